@@ -231,6 +231,16 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
 			},
 		},
+		"finds a second opening with other conditions": {change: func(a *audit) { repeat(a, 0, 15, "🟠 HIGH｜Trouble｜a") }, finding: "and no fault explains it"},
+		"finds a message that comes again although it is recorded": {
+			change: func(a *audit) {
+				repeat(a, 0, 15, opened)
+				for n := range a.destinations.threads {
+					a.destinations.threads[n].recorded = 3
+				}
+				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
+			}, finding: "and no fault explains it",
+		},
 		"accepts what is new": {change: func(a *audit) { repeat(a, 0, 15, "🟠 HIGH, worse｜Black video + Silence 5 s｜a") }},
 		"accepts a recovery that is told of each time": {
 			change: func(a *audit) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/line"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/pagerduty"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/teams"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/telegram"
@@ -27,12 +28,13 @@ const destinationKey = "a-key-of-the-webhook-destination"
 // channelKind names the kind of a channel, as the product does.
 type channelKind string
 
-// The channels: one that edits its message, one that only posts, and one that knows a repeated
-// message by its key.
+// The channels: one that edits its message, one that only posts, and two that know a repeated
+// message by its key, so that people never see it twice.
 const (
 	editingChannel  channelKind = "telegram"
 	postingChannel  channelKind = "teams"
 	alertingChannel channelKind = "pagerduty"
+	keyedChannel    channelKind = "line"
 )
 
 // fakeChannel is the part of a fake that this program uses.
@@ -85,6 +87,12 @@ func (env *environment) startDestinations() (err error) {
 	workflow := teams.New()
 	if err := add(newChannel(postingChannel, workflow, workflow.URL, func(url string) (config, secrets map[string]string) {
 		return map[string]string{}, map[string]string{"workflow_url": strings.Replace(workflow.WorkflowURL(), workflow.URL, url, 1)}
+	})); err != nil {
+		return err
+	}
+	messenger := line.New()
+	if err := add(newChannel(keyedChannel, messenger, messenger.URL, func(url string) (config, secrets map[string]string) {
+		return map[string]string{"to": line.Group, "api_url": url}, map[string]string{"channel_access_token": line.Token}
 	})); err != nil {
 		return err
 	}

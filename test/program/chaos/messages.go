@@ -20,6 +20,7 @@ type thread struct {
 	destination string // name
 	state       string
 	opened      bool   // a message about it was sent
+	recorded    int    // attempts that succeeded, of the last 20
 	ref         string // names the message that is edited
 	lastError   string
 }
@@ -74,10 +75,11 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 			return err
 		}
 		return eachRow(ctx, db, `
-			SELECT COALESCE(x.incident_id, x.storm_id), d.name, x.state, COALESCE((x.told->>'opened')::boolean, false), COALESCE(x.told->>'ref', ''), x.last_error
+			SELECT COALESCE(x.incident_id, x.storm_id), d.name, x.state, COALESCE((x.told->>'opened')::boolean, false), COALESCE(x.told->>'ref', ''), x.last_error,
+			       (SELECT count(*) FROM jsonb_array_elements(x.attempts) AS a WHERE COALESCE(a->>'error', '') = '')
 			FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.event_id IS NULL AND x.notice IS NULL`, func(rows *sql.Rows) error {
 			var t thread
-			err := rows.Scan(&t.about, &t.destination, &t.state, &t.opened, &t.ref, &t.lastError)
+			err := rows.Scan(&t.about, &t.destination, &t.state, &t.opened, &t.ref, &t.lastError, &t.recorded)
 			r.threads = append(r.threads, t)
 			return err
 		})
@@ -184,7 +186,7 @@ func (a *audit) checkThread(i incidentRecord, kind channelKind, c *counters) (fi
 	if last := a.presentMessage(t, kind, visible); !isResolved(last) {
 		findings = append(findings, fmt.Sprintf("its end was not told: the last message is %q", firstLine(last.Text)))
 	}
-	return append(findings, a.checkRepetitions(i, kind, visible, c)...)
+	return append(findings, a.checkRepetitions(i, t, kind, visible, c)...)
 }
 
 // presentMessage returns the message that shows the present state: where a channel edits,
@@ -202,21 +204,25 @@ func (a *audit) presentMessage(t thread, kind channelKind, visible []channel.Mes
 	return visible[len(visible)-1]
 }
 
-// checkRepetitions finds messages that say again what an earlier one said, without a fault
-// at that time. What a fault explains is counted.
-func (a *audit) checkRepetitions(i incidentRecord, kind channelKind, visible []channel.Message, c *counters) (findings []string) {
-	said := map[string][]channel.Message{}
+// checkRepetitions finds messages that come again without a fault at the time of the one
+// before. What a fault explains is counted. No fault explains it where the channel knows the
+// key of a message, unless there was something else to tell by then, or where all that was
+// posted is recorded.
+func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, visible []channel.Message, c *counters) (findings []string) {
+	posted := map[string][]channel.Message{}
 	for _, m := range visible {
-		what := meaning(m)
-		before := said[what]
-		said[what] = append(before, m)
-		if len(before) <= i.reopened {
+		step := stepOf(m)
+		before := posted[step]
+		posted[step] = append(before, m)
+		if len(posted[step]) <= 1+i.reopened {
 			continue // trouble that comes back is told anew
 		}
 		c.repeated[string(kind)]++
-		first := before[len(before)-1].PostedAt
-		if kind == alertingChannel || a.redeliveryCause(first.Add(-tolerance), first.Add(causeWindow)) == "" || m.PostedAt.Sub(first) > maxRedeliveryDelay {
-			findings = append(findings, fmt.Sprintf("redelivered: %q, posted at %s, came again at %s, and no fault explains it", what, formatTime(first), formatTime(m.PostedAt)))
+		last := before[len(before)-1]
+		known := kind == postingChannel && t.recorded >= len(visible) || kind == alertingChannel || kind == keyedChannel && title(m) == title(last)
+		if known || a.redeliveryCause(last.PostedAt.Add(-tolerance), last.PostedAt.Add(causeWindow)) == "" || m.PostedAt.Sub(last.PostedAt) > maxRedeliveryDelay {
+			findings = append(findings, fmt.Sprintf("redelivered: %q, posted at %s, came again at %s as %q, and no fault explains it",
+				title(last), formatTime(last.PostedAt), formatTime(m.PostedAt), title(m)))
 		}
 	}
 	return findings
@@ -248,8 +254,21 @@ func (a *audit) messagesAbout(i incidentRecord, kind channelKind) (all []channel
 // duration matches how long something has lasted, in a title.
 var duration = regexp.MustCompile(`,? \d+ (s|min|h)( \d+ (s|min))?`)
 
-// meaning returns what a message said when it was posted: its title without durations.
-func meaning(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }
+// title returns the title with which a message was posted, without durations.
+func title(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }
+
+// stepOf returns what a message told when it was posted: that an incident was opened, whatever
+// its conditions are by then, that it was resolved, or something else, by its title.
+func stepOf(m channel.Message) string {
+	state, _, _ := strings.Cut(title(m), "｜")
+	switch {
+	case strings.HasPrefix(state, "✅"):
+		return "resolved"
+	case !strings.Contains(state, ","):
+		return "opened"
+	}
+	return title(m)
+}
 
 func firstLine(text string) string {
 	first, _, _ := strings.Cut(text, "\n")

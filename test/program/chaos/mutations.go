@@ -82,6 +82,7 @@ func alterThread(statement string) func(context.Context, *environment) error {
 			}
 			env.logf("mutation: the messages of delivery %s", id)
 			_, err := db.ExecContext(ctx, statement, id)
+			pause(ctx, 3*time.Second) // while the incident is open
 			return err
 		})
 	}

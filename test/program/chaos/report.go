@@ -83,9 +83,12 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 	}
 	fmt.Fprintf(out, "\n%d seeds, %d faults, %d events, %d deliveries: %d lost, %d redelivered; %d of %d episodes were unobserved; %s\n",
 		len(results), total(all.injected), all.events, all.deliveries, all.lost, all.redelivered, all.unobserved, all.episodes, took.Round(time.Second))
-	fmt.Fprintf(out, "destinations: %d webhooks, %d messages: %d lost; repeated because of a fault: webhook %d, %s %d, %s %d, %s %d\n",
-		all.webhooks, all.messages, all.undelivered, all.repeated["webhook"], editingChannel, all.repeated[string(editingChannel)],
-		postingChannel, all.repeated[string(postingChannel)], alertingChannel, all.repeated[string(alertingChannel)])
+	fmt.Fprintf(out, "destinations: %d webhooks, %d messages: %d lost; repeated because of a fault: webhook %d",
+		all.webhooks, all.messages, all.undelivered, all.repeated["webhook"])
+	for _, kind := range []channelKind{editingChannel, postingChannel, alertingChannel, keyedChannel} {
+		fmt.Fprintf(out, ", %s %d", kind, all.repeated[string(kind)])
+	}
+	fmt.Fprintln(out)
 	if conclusive = all.unobserved*10 <= all.episodes; !conclusive {
 		fmt.Fprintln(out, "FAILED: more than a tenth were unobserved: the machine is too busy, and the run proves too little")
 	}
