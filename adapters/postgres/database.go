@@ -99,10 +99,11 @@ func isTransient(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.As(err, &network) && network.Op != "dial"
 }
 
-// lacksResources reports whether the server has no space, memory or connections left.
-func lacksResources(err error) bool {
+// isPassing reports whether the server refused for a reason that passes by itself: it has no
+// space, memory or connections left, or waited too long for a lock.
+func isPassing(err error) bool {
 	e := pq.As(err)
-	return e != nil && e.Code.Class() == pqerror.ClassInsufficientResources
+	return e != nil && (e.Code.Class() == pqerror.ClassInsufficientResources || e.Code == pqerror.LockNotAvailable || e.Code == pqerror.QueryCanceled)
 }
 
 // refusedValue returns the server's message if the server refused a value. Such errors

@@ -45,14 +45,14 @@ func newsOf(all ...*incidentSteps) (n news) {
 
 // fanOut stores what is to be delivered of the news to destinations (section 19.4), and
 // wakes the dispatchers. It logs and leaves out what the server refuses: no event waits for
-// its deliveries. ReplanOpenIncidents adds what is missing at incidents. A server that lacks
-// resources, such as space on its disk, refuses the events, too: they are reported again,
-// and nothing would add their deliveries later.
+// its deliveries. ReplanOpenIncidents adds what is missing at incidents. A refusal that passes,
+// as that of a full disk, is an error: the events are reported again, while nothing would
+// add their deliveries later.
 func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 	if len(n.events)+len(n.changed) == 0 {
 		return nil
 	}
-	var lacking error
+	var passing error
 	err := db.optionally(ctx, tx, func() error {
 		routing, err := db.routing(ctx, tx)
 		if err != nil || len(routing.Destinations) == 0 {
@@ -82,14 +82,14 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 		}
 		return f.store(ctx, tx)
 	}, func(err error) {
-		if lacksResources(err) {
-			lacking = fmt.Errorf("store what is to be delivered to destinations: %w", err)
+		if isPassing(err) {
+			passing = fmt.Errorf("store what is to be delivered to destinations: %w", err)
 			return
 		}
 		db.log.Error("what is to be delivered to destinations could not be stored and is left out, the event itself is stored: report the defect with error",
 			"monitor_id", string(n.monitor.id), "events", len(n.events), "incidents", len(n.changed), "error", err.Error())
 	})
-	return cmp.Or(err, lacking)
+	return cmp.Or(err, passing)
 }
 
 // fanOut collects what a transaction stores in deliveries.

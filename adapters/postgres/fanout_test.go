@@ -197,23 +197,27 @@ func TestAnEventIsStoredEvenIfItsDeliveriesAreRefused(t *testing.T) {
 	}
 }
 
-// A disk without space takes no event without its deliveries.
-func TestAnEventWaitsForSpaceForItsDeliveries(t *testing.T) {
-	dsn := create(t, template)
-	s := open(t, dsn)
-	addDestination(t, s, notify.Webhook, "hook")
-	m := register(t, s, 1)
-	alter(t, raw(t, dsn), `
-		CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''No space left on device'' USING ERRCODE = ''disk_full''; END';
-		CREATE TRIGGER no_space BEFORE INSERT ON deliveries EXECUTE FUNCTION no_space()`)
-	r := report(trouble(detector.Blackout, justNow()))
-	if _, err := s.Accept(t.Context(), m.ID, r); err == nil {
-		t.Error("the event is stored without its delivery")
-	}
-	alter(t, raw(t, dsn), `DROP TRIGGER no_space ON deliveries`)
-	acceptReport(t, s, m.ID, r, monitor.Run)
-	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 1 {
-		t.Errorf("the delivery is %+v", d)
+// An event is not stored without its deliveries because of what passes by itself.
+func TestAnEventWaitsUntilItsDeliveriesCanBeStored(t *testing.T) {
+	for _, refusal := range []string{"disk_full", "lock_not_available", "query_canceled"} {
+		t.Run(refusal, func(t *testing.T) {
+			dsn := create(t, template)
+			s := open(t, dsn)
+			addDestination(t, s, notify.Webhook, "hook")
+			m := register(t, s, 1)
+			alter(t, raw(t, dsn), `
+				CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused'' USING ERRCODE = ''`+refusal+`''; END';
+				CREATE TRIGGER refuse BEFORE INSERT ON deliveries EXECUTE FUNCTION refuse()`)
+			r := report(trouble(detector.Blackout, justNow()))
+			if _, err := s.Accept(t.Context(), m.ID, r); err == nil {
+				t.Error("the event is stored without its delivery")
+			}
+			alter(t, raw(t, dsn), `DROP TRIGGER refuse ON deliveries`)
+			acceptReport(t, s, m.ID, r, monitor.Run)
+			if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 1 {
+				t.Errorf("the delivery is %+v", d)
+			}
+		})
 	}
 }
 
