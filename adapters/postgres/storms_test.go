@@ -35,6 +35,17 @@ func resolveIncident(t testing.TB, s *postgres.Store, id monitor.ID) {
 	must[incident.Entry](t)(s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, record.IncidentAction{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
 }
 
+// The clock of the database was an hour ahead when the storm was found.
+func TestAStormFromTheFutureIsTold(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	openIncidents(t, s, 0, 3, 3)
+	alter(t, db, `UPDATE storms SET opened_at = opened_at + interval '1 hour'`)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened")
+}
+
 func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)

@@ -41,7 +41,8 @@ type toldStorm struct {
 	incidents []toldIncident
 }
 
-// situation returns what messages tell of a storm. It is as severe as the worst of its
+// situation returns what messages tell of a storm. It was opened with its first incident: the
+// clock of the database may have been ahead when the storm was found. It is as severe as the worst of its
 // incidents, and somebody has it when somebody has each that is open.
 func (s toldStorm) situation() notify.Situation {
 	all := notify.Situation{
@@ -51,6 +52,9 @@ func (s toldStorm) situation() notify.Situation {
 	taken := all.Open
 	for _, i := range s.incidents {
 		one := notify.Of(i.Incident)
+		if one.OpenedAt.Before(all.OpenedAt) {
+			all.OpenedAt = one.OpenedAt
+		}
 		all.Severity = max(all.Severity, one.Severity)
 		for _, c := range one.Conditions {
 			if !slices.Contains(all.Conditions, c) {
