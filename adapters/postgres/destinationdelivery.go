@@ -57,7 +57,7 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 	leased := make([]delivery.DestinationDelivery, 0, len(rows))
 	for _, r := range rows {
 		age := max(time.Duration(r.AgeSec*float64(time.Second)), 0)
-		d := delivery.DestinationDelivery{ID: r.ID, LeaseID: leaseID, Attempts: r.Tried, DueAt: r.DueAt.UTC(), Round: r.RoundBeganAt.UTC(), Age: age}
+		d := delivery.DestinationDelivery{ID: r.ID, LeaseID: leaseID, Attempts: r.Tried, DueAt: r.DueAt.UTC(), Round: r.RoundBeganAt.UTC(), Age: age, Now: r.Now.UTC()}
 		var known bool
 		if d.Destination, known = routing.Destinations[r.DestinationID]; !known {
 			continue // routing has logged why

@@ -25,6 +25,7 @@ type DestinationDelivery struct {
 	DueAt       time.Time          // of the database, when the delivery was leased
 	Round       time.Time          // of the database: when the present message was first due; another one whenever Attempts is 0 again
 	Age         time.Duration      // since Round, when the delivery was leased
+	Now         time.Time          // of the database, when the delivery was leased; all times of a Thread are of its clock
 
 	Event    *DestinationEvent
 	Incident *DestinationIncident

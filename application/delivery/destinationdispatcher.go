@@ -27,6 +27,9 @@ type DestinationConfig struct {
 	// done, default 15 s.
 	GracePeriod time.Duration
 
+	// Now is the clock that measures how much time has passed, default time.Now.
+	Now func() time.Time
+
 	Log *slog.Logger // default: nothing is logged
 }
 
@@ -36,6 +39,7 @@ type DestinationConfig struct {
 type DestinationDispatcher struct {
 	outbox DestinationOutbox
 	sender *DestinationSender
+	now    func() time.Time
 	log    *slog.Logger
 	loop   *loop[DestinationDelivery]
 }
@@ -50,6 +54,9 @@ func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wak
 	if cfg.GracePeriod == 0 {
 		cfg.GracePeriod = 15 * time.Second
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -59,7 +66,7 @@ func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wak
 	case cfg.GracePeriod < 0:
 		return nil, errors.New("delivery: GracePeriod must not be negative")
 	}
-	d := &DestinationDispatcher{outbox: outbox, sender: sender, log: cfg.Log.With("component", "destinations")}
+	d := &DestinationDispatcher{outbox: outbox, sender: sender, now: cfg.Now, log: cfg.Log.With("component", "destinations")}
 	d.loop = newLoop(queue[DestinationDelivery]{outbox.LeaseForDestinations, outbox.NextDueForDestinations, d.deliver}, wake, loopConfig{
 		maxInFlight: cfg.MaxInFlight, maxLeased: maxLeasedFor, leaseDuration: destinationLease, pollInterval: time.Second, gracePeriod: cfg.GracePeriod,
 	}, d.log)
@@ -70,18 +77,19 @@ func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wak
 func (d *DestinationDispatcher) Run(ctx context.Context) { d.loop.run(ctx) }
 
 // deliver sends a delivery once, or finds that there is nothing to tell, and stores what
-// came of it.
+// came of it. Incidents, silences and earlier messages have times of the database, so it
+// decides by the database's clock.
 func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery[DestinationDelivery]) {
 	leased, _ := d.loop.inFlight.current(f)
 	log := d.log.With(leased.attributes()...)
-	began := time.Now()
+	began := d.now()
 
 	step := notify.Step{Kind: notify.Opened, Push: true} // of a notice
 	thread := leased.thread()
 	if thread != nil {
-		step = notify.Next(began, thread.Situation, thread.Told, thread.Plan)
+		step = notify.Next(leased.Now, thread.Situation, thread.Told, thread.Plan)
 		if step.Kind == "" {
-			_, _ = d.record(ctx, f, DestinationOutcome{DueAt: step.At}, log)
+			_, _ = d.record(ctx, f, DestinationOutcome{DueAt: leased.local(step.At, began)}, log)
 			return
 		}
 		log = log.With("message", string(step.Kind))
@@ -97,7 +105,7 @@ func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery
 		d.loop.inFlight.markAccepted(f)
 	}
 
-	now, attempts := time.Now(), leased.Attempts+1
+	now, attempts := d.now(), leased.Attempts+1
 	channel, _ := notify.ChannelOf(leased.Destination.Kind)
 	decision := channel.Decide(now, began.Add(-leased.Age), attempts, result.Class, result.Wait, rand.Float64())
 	outcome := DestinationOutcome{
@@ -106,8 +114,9 @@ func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery
 		Delivered: decision.Delivered, Failed: decision.Failed, Disable: decision.Disable, DueAt: decision.RetryAt,
 	}
 	if accepted && thread != nil {
-		told := thread.Told.After(thread.Situation, step, now, result.Ref)
-		outcome.Told, outcome.DueAt = &told, nextDue(now, *thread, told)
+		sentAt := leased.Now.Add(now.Sub(began))
+		told := thread.Told.After(thread.Situation, step, sentAt, result.Ref)
+		outcome.Told, outcome.DueAt = &told, leased.local(nextDue(sentAt, *thread, told), began)
 	}
 	disabled, stored := d.record(ctx, f, outcome, log)
 	if stored {
@@ -148,6 +157,15 @@ func (d *DestinationDispatcher) logOutcome(log *slog.Logger, r message.Result, o
 	if disabled != "" {
 		log.Error("destination disabled, nothing is sent there any more: repair it, then enable it again", "reason", disabled)
 	}
+}
+
+// local converts a time of the database's clock to this process's clock, whose time at the
+// lease was began. A zero time stays zero.
+func (d DestinationDelivery) local(at, began time.Time) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return began.Add(at.Sub(d.Now))
 }
 
 // key names a delivery and its round: when a message was sent, the next one of the same

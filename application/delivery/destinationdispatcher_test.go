@@ -97,6 +97,31 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 	})
 }
 
+func TestADestinationIsToldByTheClockOfTheDatabase(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"the gateway is an hour behind": time.Hour, "the gateway is an hour ahead": -time.Hour} {
+		scenario(t, name, func(t *testing.T) {
+			o, c := &fakeDestinations{ahead: ahead}, newChannel(takes)
+			o.add(aboutIncident("d1", destination("slack", notify.Slack), func(i *delivery.DestinationIncident) {
+				i.Situation.OpenedAt = time.Now().Add(ahead)
+				i.Plan.Delay, i.Plan.Repeat = 5*time.Minute, 15*time.Minute
+			}))
+			h := startForDestinations(t, o, c, nil)
+			defer h.stop()
+			h.advance(5*time.Minute - time.Second)
+			h.expect("d1", "pending", 0)
+			h.advance(2 * time.Second)
+			h.expect("d1", "pending", 1)
+			if d := o.find("d1").delivery; !d.Incident.Told.PushedAt.Equal(d.Now) {
+				t.Errorf("told is %+v, at the database it was %v", d.Incident.Told, d.Now)
+			}
+			h.advance(15*time.Minute - 2*time.Second)
+			h.expect("d1", "pending", 1)
+			h.advance(2 * time.Second)
+			h.expect("d1", "pending", 2)
+		})
+	}
+}
+
 func TestAFailedMessageIsRetried(t *testing.T) {
 	scenario(t, "by the schedule of messages, with the same ID", func(t *testing.T) {
 		o, c := &fakeDestinations{}, newChannel(failing(3, 500, notify.Retry))

@@ -43,6 +43,7 @@ type fakeDestinations struct {
 	recordDelay time.Duration // between the transaction and the return of RecordDestinationAttempt
 	disabled    string        // what RecordDestinationAttempt returns for Disable
 	leases      int
+	ahead       time.Duration // of the database's clock
 }
 
 func (o *fakeDestinations) add(d delivery.DestinationDelivery) {
@@ -105,7 +106,7 @@ func (o *fakeDestinations) LeaseForDestinations(_ context.Context, limit int, du
 		}
 		inFlight[to]++
 		r.leasedUntil, r.delivery.LeaseID, r.delivery.DueAt = now.Add(duration), fmt.Sprint(o.leases), r.due
-		r.delivery.Age = now.Sub(r.delivery.Round)
+		r.delivery.Age, r.delivery.Now = now.Sub(r.delivery.Round), now.Add(o.ahead)
 		r.changed = false
 		leased = append(leased, r.copied())
 	}

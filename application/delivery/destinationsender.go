@@ -64,7 +64,7 @@ func (s *DestinationSender) send(ctx context.Context, d DestinationDelivery, ste
 	}
 	f := message.Facts{
 		ID: messageID(d, step), ThreadID: d.threadID(), DestinationID: d.Destination.ID, Language: d.Destination.Language,
-		Now: time.Now(), Late: d.Age, Unreachable: d.Attempts > 0,
+		Now: d.Now, Late: d.Age, Unreachable: d.Attempts > 0,
 	}
 	if thread := d.thread(); thread != nil {
 		f.Situation, f.Told, f.Repeat = thread.Situation, thread.Told, thread.Plan.Repeat

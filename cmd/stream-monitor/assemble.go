@@ -111,7 +111,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 		return err
 	}
 	g.destinations, err = delivery.NewForDestinations(ports.Destinations, destinationSender, g.store.ListenDeliveries(listening), delivery.DestinationConfig{
-		MaxInFlight: routing.MaxDestinations * delivery.MaxPerDestination, Log: log,
+		MaxInFlight: routing.MaxDestinations * delivery.MaxPerDestination, Now: clock, Log: log,
 	})
 	return err
 }
