@@ -129,7 +129,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 		(SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, e.body, CASE WHEN x.state = 'pending' AND %[4]s THEN 'delivered' ELSE x.state END,
 		        x.attempts, x.last_error, x.created_at, x.delivered_at, e.resolved_at, false,
 		        x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id), x.storm_id, x.sequence, CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END, x.due_at
-		 FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id%[3]s
+		 FROM deliveries x JOIN destinations d ON d.id = x.destination_id AND d.deleted_at IS NULL LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id%[3]s
 		 ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d)
 		ORDER BY created_at DESC, id DESC LIMIT %[2]d`, whereOf(toCallbacks), q.Limit, whereOf(toDestinations), waits), args...)
 	if err != nil {

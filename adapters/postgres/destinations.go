@@ -20,10 +20,11 @@ import (
 
 // A caller may ask for an id that is no UUID: ids are compared as text.
 const (
+	// selectDestinations leaves out those that are deleted. More conditions follow after AND.
 	selectDestinations = `
 		SELECT id, name, kind, language, config, secrets, previous_until, fallback, enabled, disabled_reason, owner,
 		       failures, failing_since, closed_until, last_error, delivered_at, created_at, updated_at
-		FROM destinations`
+		FROM destinations WHERE deleted_at IS NULL`
 	whereID = ` WHERE CAST(id AS text) = $1`
 )
 
@@ -114,7 +115,7 @@ func (s *NotificationStore) Destination(ctx context.Context, id string) (routing
 // readDestination reads a row. lock is "" or " FOR NO KEY UPDATE".
 func readDestination(ctx context.Context, q sqlx.QueryerContext, id, lock string) (destinationRow, error) {
 	var row destinationRow
-	err := sqlx.GetContext(ctx, q, &row, selectDestinations+whereID+lock, id)
+	err := sqlx.GetContext(ctx, q, &row, selectDestinations+` AND CAST(id AS text) = $1`+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = monitor.Errorf(routing.DestinationNotFound, "no destination has the id %.60q", id)
 	}
@@ -135,7 +136,7 @@ func (s *NotificationStore) CreateDestination(ctx context.Context, d notify.Dest
 			ON CONFLICT (id) DO NOTHING`); err != nil {
 			return err
 		}
-		if err := requireRoom(ctx, tx, `SELECT count(*) FROM destinations`, routing.MaxDestinations, "destinations"); err != nil {
+		if err := requireRoom(ctx, tx, `SELECT count(*) FROM destinations WHERE deleted_at IS NULL`, routing.MaxDestinations, "destinations"); err != nil {
 			return err
 		}
 		row, err := readDestination(ctx, tx, d.ID, "")
@@ -217,15 +218,26 @@ func storeDestination(ctx context.Context, tx *sqlx.Tx, d notify.Destination, se
 	if err != nil {
 		return err
 	}
+	var deleted bool
+	if err := tx.GetContext(ctx, &deleted, `SELECT EXISTS (SELECT FROM destinations WHERE CAST(id AS text) = $1 AND deleted_at IS NOT NULL)`, d.Fallback); err != nil {
+		return asInvalidConfig("fallback", err)
+	}
+	if deleted {
+		return unknownFallback(d.Fallback)
+	}
 	_, err = tx.ExecContext(ctx, statement, d.ID, d.Name, d.Kind, d.Language, string(config), sealed, nullTime(d.PreviousUntil),
 		nullText([]byte(d.Fallback)), d.Enabled, d.DisabledReason, d.Owner)
 	switch {
 	case pq.As(err, pqerror.UniqueViolation) != nil:
 		return monitor.Errorf(routing.NameTaken, "another destination has the name %q", d.Name)
 	case pq.As(err, pqerror.ForeignKeyViolation, pqerror.InvalidTextRepresentation) != nil && d.Fallback != "":
-		return monitor.Errorf(monitor.InvalidConfig, "fallback is %.60q, but no destination has that id", d.Fallback)
+		return unknownFallback(d.Fallback)
 	}
 	return asInvalidConfig("the destination", err)
+}
+
+func unknownFallback(id string) error {
+	return monitor.Errorf(monitor.InvalidConfig, "fallback is %.60q, but no destination has that id", id)
 }
 
 // requireRoom refuses a row that was inserted beyond the maximum.
@@ -240,11 +252,17 @@ func requireRoom(ctx context.Context, tx *sqlx.Tx, count string, maximum int, wh
 	return nil
 }
 
-// DeleteDestination implements routing.DestinationStore.
+// DeleteDestination implements routing.DestinationStore. It only marks the destination:
+// deleting many deliveries at once would hold up the reports that store others.
+// PurgeDestinations deletes them.
 func (s *NotificationStore) DeleteDestination(ctx context.Context, id string) error {
 	return s.db.changeRouting(ctx, "delete destination "+id, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, `
-			WITH deleted AS (DELETE FROM destinations WHERE CAST(id AS text) = $1 RETURNING id)
+			WITH deleted AS (
+				UPDATE destinations SET enabled = false, secrets = NULL, deleted_at = now(), updated_at = now()
+				WHERE CAST(id AS text) = $1 AND deleted_at IS NULL RETURNING id),
+			without AS (
+				UPDATE destinations d SET fallback = NULL FROM deleted WHERE d.fallback = deleted.id AND d.id <> deleted.id)
 			UPDATE routes SET destinations = array_remove(destinations, deleted.id), updated_at = now()
 			FROM deleted WHERE deleted.id = ANY (routes.destinations)`, id)
 		return err
@@ -257,7 +275,7 @@ func (s *NotificationStore) DeleteDestination(ctx context.Context, id string) er
 func (s *NotificationStore) ResealSecrets(ctx context.Context) error {
 	return s.db.inTx(ctx, "encrypt secrets with the newest key", func(tx *sqlx.Tx) error {
 		var rows []destinationRow
-		if err := tx.SelectContext(ctx, &rows, selectDestinations+` WHERE secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
+		if err := tx.SelectContext(ctx, &rows, selectDestinations+` AND secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
 			return err
 		}
 		for _, r := range rows {

@@ -58,7 +58,7 @@ func (o *DestinationOutbox) ReplayFailed(ctx context.Context, since time.Time, d
 		result, err := tx.ExecContext(ctx, `
 			UPDATE deliveries x SET `+replayed+`
 			FROM destinations d
-			WHERE x.state = 'failed' AND x.created_at >= $1 AND d.id = x.destination_id
+			WHERE x.state = 'failed' AND x.created_at >= $1 AND d.id = x.destination_id AND d.deleted_at IS NULL
 			  AND CASE WHEN $2 = '' THEN d.enabled ELSE CAST(d.id AS text) = $2 END`, since.UTC(), destinationID)
 		if err != nil {
 			return err

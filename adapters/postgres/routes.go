@@ -151,7 +151,7 @@ func storeRoute(ctx context.Context, tx *sqlx.Tx, r notify.Route, statement stri
 	var unknown []string
 	if err := tx.SelectContext(ctx, &unknown, `
 		SELECT id FROM unnest(CAST($1 AS text[])) AS named (id)
-		WHERE NOT EXISTS (SELECT 1 FROM destinations d WHERE CAST(d.id AS text) = named.id)`, pq.Array(r.Destinations)); err != nil {
+		WHERE NOT EXISTS (SELECT 1 FROM destinations d WHERE CAST(d.id AS text) = named.id AND d.deleted_at IS NULL)`, pq.Array(r.Destinations)); err != nil {
 		return asInvalidConfig("destinations", err)
 	}
 	if len(unknown) > 0 {

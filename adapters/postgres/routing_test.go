@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -218,6 +219,48 @@ func TestDestinations(t *testing.T) {
 		}
 		_, err := s.Destination(t.Context(), deleted.ID)
 		requireCode(t, err, routing.DestinationNotFound)
+	})
+	t.Run("that are deleted keep their deliveries until they are purged in batches", func(t *testing.T) {
+		db := raw(t, dsn)
+		deleted, kept := createDestination(t, s, "with a history"), createDestination(t, s, "with its own")
+		stored := func(d notify.Destination) (deliveries, destinations int) {
+			t.Helper()
+			if err := db.QueryRow(`SELECT (SELECT count(*) FROM deliveries WHERE destination_id = $1), (SELECT count(*) FROM destinations WHERE id = $1)`, d.ID).
+				Scan(&deliveries, &destinations); err != nil {
+				t.Fatal(err)
+			}
+			return deliveries, destinations
+		}
+		addNotices(t, db, deleted, 1100)
+		addNotices(t, db, kept, 1)
+		if err := s.DeleteDestination(t.Context(), deleted.ID); err != nil {
+			t.Fatal(err)
+		}
+		if deliveries, destinations := stored(deleted); deliveries != 1100 || destinations != 1 {
+			t.Errorf("the deletion left %d deliveries of %d destinations", deliveries, destinations)
+		}
+		for _, d := range leaseForDestinations(t, s) {
+			if d.Destination.ID == deleted.ID {
+				t.Errorf("leased %+v", d)
+			}
+		}
+		if listed := deliveries(t, s, registry.DeliveryQuery{DestinationID: deleted.ID}); len(listed) != 0 {
+			t.Errorf("%d deliveries are listed", len(listed))
+		}
+		_, err := change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID })
+		requireCode(t, err, monitor.InvalidConfig)
+		_, err = s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "to a deleted destination", Destinations: []string{deleted.ID}})
+		requireCode(t, err, monitor.InvalidConfig)
+		createDestination(t, s, "with a history") // the name is free
+		if err := s.PurgeDestinations(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if deliveries, destinations := stored(deleted); deliveries+destinations != 0 {
+			t.Errorf("%d deliveries of %d destinations are left", deliveries, destinations)
+		}
+		if deliveries, destinations := stored(kept); deliveries != 1 || destinations != 1 {
+			t.Errorf("another destination has %d deliveries", deliveries)
+		}
 	})
 	t.Run("are listed by name", func(t *testing.T) {
 		list := must[[]routing.DestinationRecord](t)(s.Destinations(t.Context()))

@@ -96,7 +96,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 		MissingWorker:         c.MissingWorkerPolicy(),
 		MaxConcurrentLaunches: maxConcurrentLaunches(c),
 		ReconcileTimeout:      c.GatewayReconcileTimeout,
-		LeaderTasks:           []supervisor.LeaderTask{sweep, expireHistory, expireFeed, sweepIncidents(incidents), {Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: thumbnails.Sweep}, g.reconcileIncidents(clock, log), {Name: "events", Every: eventsInterval, Run: expireEvents.Run}, {Name: "messages", Every: messagesInterval, Run: g.store.ReplanOpenIncidents}},
+		LeaderTasks:           []supervisor.LeaderTask{sweep, expireHistory, expireFeed, sweepIncidents(incidents), {Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: thumbnails.Sweep}, g.reconcileIncidents(clock, log), {Name: "events", Every: eventsInterval, Run: expireEvents.Run}, {Name: "messages", Every: messagesInterval, Run: g.store.ReplanOpenIncidents}, {Name: "destinations", Every: purgeInterval, Run: g.store.PurgeDestinations}},
 		Log:                   log,
 		Now:                   clock,
 	})
@@ -144,6 +144,9 @@ func (g *gatewayServer) listen(services httpapi.Services, keys config.Keys, log 
 
 // eventsInterval is the pause between two runs that delete expired events and incidents.
 const eventsInterval = 10 * time.Minute
+
+// purgeInterval is the pause between two runs that delete what is left of deleted destinations.
+const purgeInterval = 10 * time.Second
 
 // messagesInterval is the pause between two looks whether a change of routes or silences
 // concerns open incidents.

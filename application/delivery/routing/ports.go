@@ -55,8 +55,8 @@ type DestinationStore interface {
 	// *monitor.Error DestinationNotFound, NameTaken; InvalidConfig for an unknown fallback.
 	ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (DestinationRecord, error)
 
-	// DeleteDestination also removes the destination from routes and fallbacks, and its
-	// deliveries.
+	// DeleteDestination also removes the destination from routes and fallbacks. Its name is
+	// free, and nothing is sent to it any more. Its deliveries are deleted later.
 	DeleteDestination(ctx context.Context, id string) error
 
 	// Traffic counts the deliveries of all destinations, by ID. A destination without

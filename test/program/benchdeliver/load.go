@@ -54,7 +54,7 @@ func (b *bench) removeDestinations(ctx context.Context) error {
 		}
 	}
 	b.created = nil
-	return nil
+	return b.store.PurgeDestinations(ctx)
 }
 
 // register stores n monitors, each of another stream.
