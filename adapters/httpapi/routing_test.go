@@ -118,6 +118,14 @@ func TestEveryWrongFieldOfADestinationIsNamedOnce(t *testing.T) {
 	requireNamedOnce(t, newTestAPI(t).post("/api/v1/destinations", `{"config":5}`), "name", "kind", "config is")
 }
 
+func TestAWebhookIsRefusedAsFallback(t *testing.T) { // section 19.1
+	api := newTestAPI(t)
+	addRouting(api, "")
+	hook := api.post("/api/v1/destinations", `{"name":"hook","kind":"webhook","secrets":{"url":"https://hooks.example.com/x","signing_key":"0123456789abcdef"}}`)
+	id := hook.hasStatus(http.StatusCreated).json()["destination_id"].(string)
+	api.patch(destinationURL, `{"fallback":"`+id+`"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "fallback is the webhook")
+}
+
 func TestAChangeMergesConfigAndSecrets(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")

@@ -216,8 +216,17 @@ func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationR
 	return reason, db.disableDestination(ctx, tx, d, reason, now)
 }
 
-// disableDestination disables a locked destination and tells its fallback, or the other
-// destinations of the default route.
+// noticeTargets selects who is told that the destination $1 is disabled. That is its
+// fallback $2, or else the destinations of the default route, or else all. Each of them must
+// be enabled and get messages, of which a webhook ($3) gets none.
+const noticeTargets = `
+	WITH able AS (
+		SELECT id, CASE WHEN id = $2 THEN 1 WHEN id = ANY (SELECT unnest(destinations) FROM routes WHERE is_default) THEN 2 ELSE 3 END AS choice
+		FROM destinations WHERE enabled AND id <> $1 AND kind <> $3)
+	SELECT id FROM destinations WHERE id IN (SELECT id FROM able WHERE choice = (SELECT min(choice) FROM able))
+	ORDER BY id FOR KEY SHARE`
+
+// disableDestination disables a locked destination and tells those of noticeTargets.
 func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, reason string, now time.Time) error {
 	notice, err := json.Marshal(delivery.DestinationNotice{Name: d.Name, Reason: reason, At: now.UTC()})
 	if err != nil {
@@ -230,10 +239,7 @@ func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d desti
 		return err
 	}
 	var targets []string
-	if err := tx.SelectContext(ctx, &targets, `
-		SELECT id FROM destinations
-		WHERE enabled AND id <> $1 AND (id = $2 OR $2 IS NULL AND id = ANY (SELECT unnest(destinations) FROM routes WHERE is_default))
-		ORDER BY id FOR KEY SHARE`, d.ID, d.Fallback); err != nil {
+	if err := tx.SelectContext(ctx, &targets, noticeTargets, d.ID, d.Fallback, notify.Webhook); err != nil {
 		return err
 	}
 	for _, target := range targets {

@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,4 +224,43 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 			t.Errorf("leased %+v", d)
 		}
 	})
+}
+
+// A webhook gets no messages, so it cannot be told that another destination is disabled.
+func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
+	for _, c := range []struct {
+		name, fallback string
+		damage         string
+		told           string
+	}{
+		{"its fallback is a webhook", "hook", ``, "mail"},
+		{"its fallback is disabled", "chat", `UPDATE destinations SET enabled = false WHERE name = 'chat'`, "mail"},
+		{"the default route has no destination", "", `UPDATE routes SET destinations = '{}'`, "chat mail"},
+		{"the default route has only webhooks and itself", "", `UPDATE routes SET destinations = ARRAY(SELECT id FROM destinations WHERE kind = 'webhook')`, "chat mail"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dsn := database(t)
+			s, db := open(t, dsn), raw(t, dsn)
+			gone := addDestination(t, s, notify.Webhook, "gone")
+			addDestination(t, s, notify.Webhook, "hook")
+			addDestination(t, s, notify.Email, "mail")
+			addDestination(t, s, notify.Discord, "chat")
+			alter(t, db, `UPDATE routes SET destinations = ARRAY(SELECT id FROM destinations WHERE name <> 'chat')`)
+			alter(t, db, `UPDATE destinations SET fallback = (SELECT id FROM destinations WHERE name = $1) WHERE name = 'gone'`, c.fallback)
+			if c.damage != "" {
+				alter(t, db, c.damage)
+			}
+			alter(t, db, `UPDATE routing_version SET version = version + 1`)
+			addNotices(t, db, gone, 1)
+			recordOutcome(t, s, leaseOneForDestination(t, s), delivery.DestinationOutcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
+			var told []string
+			for _, d := range leaseForDestinations(t, s) {
+				told = append(told, d.Destination.Name)
+			}
+			slices.Sort(told)
+			if got := strings.Join(told, " "); got != c.told {
+				t.Errorf("%s were told, want %s", got, c.told)
+			}
+		})
+	}
 }

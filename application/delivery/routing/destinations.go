@@ -178,11 +178,13 @@ func (s *Service) CreateDestination(ctx context.Context, c DestinationChange) (D
 func (s *Service) checkDestination(ctx context.Context, d notify.Destination, unreadable []FieldError) error {
 	checked := append(d.Check(), checkOwner(d.Owner)...)
 	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
-		_, err := s.store.Destination(ctx, d.Fallback)
+		fallback, err := s.store.Destination(ctx, d.Fallback)
 		if coded, is := errors.AsType[*monitor.Error](err); is && coded.Code == DestinationNotFound {
 			checked = append(checked, refusef("fallback is %.60q, but no destination has that id", d.Fallback))
 		} else if err != nil {
 			return err
+		} else if fallback.GetsEvents() {
+			checked = append(checked, refusef("fallback is the %s %.60q, which gets no messages", fallback.Kind, fallback.Name))
 		}
 	}
 	return wrong(unreadable, checked)
