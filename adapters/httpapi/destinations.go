@@ -185,7 +185,7 @@ func readDestination(c *gin.Context, required ...string) (routing.DestinationCha
 		Fallback: o.stringOrNull("fallback"), Enabled: o.flag("enabled"), Owner: o.stringOrNull("owner"),
 		Kind: (*notify.Kind)(o.string("kind")), Language: (*notify.Language)(o.string("language")),
 	}
-	if f := change.Fallback; f != nil && *f != "" && !isUUID(*f) {
+	if f := change.Fallback; f != nil && string(o.fields["fallback"]) != "null" && !isUUID(*f) {
 		o.refuse("fallback", "the id of a destination, or null")
 		change.Fallback = nil
 	}

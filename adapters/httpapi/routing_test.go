@@ -116,6 +116,7 @@ func TestEveryWrongFieldOfADestinationIsNamedOnce(t *testing.T) {
 		`{"name":"","kind":"webhook","language":"fr","config":{"topic":"x"},"secrets":{"url":"ftp://x"},"fallback":"`+storedDelivery+`","enabled":1,"owner":7,"colour":"red"}`),
 		"name has 0", "language is", "config.topic", "secrets.url", "secrets.signing_key", "fallback is", "enabled is", "owner is", "colour")
 	requireNamedOnce(t, newTestAPI(t).post("/api/v1/destinations", `{"config":5}`), "name", "kind", "config is")
+	requireNamedOnce(t, newTestAPI(t).post("/api/v1/destinations", `{"name":"a","kind":"teams","secrets":{"workflow_url":"https://a.example/x"},"fallback":""}`), "fallback is")
 }
 
 func TestAWebhookIsRefusedAsFallback(t *testing.T) { // section 19.1
