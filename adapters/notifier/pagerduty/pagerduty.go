@@ -37,11 +37,11 @@ func New(client *notifier.Client) *Sender { return &Sender{client: client} }
 // wrongKey matches errors about the routing key, which a person may repair.
 var wrongKey = regexp.MustCompile(`(?i)routing.?key`)
 
-// Send implements message.Sender. An update is not sent: PagerDuty would open an alert again
-// that a person has resolved there.
+// Send implements message.Sender. Only a push triggers: PagerDuty would call somebody for any
+// other change, and would open an alert again that a person has resolved there.
 func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
 	return s.client.Send(ctx, m, func(ctx context.Context, m message.Message) message.Result {
-		if m.Kind == notify.Updated {
+		if m.Kind == notify.Updated || m.Open && !m.Push && m.Kind != notify.Acknowledged {
 			return message.Result{Ref: m.ThreadID}
 		}
 		api := strings.TrimSuffix(d.Config["api_url"], "/")

@@ -35,24 +35,40 @@ func TestAnIncidentIsOneAlertUntilItIsResolved(t *testing.T) {
 	ref := ""
 	for _, step := range []struct {
 		kind   notify.MessageKind
+		push   bool
 		open   bool
 		state  string
 		alerts int
 	}{
-		{notify.Opened, true, "triggered", 1},
-		{notify.Worse, true, "triggered", 1},
-		{notify.Acknowledged, true, "acknowledged", 1},
-		{notify.Repeated, true, "acknowledged", 1},
-		{notify.Recovered, false, "resolved", 1},
-		{notify.Updated, true, "resolved", 1},
-		{notify.Reopened, true, "triggered", 2},
+		{notify.Opened, true, true, "triggered", 1},
+		{notify.Worse, true, true, "triggered", 1},
+		{notify.Acknowledged, false, true, "acknowledged", 1},
+		{notify.Repeated, true, true, "acknowledged", 1},
+		{notify.Recovered, false, false, "resolved", 1},
+		{notify.Updated, false, true, "resolved", 1},
+		{notify.Updated, false, false, "resolved", 1},
+		{notify.Reopened, false, true, "resolved", 1}, // its push is still to come
+		{notify.Reopened, true, true, "triggered", 2},
+		{notify.Worse, false, true, "triggered", 2},
 	} {
-		r := sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Ref: ref, Title: string(step.kind), Kind: step.kind, Open: step.open, Severity: 3})
+		r := sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Ref: ref, Title: string(step.kind), Kind: step.kind, Push: step.push, Open: step.open, Severity: 3})
 		all := s.Messages()
 		if r.Error != "" || r.Ref != "thread" || len(all) != step.alerts || all[len(all)-1].State != step.state || all[0].Priority != "critical" {
 			t.Errorf("%s: %+v, people see %v", step.kind, r, all)
 		}
 		ref = r.Ref
+	}
+}
+
+func TestAnIncidentThatSomebodyHasPagesNobody(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	for _, kind := range []notify.MessageKind{notify.Opened, notify.Worse, notify.Acknowledged} {
+		r := sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: string(kind), Kind: kind, Open: true})
+		if all := s.Messages(); r.Error != "" || r.Ref != "thread" || len(all) != 0 {
+			t.Errorf("%s: %+v, people see %v", kind, r, all)
+		}
 	}
 }
 
