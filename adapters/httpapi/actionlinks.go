@@ -190,6 +190,8 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.Inc
 	page.Button = ""
 	status := http.StatusOK
 	switch by := a.incident.AcknowledgedBy; {
+	case by == "":
+		page.Title, status = a.words.reopened, http.StatusConflict
 	case used || by != wanted.By && by != "":
 		page.Title, status = fmt.Sprintf(a.words.acknowledgedBy, by), http.StatusConflict
 	default:

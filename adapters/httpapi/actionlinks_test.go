@@ -109,6 +109,21 @@ func TestALinkAsksBeforeItActs(t *testing.T) { // section 19.3
 	api.do(usedAction(path, "bob")).hasStatus(http.StatusConflict).hasWords("ann is on it already")
 }
 
+func TestAUsedLinkDoesNotAcknowledgeAReopenedIncident(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	path := actionURL(api, notify.Acknowledge, now.Add(time.Hour))
+	api.do(usedAction(path, "ann")).hasStatus(http.StatusOK).hasWords("Acknowledged by ann")
+	api.incidents.Reopen(incidentID)
+	for _, by := range []string{"ann", "bob"} {
+		page := api.do(usedAction(path, by)).hasStatus(http.StatusConflict)
+		page.hasWords("This link has been used, and the trouble has come back", "newest message")
+		if strings.Contains(string(page.body), by) {
+			t.Errorf("the page names %s:\n%s", by, page.body)
+		}
+	}
+}
+
 func TestALinkSilencesAStreamForAnHour(t *testing.T) { // section 19.3
 	api := newTestAPI(t)
 	addIncident(api, "")
@@ -128,6 +143,18 @@ func TestALinkSilencesAStreamForAnHour(t *testing.T) { // section 19.3
 	api.do(usedAction(path, "bob")).hasStatus(http.StatusConflict).hasWords("ann has silenced it already")
 	api.delete("/api/v1/silences/" + silence["silence_id"].(string)).hasStatus(http.StatusOK)
 	api.do(usedAction(path, "ann")).hasStatus(http.StatusConflict).hasWords("The silence is over")
+}
+
+func TestALinkSaysWhereElseToSilenceAStream(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	api.routing.Fail = func(_ context.Context, op string) error {
+		if op == "CreateSilence" {
+			return monitor.Errorf(monitor.InvalidConfig, "there are 1000 silences already")
+		}
+		return nil
+	}
+	api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "ann")).hasStatus(http.StatusBadRequest).hasWords("Silence the stream on the dashboard")
 }
 
 func TestThePageIsInTheLanguageOfTheMessage(t *testing.T) {

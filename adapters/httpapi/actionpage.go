@@ -79,11 +79,11 @@ func (h actionHandlers) writePage(c *gin.Context, status int, page actionPage) e
 // actionWords are the texts of the page in one language. Those with % take the argument
 // that their name says.
 type actionWords struct {
-	acknowledge, acknowledgeButton, acknowledged, acknowledgedBy string
-	silence, silenceButton, silenced, silencedBy, silenceOver    string
+	acknowledge, acknowledgeButton, acknowledged, acknowledgedBy, reopened string
+	silence, silenceButton, silenced, silencedBy, silenceOver              string
 
-	stream, since, resolved, name, wrongName      string
-	wrong, invalid, expired, gone, failed, repeat string
+	stream, since, resolved, name, wrongName               string
+	wrong, refused, invalid, expired, gone, failed, repeat string
 
 	layout     string // of times
 	conditions map[incident.Name]string
@@ -93,11 +93,12 @@ type actionWords struct {
 var actionTexts = map[notify.Language]actionWords{
 	notify.English: {
 		acknowledge: "Acknowledge: %s", acknowledgeButton: "I am on it", acknowledged: "Acknowledged by %s", acknowledgedBy: "%s is on it already",
-		silence: "Silence this stream for an hour: %s", silenceButton: "Silence for an hour", silenced: "Silenced until %s", silencedBy: "%s has silenced it already, until %s",
+		reopened: "This link has been used, and the trouble has come back. Open the newest message",
+		silence:  "Silence this stream for an hour: %s", silenceButton: "Silence for an hour", silenced: "Silenced until %s", silencedBy: "%s has silenced it already, until %s",
 		silenceOver: "This link has been used. The silence is over",
 		stream:      "Stream: %s", since: "Since %s", resolved: "Resolved at %s. There is nothing to do.",
 		name: "Your name", wrongName: "Write your name: 1 to 100 characters.",
-		wrong: "This did not work", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
+		wrong: "This did not work", refused: "There is no room for another silence. Silence the stream on the dashboard, where others can be ended.", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
 		expired: "The link has expired. Open the incident on the dashboard.", gone: "The incident is no longer stored.",
 		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
 		layout: "2006-01-02 15:04:05 MST", and: " + ",
@@ -107,11 +108,12 @@ var actionTexts = map[notify.Language]actionWords{
 	},
 	notify.Japanese: {
 		acknowledge: "対応中にする: %s", acknowledgeButton: "対応します", acknowledged: "%s さんが対応中です", acknowledgedBy: "すでに %s さんが対応中です",
-		silence: "この配信を1時間ミュート: %s", silenceButton: "1時間ミュート", silenced: "%s までミュートしました", silencedBy: "すでに %s さんが %s までミュートしています",
+		reopened: "このリンクは使用済みで、障害が再発しています。最新のメッセージを開いてください",
+		silence:  "この配信を1時間ミュート: %s", silenceButton: "1時間ミュート", silenced: "%s までミュートしました", silencedBy: "すでに %s さんが %s までミュートしています",
 		silenceOver: "このリンクは使用済みです。ミュートは終わっています",
 		stream:      "配信: %s", since: "%s から", resolved: "%s に復旧しました。対応は不要です。",
 		name: "お名前", wrongName: "お名前を1〜100文字で入力してください。",
-		wrong: "処理できませんでした", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
+		wrong: "処理できませんでした", refused: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを終了してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
 		expired: "リンクの有効期限が切れました。ダッシュボードで障害を開いてください。", gone: "この障害の記録は残っていません。",
 		failed: "サービスでエラーが起きました。原因はログにあります。", repeat: "時間内に応答できませんでした。少し待ってからもう一度お試しください。",
 		layout: "2006-01-02 15:04:05 MST", and: "＋",
@@ -128,6 +130,8 @@ func (w actionWords) time(t time.Time, zone *time.Location) string {
 // statusWords returns the text for the status of a refusal.
 func (w actionWords) statusWords(status int) string {
 	switch status {
+	case http.StatusBadRequest: // of a silence, when there are routing.MaxSilences
+		return w.refused
 	case http.StatusForbidden:
 		return w.invalid
 	case http.StatusGone:

@@ -53,6 +53,16 @@ func (s *IncidentStore) Add(i record.Incident, log ...incident.Entry) {
 	s.logs[i.ID], s.done[i.ID] = log, map[string]incident.Entry{}
 }
 
+// Reopen opens a stored incident again, so that nobody has acknowledged it.
+func (s *IncidentStore) Reopen(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, err := s.find(id); err == nil {
+		i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = "", time.Time{}, 0
+		i.State, i.Reopened = incident.Open, i.Reopened+1
+	}
+}
+
 // ListIncidents implements record.IncidentStore. Of the filters it knows State, Before
 // and Limit.
 func (s *IncidentStore) ListIncidents(ctx context.Context, f record.IncidentFilter) (page []record.Incident, err error) {
