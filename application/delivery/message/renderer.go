@@ -216,6 +216,8 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 	}
 	base := strings.TrimSuffix(r.cfg.PublicURL, "/")
 	switch {
+	case f.Notice != nil:
+		m.Link = Link{w.incident, base + "/destinations"}
 	case f.Storm != nil:
 		m.Link = Link{w.incident, base + "/incidents"}
 	case f.Incident != nil:
