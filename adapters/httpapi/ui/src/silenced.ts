@@ -14,11 +14,32 @@ export interface Held {
 
 export const silenced = signal<ReadonlyMap<string, Held>>(new Map()); // by the ID of the incident
 
+interface Silence {
+  by: string;
+  next_at: string | null;
+  incidents?: string[];
+}
+
+// heldBy returns the silence that holds each incident back for the longest.
+export function heldBy(silences: Silence[]): Map<string, Held> {
+  const held = new Map<string, Held>();
+  for (const { by, next_at: until, incidents: ids } of silences) {
+    for (const id of ids ?? []) {
+      const other = held.get(id);
+      if (!other || endOf(until) > endOf(other.until)) held.set(id, { by, until });
+    }
+  }
+  return held;
+}
+
+// endOf orders the ends of silences: one that is not known comes last.
+const endOf = (until: string | null) => (until === null ? Infinity : Date.parse(until));
+
 // readSilenced asks for the silences. A failure leaves what was known.
 export async function readSilenced(): Promise<void> {
   try {
-    const { silences } = await get<{ silences: { by: string; next_at: string | null; incidents?: string[] }[] }>("/api/v1/silences", { state: "active" });
-    silenced.value = new Map(silences.flatMap((s) => (s.incidents ?? []).map((id) => [id, { by: s.by, until: s.next_at }] as const)));
+    const { silences } = await get<{ silences: Silence[] }>("/api/v1/silences", { state: "active" });
+    silenced.value = heldBy(silences);
   } catch {
     // It is asked again.
   }
