@@ -72,7 +72,7 @@ func (h actionHandlers) read(c *gin.Context, a *action) (err error) {
 	if a.ActionLink, err = notify.CheckAction(h.keys, a.token, h.now()); err != nil {
 		return err
 	}
-	d, err := h.routing.Destination(c.Request.Context(), a.DestinationID)
+	d, err := h.routing.DestinationRecord(c.Request.Context(), a.DestinationID)
 	var coded *monitor.Error
 	switch {
 	case err == nil:

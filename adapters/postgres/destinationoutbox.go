@@ -161,6 +161,14 @@ func (o *DestinationOutbox) storeNothingToTell(ctx context.Context, tx *sqlx.Tx,
 	return err
 }
 
+// countAttempt counts an attempt at the delivery $1 in the present hour of its destination. $2
+// is 1 if it was delivered, else 0.
+const countAttempt = `
+	WITH counted AS (
+		INSERT INTO destination_hours AS h (destination_id, hour, delivered, failed)
+		SELECT destination_id, date_trunc('hour', now(), 'UTC'), CAST($2 AS int), 1 - CAST($2 AS int) FROM deliveries WHERE id = $1
+		ON CONFLICT (destination_id, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, failed = h.failed + excluded.failed)`
+
 // storeAttempt stores an attempt and what follows from it. Another gateway may have the lease
 // of a success by now. What follows for a thread is then left to that gateway.
 func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome delivery.DestinationOutcome) error {
@@ -173,8 +181,9 @@ func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r rec
 		told = nullText(sanitizeJSON(encoded))
 	}
 	if !leased && r.Thread && r.Lease.Valid {
-		_, err := tx.ExecContext(ctx, `UPDATE deliveries SET attempts = CAST($2 AS jsonb), told = COALESCE(CAST($3 AS jsonb), told), delivered_at = now() WHERE id = $1`,
-			r.ID, attempts, told)
+		_, err := tx.ExecContext(ctx, countAttempt+`
+			UPDATE deliveries SET attempts = CAST($3 AS jsonb), told = COALESCE(CAST($4 AS jsonb), told), delivered_at = now() WHERE id = $1`,
+			r.ID, 1, attempts, told)
 		return err
 	}
 	after := r.stateAfter(outcome)
@@ -182,16 +191,20 @@ func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r rec
 	if !outcome.Delivered {
 		lastError = storableText(outcome.Attempt.Error)
 	}
-	_, err := tx.ExecContext(ctx, `
+	delivered := 0
+	if outcome.Delivered {
+		delivered = 1
+	}
+	_, err := tx.ExecContext(ctx, countAttempt+`
 		UPDATE deliveries SET
-			state = CAST($2 AS text), due_at = clock_timestamp() + make_interval(secs => CAST($3 AS float8)), planned_at = now(),
-			round_began_at = CASE WHEN $4 THEN COALESCE(clock_timestamp() + make_interval(secs => CAST($3 AS float8)), round_began_at) ELSE round_began_at END,
-			tried = CASE WHEN $4 AND CAST($2 AS text) = 'pending' THEN 0 ELSE tried + 1 END,
-			blocks_until = CASE WHEN CAST($2 AS text) = 'pending' AND sequence IS NOT NULL THEN COALESCE(blocks_until, now() + interval '1 minute') END,
-			attempts = CAST($5 AS jsonb), last_error = $6, told = COALESCE(CAST($7 AS jsonb), told),
-			delivered_at = CASE WHEN $8 THEN now() ELSE delivered_at END,
+			state = CAST($3 AS text), due_at = clock_timestamp() + make_interval(secs => CAST($4 AS float8)), planned_at = now(),
+			round_began_at = CASE WHEN $5 THEN COALESCE(clock_timestamp() + make_interval(secs => CAST($4 AS float8)), round_began_at) ELSE round_began_at END,
+			tried = CASE WHEN $5 AND CAST($3 AS text) = 'pending' THEN 0 ELSE tried + 1 END,
+			blocks_until = CASE WHEN CAST($3 AS text) = 'pending' AND sequence IS NOT NULL THEN COALESCE(blocks_until, now() + interval '1 minute') END,
+			attempts = CAST($6 AS jsonb), last_error = $7, told = COALESCE(CAST($8 AS jsonb), told),
+			delivered_at = CASE WHEN CAST($2 AS int) = 1 THEN now() ELSE delivered_at END,
 			changed = false, leased_until = NULL, lease = NULL
-		WHERE id = $1`, r.ID, after.state, after.dueIn, after.newRound, attempts, lastError, told, outcome.Delivered)
+		WHERE id = $1`, r.ID, delivered, after.state, after.dueIn, after.newRound, attempts, lastError, told)
 	return err
 }
 

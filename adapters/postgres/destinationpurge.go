@@ -6,7 +6,7 @@ import "context"
 const purgeBatch = 500
 
 // PurgeDestinations deletes the deliveries of deleted destinations, in batches, and then the
-// destinations. It passes over a delivery that another transaction has locked; the next run
+// destinations. It also deletes the counters of hours that no list shows any more. It passes over a delivery that another transaction has locked; the next run
 // deletes it. Several gateways may call it at once.
 func (s *NotificationStore) PurgeDestinations(ctx context.Context) error {
 	var deleted []string
@@ -15,6 +15,9 @@ func (s *NotificationStore) PurgeDestinations(ctx context.Context) error {
 		if err == nil {
 			err = s.purgeDestination(ctx, id)
 		}
+	}
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, `DELETE FROM destination_hours WHERE hour < now() - interval '2 days'`)
 	}
 	return wrapError(ctx, "delete what is left of deleted destinations", err)
 }

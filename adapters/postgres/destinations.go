@@ -301,19 +301,15 @@ func (s *NotificationStore) ResealSecrets(ctx context.Context) error {
 
 type trafficRow struct {
 	ID        string `db:"destination_id"`
-	Hour      int    `db:"hour"`
+	Hour      int    `db:"hour"` // before the present one
 	Delivered int    `db:"delivered"`
 	Failed    int    `db:"failed"`
 }
 
-// attemptsLastDay counts attempts by how many hours ago they were made. An attempt is made
-// within two days of its delivery's creation, but for incidents that last longer.
+// attemptsLastDay reads the attempts of the present hour and of the 23 before it.
 const attemptsLastDay = `
-	SELECT d.destination_id, CAST(floor(extract(epoch FROM now() - a.at) / 3600) AS int) AS hour,
-	       count(*) FILTER (WHERE a.error = '') AS delivered, count(*) FILTER (WHERE a.error <> '') AS failed
-	FROM deliveries d CROSS JOIN LATERAL jsonb_to_recordset(d.attempts) AS a (at timestamptz, error text)
-	WHERE d.created_at > now() - interval '3 days' AND a.at > now() - interval '24 hours' AND a.at <= now()
-	GROUP BY 1, 2`
+	SELECT destination_id, CAST(EXTRACT(EPOCH FROM date_trunc('hour', now(), 'UTC') - hour) / 3600 AS int) AS hour, delivered, failed
+	FROM destination_hours WHERE hour > now() - interval '24 hours' AND hour <= now()`
 
 // Traffic implements routing.DestinationStore. A thread that waits for an escalation is
 // not pending.

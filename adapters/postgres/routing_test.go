@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -384,21 +385,29 @@ func TestTrafficCountsTheDeliveriesOfADay(t *testing.T) {
 	dsn := database(t)
 	s, db := openWithKey(t, dsn, reversing{first: "one"}), raw(t, dsn)
 	busy, idle := createDestination(t, s, "busy"), createDestination(t, s, "idle")
-	const insert = `INSERT INTO deliveries (id, destination_id, state, due_at, tried, attempts, created_at)
-		VALUES (gen_random_uuid(), $1, $2, now() + make_interval(mins => $3), $4, CAST($5 AS jsonb), now() - interval '30 hours')`
-	at := func(ago time.Duration, err string) string {
-		return `{"at":"` + time.Now().Add(-ago).UTC().Format(time.RFC3339Nano) + `","status":0,"error":"` + err + `"}`
+	addNotices(t, db, busy, 3)
+	for _, outcome := range []delivery.DestinationOutcome{accepted(), accepted(), retriedIn(time.Hour)} {
+		alter(t, db, `UPDATE destinations SET tokens_at = '-infinity'`)
+		leased := leaseForDestinations(t, s)
+		recordOutcome(t, s, leased[0], outcome)
+		recordOutcome(t, s, leased[0], outcome) // the answer to the first was lost
 	}
-	alter(t, db, insert, busy.ID, "delivered", 0, 0, `[`+at(25*time.Hour, "HTTP 500")+`,`+at(90*time.Minute, "HTTP 500")+`,`+at(time.Minute, "")+`]`)
-	alter(t, db, insert, busy.ID, "pending", -1, 0, `[]`)
-	alter(t, db, insert, busy.ID, "pending", 10, 2, `[`+at(2*time.Minute, "no answer")+`]`)
-	alter(t, db, insert, busy.ID, "pending", 10, 0, `[]`) // it waits for its escalation
+	alter(t, db, `INSERT INTO destination_hours (destination_id, hour, delivered, failed)
+		SELECT destination_id, hour - make_interval(hours => ago), ago, 1 FROM destination_hours, unnest(ARRAY[1, 23, 24, 60]) AS ago`)
+	const insert = `INSERT INTO deliveries (id, destination_id, state, due_at, tried, created_at) VALUES (gen_random_uuid(), $1, 'pending', now() + make_interval(mins => $2), $3, now())`
+	alter(t, db, insert, busy.ID, -1, 0)
+	alter(t, db, insert, busy.ID, 10, 0) // it waits for its escalation
 	traffic := must[map[string]routing.Traffic](t)(s.Traffic(t.Context()))
 	var want routing.Traffic
-	want.Pending, want.Delivered[23], want.Failed[23], want.Failed[22] = 2, 1, 1, 1
+	want.Pending, want.Delivered[23], want.Failed[23] = 2, 2, 1
+	want.Delivered[22], want.Failed[22], want.Delivered[0], want.Failed[0] = 1, 1, 23, 1
 	if traffic[busy.ID] != want || traffic[idle.ID] != (routing.Traffic{}) {
 		t.Errorf("the traffic is %+v", traffic)
 	}
+	if err := s.PurgeDestinations(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	requireLines(t, db, `SELECT count(*) FROM destination_hours`, 4)
 }
 
 func TestRoutes(t *testing.T) {

@@ -157,6 +157,12 @@ func (s *Service) Destination(ctx context.Context, id string) (Destination, erro
 	return s.withTraffic(ctx, record, nil)
 }
 
+// DestinationRecord returns one destination without its traffic. Errors: *monitor.Error
+// DestinationNotFound.
+func (s *Service) DestinationRecord(ctx context.Context, id string) (DestinationRecord, error) {
+	return s.store.Destination(ctx, id)
+}
+
 func (s *Service) withTraffic(ctx context.Context, r DestinationRecord, changed []string) (Destination, error) {
 	traffic, err := s.store.Traffic(ctx)
 	return Destination{r, traffic[r.ID], changed}, err
