@@ -67,7 +67,8 @@ const queuedEvents = `
 // A destination has at most $5 in flight, and at most one after $6 failures in a row. It gets
 // no more than the rate limit of its kind in $7 allows. The destinations take turns.
 //
-// The locks of destinations keep two gateways from leasing for one at the same time. The
+// The locks of destinations keep two gateways from leasing for one at the same time. One that
+// may get nothing now is not locked. The
 // statement sees the deliveries as they were when it began. So it passes over a destination
 // whose row has changed since: another lease may have changed it, and its deliveries.
 const destinationLeaseQuery = `
@@ -82,12 +83,14 @@ const destinationLeaseQuery = `
 	flights AS MATERIALIZED (
 		SELECT x.destination_id, x.monitor_id FROM deliveries x WHERE ` + deliveryInFlight + `),
 	ready AS MATERIALIZED (
-		SELECT d.id, ` + allowance + ` AS tokens,
-		       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - (SELECT count(*) FROM flights WHERE flights.destination_id = d.id) AS slots
+		SELECT d.id, may.tokens, may.slots
 		FROM destinations d
 		JOIN (SELECT id, xmin AS version FROM destinations) AS seen ON seen.id = d.id AND seen.version = d.xmin
 		LEFT JOIN json_to_recordset($7) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind
-		WHERE d.enabled AND NOT COALESCE(` + circuitPauses + `, false)
+		CROSS JOIN LATERAL (
+			SELECT ` + allowance + ` AS tokens,
+			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - (SELECT count(*) FROM flights WHERE flights.destination_id = d.id) AS slots) AS may
+		WHERE d.enabled AND NOT COALESCE(` + circuitPauses + `, false) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
 		  AND (EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
 		       OR EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND ` + plannedAhead + `))
 		FOR NO KEY UPDATE OF d SKIP LOCKED),

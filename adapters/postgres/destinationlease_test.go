@@ -311,6 +311,18 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	if due := must[time.Time](t)(s.NextDueForDestinations(t.Context())); time.Until(due) > time.Second {
 		t.Errorf("the next is due in %v", time.Until(due))
 	}
+	lock := func() (locked string) {
+		t.Helper()
+		if err := db.QueryRow(`SELECT CAST(xmin AS text) || ' ' || CAST(xmax AS text) FROM destinations WHERE id = $1`, chat.ID).Scan(&locked); err != nil {
+			t.Fatal(err)
+		}
+		return locked
+	}
+	before := lock()
+	leaseForDestinations(t, s)
+	if after := lock(); after != before {
+		t.Errorf("a lease that may not take anything has locked the destination: %s, before %s", after, before)
+	}
 	recordOutcome(t, s, first, delivery.DestinationOutcome{}) // nothing was sent: the token is given back
 	recordOutcome(t, s, leaseOneForDestination(t, s), accepted())
 	pass(t, db, 10*time.Second)
