@@ -52,25 +52,46 @@ func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error
 	})
 }
 
-// ReplayFailed implements routing.Replayer.
+// replayBatch is how many deliveries one transaction of ReplayFailed changes.
+const replayBatch = 1000
+
+// replayFailed replays the first $4 failed deliveries behind the place ($1, $2), at the
+// destination $3 or, if that is empty, at all that are enabled. It passes over those that
+// another transaction has locked, and returns the places of the others.
+const replayFailed = `
+	WITH failed AS MATERIALIZED (
+		SELECT x.id FROM deliveries x
+		WHERE x.state = 'failed' AND (x.created_at, x.id) > ($1, CAST($2 AS uuid)) AND x.destination_id = ANY (ARRAY(
+			SELECT id FROM destinations WHERE deleted_at IS NULL AND CASE WHEN $3 = '' THEN enabled ELSE CAST(id AS text) = $3 END))
+		ORDER BY x.created_at, x.id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED),
+	again AS (
+		UPDATE deliveries x SET ` + replayed + ` WHERE x.id = ANY (ARRAY(SELECT id FROM failed)) RETURNING x.created_at, x.id)
+	SELECT created_at, id FROM again ORDER BY created_at, id`
+
+// ReplayFailed implements routing.Replayer. It replays in batches, each in a transaction of
+// its own, and none twice, even if it fails again meanwhile. An error leaves the batches
+// before it replayed.
 func (o *DestinationOutbox) ReplayFailed(ctx context.Context, since time.Time, destinationID string) (replayedCount int, err error) {
-	err = o.db.inTx(ctx, "replay failed deliveries", func(tx *sqlx.Tx) error {
-		result, err := tx.ExecContext(ctx, `
-			UPDATE deliveries x SET `+replayed+`
-			FROM destinations d
-			WHERE x.state = 'failed' AND x.created_at >= $1 AND d.id = x.destination_id AND d.deleted_at IS NULL
-			  AND CASE WHEN $2 = '' THEN d.enabled ELSE CAST(d.id AS text) = $2 END`, since.UTC(), destinationID)
-		if err != nil {
-			return err
+	type place struct {
+		CreatedAt time.Time `db:"created_at"`
+		ID        string    `db:"id"`
+	}
+	behind := place{CreatedAt: since.UTC(), ID: uuid.Nil.String()}
+	for {
+		var places []place
+		err := o.db.inTx(ctx, "replay failed deliveries", func(tx *sqlx.Tx) error {
+			places = nil
+			if err := tx.SelectContext(ctx, &places, replayFailed, behind.CreatedAt, behind.ID, destinationID, replayBatch); err != nil {
+				return err
+			}
+			replayedCount += len(places) // a try whose outcome was unknown may have been stored
+			return wakeDestinations(ctx, tx)
+		})
+		if err != nil || len(places) < replayBatch {
+			return replayedCount, err
 		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
-		replayedCount += int(n) // a try whose outcome was unknown may have been stored
-		return wakeDestinations(ctx, tx)
-	})
-	return replayedCount, err
+		behind = places[len(places)-1]
+	}
 }
 
 func deliveryNotFound(id string) error {

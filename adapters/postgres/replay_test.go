@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"database/sql"
 	"slices"
 	"strings"
 	"testing"
@@ -263,4 +264,19 @@ func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFailedDeliveriesAreReplayedInBatches(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	chat := addDestination(t, s, notify.Discord, "chat")
+	addNotices(t, db, chat, 2100)
+	alter(t, db, `UPDATE deliveries SET state = 'failed', due_at = NULL`)
+	held := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	defer func() { _ = held.Rollback() }()
+	must[sql.Result](t)(held.ExecContext(t.Context(), `UPDATE deliveries SET told = NULL WHERE id = (SELECT min(CAST(id AS text))::uuid FROM deliveries)`))
+	if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), "")); n != 2099 {
+		t.Errorf("%d replayed, want all but the one that is locked", n)
+	}
+	requireLines(t, db, `SELECT count(DISTINCT CAST(xmin AS text)) FROM deliveries WHERE state = 'pending'`, 3) // transactions
 }
