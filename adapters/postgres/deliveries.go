@@ -106,7 +106,8 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 	}
 	if q.IncidentID != "" {
 		id := arg(q.IncidentID)
-		both(`e.incident_id = `+id, `(x.incident_id = `+id+` OR x.event_id IN (SELECT id FROM monitor_events WHERE incident_id = `+id+`))`)
+		both(`e.incident_id = `+id, `x.id = ANY (ARRAY(SELECT id FROM deliveries WHERE incident_id = `+id+`
+			UNION ALL SELECT of.id FROM monitor_events i JOIN deliveries of ON of.event_id = i.id WHERE i.incident_id = `+id+`))`) // each by its index
 	}
 	if stored, is := storedState[q.State]; is { // written out, the planner uses a partial index
 		both(`e.webhook_status = '`+stored+`'`, stateCondition(q.State))
