@@ -57,3 +57,18 @@ func (s *Store) AppendAndRollBack(ctx context.Context, data feed.Data) {
 
 // Routing returns what routing returns to a transaction.
 func (s *Store) Routing(ctx context.Context) (notify.Routing, error) { return s.db.routing(ctx, s.db) }
+
+// InTx runs work in a transaction.
+func (s *Store) InTx(ctx context.Context, work func(*sqlx.Tx) error) error {
+	return s.db.inTx(ctx, "test", work)
+}
+
+// Optionally runs an optional part of a transaction.
+func (s *Store) Optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
+	return s.db.optionally(ctx, tx, work, refused)
+}
+
+// OptionallyWithin runs an optional part of an optional part.
+func (s *Store) OptionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
+	return s.db.optionallyWithin(ctx, tx, work, refused)
+}

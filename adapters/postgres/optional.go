@@ -16,6 +16,13 @@ const (
 	undoOptional  = `ROLLBACK TO SAVEPOINT optional`
 )
 
+// These do the same for a part of such a part. Its end leaves the outer part as it was.
+const (
+	beginWithin = `SAVEPOINT within`
+	endWithin   = `RELEASE SAVEPOINT within; SET LOCAL lock_timeout = '3s'`
+	undoWithin  = `ROLLBACK TO SAVEPOINT within`
+)
+
 // errInvalidRecord is a part of the record that this program refuses itself.
 type errInvalidRecord struct{ error }
 
@@ -24,15 +31,24 @@ type errInvalidRecord struct{ error }
 // for a wrong value, a damaged index, or a lock that it cannot give. optionally
 // returns an error only if the whole transaction is lost, or if its repetition may help.
 func (db *database) optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
-	if _, err := tx.ExecContext(ctx, beginOptional); err != nil {
+	return runOptional(ctx, tx, beginOptional, endOptional, undoOptional, work, refused)
+}
+
+// optionallyWithin does what optionally does for a part of an optional part.
+func (db *database) optionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
+	return runOptional(ctx, tx, beginWithin, endWithin, undoWithin, work, refused)
+}
+
+func runOptional(ctx context.Context, tx *sqlx.Tx, beginning, end, undoing string, work func() error, refused func(error)) error {
+	if _, err := tx.ExecContext(ctx, beginning); err != nil {
 		return err
 	}
 	err := work()
 	if err == nil {
-		_, err = tx.ExecContext(ctx, endOptional)
+		_, err = tx.ExecContext(ctx, end)
 		return err
 	}
-	if err := undo(ctx, tx, err, undoOptional); err != nil {
+	if err := undo(ctx, tx, err, undoing); err != nil {
 		return err
 	}
 	refused(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -140,4 +142,44 @@ func TestAHaltedGatewayDelaysNoAlertOfTheOthers(t *testing.T) {
 	requireWithin(t, 3*time.Second, "the alert of another gateway", func() {
 		acceptReport(t, other, second.ID, report(blackout(1)), monitor.Run)
 	})
+}
+
+// recordStorm is an optional part within that of fanOut.
+func TestAnOptionalPartWithinAnotherKeepsItsBounds(t *testing.T) {
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	alter(t, db, `CREATE TABLE steps (name TEXT NOT NULL)`)
+	refused := func(error) {}
+	var timeout string
+	err := s.InTx(t.Context(), func(tx *sqlx.Tx) error {
+		step := func(name any) error {
+			_, err := tx.ExecContext(t.Context(), `INSERT INTO steps VALUES ($1)`, name)
+			return err
+		}
+		return s.Optionally(t.Context(), tx, func() error {
+			if err := step("undone with the outer part"); err != nil {
+				return err
+			}
+			for _, name := range []any{"inner", nil} { // the second is refused
+				if err := s.OptionallyWithin(t.Context(), tx, func() error {
+					if _, err := tx.ExecContext(t.Context(), `SET LOCAL lock_timeout = '1s'`); err != nil {
+						return err
+					}
+					return step(name)
+				}, refused); err != nil {
+					return err
+				}
+				var after string
+				if err := tx.GetContext(t.Context(), &after, `SHOW lock_timeout`); err != nil {
+					return err
+				}
+				timeout += after + " "
+			}
+			return step(nil)
+		}, refused)
+	})
+	if err != nil || timeout != "3s 3s " {
+		t.Errorf("%v, lock_timeout is %safter the inner part, want 3s", err, timeout)
+	}
+	requireLines(t, db, `SELECT count(*) FROM steps`, 0)
 }
