@@ -35,7 +35,7 @@ type destinationDeliveryRow struct {
 }
 
 // readDeliveries reads the deliveries of a lease with what their messages tell. One that
-// cannot be read is logged and left out; its lease expires.
+// cannot be read is logged and fails: it would keep a place of its destination for ever.
 func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID string) ([]delivery.DestinationDelivery, error) {
 	routing, err := db.routing(ctx, db)
 	if err != nil {
@@ -65,12 +65,19 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 		if err := facts.describe(&d, r, routing); err != nil {
 			db.log.Error("a delivery cannot be read and is not made: report the defect with error",
 				"delivery_id", r.ID, "destination_id", r.DestinationID, "error", err)
+			if _, err := db.ExecContext(ctx, failUnreadable, r.ID, leaseID, storableText("the gateway cannot read it: "+err.Error())); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		leased = append(leased, d)
 	}
 	return leased, nil
 }
+
+const failUnreadable = `
+	UPDATE deliveries SET state = 'failed', last_error = $3, due_at = NULL, blocks_until = NULL, leased_until = NULL, lease = NULL
+	WHERE id = $1 AND lease = $2`
 
 // facts are the incidents and storms of leased threads, by ID.
 type facts struct {

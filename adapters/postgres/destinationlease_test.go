@@ -394,3 +394,18 @@ func TestABacklogOfDestinationsDoesNotSlowLeases(t *testing.T) {
 		})
 	}
 }
+
+// A delivery that cannot be read would take up one of the four places of its destination.
+func TestADeliveryThatCannotBeReadFails(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addNotices(t, db, addDestination(t, s, notify.Webhook, "hook"), delivery.MaxPerDestination+1)
+	alter(t, db, `UPDATE deliveries SET notice = '5', due_at = due_at - interval '1 minute' WHERE id IN (SELECT id FROM deliveries LIMIT $1)`, delivery.MaxPerDestination)
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v", leased)
+	}
+	leaseOneForDestination(t, s)
+	if n := countRows(t, db, `deliveries WHERE state = 'failed' AND last_error LIKE 'the gateway cannot read it: %' AND lease IS NULL`); n != delivery.MaxPerDestination {
+		t.Errorf("%d have failed", n)
+	}
+}
