@@ -13,9 +13,24 @@ import (
 // had to leave them out, or read the routing just before it was changed.
 const replanEvery = time.Minute
 
+// wakeMissedEnds resolves the open storms without open incidents, and makes the threads due
+// whose end is not told. fanOut had to leave that out.
+const wakeMissedEnds = `
+	WITH over AS (
+		UPDATE storms s SET state = 'resolved', resolved_at = now(), updated_at = now()
+		WHERE s.state = 'open' AND NOT EXISTS (SELECT FROM incidents i WHERE i.storm_id = s.id AND i.state = 'open')
+		RETURNING s.id),
+	missed AS (
+		SELECT x.id FROM deliveries x LEFT JOIN incidents i ON i.id = x.incident_id LEFT JOIN storms s ON s.id = x.storm_id
+		WHERE x.told ->> 'open' = 'true' AND (i.state = 'resolved' OR s.state = 'resolved' OR s.id IN (SELECT id FROM over))
+		  AND x.state <> 'failed' AND (x.due_at IS NULL OR x.due_at > now()) AND NOT ` + keepsItsTime + `
+		FOR NO KEY UPDATE OF x SKIP LOCKED)
+	UPDATE deliveries SET changed = true, state = 'pending', tried = 0, due_at = now(), planned_at = now(), round_began_at = now()
+	WHERE id IN (SELECT id FROM missed)`
+
 // ReplanOpenIncidents makes the threads of all open incidents and storms due after a change
 // of destinations, routes or silences, and adds those that are missing. Without a change
-// it only adds, once a minute. It locks no incidents. Several gateways may call it at once.
+// it only adds, once a minute, and tells ends that were left out. It locks no incidents. Several gateways may call it at once.
 func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 	return o.db.inTx(ctx, "plan the messages about open incidents", func(tx *sqlx.Tx) error {
 		var last struct {
@@ -33,6 +48,9 @@ func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 		if err != nil || last.Version == routing.Version && !last.Due {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, wakeMissedEnds); err != nil {
+			return err
+		}
 		incidents, err := o.db.readTold(ctx, tx, `i.state = '`+string(incident.Open)+`'`)
 		if err != nil {
 			return err
@@ -45,6 +63,9 @@ func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 			f.incidents, f.storms = nil, nil
 		}
 		if err := f.store(ctx, tx); err != nil {
+			return err
+		}
+		if err := wakeDestinations(ctx, tx); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE routing_version SET planned_version = $1, planned_at = now()`, routing.Version)

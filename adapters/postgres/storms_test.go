@@ -257,3 +257,45 @@ func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
 		expectSent(t, s, "first opened")
 	})
 }
+
+// The end may be resolved by a transaction whose deliveries the server refuses.
+func TestAnEndThatWasLeftOutIsToldWithinAMinute(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		incidents int
+		repeat    time.Duration
+		want      []string
+	}{
+		{"of incidents", 2, 0, []string{"chat recovered", "chat recovered"}},
+		{"of an incident that would be repeated", 1, time.Hour, []string{"chat recovered"}},
+		{"of a storm", 3, 0, []string{"chat recovered"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dsn := create(t, template)
+			s, db := open(t, dsn), raw(t, dsn)
+			addDestination(t, s, notify.Discord, "chat")
+			must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Repeat = c.repeat; return nil }))
+			replan := func() {
+				alter(t, db, `UPDATE routing_version SET planned_at = planned_at - interval '61 seconds' WHERE planned_at > '-infinity'`)
+				if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ids := openIncidents(t, s, 0, c.incidents, c.incidents)
+			replan()
+			pass(t, db, 6*time.Second)
+			tellAll(t, s)
+			alter(t, db, `ALTER TABLE deliveries ADD CONSTRAINT broken CHECK (NOT changed) NOT VALID`)
+			for _, id := range ids {
+				resolveIncident(t, s, id)
+			}
+			alter(t, db, `ALTER TABLE deliveries DROP CONSTRAINT broken`)
+			expectSent(t, s)
+			replan()
+			expectSent(t, s, c.want...)
+			replan()
+			expectSent(t, s)
+			requireLines(t, db, `SELECT count(*) FROM storms WHERE state = 'open'`, 0)
+		})
+	}
+}
