@@ -29,20 +29,29 @@ func (s *ExpiryStore) ExpiringMonitors(ctx context.Context, age time.Duration, a
 	return page, wrapError(ctx, "find monitors whose events expire", err)
 }
 
+// isStillDelivered is the condition of a row that an enabled destination has yet to get. column
+// refers to it in deliveries.
+func isStillDelivered(column, id string) string {
+	return `EXISTS (SELECT FROM deliveries x JOIN destinations d ON d.id = x.destination_id
+		WHERE x.` + column + ` = ` + id + ` AND x.state = 'pending' AND d.enabled)`
+}
+
 // DeleteEvents implements record.ExpiryStore.
 func (s *ExpiryStore) DeleteEvents(ctx context.Context, id monitor.ID, age time.Duration, limit int) (int, error) {
 	n, err := s.remove(ctx, `
 		DELETE FROM monitor_events WHERE id = ANY (ARRAY(
-			SELECT id FROM monitor_events
-			WHERE monitor_id = $1 AND created_at < now() - make_interval(secs => $2) AND webhook_status <> 'pending'
+			SELECT e.id FROM monitor_events e
+			WHERE e.monitor_id = $1 AND e.created_at < now() - make_interval(secs => $2) AND e.webhook_status <> 'pending'
+			  AND NOT `+isStillDelivered("event_id", "e.id")+`
 			LIMIT $3 FOR UPDATE SKIP LOCKED))`, id, age, limit)
 	return n, wrapError(ctx, "delete expired events of "+string(id), err)
 }
 
 // expiredIncident selects the incidents of a monitor that are deleted. Evidence needs
 // its incident.
-const expiredIncident = `i.monitor_id = $1 AND i.state = 'resolved' AND i.resolved_at < now() - make_interval(secs => $2)
-	AND NOT EXISTS (SELECT FROM evidence e WHERE e.incident_id = i.id)`
+var expiredIncident = `i.monitor_id = $1 AND i.state = 'resolved' AND i.resolved_at < now() - make_interval(secs => $2)
+	AND NOT EXISTS (SELECT FROM evidence e WHERE e.incident_id = i.id)
+	AND NOT ` + isStillDelivered("incident_id", "i.id")
 
 // DeleteIncidents implements record.ExpiryStore. The log goes first: it may be long, and
 // deleting an incident deletes its whole log.
@@ -67,7 +76,8 @@ func (s *ExpiryStore) DeleteNotifications(ctx context.Context, age time.Duration
 		WITH silent AS (DELETE FROM silences WHERE id = ANY (ARRAY(
 				SELECT id FROM silences WHERE LEAST(ended_at, ends_at) < now() - make_interval(secs => $1) LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1),
 		     stormy AS (DELETE FROM storms WHERE id = ANY (ARRAY(
-				SELECT id FROM storms WHERE state = 'resolved' AND resolved_at < now() - make_interval(secs => $1) LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1),
+				SELECT s.id FROM storms s WHERE s.state = 'resolved' AND s.resolved_at < now() - make_interval(secs => $1)
+				AND NOT `+isStillDelivered("storm_id", "s.id")+` LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1),
 		     noticed AS (DELETE FROM deliveries WHERE id = ANY (ARRAY(
 				SELECT id FROM deliveries WHERE notice IS NOT NULL AND state <> 'pending' AND created_at < now() - make_interval(secs => $1)
 				LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1)

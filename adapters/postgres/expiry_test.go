@@ -226,3 +226,29 @@ func TestSilencesStormsAndNoticesExpire(t *testing.T) {
 	requireLines(t, db, `SELECT count(*) FROM deliveries`, 1)
 	requireLines(t, db, `SELECT count(*) FROM incidents WHERE storm_id IS NULL`, 1)
 }
+
+// The retention may be shorter than a destination is tried.
+func TestWhatADestinationStillGetsDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := endedMonitor(t, s, 1)
+	alter(t, db, `INSERT INTO destinations (id, name, kind, language, config) VALUES ('01900000-0000-7000-8000-0000000000d1', 'd', 'slack', 'en', '{}')`)
+	alter(t, db, `INSERT INTO storms (id, state, opened_at, resolved_at, live, updated_at) VALUES (gen_random_uuid(), 'resolved', now() - interval '100 days', now() - interval '91 days', 10, now())`)
+	for column, table := range map[string]string{"event_id": "monitor_events", "incident_id": "incidents", "storm_id": "storms"} {
+		alter(t, db, `INSERT INTO deliveries (id, destination_id, `+column+`, state, due_at, created_at)
+			SELECT gen_random_uuid(), '01900000-0000-7000-8000-0000000000d1', id, 'pending', now(), now() FROM `+table)
+	}
+	makeOlder(t, db, m.ID, 91)
+	expire(t, s)
+	if got := recordOf(t, db, m.ID); !strings.HasPrefix(got, "1 events, 1 incidents") {
+		t.Errorf("%s are left, although their deliveries are pending", got)
+	}
+	requireLines(t, db, `SELECT count(*) FROM deliveries`, 3)
+	alter(t, db, `UPDATE destinations SET enabled = false`)
+	expire(t, s)
+	if got := recordOf(t, db, m.ID); got != "0 events, 0 incidents, 0 lines" {
+		t.Errorf("%s are left of what only a disabled destination would get", got)
+	}
+	requireLines(t, db, `SELECT count(*) FROM deliveries`, 0)
+}
