@@ -15,6 +15,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -24,6 +25,7 @@ type news struct {
 	events     []event.Event     // in the order of their sequence
 	incidentOf map[string]string // the IDs of incidents by those of events; without: the event belongs to none
 	unrecorded bool              // the incident of the events could not be stored
+	ended      bool              // the monitor has ended
 	changed    []string          // IDs of incidents
 	opened     []string          // of these
 	now        time.Time         // of the changes, by the clock of the database
@@ -45,21 +47,23 @@ func newsOf(all ...*incidentSteps) (n news) {
 
 // fanOut stores what is to be delivered of the news to destinations (section 19.4), and
 // wakes the dispatchers. It logs and leaves out what the server refuses: no event waits for
-// its deliveries. ReplanOpenIncidents adds what is missing at incidents. A refusal that passes,
-// as that of a full disk, is an error: the events are reported again, while nothing would
+// its deliveries. ReplanOpenIncidents adds what is missing at incidents, and their ends. A
+// refusal that passes, as that of a full disk, is an error: the events are reported again, while nothing would
 // add their deliveries later.
 func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
-	if len(n.events)+len(n.changed) == 0 {
+	if len(n.events)+len(n.changed) == 0 && !n.ended {
 		return nil
 	}
 	var passing error
 	err := db.optionally(ctx, tx, func() error {
 		routing, err := db.routing(ctx, tx)
-		if err != nil || len(routing.Destinations) == 0 {
+		if err != nil || len(routing.Destinations)+len(routing.Silences) == 0 {
 			return err
 		}
-		if n, err = db.recordStorm(ctx, tx, n); err != nil {
-			return err
+		if len(routing.Destinations) > 0 {
+			if n, err = db.recordStorm(ctx, tx, n); err != nil {
+				return err
+			}
 		}
 		var incidents []toldIncident
 		if ids := slices.Concat(n.changed, slices.Collect(maps.Values(n.incidentOf))); len(ids) > 0 {
@@ -218,7 +222,7 @@ func (f *fanOut) store(ctx context.Context, tx *sqlx.Tx) error {
 }
 
 // endSilences ends the silences that last until an incident has recovered, and returns the
-// routing without them. It locks the version of the routing before the silences, as every
+// routing without them. Those of a monitor that has ended end with it, or with its incident. It locks the version of the routing before the silences, as every
 // change of the routing does.
 func endSilences(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, n news, incidents []toldIncident) (notify.Routing, error) {
 	var ended []string
@@ -230,6 +234,15 @@ func endSilences(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, n new
 			return i.State == incident.Resolved && slices.Contains(n.changed, i.ID) && silence.Match.Matches(i.subject())
 		}) {
 			ended = append(ended, silence.ID)
+		} else if n.ended && slices.Equal(silence.Match.Monitors, []monitor.ID{n.monitor.id}) {
+			var isOpen bool
+			err := tx.GetContext(ctx, &isOpen, `SELECT EXISTS (SELECT FROM incidents WHERE monitor_id = $1 AND state = 'open')`, n.monitor.id)
+			if err != nil {
+				return routing, err
+			}
+			if !isOpen {
+				ended = append(ended, silence.ID)
+			}
 		}
 	}
 	if len(ended) == 0 {

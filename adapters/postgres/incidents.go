@@ -274,7 +274,7 @@ func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, m lockedMo
 			return nil, err
 		}
 	}
-	n.monitor, n.events = m, f.events
+	n.monitor, n.events, n.ended = m, f.events, f.ended != nil
 	return changes, db.fanOut(ctx, tx, n)
 }
 

@@ -299,3 +299,31 @@ func TestAnEndThatWasLeftOutIsToldWithinAMinute(t *testing.T) {
 		})
 	}
 }
+
+func TestASilenceUntilRecoveredEndsWithoutDestinationsAndWithItsMonitor(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	lasting := func() (n int) { return countRows(t, db, `silences WHERE ended_at IS NULL`) }
+	silenced := func(n int) monitor.ID {
+		t.Helper()
+		m := register(t, s, n)
+		silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
+		silence.UntilRecovered = true
+		must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silence))
+		return m.ID
+	}
+	m := silenced(1)
+	acceptReport(t, s, m, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	resolveIncident(t, s, m)
+	if lasting() != 0 {
+		t.Error("the silence of an incident has not ended with it")
+	}
+	ended := silenced(2)
+	silenced(3)
+	if _, err := s.End(t.Context(), ended, monitor.Stopped, "", nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n := lasting(); n != 1 {
+		t.Errorf("%d silences last after a monitor has ended, want that of the other", n)
+	}
+}
