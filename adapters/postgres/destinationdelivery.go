@@ -146,6 +146,7 @@ func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRo
 		if !is {
 			return fmt.Errorf("storm %s is missing", r.StormID.String)
 		}
+		s = s.at(d.Destination, routing)
 		d.Storm = &delivery.DestinationStorm{
 			Thread: delivery.Thread{Situation: s.situation(), Told: told, Plan: planFor(routing, d.Destination, r.Now, s.openIncidents()...)},
 			ID:     s.ID, Streams: len(s.incidents), Live: s.Live,

@@ -92,6 +92,53 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	expectSent(t, s, "chat opened")
 }
 
+func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	team := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), notify.Destination{
+		ID: newID(), Name: "team", Kind: notify.Discord, Language: notify.English, Enabled: true,
+	})).Destination
+	ids := openIncidents(t, s, 0, 12, 0)
+	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Continue: true, Match: notify.Match{Monitors: ids[:2]}}))
+	for _, id := range ids[:5] {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+	pass(t, db, 6*time.Second)
+	streams := map[string]int{}
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Storm != nil {
+			streams[d.Destination.Name] = d.Storm.Streams
+			if d.Storm.Situation.Streams != d.Storm.Streams {
+				t.Errorf("%s is told of %d streams, and that there are %d", d.Destination.Name, d.Storm.Situation.Streams, d.Storm.Streams)
+			}
+		}
+		tell(t, s, d)
+	}
+	if streams["chat"] != 5 || streams["team"] != 2 {
+		t.Errorf("the streams are %v, want 5 for chat and 2 for team", streams)
+	}
+
+	acknowledge := func(id monitor.ID) {
+		t.Helper()
+		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, id).ID, record.IncidentAction{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))
+	}
+	tellAll(t, s)
+	acknowledge(ids[0])
+	acknowledge(ids[1])
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team acknowledged")
+	resolveIncident(t, s, ids[0])
+	resolveIncident(t, s, ids[1])
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team recovered")
+	for _, id := range ids[2:5] {
+		resolveIncident(t, s, id)
+	}
+	pass(t, db, 6*time.Second)
+	tellAll(t, s)
+}
+
 func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)

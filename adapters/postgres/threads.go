@@ -41,12 +41,24 @@ type toldStorm struct {
 	incidents []toldIncident
 }
 
+// at returns the storm with those of its incidents that the routes send to a destination. If
+// they send none there any more, it has all: the destination may still have to be told the end.
+func (s toldStorm) at(d notify.Destination, routing notify.Routing) toldStorm {
+	own := slices.DeleteFunc(slices.Clone(s.incidents), func(i toldIncident) bool {
+		return !slices.ContainsFunc(routing.Targets(i.subject()), func(t notify.Target) bool { return t.Destination.ID == d.ID })
+	})
+	if len(own) > 0 {
+		s.incidents = own
+	}
+	return s
+}
+
 // situation returns what messages tell of a storm. It was opened with its first incident: the
 // clock of the database may have been ahead when the storm was found. It is as severe as the worst of its
 // incidents, and somebody has it when somebody has each that is open.
 func (s toldStorm) situation() notify.Situation {
 	all := notify.Situation{
-		Open: s.State == incident.Open, OpenedAt: s.OpenedAt.UTC(), ResolvedAt: timeOrZero(s.ResolvedAt), Streams: len(s.incidents),
+		Open: s.State == incident.Open && len(s.openIncidents()) > 0, OpenedAt: s.OpenedAt.UTC(), ResolvedAt: timeOrZero(s.ResolvedAt), Streams: len(s.incidents),
 	}
 	var by []string
 	taken := all.Open
@@ -54,6 +66,9 @@ func (s toldStorm) situation() notify.Situation {
 		one := notify.Of(i.Incident)
 		if one.OpenedAt.Before(all.OpenedAt) {
 			all.OpenedAt = one.OpenedAt
+		}
+		if !all.Open && !s.ResolvedAt.Valid && one.ResolvedAt.After(all.ResolvedAt) {
+			all.ResolvedAt = one.ResolvedAt // the incidents of other destinations last
 		}
 		all.Severity = max(all.Severity, one.Severity)
 		for _, c := range one.Conditions {
