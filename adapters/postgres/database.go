@@ -100,10 +100,12 @@ func isTransient(err error) bool {
 }
 
 // isPassing reports whether the server refused for a reason that passes by itself: it has no
-// space, memory or connections left, or waited too long for a lock.
+// space, memory or connections left, or waited too long for a lock, or another transaction has
+// numbered a delivery at the same time.
 func isPassing(err error) bool {
 	e := pq.As(err)
-	return e != nil && (e.Code.Class() == pqerror.ClassInsufficientResources || e.Code == pqerror.LockNotAvailable || e.Code == pqerror.QueryCanceled)
+	return e != nil && (e.Code.Class() == pqerror.ClassInsufficientResources || e.Code == pqerror.LockNotAvailable || e.Code == pqerror.QueryCanceled ||
+		e.Constraint == "idx_deliveries_sequence")
 }
 
 // refusedValue returns the server's message if the server refused a value. Such errors

@@ -177,6 +177,12 @@ const (
 	                     ELSE LEAST(now() + make_interval(secs => $4), CASE WHEN x.state = 'pending' THEN x.due_at END) END`
 )
 
+// insertFresh inserts some of the new deliveries. The caller names what may exist already. A
+// number that another event has is no such thing.
+const insertFresh = `
+		INSERT INTO deliveries (id, destination_id, route_id, monitor_id, event_id, incident_id, storm_id, sequence, state, due_at, round_began_at, created_at)
+		SELECT * FROM fresh`
+
 // storeFanOut wakes the threads of the incidents $2 and of the storms $3, and stores the
 // new deliveries $1. A message that is in flight or being retried keeps its time. Its retry
 // tells the change, or its success makes the thread due. A destination that was deleted
@@ -193,16 +199,17 @@ const storeFanOut = `
 	known AS (
 		SELECT id FROM destinations WHERE id IN (SELECT destination_id FROM json_to_recordset($1) AS n (destination_id uuid))
 		ORDER BY id FOR KEY SHARE),
-	added AS (
-		INSERT INTO deliveries (id, destination_id, route_id, monitor_id, event_id, incident_id, storm_id, sequence, state, due_at, round_began_at, created_at)
+	fresh AS (
 		SELECT n.id, n.destination_id, n.route_id, n.monitor_id, n.event_id, n.incident_id, n.storm_id,
 		       n.place + COALESCE((SELECT max(e.sequence) FROM deliveries e
-		                           WHERE e.destination_id = n.destination_id AND e.monitor_id = n.monitor_id AND e.sequence IS NOT NULL), 0),
-		       'pending', COALESCE(n.due_at, now()), COALESCE(n.due_at, now()), COALESCE(n.created_at, now())
+		                           WHERE e.destination_id = n.destination_id AND e.monitor_id = n.monitor_id AND e.sequence IS NOT NULL), 0) AS sequence,
+		       'pending' AS state, COALESCE(n.due_at, now()) AS due_at, COALESCE(n.due_at, now()) AS round_began_at, COALESCE(n.created_at, now()) AS created_at
 		FROM json_to_recordset($1) AS n (id uuid, destination_id uuid, route_id uuid, monitor_id text, event_id uuid, incident_id uuid, storm_id uuid,
 		                                 place bigint, due_at timestamptz, created_at timestamptz)
-		WHERE n.destination_id IN (SELECT id FROM known)
-		ON CONFLICT DO NOTHING)
+		WHERE n.destination_id IN (SELECT id FROM known)),
+	events AS (` + insertFresh + ` WHERE event_id IS NOT NULL ON CONFLICT (event_id, destination_id) WHERE event_id IS NOT NULL DO NOTHING),
+	incidents AS (` + insertFresh + ` WHERE incident_id IS NOT NULL ON CONFLICT (incident_id, destination_id) WHERE incident_id IS NOT NULL DO NOTHING),
+	storms AS (` + insertFresh + ` WHERE storm_id IS NOT NULL ON CONFLICT (storm_id, destination_id) WHERE storm_id IS NOT NULL DO NOTHING)
 	SELECT pg_notify($5, '')`
 
 // store stores what was collected, in one statement.

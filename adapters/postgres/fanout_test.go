@@ -358,3 +358,36 @@ func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
 	pass(t, db, 10*time.Minute)
 	expectSent(t, s, "chief opened")
 }
+
+// Two transactions may give one number to two events. Neither event may be left out.
+func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	m := register(t, s, 1)
+	other := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	defer func() { _ = other.Rollback() }()
+	if _, err := other.ExecContext(t.Context(), `INSERT INTO deliveries (id, destination_id, monitor_id, sequence, state, created_at)
+		VALUES (gen_random_uuid(), $1, $2, 1, 'delivered', now())`, hook.ID, m.ID); err != nil {
+		t.Fatal(err)
+	}
+	r := report(trouble(detector.Blackout, justNow()))
+	accepted := make(chan error, 1)
+	go func() {
+		_, err := s.Accept(t.Context(), m.ID, r)
+		accepted <- err
+	}()
+	eventually(t, "the report waits", func() bool {
+		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
+	})
+	if err := other.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-accepted; err == nil {
+		t.Error("the event is stored without its delivery")
+	}
+	acceptReport(t, s, m.ID, r, monitor.Run)
+	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 2 {
+		t.Errorf("the delivery is %+v", d)
+	}
+}
