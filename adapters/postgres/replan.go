@@ -28,8 +28,8 @@ const wakeMissedEnds = `
 	UPDATE deliveries SET changed = true, state = 'pending', tried = 0, due_at = now(), planned_at = now(), round_began_at = now()
 	WHERE id IN (SELECT id FROM missed)`
 
-// ReplanOpenIncidents makes the threads of all open incidents and storms due after a change
-// of destinations, routes or silences, and adds those that are missing. Without a change
+// ReplanOpenIncidents makes the threads of open incidents that have something to tell, and those
+// of storms, due after a change of destinations, routes or silences. It adds those that are missing. Without a change
 // it only adds, once a minute, and tells ends that were left out. It locks no incidents. Several gateways may call it at once.
 func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 	return o.db.inTx(ctx, "plan the messages about open incidents", func(tx *sqlx.Tx) error {
@@ -55,14 +55,24 @@ func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f := fanOut{routing: routing}
+		threads, err := readThreads(ctx, tx, incidents)
+		if err != nil {
+			return err
+		}
+		f, p := fanOut{routing: routing}, newThreadPlan(routing, last.Now, incidents)
 		for _, i := range incidents {
 			f.addThreads(i, last.Now)
 		}
+		f.rows, f.incidents = p.missing(f.rows, threads), nil
 		if last.Version == routing.Version {
-			f.incidents, f.storms = nil, nil
+			f.storms = nil
+		} else {
+			p.wake(threads)
 		}
 		if err := f.store(ctx, tx); err != nil {
+			return err
+		}
+		if err := p.store(ctx, tx); err != nil {
 			return err
 		}
 		if err := wakeDestinations(ctx, tx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -118,15 +119,47 @@ func (db *database) logLostSecrets(r destinationRow, problem string) {
 
 // changeRouting runs a change of destinations, routes or silences, gives the routing a new
 // version, and wakes the dispatchers of destinations, which plan anew. Changes take place
-// one after the other: the version's row is locked first.
+// one after the other: the version's row is locked first. After a change that decides about
+// no message, such as another name, the open incidents count as planned by the new version.
 func (db *database) changeRouting(ctx context.Context, operation string, change func(*sqlx.Tx) error) error {
 	return db.inTx(ctx, operation, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
 			return err
 		}
+		before, err := db.readRouting(ctx, tx)
+		if err != nil {
+			return err
+		}
 		if err := change(tx); err != nil {
 			return err
 		}
+		after, err := db.readRouting(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if reflect.DeepEqual(telling(before), telling(after)) {
+			if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET planned_version = version WHERE planned_version = version - 1`); err != nil {
+				return err
+			}
+		}
 		return wakeDestinations(ctx, tx)
 	})
+}
+
+// telling returns a routing without what decides about no message.
+func telling(r notify.Routing) notify.Routing {
+	t := notify.Routing{Destinations: map[string]notify.Destination{}}
+	for id, d := range r.Destinations {
+		d.Name, d.Fallback, d.DisabledReason, d.PreviousUntil, d.Owner = "", "", "", time.Time{}, ""
+		t.Destinations[id] = d
+	}
+	for _, route := range r.Routes {
+		route.Name, route.Owner = "", ""
+		t.Routes = append(t.Routes, route)
+	}
+	for _, s := range r.Silences {
+		s.By, s.Comment, s.Owner = "", "", ""
+		t.Silences = append(t.Silences, s)
+	}
+	return t
 }
