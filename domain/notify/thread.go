@@ -98,6 +98,7 @@ type Step struct {
 // Next returns the next message of a thread. It sees only the present situation: changes
 // that the destination was not told of in time become one message.
 func Next(now time.Time, s Situation, t Told, p Plan) Step {
+	s.OpenedAt, t = notAhead(now, s.OpenedAt), t.notAhead(now)
 	switch {
 	case t.Open && !s.Open:
 		return Step{Kind: Recovered} // silences do not hold it back
@@ -113,6 +114,28 @@ func Next(now time.Time, s Situation, t Told, p Plan) Step {
 		return open(now, s, p)
 	}
 	return t.next(now, s, p)
+}
+
+// maxAhead is how far ahead of now a time may be that was taken before.
+const maxAhead = 10 * time.Second
+
+// notAhead returns a time that was taken before now, or zero: a clock that was set back must
+// not hold a message back.
+func notAhead(now, at time.Time) time.Time {
+	if at.Sub(now) > maxAhead {
+		return time.Time{}
+	}
+	return at
+}
+
+func (t Told) notAhead(now time.Time) Told {
+	t.PushedAt = notAhead(now, t.PushedAt)
+	pushed := make(map[incident.Name]time.Time, len(t.Pushed))
+	for c, at := range t.Pushed {
+		pushed[c] = notAhead(now, at)
+	}
+	t.Pushed = pushed
+	return t
 }
 
 // open returns the first message of a thread, or when it is due.
