@@ -128,10 +128,14 @@ func (s *clusterEnv) gatewayPods(ctx context.Context) ([]object, error) {
 }
 
 // killInPod sends SIGKILL to the program in a container, as the kernel does when
-// memory is short. The container's init (tini) exits with it.
+// memory is short. The container's init (tini) exits with it, and may take the shell with
+// it that has sent the signal.
 func killInPod(ctx context.Context, pod, container string) error {
 	const kill = `for p in /proc/[0-9]*; do [ "$(cat $p/comm 2>/dev/null)" = stream-monitor ] && kill -9 ${p#/proc/}; done; true`
 	_, err := run(ctx, "kubectl", "-n", namespace, "exec", pod, "-c", container, "--", "sh", "-c", kill)
+	if err != nil && strings.Contains(err.Error(), "exit code 137") {
+		return nil
+	}
 	return err
 }
 
