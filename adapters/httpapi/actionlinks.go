@@ -116,7 +116,7 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 			return err
 		}
 	default:
-		if a.incident.AcknowledgedBy != "" {
+		if notify.Of(a.incident.Incident).Handled() {
 			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, a.incident.AcknowledgedBy), ""
 		}
 	}

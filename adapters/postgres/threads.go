@@ -54,14 +54,14 @@ func (s toldStorm) at(d notify.Destination, routing notify.Routing) toldStorm {
 }
 
 // situation returns what messages tell of a storm. It was opened with its first incident: the
-// clock of the database may have been ahead when the storm was found. It is as severe as the worst of its
-// incidents, and somebody has it when somebody has each that is open.
+// clock of the database may have been ahead when the storm was found. It is as severe as the
+// worst of its incidents, and handled when each that is open is.
 func (s toldStorm) situation() notify.Situation {
 	all := notify.Situation{
 		Open: s.State == incident.Open && len(s.openIncidents()) > 0, OpenedAt: s.OpenedAt.UTC(), ResolvedAt: timeOrZero(s.ResolvedAt), Streams: len(s.incidents),
 	}
 	var by []string
-	taken := all.Open
+	handled := all.Open
 	for _, i := range s.incidents {
 		one := notify.Of(i.Incident)
 		if one.OpenedAt.Before(all.OpenedAt) {
@@ -77,18 +77,15 @@ func (s toldStorm) situation() notify.Situation {
 			}
 		}
 		if one.Open {
-			taken = taken && one.AcknowledgedBy != ""
-			all.AcknowledgedSeverity = max(all.AcknowledgedSeverity, one.AcknowledgedSeverity)
+			handled = handled && one.Handled()
 			if !slices.Contains(by, one.AcknowledgedBy) {
 				by = append(by, one.AcknowledgedBy)
 			}
 		}
 	}
-	if taken {
+	if handled {
 		slices.Sort(by)
-		all.AcknowledgedBy = strings.Join(by, ", ")
-	} else {
-		all.AcknowledgedSeverity = 0
+		all.AcknowledgedBy, all.AcknowledgedSeverity = strings.Join(by, ", "), all.Severity
 	}
 	return all
 }

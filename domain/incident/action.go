@@ -2,8 +2,9 @@ package incident
 
 import "time"
 
-// Acknowledge says that somebody handles the incident. The first acknowledgement
-// stays, until the incident is reopened. It ends an error: nothing else can.
+// Acknowledge says that somebody handles the incident. The first acknowledgement stays
+// until the incident is reopened, or acknowledged again at a higher severity. It ends an
+// error: nothing else can.
 type Acknowledge struct{ By string }
 
 // Resolve says that the trouble is over although nothing reports its end. It ends every
@@ -55,9 +56,8 @@ func (t *Tracker) acknowledge(in Acknowledge) {
 	}
 	t.log(Entry{Kind: Acknowledged, At: t.now, By: in.By})
 	t.change(func(i *Incident) {
-		if i.AcknowledgedAt.IsZero() {
-			i.AcknowledgedBy, i.AcknowledgedAt = in.By, t.now
-			i.AcknowledgedSeverity = max(i.Severity, i.severityAt(t.now))
+		if severity := max(i.Severity, i.severityAt(t.now)); i.AcknowledgedAt.IsZero() || severity > i.AcknowledgedSeverity {
+			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = in.By, t.now, severity
 		}
 		if c := i.condition(Error); c != nil && c.Lasts() {
 			c.end(t.now)

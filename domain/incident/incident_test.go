@@ -352,6 +352,11 @@ func TestAnAcknowledgementKeepsTheSeverityOfItsTime(t *testing.T) {
 	if i := h.newest(); i.AcknowledgedSeverity != 2 || i.Severity != 3 {
 		t.Errorf("severity %d, acknowledged at %d; want 3 and 2", i.Severity, i.AcknowledgedSeverity)
 	}
+	h.step(602, incident.Acknowledge{By: "bob"})
+	h.step(604, incident.Acknowledge{By: "eve"}) // it is no worse than bob knows
+	if i := h.newest(); i.AcknowledgedBy != "bob" || i.AcknowledgedSeverity != 3 {
+		t.Errorf("acknowledged by %s at severity %d, want bob and 3", i.AcknowledgedBy, i.AcknowledgedSeverity)
+	}
 	h.step(610, ended(black, 610))
 	h.step(710, began(silent, 700))
 	if i := h.newest(); i.Reopened != 1 || i.AcknowledgedSeverity != 0 {

@@ -39,8 +39,9 @@ func Of(i incident.Incident) Situation {
 	return s
 }
 
-// taken reports whether somebody handles the incident and it has not got worse since.
-func (s Situation) taken() bool {
+// Handled reports whether somebody has acknowledged the incident, and it has not got worse
+// since.
+func (s Situation) Handled() bool {
 	return s.AcknowledgedBy != "" && s.Severity <= s.AcknowledgedSeverity
 }
 
@@ -140,7 +141,7 @@ func (t Told) notAhead(now time.Time) Told {
 
 // open returns the first message of a thread, or when it is due.
 func open(now time.Time, s Situation, p Plan) Step {
-	if p.Delay > 0 && s.taken() {
+	if p.Delay > 0 && s.Handled() {
 		return Step{}
 	}
 	wait := p.Delay
@@ -150,18 +151,18 @@ func open(now time.Time, s Situation, p Plan) Step {
 	if due := s.OpenedAt.Add(wait); due.After(now) {
 		return Step{At: due}
 	}
-	return Step{Kind: Opened, Push: !s.taken()}
+	return Step{Kind: Opened, Push: !s.Handled()}
 }
 
 // next returns the next message about an open incident that the destination knows.
 func (t Told) next(now time.Time, s Situation, p Plan) Step {
 	kind, due := t.again(s, p)
-	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.Owed || !s.taken()) {
+	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.Owed || !s.Handled()) {
 		kind, due = worse, t.limit(s)
 		switch {
-		case s.taken() && (kind == Reopened || t.knows(s.Conditions)):
+		case s.Handled() && (kind == Reopened || t.knows(s.Conditions)):
 			return Step{Kind: kind}
-		case s.Severity > t.Severity && !s.taken():
+		case s.Severity > t.Severity && !s.Handled():
 			due = now
 		case kind == Reopened && p.Edits && due.After(now):
 			return Step{Kind: kind} // its sound is owed
@@ -194,7 +195,7 @@ func (t Told) change(s Situation) MessageKind {
 // again returns the next push about what the destination knows already; empty: none.
 func (t Told) again(s Situation, p Plan) (kind MessageKind, due time.Time) {
 	switch {
-	case s.taken():
+	case s.Handled():
 		return "", time.Time{}
 	case t.Owed:
 		return Reopened, t.limit(s)
@@ -236,7 +237,7 @@ func sameNames(a, b []incident.Name) bool {
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
 func (t Told) After(s Situation, step Step, at time.Time, ref string) Told {
 	owed := t.Owed
-	t.Owed = s.Open && !s.taken() && !step.Push && (step.Kind == Reopened || t.Owed)
+	t.Owed = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || t.Owed)
 	switch {
 	case t.Owed:
 		t.Conditions = nil // all are still to be heard

@@ -110,6 +110,12 @@ func TestAnAcknowledgedIncidentThatGetsWorseIsToldAndRepeatedAgain(t *testing.T)
 	w.expect(map[string]string{"writes": "0 opened!, 0 acknowledged, 120 worse!, 600 worse!, 1200 repeated!, 1800 repeated!"})
 }
 
+func TestWhoeverAcknowledgesWhatGotWorseEndsItsRepetition(t *testing.T) {
+	w := newWorld(t, writes().repeated(10*time.Minute))
+	w.at(0, began(black, 0), incident.Acknowledge{By: "ann"}).at(700, incident.Acknowledge{By: "bob"}).at(4000)
+	w.expect(map[string]string{"writes": "0 opened!, 0 acknowledged, 120 worse!, 600 worse!, 700 acknowledged"})
+}
+
 func TestAnotherConditionIsHeardThoughTheIncidentIsTaken(t *testing.T) {
 	w := newWorld(t, edits(), writes())
 	w.at(0, began(incident.NoMedia, 0)).at(400, incident.Acknowledge{By: "ann"})

@@ -234,7 +234,7 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 			m.Actions = append(m.Actions, Link{text, notify.ActionURL(base, token)})
 		}
 	}
-	if f.Situation.AcknowledgedBy == "" {
+	if !f.Situation.Handled() {
 		add(notify.Acknowledge, w.acknowledge)
 	}
 	add(notify.SilenceAnHour, w.silence)

@@ -105,7 +105,7 @@ func newView(f Facts, step notify.Step, zone *time.Location) view {
 	if step.Push {
 		pushed = f.Now
 	}
-	if f.Repeat > 0 && s.Open && s.AcknowledgedBy == "" && !pushed.IsZero() {
+	if f.Repeat > 0 && s.Open && !s.Handled() && !pushed.IsZero() {
 		v.RepeatAt = pushed.Add(max(f.Repeat, notify.PushInterval)).In(zone)
 	}
 	end := f.Now
