@@ -60,8 +60,7 @@ func (r silenceRow) toRecord() (routing.SilenceRecord, error) {
 		if err := json.Unmarshal(r.Repeats, &record.Window); err != nil {
 			return record, fmt.Errorf("window of silence %s: %w", r.ID, err)
 		}
-		_ = record.Window.Locate(time.LoadLocation) // readRouting logs a zone that is unknown here
-		_ = record.Window.Locate(time.LoadLocation) // a window in a zone that is unknown here is never open, and is listed as it is
+		_ = record.Window.Locate(time.LoadLocation) // readRouting logs a zone that is unknown here; its window is never open
 	}
 	return record, nil
 }
