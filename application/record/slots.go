@@ -6,11 +6,17 @@ import "context"
 type slots chan struct{}
 
 // take waits for a slot. The caller calls release. It returns the cause of ctx if ctx is
-// done first.
+// done before a slot is free.
 func (s slots) take(ctx context.Context) (release func(), err error) {
+	release = func() { <-s }
 	select {
 	case s <- struct{}{}:
-		return func() { <-s }, nil
+		return release, nil
+	default:
+	}
+	select {
+	case s <- struct{}{}:
+		return release, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
