@@ -65,9 +65,6 @@ func (f *fixture) requireSeen(t *testing.T, seen channel.Message, m message.Mess
 }
 
 func edits(t *testing.T, f *fixture) {
-	if !f.Edits {
-		t.Skip("this channel does not edit")
-	}
 	first := example(notify.Opened, notify.English)
 	opened := f.mustSend(t, first)
 	for i, kind := range []notify.MessageKind{notify.Acknowledged, notify.Updated, notify.Recovered} {
@@ -113,9 +110,6 @@ func pushes(t *testing.T, f *fixture) {
 }
 
 func postsAgain(t *testing.T, f *fixture) {
-	if !f.Edits || f.Alerts {
-		t.Skip("nothing of this channel can be edited and be gone")
-	}
 	first := example(notify.Opened, notify.English)
 	opened := f.mustSend(t, first)
 	f.Server.Delete(f.last(t).ID)
@@ -127,9 +121,6 @@ func postsAgain(t *testing.T, f *fixture) {
 }
 
 func showsPicture(t *testing.T, f *fixture) {
-	if f.Picture == NoPicture {
-		t.Skip("this channel shows no pictures")
-	}
 	m := example(notify.Opened, notify.English)
 	m.Picture = picture()
 	want := m.Picture.URL
@@ -213,9 +204,6 @@ func rejects(t *testing.T, f *fixture) {
 }
 
 func isGone(t *testing.T, f *fixture) {
-	if f.NoHTTP {
-		t.Skip("no status of this channel says so")
-	}
 	f.Server.Fail(channel.Fault{Status: http.StatusGone})
 	if r := f.send(t.Context(), t, example(notify.Opened, notify.English)); r.Class != notify.Gone {
 		t.Errorf("%+v", r)
@@ -252,9 +240,6 @@ func cancelled(t *testing.T, f *fixture) {
 }
 
 func redirects(t *testing.T, f *fixture) {
-	if f.NoHTTP {
-		t.Skip("this channel knows no redirects")
-	}
 	followed := make(chan struct{}, 10)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed <- struct{}{} }))
 	t.Cleanup(elsewhere.Close)
