@@ -15,7 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// What addRouting stores, in the order of creation.
+// The IDs of all that addRouting stores, in the order of creation.
 const (
 	storedDestination = "0190a5d4-0000-7000-8000-000000000001"
 	storedRoute       = "0190a5d4-0000-7000-8000-000000000002"

@@ -170,7 +170,7 @@ const countAttempt = `
 		ON CONFLICT (destination_id, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, failed = h.failed + excluded.failed)`
 
 // storeAttempt stores an attempt and what follows from it. Another gateway may have the lease
-// of a success by now. What follows for a thread is then left to that gateway.
+// of a success by now. That gateway then decides what follows for a thread.
 func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome delivery.DestinationOutcome) error {
 	var told sql.NullString
 	if outcome.Told != nil {
@@ -229,7 +229,7 @@ func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationR
 	return reason, db.disableDestination(ctx, tx, d, reason, now)
 }
 
-// noticeTargets selects who is told that the destination $1 is disabled. That is its
+// noticeTargets selects the destinations that are told that $1 is disabled. That is its
 // fallback $2, or else the destinations of the default route, or else all. Each of them must
 // be enabled and get messages, of which a webhook ($3) gets none.
 const noticeTargets = `

@@ -47,9 +47,9 @@ func newsOf(all ...*incidentSteps) (n news) {
 
 // fanOut stores what is to be delivered of the news to destinations (section 19.4), and
 // wakes the dispatchers. It logs and leaves out what the server refuses: no event waits for
-// its deliveries. ReplanOpenIncidents adds what is missing at incidents, and their ends. A
-// refusal that passes, as that of a full disk, is an error: the events are reported again, while nothing would
-// add their deliveries later.
+// its deliveries. ReplanOpenIncidents adds the threads and the ends that are missing at
+// incidents. A refusal that passes, as that of a full disk, is an error: the events are reported
+// again, while nothing would add their deliveries later.
 func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 	if len(n.events)+len(n.changed) == 0 && !n.ended {
 		return nil

@@ -90,7 +90,7 @@ func tell(t testing.TB, s *postgres.Store, d delivery.DestinationDelivery) notif
 	return step.Kind
 }
 
-// tellAll tells what is due, until nothing is. It returns the messages by destination and
+// tellAll sends all messages that are due, until none is. It returns the messages by destination and
 // kind.
 func tellAll(t testing.TB, s *postgres.Store) map[string]int {
 	t.Helper()
@@ -110,7 +110,7 @@ func tellAll(t testing.TB, s *postgres.Store) map[string]int {
 	return nil
 }
 
-// expectSent tells what is due and fails the test unless exactly these messages were sent.
+// expectSent sends all messages that are due and fails the test unless exactly these messages were sent.
 func expectSent(t testing.TB, s *postgres.Store, want ...string) {
 	t.Helper()
 	wanted := map[string]int{}

@@ -39,8 +39,8 @@ type unconfirmedLeases struct {
 	expireBy time.Time // by then all of them have expired
 }
 
-// takeOver sets the prefix of all later IDs to that of a runtime ID, and returns the first and
-// the last ID that a lease of this runtime ID may have.
+// takeOver sets the prefix of all later IDs to that of a runtime ID. It returns the first and
+// the last ID with this prefix.
 func (u *unconfirmedLeases) takeOver(runtimeID string) (first, last uuid.UUID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// nextEvents finds what may be sent next of every monitor: the head of its queue, and one of
-// its events on the long schedule that are due (section 19.5). The queue of a monitor is its
+// nextEvents finds the events of every monitor that may be sent next. These are the head of
+// its queue, and one of its due events on the long schedule (section 19.5). The queue of a monitor is its
 // other pending events by seq, and its head is the event with the lowest seq.
 //
 // The query jumps from monitor to monitor in idx_monitor_events_queue (monitor_id,

@@ -543,7 +543,7 @@ func TestARoutingIsReadOnceAVersion(t *testing.T) {
 		t.Errorf("a new database has the routing %+v", before)
 	}
 
-	// What bypasses the version is not seen, so it is the cache that answers.
+	// A change that bypasses the version stays unseen, so the cache has answered.
 	alter(t, raw(t, dsn), `UPDATE routes SET name = 'renamed'`)
 	if got := read(); got.Routes[0].Name != "default" {
 		t.Errorf("the cache answers %+v", got.Routes)

@@ -29,7 +29,7 @@ const (
 // Config configures a Renderer; the zero value is usable.
 type Config struct {
 	// Files are those of TEMPLATES_DIR: en.tmpl and ja.tmpl define templates of the built-in
-	// files again. Nil: there are none.
+	// files again. Default: the built-in ones are used.
 	Files fs.FS
 
 	PublicURL string            // PUBLIC_URL; empty: messages have no links but those to streams

@@ -65,7 +65,7 @@ type condition struct {
 	New    bool   // the destination has not been told of it
 }
 
-// Main returns the name of the worst condition; empty: there is none.
+// Main returns the name of the worst condition, or "" if none lasts.
 func (v view) Main() string {
 	if len(v.Conditions) == 0 {
 		return ""

@@ -4,9 +4,9 @@
 //	Read   reads the file, replaces variables, and names everything that is wrong
 //	Apply  reads what the gateway has, shows the differences, and makes them
 //
-// A file has an owner, and so has everything that it keeps. What another file or the API
-// has made is never changed; only the default route is taken over, if nothing owns it. An
-// element is recognized by its name, a silence by its comment. What is the same already is
+// A file has an owner, and so has everything that it keeps. The elements of
+// another file or of the API are never changed; only the default route is taken over, if nothing
+// owns it. An element is recognized by its name, a silence by its comment. Equal elements are
 // left alone, so that a second run changes nothing. Secrets are never read back: the
 // gateway says in a dry run whether they differ.
 package applier
