@@ -145,6 +145,15 @@ func (p *watchedStream) waitOutageAlert(began time.Time, failure string, limit t
 	return e
 }
 
+// assertCountedUntil asserts that an outage that nothing confirmed was alerted when the
+// media were back, with its whole duration. The attempt that read them came after healed.
+func assertCountedUntil(t *testing.T, alert webhookreceiver.Delivery, healed time.Time) {
+	t.Helper()
+	if outage := healed.Sub(alert.Data.StartedAt); alert.Data.DurationSec < outage.Truncate(time.Second).Seconds() {
+		t.Errorf("reported as %v s long; %s had passed when the media were back", alert.Data.DurationSec, outage)
+	}
+}
+
 // endAndAssert ends the stream. The monitor's events must be its start, these, and
 // its end.
 func (p *watchedStream) endAndAssert(events ...string) {
