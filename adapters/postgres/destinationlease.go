@@ -147,12 +147,6 @@ var rateLimits = func() string {
 	return string(encoded)
 }()
 
-// DestinationOutbox leases the deliveries to destinations and records what came of them.
-type DestinationOutbox struct {
-	db          *database
-	unconfirmed unconfirmedLeases
-}
-
 // LeaseForDestinations implements delivery.DestinationOutbox. The longest lease is 2 min.
 func (o *DestinationOutbox) LeaseForDestinations(ctx context.Context, limit int, duration time.Duration) ([]delivery.DestinationDelivery, error) {
 	if duration > maxLease {

@@ -19,6 +19,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
+// DestinationOutbox leases the deliveries to destinations and records what came of them.
+type DestinationOutbox struct {
+	db          *database
+	unconfirmed unconfirmedLeases
+}
+
 // recordedDelivery is a row of deliveries that a transaction has locked.
 type recordedDelivery struct {
 	ID            string         `db:"id"`

@@ -87,7 +87,7 @@ func (r destinationRow) toRecord(secrets Secrets) (routing.DestinationRecord, er
 }
 
 // Destinations implements routing.DestinationStore.
-func (s *NotificationStore) Destinations(ctx context.Context) ([]routing.DestinationRecord, error) {
+func (s *RoutingStore) Destinations(ctx context.Context) ([]routing.DestinationRecord, error) {
 	var rows []destinationRow
 	if err := s.db.SelectContext(ctx, &rows, selectDestinations+` ORDER BY name, id`); err != nil {
 		return nil, wrapError(ctx, "list destinations", err)
@@ -104,7 +104,7 @@ func (s *NotificationStore) Destinations(ctx context.Context) ([]routing.Destina
 }
 
 // Destination implements routing.DestinationStore.
-func (s *NotificationStore) Destination(ctx context.Context, id string) (routing.DestinationRecord, error) {
+func (s *RoutingStore) Destination(ctx context.Context, id string) (routing.DestinationRecord, error) {
 	row, err := readDestination(ctx, s.db, id, "")
 	if err != nil {
 		return routing.DestinationRecord{}, wrapError(ctx, "read destination "+id, err)
@@ -123,7 +123,7 @@ func readDestination(ctx context.Context, q sqlx.QueryerContext, id, lock string
 }
 
 // CreateDestination implements routing.DestinationStore.
-func (s *NotificationStore) CreateDestination(ctx context.Context, d notify.Destination) (routing.DestinationRecord, error) {
+func (s *RoutingStore) CreateDestination(ctx context.Context, d notify.Destination) (routing.DestinationRecord, error) {
 	var created routing.DestinationRecord
 	err := s.db.changeRouting(ctx, "create destination "+d.ID, func(tx *sqlx.Tx) error {
 		sealed, err := s.db.seal(d)
@@ -150,7 +150,7 @@ func (s *NotificationStore) CreateDestination(ctx context.Context, d notify.Dest
 }
 
 // ChangeDestination implements routing.DestinationStore.
-func (s *NotificationStore) ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (routing.DestinationRecord, error) {
+func (s *RoutingStore) ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (routing.DestinationRecord, error) {
 	var changed routing.DestinationRecord
 	err := s.db.changeRouting(ctx, "change destination "+id, func(tx *sqlx.Tx) error {
 		row, err := readDestination(ctx, tx, id, " FOR NO KEY UPDATE")
@@ -255,7 +255,7 @@ func requireRoom(ctx context.Context, tx *sqlx.Tx, count string, maximum int, wh
 // DeleteDestination implements routing.DestinationStore. It only marks the destination:
 // deleting many deliveries at once would hold up the reports that store others.
 // PurgeDestinations deletes them.
-func (s *NotificationStore) DeleteDestination(ctx context.Context, id string) error {
+func (s *RoutingStore) DeleteDestination(ctx context.Context, id string) error {
 	return s.db.changeRouting(ctx, "delete destination "+id, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			WITH deleted AS (
@@ -272,7 +272,7 @@ func (s *NotificationStore) DeleteDestination(ctx context.Context, id string) er
 // ResealSecrets encrypts the secrets of all destinations with the first key that another
 // key has encrypted. It logs and leaves out those that no key opens. It may be repeated,
 // and run on several gateways at once.
-func (s *NotificationStore) ResealSecrets(ctx context.Context) error {
+func (s *RoutingStore) ResealSecrets(ctx context.Context) error {
 	return s.db.inTx(ctx, "encrypt secrets with the newest key", func(tx *sqlx.Tx) error {
 		var rows []destinationRow
 		if err := tx.SelectContext(ctx, &rows, selectDestinations+` AND secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
@@ -313,7 +313,7 @@ const attemptsLastDay = `
 
 // Traffic implements routing.DestinationStore. A thread that waits for an escalation is
 // not pending.
-func (s *NotificationStore) Traffic(ctx context.Context) (map[string]routing.Traffic, error) {
+func (s *RoutingStore) Traffic(ctx context.Context) (map[string]routing.Traffic, error) {
 	var pending []struct {
 		ID    string `db:"destination_id"`
 		Count int    `db:"count"`

@@ -19,7 +19,7 @@
 //	ExpiryStore        expiry.go      record.ExpiryStore    monitor_events, incidents
 //	Listener           listener.go     (wakes a dispatcher)  NOTIFY monitor_events
 //	FeedStore          feedstore.go    record.FeedStore      feed, feed_head, monitors
-//	NotificationStore  routing.go      routing.Store         destinations, routes, silences, routing_version
+//	RoutingStore  routing.go      routing.Store         destinations, routes, silences, routing_version
 //
 // Guarantees:
 //

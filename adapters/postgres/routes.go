@@ -60,7 +60,7 @@ func (r routeRow) toRecord() (routing.RouteRecord, error) {
 }
 
 // Routes implements routing.RouteStore.
-func (s *NotificationStore) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
+func (s *RoutingStore) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
 	records, err := readRoutes(ctx, s.db)
 	return records, wrapError(ctx, "list routes", err)
 }
@@ -82,7 +82,7 @@ func readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]routing.RouteReco
 }
 
 // Route implements routing.RouteStore.
-func (s *NotificationStore) Route(ctx context.Context, id string) (routing.RouteRecord, error) {
+func (s *RoutingStore) Route(ctx context.Context, id string) (routing.RouteRecord, error) {
 	record, err := readRoute(ctx, s.db, id, "")
 	return record, wrapError(ctx, "read route "+id, err)
 }
@@ -101,7 +101,7 @@ func readRoute(ctx context.Context, q sqlx.QueryerContext, id, lock string) (rou
 }
 
 // CreateRoute implements routing.RouteStore.
-func (s *NotificationStore) CreateRoute(ctx context.Context, r notify.Route) (routing.RouteRecord, error) {
+func (s *RoutingStore) CreateRoute(ctx context.Context, r notify.Route) (routing.RouteRecord, error) {
 	var created routing.RouteRecord
 	err := s.db.changeRouting(ctx, "create route "+r.ID, func(tx *sqlx.Tx) error {
 		if err := storeRoute(ctx, tx, r, `
@@ -121,7 +121,7 @@ func (s *NotificationStore) CreateRoute(ctx context.Context, r notify.Route) (ro
 }
 
 // ChangeRoute implements routing.RouteStore.
-func (s *NotificationStore) ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (routing.RouteRecord, error) {
+func (s *RoutingStore) ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (routing.RouteRecord, error) {
 	var changed routing.RouteRecord
 	err := s.db.changeRouting(ctx, "change route "+id, func(tx *sqlx.Tx) error {
 		before, err := readRoute(ctx, tx, id, " FOR UPDATE")
@@ -174,7 +174,7 @@ func storeRoute(ctx context.Context, tx *sqlx.Tx, r notify.Route, statement stri
 }
 
 // DeleteRoute implements routing.RouteStore.
-func (s *NotificationStore) DeleteRoute(ctx context.Context, id string) error {
+func (s *RoutingStore) DeleteRoute(ctx context.Context, id string) error {
 	return s.db.changeRouting(ctx, "delete route "+id, func(tx *sqlx.Tx) error {
 		var isDefault []bool
 		if err := tx.SelectContext(ctx, &isDefault, `SELECT is_default FROM routes`+whereID, id); err != nil {
@@ -189,7 +189,7 @@ func (s *NotificationStore) DeleteRoute(ctx context.Context, id string) error {
 }
 
 // OrderRoutes implements routing.RouteStore.
-func (s *NotificationStore) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteRecord, error) {
+func (s *RoutingStore) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteRecord, error) {
 	var ordered []routing.RouteRecord
 	err := s.db.changeRouting(ctx, "order routes", func(tx *sqlx.Tx) error {
 		stored, err := readRoutes(ctx, tx)

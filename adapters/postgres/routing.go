@@ -12,8 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// NotificationStore keeps destinations, routes and silences (section 19).
-type NotificationStore struct{ db *database }
+// RoutingStore keeps destinations, routes and silences (section 19).
+type RoutingStore struct{ db *database }
 
 // Secrets encrypts what nobody may read in the database. secretbox.Box implements it.
 type Secrets interface {

@@ -66,7 +66,7 @@ func (r silenceRow) toRecord() (routing.SilenceRecord, error) {
 }
 
 // Silences implements routing.SilenceStore.
-func (s *NotificationStore) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
+func (s *RoutingStore) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
 	var rows []silenceRow
 	if err := s.db.SelectContext(ctx, &rows, `
 		(`+selectSilences+` WHERE `+silenceLasts+`)
@@ -87,7 +87,7 @@ func (s *NotificationStore) Silences(ctx context.Context) ([]routing.SilenceReco
 }
 
 // Silence implements routing.SilenceStore.
-func (s *NotificationStore) Silence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+func (s *RoutingStore) Silence(ctx context.Context, id string) (routing.SilenceRecord, error) {
 	record, err := readSilence(ctx, s.db, id, "")
 	return record, wrapError(ctx, "read silence "+id, err)
 }
@@ -106,7 +106,7 @@ func readSilence(ctx context.Context, q sqlx.QueryerContext, id, lock string) (r
 }
 
 // CreateSilence implements routing.SilenceStore.
-func (s *NotificationStore) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
+func (s *RoutingStore) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
 	var created routing.SilenceRecord
 	err := s.db.changeRouting(ctx, "create silence "+silence.ID, func(tx *sqlx.Tx) error {
 		if err := storeSilence(ctx, tx, silence, `
@@ -126,7 +126,7 @@ func (s *NotificationStore) CreateSilence(ctx context.Context, silence notify.Si
 }
 
 // ChangeSilence implements routing.SilenceStore.
-func (s *NotificationStore) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (routing.SilenceRecord, error) {
+func (s *RoutingStore) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (routing.SilenceRecord, error) {
 	var changed routing.SilenceRecord
 	err := s.db.changeRouting(ctx, "change silence "+id, func(tx *sqlx.Tx) error {
 		before, err := readSilence(ctx, tx, id, " FOR UPDATE")
@@ -171,7 +171,7 @@ func storeSilence(ctx context.Context, tx *sqlx.Tx, s notify.Silence, statement 
 }
 
 // EndSilence implements routing.SilenceStore.
-func (s *NotificationStore) EndSilence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+func (s *RoutingStore) EndSilence(ctx context.Context, id string) (routing.SilenceRecord, error) {
 	var ended routing.SilenceRecord
 	err := s.db.changeRouting(ctx, "end silence "+id, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE silences SET ended_at = now(), updated_at = now()`+whereID+` AND `+silenceLasts, id); err != nil {

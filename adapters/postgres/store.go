@@ -76,7 +76,7 @@ type Store struct {
 	*Listener
 	*FeedStore
 	*ThumbnailStore
-	*NotificationStore
+	*RoutingStore
 
 	db *database
 }
@@ -136,7 +136,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		Listener:          &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
 		FeedStore:         &FeedStore{db},
 		ThumbnailStore:    &ThumbnailStore{db},
-		NotificationStore: &NotificationStore{db},
+		RoutingStore:      &RoutingStore{db},
 		db:                db,
 	}, nil
 }

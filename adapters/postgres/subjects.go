@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-var _ routing.SubjectReader = (*NotificationStore)(nil)
+var _ routing.SubjectReader = (*RoutingStore)(nil)
 
 type subjectRow struct {
 	MonitorID  monitor.ID     `db:"monitor_id"`
@@ -37,7 +37,7 @@ func (r subjectRow) toSubject() (routing.Subject, error) {
 }
 
 // EventSubject implements routing.SubjectReader.
-func (s *NotificationStore) EventSubject(ctx context.Context, eventID string) (routing.Subject, error) {
+func (s *RoutingStore) EventSubject(ctx context.Context, eventID string) (routing.Subject, error) {
 	subject, err := s.subject(ctx, `
 		SELECT e.monitor_id, m.metadata, e.event_type, i.id AS incident_id, i.severity, i.conditions
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
@@ -47,7 +47,7 @@ func (s *NotificationStore) EventSubject(ctx context.Context, eventID string) (r
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *NotificationStore) IncidentSubject(ctx context.Context, incidentID string) (routing.Subject, error) {
+func (s *RoutingStore) IncidentSubject(ctx context.Context, incidentID string) (routing.Subject, error) {
 	return s.subject(ctx, `
 		SELECT i.monitor_id, m.metadata, CAST(NULL AS text) AS event_type, i.id AS incident_id, i.severity, i.conditions
 		FROM incidents i JOIN monitors m ON m.id = i.monitor_id
@@ -55,7 +55,7 @@ func (s *NotificationStore) IncidentSubject(ctx context.Context, incidentID stri
 }
 
 // OpenSubjects implements routing.SubjectReader.
-func (s *NotificationStore) OpenSubjects(ctx context.Context) ([]routing.Subject, error) {
+func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.Subject, error) {
 	var rows []subjectRow
 	if err := s.db.SelectContext(ctx, &rows, `
 		SELECT i.monitor_id, m.metadata, i.id AS incident_id, i.severity, i.conditions
@@ -73,7 +73,7 @@ func (s *NotificationStore) OpenSubjects(ctx context.Context) ([]routing.Subject
 	return open, nil
 }
 
-func (s *NotificationStore) subject(ctx context.Context, query, id string, missing error) (routing.Subject, error) {
+func (s *RoutingStore) subject(ctx context.Context, query, id string, missing error) (routing.Subject, error) {
 	var row subjectRow
 	err := s.db.GetContext(ctx, &row, query, id)
 	switch {
