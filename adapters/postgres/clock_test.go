@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -36,7 +36,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 		}
 		soon := func(t *testing.T, s *postgres.Store, most time.Duration) {
 			t.Helper()
-			at, err := s.NextDue(t.Context())
+			at, err := s.Outbox.NextDue(t.Context())
 			if err != nil || at.IsZero() || time.Until(at) > most {
 				t.Errorf("the next is due in %v, %v", time.Until(at), err)
 			}
@@ -51,7 +51,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 
 		t.Run(name+": a retry waits no longer than was chosen", func(t *testing.T) {
 			s, db, _ := waiting(t)
-			recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+			recordAttempt(t, s, leaseOne(t, s), rejecting, callback.Decision{RetryAt: time.Now().Add(time.Minute)})
 			shiftClock(t, db, step)
 			soon(t, s, 0)
 			leaseOne(t, s)
@@ -61,7 +61,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			s, db, m := waiting(t)
 			l := leaseOne(t, s)
 			shiftClock(t, db, step)
-			recordAttempt(t, s, l, rejecting, delivery.Decision{RetryAt: time.Now()})
+			recordAttempt(t, s, l, rejecting, callback.Decision{RetryAt: time.Now()})
 			soon(t, s, 0)
 			l = leaseOne(t, s)
 			if l.Attempts != 1 {
@@ -112,12 +112,12 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d leased while it is being sent", n)
 		}
-		at, err := s.NextDue(t.Context())
+		at, err := s.Outbox.NextDue(t.Context())
 		if wait := time.Until(at); err != nil || wait > time.Minute || wait < 50*time.Second {
 			t.Errorf("the next is due in %v, %v", wait, err)
 		}
 		// Its holder is as good as before.
-		recordAttempt(t, s, held, rejecting, delivery.Decision{RetryAt: time.Now()})
+		recordAttempt(t, s, held, rejecting, callback.Decision{RetryAt: time.Now()})
 		if l := leaseOne(t, s); l.Attempts != 1 {
 			t.Errorf("%d attempts", l.Attempts)
 		}
@@ -139,7 +139,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 }
 
 func TestALeaseOverTwoMinutesIsRefused(t *testing.T) {
-	if _, err := open(t, database(t)).Lease(t.Context(), 1, time.Hour); err == nil {
+	if _, err := open(t, database(t)).Outbox.Lease(t.Context(), 1, time.Hour); err == nil {
 		t.Error("it was given")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -38,8 +38,8 @@ func TestADeliveryKeepsWhatWasSentAndAnswered(t *testing.T) {
 		Answer: &event.Answer{ContentType: "text/html", Body: "<b>\u2028 no</b>", Truncated: true},
 	}
 	l := leaseOne(t, s)
-	recordAttempt(t, s, l, refusal, delivery.Decision{RetryAt: time.Now().Add(30 * time.Second)})
-	recordAttempt(t, s, l, refusal, delivery.Decision{RetryAt: time.Now().Add(30 * time.Second)}) // its answer was lost
+	recordAttempt(t, s, l, refusal, callback.Decision{RetryAt: time.Now().Add(30 * time.Second)})
+	recordAttempt(t, s, l, refusal, callback.Decision{RetryAt: time.Now().Add(30 * time.Second)}) // its answer was lost
 	page := deliveries(t, s, registry.DeliveryQuery{})
 	if len(page) != 1 || len(page[0].Attempts) != 1 || page[0].Attempts[0].Exchange == nil {
 		t.Fatalf("the deliveries are %+v", page)

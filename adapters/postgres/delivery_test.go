@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -90,7 +91,7 @@ func registerWithCallback(t testing.TB, s *postgres.Store, n int, url string) mo
 }
 
 // startDispatcher runs a dispatcher until stop is called.
-func startDispatcher(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout time.Duration) (stop func()) {
+func startDispatcher(t testing.TB, s *postgres.Store, outbox callback.Outbox, timeout time.Duration) (stop func()) {
 	t.Helper()
 	keys, err := webhook.ParseKeys("a-key")
 	if err != nil {
@@ -103,7 +104,7 @@ func startDispatcher(t testing.TB, s *postgres.Store, outbox delivery.Outbox, ti
 	sender := webhook.NewSender(keys, webhook.NewGuard(local, nil), webhook.Config{Timeout: timeout})
 	ctx, cancel := context.WithCancel(context.Background())
 	wakes := s.Listen(ctx)
-	d, err := delivery.New(outbox, sender, wakes, delivery.Config{GracePeriod: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	d, err := callback.New(outbox, sender, wakes, callback.Config{GracePeriod: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestAMisbehavingReceiverEndsOnlyItsOwnMonitor(t *testing.T) {
 		acceptReport(t, s, m.ID, report(e), monitor.Run)
 		victims = append(victims, victim{name, m, e})
 	}
-	stop := startDispatcher(t, s, s, timeout)
+	stop := startDispatcher(t, s, s.Outbox, timeout)
 	m := registerWithCallback(t, s, len(victims), good.url)
 	began := time.Now()
 	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -238,7 +239,7 @@ func TestAReceiverThatDoesNotAnswerDelaysNoOther(t *testing.T) {
 // requireOthersInTime fails the test unless the events of other monitors are sent soon.
 func requireOthersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 	t.Helper()
-	startDispatcher(t, s, s, delivery.SendTimeout)
+	startDispatcher(t, s, s.Outbox, delivery.SendTimeout)
 	good := startReceiver(t, nil)
 	var worst time.Duration
 	for n := range 20 {
@@ -257,13 +258,13 @@ func requireOthersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 // nonRecordingOutbox is an outbox that records nothing, like that of a gateway that is killed
 // after sending.
 type nonRecordingOutbox struct {
-	*postgres.Store
+	*postgres.Outbox
 
 	dead       context.Context
 	unrecorded atomic.Int64
 }
 
-func (m *nonRecordingOutbox) RecordAttempt(context.Context, delivery.Delivery, delivery.Attempt, delivery.Decision) (monitor.ID, error) {
+func (m *nonRecordingOutbox) RecordAttempt(context.Context, callback.Delivery, delivery.Attempt, callback.Decision) (monitor.ID, error) {
 	m.unrecorded.Add(1)
 	<-m.dead.Done()
 	return "", context.Canceled
@@ -285,13 +286,13 @@ func TestAnEventIsSentAgainIfItsGatewayWasKilledBeforeRecording(t *testing.T) {
 		acceptReport(t, first, m.ID, report(events...), monitor.Run)
 	}
 	dying, kill := context.WithCancel(t.Context())
-	outbox := &nonRecordingOutbox{Store: first, dead: dying}
+	outbox := &nonRecordingOutbox{Outbox: first.Outbox, dead: dying}
 	stop := startDispatcher(t, first, outbox, delivery.SendTimeout)
 	eventually(t, "one of each monitor has been sent", func() bool { return outbox.unrecorded.Load() == monitors })
 	kill()
 	stop()
 
-	startDispatcher(t, second, second, delivery.SendTimeout)
+	startDispatcher(t, second, second.Outbox, delivery.SendTimeout)
 	for n := range monitors {
 		m := registerWithCallback(t, second, 100+n, good.url) // the second gateway works
 		acceptReport(t, second, m.ID, report(blackout(1)), monitor.Run)

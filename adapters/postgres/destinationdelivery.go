@@ -9,7 +9,8 @@ import (
 
 	"github.com/lib/pq"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -28,7 +29,6 @@ type destinationDeliveryRow struct {
 	Notice        []byte         `db:"notice"`
 	Told          []byte         `db:"told"`
 	Tried         int            `db:"tried"`
-	DueAt         time.Time      `db:"due_at"`
 	RoundBeganAt  time.Time      `db:"round_began_at"`
 	AgeSec        float64        `db:"age"`
 	Now           time.Time      `db:"now"`
@@ -36,7 +36,7 @@ type destinationDeliveryRow struct {
 
 // readDeliveries reads the deliveries of a lease with what their messages tell. One that
 // cannot be read is logged and fails: it would keep a place of its destination for ever.
-func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID string) ([]delivery.DestinationDelivery, error) {
+func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID string) ([]destination.Delivery, error) {
 	routing, err := db.routing(ctx, db)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 	var rows []destinationDeliveryRow
 	err = db.SelectContext(ctx, &rows, `
 		SELECT x.id, x.destination_id, x.monitor_id, x.event_id, e.event_type, e.body, x.sequence, x.incident_id, x.storm_id, x.notice, x.told,
-		       x.tried, x.due_at, x.round_began_at, EXTRACT(EPOCH FROM clock_timestamp() - x.round_began_at) AS age, clock_timestamp() AS now
+		       x.tried, x.round_began_at, EXTRACT(EPOCH FROM clock_timestamp() - x.round_began_at) AS age, clock_timestamp() AS now
 		FROM deliveries x LEFT JOIN monitor_events e ON e.id = x.event_id
 		WHERE x.id = ANY (CAST($1 AS uuid[])) AND x.lease = $2 ORDER BY x.due_at, x.id`, pq.Array(ids), leaseID)
 	if err != nil {
@@ -54,10 +54,10 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 	if err != nil {
 		return nil, err
 	}
-	leased := make([]delivery.DestinationDelivery, 0, len(rows))
+	leased := make([]destination.Delivery, 0, len(rows))
 	for _, r := range rows {
 		age := max(time.Duration(r.AgeSec*float64(time.Second)), 0)
-		d := delivery.DestinationDelivery{ID: r.ID, LeaseID: leaseID, Attempts: r.Tried, DueAt: r.DueAt.UTC(), Round: r.RoundBeganAt.UTC(), Age: age, Now: r.Now.UTC()}
+		d := destination.Delivery{ID: r.ID, LeaseID: leaseID, Attempts: r.Tried, FirstDueAt: r.RoundBeganAt.UTC(), Age: age, Now: r.Now.UTC()}
 		var known bool
 		if d.Destination, known = routing.Destinations[r.DestinationID]; !known {
 			continue // routing has logged why
@@ -111,7 +111,7 @@ func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow
 }
 
 // describe adds what a row is about to its delivery.
-func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRow, routing notify.Routing) error {
+func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routing notify.Routing) error {
 	var told notify.Told
 	if r.Told != nil {
 		if err := json.Unmarshal(r.Told, &told); err != nil {
@@ -120,7 +120,7 @@ func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRo
 	}
 	switch {
 	case r.EventID.Valid:
-		d.Event = &delivery.DestinationEvent{
+		d.Event = &destination.Event{
 			EventID: r.EventID.String, EventType: event.Type(r.EventType.String), MonitorID: monitor.ID(r.MonitorID.String),
 			Body: []byte(r.Body.String), Sequence: r.Sequence.Int64,
 		}
@@ -137,9 +137,9 @@ func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRo
 		if len(metadata) == 0 {
 			metadata = json.RawMessage(`{}`)
 		}
-		d.Incident = &delivery.DestinationIncident{
-			Thread:   delivery.Thread{Situation: notify.Of(i.Incident), Told: told, Plan: plan},
-			Incident: i.Incident, MonitorID: i.monitorID, StreamURL: i.streamURL, Metadata: metadata,
+		d.Incident = &destination.Incident{
+			ThreadFacts: destination.ThreadFacts{Situation: notify.Of(i.Incident), Told: told, Plan: plan},
+			Incident:    i.Incident, MonitorID: i.monitorID, StreamURL: i.streamURL, Metadata: metadata,
 		}
 	case r.StormID.Valid:
 		s, is := f.storms[r.StormID.String]
@@ -147,12 +147,12 @@ func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRo
 			return fmt.Errorf("storm %s is missing", r.StormID.String)
 		}
 		s = s.at(d.Destination, routing)
-		d.Storm = &delivery.DestinationStorm{
-			Thread: delivery.Thread{Situation: s.situation(), Told: told, Plan: planFor(routing, d.Destination, r.Now, s.openIncidents()...)},
-			ID:     s.ID, Streams: len(s.incidents), Live: s.Live,
+		d.Storm = &destination.Storm{
+			ThreadFacts: destination.ThreadFacts{Situation: s.situation(), Told: told, Plan: planFor(routing, d.Destination, r.Now, s.openIncidents()...)},
+			ID:          s.ID, Storm: message.Storm{Streams: len(s.incidents), Live: s.Live},
 		}
 	default:
-		d.Notice = &delivery.DestinationNotice{}
+		d.Notice = &message.Notice{}
 		return json.Unmarshal(r.Notice, d.Notice)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -147,8 +147,8 @@ var rateLimits = func() string {
 	return string(encoded)
 }()
 
-// LeaseForDestinations implements delivery.DestinationOutbox. The longest lease is 2 min.
-func (o *DestinationOutbox) LeaseForDestinations(ctx context.Context, limit int, duration time.Duration) ([]delivery.DestinationDelivery, error) {
+// Lease implements destination.Outbox. The longest lease is 2 min.
+func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.Duration) ([]destination.Delivery, error) {
 	if duration > maxLease {
 		return nil, fmt.Errorf("lease deliveries for %v: the longest lease is %v", duration, maxLease)
 	}
@@ -156,7 +156,7 @@ func (o *DestinationOutbox) LeaseForDestinations(ctx context.Context, limit int,
 	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
 		ids = nil
 		return o.db.SelectContext(ctx, &ids, destinationLeaseQuery, limit, duration.Seconds(), newID, unconfirmedIDs,
-			delivery.MaxPerDestination, circuitOpens, rateLimits)
+			destination.MaxPerDestination, circuitOpens, rateLimits)
 	})
 	if err != nil {
 		return nil, wrapError(ctx, "lease deliveries to destinations", err)
@@ -172,9 +172,9 @@ func (o *DestinationOutbox) LeaseForDestinations(ctx context.Context, limit int,
 	return leased, nil
 }
 
-// NextDueForDestinations implements delivery.DestinationOutbox. A delivery that is due and was
+// NextDue implements destination.Outbox. A delivery that is due and was
 // not leased waits for something else: a lease, a retry, a circuit or a rate limit.
-func (o *DestinationOutbox) NextDueForDestinations(ctx context.Context) (time.Time, error) {
+func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 	var wait sql.NullFloat64
 	err := o.db.GetContext(ctx, &wait, `
 		SELECT CAST(EXTRACT(EPOCH FROM min(next.at) - clock_timestamp()) AS float8)

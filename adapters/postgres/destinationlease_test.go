@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -25,11 +25,11 @@ func addNotices(t testing.TB, db *sql.DB, d notify.Destination, n int) {
 }
 
 var (
-	accepted = func() delivery.DestinationOutcome {
-		return delivery.DestinationOutcome{Attempt: attempt(""), Delivered: true}
+	accepted = func() destination.Outcome {
+		return destination.Outcome{Attempt: attempt(""), Delivered: true}
 	}
-	retriedIn = func(d time.Duration) delivery.DestinationOutcome {
-		return delivery.DestinationOutcome{Attempt: attempt("HTTP 500"), Class: notify.Retry, DueAt: time.Now().Add(d)}
+	retriedIn = func(d time.Duration) destination.Outcome {
+		return destination.Outcome{Attempt: attempt("HTTP 500"), Class: notify.Retry, DueAt: time.Now().Add(d)}
 	}
 )
 
@@ -39,7 +39,7 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 	hanging, quick := addDestination(t, s, notify.Webhook, "hanging"), addDestination(t, s, notify.Webhook, "quick")
 	addNotices(t, db, hanging, 128)
 	addNotices(t, db, quick, 2)
-	count := func(leased []delivery.DestinationDelivery) map[string]int {
+	count := func(leased []destination.Delivery) map[string]int {
 		names := map[string]int{}
 		for _, d := range leased {
 			names[d.Destination.Name]++
@@ -47,11 +47,11 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 		return names
 	}
 	// They take turns: a limit of 3 is no reason for one of them to wait.
-	first := must[[]delivery.DestinationDelivery](t)(s.LeaseForDestinations(t.Context(), 3, time.Minute))
+	first := must[[]destination.Delivery](t)(s.DestinationOutbox.Lease(t.Context(), 3, time.Minute))
 	if got := count(first); got["quick"] == 0 || got["hanging"] == 0 || len(first) != 3 {
 		t.Errorf("three leases are %v", got)
 	}
-	if got := count(slices.Concat(first, leaseForDestinations(t, s))); got["hanging"] != delivery.MaxPerDestination || got["quick"] != 2 {
+	if got := count(slices.Concat(first, leaseForDestinations(t, s))); got["hanging"] != destination.MaxPerDestination || got["quick"] != 2 {
 		t.Errorf("the leases are %v", got)
 	}
 	if got := leaseForDestinations(t, other); len(got) != 0 {
@@ -136,11 +136,11 @@ func TestTwoGatewaysShareTheDestinations(t *testing.T) {
 	inFlight, queue := map[string]int{}, map[string]int64{}
 	busy := map[string]bool{}
 	delivered := 0
-	of := func(d delivery.DestinationDelivery) string { return d.Destination.ID + string(d.Event.MonitorID) }
-	begin := func(d delivery.DestinationDelivery) {
+	of := func(d destination.Delivery) string { return d.Destination.ID + string(d.Event.MonitorID) }
+	begin := func(d destination.Delivery) {
 		mu.Lock()
 		defer mu.Unlock()
-		if inFlight[d.Destination.ID]++; inFlight[d.Destination.ID] > delivery.MaxPerDestination {
+		if inFlight[d.Destination.ID]++; inFlight[d.Destination.ID] > destination.MaxPerDestination {
 			t.Errorf("%d in flight at %s", inFlight[d.Destination.ID], d.Destination.Name)
 		}
 		if busy[of(d)] {
@@ -151,7 +151,7 @@ func TestTwoGatewaysShareTheDestinations(t *testing.T) {
 		}
 		queue[of(d)] = d.Event.Sequence
 	}
-	end := func(d delivery.DestinationDelivery) delivery.DestinationOutcome {
+	end := func(d destination.Delivery) destination.Outcome {
 		mu.Lock()
 		defer mu.Unlock()
 		inFlight[d.Destination.ID]--
@@ -169,7 +169,7 @@ func TestTwoGatewaysShareTheDestinations(t *testing.T) {
 		s := gateways[hand%2]
 		wg.Go(func() {
 			for !finished() {
-				leased, err := s.LeaseForDestinations(t.Context(), 3, time.Minute)
+				leased, err := s.DestinationOutbox.Lease(t.Context(), 3, time.Minute)
 				if err != nil {
 					t.Error(err)
 					return
@@ -179,7 +179,7 @@ func TestTwoGatewaysShareTheDestinations(t *testing.T) {
 				}
 				for _, d := range leased {
 					outcome := end(d) // before it is recorded: afterwards the next may be in flight
-					if _, err := s.RecordDestinationAttempt(t.Context(), d, outcome); err != nil {
+					if _, err := s.DestinationOutbox.RecordAttempt(t.Context(), d, outcome); err != nil {
 						t.Error(err)
 						return
 					}
@@ -207,7 +207,7 @@ func TestALeaseThatBeganBeforeAnotherExceedsNoLimit(t *testing.T) {
 	unlock := locked(t, db, gate)
 	late := make(chan string, 1)
 	go func() {
-		res, err := db.ExecContext(t.Context(), waiting, 10, 60, uuid.NewString(), "{}", delivery.MaxPerDestination, postgres.CircuitOpens, postgres.RateLimits, gate)
+		res, err := db.ExecContext(t.Context(), waiting, 10, 60, uuid.NewString(), "{}", destination.MaxPerDestination, postgres.CircuitOpens, postgres.RateLimits, gate)
 		if err != nil {
 			late <- err.Error()
 			return
@@ -222,7 +222,7 @@ func TestALeaseThatBeganBeforeAnotherExceedsNoLimit(t *testing.T) {
 		return err == nil && n == 1
 	})
 	alter(t, db, `UPDATE deliveries SET due_at = due_at - interval '1 hour' WHERE due_at > now() - interval '8.5 minutes'`) // the lease that waits takes others
-	if leased := leaseForDestinations(t, s); len(leased) != delivery.MaxPerDestination {
+	if leased := leaseForDestinations(t, s); len(leased) != destination.MaxPerDestination {
 		t.Errorf("%d leased", len(leased))
 	}
 	unlock()
@@ -289,12 +289,12 @@ func TestTheCircuitOfADestinationGetsOneAttemptAtATime(t *testing.T) {
 	if leased := leaseForDestinations(t, s); len(leased) != 0 {
 		t.Fatalf("leased %+v in a pause of the circuit", leased)
 	}
-	if due := must[time.Time](t)(s.NextDueForDestinations(t.Context())); time.Until(due) < time.Second || time.Until(due) > 3*time.Second {
+	if due := must[time.Time](t)(s.DestinationOutbox.NextDue(t.Context())); time.Until(due) < time.Second || time.Until(due) > 3*time.Second {
 		t.Errorf("the next is due in %v", time.Until(due))
 	}
 	pass(t, db, time.Minute)
 	recordOutcome(t, s, leaseOneForDestination(t, s), accepted())
-	if leased := leaseForDestinations(t, s); len(leased) != delivery.MaxPerDestination {
+	if leased := leaseForDestinations(t, s); len(leased) != destination.MaxPerDestination {
 		t.Errorf("after a success %d are leased", len(leased))
 	}
 }
@@ -308,7 +308,7 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	if leased := leaseForDestinations(t, s); len(leased) != 0 {
 		t.Fatalf("leased %+v in the same second", leased)
 	}
-	if due := must[time.Time](t)(s.NextDueForDestinations(t.Context())); time.Until(due) > time.Second {
+	if due := must[time.Time](t)(s.DestinationOutbox.NextDue(t.Context())); time.Until(due) > time.Second {
 		t.Errorf("the next is due in %v", time.Until(due))
 	}
 	lock := func() (locked string) {
@@ -323,7 +323,7 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	if after := lock(); after != before {
 		t.Errorf("a lease that may not take anything has locked the destination: %s, before %s", after, before)
 	}
-	recordOutcome(t, s, first, delivery.DestinationOutcome{}) // nothing was sent: the token is given back
+	recordOutcome(t, s, first, destination.Outcome{}) // nothing was sent: the token is given back
 	recordOutcome(t, s, leaseOneForDestination(t, s), accepted())
 	pass(t, db, 10*time.Second)
 	leaseOneForDestination(t, s) // the others are not saved up
@@ -344,7 +344,7 @@ func TestDeliveriesWaitForNoClockThatWasSetBack(t *testing.T) {
 		t.Fatalf("leased %+v before they are due", leased)
 	}
 	pass(t, db, -24*time.Hour)
-	if due := must[time.Time](t)(s.NextDueForDestinations(t.Context())); time.Until(due) > 0 {
+	if due := must[time.Time](t)(s.DestinationOutbox.NextDue(t.Context())); time.Until(due) > 0 {
 		t.Errorf("the next is due in %v", time.Until(due))
 	}
 	leased := leaseForDestinations(t, s)
@@ -385,7 +385,7 @@ func TestABacklogOfDestinationsDoesNotSlowLeases(t *testing.T) {
 				if analysed {
 					alter(t, db, `ANALYZE`)
 				}
-				return explain(t, db, postgres.DestinationLeaseQuery, 32, 60, uuid.NewString(), "{}", delivery.MaxPerDestination, postgres.CircuitOpens, postgres.RateLimits)
+				return explain(t, db, postgres.DestinationLeaseQuery, 32, 60, uuid.NewString(), "{}", destination.MaxPerDestination, postgres.CircuitOpens, postgres.RateLimits)
 			}
 			few, _ := pages(20)
 			if many, plan := pages(200); many > 2*few {
@@ -399,13 +399,13 @@ func TestABacklogOfDestinationsDoesNotSlowLeases(t *testing.T) {
 func TestADeliveryThatCannotBeReadFails(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	addNotices(t, db, addDestination(t, s, notify.Webhook, "hook"), delivery.MaxPerDestination+1)
-	alter(t, db, `UPDATE deliveries SET notice = '5', due_at = due_at - interval '1 minute' WHERE id IN (SELECT id FROM deliveries LIMIT $1)`, delivery.MaxPerDestination)
+	addNotices(t, db, addDestination(t, s, notify.Webhook, "hook"), destination.MaxPerDestination+1)
+	alter(t, db, `UPDATE deliveries SET notice = '5', due_at = due_at - interval '1 minute' WHERE id IN (SELECT id FROM deliveries LIMIT $1)`, destination.MaxPerDestination)
 	if leased := leaseForDestinations(t, s); len(leased) != 0 {
 		t.Fatalf("leased %+v", leased)
 	}
 	leaseOneForDestination(t, s)
-	if n := countRows(t, db, `deliveries WHERE state = 'failed' AND last_error LIKE 'the gateway cannot read it: %' AND lease IS NULL`); n != delivery.MaxPerDestination {
+	if n := countRows(t, db, `deliveries WHERE state = 'failed' AND last_error LIKE 'the gateway cannot read it: %' AND lease IS NULL`); n != destination.MaxPerDestination {
 		t.Errorf("%d have failed", n)
 	}
 }

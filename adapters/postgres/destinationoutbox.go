@@ -13,6 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -45,15 +47,15 @@ const knownSuccess = time.Second
 
 // knows reports whether an outcome is one more success of a healthy destination, which
 // changes nothing in its row. By a clock that differs from the database's it is stored again.
-func (r destinationRow) knows(o delivery.DestinationOutcome) bool {
+func (r destinationRow) knows(o destination.Outcome) bool {
 	age := time.Since(r.DeliveredAt.Time)
 	return o.Delivered && r.Failures == 0 && !r.FailingSince.Valid && !r.ClosedUntil.Valid && r.DeliveredAt.Valid && age >= 0 && age < knownSuccess
 }
 
-// RecordDestinationAttempt implements delivery.DestinationOutbox. It locks the destination
+// RecordAttempt implements destination.Outbox. It locks the destination
 // before the delivery, as its deletion does. A destination that takes one delivery after the
 // other is not locked for each: leases pass over locked ones.
-func (o *DestinationOutbox) RecordDestinationAttempt(ctx context.Context, d delivery.DestinationDelivery, outcome delivery.DestinationOutcome) (string, error) {
+func (o *DestinationOutbox) RecordAttempt(ctx context.Context, d destination.Delivery, outcome destination.Outcome) (string, error) {
 	var disabled string
 	err := o.db.inTx(ctx, "record an attempt at delivery "+d.ID, func(tx *sqlx.Tx) error {
 		disabled = ""
@@ -133,7 +135,7 @@ type rowState struct {
 
 // stateAfter returns what an outcome makes of a delivery. A change since the lease makes a
 // thread due at once, unless a retry comes that will tell it.
-func (r recordedDelivery) stateAfter(o delivery.DestinationOutcome) rowState {
+func (r recordedDelivery) stateAfter(o destination.Outcome) rowState {
 	due := sql.NullFloat64{Float64: max(time.Until(o.DueAt), 0).Seconds(), Valid: !o.DueAt.IsZero()}
 	retried := o.Attempt != nil && !o.Delivered && !o.Failed
 	switch {
@@ -153,7 +155,7 @@ func (r recordedDelivery) stateAfter(o delivery.DestinationOutcome) rowState {
 
 // storeNothingToTell ends the lease of a thread of which nothing was sent. The token of the
 // rate limit that the lease took is given back.
-func (o *DestinationOutbox) storeNothingToTell(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, outcome delivery.DestinationOutcome) error {
+func (o *DestinationOutbox) storeNothingToTell(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, outcome destination.Outcome) error {
 	after := r.stateAfter(outcome)
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE deliveries SET state = CASE WHEN CAST($2 AS text) = 'idle' AND told IS NOT NULL THEN 'delivered' ELSE CAST($2 AS text) END,
@@ -177,7 +179,7 @@ const countAttempt = `
 
 // storeAttempt stores an attempt and what follows from it. Another gateway may have the lease
 // of a success by now. That gateway then decides what follows for a thread.
-func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome delivery.DestinationOutcome) error {
+func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome destination.Outcome) error {
 	var told sql.NullString
 	if outcome.Told != nil {
 		encoded, err := json.Marshal(outcome.Told)
@@ -216,7 +218,7 @@ func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r rec
 
 // storeHealth stores what an attempt says about a locked destination. It returns why the
 // destination is disabled by it; empty: it is not.
-func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Time, o delivery.DestinationOutcome) (disabled string, err error) {
+func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Time, o destination.Outcome) (disabled string, err error) {
 	before := notify.Health{Failures: d.Failures, FailingSince: timeOrZero(d.FailingSince), ClosedUntil: timeOrZero(d.ClosedUntil)}
 	after := before.After(now, o.Class)
 	if _, err := tx.ExecContext(ctx, `
@@ -247,7 +249,7 @@ const noticeTargets = `
 
 // disableDestination disables a locked destination and tells those of noticeTargets.
 func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, reason string, now time.Time) error {
-	notice, err := json.Marshal(delivery.DestinationNotice{Name: d.Name, Reason: reason, At: now.UTC()})
+	notice, err := json.Marshal(message.Notice{Destination: d.Name, Reason: reason, At: now.UTC()})
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@
 //	SupervisorStore    supervisor.go   supervisor.Store      monitors, monitor_events
 //	ReservationStore   reservations.go supervisor.Store      monitors
 //	LeaderElection     leader.go       supervisor.Store      (an advisory lock)
-//	Outbox             leases.go       delivery.Outbox       monitor_events, monitors
-//	DestinationOutbox  destinationlease.go delivery.DestinationOutbox deliveries, destinations, storms
+//	Outbox             leases.go       callback.Outbox       monitor_events, monitors
+//	DestinationOutbox  destinationlease.go destination.Outbox deliveries, destinations, storms
 //	EvidenceStore      evidence.go     record.EvidenceStore  evidence, evidence_files, evidence_blobs
 //	BlobStore          blobs.go        record.BlobStore      blobs, blob_chunks
 //	IncidentStore      incidentstore.go record.IncidentStore incidents, incident_log

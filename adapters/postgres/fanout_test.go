@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -35,13 +36,13 @@ func addDestination(t testing.TB, s *postgres.Store, kind notify.Kind, name stri
 }
 
 // leaseForDestinations leases up to 100 deliveries.
-func leaseForDestinations(t testing.TB, s *postgres.Store) []delivery.DestinationDelivery {
+func leaseForDestinations(t testing.TB, s *postgres.Store) []destination.Delivery {
 	t.Helper()
-	return must[[]delivery.DestinationDelivery](t)(s.LeaseForDestinations(t.Context(), 100, time.Minute))
+	return must[[]destination.Delivery](t)(s.DestinationOutbox.Lease(t.Context(), 100, time.Minute))
 }
 
 // leaseOneForDestination leases the only delivery to a destination that can be leased.
-func leaseOneForDestination(t testing.TB, s *postgres.Store) delivery.DestinationDelivery {
+func leaseOneForDestination(t testing.TB, s *postgres.Store) destination.Delivery {
 	t.Helper()
 	leased := leaseForDestinations(t, s)
 	if len(leased) != 1 {
@@ -51,9 +52,9 @@ func leaseOneForDestination(t testing.TB, s *postgres.Store) delivery.Destinatio
 }
 
 // recordOutcome stores an outcome and returns why the destination was disabled.
-func recordOutcome(t testing.TB, s *postgres.Store, d delivery.DestinationDelivery, o delivery.DestinationOutcome) string {
+func recordOutcome(t testing.TB, s *postgres.Store, d destination.Delivery, o destination.Outcome) string {
 	t.Helper()
-	return must[string](t)(s.RecordDestinationAttempt(t.Context(), d, o))
+	return must[string](t)(s.DestinationOutbox.RecordAttempt(t.Context(), d, o))
 }
 
 // attempt returns an attempt that no other test call has made.
@@ -66,25 +67,25 @@ var attemptsMade int
 
 // tell does with a leased thread what a dispatcher does: it sends the next message, and
 // returns its kind; empty: there is nothing to tell now.
-func tell(t testing.TB, s *postgres.Store, d delivery.DestinationDelivery) notify.MessageKind {
+func tell(t testing.TB, s *postgres.Store, d destination.Delivery) notify.MessageKind {
 	t.Helper()
-	var thread delivery.Thread
+	var thread destination.ThreadFacts
 	switch {
 	case d.Incident != nil:
-		thread = d.Incident.Thread
+		thread = d.Incident.ThreadFacts
 	case d.Storm != nil:
-		thread = d.Storm.Thread
+		thread = d.Storm.ThreadFacts
 	default:
 		t.Fatalf("%+v is no thread", d)
 	}
 	now := time.Now()
 	step := notify.Next(now, thread.Situation, thread.Told, thread.Plan)
 	if step.Kind == "" {
-		recordOutcome(t, s, d, delivery.DestinationOutcome{DueAt: step.At})
+		recordOutcome(t, s, d, destination.Outcome{DueAt: step.At})
 		return ""
 	}
 	told := thread.Told.After(thread.Situation, step, now, "ref")
-	recordOutcome(t, s, d, delivery.DestinationOutcome{
+	recordOutcome(t, s, d, destination.Outcome{
 		Attempt: attempt(""), Delivered: true, Told: &told, DueAt: notify.Next(now, thread.Situation, told, thread.Plan).At,
 	})
 	return step.Kind
@@ -155,7 +156,7 @@ func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
 					t.Errorf("the event is %+v at %s", d.Event, d.Destination.Name)
 				}
 				events = append(events, d.Event.EventID)
-				recordOutcome(t, s, d, delivery.DestinationOutcome{Attempt: attempt(""), Delivered: true})
+				recordOutcome(t, s, d, destination.Outcome{Attempt: attempt(""), Delivered: true})
 			case d.Incident != nil:
 				if d.Destination.ID != chat.ID || d.Incident.Incident.ID != i.ID || d.Incident.MonitorID != m.ID || d.Incident.StreamURL != m.StreamURL ||
 					string(d.Incident.Metadata) != string(m.Metadata) || d.Incident.Situation.Severity != 1 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -59,7 +60,7 @@ func TestNothingIsLostWhenEverythingHappensAtOnce(t *testing.T) {
 				if n == 0 {
 					check(s.ReplanOpenIncidents(t.Context()))
 				}
-				leased, err := s.LeaseForDestinations(t.Context(), 5, time.Minute)
+				leased, err := s.DestinationOutbox.Lease(t.Context(), 5, time.Minute)
 				check(err)
 				for _, d := range leased {
 					check(deliverOnce(t, s, d))
@@ -103,25 +104,25 @@ func TestNothingIsLostWhenEverythingHappensAtOnce(t *testing.T) {
 
 // deliverOnce does what a dispatcher does whose receivers accept everything. It may be
 // called concurrently.
-func deliverOnce(t testing.TB, s *postgres.Store, d delivery.DestinationDelivery) error {
-	outcome := delivery.DestinationOutcome{Attempt: &delivery.Attempt{At: time.Now().UTC(), Status: 200}, Delivered: true}
-	var thread *delivery.Thread
+func deliverOnce(t testing.TB, s *postgres.Store, d destination.Delivery) error {
+	outcome := destination.Outcome{Attempt: &delivery.Attempt{At: time.Now().UTC(), Status: 200}, Delivered: true}
+	var thread *destination.ThreadFacts
 	switch {
 	case d.Incident != nil:
-		thread = &d.Incident.Thread
+		thread = &d.Incident.ThreadFacts
 	case d.Storm != nil:
-		thread = &d.Storm.Thread
+		thread = &d.Storm.ThreadFacts
 	}
 	if thread != nil {
 		now := time.Now()
 		step := notify.Next(now, thread.Situation, thread.Told, thread.Plan)
 		if step.Kind == "" {
-			outcome = delivery.DestinationOutcome{DueAt: step.At}
+			outcome = destination.Outcome{DueAt: step.At}
 		} else {
 			told := thread.Told.After(thread.Situation, step, now, "ref")
 			outcome.Told, outcome.DueAt = &told, notify.Next(now, thread.Situation, told, thread.Plan).At
 		}
 	}
-	_, err := s.RecordDestinationAttempt(t.Context(), d, outcome)
+	_, err := s.DestinationOutbox.RecordAttempt(t.Context(), d, outcome)
 	return err
 }

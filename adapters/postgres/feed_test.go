@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -86,14 +86,14 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 	blind.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
 	ended := report()
 	ended.Status, ended.StreamStatus = monitor.Completed, monitor.StreamEnded
-	var leased delivery.Delivery
-	attempt := func(decision delivery.Decision) func() error {
+	var leased callback.Delivery
+	attempt := func(decision callback.Decision) func() error {
 		return func() error {
 			a := rejecting
-			if decision.Sent {
+			if decision.Delivered {
 				a = accepting
 			}
-			_, err := s.RecordAttempt(t.Context(), leased, a, decision)
+			_, err := s.Outbox.RecordAttempt(t.Context(), leased, a, decision)
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 		{"a report with an alert", nil, accept(m, dark),
 			[]string{"monitor.updated monitoring", "delivery.updated pending 0", "incident.updated open"}},
 		{"a report of blindness", nil, accept(m, blind), []string{"monitor.updated monitoring"}},
-		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(delivery.Decision{RetryAt: time.Now()}),
+		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(callback.Decision{RetryAt: time.Now()}),
 			[]string{"delivery.updated pending 1"}},
 		{"a delivery", func() { leased = leaseOne(t, s) }, attempt(sent), []string{"delivery.updated sent 2"}},
 		{"a stop with a last event", nil, func() error {

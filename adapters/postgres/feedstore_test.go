@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -125,14 +125,14 @@ func TestTheStateHasTheDeliveriesThatAFollowerKnowsAsUndelivered(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	shown := map[monitor.ID]bool{}
 	for n, outcome := range []struct {
-		decision delivery.Decision
+		decision callback.Decision
 		shown    bool
 		age      string
 	}{
 		{sent, false, "0 h"},
 		{failed, true, "23 hours"},
 		{failed, false, "25 hours"},
-		{delivery.Decision{RetryAt: time.Now().Add(time.Hour)}, true, "25 hours"},
+		{callback.Decision{RetryAt: time.Now().Add(time.Hour)}, true, "25 hours"},
 	} {
 		m := register(t, s, n+1)
 		acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -90,9 +91,9 @@ func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Repo
 }
 
 // lease leases up to ten deliveries.
-func lease(t testing.TB, s *postgres.Store) []delivery.Delivery {
+func lease(t testing.TB, s *postgres.Store) []callback.Delivery {
 	t.Helper()
-	deliveries, err := s.Lease(t.Context(), 10, time.Minute)
+	deliveries, err := s.Outbox.Lease(t.Context(), 10, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func lease(t testing.TB, s *postgres.Store) []delivery.Delivery {
 }
 
 // leaseOne leases the only delivery that can be leased.
-func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
+func leaseOne(t testing.TB, s *postgres.Store) callback.Delivery {
 	t.Helper()
 	deliveries := lease(t, s)
 	if len(deliveries) != 1 {
@@ -112,14 +113,14 @@ func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 var (
 	accepting = delivery.Attempt{At: noon, Status: 200}
 	rejecting = delivery.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
-	sent      = delivery.Decision{Sent: true}
-	failed    = delivery.Decision{Failed: true}
+	sent      = callback.Decision{Delivered: true}
+	failed    = callback.Decision{Failed: true}
 )
 
 // recordAttempt stores an attempt and returns the monitor that it ended.
-func recordAttempt(t testing.TB, s *postgres.Store, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) monitor.ID {
+func recordAttempt(t testing.TB, s *postgres.Store, l callback.Delivery, a delivery.Attempt, v callback.Decision) monitor.ID {
 	t.Helper()
-	ended, err := s.RecordAttempt(t.Context(), l, a, v)
+	ended, err := s.Outbox.RecordAttempt(t.Context(), l, a, v)
 	if err != nil {
 		t.Fatal(err)
 	}

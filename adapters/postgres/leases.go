@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -100,8 +100,8 @@ type Outbox struct {
 	unconfirmed unconfirmedLeases
 }
 
-// Lease implements delivery.Outbox. The longest lease is 2 min.
-func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) ([]delivery.Delivery, error) {
+// Lease implements callback.Outbox. The longest lease is 2 min.
+func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) ([]callback.Delivery, error) {
 	if duration > maxLease {
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", duration, maxLease)
 	}
@@ -115,9 +115,9 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	// The query also returns the leases that it has only shortened.
 	rows = slices.DeleteFunc(rows, func(r deliveryRow) bool { return r.LeaseID.String != leaseID })
 	slices.SortFunc(rows, func(a, b deliveryRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	leased := make([]delivery.Delivery, 0, len(rows))
+	leased := make([]callback.Delivery, 0, len(rows))
 	for _, r := range rows {
-		leased = append(leased, delivery.Delivery{
+		leased = append(leased, callback.Delivery{
 			EventID:     r.ID,
 			EventType:   event.Type(r.EventType),
 			MonitorID:   monitor.ID(r.MonitorID),
@@ -132,7 +132,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	return leased, nil
 }
 
-// NextDue implements delivery.Outbox. A leased head is due when its lease expires, because
+// NextDue implements callback.Outbox. A leased head is due when its lease expires, because
 // its gateway may die, and another one must lease the head then.
 func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
 	var wait sql.NullFloat64

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -39,7 +39,7 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 		s := open(t, database(t))
 		slow, quick := register(t, s, 1), register(t, s, 2)
 		acceptReport(t, s, slow.ID, report(blackout(1), blackout(2)), monitor.Run)
-		recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+		recordAttempt(t, s, leaseOne(t, s), rejecting, callback.Decision{RetryAt: time.Now().Add(time.Minute)})
 		acceptReport(t, s, quick.ID, report(blackout(3)), monitor.Run)
 		if l := leaseOne(t, s); l.MonitorID != quick.ID {
 			t.Errorf("leased an event of %s", l.MonitorID)
@@ -63,7 +63,7 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 		for n := range 5 {
 			acceptReport(t, s, register(t, s, n).ID, report(blackout(n)), monitor.Run)
 		}
-		deliveries, err := s.Lease(t.Context(), 3, time.Minute)
+		deliveries, err := s.Outbox.Lease(t.Context(), 3, time.Minute)
 		if err != nil || len(deliveries) != 3 {
 			t.Errorf("%d deliveries, %v", len(deliveries), err)
 		}
@@ -101,7 +101,7 @@ func TestTwoGatewaysNeverLeaseTheSameEvent(t *testing.T) {
 	out := map[monitor.ID]string{}
 	seen := map[monitor.ID][]string{}
 	count := 0
-	take := func(l delivery.Delivery) {
+	take := func(l callback.Delivery) {
 		mu.Lock()
 		defer mu.Unlock()
 		if other, busy := out[l.MonitorID]; busy {
@@ -111,7 +111,7 @@ func TestTwoGatewaysNeverLeaseTheSameEvent(t *testing.T) {
 		seen[l.MonitorID] = append(seen[l.MonitorID], l.EventID)
 		count++
 	}
-	giveBack := func(l delivery.Delivery) {
+	giveBack := func(l callback.Delivery) {
 		mu.Lock()
 		defer mu.Unlock()
 		delete(out, l.MonitorID)
@@ -127,7 +127,7 @@ func TestTwoGatewaysNeverLeaseTheSameEvent(t *testing.T) {
 		s := gateways[hand%2]
 		wg.Go(func() {
 			for !finished() {
-				deliveries, err := s.Lease(t.Context(), 3, time.Minute)
+				deliveries, err := s.Outbox.Lease(t.Context(), 3, time.Minute)
 				if err != nil {
 					t.Error(err)
 					return
@@ -137,7 +137,7 @@ func TestTwoGatewaysNeverLeaseTheSameEvent(t *testing.T) {
 				}
 				for _, l := range deliveries {
 					giveBack(l) // before it is recorded: afterwards it may be out again
-					if _, err := s.RecordAttempt(t.Context(), l, accepting, sent); err != nil {
+					if _, err := s.Outbox.RecordAttempt(t.Context(), l, accepting, sent); err != nil {
 						t.Error(err)
 						return
 					}

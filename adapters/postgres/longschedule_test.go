@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // later is the decision about an event on the long schedule (section 19.5).
-func later(pause time.Duration) delivery.Decision {
-	return delivery.Decision{RetryAt: time.Now().Add(pause), LongSchedule: true}
+func later(pause time.Duration) callback.Decision {
+	return callback.Decision{RetryAt: time.Now().Add(pause), LongSchedule: true}
 }
 
 // lateEvents registers a monitor that goes on when its callback fails, with two events, of
 // which the first is on the long schedule.
-func lateEvents(t *testing.T, s *postgres.Store, pause time.Duration) (m monitor.Monitor, first delivery.Delivery) {
+func lateEvents(t *testing.T, s *postgres.Store, pause time.Duration) (m monitor.Monitor, first callback.Delivery) {
 	t.Helper()
 	m = registration(1)
 	m.Config.OnCallbackFailure = monitor.Continue
@@ -43,7 +43,7 @@ func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
 			t.Fatal("it was leased before its time")
 		}
 		recordAttempt(t, s, second, accepting, sent)
-		due, err := s.NextDue(t.Context())
+		due, err := s.Outbox.NextDue(t.Context())
 		if wait := time.Until(due); err != nil || wait < 7*time.Hour {
 			t.Errorf("the next is due in %v, %v", wait, err)
 		}
@@ -78,7 +78,7 @@ func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
 		s := open(t, database(t))
 		m, _ := lateEvents(t, s, 0)
 		one, _ := leaseOne2(t, s)
-		if ended := recordAttempt(t, s, one, rejecting, delivery.Decision{Failed: true, MonitorGoesOn: true}); ended != "" {
+		if ended := recordAttempt(t, s, one, rejecting, callback.Decision{Failed: true, MonitorGoesOn: true}); ended != "" {
 			t.Errorf("ended %s", ended)
 		}
 		if got, err := s.Get(t.Context(), m.ID); err != nil || !got.Status.Active() {
@@ -109,7 +109,7 @@ func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
 }
 
 // leaseOne2 leases the event on the long schedule and the one behind it.
-func leaseOne2(t *testing.T, s *postgres.Store) (late, behind delivery.Delivery) {
+func leaseOne2(t *testing.T, s *postgres.Store) (late, behind callback.Delivery) {
 	t.Helper()
 	leased := lease(t, s)
 	if len(leased) != 2 {

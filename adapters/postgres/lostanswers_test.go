@@ -12,6 +12,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -78,7 +80,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 	"Record, sent": func(t *testing.T, s *postgres.Store) call { return recording(t, s, accepting, sent) },
 	"Record, retry": func(t *testing.T, s *postgres.Store) call {
-		return recording(t, s, rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+		return recording(t, s, rejecting, callback.Decision{RetryAt: time.Now().Add(time.Minute)})
 	},
 	"Record, failed": func(t *testing.T, s *postgres.Store) call { return recording(t, s, rejecting, failed) },
 	"Lease": func(t *testing.T, s *postgres.Store) call {
@@ -86,7 +88,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 			acceptReport(t, s, register(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
 		}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
-			deliveries, err := s.Lease(ctx, 10, time.Minute)
+			deliveries, err := s.Outbox.Lease(ctx, 10, time.Minute)
 			return fmt.Sprint(len(deliveries)), err
 		}
 	},
@@ -97,7 +99,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 			acceptReport(t, s, register(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
 		}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
-			leased, err := s.LeaseForDestinations(ctx, 10, time.Minute)
+			leased, err := s.DestinationOutbox.Lease(ctx, 10, time.Minute)
 			return fmt.Sprint(len(leased)), err
 		}
 	},
@@ -109,7 +111,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 	"Record at a destination, gone": func(t *testing.T, s *postgres.Store) call {
 		addDestination(t, s, notify.Discord, "chat")
-		return recordingAtDestination(t, s, delivery.DestinationOutcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
+		return recordingAtDestination(t, s, destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
 	},
 	"Redeliver": func(t *testing.T, s *postgres.Store) call {
 		m, e := register(t, s, 1), blackout(1)
@@ -154,25 +156,25 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 }
 
-func recordingAtDestination(t *testing.T, s *postgres.Store, o delivery.DestinationOutcome) call {
+func recordingAtDestination(t *testing.T, s *postgres.Store, o destination.Outcome) call {
 	t.Helper()
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
 	leased := leaseForDestinations(t, s)
-	d := leased[slices.IndexFunc(leased, func(d delivery.DestinationDelivery) bool { return d.Destination.ID == hook.ID })]
+	d := leased[slices.IndexFunc(leased, func(d destination.Delivery) bool { return d.Destination.ID == hook.ID })]
 	return func(ctx context.Context, s *postgres.Store) (string, error) {
-		disabled, err := s.RecordDestinationAttempt(ctx, d, o)
+		disabled, err := s.DestinationOutbox.RecordAttempt(ctx, d, o)
 		return disabled, err
 	}
 }
 
-func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.Decision) call {
+func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v callback.Decision) call {
 	t.Helper()
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	l := leaseOne(t, s)
 	return func(ctx context.Context, s *postgres.Store) (string, error) {
-		ended, err := s.RecordAttempt(ctx, l, a, v)
+		ended, err := s.Outbox.RecordAttempt(ctx, l, a, v)
 		return fmt.Sprint(ended != ""), err
 	}
 }
@@ -285,7 +287,7 @@ func TestALeaseWhoseAnswerWasLostIsGrantedByTheNextCall(t *testing.T) {
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 	proxied.lose(atCommit(lostAnswer))
-	if deliveries, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
+	if deliveries, err := s.Outbox.Lease(t.Context(), 10, time.Minute); err == nil {
 		t.Fatalf("%d deliveries came through", len(deliveries))
 	}
 	if others := lease(t, open(t, dsn)); len(others) != 0 {
@@ -334,7 +336,7 @@ func TestALeaseThatAStalledServerGrantsLateIsGrantedByALaterCall(t *testing.T) {
 	defer giveUp()
 	late := make(chan error, 1)
 	go func() {
-		_, err := s.Lease(patience, 10, time.Minute)
+		_, err := s.Outbox.Lease(patience, 10, time.Minute)
 		late <- err
 	}()
 	eventually(t, "the lease stalls", func() bool {
@@ -371,7 +373,7 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 		proxied := startProxy(t, database(t))
 		s := open(t, proxied.dsn)
 		proxied.lose(atCommit(lostAnswer))
-		if _, err := s.Lease(t.Context(), 10, term); err == nil {
+		if _, err := s.Outbox.Lease(t.Context(), 10, term); err == nil {
 			t.Fatal("it was answered")
 		}
 		proxied.lose(nil)
@@ -397,7 +399,7 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 		s := open(t, proxied.dsn)
 		proxied.lose(atCommit(lostAnswer))
 		for range postgres.MaxUnconfirmed/3 + 1 { // each is sent three times
-			if _, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
+			if _, err := s.Outbox.Lease(t.Context(), 10, time.Minute); err == nil {
 				t.Fatal("it was answered")
 			}
 		}
@@ -424,7 +426,7 @@ func TestAnUnknownOutcomeIsNamedInTheError(t *testing.T) {
 
 func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 	// delivered is a monitor with one event, which was sent.
-	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Delivery) {
+	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, callback.Delivery) {
 		t.Helper()
 		m := register(t, s, 1)
 		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -458,14 +460,14 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 				broken = true
 				return lostAnswer
 			case broken && strings.Contains(statement, "FOR UPDATE"):
-				deliveries, err := s.Lease(t.Context(), 1, time.Minute)
+				deliveries, err := s.Outbox.Lease(t.Context(), 1, time.Minute)
 				if err != nil || len(deliveries) != 1 {
 					t.Errorf("leased are %v, %v", deliveries, err)
 					return noLoss
 				}
 				again := accepting
 				again.At = noon.Add(time.Second)
-				if _, err := s.RecordAttempt(t.Context(), deliveries[0], again, sent); err != nil {
+				if _, err := s.Outbox.RecordAttempt(t.Context(), deliveries[0], again, sent); err != nil {
 					t.Error(err)
 				}
 			}

@@ -100,7 +100,7 @@ func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 	alerted := func(t *testing.T, direct, s *postgres.Store, within time.Duration, leave, back func()) {
 		t.Helper()
 		good := startReceiver(t, nil)
-		startDispatcher(t, s, s, delivery.SendTimeout)
+		startDispatcher(t, s, s.Outbox, delivery.SendTimeout)
 		before, during := registerWithCallback(t, direct, 1, good.url), registerWithCallback(t, direct, 2, good.url)
 		acceptReport(t, direct, before.ID, report(blackout(1)), monitor.Run)
 		eventually(t, "all works", func() bool { return len(good.eventsOf(before.ID)) == 1 })
@@ -172,7 +172,7 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 	dir := shortDir(t)
 	server, s := startServer(t, dir)
 	slow := startReceiver(t, nil)
-	startDispatcher(t, s, s, delivery.SendTimeout)
+	startDispatcher(t, s, s.Outbox, delivery.SendTimeout)
 	want := map[monitor.ID][]string{}
 	var workers sync.WaitGroup
 	for n := range monitors {

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
@@ -21,11 +22,11 @@ import (
 // maxErrorText is the maximum length of an attempt's stored error, in bytes.
 const maxErrorText = 1000
 
-// RecordAttempt implements delivery.Outbox. It stores a failure only if the event still has
+// RecordAttempt implements callback.Outbox. It stores a failure only if the event still has
 // this lease ID. If it has not, the failure is stored already, or another gateway has
 // leased the event. It stores a success for any pending event. A lease that has expired
 // keeps its ID until another call of Lease takes the event.
-func (o *Outbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a delivery.Attempt, decision delivery.Decision) (monitor.ID, error) {
+func (o *Outbox) RecordAttempt(ctx context.Context, d callback.Delivery, a delivery.Attempt, decision callback.Decision) (monitor.ID, error) {
 	a.Error = storableText(a.Error)
 	attemptJSON, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Error, Exchange: a.Exchange}})
 	if err != nil {
@@ -38,7 +39,7 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a deliv
 		var changes []feed.Data
 		var err error
 		switch {
-		case decision.Sent:
+		case decision.Delivered:
 			changes, err = changeDeliveries(ctx, tx, `
 				UPDATE monitor_events SET
 					webhook_status = 'sent', webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($2 AS jsonb),
@@ -70,7 +71,7 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a deliv
 // returns the changes, and the monitor's ID if the monitor ended because a webhook could
 // not be delivered. It does so also if an earlier call ended the monitor, so that a
 // repeated call returns the same result.
-func (o *Outbox) failEvent(ctx context.Context, tx *sqlx.Tx, d delivery.Delivery, a delivery.Attempt, attemptJSON string) (monitor.ID, []feed.Data, error) {
+func (o *Outbox) failEvent(ctx context.Context, tx *sqlx.Tx, d callback.Delivery, a delivery.Attempt, attemptJSON string) (monitor.ID, []feed.Data, error) {
 	m, err := lockMonitor(ctx, tx, d.MonitorID)
 	if err != nil {
 		return "", nil, err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -23,7 +23,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		slices.Reverse(page) // oldest first
 		return page
 	}
-	due := delivery.Decision{RetryAt: time.Now()}
+	due := callback.Decision{RetryAt: time.Now()}
 
 	t.Run("every attempt is stored, and a success makes the event sent", func(t *testing.T) {
 		s := open(t, database(t))
@@ -65,7 +65,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	})
 
 	t.Run("recording it again changes nothing and returns the same", func(t *testing.T) {
-		for name, v := range map[string]delivery.Decision{"sent": sent, "failed": failed, "retry": due} {
+		for name, v := range map[string]callback.Decision{"sent": sent, "failed": failed, "retry": due} {
 			s := open(t, database(t))
 			m := register(t, s, 1)
 			acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -98,7 +98,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	})
 
 	t.Run("a failure under an earlier lease does not end the new one", func(t *testing.T) {
-		for name, v := range map[string]delivery.Decision{"retry": due, "failed": failed} {
+		for name, v := range map[string]callback.Decision{"retry": due, "failed": failed} {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			m := register(t, s, 1)
@@ -149,7 +149,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 func TestNextDueIsTheEarliestHead(t *testing.T) {
 	next := func(t *testing.T, s *postgres.Store) time.Time {
 		t.Helper()
-		at, err := s.NextDue(t.Context())
+		at, err := s.Outbox.NextDue(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestNextDueIsTheEarliestHead(t *testing.T) {
 		s := open(t, database(t))
 		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
 		at := time.Now().Add(time.Minute)
-		recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: at})
+		recordAttempt(t, s, leaseOne(t, s), rejecting, callback.Decision{RetryAt: at})
 		within(t, next(t, s), at)
 	})
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -105,8 +106,8 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
-	failedAttempt := func() delivery.DestinationOutcome {
-		return delivery.DestinationOutcome{Attempt: attempt("HTTP 400"), Class: notify.Rejected, Failed: true}
+	failedAttempt := func() destination.Outcome {
+		return destination.Outcome{Attempt: attempt("HTTP 400"), Class: notify.Rejected, Failed: true}
 	}
 	var ids []string
 	for range 2 {
@@ -194,7 +195,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 	gone, mail, chat := addDestination(t, s, notify.Webhook, "gone"), addDestination(t, s, notify.Email, "mail"), addDestination(t, s, notify.Discord, "chat")
 	addNotices(t, db, gone, 2)
 	d := leaseForDestinations(t, s)[0]
-	outcome := delivery.DestinationOutcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true}
+	outcome := destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true}
 	for range 2 { // the answer to the first was lost
 		if reason := recordOutcome(t, s, d, outcome); reason != "it does not exist any more: HTTP 410" {
 			t.Errorf("the reason is %q", reason)
@@ -205,7 +206,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 	}
 	notices := map[string]bool{}
 	for _, d := range leaseForDestinations(t, s) {
-		if d.Notice == nil || d.Notice.Name != "gone" || d.Notice.Reason == "" || d.Notice.At.IsZero() {
+		if d.Notice == nil || d.Notice.Destination != "gone" || d.Notice.Reason == "" || d.Notice.At.IsZero() {
 			t.Errorf("leased %+v", d)
 		}
 		notices[d.Destination.ID] = true
@@ -221,7 +222,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 		if reason := recordOutcome(t, s, leaseOneForDestination(t, s), retriedIn(time.Hour)); reason == "" {
 			t.Error("it is not disabled")
 		}
-		if d := leaseOneForDestination(t, s); d.Destination.ID != chat.ID || d.Notice.Name != "mail" {
+		if d := leaseOneForDestination(t, s); d.Destination.ID != chat.ID || d.Notice.Destination != "mail" {
 			t.Errorf("leased %+v", d)
 		}
 	})
@@ -253,7 +254,7 @@ func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
 			}
 			alter(t, db, `UPDATE routing_version SET version = version + 1`)
 			addNotices(t, db, gone, 1)
-			recordOutcome(t, s, leaseOneForDestination(t, s), delivery.DestinationOutcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
+			recordOutcome(t, s, leaseOneForDestination(t, s), destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
 			var told []string
 			for _, d := range leaseForDestinations(t, s) {
 				told = append(told, d.Destination.Name)

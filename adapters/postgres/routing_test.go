@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -69,10 +69,10 @@ func must[V any](t testing.TB) func(V, error) V {
 // createDestination stores an enabled destination.
 func createDestination(t testing.TB, s *postgres.Store, name string) notify.Destination {
 	t.Helper()
-	return must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), destination(name))).Destination
+	return must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), exampleDestination(name))).Destination
 }
 
-func destination(name string) notify.Destination {
+func exampleDestination(name string) notify.Destination {
 	return notify.Destination{
 		ID: newID(), Name: name, Kind: notify.Slack, Language: notify.Japanese, Enabled: true,
 		Config: map[string]string{"channel": "#監視"}, Secrets: map[string]string{"bot_token": "xoxb-secret"},
@@ -107,7 +107,7 @@ func TestDestinations(t *testing.T) {
 
 	t.Run("are read as they were stored", func(t *testing.T) {
 		fallback := createDestination(t, s, "fallback")
-		d := destination("all fields")
+		d := exampleDestination("all fields")
 		d.Fallback, d.Owner, d.Enabled, d.DisabledReason, d.PreviousUntil = fallback.ID, "a.yaml", false, "it is gone", noon
 		created := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
 		read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
@@ -132,13 +132,13 @@ func TestDestinations(t *testing.T) {
 		}
 	})
 	t.Run("are created once, however often that is repeated", func(t *testing.T) {
-		d := destination("repeated")
+		d := exampleDestination("repeated")
 		must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
 		must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
 	})
 	t.Run("have names of their own", func(t *testing.T) {
 		createDestination(t, s, "taken")
-		_, err := s.CreateDestination(t.Context(), destination("taken"))
+		_, err := s.CreateDestination(t.Context(), exampleDestination("taken"))
 		requireCode(t, err, routing.NameTaken)
 		other := createDestination(t, s, "free")
 		_, err = change(t, other.ID, func(d *notify.Destination) { d.Name = "taken" })
@@ -146,7 +146,7 @@ func TestDestinations(t *testing.T) {
 	})
 	t.Run("refuse a fallback that does not exist", func(t *testing.T) {
 		for _, fallback := range []string{newID(), "no id"} {
-			d := destination("fallback " + fallback)
+			d := exampleDestination("fallback " + fallback)
 			d.Fallback = fallback
 			_, err := s.CreateDestination(t.Context(), d)
 			if e := requireCode(t, err, monitor.InvalidConfig); !strings.Contains(e.Message, "fallback") {
@@ -155,7 +155,7 @@ func TestDestinations(t *testing.T) {
 		}
 	})
 	t.Run("refuse what PostgreSQL cannot store", func(t *testing.T) {
-		d := destination("NUL")
+		d := exampleDestination("NUL")
 		d.Config["channel"] = "\x00"
 		_, err := s.CreateDestination(t.Context(), d)
 		requireCode(t, err, monitor.InvalidConfig)
@@ -270,7 +270,7 @@ func TestDestinations(t *testing.T) {
 		alter(t, raw(t, dsn), `INSERT INTO destinations (id, name, kind, language, config) SELECT gen_random_uuid(), 'many ' || n, 'email', 'en', '{}'
 			FROM generate_series(1, $1 - (SELECT count(*) FROM destinations)) n`, routing.MaxDestinations-1)
 		createDestination(t, s, "the last")
-		_, err := s.CreateDestination(t.Context(), destination("one too many"))
+		_, err := s.CreateDestination(t.Context(), exampleDestination("one too many"))
 		requireCode(t, err, monitor.InvalidConfig)
 	})
 }
@@ -321,7 +321,7 @@ func TestKeysOfSecretsAreReplaced(t *testing.T) {
 	if repaired.SecretsError != "" || repaired.Secrets["bot_token"] != "again" || key() != "three" {
 		t.Errorf("is %+v with the key %s", repaired, key())
 	}
-	_, err := open(t, dsn).CreateDestination(t.Context(), destination("without a key"))
+	_, err := open(t, dsn).CreateDestination(t.Context(), exampleDestination("without a key"))
 	if err == nil || !strings.Contains(err.Error(), "SECRETS_KEY") {
 		t.Errorf("the error is %v", err)
 	}
@@ -383,7 +383,7 @@ func TestTrafficCountsTheDeliveriesOfADay(t *testing.T) {
 	s, db := openWithKey(t, dsn, reversing{first: "one"}), raw(t, dsn)
 	busy, idle := createDestination(t, s, "busy"), createDestination(t, s, "idle")
 	addNotices(t, db, busy, 3)
-	for _, outcome := range []delivery.DestinationOutcome{accepted(), accepted(), retriedIn(time.Hour)} {
+	for _, outcome := range []destination.Outcome{accepted(), accepted(), retriedIn(time.Hour)} {
 		alter(t, db, `UPDATE destinations SET tokens_at = '-infinity'`)
 		leased := leaseForDestinations(t, s)
 		recordOutcome(t, s, leased[0], outcome)

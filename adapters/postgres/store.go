@@ -13,7 +13,8 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -22,15 +23,15 @@ import (
 )
 
 var (
-	_ registry.MonitorStore      = (*Store)(nil)
-	_ registry.ReportStore       = (*Store)(nil)
-	_ registry.EventStore        = (*Store)(nil)
-	_ registry.SettingsStore     = (*Store)(nil)
-	_ record.HistoryStore        = (*Store)(nil)
-	_ registry.RateLimiter       = (*Store)(nil)
-	_ delivery.Outbox            = (*Store)(nil)
-	_ delivery.DestinationOutbox = (*Store)(nil)
-	_ supervisor.Store           = (*Store)(nil)
+	_ registry.MonitorStore  = (*Store)(nil)
+	_ registry.ReportStore   = (*Store)(nil)
+	_ registry.EventStore    = (*Store)(nil)
+	_ registry.SettingsStore = (*Store)(nil)
+	_ record.HistoryStore    = (*Store)(nil)
+	_ registry.RateLimiter   = (*Store)(nil)
+	_ callback.Outbox        = (*Outbox)(nil)
+	_ destination.Outbox     = (*DestinationOutbox)(nil)
+	_ supervisor.Store       = (*Store)(nil)
 
 	_ record.EvidenceStore      = (*Store)(nil)
 	_ record.EvidenceSweepStore = (*Store)(nil)

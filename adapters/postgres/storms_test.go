@@ -60,7 +60,7 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	}
 	pass(t, db, 6*time.Second)
 	d := leaseOneForDestination(t, s)
-	if d.Storm == nil || d.Storm.Streams != 4 || d.Storm.Live != 12 || d.Storm.Situation.Severity != 1 || len(d.Storm.Situation.Conditions) != 2 || !d.Storm.Situation.Open {
+	if d.Storm == nil || d.Storm.Storm.Streams != 4 || d.Storm.Storm.Live != 12 || d.Storm.Situation.Severity != 1 || len(d.Storm.Situation.Conditions) != 2 || !d.Storm.Situation.Open {
 		t.Fatalf("leased %+v", d.Storm)
 	}
 	if kind := tell(t, s, d); kind != notify.Opened {
@@ -108,9 +108,9 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 	streams := map[string]int{}
 	for _, d := range leaseForDestinations(t, s) {
 		if d.Storm != nil {
-			streams[d.Destination.Name] = d.Storm.Streams
-			if d.Storm.Situation.Streams != d.Storm.Streams {
-				t.Errorf("%s is told of %d streams, and that there are %d", d.Destination.Name, d.Storm.Situation.Streams, d.Storm.Streams)
+			streams[d.Destination.Name] = d.Storm.Storm.Streams
+			if d.Storm.Situation.Streams != d.Storm.Storm.Streams {
+				t.Errorf("%s is told of %d streams, and that there are %d", d.Destination.Name, d.Storm.Situation.Streams, d.Storm.Storm.Streams)
 			}
 		}
 		tell(t, s, d)

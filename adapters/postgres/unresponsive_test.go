@@ -23,7 +23,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		for name, do := range map[string]func(ctx context.Context) error{
 			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
 			"a transaction": func(ctx context.Context) error { _, err := s.Accept(ctx, m.ID, report()); return err },
-			"a lease":       func(ctx context.Context) error { _, err := s.Lease(ctx, 1, time.Minute); return err },
+			"a lease":       func(ctx context.Context) error { _, err := s.Outbox.Lease(ctx, 1, time.Minute); return err },
 			"a ping":        s.Ping,
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -51,7 +51,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		defer s.Close()
 		proxied.dropAll.Store(true)
 		requireWithin(t, 4*time.Second, "a query", func() {
-			if _, err := s.NextDue(context.Background()); err == nil {
+			if _, err := s.Outbox.NextDue(context.Background()); err == nil {
 				t.Error("it was answered")
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -70,8 +70,8 @@ func sender(t *testing.T, g *webhook.Guard, cfg webhook.Config) *webhook.Sender 
 	return s
 }
 
-func newDelivery(url string) delivery.Delivery {
-	return delivery.Delivery{
+func newDelivery(url string) callback.Delivery {
+	return callback.Delivery{
 		EventID: eventID, EventType: "alert.blackout", MonitorID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d",
 		CallbackURL: monitor.CallbackURL(url), Body: []byte(body),
 	}

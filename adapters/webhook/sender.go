@@ -9,6 +9,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -30,10 +32,10 @@ type Sender struct {
 }
 
 var (
-	_ delivery.Sender         = (*Sender)(nil)
-	_ delivery.WebhookSender  = (*Sender)(nil)
-	_ registry.TestSender     = (*Sender)(nil)
-	_ registry.CallbackPolicy = (*Guard)(nil)
+	_ callback.Sender           = (*Sender)(nil)
+	_ destination.WebhookSender = (*Sender)(nil)
+	_ registry.TestSender       = (*Sender)(nil)
+	_ registry.CallbackPolicy   = (*Guard)(nil)
 )
 
 // NewSender returns a sender that signs with keys and connects only where guard
@@ -55,16 +57,16 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 // Close closes the idle connections. Call it when no Send is under way.
 func (s *Sender) Close() { s.client.Close() }
 
-// Send implements delivery.Sender. Any status of class 2xx means that the receiver
+// Send implements callback.Sender. Any status of class 2xx means that the receiver
 // accepted the webhook (section 4.4).
-func (s *Sender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+func (s *Sender) Send(ctx context.Context, d callback.Delivery) delivery.Attempt {
 	return s.send(ctx, s.keys, d.CallbackURL, d.EventID, d.EventType, d.Body)
 }
 
-// SendSigned implements delivery.WebhookSender: the given keys sign instead of those of
+// SendSigned implements destination.WebhookSender: the given keys sign instead of those of
 // the Sender.
-func (s *Sender) SendSigned(ctx context.Context, d delivery.Delivery, keys []string) delivery.Attempt {
-	return s.send(ctx, keys, d.CallbackURL, d.EventID, d.EventType, d.Body)
+func (s *Sender) SendSigned(ctx context.Context, to monitor.CallbackURL, e destination.Event, keys []string) delivery.Attempt {
+	return s.send(ctx, keys, to, e.EventID, e.EventType, e.Body)
 }
 
 // Deliver signs and sends one webhook that is not in the outbox, such as a test.

@@ -16,6 +16,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 )
 
 type receivedRequest struct {
@@ -155,7 +156,9 @@ func TestAWebhookIsSignedWithTheKeysOfItsDestination(t *testing.T) {
 	})
 	s := webhook.NewSender(keys(t, "of-the-service"), local(t), webhook.Config{})
 	t.Cleanup(s.Close)
-	if a := s.SendSigned(t.Context(), newDelivery(receiver.URL+"/hook"), []string{newKey, oldKey}); !a.Accepted() {
+	sent := newDelivery(receiver.URL + "/hook")
+	e := destination.Event{EventID: sent.EventID, EventType: sent.EventType, MonitorID: sent.MonitorID, Body: sent.Body}
+	if a := s.SendSigned(t.Context(), sent.CallbackURL, e, []string{newKey, oldKey}); !a.Accepted() {
 		t.Fatalf("answer %+v", a)
 	}
 	d := <-got
@@ -168,7 +171,7 @@ func TestAWebhookIsSignedWithTheKeysOfItsDestination(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if a := s.SendSigned(t.Context(), newDelivery(receiver.URL+"/hook"), nil); a.Accepted() || a.Error != "no signing key" {
+	if a := s.SendSigned(t.Context(), sent.CallbackURL, e, nil); a.Accepted() || a.Error != "no signing key" {
 		t.Errorf("without a key the answer is %+v", a)
 	}
 }

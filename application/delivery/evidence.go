@@ -16,41 +16,50 @@ type EvidenceFinder interface {
 	FindEvidence(ctx context.Context, id monitor.ID, eventID string, t event.Type) (*event.Evidence, error)
 }
 
-// evidenceTimeout bounds the time for which a webhook waits for its evidence to be read.
-const evidenceTimeout = 500 * time.Millisecond
+// EvidenceTimeout bounds the time for which a webhook waits for its evidence to be read.
+const EvidenceTimeout = 500 * time.Millisecond
 
-// freshFor is the age up to which no evidence of an alert is looked for: a worker uploads
-// it after the alert was stored.
-const freshFor = time.Second
+// evidenceDelay is the age of an alert from which its evidence is looked for: workers upload
+// it after the alert is stored.
+const evidenceDelay = time.Second
 
-// evidenceAdder adds evidence to payloads.
-type evidenceAdder struct {
-	finder EvidenceFinder // nil: there is no evidence
-	zone   *time.Location
+// Payload is the payload of an event on its way to a webhook.
+type Payload struct {
+	EventID   string
+	EventType event.Type
+	MonitorID monitor.ID
+	Body      []byte
+	Attempts  int           // made before this one
+	Age       time.Duration // since the event was stored
 }
 
-// payload returns the body of an attempt: that of the delivery, and evidence if it is
-// there. An alert that was just stored waits for nothing. A failure costs the evidence,
-// not the attempt.
-func (a evidenceAdder) payload(ctx context.Context, l Delivery, log *slog.Logger) []byte {
-	_, recovers := l.EventType.Recovers()
-	fresh := l.Attempts == 0 && l.Age < freshFor && !recovers
-	if a.finder == nil || fresh || !l.EventType.MayHaveEvidence() {
-		return l.Body
+// EvidenceAdder adds evidence to payloads.
+type EvidenceAdder struct {
+	Finder EvidenceFinder // nil: there is no evidence
+	Zone   *time.Location // of the times of evidence
+}
+
+// Add returns the body of a payload, with the evidence of its event if it is there. The first
+// attempt at a new alert does not wait for it. A failure costs the evidence, not the attempt.
+func (a EvidenceAdder) Add(ctx context.Context, p Payload, log *slog.Logger) []byte {
+	_, recovers := p.EventType.Recovers()
+	isNew := p.Attempts == 0 && p.Age < evidenceDelay && !recovers
+	if a.Finder == nil || isNew || !p.EventType.MayHaveEvidence() {
+		return p.Body
 	}
-	ctx, cancel := context.WithTimeout(ctx, evidenceTimeout)
+	ctx, cancel := context.WithTimeout(ctx, EvidenceTimeout)
 	defer cancel()
-	found, err := a.finder.FindEvidence(ctx, l.MonitorID, l.EventID, l.EventType)
+	found, err := a.Finder.FindEvidence(ctx, p.MonitorID, p.EventID, p.EventType)
 	if err == nil && found == nil {
-		return l.Body
+		return p.Body
 	}
 	var body []byte
 	if err == nil {
-		body, err = event.AddEvidence(l.Body, *found, a.zone)
+		body, err = event.AddEvidence(p.Body, *found, a.Zone)
 	}
 	if err != nil {
 		log.Info("webhook is sent without its evidence, which could not be read", "error", err.Error())
-		return l.Body
+		return p.Body
 	}
 	return body
 }

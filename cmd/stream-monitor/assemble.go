@@ -11,7 +11,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -29,8 +30,8 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version, Now: clock})
 	g.lateSupervisor, g.launcher = &lateSupervisor{}, &lateLauncher{}
 	ports := faultinject.Wrap(faultinject.Ports{
-		SupervisorStore: electionAfterSetup{g.store, g.database}, Launcher: g.launcher, RegistryStore: g.store, Outbox: g.store, Sender: sender,
-		Destinations: g.store, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, clock),
+		SupervisorStore: electionAfterSetup{g.store, g.database}, Launcher: g.launcher, RegistryStore: g.store, Outbox: g.store.Outbox, Sender: sender,
+		Destinations: g.store.DestinationOutbox, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, clock),
 	})
 	c.Watching.Export() // previews run the tools in this process
 	monitors, err := registry.New(ports.RegistryStore, g.lateSupervisor, guard, sender, registry.Config{
@@ -104,14 +105,14 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 		return err
 	}
 	g.lateSupervisor.Supervisor = g.supervisor
-	g.dispatcher, err = delivery.New(ports.Outbox, ports.Sender, g.store.Listen(listening), delivery.Config{
+	g.dispatcher, err = callback.New(ports.Outbox, ports.Sender, g.store.Listen(listening), callback.Config{
 		MaxInFlight: maxWebhooksInFlight(c.MaxMonitors), Log: log, OnMonitorFailed: g.supervisor.Stop, Evidence: evidence,
 	})
 	if err != nil {
 		return err
 	}
-	g.destinations, err = delivery.NewForDestinations(ports.Destinations, destinationSender, g.store.ListenDeliveries(listening), delivery.DestinationConfig{
-		MaxInFlight: routing.MaxDestinations * delivery.MaxPerDestination, Now: clock, Log: log,
+	g.destinations, err = destination.New(ports.Destinations, destinationSender, g.store.ListenDeliveries(listening), destination.Config{
+		MaxInFlight: routing.MaxDestinations * destination.MaxPerDestination, Now: clock, Log: log,
 	})
 	return err
 }

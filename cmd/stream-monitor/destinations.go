@@ -17,7 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/teams"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -45,7 +45,7 @@ func messageSenders(allowed config.Networks, now func() time.Time) map[notify.Ki
 
 // newDestinationSender makes what sends events and messages to destinations. Errors: a
 // template of TEMPLATES_DIR is wrong.
-func (g *gatewayServer) newDestinationSender(webhooks delivery.WebhookSender, senders map[notify.Kind]message.Sender, service *record.EvidenceService, links evidence.LinkKeys, log *slog.Logger) (*delivery.DestinationSender, error) {
+func (g *gatewayServer) newDestinationSender(webhooks destination.WebhookSender, senders map[notify.Kind]message.Sender, service *record.EvidenceService, links evidence.LinkKeys, log *slog.Logger) (*destination.Sender, error) {
 	var files fs.FS
 	if g.settings.TemplatesDir != "" {
 		files = os.DirFS(g.settings.TemplatesDir)
@@ -54,7 +54,7 @@ func (g *gatewayServer) newDestinationSender(webhooks delivery.WebhookSender, se
 	if err != nil {
 		return nil, err
 	}
-	return delivery.NewDestinationSender(delivery.Channels{
+	return destination.NewSender(destination.SenderConfig{
 		Webhooks: webhooks, Messages: senders, Renderer: renderer, Pictures: messagePictures{service}, Evidence: service,
 	}), nil
 }
@@ -63,7 +63,7 @@ func (g *gatewayServer) newDestinationSender(webhooks delivery.WebhookSender, se
 type messagePictures struct{ evidence *record.EvidenceService }
 
 func (p messagePictures) ReadPicture(ctx context.Context, of incident.Picture) (*message.Picture, error) {
-	shown, err := p.evidence.MessagePicture(ctx, of, delivery.MaxPictureBytes)
+	shown, err := p.evidence.MessagePicture(ctx, of, destination.MaxPictureBytes)
 	var refused *monitor.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == evidence.NotFound:

@@ -11,7 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -33,8 +34,8 @@ type gatewayServer struct {
 	lateSupervisor *lateSupervisor
 	launcher       *lateLauncher
 	supervisor     *supervisor.Supervisor
-	dispatcher     *delivery.Dispatcher
-	destinations   *delivery.DestinationDispatcher
+	dispatcher     *callback.Dispatcher
+	destinations   *destination.Dispatcher
 	feed           *record.Feed
 	api            *httpapi.API
 	dashboard      *ui.Dashboard // nil: UI=off

@@ -43,9 +43,9 @@ type Storm struct {
 	Live    int // streams that were live when it was opened; 0: unknown
 }
 
-// Notice says that the gateway has disabled a destination.
+// Notice says that the gateway has disabled a destination. It is stored as JSON.
 type Notice struct {
-	Destination string // its name
+	Destination string `json:"Name"` // its name
 	Reason      string
 	At          time.Time
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 )
 
@@ -134,8 +134,8 @@ func (b *bench) dispatch(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d, err := delivery.NewForDestinations(b.store, delivery.NewDestinationSender(delivery.Channels{Webhooks: b.sender, Renderer: renderer}),
-		b.store.ListenDeliveries(ctx), delivery.DestinationConfig{GracePeriod: time.Second})
+	d, err := destination.New(b.store.DestinationOutbox, destination.NewSender(destination.SenderConfig{Webhooks: b.sender, Renderer: renderer}),
+		b.store.ListenDeliveries(ctx), destination.Config{GracePeriod: time.Second})
 	if err != nil {
 		cancel()
 		return nil, err

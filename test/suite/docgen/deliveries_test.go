@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -104,7 +104,7 @@ func deliveries(t *testing.T) map[string]request {
 			t.Fatal(err)
 		}
 		all[name] = receive(t, func(url monitor.CallbackURL) {
-			if a := sender.Send(t.Context(), delivery.Delivery{CallbackURL: url, EventID: e.ID, EventType: e.Type, Body: body}); !a.Accepted() {
+			if a := sender.Send(t.Context(), callback.Delivery{CallbackURL: url, EventID: e.ID, EventType: e.Type, Body: body}); !a.Accepted() {
 				t.Errorf("%s: %+v", name, a)
 			}
 		})

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -211,11 +213,11 @@ func (s crashingRegistryStore) recordAccepted(events []event.Event) {
 }
 
 type crashingOutbox struct {
-	delivery.Outbox
+	callback.Outbox
 	crash *crash
 }
 
-func (o crashingOutbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a delivery.Attempt, decision delivery.Decision) (monitor.ID, error) {
+func (o crashingOutbox) RecordAttempt(ctx context.Context, d callback.Delivery, a delivery.Attempt, decision callback.Decision) (monitor.ID, error) {
 	ended, err := o.Outbox.RecordAttempt(ctx, d, a, decision)
 	if err == nil {
 		o.crash.pass(pointWebhookRecorded)
@@ -224,23 +226,23 @@ func (o crashingOutbox) RecordAttempt(ctx context.Context, d delivery.Delivery, 
 }
 
 type crashingSender struct {
-	delivery.Sender
+	callback.Sender
 	crash *crash
 }
 
-func (s crashingSender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+func (s crashingSender) Send(ctx context.Context, d callback.Delivery) delivery.Attempt {
 	a := s.Sender.Send(ctx, d)
 	s.crash.pass(pointWebhookAnswered)
 	return a
 }
 
 type crashingDestinations struct {
-	delivery.DestinationOutbox
+	destination.Outbox
 	crash *crash
 }
 
-func (o crashingDestinations) RecordDestinationAttempt(ctx context.Context, d delivery.DestinationDelivery, outcome delivery.DestinationOutcome) (string, error) {
-	disabled, err := o.DestinationOutbox.RecordDestinationAttempt(ctx, d, outcome)
+func (o crashingDestinations) RecordAttempt(ctx context.Context, d destination.Delivery, outcome destination.Outcome) (string, error) {
+	disabled, err := o.Outbox.RecordAttempt(ctx, d, outcome)
 	if err == nil {
 		o.crash.pass(pointMessageRecorded)
 	}
@@ -248,12 +250,12 @@ func (o crashingDestinations) RecordDestinationAttempt(ctx context.Context, d de
 }
 
 type crashingWebhooks struct {
-	delivery.WebhookSender
+	destination.WebhookSender
 	crash *crash
 }
 
-func (s crashingWebhooks) SendSigned(ctx context.Context, d delivery.Delivery, keys []string) delivery.Attempt {
-	a := s.WebhookSender.SendSigned(ctx, d, keys)
+func (s crashingWebhooks) SendSigned(ctx context.Context, to monitor.CallbackURL, e destination.Event, keys []string) delivery.Attempt {
+	a := s.WebhookSender.SendSigned(ctx, to, e, keys)
 	s.crash.pass(pointMessageAnswered)
 	return a
 }

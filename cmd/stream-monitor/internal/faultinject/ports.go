@@ -6,7 +6,8 @@ package faultinject
 import (
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -18,10 +19,10 @@ type Ports struct {
 	SupervisorStore supervisor.Store
 	Launcher        supervisor.Launcher
 	RegistryStore   registry.Store
-	Outbox          delivery.Outbox
-	Sender          delivery.Sender
-	Destinations    delivery.DestinationOutbox
-	Webhooks        delivery.WebhookSender
+	Outbox          callback.Outbox
+	Sender          callback.Sender
+	Destinations    destination.Outbox
+	Webhooks        destination.WebhookSender
 	Messages        map[notify.Kind]message.Sender
 	Now             func() time.Time
 }

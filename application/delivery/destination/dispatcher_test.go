@@ -1,4 +1,4 @@
-package delivery_test
+package destination_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -17,9 +17,9 @@ import (
 
 func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 	scenario(t, "the first message tells that it was opened, and nothing is due then", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "delivered", 1)
@@ -33,9 +33,9 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 	})
 
 	scenario(t, "a delayed route is due later, and nothing is sent before", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack), func(i *delivery.DestinationIncident) { i.Plan.Delay = 5 * time.Minute }))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Plan.Delay = 5 * time.Minute }))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "pending", 0)
@@ -47,18 +47,18 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 	})
 
 	scenario(t, "what nobody need be told of is idle", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack), func(i *delivery.DestinationIncident) { i.Plan.SilencedUntil = notify.Forever }))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Plan.SilencedUntil = notify.Forever }))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "idle", 0)
 	})
 
 	scenario(t, "a message is repeated, each with an ID of its own", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack), func(i *delivery.DestinationIncident) { i.Plan.Repeat = 15 * time.Minute }))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Plan.Repeat = 15 * time.Minute }))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(31 * time.Minute)
 		h.expect("d1", "pending", 3)
@@ -76,18 +76,18 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 	})
 
 	scenario(t, "what changes while a message is sent is told at once", func(t *testing.T) {
-		o := &fakeDestinations{recordDelay: 2 * time.Second} // so it is leased before the first is finished
+		o := &fakeOutbox{recordDelay: 2 * time.Second} // so it is leased before the first is finished
 		c := newChannel(func(ctx context.Context, to string, tried int) message.Result {
 			time.Sleep(time.Millisecond) // the rounds of a thread do not begin at the same time
 			if tried == 1 {
-				o.change("d1", func(i *delivery.DestinationIncident) {
+				o.change("d1", func(i *destination.Incident) {
 					i.Situation.Open, i.Situation.ResolvedAt, i.Situation.Conditions = false, time.Now(), nil
 				})
 			}
 			return takes(ctx, to, tried)
 		})
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, nil)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(5 * time.Second)
 		h.expect("d1", "delivered", 2)
@@ -100,12 +100,12 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 func TestADestinationIsToldByTheClockOfTheDatabase(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"the gateway is an hour behind": time.Hour, "the gateway is an hour ahead": -time.Hour} {
 		scenario(t, name, func(t *testing.T) {
-			o, c := &fakeDestinations{ahead: ahead}, newChannel(takes)
-			o.add(aboutIncident("d1", destination("slack", notify.Slack), func(i *delivery.DestinationIncident) {
+			o, c := &fakeOutbox{ahead: ahead}, newChannel(takes)
+			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) {
 				i.Situation.OpenedAt = time.Now().Add(ahead)
 				i.Plan.Delay, i.Plan.Repeat = 5*time.Minute, 15*time.Minute
 			}))
-			h := startForDestinations(t, o, c, nil)
+			h := start(t, o, c, nil)
 			defer h.stop()
 			h.advance(5*time.Minute - time.Second)
 			h.expect("d1", "pending", 0)
@@ -124,9 +124,9 @@ func TestADestinationIsToldByTheClockOfTheDatabase(t *testing.T) {
 
 func TestAFailedMessageIsRetried(t *testing.T) {
 	scenario(t, "by the schedule of messages, with the same ID", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(failing(3, 500, notify.Retry))
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(failing(3, 500, notify.Retry))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Minute)
 		h.expect("d1", "delivered", 4)
@@ -146,9 +146,9 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 	})
 
 	scenario(t, "but not one that the channel rejects", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(failing(1, 400, notify.Rejected))
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(failing(1, 400, notify.Rejected))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("d1", "failed", 1)
@@ -158,9 +158,9 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 	})
 
 	scenario(t, "and a destination that is gone is disabled", func(t *testing.T) {
-		o, c := &fakeDestinations{disabled: "HTTP 410"}, newChannel(failing(1, 410, notify.Gone))
-		o.add(aboutEvent("e1", destination("hook", notify.Webhook)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{disabled: "HTTP 410"}, newChannel(failing(1, 410, notify.Gone))
+		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("e1", "failed", 1)
@@ -170,9 +170,9 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 	})
 
 	scenario(t, "also where the gateway has no sender for the kind", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("line", notify.LINE)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("line", notify.LINE)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "pending", 0)
@@ -185,19 +185,22 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 func TestAWebhookOfADestinationHasItsKeysAndItsSequence(t *testing.T) {
 	for name, c := range map[string]struct {
 		former string
-		until  time.Duration
+		until  time.Duration // by the clock of the database
+		ahead  time.Duration // of that clock
 		want   []string
 	}{
-		"one key":            {"", 0, []string{secretKey}},
-		"during a rotation":  {"former", time.Hour, []string{secretKey, "former"}},
-		"after the rotation": {"former", -time.Hour, []string{secretKey}},
+		"one key":            {"", 0, 0, []string{secretKey}},
+		"during a rotation":  {"former", time.Hour, 0, []string{secretKey, "former"}},
+		"after the rotation": {"former", -time.Hour, 0, []string{secretKey}},
+		"after it, by a gateway that is a day behind": {"former", -time.Hour, 24 * time.Hour, []string{secretKey}},
+		"during it, by a gateway that is a day ahead": {"former", time.Hour, -24 * time.Hour, []string{secretKey, "former"}},
 	} {
 		scenario(t, name, func(t *testing.T) {
-			o, channel := &fakeDestinations{}, newChannel(takes)
-			d := destination("hook", notify.Webhook)
-			d.Secrets["previous_signing_key"], d.PreviousUntil = c.former, time.Now().Add(c.until)
+			o, channel := &fakeOutbox{ahead: c.ahead}, newChannel(takes)
+			d := newDestination("hook", notify.Webhook)
+			d.Secrets["previous_signing_key"], d.PreviousUntil = c.former, time.Now().Add(c.ahead+c.until)
 			o.add(aboutEvent("e1", d))
-			h := startForDestinations(t, o, channel, func(c *delivery.Channels, _ *delivery.DestinationConfig) {
+			h := start(t, o, channel, func(c *destination.SenderConfig, _ *destination.Config) {
 				c.Evidence = evidenceFunc(func(context.Context) (*event.Evidence, error) {
 					return &event.Evidence{EvidenceID: "ev", ExpiresAt: time.Unix(0, 0)}, nil
 				})
@@ -207,8 +210,8 @@ func TestAWebhookOfADestinationHasItsKeysAndItsSequence(t *testing.T) {
 			h.expect("e1", "delivered", 1)
 			s := channel.sent("e1")[0]
 			const body = `{"event_id":"e1","sequence":7,"evidence":{"evidence_id":"ev","event_id":"","links":null,"expires_at":"1970-01-01T00:00:00Z"}}`
-			if !slices.Equal(s.keys, c.want) || s.webhook.CallbackURL != secretURL || string(s.webhook.Body) != body {
-				t.Errorf("sent was %q to %s: %s", s.keys, s.webhook.CallbackURL, s.webhook.Body)
+			if !slices.Equal(s.keys, c.want) || s.url != secretURL || string(s.event.Body) != body {
+				t.Errorf("sent was %q to %s: %s", s.keys, s.url, s.event.Body)
 			}
 		})
 	}
@@ -217,7 +220,7 @@ func TestAWebhookOfADestinationHasItsKeysAndItsSequence(t *testing.T) {
 func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 	for name, hanging := range map[string]int{"one with 128 deliveries": 1, "199 of them": 199} {
 		scenario(t, name, func(t *testing.T) {
-			o := &fakeDestinations{}
+			o := &fakeOutbox{}
 			c := newChannel(func(ctx context.Context, to string, tried int) message.Result {
 				if to == "fine" {
 					return takes(ctx, to, tried)
@@ -226,15 +229,15 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 			})
 			for n := range hanging {
 				for k := range 128/hanging + 5 {
-					o.add(aboutIncident(fmt.Sprintf("d%d-%d", n, k), destination(fmt.Sprintf("hangs %d", n), notify.Slack)))
+					o.add(aboutIncident(fmt.Sprintf("d%d-%d", n, k), newDestination(fmt.Sprintf("hangs %d", n), notify.Slack)))
 				}
 			}
-			o.add(aboutIncident("last", destination("fine", notify.Slack)))
-			h := startForDestinations(t, o, c, nil)
+			o.add(aboutIncident("last", newDestination("fine", notify.Slack)))
+			h := start(t, o, c, nil)
 			defer h.stop()
 			h.advance(50 * time.Millisecond)
 			h.expect("last", "delivered", 1)
-			if n := len(c.sent("hangs 0")); n != delivery.MaxPerDestination {
+			if n := len(c.sent("hangs 0")); n != destination.MaxPerDestination {
 				t.Errorf("%d are in flight to one destination", n)
 			}
 		})
@@ -243,18 +246,18 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 
 func TestNoSecretOfADestinationIsLogged(t *testing.T) {
 	scenario(t, "whatever happens", func(t *testing.T) {
-		o, c := &fakeDestinations{disabled: "gone"}, newChannel(func(ctx context.Context, to string, tried int) message.Result {
+		o, c := &fakeOutbox{disabled: "gone"}, newChannel(func(ctx context.Context, to string, tried int) message.Result {
 			return map[string]func(context.Context, string, int) message.Result{
 				"fine": takes, "refuses": failing(1, 500, notify.Retry), "rejects": failing(1, 400, notify.Rejected), "gone": failing(1, 410, notify.Gone), "e1": takes, "hangs": waits,
 			}[to](ctx, to, tried)
 		})
 		for _, to := range []string{"fine", "refuses", "rejects", "gone", "hangs"} {
-			o.add(aboutIncident("d "+to, destination(to, notify.Slack)))
+			o.add(aboutIncident("d "+to, newDestination(to, notify.Slack)))
 		}
-		o.add(aboutEvent("e1", destination("hook", notify.Webhook)))
-		h := startForDestinations(t, o, c, nil)
+		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
+		h := start(t, o, c, nil)
 		h.advance(5 * time.Second)
-		o.set(func(o *fakeDestinations) { o.recordFails = true })
+		o.set(func(o *fakeOutbox) { o.recordFails = true })
 		h.advance(time.Minute)
 		h.stop()
 		if log := h.log.String(); strings.Contains(log, "geheim") || strings.Count(log, "level=INFO msg=\"delivered to a destination\"") != 3 {
@@ -265,12 +268,12 @@ func TestNoSecretOfADestinationIsLogged(t *testing.T) {
 
 func TestAMessageIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 	scenario(t, "though it can be leased again", func(t *testing.T) {
-		o, c := &fakeDestinations{recordFails: true}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{recordFails: true}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(100 * time.Second)
-		o.set(func(o *fakeDestinations) { o.recordFails = false })
+		o.set(func(o *fakeOutbox) { o.recordFails = false })
 		h.advance(10 * time.Second)
 		h.expect("d1", "delivered", 1)
 	})
@@ -278,16 +281,16 @@ func TestAMessageIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 
 func TestADeliveredMessageIsNotSentAgainAfterAnotherGatewayHasFailed(t *testing.T) {
 	scenario(t, "before the success was stored", func(t *testing.T) {
-		o, c := &fakeDestinations{recordFails: true}, newChannel(takes)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, nil)
+		o, c := &fakeOutbox{recordFails: true}, newChannel(takes)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(29 * time.Second)
-		o.set(func(o *fakeDestinations) {
+		o.set(func(o *fakeOutbox) {
 			o.threads[0].delivery.Attempts, o.threads[0].delivery.LeaseID = 1, "of another gateway"
 		})
 		h.advance(20 * time.Second)
-		o.set(func(o *fakeDestinations) { o.recordFails = false })
+		o.set(func(o *fakeOutbox) { o.recordFails = false })
 		h.advance(10 * time.Second)
 		h.expect("d1", "delivered", 1)
 	})
@@ -295,9 +298,9 @@ func TestADeliveredMessageIsNotSentAgainAfterAnotherGatewayHasFailed(t *testing.
 
 func TestADeliveryThatIsCutShortDoesNotCount(t *testing.T) {
 	scenario(t, "as an attempt", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(waits)
-		o.add(aboutIncident("d1", destination("slack", notify.Slack)))
-		h := startForDestinations(t, o, c, func(_ *delivery.Channels, cfg *delivery.DestinationConfig) { cfg.GracePeriod = 2 * time.Second })
+		o, c := &fakeOutbox{}, newChannel(waits)
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, func(_ *destination.SenderConfig, cfg *destination.Config) { cfg.GracePeriod = 2 * time.Second })
 		h.advance(time.Second)
 		asked := time.Now()
 		h.stop()
@@ -311,18 +314,18 @@ func TestADeliveryThatIsCutShortDoesNotCount(t *testing.T) {
 }
 
 func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
-	withPicture := func(i *delivery.DestinationIncident) {
+	withPicture := func(i *destination.Incident) {
 		i.Incident.Picture = &incident.Picture{EvidenceID: "ev", Variant: "onset"}
 		i.Situation.HasPicture = true
 	}
-	acknowledged := func(i *delivery.DestinationIncident) {
+	acknowledged := func(i *destination.Incident) {
 		withPicture(i)
 		i.Told = i.Told.After(i.Situation, notify.Step{Kind: notify.Opened, Push: true}, time.Now(), "")
 		i.Situation.AcknowledgedBy, i.Situation.AcknowledgedSeverity = "A", 1
 	}
-	edited := func(i *delivery.DestinationIncident) { acknowledged(i); i.Plan.Edits = true }
+	edited := func(i *destination.Incident) { acknowledged(i); i.Plan.Edits = true }
 	for name, c := range map[string]struct {
-		change func(*delivery.DestinationIncident)
+		change func(*destination.Incident)
 		err    error
 		reads  int
 		shown  bool
@@ -333,9 +336,9 @@ func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
 		"an acknowledgement in edited message": {edited, nil, 1, true},
 	} {
 		scenario(t, name, func(t *testing.T) {
-			o, channel, p := &fakeDestinations{}, newChannel(takes), &pictures{err: c.err}
-			o.add(aboutIncident("d1", destination("slack", notify.Slack), c.change))
-			h := startForDestinations(t, o, channel, func(c *delivery.Channels, _ *delivery.DestinationConfig) { c.Pictures = p })
+			o, channel, p := &fakeOutbox{}, newChannel(takes), &pictures{err: c.err}
+			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), c.change))
+			h := start(t, o, channel, func(c *destination.SenderConfig, _ *destination.Config) { c.Pictures = p })
 			defer h.stop()
 			h.advance(time.Second)
 			h.expect("d1", "delivered", 1)
@@ -348,14 +351,14 @@ func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
 
 func TestStormsAndNoticesAreTold(t *testing.T) {
 	scenario(t, "as messages of their own", func(t *testing.T) {
-		o, c := &fakeDestinations{}, newChannel(takes)
+		o, c := &fakeOutbox{}, newChannel(takes)
 		opened := time.Now().Add(-time.Minute)
-		o.add(delivery.DestinationDelivery{ID: "s", Destination: destination("storm", notify.Teams), Storm: &delivery.DestinationStorm{
-			ID: "storm", Streams: 37, Live: 180,
-			Thread: delivery.Thread{Situation: notify.Situation{Open: true, Severity: 3, Conditions: []incident.Name{"black"}, OpenedAt: opened}},
+		o.add(destination.Delivery{ID: "s", Destination: newDestination("storm", notify.Teams), Storm: &destination.Storm{
+			ID: "storm", Storm: message.Storm{Streams: 37, Live: 180},
+			ThreadFacts: destination.ThreadFacts{Situation: notify.Situation{Open: true, Severity: 3, Conditions: []incident.Name{"black"}, OpenedAt: opened}},
 		}})
-		o.add(delivery.DestinationDelivery{ID: "n", Destination: destination("notice", notify.Teams), Notice: &delivery.DestinationNotice{Name: "Ops", Reason: "HTTP 410", At: opened}})
-		h := startForDestinations(t, o, c, nil)
+		o.add(destination.Delivery{ID: "n", Destination: newDestination("notice", notify.Teams), Notice: &message.Notice{Destination: "Ops", Reason: "HTTP 410", At: opened}})
+		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
 		for to, want := range map[string]string{
@@ -376,25 +379,25 @@ func TestAnExampleIsSentAsItWouldBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := delivery.NewDestinationSender(delivery.Channels{Webhooks: c, Messages: map[notify.Kind]message.Sender{notify.Slack: c}, Renderer: renderer, Zone: time.UTC})
-		if r := s.SendExample(t.Context(), destination("slack", notify.Slack), notify.Recovered); r.Class != notify.Accepted {
+		s := destination.NewSender(destination.SenderConfig{Webhooks: c, Messages: map[notify.Kind]message.Sender{notify.Slack: c}, Renderer: renderer, Zone: time.UTC})
+		if r := s.SendExample(t.Context(), newDestination("slack", notify.Slack), notify.Recovered); r.Class != notify.Accepted {
 			t.Errorf("the result is %+v", r)
 		}
 		if m := c.sent("slack")[0].message; m.Title != "TEST｜✅ RESOLVED｜Black video, 4 min 12 s｜Example Channel" {
 			t.Error(m.Title)
 		}
-		if r := s.SendExample(t.Context(), destination("hook", notify.Webhook), notify.Opened); r.Class != notify.Accepted {
+		if r := s.SendExample(t.Context(), newDestination("hook", notify.Webhook), notify.Opened); r.Class != notify.Accepted {
 			t.Errorf("the result is %+v", r)
 		}
-		if d := c.calls[1].webhook; d.EventType != "webhook.test" || d.CallbackURL != secretURL || !strings.Contains(string(d.Body), d.EventID) {
-			t.Errorf("the test event is %+v", d)
+		if s := c.calls[1]; s.event.EventType != "webhook.test" || s.url != secretURL || !strings.Contains(string(s.event.Body), s.event.EventID) {
+			t.Errorf("the test event is %+v", s.event)
 		}
 	})
 }
 
 func TestAConfigurationOutOfRangeIsRefused(t *testing.T) {
-	for name, cfg := range map[string]delivery.DestinationConfig{"no slots": {MaxInFlight: -1}, "a negative grace period": {GracePeriod: -1}} {
-		if _, err := delivery.NewForDestinations(&fakeDestinations{}, delivery.NewDestinationSender(delivery.Channels{}), nil, cfg); err == nil {
+	for name, cfg := range map[string]destination.Config{"no slots": {MaxInFlight: -1}, "a negative grace period": {GracePeriod: -1}} {
+		if _, err := destination.New(&fakeOutbox{}, destination.NewSender(destination.SenderConfig{}), nil, cfg); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package delivery
+package callback
 
 import (
 	"errors"
@@ -6,22 +6,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/backoff"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 const (
-	queryTimeout    = 3 * time.Second                                // for one Lease or NextDue
-	recordTimeout   = 5 * time.Second                                // for one RecordAttempt
-	minLease        = SendTimeout + evidenceTimeout + 10*time.Second // one attempt, and two tries to record it
-	maxLeased       = 32                                             // deliveries in one Lease call of callbacks
-	maxLeasedFor    = 128                                            // of destinations: MaxPerDestination for many of them
-	minPollInterval = 100 * time.Millisecond                         // shortest pause between two Lease calls, if the first found nothing
+	minLease  = delivery.SendTimeout + delivery.EvidenceTimeout + 10*time.Second // one attempt, and two tries to record it
+	maxLeased = 32                                                               // deliveries in one Lease call
 )
-
-// outboxBackoff is the pause after failed exchanges with the outbox. Once the database
-// answers, deliveries continue within its maximum and queryTimeout.
-var outboxBackoff = backoff.Policy{First: 200 * time.Millisecond, Max: time.Second}
 
 // Config configures a Dispatcher; the zero value is usable.
 type Config struct {
@@ -43,7 +35,7 @@ type Config struct {
 	GracePeriod time.Duration
 
 	// Evidence finds what a webhook shows of an alert; nil: webhooks have no evidence.
-	Evidence EvidenceFinder
+	Evidence delivery.EvidenceFinder
 
 	Zone *time.Location // of the times of evidence, default time.Local (decision A11)
 
@@ -80,11 +72,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	switch {
 	case c.MaxInFlight < 0:
-		return c, fmt.Errorf("delivery: MaxInFlight is %d; accepted is 1 or more", c.MaxInFlight)
+		return c, fmt.Errorf("callback: MaxInFlight is %d; accepted is 1 or more", c.MaxInFlight)
 	case c.LeaseDuration < minLease:
-		return c, fmt.Errorf("delivery: LeaseDuration is %v; accepted is %v or more", c.LeaseDuration, minLease)
+		return c, fmt.Errorf("callback: LeaseDuration is %v; accepted is %v or more", c.LeaseDuration, minLease)
 	case c.PollInterval < 0 || c.GracePeriod < 0:
-		return c, errors.New("delivery: PollInterval and GracePeriod must not be negative")
+		return c, errors.New("callback: PollInterval and GracePeriod must not be negative")
 	}
 	return c, nil
 }

@@ -1,10 +1,11 @@
-package delivery_test
+package callback_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -15,14 +16,14 @@ func TestDecideFollowsTheRetryPolicy(t *testing.T) {
 	asking := func(d time.Duration) delivery.Attempt {
 		return delivery.Attempt{Status: 503, Error: "HTTP 503", RetryAfter: d}
 	}
-	retry := func(d time.Duration) delivery.Decision { return delivery.Decision{RetryAt: now.Add(d)} }
-	sent, failed := delivery.Decision{Sent: true}, delivery.Decision{Failed: true}
+	retry := func(d time.Duration) callback.Decision { return callback.Decision{RetryAt: now.Add(d)} }
+	sent, failed := callback.Decision{Delivered: true}, callback.Decision{Failed: true}
 
 	for _, c := range []struct {
 		name     string
 		answer   delivery.Attempt
 		attempts int
-		want     delivery.Decision
+		want     callback.Decision
 	}{
 		{"an accepted first attempt is sent", ok, 1, sent},
 		{"an accepted last attempt is sent", ok, 4, sent},
@@ -38,7 +39,7 @@ func TestDecideFollowsTheRetryPolicy(t *testing.T) {
 		{"a Retry-After gives no fifth attempt", asking(time.Second), 4, failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := delivery.Decide(now, c.answer, c.attempts, monitor.EndMonitor, 0.5); got != c.want {
+			if got := callback.Decide(now, c.answer, c.attempts, monitor.EndMonitor, 0.5); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
@@ -50,8 +51,8 @@ func TestAMonitorThatGoesOnRetriesForADay(t *testing.T) { // section 19.5
 	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
 	began := now
 	for attempts := 1; ; attempts++ {
-		d := delivery.Decide(now, bad, attempts, monitor.Continue, 0.5)
-		if d.LongSchedule != (attempts >= delivery.MaxAttempts && !d.Failed) {
+		d := callback.Decide(now, bad, attempts, monitor.Continue, 0.5)
+		if d.LongSchedule != (attempts >= callback.MaxAttempts && !d.Failed) {
 			t.Errorf("after attempt %d: %+v", attempts, d)
 		}
 		if d.Failed {
@@ -70,11 +71,11 @@ func TestAMonitorThatGoesOnRetriesForADay(t *testing.T) { // section 19.5
 		{0, 0, 24 * time.Second}, {1, 0, 36 * time.Second}, {0.5, time.Minute, time.Minute}, {0.5, 2 * time.Hour, time.Hour},
 	} {
 		asking := delivery.Attempt{Status: 503, Error: "HTTP 503", RetryAfter: c.retryAfter}
-		if d := delivery.Decide(now, asking, 4, monitor.Continue, c.random); d.RetryAt.Sub(now).Round(time.Millisecond) != c.want {
+		if d := callback.Decide(now, asking, 4, monitor.Continue, c.random); d.RetryAt.Sub(now).Round(time.Millisecond) != c.want {
 			t.Errorf("random %v, Retry-After %v: the pause is %v", c.random, c.retryAfter, d.RetryAt.Sub(now))
 		}
 	}
-	if d := delivery.Decide(now, delivery.Attempt{Status: 204}, 9, monitor.Continue, 0.5); !d.Sent {
+	if d := callback.Decide(now, delivery.Attempt{Status: 204}, 9, monitor.Continue, 0.5); !d.Delivered {
 		t.Errorf("accepted: %+v", d)
 	}
 }

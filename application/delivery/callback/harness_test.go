@@ -1,4 +1,4 @@
-package delivery_test
+package callback_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -31,10 +31,10 @@ type harness struct {
 	log   bytes.Buffer
 }
 
-func start(t *testing.T, o *fakeOutbox, s *fakeSender, change func(*delivery.Config)) *harness {
+func start(t *testing.T, o *fakeOutbox, s *fakeSender, change func(*callback.Config)) *harness {
 	t.Helper()
 	h := &harness{t: t, outbox: o, wake: make(chan struct{}, 1)}
-	cfg := delivery.Config{
+	cfg := callback.Config{
 		Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 		OnMonitorFailed: func(id monitor.ID) {
 			h.mu.Lock()
@@ -45,7 +45,7 @@ func start(t *testing.T, o *fakeOutbox, s *fakeSender, change func(*delivery.Con
 	if change != nil {
 		change(&cfg)
 	}
-	d, err := delivery.New(o, s, h.wake, cfg)
+	d, err := callback.New(o, s, h.wake, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

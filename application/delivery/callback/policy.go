@@ -1,8 +1,9 @@
-package delivery
+package callback
 
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -10,9 +11,6 @@ import (
 const (
 	// MaxAttempts limits how often a delivery is sent: one attempt and three retries.
 	MaxAttempts = 4
-
-	// SendTimeout bounds one attempt (section 4.4).
-	SendTimeout = 10 * time.Second
 
 	// MaxRetryAfter is the longest Retry-After that is honoured; a longer one is
 	// cut to it.
@@ -38,10 +36,10 @@ const (
 // end of the latest attempt, from which the delay before the next one counts. Retry-After
 // can lengthen the delay but not shorten it. random is a number from 0 to 1, which
 // spreads the attempts of the long schedule.
-func Decide(now time.Time, latest Attempt, attempts int, onFailure monitor.CallbackFailure, random float64) Decision {
+func Decide(now time.Time, latest delivery.Attempt, attempts int, onFailure monitor.CallbackFailure, random float64) Decision {
 	switch {
 	case latest.Accepted():
-		return Decision{Sent: true}
+		return Decision{Delivered: true}
 	case attempts < MaxAttempts:
 		delay := firstRetryDelay << max(attempts-1, 0)
 		return Decision{RetryAt: now.Add(max(delay, min(latest.RetryAfter, MaxRetryAfter)))}

@@ -1,4 +1,4 @@
-package delivery_test
+package callback_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -17,7 +18,7 @@ var errDatabase = errors.New("the database does not answer")
 
 // entry is an event in a fakeOutbox.
 type entry struct {
-	delivery    delivery.Delivery
+	delivery    callback.Delivery
 	state       string // pending, sent, failed
 	due         time.Time
 	leasedUntil time.Time
@@ -25,7 +26,7 @@ type entry struct {
 	late        bool // on the long schedule
 }
 
-// fakeOutbox is a delivery.Outbox in memory that keeps the port's contract.
+// fakeOutbox is a callback.Outbox in memory that keeps the port's contract.
 type fakeOutbox struct {
 	mu          sync.Mutex
 	entries     []*entry
@@ -39,7 +40,7 @@ func (o *fakeOutbox) add(id string, m monitor.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.entries = append(o.entries, &entry{
-		delivery: delivery.Delivery{
+		delivery: callback.Delivery{
 			EventID: id, EventType: event.Blackout, MonitorID: m,
 			CallbackURL: "https://receiver.example/hook?token=geheim", Body: []byte("{}"),
 		},
@@ -62,7 +63,7 @@ func (o *fakeOutbox) find(id string) entry {
 	return e
 }
 
-func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration) ([]delivery.Delivery, error) {
+func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration) ([]callback.Delivery, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.leases++
@@ -70,7 +71,7 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 		return nil, errDatabase
 	}
 	now := time.Now()
-	var leased []delivery.Delivery
+	var leased []callback.Delivery
 	behind := map[monitor.ID]bool{}
 	for _, e := range o.entries {
 		if e.state != "pending" || behind[e.delivery.MonitorID] && !e.late {
@@ -92,7 +93,7 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 	return leased, nil
 }
 
-func (o *fakeOutbox) RecordAttempt(_ context.Context, d delivery.Delivery, a delivery.Attempt, decision delivery.Decision) (monitor.ID, error) {
+func (o *fakeOutbox) RecordAttempt(_ context.Context, d callback.Delivery, a delivery.Attempt, decision callback.Decision) (monitor.ID, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.down || o.recordFails {
@@ -102,14 +103,14 @@ func (o *fakeOutbox) RecordAttempt(_ context.Context, d delivery.Delivery, a del
 		if e.delivery.EventID != d.EventID {
 			continue
 		}
-		if !decision.Sent && d.LeaseID != e.delivery.LeaseID {
+		if !decision.Delivered && d.LeaseID != e.delivery.LeaseID {
 			return "", nil
 		}
 		e.attempts = append(e.attempts, a)
 		e.delivery.Attempts++
 		e.leasedUntil, e.due = time.Time{}, decision.RetryAt
 		switch {
-		case decision.Sent:
+		case decision.Delivered:
 			e.state = "sent"
 		case decision.LongSchedule:
 			e.late = true
@@ -150,10 +151,10 @@ type sending struct {
 	at      time.Duration // since the sender was made
 }
 
-// fakeSender is a delivery.Sender that remembers every call.
+// fakeSender is a callback.Sender that remembers every call.
 type fakeSender struct {
 	began time.Time
-	send  func(ctx context.Context, d delivery.Delivery) delivery.Attempt
+	send  func(ctx context.Context, d callback.Delivery) delivery.Attempt
 
 	mu       sync.Mutex
 	sendings []sending
@@ -161,11 +162,11 @@ type fakeSender struct {
 	overlap  bool // two deliveries of one monitor were in flight at once
 }
 
-func newSender(send func(context.Context, delivery.Delivery) delivery.Attempt) *fakeSender {
+func newSender(send func(context.Context, callback.Delivery) delivery.Attempt) *fakeSender {
 	return &fakeSender{began: time.Now(), send: send, inFlight: map[monitor.ID]int{}}
 }
 
-func (s *fakeSender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+func (s *fakeSender) Send(ctx context.Context, d callback.Delivery) delivery.Attempt {
 	at := time.Now()
 	s.mu.Lock()
 	s.sendings = append(s.sendings, sending{d.EventID, at.Sub(s.began)})
@@ -200,16 +201,16 @@ func (s *fakeSender) times(eventID string) []time.Duration {
 	return times
 }
 
-func accepts(context.Context, delivery.Delivery) delivery.Attempt {
+func accepts(context.Context, callback.Delivery) delivery.Attempt {
 	return delivery.Attempt{Status: 200}
 }
 
-func refuses(context.Context, delivery.Delivery) delivery.Attempt {
+func refuses(context.Context, callback.Delivery) delivery.Attempt {
 	return delivery.Attempt{Status: 500, Error: "HTTP 500"}
 }
 
 // hangs returns after SendTimeout, as a real Sender does when no answer comes.
-func hangs(ctx context.Context, _ delivery.Delivery) delivery.Attempt {
+func hangs(ctx context.Context, _ callback.Delivery) delivery.Attempt {
 	select {
 	case <-ctx.Done():
 		return delivery.Attempt{Error: "cancelled"}

@@ -1,4 +1,4 @@
-package delivery_test
+package destination_test
 
 import (
 	"bytes"
@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -24,43 +26,66 @@ const (
 	secretKey = "geheim-0123456789"
 )
 
-// thread is a delivery in a fakeDestinations.
+var errDatabase = errors.New("the database does not answer")
+
+// evidenceFunc is a delivery.EvidenceFinder.
+type evidenceFunc func(ctx context.Context) (*event.Evidence, error)
+
+func (f evidenceFunc) FindEvidence(ctx context.Context, _ monitor.ID, _ string, _ event.Type) (*event.Evidence, error) {
+	return f(ctx)
+}
+
+// scenario runs a test in virtual time.
+func scenario(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+func seconds(values ...float64) []time.Duration {
+	var durations []time.Duration
+	for _, v := range values {
+		durations = append(durations, time.Duration(v*float64(time.Second)))
+	}
+	return durations
+}
+
+// thread is a delivery in a fakeOutbox.
 type thread struct {
-	delivery    delivery.DestinationDelivery
+	delivery    destination.Delivery
 	state       string // pending, delivered, failed, idle
 	due         time.Time
 	leasedUntil time.Time
 	changed     bool // since the lease
-	outcomes    []delivery.DestinationOutcome
+	outcomes    []destination.Outcome
 }
 
-// fakeDestinations is a delivery.DestinationOutbox in memory that keeps the port's
+// fakeOutbox is a destination.Outbox in memory that keeps the port's
 // contract, but for circuits, rate limits and the order of events.
-type fakeDestinations struct {
+type fakeOutbox struct {
 	mu          sync.Mutex
 	threads     []*thread
 	recordFails bool
-	recordDelay time.Duration // between the transaction and the return of RecordDestinationAttempt
-	disabled    string        // what RecordDestinationAttempt returns for Disable
+	recordDelay time.Duration // between the transaction and the return of RecordAttempt
+	disabled    string        // what RecordAttempt returns for Disable
 	leases      int
 	ahead       time.Duration // of the database's clock
 }
 
-func (o *fakeDestinations) add(d delivery.DestinationDelivery) {
+func (o *fakeOutbox) add(d destination.Delivery) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	d.Round = time.Now()
+	d.FirstDueAt = time.Now()
 	o.threads = append(o.threads, &thread{delivery: d, state: "pending", due: time.Now()})
 }
 
-func (o *fakeDestinations) set(change func(*fakeDestinations)) {
+func (o *fakeOutbox) set(change func(*fakeOutbox)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change(o)
 }
 
 // copied returns the delivery with an incident of its own.
-func (r *thread) copied() delivery.DestinationDelivery {
+func (r *thread) copied() destination.Delivery {
 	d := r.delivery
 	if d.Incident != nil {
 		about := *d.Incident
@@ -70,7 +95,7 @@ func (r *thread) copied() delivery.DestinationDelivery {
 }
 
 // change changes an incident, and makes its thread due.
-func (o *fakeDestinations) change(id string, change func(*delivery.DestinationIncident)) {
+func (o *fakeOutbox) change(id string, change func(*destination.Incident)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, r := range o.threads {
@@ -81,7 +106,7 @@ func (o *fakeDestinations) change(id string, change func(*delivery.DestinationIn
 	}
 }
 
-func (o *fakeDestinations) find(id string) thread {
+func (o *fakeOutbox) find(id string) thread {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	found := *o.threads[slices.IndexFunc(o.threads, func(r *thread) bool { return r.delivery.ID == id })]
@@ -89,7 +114,7 @@ func (o *fakeDestinations) find(id string) thread {
 	return found
 }
 
-func (o *fakeDestinations) LeaseForDestinations(_ context.Context, limit int, duration time.Duration) (leased []delivery.DestinationDelivery, err error) {
+func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration) (leased []destination.Delivery, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.leases++
@@ -101,19 +126,19 @@ func (o *fakeDestinations) LeaseForDestinations(_ context.Context, limit int, du
 	}
 	for _, r := range o.threads {
 		to := r.delivery.Destination.ID
-		if r.state != "pending" || r.due.After(now) || r.leasedUntil.After(now) || inFlight[to] == delivery.MaxPerDestination || len(leased) == limit {
+		if r.state != "pending" || r.due.After(now) || r.leasedUntil.After(now) || inFlight[to] == destination.MaxPerDestination || len(leased) == limit {
 			continue
 		}
 		inFlight[to]++
-		r.leasedUntil, r.delivery.LeaseID, r.delivery.DueAt = now.Add(duration), fmt.Sprint(o.leases), r.due
-		r.delivery.Age, r.delivery.Now = now.Sub(r.delivery.Round), now.Add(o.ahead)
+		r.leasedUntil, r.delivery.LeaseID = now.Add(duration), fmt.Sprint(o.leases)
+		r.delivery.Age, r.delivery.Now = now.Sub(r.delivery.FirstDueAt), now.Add(o.ahead)
 		r.changed = false
 		leased = append(leased, r.copied())
 	}
 	return leased, nil
 }
 
-func (o *fakeDestinations) RecordDestinationAttempt(_ context.Context, d delivery.DestinationDelivery, out delivery.DestinationOutcome) (string, error) {
+func (o *fakeOutbox) RecordAttempt(_ context.Context, d destination.Delivery, out destination.Outcome) (string, error) {
 	defer func() { time.Sleep(o.recordDelay) }()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,7 +166,7 @@ func (o *fakeDestinations) RecordDestinationAttempt(_ context.Context, d deliver
 			r.due = out.DueAt
 		}
 		if !retried {
-			r.delivery.Attempts, r.delivery.Round = 0, out.DueAt
+			r.delivery.Attempts, r.delivery.FirstDueAt = 0, out.DueAt
 		}
 		if out.Told != nil && r.delivery.Incident != nil {
 			r.delivery.Incident.Told = *out.Told
@@ -153,7 +178,7 @@ func (o *fakeDestinations) RecordDestinationAttempt(_ context.Context, d deliver
 	return "", nil
 }
 
-func (o *fakeDestinations) NextDueForDestinations(context.Context) (next time.Time, err error) {
+func (o *fakeOutbox) NextDue(context.Context) (next time.Time, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, r := range o.threads {
@@ -169,11 +194,12 @@ type sentMessage struct {
 	to      string // ID of the destination
 	at      time.Duration
 	message message.Message
-	webhook delivery.Delivery
+	url     monitor.CallbackURL // of a webhook
+	event   destination.Event
 	keys    []string
 }
 
-// fakeChannel is a message.Sender and a delivery.WebhookSender that remembers every call.
+// fakeChannel is a message.Sender and a destination.WebhookSender that remembers every call.
 type fakeChannel struct {
 	began  time.Time
 	answer func(ctx context.Context, to string, tried int) message.Result
@@ -217,9 +243,9 @@ func (c *fakeChannel) Send(ctx context.Context, d notify.Destination, m message.
 	return r
 }
 
-func (c *fakeChannel) SendSigned(ctx context.Context, d delivery.Delivery, keys []string) delivery.Attempt {
+func (c *fakeChannel) SendSigned(ctx context.Context, to monitor.CallbackURL, e destination.Event, keys []string) delivery.Attempt {
 	at := time.Now()
-	r := c.answer(ctx, d.EventID, c.add(sentMessage{to: d.EventID, webhook: d, keys: keys}))
+	r := c.answer(ctx, e.EventID, c.add(sentMessage{to: e.EventID, url: to, event: e, keys: keys}))
 	return delivery.Attempt{At: at, Status: r.Status, Error: r.Error, RetryAfter: r.Wait}
 }
 
@@ -242,8 +268,8 @@ func failing(times, status int, class notify.Class) func(context.Context, string
 	}
 }
 
-// destination returns a destination of a kind, with secrets.
-func destination(id string, kind notify.Kind) notify.Destination {
+// newDestination returns a destination of a kind, with secrets.
+func newDestination(id string, kind notify.Kind) notify.Destination {
 	return notify.Destination{
 		ID: id, Name: "name of " + id, Kind: kind, Language: notify.English, Enabled: true,
 		Secrets: map[string]string{"url": secretURL, "webhook_url": secretURL, "signing_key": secretKey},
@@ -251,53 +277,53 @@ func destination(id string, kind notify.Kind) notify.Destination {
 }
 
 // aboutIncident returns the thread of an incident that was opened a minute ago.
-func aboutIncident(id string, to notify.Destination, change ...func(*delivery.DestinationIncident)) delivery.DestinationDelivery {
+func aboutIncident(id string, to notify.Destination, change ...func(*destination.Incident)) destination.Delivery {
 	opened := time.Now().Add(-time.Minute)
 	i := incident.Incident{
 		ID: "incident of " + id, State: incident.Open, Severity: 1, StartedAt: opened, OpenedAt: opened,
 		Conditions: []incident.Condition{{Name: "black", StartedAt: opened, LastStartedAt: opened, Count: 1}},
 	}
-	about := &delivery.DestinationIncident{
-		Thread:   delivery.Thread{Situation: notify.Of(i)},
-		Incident: i, MonitorID: "mon-a", StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", Metadata: []byte(`{"channel_name":"C"}`),
+	about := &destination.Incident{
+		ThreadFacts: destination.ThreadFacts{Situation: notify.Of(i)},
+		Incident:    i, MonitorID: "mon-a", StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", Metadata: []byte(`{"channel_name":"C"}`),
 	}
 	for _, c := range change {
 		c(about)
 	}
-	return delivery.DestinationDelivery{ID: id, Destination: to, Incident: about}
+	return destination.Delivery{ID: id, Destination: to, Incident: about}
 }
 
 // aboutEvent returns an event for a webhook.
-func aboutEvent(id string, to notify.Destination) delivery.DestinationDelivery {
-	return delivery.DestinationDelivery{ID: id, Destination: to, Event: &delivery.DestinationEvent{
+func aboutEvent(id string, to notify.Destination) destination.Delivery {
+	return destination.Delivery{ID: id, Destination: to, Event: &destination.Event{
 		EventID: id, EventType: event.BlackoutRecovered, MonitorID: "mon-a", Body: []byte(`{"event_id":"` + id + `"}`), Sequence: 7,
 	}}
 }
 
-// destinationHarness runs one dispatcher in a synctest bubble.
-type destinationHarness struct {
+// harness runs one dispatcher in a synctest bubble.
+type harness struct {
 	t       *testing.T
-	outbox  *fakeDestinations
+	outbox  *fakeOutbox
 	channel *fakeChannel
 	stop    func() // ends Run and waits for it
 	log     bytes.Buffer
 }
 
-func startForDestinations(t *testing.T, o *fakeDestinations, c *fakeChannel, change func(*delivery.Channels, *delivery.DestinationConfig)) *destinationHarness {
+func start(t *testing.T, o *fakeOutbox, c *fakeChannel, change func(*destination.SenderConfig, *destination.Config)) *harness {
 	t.Helper()
-	h := &destinationHarness{t: t, outbox: o, channel: c}
+	h := &harness{t: t, outbox: o, channel: c}
 	renderer, err := message.Load(message.Config{Zone: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
-	channels := delivery.Channels{
+	channels := destination.SenderConfig{
 		Webhooks: c, Messages: map[notify.Kind]message.Sender{notify.Slack: c, notify.Teams: c}, Renderer: renderer, Zone: time.UTC,
 	}
-	cfg := delivery.DestinationConfig{Log: slog.New(slog.NewTextHandler(&h.log, nil))}
+	cfg := destination.Config{Log: slog.New(slog.NewTextHandler(&h.log, nil))}
 	if change != nil {
 		change(&channels, &cfg)
 	}
-	d, err := delivery.NewForDestinations(o, delivery.NewDestinationSender(channels), nil, cfg)
+	d, err := destination.New(o, destination.NewSender(channels), nil, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,11 +334,11 @@ func startForDestinations(t *testing.T, o *fakeDestinations, c *fakeChannel, cha
 	return h
 }
 
-func (h *destinationHarness) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
+func (h *harness) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
 // expect compares the state of a delivery and how often something was sent to its
 // destination.
-func (h *destinationHarness) expect(id, state string, sent int) {
+func (h *harness) expect(id, state string, sent int) {
 	h.t.Helper()
 	r := h.outbox.find(id)
 	to := r.delivery.Destination.ID
@@ -324,7 +350,7 @@ func (h *destinationHarness) expect(id, state string, sent int) {
 	}
 }
 
-// pictures is a delivery.PictureReader.
+// pictures is a destination.PictureReader.
 type pictures struct {
 	err   error
 	reads int

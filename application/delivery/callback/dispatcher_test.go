@@ -1,4 +1,4 @@
-package delivery_test
+package callback_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -24,7 +25,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 
 	scenario(t, "a notification sends a new event at once", func(t *testing.T) {
 		o, s := &fakeOutbox{}, newSender(accepts)
-		h := start(t, o, s, func(c *delivery.Config) { c.PollInterval = time.Hour })
+		h := start(t, o, s, func(c *callback.Config) { c.PollInterval = time.Hour })
 		defer h.stop()
 		h.advance(10 * time.Minute)
 		o.add("e1", "mon-a")
@@ -87,7 +88,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 	scenario(t, "a monitor that goes on sends what is behind, and the failed event when the receiver is back", func(t *testing.T) {
 		o := &fakeOutbox{}
 		began := time.Now()
-		s := newSender(func(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+		s := newSender(func(ctx context.Context, d callback.Delivery) delivery.Attempt {
 			if time.Since(began) < time.Minute {
 				return refuses(ctx, d)
 			}
@@ -116,7 +117,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 
 	scenario(t, "Retry-After delays the next attempt", func(t *testing.T) {
 		o := &fakeOutbox{}
-		s := newSender(func(_ context.Context, d delivery.Delivery) delivery.Attempt {
+		s := newSender(func(_ context.Context, d callback.Delivery) delivery.Attempt {
 			if d.Attempts == 0 {
 				return delivery.Attempt{Status: 429, Error: "HTTP 429", RetryAfter: 25 * time.Second}
 			}
@@ -134,7 +135,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 
 	scenario(t, "the events of a monitor are delivered in order, one at a time, also when one is retried", func(t *testing.T) {
 		o := &fakeOutbox{}
-		s := newSender(func(_ context.Context, d delivery.Delivery) delivery.Attempt {
+		s := newSender(func(_ context.Context, d callback.Delivery) delivery.Attempt {
 			time.Sleep(300 * time.Millisecond)
 			if d.EventID == "e2" && d.Attempts < 2 {
 				return delivery.Attempt{Status: 502, Error: "HTTP 502"}
@@ -164,7 +165,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 		for i := range 100 {
 			o.add(fmt.Sprintf("e%d", i), "mon-a")
 		}
-		h := start(t, o, s, func(c *delivery.Config) { c.PollInterval = time.Hour })
+		h := start(t, o, s, func(c *callback.Config) { c.PollInterval = time.Hour })
 		defer h.stop()
 		h.advance(0)
 		h.expectState("e99", "sent")
@@ -172,7 +173,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 
 	scenario(t, "a receiver that does not answer delays no other receiver", func(t *testing.T) {
 		o := &fakeOutbox{}
-		s := newSender(func(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+		s := newSender(func(ctx context.Context, d callback.Delivery) delivery.Attempt {
 			if d.MonitorID != "mon-good" {
 				return hangs(ctx, d)
 			}
@@ -199,7 +200,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 		for i := range 10 {
 			o.add(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
 		}
-		h := start(t, o, s, func(c *delivery.Config) { c.MaxInFlight = 3 })
+		h := start(t, o, s, func(c *callback.Config) { c.MaxInFlight = 3 })
 		defer h.stop()
 		h.advance(9 * time.Second)
 		if n := len(s.sent()); n != 3 {
@@ -213,13 +214,13 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 }
 
 func TestAConfigOutOfRangeIsRefused(t *testing.T) {
-	for name, cfg := range map[string]delivery.Config{
+	for name, cfg := range map[string]callback.Config{
 		"a lease too short for an attempt": {LeaseDuration: 15 * time.Second},
 		"a negative number of workers":     {MaxInFlight: -1},
 		"a negative poll":                  {PollInterval: -time.Second},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			if _, err := delivery.New(&fakeOutbox{}, newSender(accepts), nil, cfg); err == nil {
+			if _, err := callback.New(&fakeOutbox{}, newSender(accepts), nil, cfg); err == nil {
 				t.Error("accepted")
 			}
 		})

@@ -1,4 +1,4 @@
-package delivery_test
+package callback_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 )
 
 func TestNoEventIsLostWhenTheDatabaseFails(t *testing.T) {
@@ -55,7 +56,7 @@ func TestNoEventIsLostWhenTheDatabaseFails(t *testing.T) {
 
 	scenario(t, "an event whose failure cannot be stored within the lease is sent again", func(t *testing.T) {
 		tries := 0
-		o, s := &fakeOutbox{recordFails: true}, newSender(func(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+		o, s := &fakeOutbox{recordFails: true}, newSender(func(ctx context.Context, d callback.Delivery) delivery.Attempt {
 			if tries++; tries == 1 {
 				return refuses(ctx, d)
 			}
@@ -101,7 +102,7 @@ func TestADeliveredEventIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 	} {
 		scenario(t, name, func(t *testing.T) {
 			o := &fakeOutbox{}
-			s := newSender(func(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+			s := newSender(func(ctx context.Context, d callback.Delivery) delivery.Attempt {
 				o.set(trouble)
 				return accepts(ctx, d)
 			})
@@ -143,7 +144,7 @@ func TestADeliveredEventIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 		o, s := &fakeOutbox{recordFails: true}, newSender(accepts)
 		o.add("e1", "mon-a")
 		o.add("e2", "mon-a")
-		h := start(t, o, s, func(c *delivery.Config) { c.MaxInFlight = 1 })
+		h := start(t, o, s, func(c *callback.Config) { c.MaxInFlight = 1 })
 		defer h.stop()
 		h.advance(50 * time.Second)
 		o.set(func(o *fakeOutbox) { o.recordFails = false })
@@ -163,8 +164,8 @@ func TestALeaseThatEndsEarlyCausesNoSecondSending(t *testing.T) {
 			e.leasedUntil = time.Time{}
 		}
 	}
-	slow := func(status int) func(context.Context, delivery.Delivery) delivery.Attempt {
-		return func(_ context.Context, d delivery.Delivery) delivery.Attempt {
+	slow := func(status int) func(context.Context, callback.Delivery) delivery.Attempt {
+		return func(_ context.Context, d callback.Delivery) delivery.Attempt {
 			time.Sleep(5 * time.Second)
 			if d.Attempts == 0 && status != 200 {
 				return delivery.Attempt{Status: status, Error: "no"}
@@ -205,7 +206,7 @@ func TestALeaseThatEndsEarlyCausesNoSecondSending(t *testing.T) {
 func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 	scenario(t, "deliveries in flight are completed and recorded", func(t *testing.T) {
 		o := &fakeOutbox{}
-		s := newSender(func(ctx context.Context, _ delivery.Delivery) delivery.Attempt {
+		s := newSender(func(ctx context.Context, _ callback.Delivery) delivery.Attempt {
 			select {
 			case <-time.After(8 * time.Second):
 				return delivery.Attempt{Status: 200}
@@ -228,7 +229,7 @@ func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 	scenario(t, "a delivery that is cut short does not count as an attempt", func(t *testing.T) {
 		o, s := &fakeOutbox{}, newSender(hangs)
 		o.add("e1", "mon-a")
-		h := start(t, o, s, func(c *delivery.Config) { c.GracePeriod = 2 * time.Second })
+		h := start(t, o, s, func(c *callback.Config) { c.GracePeriod = 2 * time.Second })
 		h.advance(time.Second)
 		asked := time.Now()
 		h.stop()
@@ -243,7 +244,7 @@ func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 	scenario(t, "also when an attempt cannot be recorded", func(t *testing.T) {
 		o, s := &fakeOutbox{recordFails: true}, newSender(accepts)
 		o.add("e1", "mon-a")
-		h := start(t, o, s, func(c *delivery.Config) { c.GracePeriod = 2 * time.Second })
+		h := start(t, o, s, func(c *callback.Config) { c.GracePeriod = 2 * time.Second })
 		h.advance(time.Second)
 		asked := time.Now()
 		h.stop()

@@ -1,9 +1,10 @@
-package delivery
+package callback
 
 import (
 	"context"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -21,25 +22,11 @@ type Delivery struct {
 	LeaseID     string        // identifies the lease; RecordAttempt passes it back to the Outbox
 }
 
-// Attempt is the result of sending a delivery once. The Sender decides whether
-// the receiver accepted it.
-type Attempt struct {
-	At         time.Time     // when the attempt began
-	Status     int           // the receiver's status code, kept for the history; 0: no answer
-	Error      string        // empty if the receiver accepted it; one line for people
-	RetryAfter time.Duration // how long the receiver asked to wait; 0: it did not ask
-
-	Exchange *event.Exchange // what was sent and answered; nil: nothing was sent
-}
-
-// Accepted reports whether the receiver accepted the delivery.
-func (a Attempt) Accepted() bool { return a.Error == "" }
-
 // Decision is the next state of a delivery after an attempt.
 type Decision struct {
-	Sent    bool      // the receiver accepted the delivery
-	Failed  bool      // no attempt is left: the event fails
-	RetryAt time.Time // set if neither Sent nor Failed
+	Delivered bool      // the receiver accepted the delivery
+	Failed    bool      // no attempt is left: the event fails
+	RetryAt   time.Time // set if neither Delivered nor Failed
 
 	// MonitorGoesOn is set if a failed event does not end its monitor (section 19.5). The
 	// default is decision W4.
@@ -65,15 +52,15 @@ type Outbox interface {
 	// decision is Failed without MonitorGoesOn, the monitor ends as well, with status error
 	// and reason callback_failed, and its other pending events fail; ended is then the
 	// monitor's id, so that its worker can be stopped.
-	RecordAttempt(ctx context.Context, d Delivery, a Attempt, decision Decision) (ended monitor.ID, err error)
+	RecordAttempt(ctx context.Context, d Delivery, a delivery.Attempt, decision Decision) (ended monitor.ID, err error)
 
 	// NextDue returns when the next delivery becomes due, for the dispatcher to
 	// sleep until; zero: none is pending. The returned time may be in the past.
 	NextDue(ctx context.Context) (time.Time, error)
 }
 
-// Sender signs a delivery and sends it once, within SendTimeout. Failures are
+// Sender signs a delivery and sends it once, within delivery.SendTimeout. Failures are
 // reported in the Attempt.
 type Sender interface {
-	Send(ctx context.Context, d Delivery) Attempt
+	Send(ctx context.Context, d Delivery) delivery.Attempt
 }

@@ -1,4 +1,4 @@
-package delivery_test
+package callback_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -25,7 +26,7 @@ type bodies struct {
 	at       []time.Time
 }
 
-func (b *bodies) Send(_ context.Context, d delivery.Delivery) delivery.Attempt {
+func (b *bodies) Send(_ context.Context, d callback.Delivery) delivery.Attempt {
 	b.sent, b.at = append(b.sent, string(d.Body)), append(b.at, time.Now())
 	if len(b.sent) < b.attempts {
 		return delivery.Attempt{At: time.Now(), Status: 503, Error: "503"}
@@ -34,14 +35,14 @@ func (b *bodies) Send(_ context.Context, d delivery.Delivery) delivery.Attempt {
 }
 
 // runWithEvidence delivers one event until it is accepted.
-func runWithEvidence(t *testing.T, d delivery.Delivery, attempts int, find evidenceFunc) (b *bodies, began time.Time) {
+func runWithEvidence(t *testing.T, d callback.Delivery, attempts int, find evidenceFunc) (b *bodies, began time.Time) {
 	t.Helper()
 	b, began = &bodies{attempts: attempts}, time.Now()
 	o := &fakeOutbox{}
 	o.add("e", "mon-1")
 	d.EventID, d.MonitorID, d.CallbackURL, d.Body = "e", "mon-1", o.entries[0].delivery.CallbackURL, []byte(`{"event_id":"e"}`)
 	o.entries[0].delivery = d
-	dispatcher, err := delivery.New(o, b, nil, delivery.Config{Evidence: find, Zone: time.UTC})
+	dispatcher, err := callback.New(o, b, nil, callback.Config{Evidence: find, Zone: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,23 +60,23 @@ func TestEvidenceComesWithLaterAttempts(t *testing.T) { // section 16.2
 	there := func(context.Context) (*event.Evidence, error) { return &event.Evidence{EvidenceID: "ev"}, nil }
 	for _, c := range []struct {
 		name     string
-		delivery delivery.Delivery
+		delivery callback.Delivery
 		find     evidenceFunc
 		want     []string
 		late     time.Duration // of the first attempt
 	}{
-		{"a fresh alert is sent without it, its second attempt with it", delivery.Delivery{EventType: event.Blackout}, there, []string{plain, full}, 0},
-		{"an alert that has waited has it", delivery.Delivery{EventType: event.Blackout, Age: time.Minute}, there, []string{full}, 0},
-		{"blindness that has waited has it", delivery.Delivery{EventType: event.MonitorError, Age: time.Minute}, there, []string{full}, 0},
-		{"a recovery has it", delivery.Delivery{EventType: event.BlackoutRecovered}, there, []string{full}, 0},
-		{"another event never has it", delivery.Delivery{EventType: event.StreamStarted, Age: time.Minute}, there, []string{plain, plain}, 0},
-		{"none is there", delivery.Delivery{EventType: event.Silence, Age: time.Minute},
+		{"a fresh alert is sent without it, its second attempt with it", callback.Delivery{EventType: event.Blackout}, there, []string{plain, full}, 0},
+		{"an alert that has waited has it", callback.Delivery{EventType: event.Blackout, Age: time.Minute}, there, []string{full}, 0},
+		{"blindness that has waited has it", callback.Delivery{EventType: event.MonitorError, Age: time.Minute}, there, []string{full}, 0},
+		{"a recovery has it", callback.Delivery{EventType: event.BlackoutRecovered}, there, []string{full}, 0},
+		{"another event never has it", callback.Delivery{EventType: event.StreamStarted, Age: time.Minute}, there, []string{plain, plain}, 0},
+		{"none is there", callback.Delivery{EventType: event.Silence, Age: time.Minute},
 			func(context.Context) (*event.Evidence, error) { return nil, nil }, []string{plain}, 0},
-		{"it cannot be read", delivery.Delivery{EventType: event.SegmentError, Age: time.Minute},
+		{"it cannot be read", callback.Delivery{EventType: event.SegmentError, Age: time.Minute},
 			func(context.Context) (*event.Evidence, error) { return nil, errors.New("no database") }, []string{plain}, 0},
-		{"a database that does not answer costs half a second", delivery.Delivery{EventType: event.Silence, Age: time.Minute},
+		{"a database that does not answer costs half a second", callback.Delivery{EventType: event.Silence, Age: time.Minute},
 			func(ctx context.Context) (*event.Evidence, error) { <-ctx.Done(); return nil, ctx.Err() }, []string{plain}, 500 * time.Millisecond},
-		{"a fresh alert does not wait for that", delivery.Delivery{EventType: event.Silence},
+		{"a fresh alert does not wait for that", callback.Delivery{EventType: event.Silence},
 			func(ctx context.Context) (*event.Evidence, error) { <-ctx.Done(); return nil, ctx.Err() }, []string{plain}, 0},
 	} {
 		scenario(t, c.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package delivery
+package destination
 
 import (
 	"context"
@@ -8,16 +8,21 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/internal/loop"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// destinationLease is how long a delivery belongs to the dispatcher. One attempt with its
+// leaseDuration is how long a delivery belongs to the dispatcher. One attempt with its
 // picture, and two tries to record it, must end within it.
-const destinationLease = 30 * time.Second
+const leaseDuration = 30 * time.Second
 
-// DestinationConfig configures a DestinationDispatcher; the zero value is usable.
-type DestinationConfig struct {
+// maxLeased limits the deliveries in one Lease call: MaxPerDestination for many destinations.
+const maxLeased = 128
+
+// Config configures a Dispatcher; the zero value is usable.
+type Config struct {
 	// MaxInFlight is how many deliveries may be in flight, default 800. A destination has at
 	// most MaxPerDestination. With a slot for each of them, destinations that hang delay no
 	// other one.
@@ -33,21 +38,20 @@ type DestinationConfig struct {
 	Log *slog.Logger // default: nothing is logged
 }
 
-// DestinationDispatcher sends the deliveries to destinations. Any number of gateways may
-// run one on the same outbox. Its guarantees are those of the Dispatcher, but for the order:
-// an event that has failed for a minute no longer blocks those behind it.
-type DestinationDispatcher struct {
-	outbox DestinationOutbox
-	sender *DestinationSender
+// Dispatcher sends the deliveries to destinations. Any number of gateways may run one on
+// the same outbox.
+type Dispatcher struct {
+	outbox Outbox
+	sender *Sender
 	now    func() time.Time
 	log    *slog.Logger
-	loop   *loop[DestinationDelivery]
+	loop   *loop.Loop[Delivery]
 }
 
-// NewForDestinations returns a dispatcher. wake receives a value when the outbox has
+// New returns a dispatcher. wake receives a value when the outbox has
 // something new; it may be nil, and if its owner closes it, the dispatcher only polls.
 // Errors: a value of cfg is out of its range.
-func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wake <-chan struct{}, cfg DestinationConfig) (*DestinationDispatcher, error) {
+func New(outbox Outbox, sender *Sender, wake <-chan struct{}, cfg Config) (*Dispatcher, error) {
 	if cfg.MaxInFlight == 0 {
 		cfg.MaxInFlight = 800
 	}
@@ -62,25 +66,27 @@ func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wak
 	}
 	switch {
 	case cfg.MaxInFlight < 0:
-		return nil, fmt.Errorf("delivery: MaxInFlight is %d; accepted is 1 or more", cfg.MaxInFlight)
+		return nil, fmt.Errorf("destination: MaxInFlight is %d; accepted is 1 or more", cfg.MaxInFlight)
 	case cfg.GracePeriod < 0:
-		return nil, errors.New("delivery: GracePeriod must not be negative")
+		return nil, errors.New("destination: GracePeriod must not be negative")
 	}
-	d := &DestinationDispatcher{outbox: outbox, sender: sender, now: cfg.Now, log: cfg.Log.With("component", "destinations")}
-	d.loop = newLoop(queue[DestinationDelivery]{outbox.LeaseForDestinations, outbox.NextDueForDestinations, d.deliver}, wake, loopConfig{
-		maxInFlight: cfg.MaxInFlight, maxLeased: maxLeasedFor, leaseDuration: destinationLease, pollInterval: time.Second, gracePeriod: cfg.GracePeriod,
+	d := &Dispatcher{outbox: outbox, sender: sender, now: cfg.Now, log: cfg.Log.With("component", "destinations")}
+	d.loop = loop.New(outbox, d.deliver, wake, loop.Config{
+		MaxInFlight: cfg.MaxInFlight, MaxLeased: maxLeased, LeaseDuration: leaseDuration, PollInterval: time.Second, GracePeriod: cfg.GracePeriod,
 	}, d.log)
 	return d, nil
 }
 
-// Run sends deliveries until ctx is done; see Dispatcher.Run. Run is called once.
-func (d *DestinationDispatcher) Run(ctx context.Context) { d.loop.run(ctx) }
+// Run sends deliveries until ctx is done. It then waits for those in flight, for
+// Config.GracePeriod at most, and cancels the rest. A cancelled delivery does not count as an
+// attempt: its lease expires, and a dispatcher sends it again. Run is called once.
+func (d *Dispatcher) Run(ctx context.Context) { d.loop.Run(ctx) }
 
 // deliver sends a delivery once, or finds that there is nothing to tell, and stores what
 // came of it. Incidents, silences and earlier messages have times of the database, so it
 // decides by the database's clock.
-func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery[DestinationDelivery]) {
-	leased, _ := d.loop.inFlight.current(f)
+func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
+	leased := d.loop.Current(e)
 	log := d.log.With(leased.attributes()...)
 	began := d.now()
 
@@ -89,7 +95,7 @@ func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery
 	if thread != nil {
 		step = notify.Next(leased.Now, thread.Situation, thread.Told, thread.Plan)
 		if step.Kind == "" {
-			_, _ = d.record(ctx, f, DestinationOutcome{DueAt: leased.local(step.At, began)}, log)
+			_, _ = d.record(ctx, e, Outcome{DueAt: leased.toProcessClock(step.At, began)}, log)
 			return
 		}
 		log = log.With("message", string(step.Kind))
@@ -102,30 +108,30 @@ func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery
 		return
 	}
 	if accepted {
-		d.loop.inFlight.markAccepted(f)
+		d.loop.MarkAccepted(e)
 	}
 
 	now, attempts := d.now(), leased.Attempts+1
 	channel, _ := notify.ChannelOf(leased.Destination.Kind)
 	decision := channel.Decide(now, began.Add(-leased.Age), attempts, result.Class, result.Wait, rand.Float64())
-	outcome := DestinationOutcome{
-		Attempt:   &Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.Wait, Exchange: result.Exchange},
+	outcome := Outcome{
+		Attempt:   &delivery.Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.Wait, Exchange: result.Exchange},
 		Class:     result.Class,
 		Delivered: decision.Delivered, Failed: decision.Failed, Disable: decision.Disable, DueAt: decision.RetryAt,
 	}
 	if accepted && thread != nil {
 		sentAt := leased.Now.Add(now.Sub(began))
 		told := thread.Told.After(thread.Situation, step, sentAt, result.Ref)
-		outcome.Told, outcome.DueAt = &told, leased.local(nextDue(sentAt, *thread, told), began)
+		outcome.Told, outcome.DueAt = &told, leased.toProcessClock(nextDue(sentAt, *thread, told), began)
 	}
-	disabled, stored := d.record(ctx, f, outcome, log)
+	disabled, stored := d.record(ctx, e, outcome, log)
 	if stored {
 		d.logOutcome(log.With("attempt", attempts, "status", result.Status), result, outcome, disabled)
 	}
 }
 
 // nextDue returns when a thread has something to tell next; zero: after a change.
-func nextDue(now time.Time, thread Thread, told notify.Told) time.Time {
+func nextDue(now time.Time, thread ThreadFacts, told notify.Told) time.Time {
 	next := notify.Next(now, thread.Situation, told, thread.Plan)
 	if next.Kind != "" {
 		return now
@@ -133,9 +139,9 @@ func nextDue(now time.Time, thread Thread, told notify.Told) time.Time {
 	return next.At
 }
 
-func (d *DestinationDispatcher) record(ctx context.Context, f *inFlightDelivery[DestinationDelivery], o DestinationOutcome, log *slog.Logger) (disabled string, stored bool) {
-	err := d.loop.record(ctx, f, o.Delivered, func(ctx context.Context, leased DestinationDelivery) (err error) {
-		disabled, err = d.outbox.RecordDestinationAttempt(ctx, leased, o)
+func (d *Dispatcher) record(ctx context.Context, e *loop.Entry[Delivery], o Outcome, log *slog.Logger) (disabled string, stored bool) {
+	err := d.loop.Record(ctx, e, o.Delivered, func(ctx context.Context, leased Delivery) (err error) {
+		disabled, err = d.outbox.RecordAttempt(ctx, leased, o)
 		return err
 	})
 	if err != nil {
@@ -145,7 +151,7 @@ func (d *DestinationDispatcher) record(ctx context.Context, f *inFlightDelivery[
 	return disabled, err == nil
 }
 
-func (d *DestinationDispatcher) logOutcome(log *slog.Logger, r message.Result, o DestinationOutcome, disabled string) {
+func (d *Dispatcher) logOutcome(log *slog.Logger, r message.Result, o Outcome, disabled string) {
 	switch {
 	case o.Delivered:
 		log.Info("delivered to a destination")
@@ -159,39 +165,42 @@ func (d *DestinationDispatcher) logOutcome(log *slog.Logger, r message.Result, o
 	}
 }
 
-// local converts a time of the database's clock to this process's clock, whose time at the
+// toProcessClock converts a time of the database's clock to this process's clock, whose time at the
 // lease was began. A zero time stays zero.
-func (d DestinationDelivery) local(at, began time.Time) time.Time {
+func (d Delivery) toProcessClock(at, began time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
 	return began.Add(at.Sub(d.Now))
 }
 
-// key names a delivery and its round: when a message was sent, the next one of the same
+// Key names a delivery and its message: when a message was sent, the next one of the same
 // thread is another one.
-func (d DestinationDelivery) key() string { return fmt.Sprintf("%s %d", d.ID, d.Round.UnixMicro()) }
+func (d Delivery) Key() string { return fmt.Sprintf("%s %d", d.ID, d.FirstDueAt.UnixMicro()) }
 
-func (d DestinationDelivery) attempts() int { return d.Attempts }
+// AttemptsMade returns how often the message was sent before.
+func (d Delivery) AttemptsMade() int { return d.Attempts }
 
-func (d DestinationDelivery) withLeaseOf(other DestinationDelivery) DestinationDelivery {
-	d.LeaseID = other.LeaseID // DueAt stays: the message is of the situation at the first lease
+// WithLeaseOf returns the delivery under the lease of another one with its key. The message is
+// still of the situation at the first lease.
+func (d Delivery) WithLeaseOf(other Delivery) Delivery {
+	d.LeaseID = other.LeaseID
 	return d
 }
 
 // thread returns what decides about the next message; nil: this is an event or a notice.
-func (d DestinationDelivery) thread() *Thread {
+func (d Delivery) thread() *ThreadFacts {
 	switch {
 	case d.Incident != nil:
-		return &d.Incident.Thread
+		return &d.Incident.ThreadFacts
 	case d.Storm != nil:
-		return &d.Storm.Thread
+		return &d.Storm.ThreadFacts
 	}
 	return nil
 }
 
 // threadID returns the ID that all messages about the same thing share.
-func (d DestinationDelivery) threadID() string {
+func (d Delivery) threadID() string {
 	switch {
 	case d.Incident != nil:
 		return d.Incident.Incident.ID
@@ -202,7 +211,7 @@ func (d DestinationDelivery) threadID() string {
 }
 
 // attributes returns what the log says of a delivery.
-func (d DestinationDelivery) attributes() []any {
+func (d Delivery) attributes() []any {
 	attrs := []any{"delivery_id", d.ID, "destination_id", d.Destination.ID, "destination", d.Destination.Name, "kind", string(d.Destination.Kind)}
 	switch {
 	case d.Event != nil:
