@@ -116,7 +116,7 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 			return err
 		}
 	default:
-		if notify.Of(a.incident.Incident).Handled() {
+		if notify.SituationOf(a.incident.Incident).Handled() {
 			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, a.incident.AcknowledgedBy), ""
 		}
 	}

@@ -111,7 +111,7 @@ func (h routingHandlers) destinationBody(d routing.Destination) destinationBody 
 		Enabled: d.Active(), DisabledReason: orNull(d.DisabledReason), Owner: orNull(d.Owner),
 		Health: healthBody{
 			State: d.Health(), FailingSince: h.localTimeOrNull(&d.FailingSince), LastError: orNull(d.LastError),
-			DeliveredAt: h.localTimeOrNull(&d.DeliveredAt), RetryAt: h.localTimeOrNull(&d.ClosedUntil),
+			DeliveredAt: h.localTimeOrNull(&d.DeliveredAt), RetryAt: h.localTimeOrNull(&d.CircuitOpenUntil),
 			Pending: d.Traffic.Pending, Delivered24h: d.Traffic.Delivered, Failed24h: d.Traffic.Failed,
 		},
 		CreatedAt: h.localTime(d.CreatedAt), UpdatedAt: h.localTime(d.UpdatedAt),

@@ -294,7 +294,7 @@ type subjectBody struct {
 type explainedRouteBody struct {
 	RouteID      string                     `json:"route_id"`
 	Name         string                     `json:"name"`
-	Result       notify.Result              `json:"result"`
+	Result       notify.RouteResult         `json:"result"`
 	Reasons      []reasonBody               `json:"reasons"`
 	Destinations []explainedDestinationBody `json:"destinations"`
 }

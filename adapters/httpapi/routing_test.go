@@ -76,7 +76,7 @@ func TestADestinationIsShownWithoutItsSecrets(t *testing.T) { // section 19.1
 	addRouting(api, "")
 	api.routing.Counted = map[string]routing.Traffic{storedDestination: {Pending: 2, Delivered: [24]int{23: 5}}}
 	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) {
-		r.FailingSince, r.LastError, r.ClosedUntil = now, "HTTP 500", now.Add(time.Minute)
+		r.FailingSince, r.LastError, r.CircuitOpenUntil = now, "HTTP 500", now.Add(time.Minute)
 	})
 	zeros := strings.Repeat("0,", 23)
 	api.get(destinationURL).hasStatus(http.StatusOK).hasBody(`{"destination_id": "` + storedDestination + `", "name": "operations", "kind": "slack", "language": "en",

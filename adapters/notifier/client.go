@@ -198,10 +198,10 @@ func encode(v any) ([]byte, error) {
 }
 
 // ClassOf returns what a status of HTTP means for the next attempt; 0 means no answer.
-func ClassOf(status int) notify.Class {
+func ClassOf(status int) notify.FailureClass {
 	switch {
 	case status >= 200 && status <= 299:
-		return notify.Accepted
+		return notify.NoFailure
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
 		return notify.Rejected
 	case status == http.StatusGone:
@@ -215,7 +215,7 @@ func (r *Reply) Decode(v any) bool { return json.Unmarshal(r.Body, v) == nil }
 
 // Fail makes the reply a failure of a class. The reason is the provider's: it joins what the
 // status says, unless that is a success.
-func (r *Reply) Fail(class notify.Class, reason string) {
+func (r *Reply) Fail(class notify.FailureClass, reason string) {
 	r.Class = class
 	r.Explain(reason)
 }

@@ -27,7 +27,7 @@ func (t Thread) Send(ctx context.Context, m message.Message) message.Result {
 	if gone {
 		return t.Post(ctx, m)
 	}
-	if edited.Class != notify.Accepted {
+	if edited.Class != notify.NoFailure {
 		return edited
 	}
 	if edited.Ref == "" {

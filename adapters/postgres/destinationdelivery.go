@@ -112,7 +112,7 @@ func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow
 
 // describe adds what a row is about to its delivery.
 func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routing notify.Routing) error {
-	var told notify.Told
+	var told notify.Notified
 	if r.Told != nil {
 		if err := json.Unmarshal(r.Told, &told); err != nil {
 			return fmt.Errorf("what was told: %w", err)
@@ -138,7 +138,7 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 			metadata = json.RawMessage(`{}`)
 		}
 		d.Incident = &destination.Incident{
-			ThreadFacts: destination.ThreadFacts{Situation: notify.Of(i.Incident), Told: told, Plan: plan},
+			ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i.Incident), Told: told, Plan: plan},
 			Incident:    i.Incident, MonitorID: i.monitorID, StreamURL: i.streamURL, Metadata: metadata,
 		}
 	case r.StormID.Valid:
@@ -161,8 +161,8 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 // planFor returns the plan for the messages to a destination about an incident, or about
 // the incidents of a storm. These are told as early as the first of them, and held back while
 // all of them are. A destination to which no route leads any more is only told the end.
-func planFor(routing notify.Routing, d notify.Destination, now time.Time, incidents ...toldIncident) notify.Plan {
-	plan := notify.Plan{Edits: d.Edits(), Await: d.AwaitPicture(), SilencedUntil: notify.Forever}
+func planFor(routing notify.Routing, d notify.Destination, now time.Time, incidents ...toldIncident) notify.ThreadPolicy {
+	plan := notify.ThreadPolicy{Edits: d.Edits(), Await: d.AwaitPicture(), SilencedUntil: notify.Forever}
 	found := false
 	for _, i := range incidents {
 		s := i.subject()

@@ -62,13 +62,13 @@ func (r destinationRow) toRecord(secrets Secrets) (routing.DestinationRecord, er
 			PreviousUntil:  timeOrZero(r.PreviousUntil),
 			Owner:          r.Owner,
 		},
-		Failures:     r.Failures,
-		FailingSince: timeOrZero(r.FailingSince),
-		ClosedUntil:  timeOrZero(r.ClosedUntil),
-		LastError:    r.LastError,
-		DeliveredAt:  timeOrZero(r.DeliveredAt),
-		CreatedAt:    r.CreatedAt.UTC(),
-		UpdatedAt:    r.UpdatedAt.UTC(),
+		Failures:         r.Failures,
+		FailingSince:     timeOrZero(r.FailingSince),
+		CircuitOpenUntil: timeOrZero(r.ClosedUntil),
+		LastError:        r.LastError,
+		DeliveredAt:      timeOrZero(r.DeliveredAt),
+		CreatedAt:        r.CreatedAt.UTC(),
+		UpdatedAt:        r.UpdatedAt.UTC(),
 	}
 	if err := json.Unmarshal(r.Config, &d.Config); err != nil {
 		return d, fmt.Errorf("config of destination %s: %w", r.ID, err)

@@ -159,7 +159,7 @@ func (f *fanOut) addThreads(i toldIncident, now time.Time) {
 			f.add(to, newDelivery{StormID: i.stormID, DueAt: timeOrNull(now.Add(stormPause))})
 			continue
 		}
-		step := notify.Next(now, notify.Of(i.Incident), notify.Told{}, planFor(f.routing, to.Destination, now, i))
+		step := notify.Next(now, notify.SituationOf(i.Incident), notify.Notified{}, planFor(f.routing, to.Destination, now, i))
 		if step.Kind != "" {
 			step.At = now
 		}

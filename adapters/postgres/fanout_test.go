@@ -303,7 +303,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	leased := leaseOneForDestination(t, s)
-	told := leased.Incident.Told.After(leased.Incident.Situation, notify.Step{Kind: notify.Opened, Push: true}, time.Now(), "ref")
+	told := leased.Incident.Told.After(leased.Incident.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "ref")
 	encoded := must[[]byte](t)(json.Marshal(told))
 
 	end := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))

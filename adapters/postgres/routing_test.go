@@ -195,11 +195,11 @@ func TestDestinations(t *testing.T) {
 			alter(t, db, `UPDATE destinations SET enabled = false, disabled_reason = 'failing for 5 days', failures = 7,
 				failing_since = now(), closed_until = now(), last_error = 'HTTP 500', delivered_at = now() WHERE id = $1`, d.ID)
 			failing := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
-			if failing.Failures != 7 || failing.FailingSince.IsZero() || failing.ClosedUntil.IsZero() || failing.LastError != "HTTP 500" || failing.DeliveredAt.IsZero() {
+			if failing.Failures != 7 || failing.FailingSince.IsZero() || failing.CircuitOpenUntil.IsZero() || failing.LastError != "HTTP 500" || failing.DeliveredAt.IsZero() {
 				t.Errorf("the health is %+v", failing)
 			}
 			got := must[routing.DestinationRecord](t)(change(t, d.ID, repair))
-			if repaired := got.Failures == 0 && got.FailingSince.IsZero() && got.ClosedUntil.IsZero(); repaired != (what != "") {
+			if repaired := got.Failures == 0 && got.FailingSince.IsZero() && got.CircuitOpenUntil.IsZero(); repaired != (what != "") {
 				t.Errorf("a change of %q makes the health %+v", what, got)
 			}
 			if (got.DisabledReason == "") != got.Enabled {

@@ -66,11 +66,11 @@ func newThreadPlan(routing notify.Routing, now time.Time, incidents []toldIncide
 func (p *threadPlan) wake(threads []storedThread) {
 	for _, t := range threads {
 		i, d := p.incidents[t.IncidentID], p.routing.Destinations[t.DestinationID]
-		var told notify.Told
+		var told notify.Notified
 		if i.inStorm || t.Told != nil && json.Unmarshal(t.Told, &told) != nil {
 			continue
 		}
-		step := notify.Next(p.now, notify.Of(i.Incident), told, planFor(p.routing, d, p.now, i))
+		step := notify.Next(p.now, notify.SituationOf(i.Incident), told, planFor(p.routing, d, p.now, i))
 		at := step.At
 		switch {
 		case t.KeepsItsTime || step.Kind != "" && told.Opened:

@@ -63,7 +63,7 @@ func (s toldStorm) situation() notify.Situation {
 	var by []string
 	handled := all.Open
 	for _, i := range s.incidents {
-		one := notify.Of(i.Incident)
+		one := notify.SituationOf(i.Incident)
 		if one.OpenedAt.Before(all.OpenedAt) {
 			all.OpenedAt = one.OpenedAt
 		}

@@ -14,27 +14,27 @@ func TestAClockThatWasSetBackHoldsNoMessageBack(t *testing.T) {
 	ahead := now.Add(time.Hour)
 	black := []incident.Name{"black"}
 	opened := notify.Situation{Open: true, Severity: 1, Conditions: black, OpenedAt: ahead}
-	told := notify.Told{Opened: true, Open: true, Severity: 1, Conditions: black, Lasting: black, PushedAt: ahead, Pushed: map[incident.Name]time.Time{"black": ahead}}
+	told := notify.Notified{Opened: true, Open: true, Severity: 1, Conditions: black, Lasting: black, PushedAt: ahead, Pushed: map[incident.Name]time.Time{"black": ahead}}
 	again := opened
 	again.Reopened = 1
 	for _, c := range []struct {
 		name string
 		s    notify.Situation
-		t    notify.Told
-		p    notify.Plan
+		t    notify.Notified
+		p    notify.ThreadPolicy
 		want notify.MessageKind
 	}{
-		{"a first message", opened, notify.Told{}, notify.Plan{}, notify.Opened},
-		{"an escalation", opened, notify.Told{}, notify.Plan{Delay: 10 * time.Minute}, notify.Opened},
-		{"a push", again, told, notify.Plan{}, notify.Reopened},
-		{"a repetition", opened, told, notify.Plan{Repeat: 10 * time.Minute}, notify.Repeated},
+		{"a first message", opened, notify.Notified{}, notify.ThreadPolicy{}, notify.Opened},
+		{"an escalation", opened, notify.Notified{}, notify.ThreadPolicy{Delay: 10 * time.Minute}, notify.Opened},
+		{"a push", again, told, notify.ThreadPolicy{}, notify.Reopened},
+		{"a repetition", opened, told, notify.ThreadPolicy{Repeat: 10 * time.Minute}, notify.Repeated},
 	} {
 		if step := notify.Next(now, c.s, c.t, c.p); step.Kind != c.want || !step.Push {
 			t.Errorf("%s: %+v", c.name, step)
 		}
 	}
 	opened.OpenedAt = now.Add(time.Second)
-	if step := notify.Next(now, opened, notify.Told{}, notify.Plan{Delay: time.Minute}); step.Kind != "" || !step.At.Equal(opened.OpenedAt.Add(time.Minute)) {
+	if step := notify.Next(now, opened, notify.Notified{}, notify.ThreadPolicy{Delay: time.Minute}); step.Kind != "" || !step.At.Equal(opened.OpenedAt.Add(time.Minute)) {
 		t.Errorf("a second ahead: %+v", step)
 	}
 }

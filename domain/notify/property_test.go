@@ -17,7 +17,7 @@ func anyDestination(r *rapid.T) *destined {
 	minutes := func(name string, choice ...int) time.Duration {
 		return time.Duration(rapid.SampledFrom(choice).Draw(r, name)) * time.Minute
 	}
-	d := &destined{name: "destination", plan: notify.Plan{
+	d := &destined{name: "destination", plan: notify.ThreadPolicy{
 		Delay: minutes("delay", 0, 0, 5, 30), Repeat: minutes("repeat", 0, 1, 15),
 		Edits: rapid.Bool().Draw(r, "edits"), Await: rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(r, "awaits"),
 	}}
@@ -173,7 +173,7 @@ func TestWhatADestinationKnowsSurvivesItsJSON(t *testing.T) {
 		for _, d := range anyTimeline(r).all {
 			for _, th := range d.threads {
 				raw, _ := json.Marshal(th.told)
-				var read notify.Told
+				var read notify.Notified
 				if err := json.Unmarshal(raw, &read); err != nil {
 					r.Fatal(err)
 				}
@@ -187,10 +187,10 @@ func TestWhatADestinationKnowsSurvivesItsJSON(t *testing.T) {
 
 func TestAfterChangesNothingOfWhatItWasGiven(t *testing.T) {
 	s := situation(1, black)
-	first := notify.Told{}.After(s, notify.Step{Kind: notify.Opened, Push: true}, at(0), "")
+	first := notify.Notified{}.After(s, notify.NextMessage{Kind: notify.Opened, Push: true}, at(0), "")
 	before, _ := json.Marshal(first)
 	s.Conditions = append(s.Conditions, silent)
-	first.After(s, notify.Step{Kind: notify.Worse, Push: true}, at(900), "")
+	first.After(s, notify.NextMessage{Kind: notify.Worse, Push: true}, at(900), "")
 	if after, _ := json.Marshal(first); string(after) != string(before) {
 		t.Errorf("%s became %s", before, after)
 	}

@@ -60,14 +60,14 @@ func (r Routing) matching(s Subject) (all []Route) {
 	return all
 }
 
-// Result says what a search has made of a route.
-type Result string
+// RouteResult says what a search has made of a route.
+type RouteResult string
 
 // The results.
 const (
-	Matched    Result = "matched"
-	NotMatched Result = "not_matched"
-	NotReached Result = "not_reached" // a route before it has ended the search
+	Matched    RouteResult = "matched"
+	NotMatched RouteResult = "not_matched"
+	NotReached RouteResult = "not_reached" // a route before it has ended the search
 )
 
 // Explanation says where an event or an incident goes, and why.
@@ -80,7 +80,7 @@ type Explanation struct {
 // RouteExplanation says what became of one route.
 type RouteExplanation struct {
 	Route   Route
-	Result  Result
+	Result  RouteResult
 	Reasons []Reason
 }
 

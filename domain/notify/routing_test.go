@@ -166,11 +166,11 @@ func TestAnExplanationNamesEveryRouteWithItsReasons(t *testing.T) {
 		{ID: "other", From: at(0), To: at(90), Match: notify.Match{MinSeverity: 2}},
 	}
 	e := r.Explain(blackIncident, at(10))
-	var results []notify.Result
+	var results []notify.RouteResult
 	for _, x := range e.Routes {
 		results = append(results, x.Result)
 	}
-	if !slices.Equal(results, []notify.Result{notify.NotMatched, notify.Matched, notify.Matched, notify.NotReached}) {
+	if !slices.Equal(results, []notify.RouteResult{notify.NotMatched, notify.Matched, notify.Matched, notify.NotReached}) {
 		t.Errorf("results %v", results)
 	}
 	if want := []notify.Reason{{"min_severity", "3", "1", false}, {"metadata.labels.team", "video", "video", true}}; !slices.Equal(e.Routes[0].Reasons, want) {

@@ -6,15 +6,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/backoff"
 )
 
-// Class says what a failed attempt means for the next one.
-type Class string
+// FailureClass says what a failed attempt means for the next one.
+type FailureClass string
 
 // The classes of failures.
 const (
-	Accepted Class = ""         // no failure
-	Retry    Class = "retry"    // it may pass, or a person may repair it: no answer, 401, 403, 404, 408, 429, 5xx
-	Rejected Class = "rejected" // this message is never accepted: 400, 413, 422
-	Gone     Class = "gone"     // the destination does not exist any more: 410
+	NoFailure FailureClass = ""         // no failure
+	Retry     FailureClass = "retry"    // it may pass, or a person may repair it: no answer, 401, 403, 404, 408, 429, 5xx
+	Rejected  FailureClass = "rejected" // this message is never accepted: 400, 413, 422
+	Gone      FailureClass = "gone"     // the destination does not exist any more: 410
 )
 
 // The schedules of section 19.4: the delays after the first, second … attempt.
@@ -36,25 +36,25 @@ const (
 	jitterShare   = 0.2            // of the delay, to both sides
 )
 
-// Outcome says what follows from an attempt. Exactly one of Delivered, Failed and RetryAt is set.
-type Outcome struct {
-	Delivered bool
-	Failed    bool
-	Disable   bool // the destination, too: it does not exist any more
-	RetryAt   time.Time
+// Decision says what follows from an attempt. Exactly one of Delivered, Failed and RetryAt is set.
+type Decision struct {
+	Delivered          bool
+	Failed             bool
+	DisableDestination bool // the destination, too: it does not exist any more
+	RetryAt            time.Time
 }
 
 // Decide returns what follows from the attempt number tried, from 1, of a round that began
 // with the first. wait is what the receiver asked for (Retry-After); 0: it did not ask.
 // jitter is a random number from 0 to 1.
-func (c Channel) Decide(now, roundBegan time.Time, tried int, class Class, wait time.Duration, jitter float64) Outcome {
+func (c Channel) Decide(now, roundBegan time.Time, tried int, class FailureClass, wait time.Duration, jitter float64) Decision {
 	switch class {
-	case Accepted:
-		return Outcome{Delivered: true}
+	case NoFailure:
+		return Decision{Delivered: true}
 	case Rejected:
-		return Outcome{Failed: true}
+		return Decision{Failed: true}
 	case Gone:
-		return Outcome{Failed: true, Disable: true}
+		return Decision{Failed: true, DisableDestination: true}
 	case Retry:
 	}
 	var delay time.Duration
@@ -62,7 +62,7 @@ func (c Channel) Decide(now, roundBegan time.Time, tried int, class Class, wait 
 	case !c.GetsEvents:
 		delay = messageDelays[min(tried, len(messageDelays))-1]
 	case tried > len(eventDelays):
-		return Outcome{Failed: true}
+		return Decision{Failed: true}
 	default:
 		delay = eventDelays[tried-1]
 		if tried+1 >= jitteredFrom {
@@ -71,9 +71,9 @@ func (c Channel) Decide(now, roundBegan time.Time, tried int, class Class, wait 
 	}
 	retryAt := now.Add(max(delay, min(wait, maxRetryAfter)))
 	if !c.GetsEvents && retryAt.After(roundBegan.Add(messagesEnd)) {
-		return Outcome{Failed: true}
+		return Decision{Failed: true}
 	}
-	return Outcome{RetryAt: retryAt}
+	return Decision{RetryAt: retryAt}
 }
 
 // The limits of a destination's health.
@@ -86,15 +86,15 @@ var circuitPauses = backoff.Policy{First: time.Second, Max: time.Minute}
 
 // Health counts the failures of a destination. The zero value is healthy.
 type Health struct {
-	Failures     int       // in a row
-	FailingSince time.Time // when the first of them came
-	ClosedUntil  time.Time // no attempt is made before; zero: at once
+	Failures         int       // in a row
+	FailingSince     time.Time // when the first of them came
+	CircuitOpenUntil time.Time // no attempt is made before; zero: at once
 }
 
 // After returns the health after an attempt that ended now. A rejected message shows that
 // the destination works.
-func (h Health) After(now time.Time, class Class) Health {
-	if class == Accepted || class == Rejected {
+func (h Health) After(now time.Time, class FailureClass) Health {
+	if class == NoFailure || class == Rejected {
 		return Health{}
 	}
 	h.Failures++
@@ -102,7 +102,7 @@ func (h Health) After(now time.Time, class Class) Health {
 		h.FailingSince = now
 	}
 	if h.CircuitOpen() {
-		h.ClosedUntil = now.Add(circuitPauses.Delay(h.Failures - circuitFailures + 1))
+		h.CircuitOpenUntil = now.Add(circuitPauses.Delay(h.Failures - circuitFailures + 1))
 	}
 	return h
 }

@@ -39,11 +39,11 @@ func TestWebhooksAreRetriedByTheirSchedule(t *testing.T) {
 
 func TestOnlyAnAcceptedDeliveryIsDelivered(t *testing.T) {
 	c, _ := notify.ChannelOf(notify.Slack)
-	for class, want := range map[notify.Class]notify.Outcome{
-		notify.Accepted: {Delivered: true},
-		notify.Rejected: {Failed: true},
-		notify.Gone:     {Failed: true, Disable: true},
-		notify.Retry:    {RetryAt: at(2)},
+	for class, want := range map[notify.FailureClass]notify.Decision{
+		notify.NoFailure: {Delivered: true},
+		notify.Rejected:  {Failed: true},
+		notify.Gone:      {Failed: true, DisableDestination: true},
+		notify.Retry:     {RetryAt: at(2)},
 	} {
 		if got := c.Decide(at(0), at(0), 1, class, 0, 0.5); got != want {
 			t.Errorf("%q: %+v, want %+v", class, got, want)
@@ -111,12 +111,12 @@ func TestFiveFailuresInARowOpenTheCircuit(t *testing.T) {
 		if pause > 0 {
 			want = now.Add(time.Duration(pause) * time.Second)
 		}
-		if !h.ClosedUntil.Equal(want) || h.CircuitOpen() != (pause > 0) || !h.FailingSince.Equal(eight) {
+		if !h.CircuitOpenUntil.Equal(want) || h.CircuitOpen() != (pause > 0) || !h.FailingSince.Equal(eight) {
 			t.Errorf("after %d failures: %+v, want until %v", n+1, h, want)
 		}
 		now = now.Add(time.Hour)
 	}
-	for _, class := range []notify.Class{notify.Accepted, notify.Rejected} {
+	for _, class := range []notify.FailureClass{notify.NoFailure, notify.Rejected} {
 		if got := h.After(now, class); got != (notify.Health{}) {
 			t.Errorf("after %q: %+v", class, got)
 		}

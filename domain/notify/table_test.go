@@ -19,66 +19,71 @@ import (
 
 func tableTold() (all []struct {
 	name string
-	told notify.Told
+	told notify.Notified
 }) {
-	add := func(name string, told notify.Told) {
+	add := func(name string, told notify.Notified) {
 		all = append(all, struct {
 			name string
-			told notify.Told
+			told notify.Notified
 		}{name, told})
 	}
-	push := func(kind notify.MessageKind) notify.Step { return notify.Step{Kind: kind, Push: true} }
+	push := func(kind notify.MessageKind) notify.NextMessage { return notify.NextMessage{Kind: kind, Push: true} }
 	s := situation(1, black)
-	opened := notify.Told{}.After(s, push(notify.Opened), at(0), "ref")
+	opened := notify.Notified{}.After(s, push(notify.Opened), at(0), "ref")
 	taken := s
 	taken.AcknowledgedBy, taken.AcknowledgedSeverity = "ann", 1
 	end := resolved(s, 100)
-	recovered := opened.After(end, notify.Step{Kind: notify.Recovered}, at(100), "")
+	recovered := opened.After(end, notify.NextMessage{Kind: notify.Recovered}, at(100), "")
 	again := s
 	again.Reopened = 1
-	add("nothing", notify.Told{})
+	add("nothing", notify.Notified{})
 	add("opened", opened)
-	add("acknowledged by ann", opened.After(taken, notify.Step{Kind: notify.Acknowledged}, at(50), ""))
+	add("acknowledged by ann", opened.After(taken, notify.NextMessage{Kind: notify.Acknowledged}, at(50), ""))
 	add("recovered", recovered)
-	add("reopened, the sound is owed", recovered.After(again, notify.Step{Kind: notify.Reopened}, at(200), ""))
+	add("reopened, the sound is owed", recovered.After(again, notify.NextMessage{Kind: notify.Reopened}, at(200), ""))
 	return all
 }
 
 func tableSituations() (all []struct {
 	name string
 	s    notify.Situation
-	p    notify.Plan
+	p    notify.ThreadPolicy
 }) {
-	add := func(name string, change func(*notify.Situation, *notify.Plan)) {
-		s, p := situation(1, black), notify.Plan{}
+	add := func(name string, change func(*notify.Situation, *notify.ThreadPolicy)) {
+		s, p := situation(1, black), notify.ThreadPolicy{}
 		change(&s, &p)
 		all = append(all, struct {
 			name string
 			s    notify.Situation
-			p    notify.Plan
+			p    notify.ThreadPolicy
 		}{name, s, p})
 	}
 	take := func(s *notify.Situation) { s.AcknowledgedBy, s.AcknowledgedSeverity = "ann", s.Severity }
-	add("black", func(*notify.Situation, *notify.Plan) {})
-	add("black, with a picture", func(s *notify.Situation, _ *notify.Plan) { s.HasPicture = true })
-	add("black, worse", func(s *notify.Situation, _ *notify.Plan) { s.Severity = 2 })
-	add("black and silent", func(s *notify.Situation, _ *notify.Plan) { s.Conditions = []incident.Name{black, silent} })
-	add("nothing lasts", func(s *notify.Situation, _ *notify.Plan) { s.Conditions = nil })
-	add("reopened", func(s *notify.Situation, _ *notify.Plan) { s.Reopened = 1 })
-	add("reopened by silent", func(s *notify.Situation, _ *notify.Plan) { s.Reopened, s.Conditions = 1, []incident.Name{silent} })
-	add("taken", func(s *notify.Situation, _ *notify.Plan) { take(s) })
-	add("taken, then worse", func(s *notify.Situation, _ *notify.Plan) { take(s); s.Severity = 2 })
-	add("taken, then silent, too", func(s *notify.Situation, _ *notify.Plan) { take(s); s.Conditions = []incident.Name{black, silent} })
-	add("reopened, then taken", func(s *notify.Situation, _ *notify.Plan) { s.Reopened = 1; take(s) })
-	add("resolved", func(s *notify.Situation, _ *notify.Plan) { *s = resolved(*s, 250) })
-	add("resolved, with a picture", func(s *notify.Situation, _ *notify.Plan) { *s = resolved(*s, 250); s.HasPicture = true })
-	add("black, silenced", func(_ *notify.Situation, p *notify.Plan) { p.SilencedUntil = at(2000) })
-	add("worse, silenced for ever", func(s *notify.Situation, p *notify.Plan) { s.Severity = 2; p.SilencedUntil = notify.Forever })
-	add("resolved, silenced", func(s *notify.Situation, p *notify.Plan) { *s = resolved(*s, 250); p.SilencedUntil = at(2000) })
-	add("black, on a delayed route", func(_ *notify.Situation, p *notify.Plan) { p.Delay = 10 * time.Minute })
-	add("taken, on a delayed route", func(s *notify.Situation, p *notify.Plan) { take(s); p.Delay = 10 * time.Minute })
-	add("black, repeated", func(_ *notify.Situation, p *notify.Plan) { p.Repeat = time.Minute })
-	add("taken, repeated", func(s *notify.Situation, p *notify.Plan) { take(s); p.Repeat = time.Minute })
+	add("black", func(*notify.Situation, *notify.ThreadPolicy) {})
+	add("black, with a picture", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.HasPicture = true })
+	add("black, worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Severity = 2 })
+	add("black and silent", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Conditions = []incident.Name{black, silent} })
+	add("nothing lasts", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Conditions = nil })
+	add("reopened", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Reopened = 1 })
+	add("reopened by silent", func(s *notify.Situation, _ *notify.ThreadPolicy) {
+		s.Reopened, s.Conditions = 1, []incident.Name{silent}
+	})
+	add("taken", func(s *notify.Situation, _ *notify.ThreadPolicy) { take(s) })
+	add("taken, then worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { take(s); s.Severity = 2 })
+	add("taken, then silent, too", func(s *notify.Situation, _ *notify.ThreadPolicy) {
+		take(s)
+		s.Conditions = []incident.Name{black, silent}
+	})
+	add("reopened, then taken", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Reopened = 1; take(s) })
+	add("resolved", func(s *notify.Situation, _ *notify.ThreadPolicy) { *s = resolved(*s, 250) })
+	add("resolved, with a picture", func(s *notify.Situation, _ *notify.ThreadPolicy) { *s = resolved(*s, 250); s.HasPicture = true })
+	add("black, silenced", func(_ *notify.Situation, p *notify.ThreadPolicy) { p.SilencedUntil = at(2000) })
+	add("worse, silenced for ever", func(s *notify.Situation, p *notify.ThreadPolicy) { s.Severity = 2; p.SilencedUntil = notify.Forever })
+	add("resolved, silenced", func(s *notify.Situation, p *notify.ThreadPolicy) { *s = resolved(*s, 250); p.SilencedUntil = at(2000) })
+	add("black, on a delayed route", func(_ *notify.Situation, p *notify.ThreadPolicy) { p.Delay = 10 * time.Minute })
+	add("taken, on a delayed route", func(s *notify.Situation, p *notify.ThreadPolicy) { take(s); p.Delay = 10 * time.Minute })
+	add("black, repeated", func(_ *notify.Situation, p *notify.ThreadPolicy) { p.Repeat = time.Minute })
+	add("taken, repeated", func(s *notify.Situation, p *notify.ThreadPolicy) { take(s); p.Repeat = time.Minute })
 	return all
 }
 
@@ -119,7 +124,7 @@ func TestTheTableOfWhatIsKnownAndWhatIs(t *testing.T) {
 	}
 }
 
-func cell(step notify.Step) string {
+func cell(step notify.NextMessage) string {
 	switch {
 	case step.Push:
 		return string(step.Kind) + "!"

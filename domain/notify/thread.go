@@ -25,8 +25,8 @@ type Situation struct {
 	Streams              int // of a storm: streams with an incident in it
 }
 
-// Of returns the situation of an incident.
-func Of(i incident.Incident) Situation {
+// SituationOf returns the situation of an incident.
+func SituationOf(i incident.Incident) Situation {
 	s := Situation{
 		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
 		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil,
@@ -45,8 +45,8 @@ func (s Situation) Handled() bool {
 	return s.AcknowledgedBy != "" && s.Severity <= s.AcknowledgedSeverity
 }
 
-// Told holds what a destination knows of an incident. Only messages that were sent count.
-type Told struct {
+// Notified holds what a destination knows of an incident. Only messages that were sent count.
+type Notified struct {
 	Opened         bool                        `json:"opened"`
 	Open           bool                        `json:"open"` // as of the newest message
 	Severity       int                         `json:"severity"`
@@ -76,8 +76,8 @@ const (
 	Updated      MessageKind = "updated" // something else has changed; only for channels that edit
 )
 
-// Plan holds what route, channel and silences say about messages to a destination.
-type Plan struct {
+// ThreadPolicy holds what route, channel and silences say about messages to a destination.
+type ThreadPolicy struct {
 	Delay  time.Duration // of the route
 	Repeat time.Duration // of the route
 	Edits  bool          // of the channel
@@ -88,9 +88,9 @@ type Plan struct {
 	SilencedUntil time.Time
 }
 
-// Step describes the next message to a destination. Without Kind nothing is sent before At; a zero
+// NextMessage describes the next message to a destination. Without Kind nothing is sent before At; a zero
 // At then waits for a change of the incident.
-type Step struct {
+type NextMessage struct {
 	Kind MessageKind
 	Push bool // the message makes a sound
 	At   time.Time
@@ -98,19 +98,19 @@ type Step struct {
 
 // Next returns the next message of a thread. It sees only the present situation: changes
 // that the destination was not told of in time become one message.
-func Next(now time.Time, s Situation, t Told, p Plan) Step {
+func Next(now time.Time, s Situation, t Notified, p ThreadPolicy) NextMessage {
 	s.OpenedAt, t = notAhead(now, s.OpenedAt), t.notAhead(now)
 	switch {
 	case t.Open && !s.Open:
-		return Step{Kind: Recovered} // silences do not hold it back
+		return NextMessage{Kind: Recovered} // silences do not hold it back
 	case !s.Open && t.Opened && t.outdated(s, p):
-		return Step{Kind: Updated}
+		return NextMessage{Kind: Updated}
 	case !s.Open:
-		return Step{}
+		return NextMessage{}
 	case p.SilencedUntil.Equal(Forever):
-		return Step{}
+		return NextMessage{}
 	case p.SilencedUntil.After(now):
-		return Step{At: p.SilencedUntil}
+		return NextMessage{At: p.SilencedUntil}
 	case !t.Opened:
 		return open(now, s, p)
 	}
@@ -129,7 +129,7 @@ func notAhead(now, at time.Time) time.Time {
 	return at
 }
 
-func (t Told) notAhead(now time.Time) Told {
+func (t Notified) notAhead(now time.Time) Notified {
 	t.PushedAt = notAhead(now, t.PushedAt)
 	pushed := make(map[incident.Name]time.Time, len(t.Pushed))
 	for c, at := range t.Pushed {
@@ -140,49 +140,49 @@ func (t Told) notAhead(now time.Time) Told {
 }
 
 // open returns the first message of a thread, or when it is due.
-func open(now time.Time, s Situation, p Plan) Step {
+func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	if p.Delay > 0 && s.Handled() {
-		return Step{}
+		return NextMessage{}
 	}
 	wait := p.Delay
 	if !s.HasPicture {
 		wait = max(wait, p.Await)
 	}
 	if due := s.OpenedAt.Add(wait); due.After(now) {
-		return Step{At: due}
+		return NextMessage{At: due}
 	}
-	return Step{Kind: Opened, Push: !s.Handled()}
+	return NextMessage{Kind: Opened, Push: !s.Handled()}
 }
 
 // next returns the next message about an open incident that the destination knows.
-func (t Told) next(now time.Time, s Situation, p Plan) Step {
+func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	kind, due := t.again(s, p)
 	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.Owed || !s.Handled()) {
 		kind, due = worse, t.limit(s)
 		switch {
 		case s.Handled() && (kind == Reopened || t.knows(s.Conditions)):
-			return Step{Kind: kind}
+			return NextMessage{Kind: kind}
 		case s.Severity > t.Severity && !s.Handled():
 			due = now
 		case kind == Reopened && p.Edits && due.After(now):
-			return Step{Kind: kind} // its sound is owed
+			return NextMessage{Kind: kind} // its sound is owed
 		}
 	}
 	switch {
 	case kind != "" && !due.After(now) && t.Owed:
-		return Step{Kind: Reopened, Push: true}
+		return NextMessage{Kind: Reopened, Push: true}
 	case kind != "" && !due.After(now):
-		return Step{Kind: kind, Push: true}
+		return NextMessage{Kind: kind, Push: true}
 	case s.AcknowledgedBy != "" && s.AcknowledgedBy != t.AcknowledgedBy:
-		return Step{Kind: Acknowledged}
+		return NextMessage{Kind: Acknowledged}
 	case t.outdated(s, p):
-		return Step{Kind: Updated}
+		return NextMessage{Kind: Updated}
 	}
-	return Step{At: due}
+	return NextMessage{At: due}
 }
 
 // change returns the kind of the message about what has got worse; empty: nothing has.
-func (t Told) change(s Situation) MessageKind {
+func (t Notified) change(s Situation) MessageKind {
 	switch {
 	case !t.Open, s.Reopened > t.Reopened:
 		return Reopened
@@ -193,7 +193,7 @@ func (t Told) change(s Situation) MessageKind {
 }
 
 // again returns the next push about what the destination knows already; empty: none.
-func (t Told) again(s Situation, p Plan) (kind MessageKind, due time.Time) {
+func (t Notified) again(s Situation, p ThreadPolicy) (kind MessageKind, due time.Time) {
 	switch {
 	case s.Handled():
 		return "", time.Time{}
@@ -207,7 +207,7 @@ func (t Told) again(s Situation, p Plan) (kind MessageKind, due time.Time) {
 
 // limit returns when a push is allowed: when PushInterval is over for one of the
 // conditions that last, or for the thread if none does.
-func (t Told) limit(s Situation) (at time.Time) {
+func (t Notified) limit(s Situation) (at time.Time) {
 	if len(s.Conditions) == 0 {
 		return t.PushedAt.Add(PushInterval)
 	}
@@ -220,12 +220,12 @@ func (t Told) limit(s Situation) (at time.Time) {
 }
 
 // outdated reports whether the message can be edited and shows less than there is.
-func (t Told) outdated(s Situation, p Plan) bool {
+func (t Notified) outdated(s Situation, p ThreadPolicy) bool {
 	return p.Edits && (s.HasPicture && !t.HasPicture || s.Streams != t.Streams || !sameNames(s.Conditions, t.Lasting))
 }
 
 // knows reports whether the destination was told of all conditions.
-func (t Told) knows(conditions []incident.Name) bool {
+func (t Notified) knows(conditions []incident.Name) bool {
 	return !slices.ContainsFunc(conditions, func(c incident.Name) bool { return !slices.Contains(t.Conditions, c) })
 }
 
@@ -235,7 +235,7 @@ func sameNames(a, b []incident.Name) bool {
 
 // After returns what the destination knows after a message about s was sent at a time. ref
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
-func (t Told) After(s Situation, step Step, at time.Time, ref string) Told {
+func (t Notified) After(s Situation, step NextMessage, at time.Time, ref string) Notified {
 	owed := t.Owed
 	t.Owed = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || t.Owed)
 	switch {

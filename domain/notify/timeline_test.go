@@ -193,13 +193,13 @@ func TestADestinationThatWasDownGetsOneMessage(t *testing.T) {
 
 func TestAStormIsUpdatedInPlace(t *testing.T) {
 	s := notify.Situation{Open: true, Severity: 3, Conditions: []incident.Name{black}, OpenedAt: at(0), Streams: 12}
-	step := notify.Next(at(0), s, notify.Told{}, notify.Plan{Edits: true})
-	told := notify.Told{}.After(s, step, at(0), "ref")
+	step := notify.Next(at(0), s, notify.Notified{}, notify.ThreadPolicy{Edits: true})
+	told := notify.Notified{}.After(s, step, at(0), "ref")
 	s.Streams = 37
-	if got := notify.Next(at(5), s, told, notify.Plan{Edits: true}); got != (notify.Step{Kind: notify.Updated}) {
+	if got := notify.Next(at(5), s, told, notify.ThreadPolicy{Edits: true}); got != (notify.NextMessage{Kind: notify.Updated}) {
 		t.Errorf("a channel that edits: %+v", got)
 	}
-	if got := notify.Next(at(5), s, told, notify.Plan{}); got != (notify.Step{}) {
+	if got := notify.Next(at(5), s, told, notify.ThreadPolicy{}); got != (notify.NextMessage{}) {
 		t.Errorf("one that does not: %+v", got)
 	}
 }

@@ -29,7 +29,7 @@ type failer interface {
 // destined is a destination with its threads, one for each incident, as an outbox keeps them.
 type destined struct {
 	name    string
-	plan    notify.Plan
+	plan    notify.ThreadPolicy
 	down    func(time.Time) bool // the destination is; nil: never
 	threads []*thread
 	sent    []message
@@ -37,19 +37,19 @@ type destined struct {
 
 type thread struct {
 	about *incident.Incident
-	told  notify.Told
+	told  notify.Notified
 	due   time.Time // zero: nothing is
 }
 
 type message struct {
 	at       time.Time
-	step     notify.Step
+	step     notify.NextMessage
 	incident *incident.Incident
 	about    notify.Situation
 }
 
 // edits and writes are a channel that edits and one that does not.
-func edits() *destined  { return &destined{name: "edits", plan: notify.Plan{Edits: true}} }
+func edits() *destined  { return &destined{name: "edits", plan: notify.ThreadPolicy{Edits: true}} }
 func writes() *destined { return &destined{name: "writes"} }
 
 func (d *destined) delayed(by time.Duration) *destined     { d.plan.Delay = by; return d }
@@ -151,7 +151,7 @@ func (w *world) deliver() {
 
 func (w *world) deliverTo(d *destined, th *thread) {
 	w.t.Helper()
-	s, p := notify.Of(*th.about), d.plan
+	s, p := notify.SituationOf(*th.about), d.plan
 	p.SilencedUntil = w.routing.SilencedUntil(notify.SubjectOf(*th.about, someMonitor, nil), w.now)
 	step := notify.Next(w.now, s, th.told, p)
 	if step.Kind != "" {

@@ -82,7 +82,7 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method, id stri
 	}
 	_ = reply.Decode(&answer)
 	switch {
-	case reply.Class == notify.Accepted:
+	case reply.Class == notify.NoFailure:
 		reply.Ref = answer.ID
 	case answer.Code == unknownWebhook:
 		reply.Fail(notify.Gone, answer.Message)

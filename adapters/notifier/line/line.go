@@ -75,9 +75,9 @@ func (s *Sender) push(ctx context.Context, d notify.Destination, m message.Messa
 		wrongReceiver = wrongReceiver || detail.Property == "to"
 	}
 	switch {
-	case reply.Class == notify.Accepted:
+	case reply.Class == notify.NoFailure:
 	case reply.Status == http.StatusConflict: // an earlier attempt was accepted, and its answer lost
-		reply.Class, reply.Error = notify.Accepted, ""
+		reply.Class, reply.Error = notify.NoFailure, ""
 	case reply.Class == notify.Rejected && wrongReceiver: // a person may repair it
 		reply.Fail(notify.Retry, reason)
 	default:

@@ -131,7 +131,7 @@ func (f *fixture) send(ctx context.Context, t *testing.T, m message.Message) mes
 	if r.At.IsZero() {
 		t.Error("the result has no time")
 	}
-	if (r.Class == notify.Accepted) != (r.Error == "") {
+	if (r.Class == notify.NoFailure) != (r.Error == "") {
 		t.Errorf("class %q with error %q", r.Class, r.Error)
 	}
 	if strings.ContainsAny(r.Error, "\r\n") || len([]rune(r.Error)) > 300 {
@@ -143,7 +143,7 @@ func (f *fixture) send(ctx context.Context, t *testing.T, m message.Message) mes
 func (f *fixture) mustSend(t *testing.T, m message.Message) message.Result {
 	t.Helper()
 	r := f.send(t.Context(), t, m)
-	if r.Class != notify.Accepted {
+	if r.Class != notify.NoFailure {
 		t.Fatalf("not accepted: %+v", r)
 	}
 	return r

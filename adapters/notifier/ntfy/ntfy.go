@@ -95,9 +95,9 @@ func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Me
 	}
 	_ = reply.Decode(&answer)
 	switch {
-	case reply.Class == notify.Accepted && answer.ID == "": // a page of another server
+	case reply.Class == notify.NoFailure && answer.ID == "": // a page of another server
 		reply.Fail(notify.Retry, "the answer is not one of ntfy")
-	case reply.Class == notify.Accepted:
+	case reply.Class == notify.NoFailure:
 		reply.Ref = m.ThreadID
 	case answer.Code == topicInvalid, answer.Code == topicDisallowed: // a person may repair it
 		reply.Fail(notify.Retry, answer.Error)

@@ -56,7 +56,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 		_ = reply.Decode(&answer)
 		reason := strings.Join(append([]string{answer.Message}, answer.Errors...), ": ")
 		switch {
-		case reply.Class == notify.Accepted:
+		case reply.Class == notify.NoFailure:
 			reply.Ref = m.ThreadID
 		case reply.Class == notify.Rejected && wrongKey.MatchString(reason):
 			reply.Fail(notify.Retry, reason)

@@ -93,7 +93,7 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method string, 
 	}
 	readable := reply.Decode(&answer)
 	switch {
-	case reply.Class != notify.Accepted:
+	case reply.Class != notify.NoFailure:
 		reply.Explain(answer.Error)
 	case !readable:
 		reply.Fail(notify.Retry, "the answer is not one of Slack's API")
@@ -109,7 +109,7 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method string, 
 
 func (s *Sender) sendToWebhook(ctx context.Context, d notify.Destination, m message.Message) message.Result {
 	reply := s.client.Do(ctx, d, notifier.Request{URL: d.Secrets["webhook_url"], JSON: payload(m)})
-	if reply.Class != notify.Accepted {
+	if reply.Class != notify.NoFailure {
 		reply.Explain(reply.Text()) // such as no_service
 	}
 	return reply.Result

@@ -36,7 +36,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 		var answer struct {
 			Error struct{ Code, Message string }
 		}
-		if reply.Class != notify.Accepted && reply.Decode(&answer) {
+		if reply.Class != notify.NoFailure && reply.Decode(&answer) {
 			reply.Explain(strings.TrimSpace(answer.Error.Code + " " + answer.Error.Message))
 		}
 		return reply.Result

@@ -54,9 +54,9 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 			c := edit(to, m)
 			r, description := s.call(ctx, d, c)
 			if strings.Contains(description, "message is not modified") {
-				r.Class, r.Error = notify.Accepted, ""
+				r.Class, r.Error = notify.NoFailure, ""
 			}
-			if r.Class == notify.Accepted {
+			if r.Class == notify.NoFailure {
 				to.photo = to.photo || c.photo != nil
 				r.Ref = to.String()
 			}
@@ -177,15 +177,15 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, c call) (r mess
 	readable := reply.Decode(&answer)
 	reply.Wait = max(reply.Wait, time.Duration(min(answer.Parameters.RetryAfter, 86400))*time.Second)
 	switch {
-	case reply.Class == notify.Accepted && !readable:
+	case reply.Class == notify.NoFailure && !readable:
 		reply.Fail(notify.Retry, "the answer is not one of the Bot API")
-	case reply.Class == notify.Accepted && answer.Result.MessageID != 0:
+	case reply.Class == notify.NoFailure && answer.Result.MessageID != 0:
 		reply.Ref = ref{chat: strconv.FormatInt(answer.Result.Chat.ID, 10), message: answer.Result.MessageID, photo: c.photo != nil}.String()
 	case answer.Parameters.MigrateTo != 0:
 		reply.Fail(notify.Retry, fmt.Sprintf("the group has become a supergroup; set chat_id to %d", answer.Parameters.MigrateTo))
 	case reply.Class == notify.Rejected && repairable.MatchString(answer.Description):
 		reply.Fail(notify.Retry, answer.Description)
-	case reply.Class != notify.Accepted:
+	case reply.Class != notify.NoFailure:
 		reply.Explain(answer.Description)
 	}
 	return reply.Result, answer.Description

@@ -42,8 +42,8 @@ type Event struct {
 // destination. Situation and Plan are those of the time of the lease.
 type ThreadFacts struct {
 	Situation notify.Situation
-	Told      notify.Told
-	Plan      notify.Plan
+	Told      notify.Notified
+	Plan      notify.ThreadPolicy
 }
 
 // Incident is an incident that a destination may have to be told of.
@@ -77,12 +77,12 @@ type Storm struct {
 //
 // A round holds the attempts at one message: a new one begins at its DueAt with 0 attempts.
 type Outcome struct {
-	Attempt   *delivery.Attempt // nil: nothing was sent
-	Class     notify.Class      // of the attempt
+	Attempt   *delivery.Attempt   // nil: nothing was sent
+	Class     notify.FailureClass // of the attempt
 	Delivered bool
 	Failed    bool
-	Told      *notify.Told // of a thread, after a message that was delivered
-	DueAt     time.Time    // by the clock of this process; zero: nothing is due
+	Told      *notify.Notified // of a thread, after a message that was delivered
+	DueAt     time.Time        // by the clock of this process; zero: nothing is due
 
 	// Disable is set if the destination does not exist any more.
 	Disable bool

@@ -90,7 +90,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	log := d.log.With(leased.attributes()...)
 	began := d.now()
 
-	step := notify.Step{Kind: notify.Opened, Push: true} // of a notice
+	step := notify.NextMessage{Kind: notify.Opened, Push: true} // of a notice
 	thread := leased.thread()
 	if thread != nil {
 		step = notify.Next(leased.Now, thread.Situation, thread.Told, thread.Plan)
@@ -102,7 +102,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	}
 
 	result := d.sender.send(ctx, leased, step, log)
-	accepted := result.Class == notify.Accepted
+	accepted := result.Class == notify.NoFailure
 	if ctx.Err() != nil && !accepted {
 		log.Info("delivery to a destination cut short by the shutdown, will be sent again")
 		return
@@ -117,7 +117,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	outcome := Outcome{
 		Attempt:   &delivery.Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.Wait, Exchange: result.Exchange},
 		Class:     result.Class,
-		Delivered: decision.Delivered, Failed: decision.Failed, Disable: decision.Disable, DueAt: decision.RetryAt,
+		Delivered: decision.Delivered, Failed: decision.Failed, Disable: decision.DisableDestination, DueAt: decision.RetryAt,
 	}
 	if accepted && thread != nil {
 		sentAt := leased.Now.Add(now.Sub(began))
@@ -131,7 +131,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 }
 
 // nextDue returns when a thread has something to tell next; zero: after a change.
-func nextDue(now time.Time, thread ThreadFacts, told notify.Told) time.Time {
+func nextDue(now time.Time, thread ThreadFacts, told notify.Notified) time.Time {
 	next := notify.Next(now, thread.Situation, told, thread.Plan)
 	if next.Kind != "" {
 		return now

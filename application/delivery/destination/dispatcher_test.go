@@ -320,7 +320,7 @@ func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
 	}
 	acknowledged := func(i *destination.Incident) {
 		withPicture(i)
-		i.Told = i.Told.After(i.Situation, notify.Step{Kind: notify.Opened, Push: true}, time.Now(), "")
+		i.Told = i.Told.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
 		i.Situation.AcknowledgedBy, i.Situation.AcknowledgedSeverity = "A", 1
 	}
 	edited := func(i *destination.Incident) { acknowledged(i); i.Plan.Edits = true }
@@ -380,13 +380,13 @@ func TestAnExampleIsSentAsItWouldBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := destination.NewSender(destination.SenderConfig{Webhooks: c, Messages: map[notify.Kind]message.Sender{notify.Slack: c}, Renderer: renderer, Zone: time.UTC})
-		if r := s.SendExample(t.Context(), newDestination("slack", notify.Slack), notify.Recovered); r.Class != notify.Accepted {
+		if r := s.SendExample(t.Context(), newDestination("slack", notify.Slack), notify.Recovered); r.Class != notify.NoFailure {
 			t.Errorf("the result is %+v", r)
 		}
 		if m := c.sent("slack")[0].message; m.Title != "TEST｜✅ RESOLVED｜Black video, 4 min 12 s｜Example Channel" {
 			t.Error(m.Title)
 		}
-		if r := s.SendExample(t.Context(), newDestination("hook", notify.Webhook), notify.Opened); r.Class != notify.Accepted {
+		if r := s.SendExample(t.Context(), newDestination("hook", notify.Webhook), notify.Opened); r.Class != notify.NoFailure {
 			t.Errorf("the result is %+v", r)
 		}
 		if s := c.calls[1]; s.event.EventType != "webhook.test" || s.url != secretURL || !strings.Contains(string(s.event.Body), s.event.EventID) {

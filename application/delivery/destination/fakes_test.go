@@ -259,7 +259,7 @@ func waits(ctx context.Context, _ string, _ int) message.Result {
 }
 
 // failing answers with a status so often before it takes the message.
-func failing(times, status int, class notify.Class) func(context.Context, string, int) message.Result {
+func failing(times, status int, class notify.FailureClass) func(context.Context, string, int) message.Result {
 	return func(ctx context.Context, to string, tried int) message.Result {
 		if tried > times {
 			return takes(ctx, to, tried)
@@ -284,7 +284,7 @@ func aboutIncident(id string, to notify.Destination, change ...func(*destination
 		Conditions: []incident.Condition{{Name: "black", StartedAt: opened, LastStartedAt: opened, Count: 1}},
 	}
 	about := &destination.Incident{
-		ThreadFacts: destination.ThreadFacts{Situation: notify.Of(i)},
+		ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i)},
 		Incident:    i, MonitorID: "mon-a", StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", Metadata: []byte(`{"channel_name":"C"}`),
 	}
 	for _, c := range change {

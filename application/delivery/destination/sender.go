@@ -48,7 +48,7 @@ func NewSender(cfg SenderConfig) *Sender {
 }
 
 // send sends a delivery once. step is the message of a thread.
-func (s *Sender) send(ctx context.Context, d Delivery, step notify.Step, log *slog.Logger) message.Result {
+func (s *Sender) send(ctx context.Context, d Delivery, step notify.NextMessage, log *slog.Logger) message.Result {
 	if d.Event != nil {
 		return s.sendEvent(ctx, d, log)
 	}
@@ -132,7 +132,7 @@ func (s *Sender) sendWebhook(ctx context.Context, d notify.Destination, e Event,
 }
 
 // classOf returns what a status that is not 2xx means for the next attempt.
-func classOf(status int) notify.Class {
+func classOf(status int) notify.FailureClass {
 	switch status {
 	case 400, 413, 422:
 		return notify.Rejected
@@ -144,7 +144,7 @@ func classOf(status int) notify.Class {
 
 // picture reads the picture of an incident for a message that shows it: each push, and every
 // message where messages are edited. A failure costs the picture, not the message.
-func (s *Sender) picture(ctx context.Context, d Delivery, step notify.Step, log *slog.Logger) *message.Picture {
+func (s *Sender) picture(ctx context.Context, d Delivery, step notify.NextMessage, log *slog.Logger) *message.Picture {
 	p := d.Incident.Incident.Picture
 	if p == nil || s.cfg.Pictures == nil || !d.Incident.Plan.Edits && !step.Push {
 		return nil
@@ -161,7 +161,7 @@ func (s *Sender) picture(ctx context.Context, d Delivery, step notify.Step, log 
 
 // messageID names a message. It is the same at every attempt, also of another gateway,
 // until there is something else to tell.
-func messageID(d Delivery, step notify.Step) string {
+func messageID(d Delivery, step notify.NextMessage) string {
 	told := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
 	if thread := d.thread(); thread != nil {
 		told += fmt.Sprintf(" %d %v", thread.Situation.Severity, thread.Situation.Conditions)

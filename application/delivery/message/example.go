@@ -15,7 +15,7 @@ import (
 type Example struct {
 	Name  string // such as "black, opened"
 	Facts Facts
-	Step  notify.Step
+	Step  notify.NextMessage
 }
 
 // exampleID is the incident of the examples.
@@ -42,7 +42,7 @@ func examples(now time.Time) (all []Example) {
 		}
 		all = append(all, stormOf("black", kind, now), stormOf(incident.Blind, kind, now))
 	}
-	notice := Example{Name: "notice", Step: notify.Step{Kind: notify.Opened, Push: true}, Facts: Facts{
+	notice := Example{Name: "notice", Step: notify.NextMessage{Kind: notify.Opened, Push: true}, Facts: Facts{
 		ID: exampleID, ThreadID: exampleID, Now: now,
 		Notice: &Notice{Destination: "Operations", Reason: "HTTP 410 Gone", At: now.Add(-5 * 24 * time.Hour)},
 	}}
@@ -51,13 +51,13 @@ func examples(now time.Time) (all []Example) {
 
 // situationOf returns the situation of a condition that began some minutes ago, and what a
 // destination knows of it before a message of a kind.
-func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Told) {
+func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Notified) {
 	opened := now.Add(-4*time.Minute - 12*time.Second)
 	s := notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
-	told := notify.Told{Opened: true, Open: true, Severity: 2, Conditions: s.Conditions, PushedAt: opened}
+	told := notify.Notified{Opened: true, Open: true, Severity: 2, Conditions: s.Conditions, PushedAt: opened}
 	switch kind {
 	case notify.Opened:
-		told = notify.Told{}
+		told = notify.Notified{}
 	case notify.Worse:
 		told.Severity = 1
 	case notify.Reopened:
@@ -80,7 +80,7 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 	if slices.Contains([]incident.Name{incident.NoMedia, incident.Blind, incident.Error}, name) {
 		c.Alert = &incident.Alert{At: s.OpenedAt, Reason: string(name), Detail: "HTTP 503 Service Unavailable"}
 	}
-	return Example{Name: fmt.Sprintf("%s, %s", name, kind), Step: notify.Step{Kind: kind, Push: pushes(kind)}, Facts: Facts{
+	return Example{Name: fmt.Sprintf("%s, %s", name, kind), Step: notify.NextMessage{Kind: kind, Push: pushes(kind)}, Facts: Facts{
 		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Told: told, Repeat: 10 * time.Minute, Now: now,
 		Incident: &Incident{
 			Incident: incident.Incident{
@@ -95,7 +95,7 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 
 func stormOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
 	s, told := situationOf(name, kind, now)
-	return Example{Name: fmt.Sprintf("storm of %s, %s", name, kind), Step: notify.Step{Kind: kind, Push: pushes(kind)}, Facts: Facts{
+	return Example{Name: fmt.Sprintf("storm of %s, %s", name, kind), Step: notify.NextMessage{Kind: kind, Push: pushes(kind)}, Facts: Facts{
 		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Told: told, Now: now,
 		Storm: &Storm{Streams: 37, Live: 180},
 	}}

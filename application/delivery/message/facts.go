@@ -16,7 +16,7 @@ type Facts struct {
 	DestinationID string
 	Language      notify.Language
 	Situation     notify.Situation // of an incident or a storm
-	Told          notify.Told      // what the destination knows
+	Told          notify.Notified  // what the destination knows
 	Repeat        time.Duration    // how often the message is repeated until somebody acknowledges; 0: never
 	Now           time.Time
 	Late          time.Duration // since the message was first due

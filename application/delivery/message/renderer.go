@@ -179,7 +179,7 @@ func (r *Renderer) texts(t *template.Template, v view, f Facts) (w texts, err er
 
 // Message makes the message of a step. If a template of TEMPLATES_DIR fails, Message uses
 // the built-in ones and logs a warning.
-func (r *Renderer) Message(f Facts, step notify.Step) Message {
+func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 	if !slices.Contains(languages(), f.Language) {
 		f.Language = notify.English
 	}

@@ -89,7 +89,7 @@ func (v view) Blind() bool {
 }
 
 // newView returns the data of a message of a kind.
-func newView(f Facts, step notify.Step, zone *time.Location) view {
+func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	s := f.Situation
 	v := view{
 		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, Before: s.Severity, Reopened: s.Reopened,
@@ -132,7 +132,7 @@ func newView(f Facts, step notify.Step, zone *time.Location) view {
 }
 
 // addIncident adds what only an incident has.
-func (v *view) addIncident(i Incident, told notify.Told, now time.Time, zone *time.Location) {
+func (v *view) addIncident(i Incident, told notify.Notified, now time.Time, zone *time.Location) {
 	v.Channel, v.Stream = names(i.StreamURL, i.Metadata)
 	if !i.StartedAt.IsZero() {
 		v.Since = i.StartedAt.In(zone)

@@ -72,13 +72,13 @@ type DestinationRecord struct {
 	// they were read. A change that sets the secrets anew repairs it.
 	SecretsError string
 
-	Failures     int       // attempts in a row that have failed
-	FailingSince time.Time // zero: the newest attempt did not fail
-	ClosedUntil  time.Time // no attempt is made before; zero: the circuit is closed
-	LastError    string    // of the newest failure; empty: there was none
-	DeliveredAt  time.Time // of the newest success; zero: there was none
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	Failures         int       // attempts in a row that have failed
+	FailingSince     time.Time // zero: the newest attempt did not fail
+	CircuitOpenUntil time.Time // no attempt is made before; zero: the circuit is closed
+	LastError        string    // of the newest failure; empty: there was none
+	DeliveredAt      time.Time // of the newest success; zero: there was none
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
 }
 
 // Traffic counts the deliveries of one destination.
