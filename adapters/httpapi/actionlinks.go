@@ -206,7 +206,7 @@ func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 		return err
 	}
 	status := http.StatusOK
-	if silence.By != by || silence.State == notify.SilenceEnded {
+	if silence.CreatedBy != by || silence.State == notify.SilenceEnded {
 		status = http.StatusConflict
 	}
 	return h.writePage(c, status, h.silencedPage(a, silence, by))
@@ -216,14 +216,14 @@ func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 func (h actionHandlers) silencedPage(a *action, s routing.Silence, by string) actionPage {
 	page := h.describe(a)
 	page.Button = ""
-	until := a.words.time(s.To, h.zone)
+	until := a.words.time(s.EndsAt, h.zone)
 	switch {
 	case s.State == notify.SilenceEnded:
 		page.Title = a.words.silenceOver
-	case s.By == by:
+	case s.CreatedBy == by:
 		page.Title = fmt.Sprintf(a.words.silenced, until)
 	default:
-		page.Title = fmt.Sprintf(a.words.silencedBy, s.By, until)
+		page.Title = fmt.Sprintf(a.words.silencedBy, s.CreatedBy, until)
 	}
 	return page
 }

@@ -52,8 +52,8 @@ var weekdayNames = func() (names []string) {
 
 func (h routingHandlers) silenceBody(s routing.Silence) silenceBody {
 	body := silenceBody{
-		SilenceID: s.ID, Match: newMatchBody(s.Match), From: h.localTime(s.From), To: h.localTimeOrNull(&s.To), UntilRecovered: s.UntilRecovered,
-		By: s.By, Comment: s.Comment, State: s.State, NextAt: h.localTimeOrNull(&s.NextAt), Owner: orNull(s.Owner), Incidents: s.Incidents,
+		SilenceID: s.ID, Match: newMatchBody(s.Match), From: h.localTime(s.StartsAt), To: h.localTimeOrNull(&s.EndsAt), UntilRecovered: s.UntilRecovered,
+		By: s.CreatedBy, Comment: s.Comment, State: s.State, NextAt: h.localTimeOrNull(&s.NextAt), Owner: orNull(s.Owner), Incidents: s.Incidents,
 	}
 	if w := s.Window; w != nil {
 		body.Window = &windowBody{[]string{}, w.Start, w.End, w.Timezone}

@@ -162,7 +162,7 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 // the incidents of a storm. These are told as early as the first of them, and held back while
 // all of them are. A destination to which no route leads any more is only told the end.
 func planFor(routing notify.Routing, d notify.Destination, now time.Time, incidents ...toldIncident) notify.ThreadPolicy {
-	plan := notify.ThreadPolicy{Edits: d.Edits(), Await: d.AwaitPicture(), SilencedUntil: notify.Forever}
+	plan := notify.ThreadPolicy{Edits: d.Edits(), PictureWait: d.PictureWait(), SilencedUntil: notify.Forever}
 	found := false
 	for _, i := range incidents {
 		s := i.subject()

@@ -101,7 +101,7 @@ func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (no
 			continue
 		}
 		if w := silence.Window; w != nil && w.Zone == nil {
-			db.logUnreadable("silences", row.ID, w.Locate(time.LoadLocation))
+			db.logUnreadable("silences", row.ID, w.LoadZone(time.LoadLocation))
 		}
 		r.Silences = append(r.Silences, silence.Silence)
 	}
@@ -158,7 +158,7 @@ func telling(r notify.Routing) notify.Routing {
 		t.Routes = append(t.Routes, route)
 	}
 	for _, s := range r.Silences {
-		s.By, s.Comment, s.Owner = "", "", ""
+		s.CreatedBy, s.Comment, s.Owner = "", "", ""
 		t.Silences = append(t.Silences, s)
 	}
 	return t

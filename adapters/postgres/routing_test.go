@@ -88,7 +88,7 @@ func createRoute(t testing.TB, s *postgres.Store, name string, destinations ...s
 }
 
 func silence() notify.Silence {
-	return notify.Silence{ID: newID(), From: noon, By: "Hana", Comment: "保守", Match: notify.Match{Metadata: map[string]string{"labels.team": "a"}}}
+	return notify.Silence{ID: newID(), StartsAt: noon, CreatedBy: "Hana", Comment: "保守", Match: notify.Match{Metadata: map[string]string{"labels.team": "a"}}}
 }
 
 func weekly() notify.Silence {
@@ -490,20 +490,20 @@ func TestSilences(t *testing.T) {
 	dsn := database(t)
 	s := openWithKey(t, dsn, reversing{first: "one"})
 	change := func(id string, to time.Time) (routing.SilenceRecord, error) {
-		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.To = newID(), to; return nil })
+		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.EndsAt = newID(), to; return nil })
 	}
 	weekly := weekly()
-	weekly.To, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
+	weekly.EndsAt, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
 	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly))
 	got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly)) // repeated
-	if got.By != weekly.By || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.From.Equal(noon) || !got.To.Equal(weekly.To) ||
+	if got.CreatedBy != weekly.CreatedBy || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.StartsAt.Equal(noon) || !got.EndsAt.Equal(weekly.EndsAt) ||
 		got.Match.Metadata["labels.team"] != "a" || got.Window.Timezone != "Asia/Tokyo" || got.Window.Zone == nil || !slices.Equal(got.Window.Weekdays, weekly.Window.Weekdays) || !got.EndedAt.IsZero() {
 		t.Errorf("is %+v", got)
 	}
 
 	lasting := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silence()))
 	later := noon.Add(1000 * 24 * time.Hour)
-	if got := must[routing.SilenceRecord](t)(change(lasting.ID, later)); got.ID != lasting.ID || !got.To.Equal(later) || got.Window != nil {
+	if got := must[routing.SilenceRecord](t)(change(lasting.ID, later)); got.ID != lasting.ID || !got.EndsAt.Equal(later) || got.Window != nil {
 		t.Errorf("is %+v", got)
 	}
 	ended := must[routing.SilenceRecord](t)(s.EndSilence(t.Context(), lasting.ID))
@@ -515,9 +515,9 @@ func TestSilences(t *testing.T) {
 	requireCode(t, err, monitor.InvalidConfig)
 
 	over := silence()
-	over.To = time.Now().Add(-time.Minute).Truncate(time.Microsecond)
-	if got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), over)); !got.EndedAt.Equal(over.To) {
-		t.Errorf("a silence until %v ended at %v", over.To, got.EndedAt)
+	over.EndsAt = time.Now().Add(-time.Minute).Truncate(time.Microsecond)
+	if got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), over)); !got.EndedAt.Equal(over.EndsAt) {
+		t.Errorf("a silence until %v ended at %v", over.EndsAt, got.EndedAt)
 	}
 
 	list := must[[]routing.SilenceRecord](t)(s.Silences(t.Context()))
@@ -578,9 +578,9 @@ func TestARoutingIsReadOnceAVersion(t *testing.T) {
 			return err
 		}, func(r notify.Routing) bool { return r.Routes[0].Delay == time.Minute }},
 		{"a silence is changed", func() error {
-			_, err := other.ChangeSilence(ctx, silenced.ID, func(s *notify.Silence) error { s.By = "Ken"; return nil })
+			_, err := other.ChangeSilence(ctx, silenced.ID, func(s *notify.Silence) error { s.CreatedBy = "Ken"; return nil })
 			return err
-		}, func(r notify.Routing) bool { return r.Silences[0].By == "Ken" }},
+		}, func(r notify.Routing) bool { return r.Silences[0].CreatedBy == "Ken" }},
 		{"routes are ordered", func() error {
 			second := createRoute(t, other, "second")
 			read()

@@ -42,9 +42,9 @@ func (r silenceRow) toRecord() (routing.SilenceRecord, error) {
 	record := routing.SilenceRecord{
 		Silence: notify.Silence{
 			ID:             r.ID,
-			From:           r.StartsAt.UTC(),
-			To:             timeOrZero(r.EndsAt),
-			By:             r.By,
+			StartsAt:       r.StartsAt.UTC(),
+			EndsAt:         timeOrZero(r.EndsAt),
+			CreatedBy:      r.By,
 			Comment:        r.Comment,
 			UntilRecovered: r.UntilRecovered,
 			Owner:          r.Owner,
@@ -60,7 +60,7 @@ func (r silenceRow) toRecord() (routing.SilenceRecord, error) {
 		if err := json.Unmarshal(r.Repeats, &record.Window); err != nil {
 			return record, fmt.Errorf("window of silence %s: %w", r.ID, err)
 		}
-		_ = record.Window.Locate(time.LoadLocation) // readRouting logs a zone that is unknown here; its window is never open
+		_ = record.Window.LoadZone(time.LoadLocation) // readRouting logs a zone that is unknown here; its window is never open
 	}
 	return record, nil
 }
@@ -72,7 +72,7 @@ func (s *RoutingStore) Silences(ctx context.Context) ([]routing.SilenceRecord, e
 		(`+selectSilences+` WHERE `+silenceLasts+`)
 		UNION ALL
 		(`+selectSilences+` WHERE NOT (`+silenceLasts+`) ORDER BY id DESC LIMIT $1)
-		ORDER BY id DESC`, routing.EndedSilences); err != nil {
+		ORDER BY id DESC`, routing.MaxEndedSilences); err != nil {
 		return nil, wrapError(ctx, "list silences", err)
 	}
 	records := make([]routing.SilenceRecord, 0, len(rows))
@@ -166,7 +166,7 @@ func storeSilence(ctx context.Context, tx *sqlx.Tx, s notify.Silence, statement 
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, statement, s.ID, string(match), s.From.UTC(), nullTime(s.To), s.UntilRecovered, nullText(window), s.By, s.Comment, s.Owner)
+	_, err = tx.ExecContext(ctx, statement, s.ID, string(match), s.StartsAt.UTC(), nullTime(s.EndsAt), s.UntilRecovered, nullText(window), s.CreatedBy, s.Comment, s.Owner)
 	return asInvalidConfig("the silence", err)
 }
 

@@ -205,7 +205,7 @@ func TestIncidentsAreToldOneByOneWhileTheyCannotBeCounted(t *testing.T) {
 }
 
 func silenceOf(match notify.Match, from, to time.Time) notify.Silence {
-	return notify.Silence{ID: newID(), Match: match, From: from, To: to, By: "ann"}
+	return notify.Silence{ID: newID(), Match: match, StartsAt: from, EndsAt: to, CreatedBy: "ann"}
 }
 
 func TestASilenceHoldsBackMessagesButNotTheEnd(t *testing.T) {

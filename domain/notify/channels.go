@@ -24,7 +24,7 @@ var channels = []Channel{
 		},
 	},
 	{
-		Kind: Slack, Edits: true, AwaitPicture: awaitPicture, RateLimit: RateLimit{1, time.Second},
+		Kind: Slack, Edits: true, PictureWait: awaitPicture, RateLimit: RateLimit{1, time.Second},
 		Fields: []Field{
 			{Name: "bot_token", Secret: true, Help: "The token of a bot in the channel, which can edit its messages (xoxb-…)."},
 			{Name: "channel", Help: "The ID of the channel that the bot writes to (C…)."},
@@ -37,11 +37,11 @@ var channels = []Channel{
 		Fields: []Field{{Name: "webhook_url", Secret: true, Required: true, Help: "The URL of a webhook of the channel.", check: isURL}},
 	},
 	{
-		Kind: Teams, AwaitPicture: awaitPicture, RateLimit: RateLimit{4, 250 * time.Millisecond},
+		Kind: Teams, PictureWait: awaitPicture, RateLimit: RateLimit{4, 250 * time.Millisecond},
 		Fields: []Field{{Name: "workflow_url", Secret: true, Required: true, Help: "The URL of a workflow that posts to the channel.", check: isURL}},
 	},
 	{
-		Kind: LINE, AwaitPicture: awaitPicture, RateLimit: RateLimit{10, 100 * time.Millisecond},
+		Kind: LINE, PictureWait: awaitPicture, RateLimit: RateLimit{10, 100 * time.Millisecond},
 		Fields: []Field{
 			{Name: "channel_access_token", Secret: true, Required: true, Help: "The long-lived token of the Messaging API channel."},
 			{Name: "to", Required: true, Help: "The ID of the user, group or room."},
@@ -57,7 +57,7 @@ var channels = []Channel{
 		},
 	},
 	{
-		Kind: PagerDuty, Edits: true, AwaitPicture: awaitPicture, RateLimit: RateLimit{10, 500 * time.Millisecond},
+		Kind: PagerDuty, Edits: true, PictureWait: awaitPicture, RateLimit: RateLimit{10, 500 * time.Millisecond},
 		Fields: []Field{
 			{Name: "routing_key", Secret: true, Required: true, Help: "The integration key of the service (Events API v2)."},
 			apiURL,
@@ -72,7 +72,7 @@ var channels = []Channel{
 		},
 	},
 	{
-		Kind: Email, AwaitPicture: awaitPicture, RateLimit: RateLimit{10, time.Second},
+		Kind: Email, PictureWait: awaitPicture, RateLimit: RateLimit{10, time.Second},
 		Fields: []Field{
 			{Name: "host", Required: true, Help: "The name of the SMTP server."},
 			{Name: "port", Help: "Its port: 587 with starttls and 465 with tls, if it is left out.", check: isPort},

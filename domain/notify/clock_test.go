@@ -14,7 +14,7 @@ func TestAClockThatWasSetBackHoldsNoMessageBack(t *testing.T) {
 	ahead := now.Add(time.Hour)
 	black := []incident.Name{"black"}
 	opened := notify.Situation{Open: true, Severity: 1, Conditions: black, OpenedAt: ahead}
-	told := notify.Notified{Opened: true, Open: true, Severity: 1, Conditions: black, Lasting: black, PushedAt: ahead, Pushed: map[incident.Name]time.Time{"black": ahead}}
+	told := notify.Notified{Opened: true, Open: true, Severity: 1, NotifiedConditions: black, CurrentConditions: black, PushedAt: ahead, Pushed: map[incident.Name]time.Time{"black": ahead}}
 	again := opened
 	again.Reopened = 1
 	for _, c := range []struct {

@@ -65,13 +65,13 @@ func (d Destination) Edits() bool {
 	return c.Edits && (d.Kind != Slack || d.Config["channel"] != "")
 }
 
-// AwaitPicture returns how long a first message to the destination waits for a picture.
-func (d Destination) AwaitPicture() time.Duration {
+// PictureWait returns how long a first message to the destination waits for a picture.
+func (d Destination) PictureWait() time.Duration {
 	if d.Kind == Slack && d.Edits() {
 		return 0
 	}
 	c, _ := ChannelOf(d.Kind)
-	return c.AwaitPicture
+	return c.PictureWait
 }
 
 // Check returns what is wrong, as *monitor.Error InvalidConfig that each name a field. No

@@ -84,13 +84,13 @@ func TestURLsHaveAHostAndNoUser(t *testing.T) {
 
 func TestSlackEditsOnlyWithABot(t *testing.T) {
 	bot := destination("a", notify.Slack)
-	if !bot.Edits() || bot.AwaitPicture() != 0 {
+	if !bot.Edits() || bot.PictureWait() != 0 {
 		t.Error("a bot does not edit, or waits for a picture")
 	}
 	webhook := bot
 	webhook.Config, webhook.Secrets = nil, map[string]string{"webhook_url": "https://hooks.slack.com/services/x"}
 	expectWrong(t, webhook.Check())
-	if webhook.Edits() || webhook.AwaitPicture() != 3*time.Second {
+	if webhook.Edits() || webhook.PictureWait() != 3*time.Second {
 		t.Error("a webhook edits, or does not wait for a picture")
 	}
 	for _, secrets := range []map[string]string{{}, {"bot_token": "x", "webhook_url": "https://a"}} {

@@ -30,9 +30,9 @@ type Channel struct {
 	// that only for bots: see Destination.Edits.
 	Edits bool
 
-	// AwaitPicture is how long a first message waits for a picture of the incident. It
-	// is 0 for channels that can add one later. See Destination.AwaitPicture, too.
-	AwaitPicture time.Duration
+	// PictureWait is how long a first message waits for a picture of the incident. It
+	// is 0 for channels that can add one later. See Destination.PictureWait, too.
+	PictureWait time.Duration
 
 	// RateLimit is what the provider allows for one destination.
 	RateLimit RateLimit

@@ -19,7 +19,7 @@ func anyDestination(r *rapid.T) *destined {
 	}
 	d := &destined{name: "destination", plan: notify.ThreadPolicy{
 		Delay: minutes("delay", 0, 0, 5, 30), Repeat: minutes("repeat", 0, 1, 15),
-		Edits: rapid.Bool().Draw(r, "edits"), Await: rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(r, "awaits"),
+		Edits: rapid.Bool().Draw(r, "edits"), PictureWait: rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(r, "awaits"),
 	}}
 	if rapid.Bool().Draw(r, "was down") {
 		from := rapid.Float64Range(0, 5000).Draw(r, "down from")
@@ -30,8 +30,8 @@ func anyDestination(r *rapid.T) *destined {
 }
 
 func anySilence(r *rapid.T, sec float64) notify.Silence {
-	s := notify.Silence{From: at(sec + rapid.SampledFrom([]float64{-10, 0, 200}).Draw(r, "from"))}
-	s.To = s.From.Add(time.Duration(rapid.IntRange(1, 3000).Draw(r, "silent for")) * time.Second)
+	s := notify.Silence{StartsAt: at(sec + rapid.SampledFrom([]float64{-10, 0, 200}).Draw(r, "from"))}
+	s.EndsAt = s.StartsAt.Add(time.Duration(rapid.IntRange(1, 3000).Draw(r, "silent for")) * time.Second)
 	return s
 }
 
@@ -139,7 +139,7 @@ func TestNobodyIsWokenForWhatSomebodyHasTaken(t *testing.T) {
 func TestAChannelThatEditsMakesTheSameSoundsAsOneThatDoesNot(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		one := anyDestination(r)
-		one.plan.Await, one.down = 0, nil
+		one.plan.PictureWait, one.down = 0, nil
 		other := &destined{name: "other", plan: one.plan}
 		one.plan.Edits, other.plan.Edits = true, false
 		w := newWorld(r, one, other)

@@ -118,7 +118,7 @@ func (r Routing) Explain(s Subject, now time.Time) Explanation {
 		e.Routes = append(e.Routes, x)
 	}
 	for _, silence := range r.silencing(s, now) {
-		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.Until(now), silence.Match.Explain(s)})
+		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.ActiveUntil(now), silence.Match.Explain(s)})
 	}
 	return e
 }
@@ -127,7 +127,7 @@ func (r Routing) Explain(s Subject, now time.Time) Explanation {
 // now. Zero: there is none. Forever: no end is known.
 func (r Routing) SilencedUntil(s Subject, now time.Time) (until time.Time) {
 	for _, silence := range r.silencing(s, now) {
-		if end := silence.Until(now); end.After(until) {
+		if end := silence.ActiveUntil(now); end.After(until) {
 			until = end
 		}
 	}

@@ -161,9 +161,9 @@ func TestAnExplanationNamesEveryRouteWithItsReasons(t *testing.T) {
 		route(notify.Match{Conditions: []incident.Name{silent}}, 0, "slack"),
 	)
 	r.Silences = []notify.Silence{
-		{ID: "now", From: at(0), To: at(60), Match: notify.Match{MinSeverity: 1}},
-		{ID: "later", From: at(60), To: at(90)},
-		{ID: "other", From: at(0), To: at(90), Match: notify.Match{MinSeverity: 2}},
+		{ID: "now", StartsAt: at(0), EndsAt: at(60), Match: notify.Match{MinSeverity: 1}},
+		{ID: "later", StartsAt: at(60), EndsAt: at(90)},
+		{ID: "other", StartsAt: at(0), EndsAt: at(90), Match: notify.Match{MinSeverity: 2}},
 	}
 	e := r.Explain(blackIncident, at(10))
 	var results []notify.RouteResult

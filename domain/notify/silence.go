@@ -14,12 +14,12 @@ var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 // Silence keeps messages about incidents back. It never keeps back the end of what a
 // destination was told, and no webhook.
 type Silence struct {
-	ID      string // a UUIDv7
-	Match   Match
-	From    time.Time
-	To      time.Time // zero: see UntilRecovered and Window
-	By      string    // 1 to 100 characters
-	Comment string    // at most 500 characters
+	ID        string // a UUIDv7
+	Match     Match
+	StartsAt  time.Time
+	EndsAt    time.Time // zero: see UntilRecovered and Window
+	CreatedBy string    // 1 to 100 characters
+	Comment   string    // at most 500 characters
 
 	// UntilRecovered ends the silence when an incident that it matches is resolved: the
 	// store then ends it. Match names exactly one monitor.
@@ -44,8 +44,8 @@ type Window struct {
 	Zone *time.Location `json:"-"`
 }
 
-// Locate sets Zone. Callers pass time.LoadLocation.
-func (w *Window) Locate(load func(name string) (*time.Location, error)) error {
+// LoadZone sets Zone. Callers pass time.LoadLocation.
+func (w *Window) LoadZone(load func(name string) (*time.Location, error)) error {
 	if w.Timezone == "" || w.Timezone == "Local" { // these depend on the machine or are no choice
 		return fmt.Errorf("window.timezone is %q, which is no IANA name", w.Timezone)
 	}
@@ -79,16 +79,16 @@ func (s Silence) State(at time.Time) SilenceState {
 }
 
 // Active reports whether the silence holds messages back at a time.
-func (s Silence) Active(at time.Time) bool { return s.Until(at).After(at) }
+func (s Silence) Active(at time.Time) bool { return s.ActiveUntil(at).After(at) }
 
-// Until returns when the silence that is active at a time ends for now. Zero: it is not
+// ActiveUntil returns when the silence that is active at a time ends for now. Zero: it is not
 // active. Forever: no end is known.
-func (s Silence) Until(at time.Time) time.Time {
-	to := s.To
+func (s Silence) ActiveUntil(at time.Time) time.Time {
+	to := s.EndsAt
 	if to.IsZero() {
 		to = Forever
 	}
-	if at.Before(s.From) || !at.Before(to) {
+	if at.Before(s.StartsAt) || !at.Before(to) {
 		return time.Time{}
 	}
 	if s.Window == nil {
@@ -108,15 +108,15 @@ func (s Silence) Until(at time.Time) time.Time {
 // or it is active.
 func (s Silence) NextAt(at time.Time) time.Time {
 	next := at
-	if next.Before(s.From) {
-		next = s.From
+	if next.Before(s.StartsAt) {
+		next = s.StartsAt
 	}
 	if s.Window != nil {
 		if start, _ := s.Window.first(next); start.IsZero() || start.After(next) {
 			next = start
 		}
 	}
-	if !next.After(at) || !s.To.IsZero() && !next.Before(s.To) {
+	if !next.After(at) || !s.EndsAt.IsZero() && !next.Before(s.EndsAt) {
 		return time.Time{}
 	}
 	return next
@@ -182,19 +182,19 @@ func clockTime(s string) (time.Duration, error) {
 // Check returns what is wrong, as Destination.Check does. A Window has been located.
 func (s Silence) Check(now time.Time) (wrong []error) {
 	wrong = s.Match.Check()
-	wrong = checkText(wrong, "by", s.By, 1, MaxName)
+	wrong = checkText(wrong, "by", s.CreatedBy, 1, MaxName)
 	wrong = checkText(wrong, "comment", s.Comment, 0, MaxComment)
-	wrong = checkTime(wrong, "from", s.From)
+	wrong = checkTime(wrong, "from", s.StartsAt)
 	switch {
-	case s.To.IsZero() && !s.UntilRecovered && s.Window == nil:
+	case s.EndsAt.IsZero() && !s.UntilRecovered && s.Window == nil:
 		wrong = refuse(wrong, "to is missing: a silence needs to, until_recovered or window")
-	case s.To.IsZero():
-	case !s.To.After(s.From):
+	case s.EndsAt.IsZero():
+	case !s.EndsAt.After(s.StartsAt):
 		wrong = refuse(wrong, "to must be after from")
-	case !s.To.After(now):
+	case !s.EndsAt.After(now):
 		wrong = refuse(wrong, "to is over already")
 	default:
-		wrong = checkTime(wrong, "to", s.To)
+		wrong = checkTime(wrong, "to", s.EndsAt)
 	}
 	if s.UntilRecovered && len(s.Match.Monitors) != 1 {
 		wrong = refuse(wrong, "match.monitors has %d entries; until_recovered needs exactly one", len(s.Match.Monitors))

@@ -12,14 +12,14 @@ import (
 )
 
 func TestASilenceLastsFromItsBeginningToItsEnd(t *testing.T) {
-	s := notify.Silence{From: at(0), To: at(60)}
+	s := notify.Silence{StartsAt: at(0), EndsAt: at(60)}
 	for sec, want := range map[float64]notify.SilenceState{-1: notify.SilenceScheduled, 0: notify.SilenceActive, 59: notify.SilenceActive, 60: notify.SilenceEnded} {
 		if got := s.State(at(sec)); got != want {
 			t.Errorf("after %v s: %s, want %s", sec, got, want)
 		}
 	}
 	r := routing()
-	r.Silences = []notify.Silence{s, {From: at(10), UntilRecovered: true, Match: notify.Match{Monitors: []monitor.ID{someMonitor}}}}
+	r.Silences = []notify.Silence{s, {StartsAt: at(10), UntilRecovered: true, Match: notify.Match{Monitors: []monitor.ID{someMonitor}}}}
 	for sec, want := range map[float64]time.Time{-1: {}, 5: at(60), 10: notify.Forever} {
 		if got := r.SilencedUntil(blackIncident, at(sec)); !got.Equal(want) {
 			t.Errorf("after %v s: silenced until %v, want %v", sec, got, want)
@@ -31,7 +31,7 @@ func TestASilenceLastsFromItsBeginningToItsEnd(t *testing.T) {
 func window(t *testing.T, zone, start, end string, days ...time.Weekday) *notify.Window {
 	t.Helper()
 	w := &notify.Window{Weekdays: days, Start: start, End: end, Timezone: zone}
-	if err := w.Locate(time.LoadLocation); err != nil {
+	if err := w.LoadZone(time.LoadLocation); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -94,7 +94,7 @@ func TestAWindowRecursByTheClockOfItsZone(t *testing.T) {
 }
 
 func TestAWindowIsWithinItsSilence(t *testing.T) {
-	s := notify.Silence{From: utc(t, "03-01 10:00"), To: utc(t, "03-03 00:30"), Window: window(t, "UTC", "23:00", "01:00")}
+	s := notify.Silence{StartsAt: utc(t, "03-01 10:00"), EndsAt: utc(t, "03-03 00:30"), Window: window(t, "UTC", "23:00", "01:00")}
 	if got := opened(s, utc(t, "02-27 00:00"), 200); !slices.Equal(got, []string{"03-01 23:00 – 03-02 01:00", "03-02 23:00 – 03-03 00:30"}) {
 		t.Errorf("active %q", got)
 	}
@@ -116,18 +116,18 @@ func TestAWindowIsWithinItsSilence(t *testing.T) {
 			t.Errorf("at %s: %s, next at %q; want %s and %q", c.at, s.State(utc(t, c.at)), next, c.state, c.next)
 		}
 	}
-	if got := s.Until(utc(t, "03-02 23:30")); !got.Equal(s.To) {
+	if got := s.ActiveUntil(utc(t, "03-02 23:30")); !got.Equal(s.EndsAt) {
 		t.Errorf("the last window ends at %v", got)
 	}
 	skipped := notify.Silence{Window: window(t, "Europe/Berlin", "02:10", "02:50")}
 	if got := skipped.NextAt(utc(t, "03-28 12:00")); !got.Equal(utc(t, "03-30 00:10")) {
 		t.Errorf("after a day without its hour a window is open at %v", got)
 	}
-	weekly := notify.Silence{From: at(0), Window: window(t, "UTC", "20:00", "21:00", time.Sunday)}
+	weekly := notify.Silence{StartsAt: at(0), Window: window(t, "UTC", "20:00", "21:00", time.Sunday)}
 	if got := weekly.NextAt(at(3600)); !got.Equal(at(7 * 24 * 3600)) { // eight is on a Sunday
 		t.Errorf("a weekly window is open again at %v", got)
 	}
-	if got := weekly.Until(at(10)); !got.Equal(at(3600)) {
+	if got := weekly.ActiveUntil(at(10)); !got.Equal(at(3600)) {
 		t.Errorf("it is open until %v", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestAWindowIsWithinItsSilence(t *testing.T) {
 func TestAWindowInAnUnknownZoneIsNeverOpen(t *testing.T) {
 	for _, zone := range []string{"", "Local", "Moon/Crater", "../etc/passwd"} {
 		w := &notify.Window{Start: "00:00", End: "00:00", Timezone: zone}
-		if err := w.Locate(time.LoadLocation); err == nil {
+		if err := w.LoadZone(time.LoadLocation); err == nil {
 			t.Errorf("the zone %q is known", zone)
 		}
 		if s := (notify.Silence{Window: w}); s.Active(eight) || s.State(eight) != notify.SilenceEnded {
@@ -145,24 +145,24 @@ func TestAWindowInAnUnknownZoneIsNeverOpen(t *testing.T) {
 }
 
 func TestASilenceThatCannotBeIsRefused(t *testing.T) {
-	valid := notify.Silence{From: at(0), To: at(60), By: "ann"}
+	valid := notify.Silence{StartsAt: at(0), EndsAt: at(60), CreatedBy: "ann"}
 	for _, c := range []struct {
 		name   string
 		change func(*notify.Silence)
 		fields []string
 	}{
 		{"valid", func(*notify.Silence) {}, nil},
-		{"nobody, for ever", func(s *notify.Silence) { s.By, s.To = "", time.Time{} }, []string{"by", "to"}},
-		{"from never", func(s *notify.Silence) { s.From = time.Time{} }, []string{"from"}},
-		{"ends before it begins", func(s *notify.Silence) { s.To = at(0) }, []string{"to"}},
-		{"over already", func(s *notify.Silence) { s.From, s.To = at(-60), at(-1) }, []string{"to"}},
+		{"nobody, for ever", func(s *notify.Silence) { s.CreatedBy, s.EndsAt = "", time.Time{} }, []string{"by", "to"}},
+		{"from never", func(s *notify.Silence) { s.StartsAt = time.Time{} }, []string{"from"}},
+		{"ends before it begins", func(s *notify.Silence) { s.EndsAt = at(0) }, []string{"to"}},
+		{"over already", func(s *notify.Silence) { s.StartsAt, s.EndsAt = at(-60), at(-1) }, []string{"to"}},
 		{"a long comment", func(s *notify.Silence) { s.Comment = strings.Repeat("あ", 501) }, []string{"comment"}},
 		{"until any recovery", func(s *notify.Silence) { s.UntilRecovered = true }, []string{"match.monitors"}},
 		{"until the recovery of one", func(s *notify.Silence) {
-			s.UntilRecovered, s.To, s.Match.Monitors = true, time.Time{}, []monitor.ID{someMonitor}
+			s.UntilRecovered, s.EndsAt, s.Match.Monitors = true, time.Time{}, []monitor.ID{someMonitor}
 		}, nil},
 		{"a window", func(s *notify.Silence) {
-			s.To, s.Window = time.Time{}, window(t, "Asia/Tokyo", "02:00", "01:00", time.Sunday)
+			s.EndsAt, s.Window = time.Time{}, window(t, "Asia/Tokyo", "02:00", "01:00", time.Sunday)
 		}, nil},
 		{"a wrong window", func(s *notify.Silence) {
 			s.Window = &notify.Window{Weekdays: []time.Weekday{7}, Start: "2:00", End: "24:00", Timezone: "Mars"}

@@ -47,19 +47,19 @@ func (s Situation) Handled() bool {
 
 // Notified holds what a destination knows of an incident. Only messages that were sent count.
 type Notified struct {
-	Opened         bool                        `json:"opened"`
-	Open           bool                        `json:"open"` // as of the newest message
-	Severity       int                         `json:"severity"`
-	Reopened       int                         `json:"reopened"`
-	AcknowledgedBy string                      `json:"acknowledged_by,omitempty"`
-	HasPicture     bool                        `json:"has_picture"`
-	Streams        int                         `json:"streams,omitempty"`
-	Conditions     []incident.Name             `json:"conditions"`         // that it was opened, reopened or got worse with
-	Lasting        []incident.Name             `json:"lasting,omitempty"`  // those that lasted as of the newest message
-	PushedAt       time.Time                   `json:"pushed_at,omitzero"` // of the newest message that makes a sound
-	Pushed         map[incident.Name]time.Time `json:"pushed,omitempty"`   // the same, by condition
-	Owed           bool                        `json:"owed,omitempty"`     // the sound of a reopening, which PushInterval has held back
-	Ref            string                      `json:"ref,omitempty"`      // names the message at the channel, for edits
+	Opened             bool                        `json:"opened"`
+	Open               bool                        `json:"open"` // as of the newest message
+	Severity           int                         `json:"severity"`
+	Reopened           int                         `json:"reopened"`
+	AcknowledgedBy     string                      `json:"acknowledged_by,omitempty"`
+	HasPicture         bool                        `json:"has_picture"`
+	Streams            int                         `json:"streams,omitempty"`
+	NotifiedConditions []incident.Name             `json:"conditions"`         // that it was opened, reopened or got worse with
+	CurrentConditions  []incident.Name             `json:"lasting,omitempty"`  // those that lasted as of the newest message
+	PushedAt           time.Time                   `json:"pushed_at,omitzero"` // of the newest message that makes a sound
+	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`   // the same, by condition
+	PushPending        bool                        `json:"owed,omitempty"`     // the sound of a reopening, which PushInterval has held back
+	ProviderMessageID  string                      `json:"ref,omitempty"`      // names the message at the channel, for edits
 }
 
 // MessageKind says why a message is sent.
@@ -78,10 +78,10 @@ const (
 
 // ThreadPolicy holds what route, channel and silences say about messages to a destination.
 type ThreadPolicy struct {
-	Delay  time.Duration // of the route
-	Repeat time.Duration // of the route
-	Edits  bool          // of the channel
-	Await  time.Duration // of the channel: for a picture
+	Delay       time.Duration // of the route
+	Repeat      time.Duration // of the route
+	Edits       bool          // of the channel
+	PictureWait time.Duration // of the channel: for a picture
 
 	// SilencedUntil ends the silences that match now; zero: there is none. It is
 	// Forever for silences without a known end.
@@ -146,7 +146,7 @@ func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	}
 	wait := p.Delay
 	if !s.HasPicture {
-		wait = max(wait, p.Await)
+		wait = max(wait, p.PictureWait)
 	}
 	if due := s.OpenedAt.Add(wait); due.After(now) {
 		return NextMessage{At: due}
@@ -157,7 +157,7 @@ func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 // next returns the next message about an open incident that the destination knows.
 func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	kind, due := t.again(s, p)
-	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.Owed || !s.Handled()) {
+	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.PushPending || !s.Handled()) {
 		kind, due = worse, t.limit(s)
 		switch {
 		case s.Handled() && (kind == Reopened || t.knows(s.Conditions)):
@@ -169,7 +169,7 @@ func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 		}
 	}
 	switch {
-	case kind != "" && !due.After(now) && t.Owed:
+	case kind != "" && !due.After(now) && t.PushPending:
 		return NextMessage{Kind: Reopened, Push: true}
 	case kind != "" && !due.After(now):
 		return NextMessage{Kind: kind, Push: true}
@@ -197,7 +197,7 @@ func (t Notified) again(s Situation, p ThreadPolicy) (kind MessageKind, due time
 	switch {
 	case s.Handled():
 		return "", time.Time{}
-	case t.Owed:
+	case t.PushPending:
 		return Reopened, t.limit(s)
 	case p.Repeat > 0:
 		return Repeated, t.PushedAt.Add(max(p.Repeat, PushInterval))
@@ -221,12 +221,12 @@ func (t Notified) limit(s Situation) (at time.Time) {
 
 // outdated reports whether the message can be edited and shows less than there is.
 func (t Notified) outdated(s Situation, p ThreadPolicy) bool {
-	return p.Edits && (s.HasPicture && !t.HasPicture || s.Streams != t.Streams || !sameNames(s.Conditions, t.Lasting))
+	return p.Edits && (s.HasPicture && !t.HasPicture || s.Streams != t.Streams || !sameNames(s.Conditions, t.CurrentConditions))
 }
 
 // knows reports whether the destination was told of all conditions.
 func (t Notified) knows(conditions []incident.Name) bool {
-	return !slices.ContainsFunc(conditions, func(c incident.Name) bool { return !slices.Contains(t.Conditions, c) })
+	return !slices.ContainsFunc(conditions, func(c incident.Name) bool { return !slices.Contains(t.NotifiedConditions, c) })
 }
 
 func sameNames(a, b []incident.Name) bool {
@@ -236,25 +236,25 @@ func sameNames(a, b []incident.Name) bool {
 // After returns what the destination knows after a message about s was sent at a time. ref
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
 func (t Notified) After(s Situation, step NextMessage, at time.Time, ref string) Notified {
-	owed := t.Owed
-	t.Owed = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || t.Owed)
+	owed := t.PushPending
+	t.PushPending = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || t.PushPending)
 	switch {
-	case t.Owed:
-		t.Conditions = nil // all are still to be heard
+	case t.PushPending:
+		t.NotifiedConditions = nil // all are still to be heard
 	case owed, step.Kind == Opened, step.Kind == Reopened:
-		t.Conditions = slices.Clone(s.Conditions)
+		t.NotifiedConditions = slices.Clone(s.Conditions)
 	case step.Kind == Worse:
-		t.Conditions = slices.Clone(t.Conditions)
+		t.NotifiedConditions = slices.Clone(t.NotifiedConditions)
 		for _, c := range s.Conditions {
-			if !slices.Contains(t.Conditions, c) {
-				t.Conditions = append(t.Conditions, c)
+			if !slices.Contains(t.NotifiedConditions, c) {
+				t.NotifiedConditions = append(t.NotifiedConditions, c)
 			}
 		}
 	}
 	t.Opened, t.Open, t.Severity, t.Reopened, t.AcknowledgedBy = true, s.Open, s.Severity, s.Reopened, s.AcknowledgedBy
-	t.HasPicture, t.Streams, t.Lasting = t.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)
+	t.HasPicture, t.Streams, t.CurrentConditions = t.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)
 	if ref != "" {
-		t.Ref = ref
+		t.ProviderMessageID = ref
 	}
 	if step.Push {
 		t.PushedAt, t.Pushed = at, maps.Clone(t.Pushed)

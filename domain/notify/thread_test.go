@@ -34,7 +34,7 @@ func TestAFirstMessageIsSentAtOnceAndItsEndQuietly(t *testing.T) {
 		t.Errorf("in the end %+v", step)
 	}
 	told = told.After(s, step, at(101), "")
-	if told.Ref != "ts-1" || told.Open || notify.Next(at(102), s, told, p) != (notify.NextMessage{}) {
+	if told.ProviderMessageID != "ts-1" || told.Open || notify.Next(at(102), s, told, p) != (notify.NextMessage{}) {
 		t.Errorf("afterwards %+v", told)
 	}
 }
@@ -46,7 +46,7 @@ func TestWhatWasNeverOpenedIsNotResolved(t *testing.T) {
 }
 
 func TestAChannelThatCannotEditWaitsForAPicture(t *testing.T) {
-	s, p := situation(1, black), notify.ThreadPolicy{Await: 3 * time.Second}
+	s, p := situation(1, black), notify.ThreadPolicy{PictureWait: 3 * time.Second}
 	if step := notify.Next(at(0), s, notify.Notified{}, p); step != (notify.NextMessage{At: at(3)}) {
 		t.Errorf("without a picture %+v", step)
 	}

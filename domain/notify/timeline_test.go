@@ -37,13 +37,13 @@ func TestAnotherConditionAndEveryRiseOfTheSeverityAreWorse(t *testing.T) {
 
 func TestASilenceOverTheOpeningIsToldWhenItEnds(t *testing.T) {
 	w := newWorld(t, edits())
-	w.silence(notify.Silence{From: at(0), To: at(300)})
+	w.silence(notify.Silence{StartsAt: at(0), EndsAt: at(300)})
 	w.at(10, began(black, 10))
 	w.at(1000)
 	w.expect(map[string]string{"edits": "300 opened!, 610 worse!"})
 
 	w = newWorld(t, edits())
-	w.silence(notify.Silence{From: at(0), To: at(300)})
+	w.silence(notify.Silence{StartsAt: at(0), EndsAt: at(300)})
 	w.at(10, began(black, 10)).at(100, ended(black, 100))
 	w.at(1000)
 	w.expect(map[string]string{"edits": ""})
@@ -51,8 +51,8 @@ func TestASilenceOverTheOpeningIsToldWhenItEnds(t *testing.T) {
 
 func TestASilenceNeverHoldsAnEndBack(t *testing.T) {
 	for name, s := range map[string]notify.Silence{
-		"with an end": {From: at(20), To: at(5000)},
-		"without one": {From: at(20), UntilRecovered: true},
+		"with an end": {StartsAt: at(20), EndsAt: at(5000)},
+		"without one": {StartsAt: at(20), UntilRecovered: true},
 	} {
 		w := newWorld(t, edits(), writes().repeated(10*time.Minute))
 		w.at(10, began(black, 10))

@@ -54,7 +54,7 @@ func writes() *destined { return &destined{name: "writes"} }
 
 func (d *destined) delayed(by time.Duration) *destined     { d.plan.Delay = by; return d }
 func (d *destined) repeated(every time.Duration) *destined { d.plan.Repeat = every; return d }
-func (d *destined) awaits(picture time.Duration) *destined { d.plan.Await = picture; return d }
+func (d *destined) awaits(picture time.Duration) *destined { d.plan.PictureWait = picture; return d }
 
 func newWorld(t failer, all ...*destined) *world {
 	return &world{t: t, now: eight, tracker: incident.NewTracker(nil), all: all}

@@ -27,7 +27,7 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 		if m.Kind != notify.Opened || !m.Push || m.ThreadID != "incident of d1" || m.Title != "🟡 MEDIUM｜Black video 1 min｜C" {
 			t.Errorf("sent was %+v", m)
 		}
-		if told := o.find("d1").outcomes[0].Told; told == nil || !told.Opened || told.Ref != "ref" {
+		if told := o.find("d1").outcomes[0].Told; told == nil || !told.Opened || told.ProviderMessageID != "ref" {
 			t.Errorf("told is %+v", told)
 		}
 	})

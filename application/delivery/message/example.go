@@ -54,7 +54,7 @@ func examples(now time.Time) (all []Example) {
 func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Notified) {
 	opened := now.Add(-4*time.Minute - 12*time.Second)
 	s := notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
-	told := notify.Notified{Opened: true, Open: true, Severity: 2, Conditions: s.Conditions, PushedAt: opened}
+	told := notify.Notified{Opened: true, Open: true, Severity: 2, NotifiedConditions: s.Conditions, PushedAt: opened}
 	switch kind {
 	case notify.Opened:
 		told = notify.Notified{}

@@ -158,7 +158,7 @@ func (v *view) addIncident(i Incident, told notify.Notified, now time.Time, zone
 		}
 		v.Conditions = append(v.Conditions, condition{
 			Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)), Detail: detail,
-			New: !slices.Contains(told.Conditions, c.Name),
+			New: !slices.Contains(told.NotifiedConditions, c.Name),
 		})
 	}
 	if !v.Open && !ended.IsZero() { // it is resolved later, when all has been well for a while

@@ -18,10 +18,10 @@ const (
 
 // Limits of what a Store holds. Every gateway keeps all of it in memory.
 const (
-	MaxDestinations = 200
-	MaxRoutes       = 200
-	MaxSilences     = 1000 // that have not ended
-	EndedSilences   = 200  // that Silences lists: the newest
+	MaxDestinations  = 200
+	MaxRoutes        = 200
+	MaxSilences      = 1000 // that have not ended
+	MaxEndedSilences = 200  // that Silences lists: the newest
 )
 
 // Store keeps destinations, routes and silences. Every method blocks for one transaction

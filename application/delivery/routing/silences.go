@@ -26,18 +26,18 @@ type SilenceChange struct {
 
 func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
 	set(&s.Match, c.Match)
-	set(&s.From, c.From)
-	set(&s.To, c.To)
+	set(&s.StartsAt, c.From)
+	set(&s.EndsAt, c.To)
 	set(&s.UntilRecovered, c.UntilRecovered)
 	set(&s.Window, c.Window)
-	set(&s.By, c.By)
+	set(&s.CreatedBy, c.By)
 	set(&s.Comment, c.Comment)
 	set(&s.Owner, c.Owner)
 	if s.Window != nil && s.Window.Zone == nil {
-		_ = s.Window.Locate(time.LoadLocation) // Check refuses a window without a zone
+		_ = s.Window.LoadZone(time.LoadLocation) // Check refuses a window without a zone
 	}
-	if s.From.IsZero() {
-		s.From = now.UTC().Truncate(time.Millisecond)
+	if s.StartsAt.IsZero() {
+		s.StartsAt = now.UTC().Truncate(time.Millisecond)
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *Service) withState(r SilenceRecord) Silence {
 		return Silence{SilenceRecord: r, State: notify.SilenceEnded}
 	}
 	silence := Silence{SilenceRecord: r, State: r.State(now), NextAt: r.NextAt(now)}
-	if until := r.Until(now); silence.State == notify.SilenceActive && until.Before(notify.Forever) {
+	if until := r.ActiveUntil(now); silence.State == notify.SilenceActive && until.Before(notify.Forever) {
 		silence.NextAt = until
 	}
 	return silence

@@ -103,12 +103,12 @@ func (m Match) domain() notify.Match {
 }
 
 func (s Silence) domain() notify.Silence {
-	silence := notify.Silence{Match: s.Match.domain(), From: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), By: string(s.By), Comment: string(s.Comment)}
+	silence := notify.Silence{Match: s.Match.domain(), StartsAt: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), CreatedBy: string(s.By), Comment: string(s.Comment)}
 	if s.From != nil {
-		silence.From = *s.From
+		silence.StartsAt = *s.From
 	}
 	if s.To != nil {
-		silence.To = *s.To
+		silence.EndsAt = *s.To
 	}
 	if w := s.Window; w != nil {
 		silence.Window = &notify.Window{Start: string(w.Start), End: string(w.End), Timezone: string(w.Timezone)}
@@ -117,7 +117,7 @@ func (s Silence) domain() notify.Silence {
 		}
 		slices.Sort(silence.Window.Weekdays)
 		silence.Window.Weekdays = slices.Compact(silence.Window.Weekdays)
-		_ = silence.Window.Locate(time.LoadLocation) // Check refuses a window without a zone
+		_ = silence.Window.LoadZone(time.LoadLocation) // Check refuses a window without a zone
 	}
 	return silence
 }
