@@ -280,7 +280,7 @@ func TestEvidenceOfSeparatePictureAndSoundHasBoth(t *testing.T) { // section 16.
 }
 
 func TestEvidenceShowsTheRecoveryFromAnOutage(t *testing.T) { // section 16.2
-	runTimeline(t, 1, 130*time.Second)
+	runOutageTimeline(t, 1, 130*time.Second)
 	p := watchStream(t, startEnv(t), livestream.Config{Preroll: 30 * time.Second}, nil)
 	p.Freeze(true)
 	alert := p.waitEvent(outageAlert, outageThreshold+45*time.Second)

@@ -216,12 +216,12 @@ func (f *foregroundWatch) endAndAssert(events ...string) {
 }
 
 func TestALongSilenceOfTheNameServerIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
-	runTimeline(t, 1, 150*time.Second)
+	runOutageTimeline(t, 1, 150*time.Second)
 	assertDNSOutageAlert(t, dns.Silent)
 }
 
 func TestALongFailureOfTheNameServerIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
-	runTimeline(t, 1, 150*time.Second)
+	runOutageTimeline(t, 1, 150*time.Second)
 	assertDNSOutageAlert(t, dns.Failing)
 }
 

@@ -24,7 +24,7 @@ func (p *watchedStream) restartEncoder(shift, preroll time.Duration) {
 }
 
 func TestARestartedEncoderIsWatchedWithoutAnAlert(t *testing.T) { // decisions S1, S5, S6
-	runTimeline(t, 3, 110*time.Second)
+	runOutageTimeline(t, 3, 110*time.Second)
 	fresh := func(*watchedStream) time.Duration { return 4 * time.Second }
 	cases := []struct {
 		name          string
@@ -72,7 +72,7 @@ func TestARestartedEncoderIsWatchedWithoutAnAlert(t *testing.T) { // decisions S
 }
 
 func TestAnEncoderThatStaysAwayIsReported(t *testing.T) { // sections 6.6 and 7.6, decision S6
-	runTimeline(t, 1, 150*time.Second)
+	runOutageTimeline(t, 1, 150*time.Second)
 	p := watchStream(t, shared, livestream.Config{}, nil)
 	left := p.Stop()
 	p.waitOutageAlert(left, "stalled", outageThreshold+20*time.Second)

@@ -72,7 +72,7 @@ func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 }
 
 func TestAMissingFFmpegIsReported(t *testing.T) {
-	runTimeline(t, 1, 85*time.Second)
+	runOutageTimeline(t, 1, 85*time.Second)
 	env := startEnv(t, "FFMPEG_PATH=/nowhere/ffmpeg")
 	v := newVideoID()
 	if _, err := env.StartStream(t.Context(), v, livestream.Config{}); err != nil {

@@ -22,7 +22,7 @@ const startTimeout = 60 * time.Second
 // the gateway's environment.
 func startEnv(t *testing.T, env ...string) *testenv.Env {
 	t.Helper()
-	s, err := testenv.Start(t.Context(), testenv.Config{Binary: binary, Env: env, Recording: recording})
+	s, err := testenv.Start(t.Context(), testenv.Config{Binary: binary, Database: migrated, Env: env, Recording: recording})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 var (
 	binary    string             // of stream-monitor, built once
+	migrated  string             // directory of an empty database with all migrations
 	recording *youtube.Recording // of the real yt-dlp, for the tests that are not about it
 	shared    *testenv.Env       // watched by all tests that need neither a gateway of their own nor evidence
 )
@@ -42,13 +43,17 @@ func run(m *testing.M) int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	var buildErr, recordErr error
 	var prepare sync.WaitGroup
-	prepare.Go(func() { binary, buildErr = system.Build(ctx, dir) })
+	prepare.Go(func() {
+		if binary, buildErr = system.Build(ctx, dir); buildErr == nil {
+			migrated, buildErr = testenv.PrepareDatabase(ctx, binary, dir)
+		}
+	})
 	prepare.Go(func() { recording, recordErr = testenv.RecordYtdlp(ctx) })
 	prepare.Wait()
 	if err := errors.Join(buildErr, recordErr); err != nil {
 		return fail(err)
 	}
-	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording}); err != nil {
+	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Database: migrated, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording}); err != nil {
 		return fail(err)
 	}
 	status := m.Run()

@@ -75,7 +75,7 @@ func startFailures(t *testing.T, points []failurePoint) (cases []failingStream, 
 }
 
 func TestALongOutageIsReportedOnce(t *testing.T) { // sections 6.6 and 7.6, decision S6
-	runTimeline(t, 6, 170*time.Second)
+	runOutageTimeline(t, 6, 170*time.Second)
 	cases, began := startFailures(t, slices.Concat(stallingFailures, refusingFailures))
 	for _, c := range cases {
 		c.subtest(t, c.name, func(*testing.T) { c.waitOutageAlert(began, c.failure, outageThreshold+25*time.Second) })

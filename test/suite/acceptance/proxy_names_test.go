@@ -20,7 +20,7 @@ func behindProxy(t *testing.T) (*watchedStream, *relay) {
 }
 
 func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
-	runTimeline(t, 1, 150*time.Second)
+	runOutageTimeline(t, 1, 150*time.Second)
 	p, r := behindProxy(t)
 	r.refuse(504)
 	began := time.Now()
@@ -42,7 +42,7 @@ func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // secti
 }
 
 func TestAShortNameFailureAtTheProxyHidesNoBlackout(t *testing.T) { // sections 6.6 and 7.2
-	runTimeline(t, 1, 65*time.Second)
+	runOutageTimeline(t, 1, 65*time.Second)
 	p, r := behindProxy(t)
 	before := p.resolutions()
 	r.refuse(502)

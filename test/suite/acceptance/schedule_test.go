@@ -12,23 +12,25 @@ import (
 // them: a stream that is checked every 2 s costs about 5 % of a core, half of it the
 // start of ffmpeg. On two cores a quarter is left for peaks; without it checks are
 // skipped and instants are less exact. Costly timelines run beside those that wait
-// longest, not all at the end.
+// longest, not all at the end. Loads are in percent of a core.
 const (
-	maxStreams      = 33                     // watched at once
-	maxQuietStreams = 23                     // while a quiet timeline runs or waits
-	maxCostly       = 12                     // costly timelines
-	startInterval   = 800 * time.Millisecond // between the starts of two streams
+	checkedLoad   = 5                      // of a stream whose segments are analysed
+	outageLoad    = 2                      // of a stream that most of the time has none
+	maxLoad       = 165                    // of all timelines that run
+	maxQuietLoad  = 115                    // while a quiet timeline runs or waits
+	maxCostly     = 12                     // costly timelines
+	startInterval = 800 * time.Millisecond // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
 var timelines = &schedule{}
 
-// schedule starts quiet timelines first. Then it starts as many costly ones as may run at
-// once. Of each kind the longest starts first, so none is left to run alone at the end.
+// schedule starts quiet timelines first, then outages, then as many costly ones as may run
+// at once. Of each kind the longest starts first, so none is left to run alone at the end.
 type schedule struct {
 	mu      sync.Mutex
 	waiting []*timeline
-	streams int       // of the timelines that run
+	load    int       // of the timelines that run
 	quiet   int       // quiet timelines that run
 	costly  int       // costly timelines that run
 	nextAt  time.Time // the next start
@@ -46,9 +48,18 @@ type kind int
 
 const (
 	quiet  kind = iota // has limits of seconds, which the gateway keeps only with spare CPU time
+	outage             // its streams have no media for most of its length
 	costly             // resolves with the real yt-dlp, and decodes more than others
 	other
 )
+
+// load returns how much of a core the timeline needs.
+func (l *timeline) load() int {
+	if l.kind == outage {
+		return l.streams * outageLoad
+	}
+	return l.streams * checkedLoad
+}
 
 // runTimeline lets a test run beside others. It blocks until the machine has
 // room for its streams; length is about how long it takes.
@@ -56,6 +67,13 @@ func runTimeline(t *testing.T, streams int, length time.Duration) {
 	t.Helper()
 	t.Parallel()
 	timelines.run(t, &timeline{streams: streams, length: length, kind: other})
+}
+
+// runOutageTimeline is runTimeline for a test in which little is analysed.
+func runOutageTimeline(t *testing.T, streams int, length time.Duration) {
+	t.Helper()
+	t.Parallel()
+	timelines.run(t, &timeline{streams: streams, length: length, kind: outage})
 }
 
 // runQuietTimeline is runTimeline for a test with limits of seconds.
@@ -104,11 +122,11 @@ func (s *schedule) admit() {
 		if i < 0 {
 			return
 		}
-		next, limit := s.waiting[i], maxStreams
+		next, limit := s.waiting[i], maxLoad
 		if next.kind == quiet || s.quiet > 0 {
-			limit = maxQuietStreams
+			limit = maxQuietLoad
 		}
-		if s.streams > 0 && s.streams+next.streams > limit {
+		if s.load > 0 && s.load+next.load() > limit {
 			return
 		}
 		if wait := time.Until(s.nextAt); wait > 0 {
@@ -128,7 +146,7 @@ func (s *schedule) admit() {
 
 // count adds a timeline to those that run, or takes it from them. s.mu is held.
 func (s *schedule) count(l *timeline, sign int) {
-	s.streams += sign * l.streams
+	s.load += sign * l.load()
 	switch l.kind {
 	case quiet:
 		s.quiet += sign

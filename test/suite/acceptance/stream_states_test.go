@@ -89,7 +89,7 @@ func TestAnUnknownStreamStateIsLoggedAndPolledAgain(t *testing.T) { // decision 
 	t.Parallel()
 	for _, state := range []youtube.State{youtube.BotCheck, youtube.RateLimited, youtube.Captcha} {
 		t.Run(string(state), func(t *testing.T) {
-			runTimeline(t, 1, 60*time.Second)
+			runOutageTimeline(t, 1, 60*time.Second)
 			v := newVideoID()
 			shared.YouTube.Add(v, youtube.Video{State: state})
 			id := register(t, shared, v, fastConfig())
@@ -118,7 +118,7 @@ func TestAnUnknownStreamStateIsLoggedAndPolledAgain(t *testing.T) { // decision 
 }
 
 func TestAStreamThatStopsWithoutEndlistIsEnded(t *testing.T) { // section 7.6, decision S6
-	runTimeline(t, 1, 85*time.Second)
+	runOutageTimeline(t, 1, 85*time.Second)
 	v := newVideoID()
 	stream, err := shared.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
@@ -157,7 +157,7 @@ func TestAnOutageIsReportedAfterAMinute(t *testing.T) { // sections 6.6 and 7.6,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runTimeline(t, 1, 140*time.Second)
+			runOutageTimeline(t, 1, 140*time.Second)
 			v := newVideoID()
 			stream, err := shared.StartStream(t.Context(), v, livestream.Config{})
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 // An outage is not reported before the stream is known to be live. Media that
 // return prove that it was.
 func TestAnUnconfirmedOutageIsReportedWhenMediaReturn(t *testing.T) { // decision S6
-	runTimeline(t, 1, 170*time.Second)
+	runOutageTimeline(t, 1, 170*time.Second)
 	p := watchStream(t, shared, livestream.Config{}, nil)
 	began := time.Now()
 	p.Fail(livestream.Playlists, httpfault.Status(503))
