@@ -18,13 +18,14 @@ LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
 
-# gotest prints progress. Most packages wait more than they compute, so four run
-# at once. The dashboard's browsers wait longest and start first. The acceptance
-# timelines need the whole CPU and run after all others.
-TEST       := go run ./test/program/gotest -p 4 -timeout 20m
+# gotest prints progress. Most packages wait more than they compute, so five run
+# at once, those that take longest first. The acceptance timelines need the whole CPU
+# and run after all others.
+TEST       := go run ./test/program/gotest -p 5 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-OTHERS      = $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
+LONG       := ./adapters/stream/ffmpeg ./adapters/postgres ./adapters/stream/ytdlp ./test/program/quality
+OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
