@@ -84,9 +84,9 @@ func (c *Client) Send(ctx context.Context, m message.Message, attempt func(conte
 	return r
 }
 
-// Conn connects to a server that does not speak HTTP. The connection ends with ctx. With a TLS
+// Dial connects to a server that does not speak HTTP. The connection ends with ctx. With a TLS
 // configuration, TLS begins at once.
-func (c *Client) Conn(ctx context.Context, address string, cfg *tls.Config) (net.Conn, error) {
+func (c *Client) Dial(ctx context.Context, address string, cfg *tls.Config) (net.Conn, error) {
 	dialer := c.guard.Dialer(false, c.cfg.Timeout)
 	dial := dialer.DialContext
 	if cfg != nil {
@@ -99,8 +99,8 @@ func (c *Client) Conn(ctx context.Context, address string, cfg *tls.Config) (net
 	return conn, err
 }
 
-// TLS returns the configuration for connections to a host (decision O6).
-func (c *Client) TLS(host string) *tls.Config {
+// TLSConfig returns the configuration for connections to a host (decision O6).
+func (c *Client) TLSConfig(host string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.cfg.RootCAs, ServerName: host}
 }
 
@@ -110,10 +110,10 @@ func (c *Client) Timeout() time.Duration { return c.cfg.Timeout }
 // Now returns the time.
 func (c *Client) Now() time.Time { return c.cfg.Now() }
 
-// Describe says in one line why a Conn failed, without addresses and without the secrets of the
+// Describe says in one line why a Dial failed, without addresses and without the secrets of the
 // destination.
 func (c *Client) Describe(ctx context.Context, d notify.Destination, err error) string {
-	return outbound.OneLine(hider(d.Secrets)(c.http.Describe(ctx, err)))
+	return outbound.OneLine(redactor(d.Secrets)(c.http.Describe(ctx, err)))
 }
 
 // Request is a request to a provider.
@@ -121,9 +121,9 @@ type Request struct {
 	Method string // default POST
 	URL    string
 	Header map[string]string
-	JSON   any    // the body, unless there is one of the next two
-	Form   []Part // the body as a form; nil: it is none
-	Body   *Body  // the body as it is; nil: there is none
+	JSON   any        // the body, unless there is one of the next two
+	Form   []FormPart // the body as a form; nil: it is none
+	Body   *Body      // the body as it is; nil: there is none
 }
 
 // Body is the body of a request as it is.
@@ -136,22 +136,22 @@ type Body struct {
 type Reply struct {
 	message.Result
 	Body   []byte // at most 64 KiB
-	secret func(string) string
+	redact func(string) string
 }
 
-// Do makes a request on behalf of a destination, whose secrets it hides in the reply.
+// Do makes a request on behalf of a destination, whose secrets it redacts in the reply.
 func (c *Client) Do(ctx context.Context, d notify.Destination, r Request) Reply {
-	hide := hider(d.Secrets)
+	redact := redactor(d.Secrets)
 	req, err := r.newHTTPRequest(ctx)
 	if err != nil {
-		return Reply{Result: message.Result{Error: err.Error(), Class: notify.Retry}, secret: hide}
+		return Reply{Result: message.Result{Error: err.Error(), Class: notify.Retry}, redact: redact}
 	}
 	a := c.http.Do(req)
 	if a.Exchange.Answer != nil {
-		a.Exchange.Answer = outbound.NewAnswer(hide(a.Exchange.Answer.ContentType), []byte(hide(string(a.Body))))
+		a.Exchange.Answer = outbound.NewAnswer(redact(a.Exchange.Answer.ContentType), []byte(redact(string(a.Body))))
 	}
-	return Reply{Body: a.Body, secret: hide, Result: message.Result{
-		At: a.At, Status: a.Status, Error: hide(a.Error), Class: ClassOf(a.Status), Wait: a.RetryAfter, Exchange: a.Exchange,
+	return Reply{Body: a.Body, redact: redact, Result: message.Result{
+		At: a.At, Status: a.Status, Error: redact(a.Error), Class: ClassOf(a.Status), RetryAfter: a.RetryAfter, Exchange: a.Exchange,
 	}}
 }
 
@@ -186,7 +186,7 @@ func (r Request) body() (*Body, error) {
 }
 
 // encode returns a value as JSON that contains <, > and & as they are, because providers
-// count what people read.
+// count characters before escaping.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -213,21 +213,21 @@ func ClassOf(status int) notify.FailureClass {
 // Decode reads the JSON of the answer into v and reports whether it could.
 func (r *Reply) Decode(v any) bool { return json.Unmarshal(r.Body, v) == nil }
 
-// Fail makes the reply a failure of a class. The reason is the provider's: it joins what the
-// status says, unless that is a success.
-func (r *Reply) Fail(class notify.FailureClass, reason string) {
+// SetFailure makes the reply a failure of a class. The reason of the provider is appended to
+// the error of the status; a success has none.
+func (r *Reply) SetFailure(class notify.FailureClass, reason string) {
 	r.Class = class
-	r.Explain(reason)
+	r.AddReason(reason)
 }
 
-// Explain adds the reason that the provider gave for a failure.
-func (r *Reply) Explain(reason string) {
+// AddReason adds the reason that the provider gave for a failure.
+func (r *Reply) AddReason(reason string) {
 	switch {
 	case reason == "":
 	case r.Error == "":
-		r.Error = outbound.OneLine(r.secret(reason))
+		r.Error = outbound.OneLine(r.redact(reason))
 	default:
-		r.Error = outbound.OneLine(r.Error + ": " + r.secret(reason))
+		r.Error = outbound.OneLine(r.Error + ": " + r.redact(reason))
 	}
 }
 

@@ -25,7 +25,7 @@ func TestAReplyContainsNoSecret(t *testing.T) {
 	t.Cleanup(c.Close)
 	d := notify.Destination{Secrets: map[string]string{"token": token, "url": server.URL + "/hooks/" + path + "?key=" + token, "none": ""}}
 	r := c.Do(t.Context(), d, notifier.Request{URL: d.Secrets["url"], Header: map[string]string{"Authorization": "Bearer " + token}, JSON: 1})
-	r.Explain("no channel for " + token + " at " + path)
+	r.AddReason("no channel for " + token + " at " + path)
 	kept := fmt.Sprintf("%+v %+v %+v", r.Result, r.Exchange, r.Exchange.Answer)
 	if strings.Contains(kept, "geheim") || strings.Contains(kept, path) {
 		t.Errorf("the reply keeps %s", kept)

@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 )
 
-// Part is a field of a form: a text, JSON, or a file.
-type Part struct {
+// FormPart is a field of a form: a text, JSON, or a file.
+type FormPart struct {
 	Name        string
 	Text        string
 	JSON        any    // nil: there is none
@@ -21,7 +21,7 @@ type Part struct {
 }
 
 // newForm returns the body of a form.
-func newForm(parts []Part) (*Body, error) {
+func newForm(parts []FormPart) (*Body, error) {
 	var out bytes.Buffer
 	form := multipart.NewWriter(&out)
 	for _, p := range parts {

@@ -14,16 +14,16 @@ const ellipsis = "…"
 // without end.
 const maxCharacter = 64
 
-// UTF16 returns the length of a text as most providers count it: in units of UTF-16.
-func UTF16(s string) (n int) {
+// UTF16Length returns the length of a text as most providers count it: in units of UTF-16.
+func UTF16Length(s string) (n int) {
 	for _, r := range s {
 		n += utf16.RuneLen(r)
 	}
 	return n
 }
 
-// Bytes returns the length of a text in bytes.
-func Bytes(s string) int { return len(s) }
+// ByteLength returns the length of a text in bytes.
+func ByteLength(s string) int { return len(s) }
 
 // Clean returns the text on one line, without control characters and without those that change
 // the direction of what follows.
@@ -84,8 +84,8 @@ func firstCharacter(s string) string {
 
 func isFlagLetter(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// Escaped returns the size of a text after escaping.
-func Escaped(escape func(string) string, size func(string) int) func(string) int {
+// AfterEscaping returns the size of a text after escaping.
+func AfterEscaping(escape func(string) string, size func(string) int) func(string) int {
 	return func(s string) int { return size(escape(s)) }
 }
 

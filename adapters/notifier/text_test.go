@@ -16,18 +16,18 @@ func TestTextIsCutBetweenCharacters(t *testing.T) {
 		size       func(string) int
 		want       string
 	}{
-		{"a text that fits", "abc", 3, notifier.UTF16, "abc"},
-		{"a text that is too long", "abcd", 3, notifier.UTF16, "ab…"},
-		{"a blank before the cut", "ab cd", 4, notifier.UTF16, "ab…"},
-		{"bytes", "映像が", 8, notifier.Bytes, "映…"},
-		{"units of UTF-16", "a😀😀b", 4, notifier.UTF16, "a😀…"},
-		{"a joined emoji", "a" + family + "b", 6, notifier.UTF16, "a…"},
-		{"a joined emoji that fits", "a" + family + "bc", 10, notifier.UTF16, "a" + family + "…"},
-		{"a flag", "🇯🇵🇫🇷x", 7, notifier.UTF16, "🇯🇵…"},
-		{"a combining mark", "e\u0301e\u0301e\u0301", 4, notifier.UTF16, "e\u0301…"},
-		{"what is longer once escaped", "<<<<", 9, notifier.Escaped(func(s string) string { return strings.ReplaceAll(s, "<", "&lt;") }, notifier.UTF16), "<<…"},
-		{"no room at all", "abcd", 0, notifier.UTF16, ""},
-		{"marks without end", "a" + strings.Repeat("\u0301", 500), 100, notifier.UTF16, "a" + strings.Repeat("\u0301", 98) + "…"},
+		{"a text that fits", "abc", 3, notifier.UTF16Length, "abc"},
+		{"a text that is too long", "abcd", 3, notifier.UTF16Length, "ab…"},
+		{"a blank before the cut", "ab cd", 4, notifier.UTF16Length, "ab…"},
+		{"bytes", "映像が", 8, notifier.ByteLength, "映…"},
+		{"units of UTF-16", "a😀😀b", 4, notifier.UTF16Length, "a😀…"},
+		{"a joined emoji", "a" + family + "b", 6, notifier.UTF16Length, "a…"},
+		{"a joined emoji that fits", "a" + family + "bc", 10, notifier.UTF16Length, "a" + family + "…"},
+		{"a flag", "🇯🇵🇫🇷x", 7, notifier.UTF16Length, "🇯🇵…"},
+		{"a combining mark", "e\u0301e\u0301e\u0301", 4, notifier.UTF16Length, "e\u0301…"},
+		{"what is longer once escaped", "<<<<", 9, notifier.AfterEscaping(func(s string) string { return strings.ReplaceAll(s, "<", "&lt;") }, notifier.UTF16Length), "<<…"},
+		{"no room at all", "abcd", 0, notifier.UTF16Length, ""},
+		{"marks without end", "a" + strings.Repeat("\u0301", 500), 100, notifier.UTF16Length, "a" + strings.Repeat("\u0301", 98) + "…"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := notifier.Cut(c.text, c.most, c.size)

@@ -43,27 +43,38 @@ func New(client *notifier.Client) *Sender { return &Sender{client: client} }
 
 // Send implements message.Sender.
 func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
-	thread := notifier.Thread{
-		Post: func(ctx context.Context, m message.Message) message.Result {
-			r, _ := s.call(ctx, d, http.MethodPost, "", m)
-			return r
-		},
-		Push: func(ctx context.Context, m message.Message) message.Result {
-			m.Lines, m.Picture = nil, nil
-			r, _ := s.call(ctx, d, http.MethodPost, "", m)
-			return r
-		},
-		Edit: func(ctx context.Context, m message.Message) (message.Result, bool) {
-			r, code := s.call(ctx, d, http.MethodPatch, m.Ref, m)
-			return r, code == unknownMessage
-		},
-	}
-	return s.client.Send(ctx, m, thread.Send)
+	return s.client.Send(ctx, m, func(ctx context.Context, m message.Message) message.Result {
+		return notifier.SendEditing(ctx, webhook{s.client, d}, m)
+	})
+}
+
+// webhook sends to a destination. A Ref of it is the ID of a message.
+type webhook struct {
+	client *notifier.Client
+	to     notify.Destination
+}
+
+// Post implements notifier.EditingSender.
+func (w webhook) Post(ctx context.Context, m message.Message) message.Result {
+	r, _ := w.call(ctx, http.MethodPost, "", m)
+	return r
+}
+
+// Push implements notifier.EditingSender.
+func (w webhook) Push(ctx context.Context, m message.Message) message.Result {
+	m.Lines, m.Picture = nil, nil
+	return w.Post(ctx, m)
+}
+
+// Edit implements notifier.EditingSender.
+func (w webhook) Edit(ctx context.Context, m message.Message) (r message.Result, notEditable bool) {
+	r, code := w.call(ctx, http.MethodPatch, m.Ref, m)
+	return r, code == unknownMessage
 }
 
 // call posts a message to the webhook, or edits the message with an ID. code is that of the error.
-func (s *Sender) call(ctx context.Context, d notify.Destination, method, id string, m message.Message) (r message.Result, code int) {
-	to, err := url.Parse(d.Secrets["webhook_url"])
+func (w webhook) call(ctx context.Context, method, id string, m message.Message) (r message.Result, code int) {
+	to, err := url.Parse(w.to.Secrets["webhook_url"])
 	if err != nil {
 		to = &url.URL{} // refused as a URL that cannot be requested
 	}
@@ -74,7 +85,7 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method, id stri
 		to = to.JoinPath("messages", id)
 	}
 
-	reply := s.client.Do(ctx, d, request(method, to.String(), m))
+	reply := w.client.Do(ctx, w.to, request(method, to.String(), m))
 	var answer struct {
 		ID, Message string
 		Code        int
@@ -85,10 +96,10 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method, id stri
 	case reply.Class == notify.NoFailure:
 		reply.Ref = answer.ID
 	case answer.Code == unknownWebhook:
-		reply.Fail(notify.Gone, answer.Message)
+		reply.SetFailure(notify.Gone, answer.Message)
 	default:
-		reply.Explain(answer.Message)
-		reply.Wait = max(reply.Wait, time.Duration(math.Ceil(min(answer.RetryAfter, 86400)))*time.Second)
+		reply.AddReason(answer.Message)
+		reply.RetryAfter = max(reply.RetryAfter, time.Duration(math.Ceil(min(answer.RetryAfter, 86400)))*time.Second)
 	}
 	return reply.Result, answer.Code
 }
@@ -121,7 +132,7 @@ type attachment struct {
 // request writes a message. The title is the content, which notifications show.
 func request(method, to string, m message.Message) notifier.Request {
 	cut := func(s string, most int) string {
-		return escape.Replace(notifier.Cut(s, most, notifier.Escaped(escape.Replace, notifier.UTF16)))
+		return escape.Replace(notifier.Cut(s, most, notifier.AfterEscaping(escape.Replace, notifier.UTF16Length)))
 	}
 	p := payload{
 		Content:         "**" + cut(notifier.Clean(m.Title), maxContent-4) + "**",
@@ -144,15 +155,15 @@ func request(method, to string, m message.Message) notifier.Request {
 		e.Timestamp = m.At.UTC().Format(time.RFC3339)
 	}
 	r := notifier.Request{Method: method, URL: to}
-	var files []notifier.Part
+	var files []notifier.FormPart
 	switch picture := m.Picture; {
 	case picture == nil:
 	case len(picture.Bytes) > 0 && len(picture.Bytes) <= maxFile:
-		alt := notifier.Cut(notifier.Clean(picture.Alt), maxAlt, notifier.UTF16)
+		alt := notifier.Cut(notifier.Clean(picture.Alt), maxAlt, notifier.UTF16Length)
 		name := notifier.FileName(*picture)
 		p.Attachments = append(p.Attachments, attachment{FileName: name, Description: alt})
 		e.Image = &image{URL: "attachment://" + name}
-		files = append(files, notifier.Part{Name: "files[0]", FileName: name, ContentType: picture.MediaType, Bytes: picture.Bytes})
+		files = append(files, notifier.FormPart{Name: "files[0]", FileName: name, ContentType: picture.MediaType, Bytes: picture.Bytes})
 	case picture.URL != "":
 		e.Image = &image{URL: picture.URL}
 	}
@@ -161,7 +172,7 @@ func request(method, to string, m message.Message) notifier.Request {
 	}
 	r.JSON = p
 	if len(files) > 0 {
-		r.Form = append([]notifier.Part{{Name: "payload_json", JSON: p}}, files...)
+		r.Form = append([]notifier.FormPart{{Name: "payload_json", JSON: p}}, files...)
 	}
 	return r
 }

@@ -37,7 +37,7 @@ func asHTML(title, lines string, m message.Message) string {
 		s.WriteString("<p>" + strings.ReplaceAll(html.EscapeString(lines), "\n", "<br>\n") + "</p>\n")
 	}
 	if m.Picture != nil && len(m.Picture.Bytes) > 0 {
-		alt := notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, notifier.UTF16)
+		alt := notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, notifier.UTF16Length)
 		s.WriteString("<p><img src=\"cid:" + pictureID + "\" style=\"max-width:100%\" alt=\"" + html.EscapeString(alt) + "\"></p>\n")
 	}
 	for _, l := range links(m) {
@@ -50,7 +50,7 @@ func asHTML(title, lines string, m message.Message) string {
 func links(m message.Message) []message.Link {
 	all := notifier.Links(m)
 	for i := range all {
-		all[i].Text = notifier.Cut(all[i].Text, maxLabel, notifier.UTF16)
+		all[i].Text = notifier.Cut(all[i].Text, maxLabel, notifier.UTF16Length)
 	}
 	return all
 }

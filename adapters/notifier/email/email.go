@@ -128,7 +128,7 @@ func isPermanent(err error) bool {
 // connect logs in over TLS. The connection ends with ctx.
 func (s *Sender) connect(ctx context.Context, d notify.Destination, host, port string) (*smtp.Client, error) {
 	// go-mail does not wrap what a dialer of its own returns, so TLS begins in that dialer.
-	cfg := s.client.TLS(host)
+	cfg := s.client.TLSConfig(host)
 	atOnce := cfg
 	options := []mail.Option{mail.WithSSL()}
 	if d.Config["security"] != "tls" {
@@ -137,7 +137,7 @@ func (s *Sender) connect(ctx context.Context, d notify.Destination, host, port s
 	}
 	options = append(options, mail.WithTimeout(s.client.Timeout()),
 		mail.WithDialContextFunc(func(_ context.Context, _, address string) (net.Conn, error) { // its context ends with the dial
-			return s.client.Conn(ctx, address, atOnce)
+			return s.client.Dial(ctx, address, atOnce)
 		}))
 	if name := d.Config["username"]; name != "" {
 		options = append(options, mail.WithUsername(name), mail.WithPassword(d.Secrets["password"]),
@@ -171,7 +171,7 @@ func newLetter(d notify.Destination, m message.Message) (io.WriterTo, error) {
 	id := func(s string) string {
 		return notifier.Clean(strings.NewReplacer("<", "", ">", "").Replace(s)) + "@" + domain
 	}
-	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16)
+	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16Length)
 	letter.Subject(title)
 	letter.SetMessageIDWithValue(id(m.ID))
 	thread := "<" + id("thread."+m.ThreadID) + ">"
@@ -187,7 +187,7 @@ func newLetter(d notify.Destination, m message.Message) (io.WriterTo, error) {
 	if m.Push && m.Severity >= 2 {
 		letter.SetImportance(mail.ImportanceHigh)
 	}
-	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16)
+	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16Length)
 	letter.SetBodyString(mail.TypeTextPlain, asText(title, lines, m))
 	picture := m.Picture != nil && len(m.Picture.Bytes) > 0
 	letter.AddAlternativeString(mail.TypeTextHTML, asHTML(title, lines, m))

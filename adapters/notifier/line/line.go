@@ -79,9 +79,9 @@ func (s *Sender) push(ctx context.Context, d notify.Destination, m message.Messa
 	case reply.Status == http.StatusConflict: // an earlier attempt was accepted, and its answer lost
 		reply.Class, reply.Error = notify.NoFailure, ""
 	case reply.Class == notify.Rejected && wrongReceiver: // a person may repair it
-		reply.Fail(notify.Retry, reason)
+		reply.SetFailure(notify.Retry, reason)
 	default:
-		reply.Explain(reason)
+		reply.AddReason(reason)
 	}
 	return reply.Result, reason
 }
@@ -134,8 +134,8 @@ type action struct {
 // newFlex writes a message as a bubble, whose texts LINE shows as they are. Each link is a button,
 // or a text that can be tapped if it is too long for a button.
 func newFlex(m message.Message) object {
-	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16)
-	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16)
+	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16Length)
+	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16Length)
 	body := &box{Type: "box", Layout: "vertical", Spacing: "md", Contents: []component{
 		{Type: "text", Text: title, Wrap: true, Weight: "bold", Color: color(m)},
 	}}
@@ -144,11 +144,11 @@ func newFlex(m message.Message) object {
 	}
 	footer := &box{Type: "box", Layout: "vertical"}
 	for _, l := range notifier.Links(m) {
-		to := &action{Type: "uri", Label: notifier.Cut(l.Text, maxLabel, notifier.UTF16), URI: l.URL}
+		to := &action{Type: "uri", Label: notifier.Cut(l.Text, maxLabel, notifier.UTF16Length), URI: l.URL}
 		switch {
 		case len(l.URL) > maxURL:
 		case to.Label != l.Text:
-			text := notifier.Cut(l.Text, maxLinkText, notifier.UTF16)
+			text := notifier.Cut(l.Text, maxLinkText, notifier.UTF16Length)
 			body.Contents = append(body.Contents, component{Type: "text", Text: text, Wrap: true, Size: "sm", Color: linkColor, Action: to})
 		default:
 			footer.Contents = append(footer.Contents, component{Type: "button", Height: "sm", Action: to})
@@ -158,7 +158,7 @@ func newFlex(m message.Message) object {
 		footer = nil
 	}
 	return object{
-		Type: "flex", Alt: notifier.Cut(strings.TrimSpace(title+"\n"+lines), maxAlt, notifier.UTF16),
+		Type: "flex", Alt: notifier.Cut(strings.TrimSpace(title+"\n"+lines), maxAlt, notifier.UTF16Length),
 		Contents: &bubble{Type: "bubble", Body: body, Footer: footer},
 	}
 }
@@ -177,19 +177,19 @@ func color(m message.Message) string {
 
 // newText writes a message as plain text. LINE formats nothing, and makes links of URLs.
 func newText(m message.Message) object {
-	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16)
-	left := maxText - notifier.UTF16(title)
+	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16Length)
+	left := maxText - notifier.UTF16Length(title)
 	var links strings.Builder
 	for _, l := range notifier.Links(m) {
-		link := "\n" + notifier.Cut(l.Text, maxLabel, notifier.UTF16) + ": " + l.URL
-		if size := notifier.UTF16(link); size < left/2 {
+		link := "\n" + notifier.Cut(l.Text, maxLabel, notifier.UTF16Length) + ": " + l.URL
+		if size := notifier.UTF16Length(link); size < left/2 {
 			links.WriteString(link)
 			left -= size
 		}
 	}
 	lines := ""
 	if joined := strings.Join(notifier.Lines(m), "\n"); joined != "" {
-		lines = notifier.Cut("\n"+joined, left, notifier.UTF16)
+		lines = notifier.Cut("\n"+joined, left, notifier.UTF16Length)
 	}
 	return object{Type: "text", Text: title + lines + links.String()}
 }

@@ -167,8 +167,8 @@ func wrongCredentials(t *testing.T, f *fixture) {
 func rateLimited(t *testing.T, f *fixture) {
 	f.Server.Fail(channel.Fault{Status: http.StatusTooManyRequests, After: 7 * time.Second})
 	r := f.send(t.Context(), t, example(notify.Opened, notify.English))
-	if r.Class != notify.Retry || !f.NoHTTP && r.Wait != 7*time.Second {
-		t.Errorf("class %q, wait %v", r.Class, r.Wait)
+	if r.Class != notify.Retry || !f.NoHTTP && r.RetryAfter != 7*time.Second {
+		t.Errorf("class %q, retry after %v", r.Class, r.RetryAfter)
 	}
 	f.Server.Recover()
 	f.mustSend(t, example(notify.Opened, notify.English))

@@ -54,27 +54,40 @@ func New(client *notifier.Client) *Sender { return &Sender{client: client} }
 
 // Send implements message.Sender.
 func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
-	return s.client.Send(ctx, m, notifier.Thread{
-		Post: func(ctx context.Context, m message.Message) message.Result {
-			return s.publish(ctx, d, m, m.ThreadID)
-		},
-		Push: func(ctx context.Context, m message.Message) message.Result {
-			m.Picture = nil
-			return s.publish(ctx, d, m, m.ID) // so a repetition replaces it
-		},
-		Edit: func(ctx context.Context, m message.Message) (message.Result, bool) {
-			m.Push = false
-			return s.publish(ctx, d, m, m.ThreadID), false
-		},
-	}.Send)
+	return s.client.Send(ctx, m, func(ctx context.Context, m message.Message) message.Result {
+		return notifier.SendEditing(ctx, topic{s.client, d}, m)
+	})
 }
 
-func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Message, sequence string) message.Result {
-	server := strings.TrimSuffix(d.Config["server_url"], "/")
+// topic sends to a destination. A Ref of it is a sequence ID.
+type topic struct {
+	client *notifier.Client
+	to     notify.Destination
+}
+
+// Post implements notifier.EditingSender.
+func (t topic) Post(ctx context.Context, m message.Message) message.Result {
+	return t.publish(ctx, m, m.ThreadID)
+}
+
+// Push implements notifier.EditingSender.
+func (t topic) Push(ctx context.Context, m message.Message) message.Result {
+	m.Picture = nil
+	return t.publish(ctx, m, m.ID) // so a repetition replaces it
+}
+
+// Edit implements notifier.EditingSender.
+func (t topic) Edit(ctx context.Context, m message.Message) (r message.Result, notEditable bool) {
+	m.Push = false
+	return t.publish(ctx, m, m.ThreadID), false
+}
+
+func (t topic) publish(ctx context.Context, m message.Message, sequence string) message.Result {
+	server := strings.TrimSuffix(t.to.Config["server_url"], "/")
 	if server == "" {
 		server = defaultServer
 	}
-	p := newPublication(d.Config["topic"], sequence, m)
+	p := newPublication(t.to.Config["topic"], sequence, m)
 	req := notifier.Request{URL: server, JSON: p}
 	uploads := m.Picture != nil && p.Attach == "" && len(m.Picture.Bytes) > 0
 	if uploads {
@@ -84,10 +97,10 @@ func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Me
 			Body: &notifier.Body{ContentType: m.Picture.MediaType, Bytes: m.Picture.Bytes},
 		}
 	}
-	if token := d.Secrets["token"]; token != "" {
+	if token := t.to.Secrets["token"]; token != "" {
 		req.Header = map[string]string{"Authorization": "Bearer " + token}
 	}
-	reply := s.client.Do(ctx, d, req)
+	reply := t.client.Do(ctx, t.to, req)
 	var answer struct {
 		ID    string
 		Code  int
@@ -96,15 +109,15 @@ func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Me
 	_ = reply.Decode(&answer)
 	switch {
 	case reply.Class == notify.NoFailure && answer.ID == "": // a page of another server
-		reply.Fail(notify.Retry, "the answer is not one of ntfy")
+		reply.SetFailure(notify.Retry, "the answer is not one of ntfy")
 	case reply.Class == notify.NoFailure:
 		reply.Ref = m.ThreadID
 	case answer.Code == topicInvalid, answer.Code == topicDisallowed: // a person may repair it
-		reply.Fail(notify.Retry, answer.Error)
+		reply.SetFailure(notify.Retry, answer.Error)
 	case answer.Code == bandwidth && uploads: // without its picture the message may arrive
-		reply.Fail(notify.Rejected, answer.Error)
+		reply.SetFailure(notify.Rejected, answer.Error)
 	default:
-		reply.Explain(answer.Error)
+		reply.AddReason(answer.Error)
 	}
 	return reply.Result
 }
@@ -160,7 +173,7 @@ var undecoded = strings.NewReplacer("=?", "=\u200b?", `\n`, "\\\u200bn")
 // query returns the publication as the query of an upload.
 func (p publication) query(picture message.Picture) string {
 	q := url.Values{
-		"sid": {p.SequenceID}, "title": {p.Title}, "message": {notifier.Cut(p.Message, maxWithUpload, notifier.Bytes)},
+		"sid": {p.SequenceID}, "title": {p.Title}, "message": {notifier.Cut(p.Message, maxWithUpload, notifier.ByteLength)},
 		"priority": {strconv.Itoa(p.Priority)}, "filename": {notifier.FileName(picture)},
 	}
 	if p.Click != "" {

@@ -59,9 +59,9 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 		case reply.Class == notify.NoFailure:
 			reply.Ref = m.ThreadID
 		case reply.Class == notify.Rejected && wrongKey.MatchString(reason):
-			reply.Fail(notify.Retry, reason)
+			reply.SetFailure(notify.Retry, reason)
 		default:
-			reply.Explain(reason)
+			reply.AddReason(reason)
 		}
 		return reply.Result
 	})
@@ -108,7 +108,7 @@ func newEvent(routingKey string, m message.Message) event {
 		return e
 	}
 	p := &payload{
-		Summary:  notifier.Cut(notifier.Clean(m.Title), maxSummary, notifier.UTF16),
+		Summary:  notifier.Cut(notifier.Clean(m.Title), maxSummary, notifier.UTF16Length),
 		Source:   m.Stream.URL,
 		Severity: severities[min(max(m.Severity, 0), len(severities)-1)],
 	}
@@ -118,16 +118,16 @@ func newEvent(routingKey string, m message.Message) event {
 	if !m.At.IsZero() {
 		p.Timestamp = m.At.UTC().Format(time.RFC3339)
 	}
-	if lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxDetails, notifier.UTF16); lines != "" {
+	if lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxDetails, notifier.UTF16Length); lines != "" {
 		p.Details = map[string]string{"details": lines}
 	}
 	e.Payload = p
 	e.Client, e.ClientURL = "stream-monitor", m.Link.URL
 	for _, l := range notifier.Links(m) {
-		e.Links = append(e.Links, link{Href: l.URL, Text: notifier.Cut(l.Text, maxLabel, notifier.UTF16)})
+		e.Links = append(e.Links, link{Href: l.URL, Text: notifier.Cut(l.Text, maxLabel, notifier.UTF16Length)})
 	}
 	if m.Picture != nil && strings.HasPrefix(m.Picture.URL, "https://") {
-		e.Images = []image{{Src: m.Picture.URL, Alt: notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, notifier.UTF16)}}
+		e.Images = []image{{Src: m.Picture.URL, Alt: notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, notifier.UTF16Length)}}
 	}
 	return e
 }

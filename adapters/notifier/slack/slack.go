@@ -38,29 +38,40 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 		if d.Secrets["bot_token"] == "" {
 			return s.sendToWebhook(ctx, d, m)
 		}
-		return notifier.Thread{
-			Post: func(ctx context.Context, m message.Message) message.Result {
-				p := payload(m)
-				p.Channel = d.Config["channel"]
-				r, _ := s.call(ctx, d, "chat.postMessage", p)
-				return r
-			},
-			Push: func(ctx context.Context, m message.Message) message.Result {
-				m.Lines, m.Picture = nil, nil
-				p := payload(m)
-				p.Channel, p.ThreadTS, _ = strings.Cut(m.Ref, "/")
-				p.Broadcast = true
-				r, _ := s.call(ctx, d, "chat.postMessage", p)
-				return r
-			},
-			Edit: func(ctx context.Context, m message.Message) (message.Result, bool) {
-				p := payload(m)
-				p.Channel, p.TS, _ = strings.Cut(m.Ref, "/")
-				r, refusal := s.call(ctx, d, "chat.update", p)
-				return r, cannotEdit[refusal]
-			},
-		}.Send(ctx, m)
+		return notifier.SendEditing(ctx, bot{s.client, d}, m)
 	})
+}
+
+// bot sends to a destination as a bot. A Ref of it is channel/timestamp.
+type bot struct {
+	client *notifier.Client
+	to     notify.Destination
+}
+
+// Post implements notifier.EditingSender.
+func (b bot) Post(ctx context.Context, m message.Message) message.Result {
+	p := payload(m)
+	p.Channel = b.to.Config["channel"]
+	r, _ := b.call(ctx, "chat.postMessage", p)
+	return r
+}
+
+// Push implements notifier.EditingSender.
+func (b bot) Push(ctx context.Context, m message.Message) message.Result {
+	m.Lines, m.Picture = nil, nil
+	p := payload(m)
+	p.Channel, p.ThreadTS, _ = strings.Cut(m.Ref, "/")
+	p.Broadcast = true
+	r, _ := b.call(ctx, "chat.postMessage", p)
+	return r
+}
+
+// Edit implements notifier.EditingSender.
+func (b bot) Edit(ctx context.Context, m message.Message) (r message.Result, notEditable bool) {
+	p := payload(m)
+	p.Channel, p.TS, _ = strings.Cut(m.Ref, "/")
+	r, refusal := b.call(ctx, "chat.update", p)
+	return r, cannotEdit[refusal]
 }
 
 // cannotEdit are the errors of chat.update after which a new message is posted.
@@ -75,15 +86,15 @@ var rejected = map[string]bool{
 	"msg_too_long": true, "msg_blocks_too_long": true, "no_text": true,
 }
 
-// call calls a method of the Web API. A failure has status 200, too.
-func (s *Sender) call(ctx context.Context, d notify.Destination, method string, p body) (r message.Result, refusal string) {
-	api := strings.TrimSuffix(d.Config["api_url"], "/")
+// call calls a method of the Web API. Slack answers failures with status 200 and ok=false.
+func (b bot) call(ctx context.Context, method string, p body) (r message.Result, refusal string) {
+	api := strings.TrimSuffix(b.to.Config["api_url"], "/")
 	if api == "" {
 		api = defaultAPI
 	}
-	reply := s.client.Do(ctx, d, notifier.Request{
+	reply := b.client.Do(ctx, b.to, notifier.Request{
 		URL:    api + "/" + method,
-		Header: map[string]string{"Authorization": "Bearer " + d.Secrets["bot_token"]},
+		Header: map[string]string{"Authorization": "Bearer " + b.to.Secrets["bot_token"]},
 		JSON:   p,
 	})
 	var answer struct {
@@ -94,13 +105,13 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method string, 
 	readable := reply.Decode(&answer)
 	switch {
 	case reply.Class != notify.NoFailure:
-		reply.Explain(answer.Error)
+		reply.AddReason(answer.Error)
 	case !readable:
-		reply.Fail(notify.Retry, "the answer is not one of Slack's API")
+		reply.SetFailure(notify.Retry, "the answer is not one of Slack's API")
 	case rejected[answer.Error]:
-		reply.Fail(notify.Rejected, "Slack: "+answer.Error)
+		reply.SetFailure(notify.Rejected, "Slack: "+answer.Error)
 	case !answer.OK:
-		reply.Fail(notify.Retry, "Slack: "+answer.Error)
+		reply.SetFailure(notify.Retry, "Slack: "+answer.Error)
 	case answer.TS != "":
 		reply.Ref = answer.Channel + "/" + answer.TS
 	}
@@ -110,7 +121,7 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, method string, 
 func (s *Sender) sendToWebhook(ctx context.Context, d notify.Destination, m message.Message) message.Result {
 	reply := s.client.Do(ctx, d, notifier.Request{URL: d.Secrets["webhook_url"], JSON: payload(m)})
 	if reply.Class != notify.NoFailure {
-		reply.Explain(reply.Text()) // such as no_service
+		reply.AddReason(reply.Text()) // such as no_service
 	}
 	return reply.Result
 }
@@ -150,14 +161,16 @@ func payload(m message.Message) body {
 		p.Blocks = append(p.Blocks, plain("section", lines, maxSection))
 	}
 	var links []string
+	size := 0
 	for _, l := range notifier.Links(m) {
 		link := "<" + escapeURL.Replace(l.URL) + "|" + markup(notifier.Cut(l.Text, maxLink, utf8.RuneCountInString)) + ">"
-		if size := utf8.RuneCountInString(strings.Join(append(links, link), "  ")); size <= maxSection {
+		if n := utf8.RuneCountInString(link) + len(linkGap); size+n <= maxSection {
 			links = append(links, link)
+			size += n
 		}
 	}
 	if len(links) > 0 {
-		p.Blocks = append(p.Blocks, block{Type: "section", Text: &text{Type: "mrkdwn", Text: strings.Join(links, "  ")}})
+		p.Blocks = append(p.Blocks, block{Type: "section", Text: &text{Type: "mrkdwn", Text: strings.Join(links, linkGap)}})
 	}
 	if m.Picture != nil && m.Picture.URL != "" && len(m.Picture.URL) <= maxURL {
 		alt := notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, utf8.RuneCountInString)
@@ -169,8 +182,11 @@ func payload(m message.Message) body {
 	return p
 }
 
+// linkGap is between two links.
+const linkGap = "  "
+
 func plain(kind, s string, most int) block {
-	s = notifier.Cut(s, most, notifier.Escaped(escape.Replace, utf8.RuneCountInString))
+	s = notifier.Cut(s, most, notifier.AfterEscaping(escape.Replace, utf8.RuneCountInString))
 	return block{Type: kind, Text: &text{Type: "plain_text", Text: escape.Replace(s), Emoji: new(bool)}}
 }
 

@@ -37,7 +37,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 			Error struct{ Code, Message string }
 		}
 		if reply.Class != notify.NoFailure && reply.Decode(&answer) {
-			reply.Explain(strings.TrimSpace(answer.Error.Code + " " + answer.Error.Message))
+			reply.AddReason(strings.TrimSpace(answer.Error.Code + " " + answer.Error.Message))
 		}
 		return reply.Result
 	})

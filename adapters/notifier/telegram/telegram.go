@@ -36,33 +36,46 @@ func New(client *notifier.Client) *Sender { return &Sender{client: client} }
 
 // Send implements message.Sender.
 func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
-	return s.client.Send(ctx, m, notifier.Thread{
-		Post: func(ctx context.Context, m message.Message) message.Result {
-			r, _ := s.call(ctx, d, post(d.Config["chat_id"], m))
-			return r
-		},
-		Push: func(ctx context.Context, m message.Message) message.Result {
-			to := parseRef(m.Ref)
-			m.Lines, m.Picture = nil, nil
-			c := post(to.chat, m)
-			c.fields["reply_parameters"] = map[string]any{"message_id": to.message, "allow_sending_without_reply": true}
-			r, _ := s.call(ctx, d, c)
-			return r
-		},
-		Edit: func(ctx context.Context, m message.Message) (message.Result, bool) {
-			to := parseRef(m.Ref)
-			c := edit(to, m)
-			r, description := s.call(ctx, d, c)
-			if strings.Contains(description, "message is not modified") {
-				r.Class, r.Error = notify.NoFailure, ""
-			}
-			if r.Class == notify.NoFailure {
-				to.photo = to.photo || c.photo != nil
-				r.Ref = to.String()
-			}
-			return r, cannotEdit.MatchString(description)
-		},
-	}.Send)
+	return s.client.Send(ctx, m, func(ctx context.Context, m message.Message) message.Result {
+		return notifier.SendEditing(ctx, bot{s.client, d}, m)
+	})
+}
+
+// bot sends to a destination. A Ref of it is the String of a ref.
+type bot struct {
+	client *notifier.Client
+	to     notify.Destination
+}
+
+// Post implements notifier.EditingSender.
+func (b bot) Post(ctx context.Context, m message.Message) message.Result {
+	r, _ := b.call(ctx, post(b.to.Config["chat_id"], m))
+	return r
+}
+
+// Push implements notifier.EditingSender.
+func (b bot) Push(ctx context.Context, m message.Message) message.Result {
+	of := parseRef(m.Ref)
+	m.Lines, m.Picture = nil, nil
+	c := post(of.chat, m)
+	c.fields["reply_parameters"] = map[string]any{"message_id": of.message, "allow_sending_without_reply": true}
+	r, _ := b.call(ctx, c)
+	return r
+}
+
+// Edit implements notifier.EditingSender.
+func (b bot) Edit(ctx context.Context, m message.Message) (r message.Result, notEditable bool) {
+	of := parseRef(m.Ref)
+	c := edit(of, m)
+	r, description := b.call(ctx, c)
+	if strings.Contains(description, "message is not modified") {
+		r.Class, r.Error = notify.NoFailure, ""
+	}
+	if r.Class == notify.NoFailure {
+		of.photo = of.photo || c.photo != nil
+		r.Ref = of.String()
+	}
+	return r, cannotEdit.MatchString(description)
 }
 
 // cannotEdit matches errors of an edit after which a new message is posted.
@@ -146,23 +159,23 @@ func photo(m message.Message) *message.Picture {
 }
 
 // call makes a call. description is that of the error.
-func (s *Sender) call(ctx context.Context, d notify.Destination, c call) (r message.Result, description string) {
-	api := strings.TrimSuffix(d.Config["api_url"], "/")
+func (b bot) call(ctx context.Context, c call) (r message.Result, description string) {
+	api := strings.TrimSuffix(b.to.Config["api_url"], "/")
 	if api == "" {
 		api = defaultAPI
 	}
-	req := notifier.Request{URL: api + "/bot" + d.Secrets["bot_token"] + "/" + c.method, JSON: c.fields}
+	req := notifier.Request{URL: api + "/bot" + b.to.Secrets["bot_token"] + "/" + c.method, JSON: c.fields}
 	if c.photo != nil && len(c.photo.Bytes) > 0 {
 		for name, value := range c.fields {
-			part := notifier.Part{Name: name, JSON: value}
+			part := notifier.FormPart{Name: name, JSON: value}
 			if text, is := value.(string); is {
-				part = notifier.Part{Name: name, Text: text}
+				part = notifier.FormPart{Name: name, Text: text}
 			}
 			req.Form = append(req.Form, part)
 		}
-		req.Form = append(req.Form, notifier.Part{Name: "photo", FileName: notifier.FileName(*c.photo), ContentType: c.photo.MediaType, Bytes: c.photo.Bytes})
+		req.Form = append(req.Form, notifier.FormPart{Name: "photo", FileName: notifier.FileName(*c.photo), ContentType: c.photo.MediaType, Bytes: c.photo.Bytes})
 	}
-	reply := s.client.Do(ctx, d, req)
+	reply := b.client.Do(ctx, b.to, req)
 	var answer struct {
 		Description string
 		Parameters  struct {
@@ -175,37 +188,37 @@ func (s *Sender) call(ctx context.Context, d notify.Destination, c call) (r mess
 		}
 	}
 	readable := reply.Decode(&answer)
-	reply.Wait = max(reply.Wait, time.Duration(min(answer.Parameters.RetryAfter, 86400))*time.Second)
+	reply.RetryAfter = max(reply.RetryAfter, time.Duration(min(answer.Parameters.RetryAfter, 86400))*time.Second)
 	switch {
 	case reply.Class == notify.NoFailure && !readable:
-		reply.Fail(notify.Retry, "the answer is not one of the Bot API")
+		reply.SetFailure(notify.Retry, "the answer is not one of the Bot API")
 	case reply.Class == notify.NoFailure && answer.Result.MessageID != 0:
 		reply.Ref = ref{chat: strconv.FormatInt(answer.Result.Chat.ID, 10), message: answer.Result.MessageID, photo: c.photo != nil}.String()
 	case answer.Parameters.MigrateTo != 0:
-		reply.Fail(notify.Retry, fmt.Sprintf("the group has become a supergroup; set chat_id to %d", answer.Parameters.MigrateTo))
+		reply.SetFailure(notify.Retry, fmt.Sprintf("the group has become a supergroup; set chat_id to %d", answer.Parameters.MigrateTo))
 	case reply.Class == notify.Rejected && repairable.MatchString(answer.Description):
-		reply.Fail(notify.Retry, answer.Description)
+		reply.SetFailure(notify.Retry, answer.Description)
 	case reply.Class != notify.NoFailure:
-		reply.Explain(answer.Description)
+		reply.AddReason(answer.Description)
 	}
 	return reply.Result, answer.Description
 }
 
 // render writes a message in the HTML of Telegram. Only what people see counts for the limit.
 func render(m message.Message, most int) string {
-	title := notifier.Cut(unmention.Replace(notifier.Clean(m.Title)), maxTitle, notifier.UTF16)
-	most -= notifier.UTF16(title)
+	title := notifier.Cut(unmention.Replace(notifier.Clean(m.Title)), maxTitle, notifier.UTF16Length)
+	most -= notifier.UTF16Length(title)
 	var links strings.Builder
 	for _, l := range notifier.Links(m) {
-		label := notifier.Cut(unmention.Replace(l.Text), maxLabel, notifier.UTF16)
+		label := notifier.Cut(unmention.Replace(l.Text), maxLabel, notifier.UTF16Length)
 		links.WriteString("\n<a href=\"" + html.EscapeString(l.URL) + "\">" + escape.Replace(label) + "</a>")
-		most -= notifier.UTF16("\n" + label)
+		most -= notifier.UTF16Length("\n" + label)
 	}
 	lines := ""
 	for _, l := range notifier.Lines(m) {
 		lines += "\n" + l
 	}
-	lines = notifier.Cut(unmention.Replace(lines), most, notifier.UTF16)
+	lines = notifier.Cut(unmention.Replace(lines), most, notifier.UTF16Length)
 	return "<b>" + escape.Replace(title) + "</b>" + escape.Replace(lines) + links.String()
 }
 

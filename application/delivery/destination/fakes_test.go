@@ -246,7 +246,7 @@ func (c *fakeChannel) Send(ctx context.Context, d notify.Destination, m message.
 func (c *fakeChannel) SendSigned(ctx context.Context, to monitor.CallbackURL, e destination.Event, keys []string) delivery.Attempt {
 	at := time.Now()
 	r := c.answer(ctx, e.EventID, c.add(sentMessage{to: e.EventID, url: to, event: e, keys: keys}))
-	return delivery.Attempt{At: at, Status: r.Status, Error: r.Error, RetryAfter: r.Wait}
+	return delivery.Attempt{At: at, Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter}
 }
 
 func takes(context.Context, string, int) message.Result {

@@ -124,7 +124,7 @@ func (s *Sender) sendWebhook(ctx context.Context, d notify.Destination, e Event,
 		keys = append(keys, former)
 	}
 	a := s.cfg.Webhooks.SendSigned(ctx, monitor.CallbackURL(d.Secrets["url"]), e, keys)
-	r := message.Result{At: a.At, Status: a.Status, Error: a.Error, Wait: a.RetryAfter, Exchange: a.Exchange}
+	r := message.Result{At: a.At, Status: a.Status, Error: a.Error, RetryAfter: a.RetryAfter, Exchange: a.Exchange}
 	if !a.Accepted() {
 		r.Class = classOf(a.Status)
 	}

@@ -44,13 +44,13 @@ type Picture struct {
 
 // Result describes one attempt to send a message.
 type Result struct {
-	At       time.Time           // when the attempt began
-	Status   int                 // of HTTP or SMTP; 0: no answer
-	Error    string              // one line for people, without secrets; empty: the channel accepted the message
-	Class    notify.FailureClass // of the failure
-	Wait     time.Duration       // how long the channel asked to wait; 0: it did not ask
-	Ref      string              // names the message at the channel, for edits; empty: it cannot be edited
-	Exchange *event.Exchange
+	At         time.Time           // when the attempt began
+	Status     int                 // of HTTP or SMTP; 0: no answer
+	Error      string              // one line for people, without secrets; empty: the channel accepted the message
+	Class      notify.FailureClass // of the failure
+	RetryAfter time.Duration       // how long the channel asked to wait; 0: it did not ask
+	Ref        string              // names the message at the channel, for edits; empty: it cannot be edited
+	Exchange   *event.Exchange
 }
 
 // Sender sends messages to the destinations of one kind. It may be used concurrently.

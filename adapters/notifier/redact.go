@@ -9,12 +9,12 @@ import (
 // minSecret is the length from which a part of a secret URL counts as a secret itself.
 const minSecret = 8
 
-// hidden replaces a secret in what is kept.
-const hidden = "[hidden]"
+// redacted replaces a secret in what is kept.
+const redacted = "[hidden]"
 
-// hider returns a function that hides the secrets of a destination in a text. Of secrets that
-// are URLs, it also hides the parts that hold tokens: path and query.
-func hider(secrets map[string]string) func(string) string {
+// redactor returns a function that redacts the secrets of a destination in a text. Of secrets that
+// are URLs, it also redacts the parts that hold tokens: path and query.
+func redactor(secrets map[string]string) func(string) string {
 	var found []string
 	for _, secret := range secrets {
 		found = append(found, secret)
@@ -35,7 +35,7 @@ func hider(secrets map[string]string) func(string) string {
 	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) }) // the whole before its parts
 	pairs := make([]string, 0, 2*len(found))
 	for _, s := range slices.Compact(found) {
-		pairs = append(pairs, s, hidden)
+		pairs = append(pairs, s, redacted)
 	}
 	return strings.NewReplacer(pairs...).Replace
 }

@@ -1,0 +1,45 @@
+package notifier
+
+import (
+	"context"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// EditingSender sends the messages about incidents to one destination of a channel that edits.
+// Each incident has a message that shows its present state, and short ones that make a sound.
+type EditingSender interface {
+	// Post posts the message that shows the state. The Result has its Ref.
+	Post(ctx context.Context, m message.Message) message.Result
+
+	// Push posts a short message that makes a sound, about the message of m.Ref.
+	Push(ctx context.Context, m message.Message) message.Result
+
+	// Edit changes the message of m.Ref. notEditable means that this is no longer possible.
+	Edit(ctx context.Context, m message.Message) (r message.Result, notEditable bool)
+}
+
+// SendEditing posts a message, or edits it and pushes if it should make a sound. A message that
+// cannot be edited, such as one that somebody has deleted, is posted again.
+func SendEditing(ctx context.Context, s EditingSender, m message.Message) message.Result {
+	if m.Ref == "" {
+		return s.Post(ctx, m)
+	}
+	edited, notEditable := s.Edit(ctx, m)
+	if notEditable {
+		return s.Post(ctx, m)
+	}
+	if edited.Class != notify.NoFailure {
+		return edited
+	}
+	if edited.Ref == "" {
+		edited.Ref = m.Ref
+	}
+	if !m.Push {
+		return edited
+	}
+	pushed := s.Push(ctx, m)
+	pushed.Ref = edited.Ref
+	return pushed
+}
