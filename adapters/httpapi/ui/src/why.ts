@@ -37,8 +37,8 @@ export function alertOf(condition: Condition, monitor: Monitor | null): string {
   return raised;
 }
 
-// besides says what still works by now: where to look first.
-export function besides(condition: Condition, monitor: Monitor): string {
+// stillWorking says what still works by now: where to look first.
+export function stillWorking(condition: Condition, monitor: Monitor): string {
   const words = text.value.why;
   const parts: string[] = [];
   const grade = (state: string) => (isLate(monitor.monitor_id) ? "unknown" : state === "ok" ? "ok" : state === "unknown" ? "unknown" : "bad");

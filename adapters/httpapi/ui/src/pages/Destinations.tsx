@@ -12,19 +12,19 @@ import { SilenceForm } from "../parts/SilenceForm";
 import { Silences } from "../parts/Silences";
 import { useRead } from "../read";
 import { useTitle } from "../title";
-import { changes, editing, readTold, tested, type Told } from "../told";
+import { changes, editing, readRouting, tested, type Routing } from "../routing";
 
 export function Destinations() {
   const words = text.value.notifications;
-  const { answer, failed } = useRead(readTold, [changes.value]);
+  const { answer, failed } = useRead(readRouting, [changes.value]);
   useTitle(words.title);
-  const told = answer.value;
+  const routing = answer.value;
   return (
     <main class="main" id="main">
       <div class="page-head">
         <h1>{words.title}</h1>
         <span class="end">
-          <button class="btn primary" type="button" disabled={!told} onClick={() => (editing.value = { destination: null })}>
+          <button class="btn primary" type="button" disabled={!routing} onClick={() => (editing.value = { destination: null })}>
             <Glyph name="plus" />
             {words.add}
           </button>
@@ -36,30 +36,30 @@ export function Destinations() {
           {describe(failed.value)}
         </p>
       )}
-      {!told && failed.value === null && <p aria-busy="true">{text.value.common.loading}</p>}
-      {told && <All words={words} told={told} />}
+      {!routing && failed.value === null && <p aria-busy="true">{text.value.common.loading}</p>}
+      {routing && <All words={words} routing={routing} />}
     </main>
   );
 }
 
-function All({ words, told }: { words: NotificationWords; told: Told }) {
+function All({ words, routing }: { words: NotificationWords; routing: Routing }) {
   const form = editing.value;
   return (
     <>
-      <DestinationTable words={words} told={told} />
+      <DestinationTable words={words} routing={routing} />
       <div class="told-columns">
         <div>
-          <Routes words={words} told={told} />
-          <Silences words={words} told={told} />
+          <Routes words={words} routing={routing} />
+          <Silences words={words} routing={routing} />
         </div>
         <div>
-          <Explain words={words} told={told} />
+          <Explain words={words} routing={routing} />
           <Tested words={words} />
         </div>
       </div>
       {form === "silence" && <SilenceForm words={words} />}
-      {form && form !== "silence" && "destination" in form && <DestinationForm words={words} told={told} of={form.destination} />}
-      {form && form !== "silence" && "route" in form && <RouteForm words={words} told={told} of={form.route} />}
+      {form && form !== "silence" && "destination" in form && <DestinationForm words={words} routing={routing} of={form.destination} />}
+      {form && form !== "silence" && "route" in form && <RouteForm words={words} routing={routing} of={form.route} />}
     </>
   );
 }

@@ -7,16 +7,16 @@ import { text } from "../i18n";
 import { endOf, firstCondition, lastedSec, sinceOf } from "../incidentlist";
 import { channelOf, nameOf, shortURL, titleOf } from "../names";
 import { ActionBar } from "../parts/ActionBar";
-import { Around } from "../parts/Around";
+import { OnsetTimeline } from "../parts/OnsetTimeline";
 import { Clip } from "../parts/Clip";
 import { Glyph } from "../parts/Glyph";
 import { Log } from "../parts/Log";
 import { Stranger } from "../parts/Name";
-import { Seen } from "../parts/Seen";
+import { ConditionPictures } from "../parts/ConditionPictures";
 import { Share } from "../parts/Share";
 import { conditionGlyph, conditionWord, Lamp } from "../parts/State";
 import { Mute } from "../parts/Tile";
-import { Told } from "../parts/Told";
+import { IncidentDeliveries } from "../parts/IncidentDeliveries";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
 import { useRead } from "../read";
 import { path, query, withQuery } from "../router";
@@ -68,10 +68,10 @@ function Loaded({ incident }: { incident: Data }) {
       <Choice conditions={incident.conditions} chosen={chosen} />
       <div class="columns">
         <div>
-          <Seen incident={incident} condition={chosen} all={evidence.value} name={nameOf(stream)} monitor={monitor} />
+          <ConditionPictures incident={incident} condition={chosen} all={evidence.value} name={nameOf(stream)} monitor={monitor} />
           <Clip alert={episodeOf(evidence.value, chosen.name).alert} />
-          <Around incident={incident} condition={chosen} monitor={monitor} />
-          <Told all={deliveries.value} />
+          <OnsetTimeline incident={incident} condition={chosen} monitor={monitor} />
+          <IncidentDeliveries all={deliveries.value} />
         </div>
         <div>
           <WhyCard incident={incident} chosen={chosen} monitor={monitor} />

@@ -9,7 +9,7 @@ import { text } from "../i18n";
 import { Exchange, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
-import { Sees, WillHappen, type Seen } from "../parts/Sees";
+import { StreamPreview, WillHappen, type PreviewState } from "../parts/StreamPreview";
 import { retryIn } from "../read";
 import { checkOf, emptyDraft, merged, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
@@ -22,7 +22,7 @@ import type { Service, Trial } from "../types";
 const lastCallback = remembered<string>("callback", "");
 const typedMs = 700; // each look asks the platform, so it waits until the address is typed
 const checkEveryMs = 7000; // a gateway allows 10 previews a minute
-const nothing: Seen = { preview: null, tookMs: 0, looking: false, checked: null, failed: "" };
+const nothing: PreviewState = { preview: null, tookMs: 0, looking: false, checked: null, failed: "" };
 
 export function Register() {
   const words = text.value.register;
@@ -81,7 +81,7 @@ export function Register() {
           </Step>
         </Form>
         <aside class="register-side">
-          <Sees seen={seen} current={checkOf(draft.value, numbers)} />
+          <StreamPreview seen={seen} current={checkOf(draft.value, numbers)} />
           <WillHappen config={registrationOf(draft.value, numbers).config} preview={seen.preview} leadSec={service?.limits.schedule_lead_sec ?? 600} />
         </aside>
       </div>
@@ -94,7 +94,7 @@ type Set = (change: Partial<Draft>) => void;
 // usePreview looks once at each address. Title and planned start fill fields that are empty or were filled so before.
 // When other fields change it has them checked without the address, so that the stream is not resolved again.
 function usePreview(draft: Signal<Draft>, numbers: Numbers) {
-  const seen = useSignal<Seen>(nothing);
+  const seen = useSignal<PreviewState>(nothing);
   const again = useSignal(0);
   const lookedAt = useRef(0);
   const askedAt = useRef(-checkEveryMs);

@@ -6,7 +6,7 @@ import { text } from "../i18n";
 import { evidenceURL } from "../pictures";
 import { decimal } from "../time";
 import type { Evidence } from "../types";
-import { Axis } from "./Around";
+import { Axis } from "./OnsetTimeline";
 import { levelPlot, Plot, useLevels } from "./Plot";
 
 // Clip is the media around the onset of an alert, with the sound level on the same time.

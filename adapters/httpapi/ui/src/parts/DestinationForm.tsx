@@ -2,12 +2,12 @@ import { useSignal } from "@preact/signals";
 import type { NotificationWords } from "../i18n";
 import { destinations as api, secretNames, type Destination, type DestinationChange, type Field, type KindName } from "../notifications";
 import { language } from "../settings";
-import type { Told } from "../told";
+import type { Routing } from "../routing";
 import { Dialog, Input, Select, typed } from "./Dialog";
 
-export function DestinationForm({ words, told, of }: { words: NotificationWords; told: Told; of: Destination | null }) {
+export function DestinationForm({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Destination | null }) {
   const kindName = useSignal<KindName>(of?.kind ?? "slack");
-  const kind = told.kinds.find((k) => k.kind === kindName.value);
+  const kind = routing.kinds.find((k) => k.kind === kindName.value);
   const fields = kind?.fields ?? [];
   const save = (form: FormData) => {
     const change = changeOf(form, fields, of);
@@ -19,10 +19,10 @@ export function DestinationForm({ words, told, of }: { words: NotificationWords;
         { word: words.remove, ask: words.confirmRemove(of.name), act: () => api.remove(of.destination_id) },
       ]
     : [];
-  const fallbacks = told.destinations.filter((d) => d.destination_id !== of?.destination_id);
+  const fallbacks = routing.destinations.filter((d) => d.destination_id !== of?.destination_id);
   return (
     <Dialog title={of ? of.name : words.add} save={save} others={others}>
-      {!of && <Select name="kind" label={words.kind} value={kindName.value} options={told.kinds.map((k) => [k.kind, words.kinds[k.kind] ?? k.kind])} onChange={(value) => (kindName.value = value as KindName)} />}
+      {!of && <Select name="kind" label={words.kind} value={kindName.value} options={routing.kinds.map((k) => [k.kind, words.kinds[k.kind] ?? k.kind])} onChange={(value) => (kindName.value = value as KindName)} />}
       <Input name="name" label={words.name} value={of?.name} required maxLength={100} />
       {fields.map((field) => (
         <FieldInput key={`${kindName.value} ${field.name}`} words={words} field={field} of={of} />

@@ -4,27 +4,27 @@ import type { NotificationWords } from "../i18n";
 import { destinations as api, type Destination, type KindName } from "../notifications";
 import { now } from "../store";
 import { clockDay, duration, number, secondsBetween } from "../time";
-import { editing, tested, type Told } from "../told";
+import { editing, tested, type Routing } from "../routing";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { ErrorText } from "./Name";
 
 export const kindGlyphs: Record<KindName, GlyphName> = { webhook: "webhook", slack: "chat", discord: "chat", teams: "chat", line: "phone", telegram: "send", pagerduty: "pager", ntfy: "bell", email: "mail" };
 
-// shownFields say who is told; the others say how.
+// shownFields say who is notified; the others say how.
 const shownFields = ["channel", "to", "chat_id", "topic", "host"];
 
 // testing is the destination that is being tested: a provider may take seconds.
 const testing = signal("");
 
-export function DestinationTable({ words, told }: { words: NotificationWords; told: Told }) {
+export function DestinationTable({ words, routing }: { words: NotificationWords; routing: Routing }) {
   return (
     <section class="card" aria-labelledby="who-title">
       <div class="card-head">
         <h2 id="who-title">{words.who}</h2>
         <span class="end dim">{words.whoHint}</span>
       </div>
-      {told.destinations.length === 0 ? (
+      {routing.destinations.length === 0 ? (
         <p class="card-body muted">{words.none}</p>
       ) : (
         <div class="scroll-x">
@@ -42,8 +42,8 @@ export function DestinationTable({ words, told }: { words: NotificationWords; to
               </tr>
             </thead>
             <tbody>
-              {told.destinations.map((d) => (
-                <Row key={d.destination_id} words={words} told={told} of={d} />
+              {routing.destinations.map((d) => (
+                <Row key={d.destination_id} words={words} routing={routing} of={d} />
               ))}
             </tbody>
           </table>
@@ -53,8 +53,8 @@ export function DestinationTable({ words, told }: { words: NotificationWords; to
   );
 }
 
-function Row({ words, told, of }: { words: NotificationWords; told: Told; of: Destination }) {
-  const kind = told.kinds.find((k) => k.kind === of.kind);
+function Row({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Destination }) {
+  const kind = routing.kinds.find((k) => k.kind === of.kind);
   const details = [...shownFields.flatMap((name) => of.config[name] ?? []), ...(of.owner ? [words.byFile(of.owner)] : [])];
   return (
     <tr>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { describe, type Said } from "../actions";
 import { text } from "../i18n";
-import { changed, editing } from "../told";
+import { changed, editing } from "../routing";
 import { Glyph } from "./Glyph";
 
 interface Props {

@@ -4,13 +4,13 @@ import { text, type NotificationWords } from "../i18n";
 import { routes as api, type Explanation, type Reason } from "../notifications";
 import { useRead } from "../read";
 import { wholeDuration } from "../time";
-import { changes, type Told } from "../told";
+import { changes, type Routing } from "../routing";
 import { Glyph } from "./Glyph";
 import { conditionNames, streamOptions } from "./MatchFields";
 import { conditionWord } from "./State";
 
-// Explain asks where an incident would be told. Nothing is sent.
-export function Explain({ words, told }: { words: NotificationWords; told: Told }) {
+// Explain asks where an incident would be sent. Nothing is sent.
+export function Explain({ words, routing }: { words: NotificationWords; routing: Routing }) {
   const condition = useSignal("black");
   const severity = useSignal("2");
   const monitor = useSignal("");
@@ -35,7 +35,7 @@ export function Explain({ words, told }: { words: NotificationWords; told: Told 
             <span class="wrap">{describe(failed.value)}</span>
           </p>
         )}
-        <div aria-live="polite">{answer.value && <Answer words={words} told={told} of={answer.value} />}</div>
+        <div aria-live="polite">{answer.value && <Answer words={words} routing={routing} of={answer.value} />}</div>
       </div>
     </section>
   );
@@ -58,8 +58,8 @@ function Pick({ label, value, options, choose }: { label: string; value: string;
 
 const glyphs = { matched: "check", not_matched: "fail", not_reached: "off" } as const;
 
-function Answer({ words, told, of }: { words: NotificationWords; told: Told; of: Explanation }) {
-  const isDefault = (id: string) => told.routes.find((r) => r.route_id === id)?.default;
+function Answer({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Explanation }) {
+  const isDefault = (id: string) => routing.routes.find((r) => r.route_id === id)?.default;
   return (
     <>
       <ul class="reasons">

@@ -9,7 +9,7 @@ import { query, setQuery } from "../router";
 import { now } from "../store";
 import { clockDay, decimal, duration, zone } from "../time";
 import type { EventRecord, Incident, Monitor, Timeline } from "../types";
-import { AsTable, Axis, blackLumaPercent, fullLuma, LaneRow, lanes, Legend, points } from "./Around";
+import { AsTable, Axis, blackLumaPercent, fullLuma, LaneRow, lanes, Legend, points } from "./OnsetTimeline";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { Lane } from "./Lane";

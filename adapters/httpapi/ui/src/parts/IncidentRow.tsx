@@ -7,7 +7,7 @@ import { now } from "../store";
 import { clock, clockDay, duration } from "../time";
 import type { Incident } from "../types";
 import { needsSomebody, worst } from "../wall";
-import { Best } from "./Best";
+import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { NoPicture } from "./Picture";
@@ -80,7 +80,7 @@ function Shot({ incident, seen, name }: { incident: Incident; seen: boolean; nam
   const picture = incident.picture;
   if (!picture) return <NoPicture label={text.value.incident.noPicture} />;
   if (!seen) return <span class="pic" />;
-  return <Best picture={picture} name={name} />;
+  return <BestPicture picture={picture} name={name} />;
 }
 
 function When({ incident, episodes }: { incident: Incident; episodes: number }) {

@@ -1,10 +1,10 @@
 import type { NotificationWords } from "../i18n";
 import { routes as api, type Route, type RouteChange } from "../notifications";
-import type { Told } from "../told";
+import type { Routing } from "../routing";
 import { Checks, Dialog, Input, typed } from "./Dialog";
 import { MatchFields, matchOf } from "./MatchFields";
 
-export function RouteForm({ words, told, of }: { words: NotificationWords; told: Told; of: Route | null }) {
+export function RouteForm({ words, routing, of }: { words: NotificationWords; routing: Routing; of: Route | null }) {
   const save = (form: FormData) => {
     const change: RouteChange = {
       destinations: form.getAll("destinations").map(String),
@@ -24,7 +24,7 @@ export function RouteForm({ words, told, of }: { words: NotificationWords; told:
           <MatchFields words={words} of={of?.match ?? {}} />
         </>
       )}
-      <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={told.destinations.map((d) => [d.destination_id, d.name])} />
+      <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={routing.destinations.map((d) => [d.destination_id, d.name])} />
       <div class="form-grid">
         <Input name="delay" label={words.delay} hint={words.delayHint} type="number" min={0} max={1440} step="any" value={String((of?.delay_sec ?? 0) / 60)} />
         <Input name="repeat" label={words.repeat} hint={words.repeatHint} type="number" min={0} max={1440} step="any" value={String((of?.repeat_sec ?? 0) / 60)} />

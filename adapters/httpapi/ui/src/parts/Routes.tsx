@@ -4,12 +4,12 @@ import { moved, routes as api, type Match, type Route } from "../notifications";
 import { nameOf } from "../names";
 import { namedOf } from "../streamnames";
 import { wholeDuration } from "../time";
-import { changed, editing, type Told } from "../told";
+import { changed, editing, type Routing } from "../routing";
 import { eventWord } from "./MonitorEvents";
 import { Glyph } from "./Glyph";
 import { conditionWord } from "./State";
 
-export function Routes({ words, told }: { words: NotificationWords; told: Told }) {
+export function Routes({ words, routing }: { words: NotificationWords; routing: Routing }) {
   return (
     <section class="card" aria-labelledby="routes-title">
       <div class="card-head">
@@ -21,17 +21,17 @@ export function Routes({ words, told }: { words: NotificationWords; told: Told }
         </button>
       </div>
       <ol>
-        {told.routes.map((route, i) => (
-          <Row key={route.route_id} words={words} told={told} of={route} place={i} />
+        {routing.routes.map((route, i) => (
+          <Row key={route.route_id} words={words} routing={routing} of={route} place={i} />
         ))}
       </ol>
     </section>
   );
 }
 
-function Row({ words, told, of, place }: { words: NotificationWords; told: Told; of: Route; place: number }) {
-  const named = (id: string) => told.destinations.find((d) => d.destination_id === id)?.name ?? id;
-  const movable = told.routes.filter((r) => !r.default);
+function Row({ words, routing, of, place }: { words: NotificationWords; routing: Routing; of: Route; place: number }) {
+  const named = (id: string) => routing.destinations.find((d) => d.destination_id === id)?.name ?? id;
+  const movable = routing.routes.filter((r) => !r.default);
   const move = (by: -1 | 1) =>
     void run(async () => {
       await api.order(moved(movable, place, by).map((r) => r.route_id));

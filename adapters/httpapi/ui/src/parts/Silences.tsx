@@ -3,13 +3,13 @@ import type { NotificationWords } from "../i18n";
 import { silences as api, type Silence } from "../notifications";
 import { now } from "../store";
 import { clockDay, zone } from "../time";
-import { changed, editing, type Told } from "../told";
+import { changed, editing, type Routing } from "../routing";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { MatchTags } from "./Routes";
 
-export function Silences({ words, told }: { words: NotificationWords; told: Told }) {
-  const standing = told.silences.filter((s) => s.state !== "ended");
+export function Silences({ words, routing }: { words: NotificationWords; routing: Routing }) {
+  const standing = routing.silences.filter((s) => s.state !== "ended");
   return (
     <section class="card" aria-labelledby="silences-title">
       <div class="card-head">

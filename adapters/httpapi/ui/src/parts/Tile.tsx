@@ -12,8 +12,8 @@ import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { placeText, type Item } from "../wall";
 import { alertOf, whyOf } from "../why";
-import { Besides } from "./Besides";
-import { Best, LevelPicture } from "./Best";
+import { LatestFinding } from "./LatestFinding";
+import { BestPicture, LevelPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
@@ -35,7 +35,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
       {large && <small class="wrap">{alertOf(condition, monitor)}</small>}
       {large && monitor && (
         <small class="wrap">
-          <Besides condition={condition} monitor={monitor} />
+          <LatestFinding condition={condition} monitor={monitor} />
         </small>
       )}
     </p>
@@ -181,7 +181,7 @@ export function measureOf(file: EvidenceFile): string {
 
 function Shown({ item, name }: { item: Item; name: string }) {
   const picture = item.incident!.picture;
-  if (picture && item.condition?.name !== "blind") return <Best picture={picture} name={name} />;
+  if (picture && item.condition?.name !== "blind") return <BestPicture picture={picture} name={name} />;
   return <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />;
 }
 

@@ -6,7 +6,7 @@ import { now } from "../store";
 import { clock, clockDay, clockUTC, wholeDuration, zone } from "../time";
 import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
 import { alertOf, whyOf } from "../why";
-import { Besides } from "./Besides";
+import { LatestFinding } from "./LatestFinding";
 import { ErrorText } from "./Name";
 import { conditionWord, isWarning } from "./State";
 
@@ -40,7 +40,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
         ))}
         {monitor && lasts && (
           <p class="muted besides">
-            <Besides condition={chosen} monitor={monitor} />
+            <LatestFinding condition={chosen} monitor={monitor} />
           </p>
         )}
         {grows && <p class="muted">{text.value.why.grows(text.value.common.severity(grows.severity), clock(grows.at))}</p>}

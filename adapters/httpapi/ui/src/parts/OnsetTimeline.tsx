@@ -18,8 +18,8 @@ const sideMs = 5 * 60_000;
 const buckets = 120;
 export const lanes: [LaneName, GlyphName][] = [["stream", "stream"], ["video", "video"], ["audio", "sound"], ["segments", "segments"]];
 
-// Around shows all lanes from 5 minutes before the onset of a condition to 5 minutes after it.
-export function Around({ incident, condition, monitor }: { incident: Incident; condition: Condition; monitor: Monitor | null }) {
+// OnsetTimeline shows all lanes from 5 minutes before the onset of a condition to 5 minutes after it.
+export function OnsetTimeline({ incident, condition, monitor }: { incident: Incident; condition: Condition; monitor: Monitor | null }) {
   const words = text.value;
   const onset = Date.parse(condition.last_started_at);
   const [from, to] = [onset - sideMs, onset + sideMs];

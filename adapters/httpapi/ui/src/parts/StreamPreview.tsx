@@ -7,7 +7,7 @@ import type { Config, Preview, Problem } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 
-export interface Seen {
+export interface PreviewState {
   preview: Preview | null;
   tookMs: number;
   looking: boolean;
@@ -23,8 +23,8 @@ const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
   unknown: ["blind", "warning"],
 };
 
-// Sees is what the system sees of a stream before it is registered, and what would be refused.
-export function Sees({ seen, current }: { seen: Seen; current: Check }) {
+// StreamPreview is what the system sees of a stream before it is registered, and what would be refused.
+export function StreamPreview({ seen, current }: { seen: PreviewState; current: Check }) {
   const words = text.value.register;
   const { preview, looking, checked, failed, tookMs } = seen;
   return (

@@ -5,8 +5,8 @@ import type { Variant } from "../types";
 import { File } from "./Picture";
 import { levelPlot, Plot, useLevels } from "./Plot";
 
-// Best is the picture that shows an incident best: of a silence its sound level, drawn in the colours of the theme.
-export function Best({ picture, name }: { picture: { evidence_id: string; variant: Variant }; name: string }) {
+// BestPicture is the picture that shows an incident best: of a silence its sound level, drawn in the colours of the theme.
+export function BestPicture({ picture, name }: { picture: { evidence_id: string; variant: Variant }; name: string }) {
   if (picture.variant === "level") return <LevelPicture evidenceID={picture.evidence_id} name={name} />;
   return <File evidenceID={picture.evidence_id} variant={picture.variant} alt={name} />;
 }

@@ -15,8 +15,8 @@ interface Props {
   monitor: Monitor | null;
 }
 
-// Seen has the pictures of one condition: before, at the onset, and after it or as it is now.
-export function Seen({ incident, condition, all, name, monitor }: Props) {
+// ConditionPictures has the pictures of one condition: before, at the onset, and after it or as it is now.
+export function ConditionPictures({ incident, condition, all, name, monitor }: Props) {
   const words = text.value.incident;
   const { alert, recovery } = episodeOf(all, condition.name);
   const before = fileOf(alert, "before");

@@ -2,15 +2,15 @@
 import { signal } from "@preact/signals";
 import { destinations, routes, silences, type Destination, type Kind, type Route, type Silence, type Test } from "./notifications";
 
-// Told is everything that decides who is told.
-export interface Told {
+// Routing is everything that decides which message goes where.
+export interface Routing {
   kinds: Kind[];
   destinations: Destination[];
   routes: Route[];
   silences: Silence[];
 }
 
-export async function readTold(abort: AbortSignal): Promise<Told> {
+export async function readRouting(abort: AbortSignal): Promise<Routing> {
   const [kinds, all, ordered, silenced] = await Promise.all([destinations.kinds(abort), destinations.list(abort), routes.list(abort), silences.list(abort)]);
   return { kinds: kinds.kinds, destinations: all.destinations, routes: ordered.routes, silences: silenced.silences };
 }

@@ -10,8 +10,8 @@ import { Glyph } from "./Glyph";
 import { eventWord } from "./MonitorEvents";
 import { ErrorText } from "./Name";
 
-// Told lists every delivery of an incident: what was sent, to which address, and how that answered. null: it is not known yet.
-export function Told({ all }: { all: readonly Delivery[] | null }) {
+// IncidentDeliveries lists every delivery of an incident: what was sent, to which address, and how that answered. null: it is not known yet.
+export function IncidentDeliveries({ all }: { all: readonly Delivery[] | null }) {
   const words = text.value.incident;
   return (
     <section class="card" aria-labelledby="told-title">
