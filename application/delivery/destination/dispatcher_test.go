@@ -362,7 +362,7 @@ func TestStormsAndNoticesAreTold(t *testing.T) {
 		defer h.stop()
 		h.advance(time.Second)
 		for to, want := range map[string]string{
-			"storm":  "🔴 CRITICAL｜37 of 180 streams, probably ours, 1 min",
+			"storm":  "🔴 CRITICAL｜37 of 180 streams at once, 1 min",
 			"notice": "⚠️ NOT DELIVERED｜Destination Ops is disabled",
 		} {
 			if sent := c.sent(to); len(sent) != 1 || sent[0].message.Title != want || !sent[0].message.Push {

@@ -54,7 +54,7 @@ func (s *Sender) send(ctx context.Context, d Delivery, step notify.NextMessage, 
 	}
 	f := message.Facts{
 		ID: messageID(d, step), ThreadID: d.threadID(), DestinationID: d.Destination.ID, Language: d.Destination.Language,
-		Now: d.Now, Late: d.Age, Unreachable: d.Attempts > 0,
+		Now: d.Now, Delay: d.Age, Unreachable: d.Attempts > 0,
 	}
 	if thread := d.thread(); thread != nil {
 		f.Situation, f.Told, f.Repeat = thread.Situation, thread.Told, thread.Plan.Repeat

@@ -19,7 +19,7 @@ type Facts struct {
 	Told          notify.Notified  // what the destination knows
 	Repeat        time.Duration    // how often the message is repeated until somebody acknowledges; 0: never
 	Now           time.Time
-	Late          time.Duration // since the message was first due
+	Delay         time.Duration // since the message was first due
 	Unreachable   bool          // the destination failed meanwhile
 	Test          bool          // it is an example that a person asked for
 	Picture       *Picture      // without Alt; nil: there is none

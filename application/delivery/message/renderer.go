@@ -65,14 +65,14 @@ func Load(cfg Config) (*Renderer, error) {
 			return nil, fmt.Errorf("read the built-in messages: %w", err)
 		}
 		// A name of its own keeps an error of a built-in template from looking like one
-		// of the file in Dir.
+		// of the file in TEMPLATES_DIR.
 		t, err := template.New("built-in " + fileOf(language)).Funcs(u.functions(time.Time{})).Parse(string(text))
 		if err != nil {
 			return nil, fmt.Errorf("parse the built-in messages: %w", err)
 		}
 		r.builtIn[language] = t
 		if r.templates[language], err = replaced(t, cfg.Files, fileOf(language)); err != nil {
-			return nil, explain(err)
+			return nil, templateError(err)
 		}
 	}
 	return r, r.check()
@@ -115,7 +115,7 @@ func replaced(t *template.Template, files fs.FS, name string) (*template.Templat
 	return t, err
 }
 
-func explain(err error) error {
+func templateError(err error) error {
 	return fmt.Errorf("TEMPLATES_DIR: %w; correct the template, or remove it from the file to use the built-in one", err)
 }
 
@@ -126,7 +126,7 @@ func (r *Renderer) check() error {
 			e.Facts.Language = language
 			v := newView(e.Facts, e.Step, r.cfg.Zone)
 			if _, err := r.texts(r.templates[language], v, e.Facts); err != nil {
-				return explain(fmt.Errorf("%s: %w", e.Name, err))
+				return templateError(fmt.Errorf("%s: %w", e.Name, err))
 			}
 		}
 	}

