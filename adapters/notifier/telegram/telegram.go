@@ -47,9 +47,13 @@ type bot struct {
 	to     notify.Destination
 }
 
-// Post implements notifier.EditingSender.
+// Post implements notifier.EditingSender. A group that has become a supergroup gets the message
+// there at once. The Ref then names the supergroup.
 func (b bot) Post(ctx context.Context, m message.Message) message.Result {
-	r, _ := b.call(ctx, post(b.to.Config["chat_id"], m))
+	r, a := b.call(ctx, post(b.to.Config["chat_id"], m))
+	if chat := a.Parameters.MigrateTo; chat != 0 {
+		r, _ = b.call(ctx, post(strconv.FormatInt(chat, 10), m))
+	}
 	return r
 }
 
@@ -67,15 +71,15 @@ func (b bot) Push(ctx context.Context, m message.Message) message.Result {
 func (b bot) Edit(ctx context.Context, m message.Message) (r message.Result, notEditable bool) {
 	of := parseRef(m.Ref)
 	c := edit(of, m)
-	r, description := b.call(ctx, c)
-	if strings.Contains(description, "message is not modified") {
+	r, a := b.call(ctx, c)
+	if strings.Contains(a.Description, "message is not modified") {
 		r.Class, r.Error = notify.NoFailure, ""
 	}
 	if r.Class == notify.NoFailure {
 		of.photo = of.photo || c.photo != nil
 		r.Ref = of.String()
 	}
-	return r, cannotEdit.MatchString(description)
+	return r, cannotEdit.MatchString(a.Description)
 }
 
 // cannotEdit matches errors of an edit after which a new message is posted.
@@ -158,8 +162,21 @@ func photo(m message.Message) *message.Picture {
 	return p
 }
 
-// call makes a call. description is that of the error.
-func (b bot) call(ctx context.Context, c call) (r message.Result, description string) {
+// answer is that of the Bot API.
+type answer struct {
+	Description string // of the error
+	Parameters  struct {
+		RetryAfter int   `json:"retry_after"` // seconds
+		MigrateTo  int64 `json:"migrate_to_chat_id"`
+	}
+	Result struct {
+		MessageID int `json:"message_id"`
+		Chat      struct{ ID int64 }
+	}
+}
+
+// call makes a call.
+func (b bot) call(ctx context.Context, c call) (message.Result, answer) {
 	api := strings.TrimSuffix(b.to.Config["api_url"], "/")
 	if api == "" {
 		api = defaultAPI
@@ -168,7 +185,7 @@ func (b bot) call(ctx context.Context, c call) (r message.Result, description st
 	if c.photo != nil && len(c.photo.Bytes) > 0 {
 		for name, value := range c.fields {
 			part := notifier.FormPart{Name: name, JSON: value}
-			if text, is := value.(string); is {
+			if text, ok := value.(string); ok {
 				part = notifier.FormPart{Name: name, Text: text}
 			}
 			req.Form = append(req.Form, part)
@@ -176,32 +193,22 @@ func (b bot) call(ctx context.Context, c call) (r message.Result, description st
 		req.Form = append(req.Form, notifier.FormPart{Name: "photo", FileName: notifier.FileName(*c.photo), ContentType: c.photo.MediaType, Bytes: c.photo.Bytes})
 	}
 	reply := b.client.Do(ctx, b.to, req)
-	var answer struct {
-		Description string
-		Parameters  struct {
-			RetryAfter int   `json:"retry_after"` // seconds
-			MigrateTo  int64 `json:"migrate_to_chat_id"`
-		}
-		Result struct {
-			MessageID int `json:"message_id"`
-			Chat      struct{ ID int64 }
-		}
-	}
-	readable := reply.Decode(&answer)
-	reply.RetryAfter = max(reply.RetryAfter, time.Duration(min(answer.Parameters.RetryAfter, 86400))*time.Second)
+	var a answer
+	readable := reply.Decode(&a)
+	reply.RetryAfter = max(reply.RetryAfter, time.Duration(min(a.Parameters.RetryAfter, 86400))*time.Second)
 	switch {
 	case reply.Class == notify.NoFailure && !readable:
 		reply.SetFailure(notify.Retry, "the answer is not one of the Bot API")
-	case reply.Class == notify.NoFailure && answer.Result.MessageID != 0:
-		reply.Ref = ref{chat: strconv.FormatInt(answer.Result.Chat.ID, 10), message: answer.Result.MessageID, photo: c.photo != nil}.String()
-	case answer.Parameters.MigrateTo != 0:
-		reply.SetFailure(notify.Retry, fmt.Sprintf("the group has become a supergroup; set chat_id to %d", answer.Parameters.MigrateTo))
-	case reply.Class == notify.Rejected && repairable.MatchString(answer.Description):
-		reply.SetFailure(notify.Retry, answer.Description)
+	case reply.Class == notify.NoFailure && a.Result.MessageID != 0:
+		reply.Ref = ref{chat: strconv.FormatInt(a.Result.Chat.ID, 10), message: a.Result.MessageID, photo: c.photo != nil}.String()
+	case a.Parameters.MigrateTo != 0:
+		reply.SetFailure(notify.Retry, fmt.Sprintf("the group has become a supergroup; set chat_id to %d", a.Parameters.MigrateTo))
+	case reply.Class == notify.Rejected && repairable.MatchString(a.Description):
+		reply.SetFailure(notify.Retry, a.Description)
 	case reply.Class != notify.NoFailure:
-		reply.AddReason(answer.Description)
+		reply.AddReason(a.Description)
 	}
-	return reply.Result, answer.Description
+	return reply.Result, a
 }
 
 // render writes a message in the HTML of Telegram. Only what people see counts for the limit.

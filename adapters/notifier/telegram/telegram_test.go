@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -28,14 +29,46 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestAGroupThatHasMovedSaysWhatToDo(t *testing.T) {
+func TestAGroupThatHasBecomeASupergroupStillGetsItsMessages(t *testing.T) {
 	s := fake.New()
 	t.Cleanup(s.Close)
 	d := destination(s)
 	d.Config["chat_id"] = fake.OldChatID
+	sender := notifiertest.NewSender(t, newSender)
+	m := message.Message{Title: "opened", Push: true}
+	opened := sender.Send(t.Context(), d, m)
+	if all := s.Messages(); opened.Error != "" || len(all) != 1 || all[0].Text != "opened" {
+		t.Fatalf("%+v, people see %v", opened, all)
+	}
+	// The first message names the new chat, so the next one needs a single request.
+	before := s.Requests()
+	m.Title, m.Push, m.Ref = "acknowledged", false, opened.Ref
+	r := sender.Send(t.Context(), d, m)
+	if all := s.Messages(); r.Error != "" || len(all) != 1 || all[0].Text != "acknowledged" || s.Requests() != before+1 {
+		t.Errorf("%+v after %d requests, people see %v", r, s.Requests()-before, all)
+	}
+}
+
+func TestAMessageOfTheGroupIsPostedAgainInTheSupergroup(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	d := destination(s)
+	d.Config["chat_id"] = fake.OldChatID
+	m := message.Message{Title: "resolved", Ref: fake.OldChatID + "/1/false"}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, m)
+	if all := s.Messages(); r.Error != "" || !strings.HasPrefix(r.Ref, fake.ChatID+"/") || len(all) != 1 || all[0].Text != "resolved" {
+		t.Errorf("%+v, people see %v", r, all)
+	}
+}
+
+func TestASupergroupIsAskedOnce(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	s.Moved = true
+	d := destination(s)
 	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
-	if r.Class != notify.Retry || r.Error != "HTTP 400 Bad Request: the group has become a supergroup; set chat_id to "+fake.ChatID {
-		t.Errorf("%+v", r)
+	if r.Class != notify.Retry || !strings.Contains(r.Error, "set chat_id to") || s.Requests() != 2 {
+		t.Errorf("%+v after %d requests", r, s.Requests())
 	}
 }
 

@@ -35,6 +35,9 @@ type Server struct {
 
 	// BadPictures makes it refuse to process pictures.
 	BadPictures bool
+
+	// Moved makes it say of every chat that it has become another one.
+	Moved bool
 }
 
 // New starts a server. Close ends it.
@@ -116,9 +119,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "Bad Request: can't parse the request", nil)
 		return
 	}
-	switch req.fields["chat_id"] {
-	case ChatID:
-	case OldChatID:
+	switch chat := req.fields["chat_id"]; {
+	case chat == ChatID && !s.Moved:
+	case chat == OldChatID, s.Moved:
 		id, _ := strconv.ParseInt(ChatID, 10, 64)
 		answer(w, http.StatusBadRequest, "Bad Request: group chat was upgraded to a supergroup chat", map[string]any{"migrate_to_chat_id": id})
 		return
