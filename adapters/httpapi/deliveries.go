@@ -58,6 +58,7 @@ type requestBody struct {
 	URL        string            `json:"url"`
 	Headers    map[string]string `json:"headers"`
 	DurationMS int64             `json:"duration_ms"`
+	Message    *string           `json:"message"`
 }
 
 type responseBody struct {
@@ -71,7 +72,7 @@ func exchangeBodies(e *event.Exchange) (*requestBody, *responseBody) {
 	if e == nil {
 		return nil, nil
 	}
-	request := &requestBody{e.URL, e.Header, e.DurationMS}
+	request := &requestBody{e.URL, e.Header, e.DurationMS, orNull(e.Message)}
 	if e.Answer == nil {
 		return request, nil
 	}

@@ -32,7 +32,7 @@ func TestDeliveriesShowWhatWasSentAndAnswered(t *testing.T) {
 	delete(delivery, "body")
 	want := `map[attempts:[` +
 		`map[at:2024-01-15T19:55:00.123+09:00 error:no answer request:<nil> response:<nil> status:<nil>] ` +
-		`map[at:2024-01-15T19:55:00.123+09:00 error:<nil> request:map[duration_ms:12 headers:map[X-Timestamp:1705316100] url:https://example.com/…] ` +
+		`map[at:2024-01-15T19:55:00.123+09:00 error:<nil> request:map[duration_ms:12 headers:map[X-Timestamp:1705316100] message:<nil> url:https://example.com/…] ` +
 		`response:map[body:<b>thanks</b> content_type:text/html truncated:true] status:200]] ` +
 		`created_at:2024-01-15T20:30:00+09:00 delivered_at:2024-01-15T19:55:00.123+09:00 delivery_id:<nil> destination:<nil> event_id:` + eventID + ` event_type:alert.blackout ` +
 		`incident_id:<nil> last_error:<nil> monitor_id:` + firstID + ` next_attempt_at:<nil> sequence:<nil> state:delivered storm_id:<nil> stream_url:` + streamURL + ` tried:2]`

@@ -255,6 +255,7 @@ func (h routingHandlers) deleteDestination(c *gin.Context) error {
 type destinationTestBody struct {
 	Delivered bool            `json:"delivered"`
 	Attempt   sentAttemptBody `json:"attempt"`
+	Note      *string         `json:"note"`
 }
 
 // testDestination is POST /api/v1/destinations/{destination_id}/test.
@@ -278,7 +279,7 @@ func (h routingHandlers) testDestination(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	h.write(c, http.StatusOK, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange)})
+	h.write(c, http.StatusOK, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange), orNull(r.Note)})
 	return nil
 }
 

@@ -167,7 +167,9 @@ func (r Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	if err != nil || req.URL.Host == "" || req.URL.Scheme != "https" && req.URL.Scheme != "http" {
 		return nil, errors.New("the URL of the destination cannot be requested") // the URL may be a secret
 	}
-	req.Header.Set("Content-Type", body.ContentType)
+	if body.ContentType != "" {
+		req.Header.Set("Content-Type", body.ContentType)
+	}
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
@@ -176,6 +178,8 @@ func (r Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 
 func (r Request) body() (*Body, error) {
 	switch {
+	case r.Method == http.MethodGet:
+		return &Body{}, nil
 	case r.Body != nil:
 		return r.Body, nil
 	case r.Form != nil:

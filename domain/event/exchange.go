@@ -10,6 +10,10 @@ type Exchange struct {
 	Header     map[string]string `json:"headers"` // of the request, the signatures included
 	DurationMS int64             `json:"duration_ms"`
 	Answer     *Answer           `json:"answer"` // nil: there was none
+
+	// Message is what people were sent, as plain text without its links, of at most
+	// MaxExchangeBody bytes; empty: it was a webhook.
+	Message string `json:"message,omitempty"`
 }
 
 // Answer is the beginning of what a receiver answered.

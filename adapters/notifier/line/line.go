@@ -4,9 +4,12 @@
 package line
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -27,6 +30,9 @@ const (
 	maxPicture  = 2000 // bytes of its URL
 )
 
+// usedUpPause is how long nothing is sent after LINE says that the messages of the month are used up.
+const usedUpPause = time.Hour
+
 // Sender pushes messages.
 type Sender struct{ client *notifier.Client }
 
@@ -42,27 +48,23 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 		if r.Class == notify.Rejected && strings.Contains(reason, "messages[0]") {
 			r, _ = s.push(ctx, d, m, newText(m))
 		}
+		if m.Test {
+			r.Note = s.quota(ctx, d)
+		}
 		return r
 	})
 }
 
 // push pushes an object, and the picture of the message. reason is that of a failure.
 func (s *Sender) push(ctx context.Context, d notify.Destination, m message.Message, o object) (r message.Result, reason string) {
-	api := strings.TrimSuffix(d.Config["api_url"], "/")
-	if api == "" {
-		api = defaultAPI
-	}
 	p := push{To: d.Config["to"], Messages: []object{o}, NotificationDisabled: !m.Push}
 	if shown := m.Picture; shown != nil && strings.HasPrefix(shown.URL, "https://") && len(shown.URL) <= maxPicture {
 		p.Messages = append(p.Messages, object{Type: "image", Original: shown.URL, Preview: shown.URL})
 	}
 	reply := s.client.Do(ctx, d, notifier.Request{
-		URL: api + "/v2/bot/message/push",
-		Header: map[string]string{
-			"Authorization":    "Bearer " + d.Secrets["channel_access_token"],
-			"X-Line-Retry-Key": m.ID,
-		},
-		JSON: p,
+		URL:    api(d) + "/v2/bot/message/push",
+		Header: map[string]string{"Authorization": authorization(d), "X-Line-Retry-Key": m.ID},
+		JSON:   p,
 	})
 	var answer struct {
 		Message string
@@ -80,11 +82,49 @@ func (s *Sender) push(ctx context.Context, d notify.Destination, m message.Messa
 		reply.Class, reply.Error = notify.NoFailure, ""
 	case reply.Class == notify.Rejected && wrongReceiver: // a person may repair it
 		reply.SetFailure(notify.Retry, reason)
+	case reply.Status == http.StatusTooManyRequests && strings.Contains(reason, "monthly limit"):
+		// Messages under way reserve some of the month, so it may pass before the month is over.
+		reply.AddReason(reason)
+		reply.RetryAfter = usedUpPause
 	default:
 		reply.AddReason(reason)
 	}
 	return reply.Result, reason
 }
+
+// quota says how many messages of the month are left, in the language of the destination; ""
+// if LINE does not say it. LINE counts a message once for each person that gets it.
+func (s *Sender) quota(ctx context.Context, d notify.Destination) string {
+	var limit struct {
+		Type  string
+		Value int64
+	}
+	var used struct {
+		TotalUsage int64
+	}
+	for path, v := range map[string]any{"": &limit, "/consumption": &used} {
+		reply := s.client.Do(ctx, d, notifier.Request{
+			Method: http.MethodGet, URL: api(d) + "/v2/bot/message/quota" + path, Header: map[string]string{"Authorization": authorization(d)},
+		})
+		if reply.Class != notify.NoFailure || !reply.Decode(v) {
+			return ""
+		}
+	}
+	switch japanese := d.Language == notify.Japanese; {
+	case limit.Type != "limited":
+		return ""
+	case japanese:
+		return fmt.Sprintf("今月はあと%d通送れます（上限%d通）。", max(limit.Value-used.TotalUsage, 0), limit.Value)
+	default:
+		return fmt.Sprintf("%d of the %d messages of this month are left.", max(limit.Value-used.TotalUsage, 0), limit.Value)
+	}
+}
+
+func api(d notify.Destination) string {
+	return cmp.Or(strings.TrimSuffix(d.Config["api_url"], "/"), defaultAPI)
+}
+
+func authorization(d notify.Destination) string { return "Bearer " + d.Secrets["channel_access_token"] }
 
 type push struct {
 	To                   string   `json:"to"`

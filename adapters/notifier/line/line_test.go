@@ -3,6 +3,7 @@ package line_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -82,8 +83,34 @@ func TestAMonthWithoutMessagesLeftIsNamed(t *testing.T) {
 	s.NoMore = true
 	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
 	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
-	if r.Class != notify.Retry || r.Error != "HTTP 429 Too Many Requests: You have reached your monthly limit." {
+	if r.Class != notify.Retry || r.Error != "HTTP 429 Too Many Requests: You have reached your monthly limit." || r.RetryAfter != time.Hour {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestATestSaysHowManyMessagesOfTheMonthAreLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		quota    int
+		language notify.Language
+		isTest   bool
+		want     string
+	}{
+		"a limited month":    {500, notify.English, true, "499 of the 500 messages of this month are left."},
+		"in Japanese":        {500, notify.Japanese, true, "今月はあと499通送れます（上限500通）。"},
+		"no limit":           {0, notify.English, true, ""},
+		"a message, no test": {500, notify.English, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fake.New()
+			t.Cleanup(s.Close)
+			s.Quota = c.quota
+			d := destination(s)
+			d.Language = c.language
+			m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title", Test: c.isTest}
+			if r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, m); r.Note != c.want || r.Error != "" {
+				t.Errorf("got %q, want %q: %+v", r.Note, c.want, r)
+			}
+		})
 	}
 }
 

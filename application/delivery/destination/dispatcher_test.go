@@ -27,6 +27,10 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 		if m.Kind != notify.Opened || !m.Push || m.ThreadID != "incident of d1" || m.Title != "🟡 MEDIUM｜Black video 1 min｜C" {
 			t.Errorf("sent was %+v", m)
 		}
+		const text = "🟡 MEDIUM｜Black video 1 min｜C\nSince Dec 31 23:59:00 UTC, 1 min so far. The sound is fine.\n"
+		if kept := o.find("d1").outcomes[0].Attempt.Exchange.Message; !strings.HasPrefix(kept, text) || strings.Contains(kept, "https://") {
+			t.Errorf("kept is %q", kept)
+		}
 		if told := o.find("d1").outcomes[0].Told; told == nil || !told.Opened || told.ProviderMessageID != "ref" {
 			t.Errorf("told is %+v", told)
 		}

@@ -239,7 +239,7 @@ func (c *fakeChannel) sent(to string) (all []sentMessage) {
 func (c *fakeChannel) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
 	at := time.Now()
 	r := c.answer(ctx, d.ID, c.add(sentMessage{to: d.ID, message: m}))
-	r.At = at
+	r.At, r.Exchange = at, &event.Exchange{URL: "https://channel.example/…"}
 	return r
 }
 

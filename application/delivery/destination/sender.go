@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -99,8 +100,17 @@ func (s *Sender) sendMessage(ctx context.Context, d notify.Destination, m messag
 	}
 	ctx, cancel := context.WithTimeout(ctx, delivery.SendTimeout)
 	defer cancel()
-	return sender.Send(ctx, d, m)
+	r := sender.Send(ctx, d, m)
+	if r.Exchange != nil {
+		kept := *r.Exchange
+		kept.Message = strings.ToValidUTF8(limited(m.Text(), event.MaxExchangeBody), "")
+		r.Exchange = &kept
+	}
+	return r
 }
+
+// limited returns the first bytes of a text.
+func limited(s string, most int) string { return s[:min(len(s), most)] }
 
 // sendEvent sends an event to a webhook, with its sequence and, if it is there, its
 // evidence.

@@ -5,6 +5,7 @@ package message
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -16,6 +17,7 @@ type Message struct {
 	ID       string // a UUID, the same at every attempt: channels that know keys for repetitions get it
 	ThreadID string // the incident or the storm: all messages about it have this ID
 	Kind     notify.MessageKind
+	Test     bool   // it is an example that a person asked for
 	Push     bool   // it makes a sound
 	Ref      string // the message to edit; empty: there is none
 
@@ -30,6 +32,9 @@ type Message struct {
 	Picture  *Picture // nil: there is none
 	At       time.Time
 }
+
+// Text returns the title and the lines, without the links: those of actions are secret.
+func (m Message) Text() string { return strings.Join(append([]string{m.Title}, m.Lines...), "\n") }
 
 // Link is a URL with the text that shows it.
 type Link struct{ Text, URL string }
@@ -51,6 +56,9 @@ type Result struct {
 	RetryAfter time.Duration       // how long the channel asked to wait; 0: it did not ask
 	Ref        string              // names the message at the channel, for edits; empty: it cannot be edited
 	Exchange   *event.Exchange
+
+	// Note is what else the channel said about a test, for people; empty: nothing.
+	Note string
 }
 
 // Sender sends messages to the destinations of one kind. It may be used concurrently.

@@ -97,6 +97,7 @@ export type SilenceChange = Partial<Pick<Silence, "match" | "from" | "to" | "unt
 export interface Test {
   delivered: boolean;
   attempt: DeliveryAttempt;
+  note?: string | null; // what else the channel says
 }
 
 export interface Reason {

@@ -152,7 +152,7 @@ export interface DeliveryAttempt {
   at: string;
   status: number | null;
   error: string | null;
-  request: { url: string; headers: Record<string, string>; duration_ms: number } | null;
+  request: { url: string; headers: Record<string, string>; duration_ms: number; message?: string | null } | null;
   response: { content_type: string | null; body: string; truncated: boolean } | null;
 }
 

@@ -31,6 +31,7 @@ type Server struct {
 
 	NoFlex bool // it rejects Flex Messages
 	NoMore bool // the messages of the month are used up
+	Quota  int  // messages of a month; 0: unlimited
 
 	mu       sync.Mutex
 	accepted map[string]bool // retry keys
@@ -41,6 +42,8 @@ func New() *Server {
 	s := &Server{accepted: map[string]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v2/bot/message/push", s.push)
+	mux.HandleFunc("GET /v2/bot/message/quota", s.quota)
+	mux.HandleFunc("GET /v2/bot/message/quota/consumption", s.consumption)
 	s.Server = channel.NewServer(mux, refuse)
 	return s
 }
@@ -80,6 +83,31 @@ var (
 	urlPattern = regexp.MustCompile(`https?://\S+`)
 )
 
+// authorized answers requests without the token.
+func authorized(w http.ResponseWriter, r *http.Request) bool {
+	if r.Header.Get("Authorization") == "Bearer "+Token {
+		return true
+	}
+	answer(w, http.StatusUnauthorized, "Authentication failed. Confirm that the access token in the authorization header is valid.")
+	return false
+}
+
+func (s *Server) quota(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !authorized(w, r):
+	case s.Quota == 0:
+		channel.JSON(w, http.StatusOK, map[string]any{"type": "none"})
+	default:
+		channel.JSON(w, http.StatusOK, map[string]any{"type": "limited", "value": s.Quota})
+	}
+}
+
+func (s *Server) consumption(w http.ResponseWriter, r *http.Request) {
+	if authorized(w, r) {
+		channel.JSON(w, http.StatusOK, map[string]any{"totalUsage": len(s.Messages())})
+	}
+}
+
 func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		To                   string
@@ -88,8 +116,7 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 	}
 	key := r.Header.Get("X-Line-Retry-Key")
 	switch {
-	case r.Header.Get("Authorization") != "Bearer "+Token:
-		answer(w, http.StatusUnauthorized, "Authentication failed. Confirm that the access token in the authorization header is valid.")
+	case !authorized(w, r):
 		return
 	case !keyPattern.MatchString(key):
 		answer(w, http.StatusBadRequest, "The retry key is invalid")

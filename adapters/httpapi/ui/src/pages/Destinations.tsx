@@ -78,6 +78,7 @@ function Tested({ words }: { words: NotificationWords }) {
               <StatusWord of={newest.test.attempt} />
               <b>{newest.test.delivered ? words.accepted : words.notAccepted}</b>
             </p>
+            {newest.test.note && <p>{newest.test.note}</p>}
             <Exchange of={newest.test.attempt} />
           </div>
         </section>

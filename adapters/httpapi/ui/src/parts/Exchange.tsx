@@ -41,6 +41,7 @@ export function Exchange({ of, body }: { of: Outcome; body?: string }) {
               {"\n"}
             </>
           ))}
+          {of.request.message && `\n${of.request.message}`}
           {body !== undefined && `\n${pretty(body)}`}
         </pre>
       </div>
