@@ -97,14 +97,28 @@ func (e Explanation) Silenced(t Target) bool {
 }
 
 // Explain says where an event or an incident goes now. An event with conditions is
-// followed as the incident, too, that it belongs to.
+// followed as the incident, too, that it belongs to: a route then counts as matched if it
+// gets either, and its reasons are those of the one that came further.
 func (r Routing) Explain(s Subject, now time.Time) Explanation {
-	e := Explanation{Targets: r.Targets(s)}
+	e := Explanation{Routes: r.explainRoutes(s), Targets: r.Targets(s)}
+	ofIncident := s
+	ofIncident.EventType = "" // silences concern incidents
 	if s.EventType != "" && len(s.Conditions) > 0 {
-		ofIncident := s
-		ofIncident.EventType = ""
 		e.Targets = append(e.Targets, r.Targets(ofIncident)...)
+		for n, x := range r.explainRoutes(ofIncident) {
+			if was := e.Routes[n].Result; x.Result == Matched && was != Matched || x.Result == NotMatched && was == NotReached {
+				e.Routes[n] = x
+			}
+		}
 	}
+	for _, silence := range r.silencing(s, now) {
+		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.ActiveUntil(now), silence.Match.Explain(ofIncident)})
+	}
+	return e
+}
+
+// explainRoutes says what the search for a subject has made of each route.
+func (r Routing) explainRoutes(s Subject) (all []RouteExplanation) {
 	ended := false
 	for _, route := range r.Routes {
 		x := RouteExplanation{route, NotMatched, route.Match.Explain(s)}
@@ -115,12 +129,9 @@ func (r Routing) Explain(s Subject, now time.Time) Explanation {
 			x.Result = Matched
 			ended = !route.Continue
 		}
-		e.Routes = append(e.Routes, x)
+		all = append(all, x)
 	}
-	for _, silence := range r.silencing(s, now) {
-		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.ActiveUntil(now), silence.Match.Explain(s)})
-	}
-	return e
+	return all
 }
 
 // SilencedUntil returns when the silences end that hold messages about an incident back

@@ -197,6 +197,29 @@ func TestAnExplanationNamesEveryRouteWithItsReasons(t *testing.T) {
 	}
 }
 
+func TestTheRoutesOfAnEventAreExplainedWithThoseOfItsIncident(t *testing.T) {
+	r := routing(
+		route(notify.Match{Events: []event.Type{event.BlackoutRecovered}}, 0, "webhook"),
+		route(notify.Match{Events: []event.Type{event.Blackout}}, 0, "slack"),
+		route(notify.Match{}, 0, "pager"),
+	)
+	r.Silences = []notify.Silence{{StartsAt: at(0), EndsAt: at(60), Match: notify.Match{Events: []event.Type{event.Blackout}}}}
+	recovery := blackEvent
+	recovery.EventType = event.BlackoutRecovered
+	e := r.Explain(recovery, at(10))
+	if got := ids(e.Targets); !slices.Equal(got, []string{"webhook", "slack"}) {
+		t.Errorf("targets %v", got)
+	}
+	for n, want := range []notify.RouteResult{notify.Matched, notify.Matched, notify.NotReached} {
+		if x := e.Routes[n]; x.Result != want || want == notify.Matched && !x.Reasons[0].OK {
+			t.Errorf("route %d: %+v, want %s", n, x, want)
+		}
+	}
+	if len(e.Silences) != 1 || !e.Silences[0].Reasons[0].OK {
+		t.Errorf("silences %+v", e.Silences)
+	}
+}
+
 func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
 	i := incident.Incident{Severity: 2, Conditions: []incident.Condition{{Name: black, EndedAt: at(1)}, {Name: incident.Blind}}}
 	s := notify.SubjectOf(i, someMonitor, []byte(`{"labels":{"team":"video"}}`))
