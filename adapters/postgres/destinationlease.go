@@ -20,12 +20,13 @@ const (
 	plannedAhead     = `x.planned_at > now() + interval '10 seconds'`
 	deliveryIsDue    = `(x.due_at <= now() OR ` + plannedAhead + `)`
 	deliveryInFlight = `(x.lease IS NOT NULL AND x.leased_until > now())`
-	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')`
+	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')` // it is set to 60 s
 )
 
 // circuitPauses is the condition of a destination d that gets nothing before closed_until.
-// That is at most 60 s away, unless the database's clock was set back.
-const circuitPauses = `(d.closed_until > now() AND d.closed_until < now() + interval '70 seconds')`
+// That is at most notify.MaxCircuitPause away, unless the database's clock was set back.
+var circuitPauses = fmt.Sprintf(`(d.closed_until > now() AND d.closed_until < now() + make_interval(secs => %d))`,
+	int((notify.MaxCircuitPause + 10*time.Second).Seconds()))
 
 // allowance is what the rate limit l of a destination d allows at now(); NULL: it has none.
 const allowance = `
@@ -71,7 +72,7 @@ const queuedEvents = `
 // may get nothing now is not locked. The
 // statement sees the deliveries as they were when it began. So it passes over a destination
 // whose row has changed since: another lease may have changed it, and its deliveries.
-const destinationLeaseQuery = `
+var destinationLeaseQuery = `
 	WITH shortened AS (
 		UPDATE deliveries x SET leased_until = now() + make_interval(secs => $2)
 		WHERE x.lease IS NOT NULL AND x.lease <> ALL (CAST($4 AS uuid[])) AND x.leased_until > now() + interval '130 seconds'),
@@ -123,10 +124,6 @@ const destinationLeaseQuery = `
 	WHERE x.id = ANY (ARRAY(SELECT id FROM regained UNION SELECT id FROM taken))
 	RETURNING x.id`
 
-// circuitOpens is after how many failures in a row a destination gets one attempt at a time
-// (section 19.4).
-const circuitOpens = 5
-
 // rateLimits are the rate limits of all kinds, as JSON.
 var rateLimits = func() string {
 	type limit struct {
@@ -156,7 +153,7 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
 		ids = nil
 		return o.db.SelectContext(ctx, &ids, destinationLeaseQuery, limit, duration.Seconds(), newID, unconfirmedIDs,
-			destination.MaxPerDestination, circuitOpens, rateLimits)
+			destination.MaxPerDestination, notify.CircuitFailures, rateLimits)
 	})
 	if err != nil {
 		return nil, wrapError(ctx, "lease deliveries to destinations", err)

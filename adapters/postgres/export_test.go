@@ -14,17 +14,16 @@ import (
 // CompleteDSN, QuarantineSevere, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
 // package.
 var (
-	CompleteDSN      = completeDSN
-	QuarantineSevere = quarantineSevere
-	RateLimits       = rateLimits
+	CompleteDSN           = completeDSN
+	DestinationLeaseQuery = destinationLeaseQuery
+	QuarantineSevere      = quarantineSevere
+	RateLimits            = rateLimits
 )
 
 const (
-	LeaseQuery            = leaseQuery
-	DestinationLeaseQuery = destinationLeaseQuery
-	CircuitOpens          = circuitOpens
-	ClaimBatch            = claimBatch
-	MaxUnconfirmed        = maxUnconfirmed
+	LeaseQuery     = leaseQuery
+	ClaimBatch     = claimBatch
+	MaxUnconfirmed = maxUnconfirmed
 )
 
 // UnconfirmedLeases returns the number of unconfirmed leases.

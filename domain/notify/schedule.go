@@ -78,11 +78,12 @@ func (c Channel) Decide(now, roundBegan time.Time, tried int, class FailureClass
 
 // The limits of a destination's health.
 const (
-	circuitFailures = 5                  // in a row open the circuit
+	CircuitFailures = 5                  // in a row open the circuit
+	MaxCircuitPause = time.Minute        // between two attempts while the circuit is open
 	disableAfter    = 5 * 24 * time.Hour // of nothing but failures disable the destination
 )
 
-var circuitPauses = backoff.Policy{First: time.Second, Max: time.Minute}
+var circuitPauses = backoff.Policy{First: time.Second, Max: MaxCircuitPause}
 
 // Health counts the failures of a destination. The zero value is healthy.
 type Health struct {
@@ -102,13 +103,13 @@ func (h Health) After(now time.Time, class FailureClass) Health {
 		h.FailingSince = now
 	}
 	if h.CircuitOpen() {
-		h.CircuitOpenUntil = now.Add(circuitPauses.Delay(h.Failures - circuitFailures + 1))
+		h.CircuitOpenUntil = now.Add(circuitPauses.Delay(h.Failures - CircuitFailures + 1))
 	}
 	return h
 }
 
 // CircuitOpen reports whether the destination gets only one attempt at a time, after a pause.
-func (h Health) CircuitOpen() bool { return h.Failures >= circuitFailures }
+func (h Health) CircuitOpen() bool { return h.Failures >= CircuitFailures }
 
 // Disable reports whether the destination has failed for too long, with a reason for people.
 func (h Health) Disable(now time.Time) (reason string, is bool) {
