@@ -96,7 +96,8 @@ func (s *RoutingStore) Destinations(ctx context.Context) ([]routing.DestinationR
 	for _, r := range rows {
 		d, err := r.toRecord(s.db.secrets)
 		if err != nil {
-			return nil, err
+			logUnreadable(s.db.log, "destinations", r.ID, err)
+			continue
 		}
 		records = append(records, d)
 	}
@@ -281,7 +282,7 @@ func (s *RoutingStore) ResealSecrets(ctx context.Context) error {
 		for _, r := range rows {
 			text, current, err := s.db.secrets.Open(r.Secrets, r.ID)
 			if err != nil {
-				s.db.logLostSecrets(r, err.Error())
+				logLostSecrets(s.db.log, r, err.Error())
 				continue
 			}
 			if current {

@@ -61,11 +61,12 @@ func (r routeRow) toRecord() (routing.RouteRecord, error) {
 
 // Routes implements routing.RouteStore.
 func (s *RoutingStore) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
-	records, err := readRoutes(ctx, s.db)
+	records, err := s.db.readRoutes(ctx, s.db)
 	return records, wrapError(ctx, "list routes", err)
 }
 
-func readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]routing.RouteRecord, error) {
+// readRoutes reads the routes in their order. It logs and leaves out those that it cannot read.
+func (db *database) readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]routing.RouteRecord, error) {
 	var rows []routeRow
 	if err := sqlx.SelectContext(ctx, q, &rows, selectRoutes+orderOfRoutes); err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]routing.RouteReco
 	for _, r := range rows {
 		record, err := r.toRecord()
 		if err != nil {
-			return nil, err
+			logUnreadable(db.log, "routes", r.ID, err)
+			continue
 		}
 		records = append(records, record)
 	}
@@ -192,7 +194,7 @@ func (s *RoutingStore) DeleteRoute(ctx context.Context, id string) error {
 func (s *RoutingStore) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteRecord, error) {
 	var ordered []routing.RouteRecord
 	err := s.db.changeRouting(ctx, "order routes", func(tx *sqlx.Tx) error {
-		stored, err := readRoutes(ctx, tx)
+		stored, err := s.db.readRoutes(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -205,7 +207,7 @@ func (s *RoutingStore) OrderRoutes(ctx context.Context, ids []string) ([]routing
 			WHERE routes.id = wanted.id AND routes.position <> wanted.position`, pq.Array(ids)); err != nil {
 			return err
 		}
-		ordered, err = readRoutes(ctx, tx)
+		ordered, err = s.db.readRoutes(ctx, tx)
 		return err
 	})
 	return ordered, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"time"
 
@@ -50,7 +51,7 @@ func (db *database) routing(ctx context.Context, tx sqlx.QueryerContext) (notify
 	}
 	// A change that is committed after version was read has a higher version, so the cache
 	// is then read again.
-	r, err := db.readRouting(ctx, tx)
+	r, err := db.readRouting(ctx, tx, db.log)
 	if err != nil {
 		return notify.Routing{}, err
 	}
@@ -61,7 +62,7 @@ func (db *database) routing(ctx context.Context, tx sqlx.QueryerContext) (notify
 
 // readRouting reads the routing as the transaction sees it, without its version. A row that this
 // gateway cannot read is logged and left out: it must not keep an event from being stored.
-func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
+func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext, log *slog.Logger) (notify.Routing, error) {
 	r := notify.Routing{Destinations: map[string]notify.Destination{}}
 	var destinations []destinationRow
 	if err := sqlx.SelectContext(ctx, tx, &destinations, selectDestinations); err != nil {
@@ -70,11 +71,11 @@ func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (no
 	for _, row := range destinations {
 		d, err := row.toRecord(db.secrets)
 		if err != nil {
-			db.logUnreadable("destinations", row.ID, err)
+			logUnreadable(log, "destinations", row.ID, err)
 			continue
 		}
 		if d.SecretsError != "" {
-			db.logLostSecrets(row, d.SecretsError)
+			logLostSecrets(log, row, d.SecretsError)
 		}
 		r.Destinations[row.ID] = d.Destination
 	}
@@ -85,7 +86,7 @@ func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (no
 	for _, row := range routes {
 		route, err := row.toRecord()
 		if err != nil {
-			db.logUnreadable("routes", row.ID, err)
+			logUnreadable(log, "routes", row.ID, err)
 			continue
 		}
 		r.Routes = append(r.Routes, route.Route)
@@ -97,23 +98,23 @@ func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (no
 	for _, row := range silences {
 		silence, err := row.toRecord()
 		if err != nil {
-			db.logUnreadable("silences", row.ID, err)
+			logUnreadable(log, "silences", row.ID, err)
 			continue
 		}
 		if w := silence.Window; w != nil && w.Zone == nil {
-			db.logUnreadable("silences", row.ID, w.LoadZone(time.LoadLocation))
+			logUnreadable(log, "silences", row.ID, w.LoadZone(time.LoadLocation))
 		}
 		r.Silences = append(r.Silences, silence.Silence)
 	}
 	return r, nil
 }
 
-func (db *database) logUnreadable(table, id string, err error) {
-	db.log.Error("a destination, route or silence cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
+func logUnreadable(log *slog.Logger, table, id string, err error) {
+	log.Error("a destination, route or silence cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
 }
 
-func (db *database) logLostSecrets(r destinationRow, problem string) {
-	db.log.Error("the secrets of a destination cannot be decrypted, nothing can be sent there: add its key to SECRETS_KEY, or enter the secrets again",
+func logLostSecrets(log *slog.Logger, r destinationRow, problem string) {
+	log.Error("the secrets of a destination cannot be decrypted, nothing can be sent there: add its key to SECRETS_KEY, or enter the secrets again",
 		"destination_id", r.ID, "name", r.Name, "error", problem)
 }
 
@@ -122,18 +123,19 @@ func (db *database) logLostSecrets(r destinationRow, problem string) {
 // one after the other: the version's row is locked first. After a change that decides about
 // no message, such as another name, the open incidents count as planned by the new version.
 func (db *database) changeRouting(ctx context.Context, operation string, change func(*sqlx.Tx) error) error {
+	quiet := slog.New(slog.DiscardHandler) // each gateway logs what is unreadable when it reads the new version
 	return db.inTx(ctx, operation, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
 			return err
 		}
-		before, err := db.readRouting(ctx, tx)
+		before, err := db.readRouting(ctx, tx, quiet)
 		if err != nil {
 			return err
 		}
 		if err := change(tx); err != nil {
 			return err
 		}
-		after, err := db.readRouting(ctx, tx)
+		after, err := db.readRouting(ctx, tx, quiet)
 		if err != nil {
 			return err
 		}

@@ -609,3 +609,34 @@ func TestARoutingIsReadOnceAVersion(t *testing.T) {
 		t.Errorf("with a row that cannot be read the routing is %+v", got)
 	}
 }
+
+func TestARowThatCannotBeReadIsLeftOutOfListsAndCanBeDeleted(t *testing.T) {
+	dsn := database(t)
+	s, ctx := open(t, dsn), t.Context()
+	d, r := addDestination(t, s, notify.Ntfy, "damaged"), createRoute(t, s, "damaged")
+	silenced := must[routing.SilenceRecord](t)(s.CreateSilence(ctx, silence()))
+	alter(t, raw(t, dsn), `UPDATE destinations SET config = '[]'`)
+	alter(t, raw(t, dsn), `UPDATE routes SET match = '[]' WHERE NOT is_default`)
+	alter(t, raw(t, dsn), `UPDATE silences SET match = '[]'`)
+	expectLists := func() {
+		t.Helper()
+		destinations, errD := s.Destinations(ctx)
+		routes, errR := s.Routes(ctx)
+		silences, errS := s.Silences(ctx)
+		if err := errors.Join(errD, errR, errS); err != nil || len(destinations) != 0 || len(routes) != 1 || len(silences) != 0 {
+			t.Errorf("listed: %+v, %+v, %+v; %v", destinations, routes, silences, err)
+		}
+	}
+	expectLists()
+	if _, err := s.EndSilence(ctx, silenced.ID); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(s.DeleteRoute(ctx, r.ID), s.DeleteDestination(ctx, d.ID)); err != nil {
+		t.Error(err)
+	}
+	expectLists()
+	var left int
+	if err := raw(t, dsn).QueryRowContext(ctx, `SELECT (SELECT count(*) FROM routes) + (SELECT count(*) FROM destinations WHERE deleted_at IS NULL) + (SELECT count(*) FROM silences WHERE ended_at IS NULL)`).Scan(&left); err != nil || left != 1 {
+		t.Errorf("%d are left, %v", left, err)
+	}
+}

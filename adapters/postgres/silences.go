@@ -79,7 +79,8 @@ func (s *RoutingStore) Silences(ctx context.Context) ([]routing.SilenceRecord, e
 	for _, r := range rows {
 		record, err := r.toRecord()
 		if err != nil {
-			return nil, err
+			logUnreadable(s.db.log, "silences", r.ID, err)
+			continue
 		}
 		records = append(records, record)
 	}
@@ -94,15 +95,20 @@ func (s *RoutingStore) Silence(ctx context.Context, id string) (routing.SilenceR
 
 // readSilence reads a silence. lock is "" or " FOR UPDATE".
 func readSilence(ctx context.Context, q sqlx.QueryerContext, id, lock string) (routing.SilenceRecord, error) {
+	row, err := readSilenceRow(ctx, q, id, lock)
+	if err != nil {
+		return routing.SilenceRecord{}, err
+	}
+	return row.toRecord()
+}
+
+func readSilenceRow(ctx context.Context, q sqlx.QueryerContext, id, lock string) (silenceRow, error) {
 	var row silenceRow
 	err := sqlx.GetContext(ctx, q, &row, selectSilences+whereID+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = monitor.Errorf(routing.SilenceNotFound, "no silence has the id %.60q", id)
 	}
-	if err != nil {
-		return routing.SilenceRecord{}, err
-	}
-	return row.toRecord()
+	return row, err
 }
 
 // CreateSilence implements routing.SilenceStore.
@@ -177,9 +183,15 @@ func (s *RoutingStore) EndSilence(ctx context.Context, id string) (routing.Silen
 		if _, err := tx.ExecContext(ctx, `UPDATE silences SET ended_at = now(), updated_at = now()`+whereID+` AND `+silenceLasts, id); err != nil {
 			return err
 		}
-		var err error
-		ended, err = readSilence(ctx, tx, id, "")
-		return err
+		row, err := readSilenceRow(ctx, tx, id, "")
+		if err != nil {
+			return err
+		}
+		var unreadable error
+		if ended, unreadable = row.toRecord(); unreadable != nil { // it must be possible to end it
+			logUnreadable(s.db.log, "silences", row.ID, unreadable)
+		}
+		return nil
 	})
 	return ended, err
 }
