@@ -155,7 +155,7 @@ func (h actionHandlers) describe(a *action) actionPage {
 func (h actionHandlers) act(c *gin.Context, a *action) error {
 	raw, err := readBody(c, maxActionBody, formType)
 	if err != nil {
-		return h.askAgain(c, a, "")
+		return err
 	}
 	form, err := url.ParseQuery(string(raw))
 	by := strings.TrimSpace(form.Get("by"))
@@ -202,6 +202,10 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.Inc
 
 func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 	silence, err := h.routing.SilenceMonitor(c.Request.Context(), a.silenceID(), a.incident.MonitorID, by, "incident "+a.IncidentID)
+	if coded, is := errors.AsType[*monitor.Error](err); is && coded.Code == monitor.InvalidConfig { // there are routing.MaxSilences
+		page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.noRoom}}
+		return h.writePage(c, http.StatusBadRequest, page)
+	}
 	if err != nil {
 		return err
 	}

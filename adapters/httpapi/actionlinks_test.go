@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -55,6 +56,22 @@ func actionCases() (list []responseCase) {
 				return actionURL(api, notify.Acknowledge, hour)
 			})
 		}
+	}
+	for _, unread := range []struct {
+		name   string
+		status int
+		change func(*http.Request)
+	}{
+		{"that does not arrive", 408, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(stalledBody{}), -1 }},
+		{"that is too large", 413, func(r *http.Request) { r.ContentLength = 5000 }},
+		{"of another type", 415, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }},
+	} {
+		list = append(list, responseCase{"link with a form " + unread.name, unread.status, func(api *testAPI) *http.Request {
+			addIncident(api, "")
+			r := usedAction(actionURL(api, notify.Acknowledge, hour), "ann")
+			unread.change(r)
+			return r
+		}})
 	}
 	return append(list,
 		responseCase{"link without a name", 400, func(api *testAPI) *http.Request {
@@ -155,6 +172,18 @@ func TestALinkSaysWhereElseToSilenceAStream(t *testing.T) {
 		return nil
 	}
 	api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "ann")).hasStatus(http.StatusBadRequest).hasWords("Silence the stream on the dashboard")
+}
+
+func TestALinkSaysWhyAnIncidentIsNotAcknowledged(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	api.incidents.Fail = func(_ context.Context, op string) error {
+		if op == "ActOnIncident" {
+			return monitor.Errorf(monitor.InvalidConfig, "the incident has too many entries")
+		}
+		return nil
+	}
+	api.do(usedAction(actionURL(api, notify.Acknowledge, now.Add(time.Hour)), "ann")).hasStatus(http.StatusBadRequest).hasWords("The incident cannot take this up")
 }
 
 func TestThePageIsInTheLanguageOfTheMessage(t *testing.T) {

@@ -82,8 +82,8 @@ type actionWords struct {
 	acknowledge, acknowledgeButton, acknowledged, acknowledgedBy, reopened string
 	silence, silenceButton, silenced, silencedBy, silenceOver              string
 
-	stream, since, resolved, name, wrongName               string
-	wrong, refused, invalid, expired, gone, failed, repeat string
+	stream, since, resolved, name, wrongName                               string
+	wrong, refused, noRoom, unread, invalid, expired, gone, failed, repeat string
 
 	layout     string // of times
 	conditions map[incident.Name]string
@@ -98,7 +98,8 @@ var actionTexts = map[notify.Language]actionWords{
 		silenceOver: "This link has been used. The silence is over",
 		stream:      "Stream: %s", since: "Since %s", resolved: "Resolved at %s. There is nothing to do.",
 		name: "Your name", wrongName: "Write your name: 1 to 100 characters.",
-		wrong: "This did not work", refused: "There is no room for another silence. Silence the stream on the dashboard, where others can be ended.", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
+		wrong: "This did not work", refused: "The incident cannot take this up. Open it on the dashboard.", unread: "The form did not arrive whole. Open the link again.",
+		noRoom: "There is no room for another silence. Silence the stream on the dashboard, where others can be ended.", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
 		expired: "The link has expired. Open the incident on the dashboard.", gone: "The incident is no longer stored.",
 		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
 		layout: "2006-01-02 15:04:05 MST", and: " + ",
@@ -113,7 +114,8 @@ var actionTexts = map[notify.Language]actionWords{
 		silenceOver: "このリンクは使用済みです。ミュートは終わっています",
 		stream:      "配信: %s", since: "%s から", resolved: "%s に復旧しました。対応は不要です。",
 		name: "お名前", wrongName: "お名前を1〜100文字で入力してください。",
-		wrong: "処理できませんでした", refused: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを終了してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
+		wrong: "処理できませんでした", refused: "この操作は受け付けられません。ダッシュボードで障害を開いてください。", unread: "フォームを最後まで受け取れませんでした。リンクをもう一度開いてください。",
+		noRoom: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを終了してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
 		expired: "リンクの有効期限が切れました。ダッシュボードで障害を開いてください。", gone: "この障害の記録は残っていません。",
 		failed: "サービスでエラーが起きました。原因はログにあります。", repeat: "時間内に応答できませんでした。少し待ってからもう一度お試しください。",
 		layout: "2006-01-02 15:04:05 MST", and: "＋",
@@ -130,8 +132,10 @@ func (w actionWords) time(t time.Time, zone *time.Location) string {
 // statusWords returns the text for the status of a refusal.
 func (w actionWords) statusWords(status int) string {
 	switch status {
-	case http.StatusBadRequest: // of a silence, when there are routing.MaxSilences
+	case http.StatusBadRequest:
 		return w.refused
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		return w.unread
 	case http.StatusForbidden:
 		return w.invalid
 	case http.StatusGone:
