@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -116,6 +118,7 @@ func TestEveryWrongFieldOfADestinationIsNamedOnce(t *testing.T) {
 		`{"name":"","kind":"webhook","language":"fr","config":{"topic":"x"},"secrets":{"url":"ftp://x"},"fallback":"`+storedDelivery+`","enabled":1,"owner":7,"colour":"red"}`),
 		"name has 0", "language is", "config.topic", "secrets.url", "secrets.signing_key", "fallback is", "enabled is", "owner is", "colour")
 	requireNamedOnce(t, newTestAPI(t).post("/api/v1/destinations", `{"config":5}`), "name", "kind", "config is")
+	requireNamedOnce(t, newTestAPI(t).post("/api/v1/destinations", `{"name":"a","kind":"ntfy","config":5}`), "config")
 	requireNamedOnce(t, newTestAPI(t).post("/api/v1/destinations", `{"name":"a","kind":"teams","secrets":{"workflow_url":"https://a.example/x"},"fallback":""}`), "fallback is")
 }
 
@@ -130,7 +133,7 @@ func TestAWebhookIsRefusedAsFallback(t *testing.T) { // section 19.1
 func TestAChangeMergesConfigAndSecrets(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")
-	changed := api.patch(destinationURL, `{"config":{"api_url":"https://slack.example.com"}}`).hasStatus(http.StatusOK).json()
+	changed := api.patch(destinationURL, `{"config":{"api_url":"https://slack.example.com"},"secrets":{"bot_token":"`+botToken+`"}}`).hasStatus(http.StatusOK).json()
 	if config := changed["config"].(map[string]any); config["channel"] != "C1" || config["api_url"] != "https://slack.example.com" {
 		t.Errorf("config is %v", config)
 	}
@@ -142,6 +145,50 @@ func TestAChangeMergesConfigAndSecrets(t *testing.T) { // section 19.1
 		t.Errorf("the destination is %v", changed)
 	}
 	api.patch(destinationURL, `{"secrets":{"webhook_url":null}}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "secrets.bot_token")
+}
+
+func TestAStoredSecretIsSentToNoOtherServer(t *testing.T) { // section 19.1
+	api := newTestAPI(t)
+	addRouting(api, "")
+	before := api.routing.Changes()
+	for _, body := range []string{`{"config":{"api_url":"https://thief.example.com"}}`, `{"kind":"telegram","config":{"chat_id":"1","channel":null}}`} {
+		for _, dryRun := range []string{"", "?dry_run=true"} {
+			api.patch(destinationURL+dryRun, body).hasError(http.StatusBadRequest, monitor.InvalidConfig, "secrets.bot_token must be given again")
+		}
+	}
+	if api.routing.Changes() != before {
+		t.Error("a change was stored")
+	}
+}
+
+func TestADestinationWhoseSecretsAreLostCanBeRenamedAndDisabled(t *testing.T) { // section 19.1
+	api := newTestAPI(t)
+	addRouting(api, "")
+	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) { r.Secrets, r.SecretsError = nil, "no key opens them" })
+	if d := api.patch(destinationURL, `{"name":"ops","enabled":false}`).hasStatus(http.StatusOK).json(); d["name"] != "ops" || d["enabled"] != false {
+		t.Errorf("the destination is %v", d)
+	}
+	api.patch(destinationURL, `{"name":""}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "name has 0")
+	for _, body := range []string{`{"config":{"api_url":"https://thief.example.com"}}`, `{"kind":"telegram","config":{"chat_id":"1","channel":null}}`} {
+		api.patch(destinationURL, body).hasError(http.StatusBadRequest, monitor.InvalidConfig, "secrets.bot_token")
+	}
+	api.patch(destinationURL, `{"secrets":{"bot_token":"`+botToken+`"}}`).hasStatus(http.StatusOK)
+}
+
+func TestWhatCannotBeReadCanBeDeleted(t *testing.T) {
+	api := newTestAPI(t)
+	addRouting(api, "")
+	api.routing.Fail = func(_ context.Context, op string) error {
+		if op == "Destination" || op == "Route" {
+			return errors.New("match of route x: unexpected end of JSON input")
+		}
+		return nil
+	}
+	api.delete(destinationURL).hasStatus(http.StatusOK)
+	api.delete(routeURL).hasStatus(http.StatusNoContent)
+	if names := api.get("/api/v1/destinations").json()["destinations"].([]any); len(names) != 0 {
+		t.Errorf("left: %v", names)
+	}
 }
 
 func TestADryRunSaysWhatWouldChange(t *testing.T) { // section 19.8

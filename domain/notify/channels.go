@@ -66,7 +66,7 @@ var channels = []Channel{
 	{
 		Kind: Ntfy, Edits: true, RateLimit: RateLimit{60, 5 * time.Second},
 		Fields: []Field{
-			{Name: "server_url", Help: "The server, if it is not https://ntfy.sh.", check: isURL},
+			{Name: "server_url", NamesServer: true, Help: "The server, if it is not https://ntfy.sh.", check: isURL},
 			{Name: "topic", Required: true, Help: "The topic that people subscribe to."},
 			{Name: "token", Secret: true, Help: "The access token of a protected topic."},
 		},
@@ -74,7 +74,7 @@ var channels = []Channel{
 	{
 		Kind: Email, PictureWait: awaitPicture, RateLimit: RateLimit{10, time.Second},
 		Fields: []Field{
-			{Name: "host", Required: true, Help: "The name of the SMTP server."},
+			{Name: "host", Required: true, NamesServer: true, Help: "The name of the SMTP server."},
 			{Name: "port", Help: "Its port: 587 with starttls and 465 with tls, if it is left out.", check: isPort},
 			{Name: "security", Help: "starttls (default) or tls.", check: isSecurity},
 			{Name: "username", Help: "The name to log in with; without one, nobody logs in."},
@@ -85,7 +85,7 @@ var channels = []Channel{
 	},
 }
 
-var apiURL = Field{Name: "api_url", Help: "The API, if it is not that of the provider.", check: isURL}
+var apiURL = Field{Name: "api_url", NamesServer: true, Help: "The API, if it is not that of the provider.", check: isURL}
 
 // Channels lists the channels in the order of section 19.1.
 func Channels() []Channel { return slices.Clone(channels) }
@@ -105,7 +105,7 @@ func isURL(s string) (why string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Opaque != "":
-		return "is no https URL with a host"
+		return "is no URL with http or https and a host"
 	case u.User != nil:
 		return "must not carry a user name or password"
 	case u.Fragment != "":

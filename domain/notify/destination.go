@@ -76,7 +76,13 @@ func (d Destination) PictureWait() time.Duration {
 
 // Check returns what is wrong, as *monitor.Error InvalidConfig that each name a field. No
 // message has the value of a secret.
-func (d Destination) Check() (wrong []error) {
+func (d Destination) Check() []error { return d.check(true) }
+
+// CheckWithoutSecrets is Check for a destination whose secrets cannot be decrypted: whether
+// they are complete is not known.
+func (d Destination) CheckWithoutSecrets() []error { return d.check(false) }
+
+func (d Destination) check(secrets bool) (wrong []error) {
 	wrong = checkText(wrong, "name", d.Name, 1, MaxName)
 	if d.Language != English && d.Language != Japanese {
 		wrong = refuse(wrong, "language is %.20q; accepted is en or ja", d.Language)
@@ -93,11 +99,31 @@ func (d Destination) Check() (wrong []error) {
 		return refuse(wrong, "kind is %.20q; accepted is %s", d.Kind, strings.Join(kinds, ", "))
 	}
 	for _, f := range channel.Fields {
-		wrong = f.accept(wrong, d)
+		if secrets || !f.Secret {
+			wrong = f.accept(wrong, d)
+		}
 	}
 	wrong = channel.checkUnknown(wrong, "config", d.Config, false)
 	wrong = channel.checkUnknown(wrong, "secrets", d.Secrets, true)
-	return append(wrong, d.checkTogether()...)
+	if secrets {
+		wrong = append(wrong, d.checkTogether()...)
+	}
+	return wrong
+}
+
+// MovedFrom names the field by which d sends its secrets to another server than before;
+// empty: to the same one.
+func (d Destination) MovedFrom(before Destination) (field string) {
+	if d.Kind != before.Kind {
+		return "kind"
+	}
+	channel, _ := ChannelOf(d.Kind)
+	for _, f := range channel.Fields {
+		if f.NamesServer && d.Config[f.Name] != before.Config[f.Name] {
+			return "config." + f.Name
+		}
+	}
+	return ""
 }
 
 // accept checks the value that a destination has for a field.

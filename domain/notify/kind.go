@@ -54,6 +54,10 @@ type Field struct {
 	Required bool
 	Help     string // one sentence in English
 
+	// NamesServer marks the field that says which server gets the secrets: see
+	// Destination.MovedFrom.
+	NamesServer bool
+
 	// check says why a value is refused; "" if it is accepted. nil: every line of text is.
 	check func(value string) (why string)
 }

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -173,19 +172,20 @@ func (s *Service) withTraffic(ctx context.Context, r DestinationRecord, changed 
 func (s *Service) CreateDestination(ctx context.Context, c DestinationChange) (Destination, error) {
 	d := notify.Destination{ID: s.cfg.NewID(), Language: notify.English, Enabled: true}
 	c.apply(&d, s.cfg.Now())
-	if err := s.checkDestination(ctx, d, c.Unreadable); err != nil {
+	if err := s.checkDestination(ctx, d, d.Check(), c.Unreadable); err != nil {
 		return Destination{}, err
 	}
 	record, err := s.store.CreateDestination(ctx, d)
 	return Destination{DestinationRecord: record}, err
 }
 
-// checkDestination returns one error that names every wrong field, or nil.
-func (s *Service) checkDestination(ctx context.Context, d notify.Destination, unreadable []FieldError) error {
-	checked := append(d.Check(), checkOwner(d.Owner)...)
+// checkDestination adds to checked what only the service can check, and returns one error
+// that names every wrong field, or nil.
+func (s *Service) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []FieldError) error {
+	checked = append(checked, checkOwner(d.Owner)...)
 	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
 		fallback, err := s.store.Destination(ctx, d.Fallback)
-		if coded, is := errors.AsType[*monitor.Error](err); is && coded.Code == DestinationNotFound {
+		if hasCode(err, DestinationNotFound) {
 			checked = append(checked, refusef("fallback is %.60q, but no destination has that id", d.Fallback))
 		} else if err != nil {
 			return err
@@ -205,8 +205,10 @@ func (s *Service) ChangeDestination(ctx context.Context, id string, c Destinatio
 		return Destination{}, err
 	}
 	draft := before
-	changed, err := s.change(ctx, &draft.Destination, c)
-	if err != nil {
+	c.apply(&draft.Destination, s.cfg.Now())
+	changed := differences(before.Destination, draft.Destination)
+	secretsLost := before.SecretsError != ""
+	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.Unreadable); err != nil {
 		return Destination{}, err
 	}
 	if dryRun || len(changed) == 0 {
@@ -219,7 +221,7 @@ func (s *Service) ChangeDestination(ctx context.Context, id string, c Destinatio
 		before := *d
 		c.apply(d, s.cfg.Now())
 		changed = differences(before, *d)
-		return wrong(c.Unreadable, d.Check())
+		return wrong(c.Unreadable, c.check(before, *d, secretsLost))
 	})
 	if err != nil {
 		return Destination{}, err
@@ -227,11 +229,25 @@ func (s *Service) ChangeDestination(ctx context.Context, id string, c Destinatio
 	return s.withTraffic(ctx, after, changed)
 }
 
-// change applies and checks a change, and names the fields that it changes.
-func (s *Service) change(ctx context.Context, d *notify.Destination, c DestinationChange) ([]string, error) {
-	before := *d
-	c.apply(d, s.cfg.Now())
-	return differences(before, *d), s.checkDestination(ctx, *d, c.Unreadable)
+// check returns what is wrong with a destination after the change. secretsLost says that its
+// secrets could not be decrypted. They may stay so while nothing depends on them: a
+// destination must be renamed and disabled without them.
+func (c DestinationChange) check(before, after notify.Destination, secretsLost bool) []error {
+	moved := after.MovedFrom(before)
+	if secretsLost && len(c.Secrets) == 0 && moved == "" {
+		return after.CheckWithoutSecrets()
+	}
+	checked := after.Check()
+	if moved == "" {
+		return checked
+	}
+	// Otherwise, whoever may change a destination could have its secrets sent to a server of theirs.
+	for _, name := range slices.Sorted(maps.Keys(after.Secrets)) {
+		if c.Secrets[name] == nil {
+			checked = append(checked, refusef("secrets.%s must be given again: %s changes where it is sent", name, moved))
+		}
+	}
+	return checked
 }
 
 // checkNameIsFree refuses what the store would refuse.
@@ -251,8 +267,8 @@ func (s *Service) checkNameIsFree(ctx context.Context, d notify.Destination) err
 // DeleteDestination deletes a destination and its deliveries. emptied names the routes that
 // have no destination any more. Errors: *monitor.Error DestinationNotFound.
 func (s *Service) DeleteDestination(ctx context.Context, id string) (emptied []string, err error) {
-	if _, err := s.store.Destination(ctx, id); err != nil {
-		return nil, err
+	if _, err := s.store.Destination(ctx, id); hasCode(err, DestinationNotFound) {
+		return nil, err // another error: one that cannot be read can be deleted
 	}
 	routes, err := s.store.Routes(ctx)
 	if err != nil {

@@ -9,7 +9,9 @@
 // Guarantees:
 //
 //   - A refusal names every wrong field at once, and never has the value of a secret.
-//   - A dry run and a change that changes nothing store nothing.
+//   - A dry run of a destination, and a change of one that changes nothing, store nothing.
+//     Routes and silences have no dry run.
+//   - A stored secret is sent to no other server: a change of where it is sent needs it again.
 //   - While the signing key of a webhook is replaced, the former one signs, too, for
 //     KeyRotation.
 package routing

@@ -102,8 +102,8 @@ func (c RouteChange) ofDefault(r notify.Route) (refused []FieldError) {
 // DeleteRoute deletes a route. Errors: *monitor.Error RouteNotFound; InvalidConfig for the
 // default route.
 func (s *Service) DeleteRoute(ctx context.Context, id string) error {
-	if _, err := s.store.Route(ctx, id); err != nil {
-		return err
+	if _, err := s.store.Route(ctx, id); hasCode(err, RouteNotFound) {
+		return err // another error: one that cannot be read can be deleted
 	}
 	return s.store.DeleteRoute(ctx, id)
 }

@@ -94,12 +94,24 @@ func wrong(unreadable []FieldError, checked []error) error {
 	}
 	for _, err := range checked {
 		coded, _ := errors.AsType[*monitor.Error](err)
-		isNamed := func(e FieldError) bool { return coded != nil && strings.HasPrefix(coded.Message, e.Field+" ") }
+		isNamed := func(e FieldError) bool { return coded != nil && isAbout(coded.Message, e.Field) }
 		if !slices.ContainsFunc(unreadable, isNamed) {
 			all = append(all, err)
 		}
 	}
 	return monitor.Join(all...)
+}
+
+// isAbout reports whether a message of a check begins with a field or with one inside it.
+func isAbout(message, field string) bool {
+	rest, is := strings.CutPrefix(message, field)
+	return is && rest != "" && strings.ContainsRune(" .:", rune(rest[0]))
+}
+
+// hasCode reports whether an error has a code.
+func hasCode(err error, code monitor.Code) bool {
+	coded, is := errors.AsType[*monitor.Error](err)
+	return is && coded.Code == code
 }
 
 // maxOwner is the maximum length of an owner, in characters.
