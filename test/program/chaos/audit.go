@@ -28,9 +28,9 @@ type audit struct {
 	acceptedEvents map[string]bool            // events of reports that the gateway answered with 2xx
 	deliveries     []webhookreceiver.Delivery // in order of arrival
 	injected       []injection
-	clockSettings  []clockSetting // in order
+	clocks         [][]clockSetting // of each gateway, in order
 	missed         []string
-	gatewayRuns    []gatewayRun
+	gatewayRuns    []gatewayRun // those of a gateway one after the other
 	workerExits    []workerExit
 
 	gatewayErrors []string
@@ -118,9 +118,9 @@ func (a *audit) countFaults(c *counters) {
 			c.replaced[f.replaces]++
 		}
 	}
-	for n, run := range a.gatewayRuns {
-		if run.crashExpected && n < len(a.schedule.crashes) {
-			point := "crash at " + a.schedule.crashes[n].point
+	for _, run := range a.gatewayRuns {
+		if run.crash.point != "" {
+			point := "crash at " + run.crash.point
 			if run.killed || run.stopped {
 				c.missed[point]++
 			} else {
@@ -135,9 +135,11 @@ func (a *audit) countFaults(c *counters) {
 func (env *environment) collect(ctx context.Context, a *audit) error {
 	a.deliveries = env.receiver.All()
 	a.acceptedEvents = map[string]bool{}
-	for _, report := range env.recorder.reports() {
-		for _, id := range report.events {
-			a.acceptedEvents[id] = true
+	for _, g := range env.gateways {
+		for _, report := range g.recorder.reports() {
+			for _, id := range report.events {
+				a.acceptedEvents[id] = true
+			}
 		}
 	}
 	if text, err := os.ReadFile(env.path("accepted")); err == nil {
@@ -170,10 +172,14 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 		a.monitors = append(a.monitors, record)
 	}
 	a.destinationDeliveries = env.destination.All()
-	if err := env.collectDestinations(ctx, &a.destinations); err != nil {
-		return fmt.Errorf("read the database's record of the destinations: %w", err)
-	}
-	return nil
+	// A picture that is uploaded late makes a message due again.
+	return env.waitFor(ctx, endTimeout, func(ctx context.Context) error {
+		a.destinations = destinationRecords{}
+		if err := env.collectDestinations(ctx, &a.destinations); err != nil {
+			return fmt.Errorf("read the database's record of the destinations: %w", err)
+		}
+		return env.checkNothingPending(ctx, `true`)
+	})
 }
 
 // readDatabase reads a monitor's status, events and evidence.

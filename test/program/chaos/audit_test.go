@@ -318,22 +318,22 @@ func TestTheAuditFindsWrongDeliveries(t *testing.T) {
 		},
 		"accepts the timestamp of a clock that is off": {
 			change: func(a *audit) {
-				a.clockSettings = []clockSetting{{at(9), -time.Hour}, {at(13), 0}}
+				a.clocks = [][]clockSetting{{{at(9), -time.Hour}, {at(13), 0}}}
 				setTimestamp(a, 1, at(10).Add(-time.Hour))
 				setTimestamp(a, 2, at(19.4))
 			},
 		},
 		"finds the true time in a timestamp while the clock is off": {
 			change: func(a *audit) {
-				a.clockSettings = []clockSetting{{at(5), time.Hour}, {at(13), 0}}
+				a.clocks = [][]clockSetting{{{at(5), time.Hour}, {at(13), 0}}}
 				setTimestamp(a, 1, at(10))
-			}, finding: "which the gateway's clock did not show then",
+			}, finding: "which no gateway's clock showed then",
 		},
 		"finds a wrong timestamp after the clock was set right": {
 			change: func(a *audit) {
-				a.clockSettings = []clockSetting{{at(5), time.Hour}, {at(13), 0}}
+				a.clocks = [][]clockSetting{{{at(5), time.Hour}, {at(13), 0}}}
 				setTimestamp(a, 2, at(20).Add(time.Hour))
-			}, finding: "which the gateway's clock did not show then",
+			}, finding: "which no gateway's clock showed then",
 		},
 		"finds a delivery out of order": {
 			change: func(a *audit) { a.deliveries[1], a.deliveries[2] = a.deliveries[2], a.deliveries[1] }, finding: "was delivered before the earlier",
@@ -448,6 +448,23 @@ func TestTheAuditFindsUnwatchedMonitors(t *testing.T) {
 			change: func(a *audit) {
 				m := &a.monitors[0]
 				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.After(at(17)) && request.from.Before(at(26)) })
+			}, finding: "no segment was requested",
+		},
+		"accepts that a worker makes up for what it missed before it goes on": {
+			change: func(a *audit) {
+				m := &a.monitors[0]
+				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.After(at(9)) })
+				m.requests = append(m.requests, segmentRequest{at(18), at(16), at(18)}, segmentRequest{at(20), at(10), at(12)},
+					segmentRequest{at(22), at(14), at(16)}, segmentRequest{at(24), at(12), at(14)}, segmentRequest{at(26), at(24), at(26)})
+				a.injected = []injection{{name: "database connections hang", component: databaseComponent, from: at(11), to: at(14)}}
+			},
+		},
+		"finds a time in which only a capture requests segments": {
+			change: func(a *audit) {
+				m := &a.monitors[0]
+				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.After(at(17)) && request.from.Before(at(26)) })
+				m.requests = append(m.requests, segmentRequest{at(24), at(2), at(4)}, segmentRequest{at(24.1), at(4), at(6)})
+				slices.SortFunc(m.requests, func(x, y segmentRequest) int { return x.at.Compare(y.at) })
 			}, finding: "no segment was requested",
 		},
 		"accepts that a URL whose renewal was disturbed is renewed after a pause": {

@@ -21,7 +21,7 @@ const (
 // faults explain, from the registration on.
 func (a *audit) checkCoverage(m *monitorRecord) (findings []string) {
 	faults := append(a.gatewayOutages(), a.injected...)
-	requests := m.analysed()
+	requests := m.watched()
 	for i, request := range requests {
 		from, to, maxGap := m.registeredAt, request.at, maxGapOfNewMonitor
 		if i > 0 {
@@ -61,6 +61,24 @@ func (m *monitorRecord) analysed() (all []segmentRequest) {
 			newest = request.to
 			all = append(all, request)
 		}
+	}
+	return all
+}
+
+// watched lists the requests of analysed, and those of older segments that a worker makes up
+// for after an outage. It analyses these one at a time, a capture fetches them at once.
+func (m *monitorRecord) watched() (all []segmentRequest) {
+	const burst = 300 * time.Millisecond
+	var newest time.Time
+	for i, request := range m.requests {
+		afterOthers := i > 0 && request.at.Sub(m.requests[i-1].at) < burst
+		beforeOthers := i+1 < len(m.requests) && m.requests[i+1].at.Sub(request.at) < burst
+		if request.to.After(newest) {
+			newest = request.to
+		} else if afterOthers || beforeOthers {
+			continue
+		}
+		all = append(all, request)
 	}
 	return all
 }

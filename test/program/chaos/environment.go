@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +39,7 @@ type sharedEnvironment struct {
 }
 
 // environment is the service of one seed with everything around it: streams,
-// database, links, receiver and gateway.
+// database, links, receiver and gateways.
 type environment struct {
 	sharedEnvironment
 	schedule schedule
@@ -47,9 +49,9 @@ type environment struct {
 	youtube     *youtube.Server
 	receiver    *webhookreceiver.Receiver
 	database    *database // nil: the gateway runs its own server
-	links       [3]*link
-	recorder    *reportRecorder
-	gateways    *gatewayRunner
+	links       [2]*link  // to the database and to the receiver
+	gateways    []*gateway
+	calls       atomic.Int64 // to the API, which go to the gateways in turn
 	workers     *workerHistory
 	unsubscribe func() // from the process tracker
 
@@ -62,12 +64,11 @@ type environment struct {
 	monitors  []*monitorUnderTest
 	injecting sync.WaitGroup
 
-	mu            sync.Mutex
-	injected      []injection
-	missed        []string // fault types that found no target
-	log           []string // lines of the report
-	clockSettings []clockSetting
-	mounts        []string
+	mu       sync.Mutex
+	injected []injection
+	missed   []string // fault types that found no target
+	log      []string // lines of the report
+	mounts   []string
 }
 
 // Sizes of the disks. The separate database's own disk also holds 64 MiB of
@@ -78,7 +79,7 @@ const (
 	databaseDiskMiB         = 200
 )
 
-// newEnvironment creates the environment of a seed and starts its gateway.
+// newEnvironment creates the environment of a seed and starts its gateways.
 func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (env *environment, err error) {
 	env = &environment{sharedEnvironment: shared, schedule: s, dir: filepath.Join(shared.dir, fmt.Sprint(s.seed)), workers: newWorkerHistory()}
 	env.tempDir = filepath.Join(env.dir, "tmp")
@@ -87,7 +88,7 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 			env.close()
 		}
 	}()
-	for _, dir := range []string{env.dir, env.tempDir, env.dataDir(), env.path("postgres")} {
+	for _, dir := range []string{env.dir, env.tempDir, env.dataDir(0), env.dataDir(1), env.path("postgres")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return env, err
 		}
@@ -99,7 +100,7 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 	if !s.externalDatabase {
 		size = embeddedDatabaseDiskMiB
 	}
-	if err := errors.Join(env.mount(env.dataDir(), size), env.mount(env.path("postgres"), databaseDiskMiB)); err != nil {
+	if err := errors.Join(env.mount(env.dataDir(0), size), env.mount(env.dataDir(1), dataDiskMiB), env.mount(env.path("postgres"), databaseDiskMiB)); err != nil {
 		return env, err
 	}
 	if env.youtube, err = youtube.Start(youtube.Config{Dir: env.path("youtube")}); err != nil {
@@ -120,25 +121,37 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 			return env, err
 		}
 	}
-	internal := fmt.Sprintf("127.0.0.1:%d", freePort())
-	if env.recorder, err = newReportRecorder(internal); err != nil {
-		return env, err
-	}
-	if env.links[gatewayLink], err = newLink("gateway", env.recorder.address()); err != nil {
-		return env, err
-	}
-	if s.clockOffset != 0 {
-		if err := env.setClockOffset(s.clockOffset); err != nil {
+	env.unsubscribe = env.processes.subscribe(env.tempDir, func(now time.Time, all []process) { env.workers.observe(now, env.tempDir, all) })
+	for index, plan := range s.gateways {
+		if err := env.addGateway(index, plan, dsn); err != nil {
 			return env, err
 		}
 	}
-	env.unsubscribe = env.processes.subscribe(env.tempDir, func(now time.Time, all []process) { env.workers.observe(now, env.tempDir, all) })
-	env.gateways = startGateways(env.gatewayConfig(internal, dsn), s.crashes)
 	return env, nil
 }
 
-func (env *environment) path(name string) string { return filepath.Join(env.dir, name) }
-func (env *environment) dataDir() string         { return env.path("data") }
+// addGateway starts a gateway with the proxies between its workers and itself.
+func (env *environment) addGateway(index int, plan gatewayPlan, dsn string) (err error) {
+	g := &gateway{dataDir: env.dataDir(index), clockFile: env.path(fmt.Sprint("clock", index))}
+	env.gateways = append(env.gateways, g)
+	internal := fmt.Sprintf("127.0.0.1:%d", freePort())
+	if g.recorder, err = newReportRecorder(internal); err != nil {
+		return err
+	}
+	if g.link, err = newLink("gateway", g.recorder.address()); err != nil {
+		return err
+	}
+	if offset := cmp.Or(plan.clockOffset, env.schedule.clockOffset); offset != 0 {
+		if err := env.setClockOffset(index, offset); err != nil {
+			return err
+		}
+	}
+	g.gatewayRunner = startGateway(index, env.gatewayConfig(g, internal, dsn, plan.crashes), plan.crashes)
+	return nil
+}
+
+func (env *environment) path(name string) string    { return filepath.Join(env.dir, name) }
+func (env *environment) dataDir(gateway int) string { return env.path(fmt.Sprint("data", gateway)) }
 
 // mount mounts a small disk (tmpfs) at a directory if this machine allows it.
 func (env *environment) mount(at string, size int) error {
@@ -173,20 +186,20 @@ func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err erro
 }
 
 // gatewayConfig returns the function that makes the configuration of the nth
-// gateway.
-func (env *environment) gatewayConfig(internal, dsn string) func(n int) system.Config {
+// run of a gateway.
+func (env *environment) gatewayConfig(g *gateway, internal, dsn string, crashes []crash) func(n int) system.Config {
 	public := fmt.Sprintf("127.0.0.1:%d", freePort())
 	return func(n int) system.Config {
 		variables := append(env.youtube.Env(),
 			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
-			"FAULTS_GATEWAY_URL=http://"+env.links[gatewayLink].address(), "FAULTS_ACCEPTED="+env.path("accepted"),
-			"CLOCK_OFFSET_FILE="+env.path("clock"), "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
+			"FAULTS_GATEWAY_URL=http://"+g.link.address(), "FAULTS_ACCEPTED="+env.path("accepted"),
+			"CLOCK_OFFSET_FILE="+g.clockFile, "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
 			"MISSING_WORKER="+env.missingWorkerPolicy(), "PUBLIC_URL="+publicURL,
 		)
-		if n < len(env.schedule.crashes) {
-			variables = append(variables, "CRASH_AT="+env.schedule.crashes[n].String())
+		if n < len(crashes) {
+			variables = append(variables, "CRASH_AT="+crashes[n].String())
 		}
-		return system.Config{Binary: env.binary, DataDir: env.dataDir(), Env: variables}
+		return system.Config{Binary: env.binary, DataDir: g.dataDir, Env: variables}
 	}
 }
 
@@ -205,7 +218,7 @@ func (env *environment) withDatabase(ctx context.Context, use func(*sql.DB) erro
 		return env.database.query(ctx, use)
 	}
 	db, err := sql.Open("postgres", fmt.Sprintf("host='%s' port=5432 user=%s dbname=postgres sslmode=disable application_name=faults connect_timeout=3",
-		filepath.Join(env.dataDir(), "postgres"), superuser))
+		filepath.Join(env.dataDir(0), "postgres"), superuser))
 	if err != nil {
 		return err
 	}
@@ -228,12 +241,28 @@ func (env *environment) logf(format string, args ...any) {
 	}
 }
 
-// shutDown stops the gateway in an orderly way.
+// shutDown stops all gateways in an orderly way.
 func (env *environment) shutDown() {
-	if env.gateways != nil {
-		env.gateways.close()
+	var all sync.WaitGroup
+	for _, g := range env.gateways {
+		all.Go(g.close)
 	}
+	all.Wait()
 }
+
+// service returns a gateway that listens, another one at each call; nil if none does.
+func (env *environment) service() *system.Service {
+	n := int(env.calls.Add(1))
+	for i := range env.gateways {
+		if s := env.gateways[(n+i)%len(env.gateways)].service(); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// target returns the gateway that a fault affects.
+func (env *environment) target(f fault) *gateway { return env.gateways[f.gateway] }
 
 // close tears the environment down.
 func (env *environment) close() {
@@ -242,7 +271,10 @@ func (env *environment) close() {
 		env.unsubscribe()
 	}
 	_ = env.database.close()
-	env.recorder.close()
+	for _, g := range env.gateways {
+		g.recorder.close()
+		g.link.close()
+	}
 	for _, l := range env.links {
 		l.close()
 	}

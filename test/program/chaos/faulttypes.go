@@ -148,6 +148,10 @@ var clockOffAtStart = faultType{
 	name: "gateway's clock an hour off from its start", component: clockComponent, minDuration: 6000 * ms, maxDuration: 6000 * ms, inject: offsetGatewayClock,
 }
 
+// deliveryCrashes are the crash points of the second of two gateways: after an answer,
+// before and after its record, and after a report is stored.
+var deliveryCrashes = []string{"told", "store", "noted", "send", "mark"}
+
 // crashPoints are the points at which a gateway can end itself, in the order in
 // which a monitor reaches them.
 var crashPoints = []struct {

@@ -13,7 +13,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// gatewayRunner runs the gateway and starts it again when it has ended, like
+// gateway is a gateway as on a machine of its own. All gateways of an environment share a
+// database.
+type gateway struct {
+	*gatewayRunner
+	dataDir   string
+	clockFile string // holds the offset of its clock and of that of its workers
+	clock     []clockSetting
+	recorder  *reportRecorder
+	link      *link // from its workers to the recorder
+}
+
+// gatewayRunner runs a gateway and starts it again when it has ended, like
 // systemd.
 type gatewayRunner struct {
 	config func(n int) system.Config // of the nth run, from 0
@@ -22,33 +33,35 @@ type gatewayRunner struct {
 
 	mu     sync.Mutex
 	runs   []*gatewayRun
-	errors []string // of starting and stopping
+	down   time.Duration // how long it stays away after it was killed; 0: restartDelay
+	errors []string      // of starting and stopping
 }
 
-// gatewayRun is one run of the gateway, from its start to its end.
+// gatewayRun is one run of a gateway, from its start to its end.
 type gatewayRun struct {
-	service       *system.Service
-	crashExpected bool // it was started with CRASH_AT
-	listening     bool
-	startedAt     time.Time
-	readyAt       time.Time // zero: never
-	endedAt       time.Time
-	killed        bool // killed by this program
-	crashed       bool // ended by itself at its crash point
-	stopped       bool // stopped by this program in an orderly way
+	gateway   int // index
+	service   *system.Service
+	crash     crash // with which it was started
+	listening bool
+	startedAt time.Time
+	readyAt   time.Time // zero: never
+	endedAt   time.Time
+	killed    bool // killed by this program
+	crashed   bool // ended by itself at its crash point
+	stopped   bool // stopped by this program in an orderly way
 }
 
 // restartDelay is systemd's default RestartSec.
 const restartDelay = 100 * time.Millisecond
 
-func startGateways(config func(n int) system.Config, crashes []crash) *gatewayRunner {
+func startGateway(index int, config func(n int) system.Config, crashes []crash) *gatewayRunner {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &gatewayRunner{config: config, cancel: cancel}
-	r.loop.Go(func() { r.runAll(ctx, crashes) })
+	r.loop.Go(func() { r.runAll(ctx, index, crashes) })
 	return r
 }
 
-func (r *gatewayRunner) runAll(ctx context.Context, crashes []crash) {
+func (r *gatewayRunner) runAll(ctx context.Context, index int, crashes []crash) {
 	for n := 0; ctx.Err() == nil; n++ {
 		s, err := system.Launch(r.config(n))
 		if err != nil {
@@ -56,13 +69,25 @@ func (r *gatewayRunner) runAll(ctx context.Context, crashes []crash) {
 			pause(ctx, time.Second)
 			continue
 		}
-		run := &gatewayRun{service: s, startedAt: time.Now(), crashExpected: n < len(crashes) && crashes[n].point != ""}
+		run := &gatewayRun{gateway: index, service: s, startedAt: time.Now()}
+		if n < len(crashes) {
+			run.crash = crashes[n]
+		}
 		r.mu.Lock()
 		r.runs = append(r.runs, run)
 		r.mu.Unlock()
 		r.runOne(ctx, run)
-		pause(ctx, restartDelay)
+		pause(ctx, r.takeDown())
 	}
+}
+
+// takeDown returns how long the gateway that has ended stays away.
+func (r *gatewayRunner) takeDown() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	down := max(r.down, restartDelay)
+	r.down = 0
+	return down
 }
 
 // runOne follows one gateway until it has ended. It stops the gateway when ctx
@@ -87,7 +112,7 @@ func (r *gatewayRunner) runOne(ctx context.Context, run *gatewayRun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	run.endedAt = time.Now()
-	run.crashed = run.crashExpected && !run.killed && !run.stopped && run.service.Killed()
+	run.crashed = run.crash.point != "" && !run.killed && !run.stopped && run.service.Killed()
 }
 
 // waitReady records when a gateway first answers that it is ready.
@@ -148,8 +173,16 @@ func (r *gatewayRunner) service() *system.Service {
 
 var errNoGateway = errors.New("no gateway is running")
 
-// kill sends SIGKILL to the current gateway.
-func (r *gatewayRunner) kill() error {
+// isReady reports whether the current gateway has answered that it is ready.
+func (r *gatewayRunner) isReady() bool {
+	run := r.latest()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return run != nil && !run.readyAt.IsZero()
+}
+
+// kill sends SIGKILL to the current gateway, which then stays away for a while.
+func (r *gatewayRunner) kill(down time.Duration) error {
 	run := r.latest()
 	if run == nil {
 		return errNoGateway
@@ -160,7 +193,7 @@ func (r *gatewayRunner) kill() error {
 	default:
 	}
 	r.mu.Lock()
-	run.killed = true
+	run.killed, r.down = true, down
 	r.mu.Unlock()
 	run.service.Kill()
 	return nil

@@ -11,24 +11,30 @@ import (
 	"time"
 )
 
-// clockSetting is an offset that the clock of the gateway and its workers was
+// clockSetting is an offset that the clock of a gateway and its workers was
 // set to.
 type clockSetting struct {
 	at     time.Time
 	offset time.Duration
 }
 
-// setClockOffset sets the clock offset of the gateway and its workers, and
+// setClockOffset sets the clock offset of a gateway and its workers, and
 // records it.
-func (env *environment) setClockOffset(offset time.Duration) error {
+func (env *environment) setClockOffset(gateway int, offset time.Duration) error {
+	g := env.gateways[gateway]
 	env.mu.Lock()
-	env.clockSettings = append(env.clockSettings, clockSetting{time.Now(), offset})
+	g.clock = append(g.clock, clockSetting{time.Now(), offset})
 	env.mu.Unlock()
-	return replaceFile(env.path("clock"), offset.String())
+	return replaceFile(g.clockFile, offset.String())
+}
+
+// resetClock ends a fault of a gateway's clock.
+func (env *environment) resetClock(gateway int) error {
+	return env.setClockOffset(gateway, env.schedule.gateways[gateway].clockOffset)
 }
 
 func fillData(ctx context.Context, env *environment, f fault) error {
-	return env.fillDisk(ctx, f, env.dataDir())
+	return env.fillDisk(ctx, f, env.target(f).dataDir)
 }
 
 func fillDatabase(ctx context.Context, env *environment, f fault) error {
@@ -66,21 +72,23 @@ func hourOffset(f fault) time.Duration {
 
 func offsetGatewayClock(ctx context.Context, env *environment, f fault) error {
 	env.logf("%s: offset %s", f, hourOffset(f))
-	if err := env.setClockOffset(hourOffset(f)); err != nil {
+	if err := env.setClockOffset(f.gateway, hourOffset(f)); err != nil {
 		return err
 	}
 	pause(ctx, f.duration)
-	return env.setClockOffset(0)
+	return env.resetClock(f.gateway)
 }
 
 // killWorkerWithClockOff kills a worker while the clock is an hour off. Its
 // successor starts with the wrong time and keeps running when the clock is
 // right again.
 func killWorkerWithClockOff(ctx context.Context, env *environment, f fault) error {
-	if err := env.setClockOffset(hourOffset(f)); err != nil {
-		return err
+	for n := range env.gateways { // any of them may launch the successor
+		if err := env.setClockOffset(n, hourOffset(f)); err != nil {
+			return err
+		}
+		defer func() { _ = env.resetClock(n) }()
 	}
-	defer func() { _ = env.setClockOffset(0) }()
 	p, err := waitForTarget(ctx, env, f, workerRole)
 	if err != nil {
 		return err

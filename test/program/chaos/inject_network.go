@@ -12,13 +12,19 @@ import (
 )
 
 // disturbLink returns a fault that applies a toxic to a link. With the link to the receiver
-// it disturbs those to all destinations.
+// it disturbs those to all destinations, with that to the gateway those to all gateways.
 func disturbLink(id linkID, toxic string) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
-		links := []*link{env.links[id]}
-		if id == receiverLink {
+		links := env.links[:1] // to the database
+		switch id {
+		case receiverLink:
 			links = env.outside()
+		case gatewayLink:
+			links = nil
+			for _, g := range env.gateways {
+				links = append(links, g.link)
+			}
 		}
 		return disturbAll(links, func(l *link) error { return l.addToxic(ctx, toxic, f.parameter, f.duration) })
 	}

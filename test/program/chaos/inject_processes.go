@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 
 func killGateway(_ context.Context, env *environment, f fault) error {
 	env.logf("%s", f)
-	if err := env.gateways.kill(); err != nil {
+	if err := env.target(f).kill(f.down); err != nil {
 		return fmt.Errorf("%w: %w", errNoTarget, err)
 	}
 	return nil
@@ -30,7 +31,7 @@ func killGatewayAndWorker(ctx context.Context, env *environment, f fault) error 
 	}
 	env.logf("%s: %s", f, p)
 	p.signal(killSignal)
-	return env.gateways.kill()
+	return env.target(f).kill(f.down)
 }
 
 // killAll kills every process of the environment at once, like a power failure.
@@ -45,16 +46,20 @@ func killAll(_ context.Context, env *environment, f fault) error {
 			p.signal(killSignal)
 		}
 	}
-	return env.gateways.kill()
+	var errs []error
+	for _, g := range env.gateways {
+		errs = append(errs, g.kill(restartDelay))
+	}
+	return errors.Join(errs...)
 }
 
 func restartGateway(_ context.Context, env *environment, f fault) error {
 	env.logf("%s", f)
-	return env.gateways.restart()
+	return env.target(f).restart()
 }
 
 func stopGateway(ctx context.Context, env *environment, f fault) error {
-	run := env.gateways.latest()
+	run := env.target(f).latest()
 	if run == nil {
 		return errNoTarget
 	}
@@ -108,7 +113,7 @@ func (env *environment) postgresProcesses() []process {
 	pid := 0
 	if env.database != nil {
 		pid = env.database.pid()
-	} else if text, err := os.ReadFile(filepath.Join(env.dataDir(), "postgres", "postmaster.pid")); err == nil {
+	} else if text, err := os.ReadFile(filepath.Join(env.dataDir(0), "postgres", "postmaster.pid")); err == nil {
 		first, _, _ := strings.Cut(string(text), "\n")
 		pid, _ = strconv.Atoi(first)
 	}

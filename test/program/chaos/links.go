@@ -24,8 +24,8 @@ type linkID int
 
 const (
 	databaseLink linkID = iota
-	gatewayLink
 	receiverLink
+	gatewayLink // each gateway has one
 )
 
 // link is a TCP proxy (toxiproxy) whose connections can be disturbed.

@@ -12,6 +12,9 @@
 // their streams go black or silent, and which faults are injected when. It does not
 // decide the order in which the processes run, so a run is not repeated exactly.
 //
+// A third of the seeds have two gateways on one database, each with a clock that is wrong by
+// up to an hour. One is killed, or ends itself at a crash point, while the other one lives.
+//
 // A link is a toxiproxy. The gateway is the product, built with the tag "faults",
 // which adds crash points and a clock offset (cmd/stream-monitor/internal/faultinject).
 //
@@ -51,7 +54,7 @@ const help = `Injects faults into stream-monitor and checks that no event is los
   go run ./test/program/chaos -seed 17 -v         one seed, with its schedule and each fault as it happens
   go run ./test/program/chaos -seed 17 -schedule  only the schedule of a seed
 
-Each seed starts a service of its own (PostgreSQL, gateway, workers). Two or three
+Each seed starts a service of its own (PostgreSQL, one or two gateways, workers). Two or three
 streams go black and silent by a schedule. Meanwhile processes are killed and stopped,
 connections cut and slowed, disks filled and clocks set wrong. Then all faults end, the
 streams end, and the audit compares what was stored with what was delivered. A seed

@@ -252,7 +252,7 @@ func (a *audit) messagesAbout(i incidentRecord, kind channelKind) (all []channel
 }
 
 // duration matches how long something has lasted, in a title.
-var duration = regexp.MustCompile(`,? \d+ (s|min|h)( \d+ (s|min))?`)
+var duration = regexp.MustCompile(`,? \d+ (s|min|h)\b( \d+ (s|min)\b)?`)
 
 // title returns the title with which a message was posted, without durations.
 func title(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }

@@ -83,9 +83,9 @@ func (env *environment) register(ctx context.Context) error {
 	return nil
 }
 
-// call sends a request to the current gateway.
+// call sends a request to a gateway.
 func (env *environment) call(ctx context.Context, method, path string, body any, headers ...[2]string) (system.Response, error) {
-	service := env.gateways.service()
+	service := env.service()
 	if service == nil {
 		return system.Response{}, errNoGateway
 	}

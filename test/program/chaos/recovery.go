@@ -8,14 +8,26 @@ import (
 	"time"
 )
 
-// gatewayOutages are the times without a gateway that is ready.
+// gatewayOutages are the times in which a gateway is not ready. Another one may live.
 func (a *audit) gatewayOutages() (all []injection) {
-	for i, run := range a.gatewayRuns {
-		if run.endedAt.IsZero() || i+1 >= len(a.gatewayRuns) || len(all) > 0 && all[len(all)-1].to.After(run.endedAt) {
+	byGateway := map[int][]gatewayRun{}
+	for _, run := range a.gatewayRuns {
+		byGateway[run.gateway] = append(byGateway[run.gateway], run)
+	}
+	for _, n := range sortedKeys(byGateway) {
+		all = append(all, outages(byGateway[n])...)
+	}
+	return all
+}
+
+// outages are the times between the runs of a gateway.
+func outages(runs []gatewayRun) (all []injection) {
+	for i, run := range runs {
+		if run.endedAt.IsZero() || i+1 >= len(runs) || len(all) > 0 && all[len(all)-1].to.After(run.endedAt) {
 			continue
 		}
-		back := a.gatewayRuns[len(a.gatewayRuns)-1].startedAt
-		for _, next := range a.gatewayRuns[i+1:] {
+		back := runs[len(runs)-1].startedAt
+		for _, next := range runs[i+1:] {
 			if !next.readyAt.IsZero() {
 				back = next.readyAt
 				break
@@ -34,8 +46,8 @@ func (a *audit) gatewayOutages() (all []injection) {
 // fault.
 func (a *audit) measureRecovery(c *counters) {
 	for _, outage := range a.gatewayOutages() {
-		if outage.name == gatewayRestarted {
-			continue
+		if outage.name == gatewayRestarted || len(a.schedule.gateways) > 1 {
+			continue // or the other gateway goes on
 		}
 		c.recoveries["gateway ended → next one ready"] = append(c.recoveries["gateway ended → next one ready"], outage.to.Sub(outage.from.Add(tolerance)))
 		var latest time.Duration // delay of an event from before the gateway was ready

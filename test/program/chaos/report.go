@@ -129,7 +129,7 @@ func (env *environment) report(a audit, r result) string {
 		fmt.Fprintln(&text, line)
 	}
 	for _, run := range a.gatewayRuns {
-		fmt.Fprintf(&text, "gateway %d: %s – %s, ready %s, killed %v\n", run.service.PID(), formatTime(run.startedAt), formatTime(run.endedAt), formatTime(run.readyAt), run.killed)
+		fmt.Fprintf(&text, "gateway %d, process %d: %s – %s, ready %s, killed %v\n", run.gateway+1, run.service.PID(), formatTime(run.startedAt), formatTime(run.endedAt), formatTime(run.readyAt), run.killed)
 	}
 	for _, d := range a.workerExits {
 		fmt.Fprintf(&text, "worker of %s generation %d ended at %s\n", d.monitor, d.generation, formatTime(d.at))
@@ -168,11 +168,13 @@ func (env *environment) report(a audit, r result) string {
 		}
 	}
 	heading("accepted reports")
-	for _, report := range env.recorder.reports() {
-		fmt.Fprintf(&text, "%s %s generation %d: %d checks, events %v\n", formatTime(report.at), report.monitor, report.generation, report.checks, report.events)
+	for _, g := range env.gateways {
+		for _, report := range g.recorder.reports() {
+			fmt.Fprintf(&text, "%s %s generation %d: %d checks, events %v\n", formatTime(report.at), report.monitor, report.generation, report.checks, report.events)
+		}
 	}
-	for i, run := range a.gatewayRuns {
-		heading("log of gateway %d", i+1)
+	for _, run := range a.gatewayRuns {
+		heading("log of gateway %d, process %d", run.gateway+1, run.service.PID())
 		fmt.Fprintln(&text, run.service.Tail(2000))
 	}
 	if env.database != nil {

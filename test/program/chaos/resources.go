@@ -119,15 +119,15 @@ func descriptors(pid int) int {
 	return len(entries)
 }
 
-// checkConnections counts the gateway's connections to the database.
+// checkConnections counts the gateways' connections to the database.
 func (env *environment) checkConnections(ctx context.Context) (findings []string) {
 	err := env.withDatabase(ctx, func(db *sql.DB) error {
 		var all, stuck int
 		err := db.QueryRowContext(ctx, `
 			SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '3 s')
 			FROM pg_stat_activity WHERE application_name = 'stream-monitor'`).Scan(&all, &stuck)
-		if all > maxConnections {
-			findings = append(findings, fmt.Sprintf("the gateway has %d connections to the database, at most %d are expected", all, maxConnections))
+		if limit := maxConnections * len(env.gateways); all > limit {
+			findings = append(findings, fmt.Sprintf("%d gateways have %d connections to the database, at most %d are expected", len(env.gateways), all, limit))
 		}
 		if stuck > 0 {
 			findings = append(findings, fmt.Sprintf("%d connections are idle in a transaction", stuck))
@@ -143,17 +143,19 @@ func (env *environment) checkConnections(ctx context.Context) (findings []string
 // leftWorkerRecords lists the records of workers that a stopped service has
 // left in its run directory.
 func (env *environment) leftWorkerRecords() (left []string) {
-	err := filepath.WalkDir(filepath.Join(env.dataDir(), "run"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+	for _, g := range env.gateways {
+		err := filepath.WalkDir(filepath.Join(g.dataDir, "run"), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			if name := d.Name(); name != "lock" && name != "id" {
+				left = append(left, "a worker's record was left behind: "+name)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			left = append(left, "the run directory: "+err.Error())
 		}
-		if name := d.Name(); name != "lock" && name != "id" {
-			left = append(left, "a worker's record was left behind: "+name)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		left = append(left, "the run directory: "+err.Error())
 	}
 	return left
 }
@@ -163,7 +165,7 @@ func (env *environment) leftWorkerRecords() (left []string) {
 func (env *environment) leftDatabaseServers() (left []string) {
 	for _, p := range listProcesses(nil) {
 		commandLine, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
-		if bytes.Contains(commandLine, []byte(env.dataDir()+"/postgres")) {
+		if bytes.Contains(commandLine, []byte(env.dataDir(0)+"/postgres")) {
 			left = append(left, fmt.Sprintf("the gateway's database server was left behind: process %d", p.pid))
 			p.signal(killSignal)
 		}

@@ -53,14 +53,20 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) (r resul
 	fail(env.run(ctx, &a))
 	fail(env.collect(ctx, &a))
 	env.shutDown()
-	a.gatewayRuns, a.gatewayErrors = env.gateways.history()
+	for _, g := range env.gateways {
+		runs, errs := g.history()
+		a.gatewayRuns, a.gatewayErrors = append(a.gatewayRuns, runs...), append(a.gatewayErrors, errs...)
+	}
 	fail(env.checkLeftovers())
 	for text := range env.workers.findings {
 		a.findings = append(a.findings, text)
 	}
 	a.workerExits = env.workers.exits
 	env.mu.Lock()
-	a.injected, a.missed, a.clockSettings = env.injected, env.missed, env.clockSettings
+	a.injected, a.missed = env.injected, env.missed
+	for _, g := range env.gateways {
+		a.clocks = append(a.clocks, g.clock)
+	}
 	env.mu.Unlock()
 	r.findings, r.counters = a.check()
 	r.duration = time.Since(began)
@@ -74,12 +80,14 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) (r resul
 // audit's findings.
 func (env *environment) run(ctx context.Context, a *audit) error {
 	if err := env.waitFor(ctx, startTimeout, func(context.Context) error {
-		if env.gateways.service() == nil {
-			return errNoGateway
+		for _, g := range env.gateways {
+			if g.service() == nil {
+				return errNoGateway
+			}
 		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("the gateway did not start: %w", err)
+		return fmt.Errorf("a gateway did not start: %w", err)
 	}
 	if err := env.createDestinations(ctx); err != nil {
 		return fmt.Errorf("create the destinations: %w", err)
@@ -144,12 +152,13 @@ func (env *environment) waitFor(ctx context.Context, limit time.Duration, check 
 	}
 }
 
-// checkRecovered returns an error while any effect of the faults remains: no
-// gateway, a monitor that is not healthy, or a pending event.
+// checkRecovered returns an error while any effect of the faults remains: a gateway that
+// is not ready, a monitor that is not healthy, or a pending event.
 func (env *environment) checkRecovered(ctx context.Context) error {
-	run := env.gateways.latest()
-	if runs, _ := env.gateways.history(); run == nil || runs[len(runs)-1].readyAt.IsZero() || env.gateways.service() == nil {
-		return errNoGateway
+	for _, g := range env.gateways {
+		if !g.isReady() || g.service() == nil {
+			return errNoGateway
+		}
 	}
 	for i, m := range env.monitors {
 		var last time.Duration

@@ -22,6 +22,10 @@ const (
 	timeStep       = 500 * time.Millisecond
 )
 
+// maxDown is the longest time for which one of two gateways stays away after a kill. The
+// other one takes its monitors over after 5 s.
+const maxDown = 7 * time.Second
+
 // span is a part of a stream's timeline.
 type span struct{ from, to time.Duration }
 
@@ -36,6 +40,8 @@ type fault struct {
 	kind         *faultType
 	at, duration time.Duration // since the registration, or the end of the streams
 	monitor      int           // index of the monitor whose worker or tool is affected
+	gateway      int           // index of the gateway that is affected
+	down         time.Duration // how long a killed gateway stays away; 0: restartDelay
 	parameter    int           // random, 0 to 999; its use depends on the fault type
 	replaces     string        // name of the fault type that this machine does not allow
 	startedAt    *time.Time    // set later by a fault that waits for a webhook
@@ -63,8 +69,14 @@ type schedule struct {
 	scripts          []streamScript
 	faults           []fault
 	finalFaults      []fault       // injected after the streams have ended
-	crashes          []crash       // of the first, second, … gateway; an empty one: no crash
-	clockOffset      time.Duration // of the gateway's clock at its start
+	gateways         []gatewayPlan // one or two
+	clockOffset      time.Duration // of the only gateway's clock at its start
+}
+
+// gatewayPlan is what a seed decides of a gateway.
+type gatewayPlan struct {
+	crashes     []crash       // of its first, second, … run; an empty one: no crash
+	clockOffset time.Duration // while no fault changes its clock
 }
 
 // generate makes the schedule of a seed. It replaces fault types that need
@@ -75,7 +87,7 @@ func generate(seed int, available capabilities) schedule {
 	for range 2 + r.IntN(2) {
 		s.scripts = append(s.scripts, generateScript(r))
 	}
-	s.addCrashes(r)
+	s.addGateways(r)
 	for i := range 9 + r.IntN(4) {
 		// The first four faults step through the fault types in order, so that 20
 		// seeds cover all of them.
@@ -89,6 +101,7 @@ func generate(seed int, available capabilities) schedule {
 		}
 		s.addFault(r, ft, available)
 	}
+	s.chooseGateways(r)
 	s.addFinalFaults(r, available)
 	s.addClockOffAtStart()
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
@@ -137,28 +150,59 @@ func generateScript(r *rand.Rand) streamScript {
 	return s
 }
 
-// addCrashes ends the first gateway of every second seed at a crash point, all
-// points in turn. A quarter of the second gateways crash, too.
-func (s *schedule) addCrashes(r *rand.Rand) {
+// addGateways plans one gateway, which ends at a crash point in its first run in every
+// second seed, all points in turn. In a quarter of the seeds its second run crashes, too.
+// Every second group of three seeds has another gateway, unless the database belongs to the
+// first. Both have clocks that are wrong, and the other one crashes while it delivers.
+func (s *schedule) addGateways(r *rand.Rand) {
 	crashAt := func(c int) crash {
 		point := crashPoints[c%len(crashPoints)]
 		return crash{point.name, 1 + r.IntN(point.maxPasses), time.Duration(r.Int64N(int64(point.maxDelay) + 1)).Truncate(time.Millisecond)}
 	}
-	s.crashes = make([]crash, 2)
+	first := gatewayPlan{crashes: make([]crash, 2)}
 	if s.seed%2 == 0 {
-		s.crashes[0] = crashAt(s.seed / 2)
+		first.crashes[0] = crashAt(s.seed / 2)
 	}
 	if r.IntN(4) == 0 {
-		s.crashes[1] = crashAt(r.IntN(len(crashPoints)))
+		first.crashes[1] = crashAt(r.IntN(len(crashPoints)))
+	}
+	s.gateways = []gatewayPlan{first}
+	if !s.externalDatabase || s.seed/3%2 == 0 {
+		return
+	}
+	point := deliveryCrashes[(s.seed/6*3+s.seed%3)%len(deliveryCrashes)]
+	s.gateways = append(s.gateways, gatewayPlan{crashes: []crash{{point: point, nth: 1 + r.IntN(2)}}})
+	for n := range s.gateways {
+		s.gateways[n].clockOffset = time.Duration(r.IntN(7201)-3600) * time.Second
 	}
 }
 
-// addClockOffAtStart starts the gateway of every seventh seed with a clock that
+// chooseGateways distributes the faults over two gateways. While one is away after a kill
+// the other one may take over what it did.
+func (s *schedule) chooseGateways(r *rand.Rand) {
+	if len(s.gateways) < 2 {
+		return
+	}
+	kills := r.IntN(2)
+	for n := range s.faults {
+		f := &s.faults[n]
+		f.gateway = r.IntN(len(s.gateways))
+		if f.kind.component == gatewayComponent { // in turn, so that each one is killed
+			f.gateway = kills % len(s.gateways)
+			kills++
+			if strings.HasPrefix(f.kind.name, "gateway killed") {
+				f.down = time.Duration(r.Int64N(int64(maxDown))).Truncate(time.Millisecond)
+			}
+		}
+	}
+}
+
+// addClockOffAtStart starts the only gateway of every seventh seed with a clock that
 // is an hour ahead or behind, in turn. The clock is corrected once its monitors
 // are registered.
 func (s *schedule) addClockOffAtStart() {
 	f := fault{kind: &clockOffAtStart, duration: clockOffAtStart.minDuration, parameter: s.seed / 7}
-	if s.seed%7 == 0 && !s.collides(f) {
+	if s.seed%7 == 0 && len(s.gateways) == 1 && !s.collides(f) {
 		s.clockOffset = hourOffset(f)
 		s.faults = append(s.faults, f)
 	}
@@ -260,9 +304,14 @@ func (s schedule) String() string {
 	for i, s := range s.scripts {
 		fmt.Fprintf(&b, "  monitor %d   checked every %d s; black %v, silent %v\n", i, s.interval, s.black, s.silent)
 	}
-	for i, c := range s.crashes {
-		if c.point != "" {
-			fmt.Fprintf(&b, "  gateway %d   crashes at %s\n", i+1, c)
+	for i, g := range s.gateways {
+		if len(s.gateways) > 1 {
+			fmt.Fprintf(&b, "  gateway %d   clock off by %s\n", i+1, g.clockOffset)
+		}
+		for n, c := range g.crashes {
+			if c.point != "" {
+				fmt.Fprintf(&b, "  gateway %d   run %d crashes at %s\n", i+1, n+1, c)
+			}
 		}
 	}
 	for _, f := range s.faults {
@@ -283,6 +332,13 @@ func (f fault) String() string {
 	}
 	if f.duration > 0 {
 		text += fmt.Sprintf(" for %.1f s", f.duration.Seconds())
+	}
+	if f.gateway > 0 || f.down > 0 {
+		text += fmt.Sprintf(" (gateway %d", f.gateway+1)
+		if f.down > 0 {
+			text += fmt.Sprintf(", away for %.1f s", f.down.Seconds())
+		}
+		text += ")"
 	}
 	if f.replaces != "" {
 		text += fmt.Sprintf(" (replaces %s, which this machine does not allow)", f.replaces)

@@ -18,6 +18,7 @@ func TestASeedDecidesTheSchedule(t *testing.T) {
 
 	t.Run("twenty seeds cover every fault type and every crash point", func(t *testing.T) {
 		seen := map[string]int{}
+		second := map[string]int{} // crashes of the second gateway
 		off := map[time.Duration]int{}
 		for seed := 1; seed <= 20; seed++ {
 			s := generate(seed, allCapabilities)
@@ -25,8 +26,11 @@ func TestASeedDecidesTheSchedule(t *testing.T) {
 			for _, f := range s.faults {
 				seen[f.kind.name]++
 			}
-			for _, c := range s.crashes {
-				seen[c.point]++
+			for n, g := range s.gateways {
+				for _, c := range g.crashes {
+					seen[c.point]++
+					second[c.point] += n
+				}
 			}
 		}
 		for _, ft := range faultTypes {
@@ -39,8 +43,35 @@ func TestASeedDecidesTheSchedule(t *testing.T) {
 				t.Errorf("no crash at %s", p.name)
 			}
 		}
+		for _, point := range []string{"store", "send", "mark", "told", "noted"} {
+			if second[point] == 0 {
+				t.Errorf("no second gateway crashes at %s", point)
+			}
+		}
 		if off[time.Hour] == 0 || off[-time.Hour] == 0 {
 			t.Errorf("offsets of the gateway's clock at its start: %v", off)
+		}
+	})
+
+	t.Run("a third of the seeds have two gateways with wrong clocks, and each is killed in some", func(t *testing.T) {
+		two, killed := 0, map[int]int{}
+		for seed := 1; seed <= 60; seed++ {
+			s := generate(seed, allCapabilities)
+			if len(s.gateways) < 2 {
+				continue
+			}
+			two++
+			if s.gateways[0].clockOffset == s.gateways[1].clockOffset {
+				t.Errorf("seed %d: both clocks are off by %s", seed, s.gateways[0].clockOffset)
+			}
+			for _, f := range s.faults {
+				if f.kind.name == "gateway killed" {
+					killed[f.gateway]++
+				}
+			}
+		}
+		if two < 20 || two > 30 || killed[0] < 5 || killed[1] < 5 {
+			t.Errorf("%d seeds have two gateways, which are killed %v times", two, killed)
 		}
 	})
 
