@@ -24,12 +24,17 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // addDestination stores a webhook destination of which the receiver behaves as kind says.
 func (b *bench) addDestination(ctx context.Context, kind string) error {
-	id := newID()
-	_, err := b.store.CreateDestination(ctx, notify.Destination{
-		ID: id, Name: kind + " " + id, Kind: notify.Webhook, Language: notify.English, Enabled: true,
-		Secrets: map[string]string{"url": b.receivers.url(kind), "signing_key": "key of " + id},
+	return b.create(ctx, notify.Destination{
+		Kind: notify.Webhook, Secrets: map[string]string{"url": b.receivers.url(kind), "signing_key": "a key of the bench"},
 	})
-	b.created = append(b.created, id)
+}
+
+// create stores a destination.
+func (b *bench) create(ctx context.Context, d notify.Destination) error {
+	d.ID = newID()
+	d.Name, d.Language, d.Enabled = "bench "+d.ID, notify.English, true
+	_, err := b.store.CreateDestination(ctx, d)
+	b.created = append(b.created, d.ID)
 	return err
 }
 
@@ -76,10 +81,29 @@ func (b *bench) register(ctx context.Context, n int) ([]monitor.ID, error) {
 	return ids, nil
 }
 
-// report stores one event, as the report of a worker does.
+// report stores one event without an incident, as the report of a worker does.
 func (b *bench) report(ctx context.Context, id monitor.ID) (eventID string, err error) {
 	now := time.Now().UTC()
-	e := event.Event{ID: newID(), Type: event.StreamStarted, At: now, Data: event.Started{StartedAt: now, DetectedAt: now}}
+	return b.reportEvent(ctx, id, event.Event{ID: newID(), Type: event.StreamStarted, At: now, Data: event.Started{StartedAt: now, DetectedAt: now}})
+}
+
+// openIncident stores the event that opens an incident. It was opened before the others, so
+// that they are no storm.
+func (b *bench) openIncident(ctx context.Context, id monitor.ID) error {
+	now := time.Now().UTC()
+	if _, err := b.reportEvent(ctx, id, event.Event{
+		ID: newID(), Type: event.Blackout, At: now, Data: event.Alert{DurationSec: 30, StartedAt: now, ThresholdSec: 30},
+	}); err != nil {
+		return err
+	}
+	_, err := b.db.ExecContext(ctx, `UPDATE incidents SET opened_at = opened_at - make_interval(secs => $1) WHERE monitor_id = $2`,
+		(2 * notify.StormWindow).Seconds(), string(id))
+	return err
+}
+
+// reportEvent stores an event, as the report of a worker does.
+func (b *bench) reportEvent(ctx context.Context, id monitor.ID, e event.Event) (eventID string, err error) {
+	now := time.Now().UTC()
 	answer, err := b.store.Accept(ctx, id, monitor.Report{
 		Generation: 1, At: now, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
 		Health: monitor.Health{Video: monitor.OK, Audio: monitor.OK, LastCheckAt: now}, Events: []event.Event{e}, Snapshot: json.RawMessage(`{"mode":"monitoring"}`),

@@ -2,17 +2,20 @@
 // of its own, a dispatcher, and webhooks to receivers in this process, on loopback.
 //
 //   - With 10,000 pending deliveries to 50 destinations, of which 10 hang and 10 refuse: how
-//     long it takes until the healthy 30 have everything.
+//     long it takes until the healthy 30 have everything. Six of these are channels, which
+//     have rate limits.
 //   - Without a backlog: the time from before a report is stored to its webhook.
 //   - With up to 2,000 events a second: how many are stored without destinations, and how
 //     many are stored and delivered with 3 for each event.
 //
-// It fails if a healthy destination lacks something after maxDrain, or if one webhook of 100
-// takes longer than maxP99 without a backlog.
+// It fails if a healthy webhook destination lacks something after maxDrain, if a channel
+// takes longer than its rate limit and maxDelay, or less, or if one webhook of 100 takes longer
+// than maxP99 without a backlog.
 package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -37,12 +40,15 @@ import (
 const (
 	maxP99   = 50 * time.Millisecond // from before the report to the webhook
 	maxDrain = 3 * time.Minute
+	maxDelay = 20 * time.Second // of the last message to a channel, beyond its rate limit
 )
 
 // Sizes of the measurements.
 const (
 	healthy, hanging, refusing = 30, 10, 10
-	backlogEvents              = 200 // for each destination
+	channelsOfAKind            = 2   // of the healthy, for each of three kinds
+	backlogEvents              = 220 // for each webhook destination, those of incidents included
+	backlogIncidents           = 64  // for each channel; more than the largest burst
 	singleEvents               = 300
 	singlePause                = 30 * time.Millisecond
 	fanOut                     = 3
@@ -95,6 +101,7 @@ func run(ctx context.Context, duration time.Duration) (err error) {
 // bench holds the parts of a measurement.
 type bench struct {
 	store     *postgres.Store
+	db        *sql.DB
 	receivers *receivers
 	sender    *webhook.Sender
 	created   []string // IDs of the present destinations
@@ -116,15 +123,19 @@ func newBench(ctx context.Context, dsn string) (*bench, error) {
 	if err := errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil)
+	guard := webhook.NewGuard([]netip.Prefix{loopback}, nil)
 	sender := webhook.NewSender(webhook.Keys{"key"}, guard, webhook.Config{Version: "bench"})
-	return &bench{store: store, receivers: startReceivers(), sender: sender}, nil
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &bench{store: store, db: db, receivers: startReceivers(), sender: sender}, nil
 }
 
 func (b *bench) close() error {
 	b.receivers.close()
 	b.sender.Close()
-	return b.store.Close()
+	return errors.Join(b.db.Close(), b.store.Close())
 }
 
 // dispatch runs a dispatcher until the returned function is called.
@@ -134,7 +145,7 @@ func (b *bench) dispatch(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d, err := destination.New(b.store.DestinationOutbox, destination.NewSender(destination.SenderConfig{Webhooks: b.sender, Renderer: renderer}),
+	d, err := destination.New(b.store.DestinationOutbox, destination.NewSender(destination.SenderConfig{Webhooks: b.sender, Messages: messageSenders(), Renderer: renderer}),
 		b.store.ListenDeliveries(ctx), destination.Config{GracePeriod: time.Second})
 	if err != nil {
 		cancel()
@@ -148,7 +159,15 @@ func (b *bench) dispatch(ctx context.Context) (stop func(), err error) {
 // measureBacklog stores what is to be delivered, starts a dispatcher, and waits for the
 // healthy destinations.
 func (b *bench) measureBacklog(ctx context.Context) error {
-	for kind, n := range map[string]int{fine: healthy, hangs: hanging, refuses: refusing} {
+	channels := startChannels()
+	defer channels.close()
+	for _, c := range channels {
+		if err := b.create(ctx, c.destination); err != nil {
+			return err
+		}
+	}
+	webhooks := healthy - len(channels)
+	for kind, n := range map[string]int{fine: webhooks, hangs: hanging, refuses: refusing} {
 		for range n {
 			if err := b.addDestination(ctx, kind); err != nil {
 				return err
@@ -158,12 +177,17 @@ func (b *bench) measureBacklog(ctx context.Context) error {
 	if err := b.route(ctx); err != nil {
 		return err
 	}
-	monitors, err := b.register(ctx, 50)
+	monitors, err := b.register(ctx, backlogIncidents)
 	if err != nil {
 		return err
 	}
-	for n := range backlogEvents {
+	for n := range backlogEvents - backlogIncidents {
 		if _, err := b.report(ctx, monitors[n%len(monitors)]); err != nil {
+			return err
+		}
+	}
+	for _, id := range monitors {
+		if err := b.openIncident(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -173,17 +197,18 @@ func (b *bench) measureBacklog(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	want := healthy * backlogEvents
+	want := webhooks * backlogEvents
 	limited, cancel := context.WithTimeout(ctx, maxDrain)
 	defer cancel()
 	got := b.receivers.await(limited, want)
 	took := time.Since(began)
-	fmt.Printf("%d pending at %d destinations, %d hang and %d refuse: the others have %d of %d after %.1f s, %.0f /s\n",
-		(healthy+hanging+refusing)*backlogEvents, healthy+hanging+refusing, hanging, refusing, got, want, took.Seconds(), float64(got)/took.Seconds())
+	fmt.Printf("%d pending at %d destinations, %d hang and %d refuse: the %d healthy webhooks have %d of %d after %.1f s, %.0f /s\n",
+		(webhooks+hanging+refusing)*backlogEvents+len(channels)*backlogIncidents, healthy+hanging+refusing, hanging, refusing, webhooks,
+		got, want, took.Seconds(), float64(got)/took.Seconds())
 	if got < want {
 		return fmt.Errorf("the healthy destinations lack %d deliveries after %s", want-got, maxDrain)
 	}
-	return nil
+	return channels.await(ctx, began, backlogIncidents)
 }
 
 // measureSingle measures the time from before a report to its webhook.
