@@ -23,22 +23,23 @@ type incidentHandlers struct {
 }
 
 type incidentBody struct {
-	IncidentID     string                   `json:"incident_id"`
-	MonitorID      monitor.ID               `json:"monitor_id"`
-	StreamURL      monitor.StreamURL        `json:"stream_url"`
-	State          incident.State           `json:"state"`
-	Severity       int                      `json:"severity"`
-	Conditions     []feed.IncidentCondition `json:"conditions"`
-	StartedAt      time.Time                `json:"started_at"`
-	OpenedAt       time.Time                `json:"opened_at"`
-	ResolvedAt     *time.Time               `json:"resolved_at"`
-	QuietSec       int64                    `json:"quiet_sec"`
-	Reopened       int                      `json:"reopened"`
-	AcknowledgedBy *string                  `json:"acknowledged_by"`
-	AcknowledgedAt *time.Time               `json:"acknowledged_at"`
-	FalsePositive  *bool                    `json:"false_positive"`
-	Picture        *feed.Picture            `json:"picture"`
-	UpdatedAt      time.Time                `json:"updated_at"`
+	IncidentID           string                   `json:"incident_id"`
+	MonitorID            monitor.ID               `json:"monitor_id"`
+	StreamURL            monitor.StreamURL        `json:"stream_url"`
+	State                incident.State           `json:"state"`
+	Severity             int                      `json:"severity"`
+	Conditions           []feed.IncidentCondition `json:"conditions"`
+	StartedAt            time.Time                `json:"started_at"`
+	OpenedAt             time.Time                `json:"opened_at"`
+	ResolvedAt           *time.Time               `json:"resolved_at"`
+	QuietSec             int64                    `json:"quiet_sec"`
+	Reopened             int                      `json:"reopened"`
+	AcknowledgedBy       *string                  `json:"acknowledged_by"`
+	AcknowledgedAt       *time.Time               `json:"acknowledged_at"`
+	AcknowledgedSeverity *int                     `json:"acknowledged_severity"`
+	FalsePositive        *bool                    `json:"false_positive"`
+	Picture              *feed.Picture            `json:"picture"`
+	UpdatedAt            time.Time                `json:"updated_at"`
 }
 
 func (h incidentHandlers) body(i record.Incident) incidentBody {
@@ -58,6 +59,9 @@ func (h incidentHandlers) body(i record.Incident) incidentBody {
 		AcknowledgedAt: h.localTimeOrNull(&i.AcknowledgedAt),
 		FalsePositive:  i.FalsePositive,
 		UpdatedAt:      h.localTime(i.UpdatedAt),
+	}
+	if i.AcknowledgedBy != "" {
+		body.AcknowledgedSeverity = &i.AcknowledgedSeverity
 	}
 	if i.Picture != nil {
 		body.Picture = &feed.Picture{EvidenceID: i.Picture.EvidenceID, Variant: i.Picture.Variant}

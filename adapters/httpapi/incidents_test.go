@@ -66,7 +66,7 @@ func TestAnIncidentIsShownWithItsLog(t *testing.T) {
 	shown := `"incident_id": "` + incidentID + `", "monitor_id": "` + noSuchID + `", "stream_url": "` + streamURL + `", "state": "open", "severity": 2,
 		"conditions": [{"name": "black", "started_at": "2024-01-15T19:55:00.123+09:00", "last_started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null, "count": 2, "longest_sec": 40, "alert": null}],
 		"started_at": "2024-01-15T19:55:00.123+09:00", "opened_at": "2024-01-15T19:55:30.123+09:00", "resolved_at": null, "quiet_sec": 60, "reopened": 0,
-		"acknowledged_by": null, "acknowledged_at": null, "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
+		"acknowledged_by": null, "acknowledged_at": null, "acknowledged_severity": null, "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
 	api.get("/api/v1/incidents").hasStatus(http.StatusOK).hasBody(`{"incidents": [{` + shown + `}], "next": null}`)
 	api.get(incidentURL).hasStatus(http.StatusOK).hasBody(`{` + shown + `,
 		"log": [{"kind": "opened", "at": "2024-01-15T19:55:00.123+09:00", "by": null, "text": null, "false_positive": null, "severity": null},
@@ -139,7 +139,7 @@ func TestAnActionOnAnIncidentIsDoneOnce(t *testing.T) {
 	api.post(incidentURL+"/acknowledge", `{"op_id":"2","by":"ann"}`).hasStatus(http.StatusOK)
 	api.post(incidentURL+"/label", `{"op_id":"3","by":"ann","false_positive":true}`).hasStatus(http.StatusOK)
 	shown := api.get(incidentURL).json()
-	if shown["acknowledged_by"] != "ann" || shown["false_positive"] != true || len(shown["log"].([]any)) != 6 {
+	if shown["acknowledged_by"] != "ann" || shown["acknowledged_severity"] != 3.0 || shown["false_positive"] != true || len(shown["log"].([]any)) != 6 {
 		t.Errorf("the incident is %v", shown)
 	}
 	api.post(incidentURL+"/label", `{"op_id":"2","by":"ann","false_positive":true}`).hasError(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")

@@ -10,19 +10,20 @@ import (
 // Incident is the data of incident.updated: the incident as it is now (section 16.1).
 // Its times are in UTC, to the millisecond.
 type Incident struct {
-	IncidentID     string              `json:"incident_id"`
-	MonitorID      monitor.ID          `json:"monitor_id"`
-	State          string              `json:"state"`    // open, resolved
-	Severity       int                 `json:"severity"` // 0 to 3
-	Conditions     []IncidentCondition `json:"conditions"`
-	StartedAt      time.Time           `json:"started_at"` // onset of the first condition
-	OpenedAt       time.Time           `json:"opened_at"`  // when that was detected
-	ResolvedAt     *time.Time          `json:"resolved_at"`
-	AcknowledgedAt *time.Time          `json:"acknowledged_at"`
-	AcknowledgedBy *string             `json:"acknowledged_by"`
-	FalsePositive  *bool               `json:"false_positive"`
-	Reopened       int                 `json:"reopened"` // how often trouble came back after it was resolved
-	Picture        *Picture            `json:"picture"`
+	IncidentID           string              `json:"incident_id"`
+	MonitorID            monitor.ID          `json:"monitor_id"`
+	State                string              `json:"state"`    // open, resolved
+	Severity             int                 `json:"severity"` // 0 to 3
+	Conditions           []IncidentCondition `json:"conditions"`
+	StartedAt            time.Time           `json:"started_at"` // onset of the first condition
+	OpenedAt             time.Time           `json:"opened_at"`  // when that was detected
+	ResolvedAt           *time.Time          `json:"resolved_at"`
+	AcknowledgedAt       *time.Time          `json:"acknowledged_at"`
+	AcknowledgedBy       *string             `json:"acknowledged_by"`
+	AcknowledgedSeverity *int                `json:"acknowledged_severity"` // at that time; what is worse needs somebody again
+	FalsePositive        *bool               `json:"false_positive"`
+	Reopened             int                 `json:"reopened"` // how often trouble came back after it was resolved
+	Picture              *Picture            `json:"picture"`
 }
 
 // IncidentCondition is one condition of an incident.
@@ -92,6 +93,9 @@ func NewIncident(id monitor.ID, i incident.Incident) Incident {
 		AcknowledgedBy: orNull(i.AcknowledgedBy),
 		FalsePositive:  i.FalsePositive,
 		Reopened:       i.Reopened,
+	}
+	if i.AcknowledgedBy != "" {
+		data.AcknowledgedSeverity = &i.AcknowledgedSeverity
 	}
 	if i.Picture != nil {
 		data.Picture = &Picture{EvidenceID: i.Picture.EvidenceID, Variant: i.Picture.Variant}
