@@ -161,6 +161,34 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		}
 	})
 
+	scenario(t, "but an end that is rejected is sent once more in its shortest form", func(t *testing.T) {
+		o, c := &fakeOutbox{}, newChannel(failing(1, 400, notify.Rejected))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended))
+		h := start(t, o, c, nil)
+		defer h.stop()
+		h.advance(time.Hour)
+		h.expect("d1", "delivered", 2)
+		first, again := c.sent("slack")[0].message, c.sent("slack")[1].message
+		if first.Kind != notify.Recovered || len(first.Lines) == 0 || first.Stream.URL == "" {
+			t.Errorf("the end is %+v", first)
+		}
+		if again.Title != "✅ RESOLVED｜Black video, 1 min｜C" || len(again.Lines) > 0 || again.Stream.URL != "" || again.Picture != nil || again.ID != first.ID {
+			t.Errorf("the shortest form is %+v", again)
+		}
+		if told := o.find("d1").outcomes[0].Told; told == nil || told.Open {
+			t.Errorf("told is %+v", told)
+		}
+	})
+
+	scenario(t, "and is dead if that is rejected, too", func(t *testing.T) {
+		o, c := &fakeOutbox{}, newChannel(failing(2, 400, notify.Rejected))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended))
+		h := start(t, o, c, nil)
+		defer h.stop()
+		h.advance(time.Hour)
+		h.expect("d1", "failed", 2)
+	})
+
 	scenario(t, "and a destination that is gone is disabled", func(t *testing.T) {
 		o, c := &fakeOutbox{disabled: "HTTP 410"}, newChannel(failing(1, 410, notify.Gone))
 		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))

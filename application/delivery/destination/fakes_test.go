@@ -293,6 +293,13 @@ func aboutIncident(id string, to notify.Destination, change ...func(*destination
 	return destination.Delivery{ID: id, Destination: to, Incident: about}
 }
 
+// ended makes an incident one that a destination was told of, and that has ended.
+func ended(i *destination.Incident) {
+	i.Told = i.Told.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
+	i.Situation.Open, i.Situation.ResolvedAt, i.Situation.Conditions = false, time.Now(), nil
+	i.Incident.State, i.Incident.ResolvedAt, i.Incident.Conditions[0].EndedAt = incident.Resolved, time.Now(), time.Now()
+}
+
 // aboutEvent returns an event for a webhook.
 func aboutEvent(id string, to notify.Destination) destination.Delivery {
 	return destination.Delivery{ID: id, Destination: to, Event: &destination.Event{

@@ -70,7 +70,14 @@ func (s *Sender) send(ctx context.Context, d Delivery, step notify.NextMessage, 
 	default:
 		f.Notice = d.Notice
 	}
-	return s.sendMessage(ctx, d.Destination, s.cfg.Renderer.Message(f, step))
+	ctx, cancel := context.WithTimeout(ctx, delivery.SendTimeout)
+	defer cancel()
+	r := s.sendMessage(ctx, d.Destination, s.cfg.Renderer.Message(f, step))
+	if r.Class == notify.Rejected && step.Kind == notify.Recovered {
+		log.Info("the end of an incident was rejected and is sent again in its shortest form", "error", r.Error)
+		r = s.sendMessage(ctx, d.Destination, s.cfg.Renderer.Shortest(f, step))
+	}
+	return r
 }
 
 // SendExample sends an example of a message to a destination once, or a test event to a

@@ -208,6 +208,16 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 	return m
 }
 
+// Shortest makes the message of a step with the built-in title and nothing else, for a channel
+// that rejects Message: what was opened must be ended there.
+func (r *Renderer) Shortest(f Facts, step notify.NextMessage) Message {
+	r = &Renderer{cfg: Config{Zone: r.cfg.Zone}, log: r.log, templates: r.builtIn, builtIn: r.builtIn}
+	f.Picture = nil
+	m := r.Message(f, step)
+	m.Lines, m.Stream = nil, Link{}
+	return m
+}
+
 // addLinks adds the links to the dashboard and, for what is open, those of actions. An
 // example has none, because there is nothing that they could act on.
 func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
