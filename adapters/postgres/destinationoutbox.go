@@ -228,13 +228,16 @@ func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationR
 		return "", err
 	}
 	reason, failedForDays := after.Disable(now)
+	notice := message.Notice{
+		Destination: d.Name, Cause: message.FailedForDays, FailingSince: after.FailingSince.UTC(), LastError: storableText(o.Attempt.Error), Reason: reason, At: now.UTC(),
+	}
 	if o.Disable {
-		reason = "it does not exist any more: " + storableText(o.Attempt.Error)
+		notice.Cause, notice.Reason = message.Gone, "it does not exist any more: "+notice.LastError
 	}
 	if !o.Disable && !failedForDays || !d.Enabled {
 		return "", nil
 	}
-	return reason, db.disableDestination(ctx, tx, d, reason, now)
+	return notice.Reason, db.disableDestination(ctx, tx, d, notice)
 }
 
 // noticeTargets selects the destinations that are told that $1 is disabled. That is its
@@ -248,12 +251,12 @@ const noticeTargets = `
 	ORDER BY id FOR KEY SHARE`
 
 // disableDestination disables a locked destination and tells those of noticeTargets.
-func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, reason string, now time.Time) error {
-	notice, err := json.Marshal(message.Notice{Destination: d.Name, Reason: reason, At: now.UTC()})
+func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, n message.Notice) error {
+	notice, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1`, d.ID, reason); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1`, d.ID, n.Reason); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {

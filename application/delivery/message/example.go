@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -31,7 +32,7 @@ func NewExample(id string, kind notify.MessageKind, now time.Time) Example {
 }
 
 // examples returns one message of every kind about every condition, about a storm, and the
-// notice.
+// notices.
 func examples(now time.Time) (all []Example) {
 	kinds := []notify.MessageKind{
 		notify.Opened, notify.Worse, notify.Reopened, notify.Acknowledged, notify.Recovered, notify.Repeated, notify.Updated,
@@ -42,11 +43,18 @@ func examples(now time.Time) (all []Example) {
 		}
 		all = append(all, stormOf("black", kind, now), stormOf(incident.Blind, kind, now))
 	}
-	notice := Example{Name: "notice", Step: notify.NextMessage{Kind: notify.Opened, Push: true}, Facts: Facts{
-		ID: exampleID, ThreadID: exampleID, Now: now,
-		Notice: &Notice{Destination: "Operations", Reason: "HTTP 410 Gone", At: now.Add(-5 * 24 * time.Hour)},
-	}}
-	return append(all, notice, NewExample(exampleID, notify.Opened, now), NewExample(exampleID, notify.Recovered, now))
+	for _, n := range []Notice{
+		{Cause: Gone, LastError: "HTTP 410 Gone"},
+		{Cause: FailedForDays, LastError: "no answer within 10s", FailingSince: now.Add(-5 * 24 * time.Hour)},
+		{Reason: "HTTP 410 Gone"},
+	} {
+		n.Destination, n.At = "Operations", now
+		all = append(all, Example{
+			Name: strings.TrimSpace("notice " + string(n.Cause)), Step: notify.NextMessage{Kind: notify.Opened, Push: true},
+			Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &n},
+		})
+	}
+	return append(all, NewExample(exampleID, notify.Opened, now), NewExample(exampleID, notify.Recovered, now))
 }
 
 // situationOf returns the situation of a condition that began some minutes ago, and what a

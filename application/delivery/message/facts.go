@@ -45,7 +45,19 @@ type Storm struct {
 
 // Notice says that the gateway has disabled a destination. It is stored as JSON.
 type Notice struct {
-	Destination string `json:"Name"` // its name
-	Reason      string
-	At          time.Time
+	Destination  string       `json:"Name"` // its name
+	Cause        DisableCause // empty in a notice of a release before this field, which has its Reason
+	LastError    string       // in the words of the channel
+	FailingSince time.Time    `json:",omitzero"`
+	Reason       string       // Cause in English
+	At           time.Time
 }
+
+// DisableCause says why a destination was disabled.
+type DisableCause string
+
+// The causes.
+const (
+	Gone          DisableCause = "gone"            // the channel says that it does not exist any more
+	FailedForDays DisableCause = "failed_for_days" // every attempt has failed since Notice.FailingSince
+)

@@ -53,7 +53,11 @@ type view struct {
 	Streams, Live int
 
 	Disabled string // name of the destination that was disabled; empty: this is no notice
-	Reason   string // of a notice
+	// Cause is gone, failed_for_days (since FailingSince), or empty: the words are in Reason.
+	Cause        string
+	FailingSince time.Time
+	LastError    string // in the words of the channel; may be empty
+	Reason       string // of a notice, in English
 }
 
 // condition is one kind of trouble.
@@ -122,13 +126,19 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		}
 	case f.Notice != nil:
 		v.Open, v.Severity, v.PreviousSeverity = true, 2, 2
-		v.Disabled, v.Reason, v.Since = clean(f.Notice.Destination, maxStream), clean(f.Notice.Reason, maxDetail), f.Notice.At.In(zone)
+		v.addNotice(*f.Notice, zone)
 	}
 	if !v.Until.IsZero() {
 		end = v.Until
 	}
 	v.Lasted = max(0, end.Truncate(time.Second).Sub(v.Since.Truncate(time.Second))) // as the clocks show it
 	return v
+}
+
+// addNotice adds what only a notice has.
+func (v *view) addNotice(n Notice, zone *time.Location) {
+	v.Disabled, v.Since = clean(n.Destination, maxStream), n.At.In(zone)
+	v.Cause, v.LastError, v.FailingSince, v.Reason = string(n.Cause), clean(n.LastError, maxDetail), n.FailingSince.In(zone), clean(n.Reason, maxDetail)
 }
 
 // addIncident adds what only an incident has.
