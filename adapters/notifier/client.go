@@ -16,6 +16,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -70,7 +71,7 @@ func (c *Client) Close() { c.http.Close() }
 // and it has a picture, Send calls attempt again without it.
 func (c *Client) Send(ctx context.Context, m message.Message, attempt func(context.Context, message.Message) message.Result) message.Result {
 	at := c.cfg.Now()
-	if Clean(m.Title) == "" {
+	if plaintext.Clean(m.Title) == "" {
 		m.Title = "stream-monitor" // providers refuse an empty one, and a template may be wrong
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
@@ -242,5 +243,5 @@ func (r *Reply) Text() string {
 	if strings.HasPrefix(strings.TrimSpace(s), "<") {
 		return ""
 	}
-	return Clean(s)
+	return plaintext.Clean(s)
 }

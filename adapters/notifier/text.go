@@ -1,99 +1,15 @@
 package notifier
 
 import (
-	"strings"
-	"unicode"
-	"unicode/utf16"
-
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 )
-
-const ellipsis = "…"
-
-// maxCharacter limits the bytes of what counts as one character: marks can be stacked
-// without end.
-const maxCharacter = 64
-
-// UTF16Length returns the length of a text as most providers count it: in units of UTF-16.
-func UTF16Length(s string) (n int) {
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
-
-// ByteLength returns the length of a text in bytes.
-func ByteLength(s string) int { return len(s) }
-
-// Clean returns the text on one line, without control characters and without those that change
-// the direction of what follows.
-func Clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
-			return ' '
-		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// Cut shortens a text to a size, between two characters as people see them, and marks it with an
-// ellipsis. size returns what a character takes once it is escaped; it must be additive.
-func Cut(s string, most int, size func(string) int) string {
-	if size(s) <= most {
-		return s
-	}
-	most -= size(ellipsis)
-	end, used := 0, 0
-	for end < len(s) {
-		c := firstCharacter(s[end:])
-		if used += size(c); used > most {
-			break
-		}
-		end += len(c)
-	}
-	if most < 0 {
-		return ""
-	}
-	return strings.TrimRight(s[:end], " \n") + ellipsis
-}
-
-// firstCharacter returns the first character of a text as people see it. It includes combining
-// marks, all parts of a joined emoji, and both letters of a flag.
-func firstCharacter(s string) string {
-	var before rune
-	for i, r := range s {
-		switch {
-		case i == 0:
-		case i > maxCharacter:
-			return s[:i]
-		case before == '\u200d', unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc), r == '\u200d', r >= 0x1f3fb && r <= 0x1f3ff:
-		case isFlagLetter(r) && isFlagLetter(before):
-			before = 0 // the flag is complete
-			continue
-		default:
-			return s[:i]
-		}
-		before = r
-	}
-	return s
-}
-
-func isFlagLetter(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
-
-// AfterEscaping returns the size of a text after escaping.
-func AfterEscaping(escape func(string) string, size func(string) int) func(string) int {
-	return func(s string) int { return size(escape(s)) }
-}
 
 // Lines returns the clean lines of a message; it leaves out empty ones.
 func Lines(m message.Message) []string {
 	var lines []string
 	for _, l := range m.Lines {
-		if l = Clean(l); l != "" {
+		if l = plaintext.Clean(l); l != "" {
 			lines = append(lines, l)
 		}
 	}
@@ -108,7 +24,7 @@ func Links(m message.Message) []message.Link {
 		if l.URL == "" {
 			continue
 		}
-		if l.Text = Clean(l.Text); l.Text == "" {
+		if l.Text = plaintext.Clean(l.Text); l.Text == "" {
 			l.Text = l.URL
 		}
 		links = append(links, l)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -132,10 +133,10 @@ type attachment struct {
 // request writes a message. The title is the content, which notifications show.
 func request(method, to string, m message.Message) notifier.Request {
 	cut := func(s string, most int) string {
-		return escape.Replace(notifier.Cut(s, most, notifier.AfterEscaping(escape.Replace, notifier.UTF16Length)))
+		return escape.Replace(plaintext.Cut(s, most, plaintext.AfterEscaping(escape.Replace, plaintext.UTF16Length)))
 	}
 	p := payload{
-		Content:         "**" + cut(notifier.Clean(m.Title), maxContent-4) + "**",
+		Content:         "**" + cut(plaintext.Clean(m.Title), maxContent-4) + "**",
 		Embeds:          []embed{},
 		AllowedMentions: map[string][]string{"parse": {}},
 		Attachments:     []attachment{}, // an edit removes those that are not named
@@ -159,7 +160,7 @@ func request(method, to string, m message.Message) notifier.Request {
 	switch picture := m.Picture; {
 	case picture == nil:
 	case len(picture.Bytes) > 0 && len(picture.Bytes) <= maxFile:
-		alt := notifier.Cut(notifier.Clean(picture.Alt), maxAlt, notifier.UTF16Length)
+		alt := plaintext.Cut(plaintext.Clean(picture.Alt), maxAlt, plaintext.UTF16Length)
 		name := notifier.FileName(*picture)
 		p.Attachments = append(p.Attachments, attachment{FileName: name, Description: alt})
 		e.Image = &image{URL: "attachment://" + name}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 )
 
 // Limits in units of UTF-16. No standard has them, and nobody reads more.
@@ -37,7 +38,7 @@ func asHTML(title, lines string, m message.Message) string {
 		s.WriteString("<p>" + strings.ReplaceAll(html.EscapeString(lines), "\n", "<br>\n") + "</p>\n")
 	}
 	if m.Picture != nil && len(m.Picture.Bytes) > 0 {
-		alt := notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, notifier.UTF16Length)
+		alt := plaintext.Cut(plaintext.Clean(m.Picture.Alt), maxAlt, plaintext.UTF16Length)
 		s.WriteString("<p><img src=\"cid:" + pictureID + "\" style=\"max-width:100%\" alt=\"" + html.EscapeString(alt) + "\"></p>\n")
 	}
 	for _, l := range links(m) {
@@ -50,7 +51,7 @@ func asHTML(title, lines string, m message.Message) string {
 func links(m message.Message) []message.Link {
 	all := notifier.Links(m)
 	for i := range all {
-		all[i].Text = notifier.Cut(all[i].Text, maxLabel, notifier.UTF16Length)
+		all[i].Text = plaintext.Cut(all[i].Text, maxLabel, plaintext.UTF16Length)
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -169,9 +170,9 @@ func newLetter(d notify.Destination, m message.Message) (io.WriterTo, error) {
 	}
 	_, domain, _ := strings.Cut(from, "@")
 	id := func(s string) string {
-		return notifier.Clean(strings.NewReplacer("<", "", ">", "").Replace(s)) + "@" + domain
+		return plaintext.Clean(strings.NewReplacer("<", "", ">", "").Replace(s)) + "@" + domain
 	}
-	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16Length)
+	title := plaintext.Cut(plaintext.Clean(m.Title), maxTitle, plaintext.UTF16Length)
 	letter.Subject(title)
 	letter.SetMessageIDWithValue(id(m.ID))
 	thread := "<" + id("thread."+m.ThreadID) + ">"
@@ -187,7 +188,7 @@ func newLetter(d notify.Destination, m message.Message) (io.WriterTo, error) {
 	if m.Push && m.Severity >= 2 {
 		letter.SetImportance(mail.ImportanceHigh)
 	}
-	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16Length)
+	lines := plaintext.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, plaintext.UTF16Length)
 	letter.SetBodyString(mail.TypeTextPlain, asText(title, lines, m))
 	picture := m.Picture != nil && len(m.Picture.Bytes) > 0
 	letter.AddAlternativeString(mail.TypeTextHTML, asHTML(title, lines, m))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -174,8 +175,8 @@ type action struct {
 // newFlex writes a message as a bubble, whose texts LINE shows as they are. Each link is a button,
 // or a text that can be tapped if it is too long for a button.
 func newFlex(m message.Message) object {
-	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16Length)
-	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16Length)
+	title := plaintext.Cut(plaintext.Clean(m.Title), maxTitle, plaintext.UTF16Length)
+	lines := plaintext.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, plaintext.UTF16Length)
 	body := &box{Type: "box", Layout: "vertical", Spacing: "md", Contents: []component{
 		{Type: "text", Text: title, Wrap: true, Weight: "bold", Color: color(m)},
 	}}
@@ -184,11 +185,11 @@ func newFlex(m message.Message) object {
 	}
 	footer := &box{Type: "box", Layout: "vertical"}
 	for _, l := range notifier.Links(m) {
-		to := &action{Type: "uri", Label: notifier.Cut(l.Text, maxLabel, notifier.UTF16Length), URI: l.URL}
+		to := &action{Type: "uri", Label: plaintext.Cut(l.Text, maxLabel, plaintext.UTF16Length), URI: l.URL}
 		switch {
 		case len(l.URL) > maxURL:
 		case to.Label != l.Text:
-			text := notifier.Cut(l.Text, maxLinkText, notifier.UTF16Length)
+			text := plaintext.Cut(l.Text, maxLinkText, plaintext.UTF16Length)
 			body.Contents = append(body.Contents, component{Type: "text", Text: text, Wrap: true, Size: "sm", Color: linkColor, Action: to})
 		default:
 			footer.Contents = append(footer.Contents, component{Type: "button", Height: "sm", Action: to})
@@ -198,7 +199,7 @@ func newFlex(m message.Message) object {
 		footer = nil
 	}
 	return object{
-		Type: "flex", Alt: notifier.Cut(strings.TrimSpace(title+"\n"+lines), maxAlt, notifier.UTF16Length),
+		Type: "flex", Alt: plaintext.Cut(strings.TrimSpace(title+"\n"+lines), maxAlt, plaintext.UTF16Length),
 		Contents: &bubble{Type: "bubble", Body: body, Footer: footer},
 	}
 }
@@ -217,19 +218,19 @@ func color(m message.Message) string {
 
 // newText writes a message as plain text. LINE formats nothing, and makes links of URLs.
 func newText(m message.Message) object {
-	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16Length)
-	left := maxText - notifier.UTF16Length(title)
+	title := plaintext.Cut(plaintext.Clean(m.Title), maxTitle, plaintext.UTF16Length)
+	left := maxText - plaintext.UTF16Length(title)
 	var links strings.Builder
 	for _, l := range notifier.Links(m) {
-		link := "\n" + notifier.Cut(l.Text, maxLabel, notifier.UTF16Length) + ": " + l.URL
-		if size := notifier.UTF16Length(link); size < left/2 {
+		link := "\n" + plaintext.Cut(l.Text, maxLabel, plaintext.UTF16Length) + ": " + l.URL
+		if size := plaintext.UTF16Length(link); size < left/2 {
 			links.WriteString(link)
 			left -= size
 		}
 	}
 	lines := ""
 	if joined := strings.Join(notifier.Lines(m), "\n"); joined != "" {
-		lines = notifier.Cut("\n"+joined, left, notifier.UTF16Length)
+		lines = plaintext.Cut("\n"+joined, left, plaintext.UTF16Length)
 	}
 	return object{Type: "text", Text: title + lines + links.String()}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 )
@@ -272,7 +273,7 @@ func hostile(t *testing.T, f *fixture) {
 	check := func() {
 		t.Helper()
 		for i, seen := range f.Server.Messages() {
-			requireText(t, seen, notifier.Clean(m.Title))
+			requireText(t, seen, plaintext.Clean(m.Title))
 			if i == 0 { // those after it are pushes
 				requireText(t, seen, hostileText, "a b c gnp.exe")
 				if !slices.ContainsFunc(seen.Links, func(l channel.Link) bool { return l.Text == m.Stream.Text }) {

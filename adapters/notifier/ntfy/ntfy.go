@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -144,8 +145,8 @@ func newPublication(topic, sequence string, m message.Message) publication {
 	p := publication{
 		Topic:      topic,
 		SequenceID: sequence,
-		Title:      notifier.Cut(undecoded.Replace(notifier.Clean(m.Title)), maxTitle, size),
-		Message:    notifier.Cut(undecoded.Replace(strings.Join(notifier.Lines(m), "\n")), maxMessage, size),
+		Title:      plaintext.Cut(undecoded.Replace(plaintext.Clean(m.Title)), maxTitle, size),
+		Message:    plaintext.Cut(undecoded.Replace(strings.Join(notifier.Lines(m), "\n")), maxMessage, size),
 		Priority:   priority(m),
 	}
 	if p.Message == "" {
@@ -158,7 +159,7 @@ func newPublication(topic, sequence string, m message.Message) publication {
 		case p.Click == "" && (l.URL == m.Link.URL || l.URL == m.Stream.URL):
 			p.Click = l.URL
 		case len(p.Actions) < maxActions:
-			p.Actions = append(p.Actions, action{Action: "view", Label: notifier.Cut(l.Text, maxLabel, size), URL: l.URL})
+			p.Actions = append(p.Actions, action{Action: "view", Label: plaintext.Cut(l.Text, maxLabel, size), URL: l.URL})
 		}
 	}
 	if m.Picture != nil && len(m.Picture.URL) <= maxURL {
@@ -173,7 +174,7 @@ var undecoded = strings.NewReplacer("=?", "=\u200b?", `\n`, "\\\u200bn")
 // query returns the publication as the query of an upload.
 func (p publication) query(picture message.Picture) string {
 	q := url.Values{
-		"sid": {p.SequenceID}, "title": {p.Title}, "message": {notifier.Cut(p.Message, maxWithUpload, notifier.ByteLength)},
+		"sid": {p.SequenceID}, "title": {p.Title}, "message": {plaintext.Cut(p.Message, maxWithUpload, plaintext.ByteLength)},
 		"priority": {strconv.Itoa(p.Priority)}, "filename": {notifier.FileName(picture)},
 	}
 	if p.Click != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -108,7 +109,7 @@ func newEvent(routingKey string, m message.Message) event {
 		return e
 	}
 	p := &payload{
-		Summary:  notifier.Cut(notifier.Clean(m.Title), maxSummary, notifier.UTF16Length),
+		Summary:  plaintext.Cut(plaintext.Clean(m.Title), maxSummary, plaintext.UTF16Length),
 		Source:   m.Stream.URL,
 		Severity: severities[min(max(m.Severity, 0), len(severities)-1)],
 	}
@@ -118,16 +119,16 @@ func newEvent(routingKey string, m message.Message) event {
 	if !m.At.IsZero() {
 		p.Timestamp = m.At.UTC().Format(time.RFC3339)
 	}
-	if lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxDetails, notifier.UTF16Length); lines != "" {
+	if lines := plaintext.Cut(strings.Join(notifier.Lines(m), "\n"), maxDetails, plaintext.UTF16Length); lines != "" {
 		p.Details = map[string]string{"details": lines}
 	}
 	e.Payload = p
 	e.Client, e.ClientURL = "stream-monitor", m.Link.URL
 	for _, l := range notifier.Links(m) {
-		e.Links = append(e.Links, link{Href: l.URL, Text: notifier.Cut(l.Text, maxLabel, notifier.UTF16Length)})
+		e.Links = append(e.Links, link{Href: l.URL, Text: plaintext.Cut(l.Text, maxLabel, plaintext.UTF16Length)})
 	}
 	if m.Picture != nil && strings.HasPrefix(m.Picture.URL, "https://") {
-		e.Images = []image{{Src: m.Picture.URL, Alt: notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, notifier.UTF16Length)}}
+		e.Images = []image{{Src: m.Picture.URL, Alt: plaintext.Cut(plaintext.Clean(m.Picture.Alt), maxAlt, plaintext.UTF16Length)}}
 	}
 	return e
 }

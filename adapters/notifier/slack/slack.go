@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -154,8 +155,8 @@ type text struct {
 // payload writes a message. Lines are plain text, because mrkdwn cannot be escaped. Links
 // are no buttons: Slack warns at each button of an app that does not answer clicks.
 func payload(m message.Message) body {
-	title := notifier.Clean(m.Title)
-	p := body{Text: markup(notifier.Cut(title, maxHeader, utf8.RuneCountInString))}
+	title := plaintext.Clean(m.Title)
+	p := body{Text: markup(plaintext.Cut(title, maxHeader, utf8.RuneCountInString))}
 	p.Blocks = append(p.Blocks, plain("header", title, maxHeader))
 	if lines := strings.Join(notifier.Lines(m), "\n"); lines != "" {
 		p.Blocks = append(p.Blocks, plain("section", lines, maxSection))
@@ -163,7 +164,7 @@ func payload(m message.Message) body {
 	var links []string
 	size := 0
 	for _, l := range notifier.Links(m) {
-		link := "<" + escapeURL.Replace(l.URL) + "|" + markup(notifier.Cut(l.Text, maxLink, utf8.RuneCountInString)) + ">"
+		link := "<" + escapeURL.Replace(l.URL) + "|" + markup(plaintext.Cut(l.Text, maxLink, utf8.RuneCountInString)) + ">"
 		if n := utf8.RuneCountInString(link) + len(linkGap); size+n <= maxSection {
 			links = append(links, link)
 			size += n
@@ -173,7 +174,7 @@ func payload(m message.Message) body {
 		p.Blocks = append(p.Blocks, block{Type: "section", Text: &text{Type: "mrkdwn", Text: strings.Join(links, linkGap)}})
 	}
 	if m.Picture != nil && m.Picture.URL != "" && len(m.Picture.URL) <= maxURL {
-		alt := notifier.Cut(notifier.Clean(m.Picture.Alt), maxAlt, utf8.RuneCountInString)
+		alt := plaintext.Cut(plaintext.Clean(m.Picture.Alt), maxAlt, utf8.RuneCountInString)
 		if alt == "" {
 			alt = "-" // required
 		}
@@ -186,7 +187,7 @@ func payload(m message.Message) body {
 const linkGap = "  "
 
 func plain(kind, s string, most int) block {
-	s = notifier.Cut(s, most, notifier.AfterEscaping(escape.Replace, utf8.RuneCountInString))
+	s = plaintext.Cut(s, most, plaintext.AfterEscaping(escape.Replace, utf8.RuneCountInString))
 	return block{Type: kind, Text: &text{Type: "plain_text", Text: escape.Replace(s), Emoji: new(bool)}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -108,7 +109,7 @@ func paragraph(run element) element {
 
 // cut cleans a text, keeps it from naming a date by a macro, and cuts it to a size in JSON.
 func cut(s string, most int) string {
-	return notifier.Cut(strings.ReplaceAll(notifier.Clean(s), "{{", "{\u200b{"), most, size)
+	return plaintext.Cut(strings.ReplaceAll(plaintext.Clean(s), "{{", "{\u200b{"), most, size)
 }
 
 // size returns the bytes that a text takes in JSON.

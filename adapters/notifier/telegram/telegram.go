@@ -12,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -213,19 +214,19 @@ func (b bot) call(ctx context.Context, c call) (message.Result, answer) {
 
 // render writes a message in the HTML of Telegram. Only what people see counts for the limit.
 func render(m message.Message, most int) string {
-	title := notifier.Cut(unmention.Replace(notifier.Clean(m.Title)), maxTitle, notifier.UTF16Length)
-	most -= notifier.UTF16Length(title)
+	title := plaintext.Cut(unmention.Replace(plaintext.Clean(m.Title)), maxTitle, plaintext.UTF16Length)
+	most -= plaintext.UTF16Length(title)
 	var links strings.Builder
 	for _, l := range notifier.Links(m) {
-		label := notifier.Cut(unmention.Replace(l.Text), maxLabel, notifier.UTF16Length)
+		label := plaintext.Cut(unmention.Replace(l.Text), maxLabel, plaintext.UTF16Length)
 		links.WriteString("\n<a href=\"" + html.EscapeString(l.URL) + "\">" + escape.Replace(label) + "</a>")
-		most -= notifier.UTF16Length("\n" + label)
+		most -= plaintext.UTF16Length("\n" + label)
 	}
 	lines := ""
 	for _, l := range notifier.Lines(m) {
 		lines += "\n" + l
 	}
-	lines = notifier.Cut(unmention.Replace(lines), most, notifier.UTF16Length)
+	lines = plaintext.Cut(unmention.Replace(lines), most, plaintext.UTF16Length)
 	return "<b>" + escape.Replace(title) + "</b>" + escape.Replace(lines) + links.String()
 }
 

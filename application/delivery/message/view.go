@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -210,31 +211,7 @@ func streamNames(u monitor.StreamURL, metadata json.RawMessage) (channel, stream
 	return channel, stream
 }
 
-// clean returns a stranger's text on one line, cut to so many characters, without control
-// characters and without those that change the direction of what follows.
+// clean returns a stranger's text on one line, cut to so many characters.
 func clean(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r) || unicode.IsControl(r):
-			return ' '
-		case unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
-	return cut(strings.Join(strings.Fields(s), " "), most)
-}
-
-// cut shortens a text to so many characters and marks it with an ellipsis. It cuts
-// nothing off a character that has several runes, such as a letter with an accent.
-func cut(s string, most int) string {
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	end := most - 1
-	for end > 0 && (unicode.Is(unicode.M, runes[end]) || runes[end] == '\u200d' || runes[end-1] == '\u200d') {
-		end--
-	}
-	return strings.TrimRight(string(runes[:end]), " ") + "…"
+	return plaintext.Cut(plaintext.Clean(s), most, utf8.RuneCountInString)
 }
