@@ -15,13 +15,11 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
-
-// SendTimeout is the longest that one Send takes.
-const SendTimeout = 10 * time.Second
 
 // maxReason limits the reason of a provider that is kept, in bytes.
 const maxReason = 200
@@ -31,7 +29,7 @@ type Config struct {
 	AllowedNetworks []netip.Prefix   // private networks in which destinations may be
 	Resolver        *net.Resolver    // default the system's
 	Version         string           // in the User-Agent, default "dev"
-	Timeout         time.Duration    // of one Send, default and maximum SendTimeout
+	Timeout         time.Duration    // of one Send, default and maximum delivery.SendTimeout
 	RootCAs         *x509.CertPool   // that issue the providers' certificates, default the system's
 	Now             func() time.Time // default time.Now
 }
@@ -49,8 +47,8 @@ func NewClient(cfg Config) *Client {
 	if cfg.Version == "" {
 		cfg.Version = "dev"
 	}
-	if cfg.Timeout <= 0 || cfg.Timeout > SendTimeout {
-		cfg.Timeout = SendTimeout
+	if cfg.Timeout <= 0 || cfg.Timeout > delivery.SendTimeout {
+		cfg.Timeout = delivery.SendTimeout
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -152,7 +150,7 @@ func (c *Client) Do(ctx context.Context, d notify.Destination, r Request) Reply 
 		a.Exchange.Answer = outbound.NewAnswer(redact(a.Exchange.Answer.ContentType), []byte(redact(string(a.Body))))
 	}
 	return Reply{Body: a.Body, redact: redact, Result: message.Result{
-		At: a.At, Status: a.Status, Error: redact(a.Error), Class: ClassOf(a.Status), RetryAfter: a.RetryAfter, Exchange: a.Exchange,
+		At: a.At, Status: a.Status, Error: redact(a.Error), Class: notify.ClassOfStatus(a.Status), RetryAfter: a.RetryAfter, Exchange: a.Exchange,
 	}}
 }
 
@@ -200,19 +198,6 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("encode the message: %w", err)
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
-}
-
-// ClassOf returns what a status of HTTP means for the next attempt; 0 means no answer.
-func ClassOf(status int) notify.FailureClass {
-	switch {
-	case status >= 200 && status <= 299:
-		return notify.NoFailure
-	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
-		return notify.Rejected
-	case status == http.StatusGone:
-		return notify.Gone
-	}
-	return notify.Retry
 }
 
 // Decode reads the JSON of the answer into v and reports whether it could.

@@ -47,15 +47,3 @@ func TestAURLThatCannotBeRequestedIsNotRepeated(t *testing.T) {
 		}
 	}
 }
-
-func TestAStatusDecidesWhatFollows(t *testing.T) {
-	for status, want := range map[int]notify.FailureClass{
-		0: notify.Retry, 200: notify.NoFailure, 202: notify.NoFailure, 204: notify.NoFailure, 302: notify.Retry,
-		400: notify.Rejected, 401: notify.Retry, 403: notify.Retry, 404: notify.Retry, 408: notify.Retry, 410: notify.Gone,
-		413: notify.Rejected, 422: notify.Rejected, 429: notify.Retry, 500: notify.Retry, 503: notify.Retry,
-	} {
-		if got := notifier.ClassOf(status); got != want {
-			t.Errorf("%d: %q, want %q", status, got, want)
-		}
-	}
-}

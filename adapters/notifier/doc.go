@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//   - A Send takes at most 10 s, whatever number of requests it makes.
+//   - A Send takes at most delivery.SendTimeout, whatever number of requests it makes.
 //   - A Result contains no secret of its destination, even if the provider repeats one.
 //   - A message that is too long is cut between two characters. A picture that the provider
 //     does not accept is left out.

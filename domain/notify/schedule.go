@@ -17,6 +17,19 @@ const (
 	Gone      FailureClass = "gone"     // the destination does not exist any more: 410
 )
 
+// ClassOfStatus returns what a status of HTTP means for the next attempt; 0 means no answer.
+func ClassOfStatus(status int) FailureClass {
+	switch {
+	case status >= 200 && status <= 299:
+		return NoFailure
+	case status == 400, status == 413, status == 422:
+		return Rejected
+	case status == 410:
+		return Gone
+	}
+	return Retry
+}
+
 // The schedules of section 19.4: the delays after the first, second … attempt.
 var (
 	eventDelays = []time.Duration{

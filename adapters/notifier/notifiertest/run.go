@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
@@ -85,7 +86,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"a message without links and lines arrives", true, bare},
 	} {
 		if test.applies {
-			t.Run(test.name, func(t *testing.T) { test.run(t, newFixture(t, open(t), notifier.SendTimeout)) })
+			t.Run(test.name, func(t *testing.T) { test.run(t, newFixture(t, open(t), delivery.SendTimeout)) })
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	}
 
 	result := d.sender.send(ctx, leased, step, log)
-	accepted := result.Class == notify.NoFailure
+	accepted := result.Accepted()
 	if ctx.Err() != nil && !accepted {
 		log.Info("delivery to a destination cut short by the shutdown, will be sent again")
 		return

@@ -2,7 +2,6 @@ package destination
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -19,13 +18,6 @@ import (
 
 // pictureTimeout bounds the time for which a message waits for its picture to be read.
 const pictureTimeout = 2 * time.Second
-
-// The example of an event, as that of decision A8: it names no stream that exists.
-const (
-	testEvent   = event.Type("webhook.test")
-	testMonitor = monitor.ID("mon-00000000000070008000000000000000")
-	testStream  = "https://www.youtube.com/watch?v=XXXXXXXXXXX"
-)
 
 // SenderConfig configures a Sender.
 type SenderConfig struct {
@@ -89,15 +81,11 @@ func (s *Sender) SendExample(ctx context.Context, d notify.Destination, kind not
 		e.Facts.DestinationID, e.Facts.Language = d.ID, d.Language
 		return s.sendMessage(ctx, d, s.cfg.Renderer.Message(e.Facts, e.Step))
 	}
-	body, err := json.Marshal(map[string]any{
-		"event_id": id, "event_type": testEvent, "monitor_id": testMonitor, "stream_url": testStream,
-		"timestamp": now.In(s.cfg.Zone).Truncate(time.Millisecond), "metadata": struct{}{},
-		"data": map[string]string{"message": "This is a test. Nothing has happened to any stream."},
-	})
+	body, err := event.NewTest(id, now.In(s.cfg.Zone))
 	if err != nil {
-		return message.Result{At: now, Error: fmt.Sprintf("write the test event: %v", err), Class: notify.Rejected}
+		return message.Result{At: now, Error: err.Error(), Class: notify.Rejected}
 	}
-	return s.sendWebhook(ctx, d, Event{EventID: id, EventType: testEvent, MonitorID: testMonitor, Body: body}, now)
+	return s.sendWebhook(ctx, d, Event{EventID: id, EventType: event.Test, MonitorID: event.TestMonitor, Body: body}, now)
 }
 
 func (s *Sender) sendMessage(ctx context.Context, d notify.Destination, m message.Message) message.Result {
@@ -143,20 +131,11 @@ func (s *Sender) sendWebhook(ctx context.Context, d notify.Destination, e Event,
 	a := s.cfg.Webhooks.SendSigned(ctx, monitor.CallbackURL(d.Secrets["url"]), e, keys)
 	r := message.Result{At: a.At, Status: a.Status, Error: a.Error, RetryAfter: a.RetryAfter, Exchange: a.Exchange}
 	if !a.Accepted() {
-		r.Class = classOf(a.Status)
+		if r.Class = notify.ClassOfStatus(a.Status); r.Class == notify.NoFailure {
+			r.Class = notify.Retry
+		}
 	}
 	return r
-}
-
-// classOf returns what a status that is not 2xx means for the next attempt.
-func classOf(status int) notify.FailureClass {
-	switch status {
-	case 400, 413, 422:
-		return notify.Rejected
-	case 410:
-		return notify.Gone
-	}
-	return notify.Retry
 }
 
 // picture reads the picture of an incident for a message that shows it: each push, and every

@@ -61,8 +61,12 @@ type Result struct {
 	Note string
 }
 
+// Accepted reports whether the channel accepted the message.
+func (r Result) Accepted() bool { return r.Class == notify.NoFailure }
+
 // Sender sends messages to the destinations of one kind. It may be used concurrently.
 type Sender interface {
-	// Send sends a message once, or edits the message of its Ref. It blocks for at most 10 s.
+	// Send sends a message once, or edits the message of its Ref. It blocks for at most
+	// delivery.SendTimeout.
 	Send(ctx context.Context, d notify.Destination, m Message) Result
 }
