@@ -103,6 +103,9 @@ func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow
 		}
 		for _, i := range incidents {
 			f.incidents[i.ID] = i
+			if i.inStorm {
+				stormIDs = append(stormIDs, i.stormID)
+			}
 		}
 	}
 	storms, err := db.readStorms(ctx, db, stormIDs)
@@ -129,16 +132,12 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 		if !is {
 			return fmt.Errorf("incident %s is missing", r.IncidentID.String)
 		}
-		plan := planFor(routing, d.Destination, r.Now, i)
-		if i.inStorm {
-			plan.SilencedUntil = notify.Forever
-		}
 		metadata := json.RawMessage(i.metadata)
 		if len(metadata) == 0 {
 			metadata = json.RawMessage(`{}`)
 		}
 		d.Incident = &destination.Incident{
-			ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i.Incident), Told: told, Plan: plan},
+			ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i.Incident), Told: told, Plan: i.policy(d.Destination, routing, r.Now, f.storms)},
 			Incident:    i.Incident, MonitorID: i.monitorID, StreamURL: i.streamURL, Metadata: metadata,
 		}
 	case r.StormID.Valid:
@@ -146,41 +145,14 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 		if !is {
 			return fmt.Errorf("storm %s is missing", r.StormID.String)
 		}
-		s = s.at(d.Destination, routing)
+		own := s.Storm.Of(d.Destination, routing)
 		d.Storm = &destination.Storm{
-			ThreadFacts: destination.ThreadFacts{Situation: s.situation(), Told: told, Plan: planFor(routing, d.Destination, r.Now, s.openIncidents()...)},
-			ID:          s.ID, Storm: message.Storm{Streams: len(s.incidents), Live: s.Live},
+			ThreadFacts: destination.ThreadFacts{Situation: own.Situation(), Told: told, Plan: s.Storm.Policy(d.Destination, routing, r.Now)},
+			ID:          s.ID, Storm: message.Storm{Streams: own.Streams(), Live: s.Live},
 		}
 	default:
 		d.Notice = &message.Notice{}
 		return json.Unmarshal(r.Notice, d.Notice)
 	}
 	return nil
-}
-
-// planFor returns the plan for the messages to a destination about an incident, or about
-// the incidents of a storm. These are told as early as the first of them, and held back while
-// all of them are. A destination to which no route leads any more is only told the end.
-func planFor(routing notify.Routing, d notify.Destination, now time.Time, incidents ...toldIncident) notify.ThreadPolicy {
-	plan := notify.ThreadPolicy{Edits: d.Edits(), PictureWait: d.PictureWait(), SilencedUntil: notify.Forever}
-	found := false
-	for _, i := range incidents {
-		s := i.subject()
-		for _, t := range routing.Targets(s) {
-			if t.Destination.ID != d.ID {
-				continue
-			}
-			if until := routing.SilencedUntil(s, now); until.Before(plan.SilencedUntil) {
-				plan.SilencedUntil = until
-			}
-			if !found || t.Route.Delay < plan.Delay {
-				plan.Delay = t.Route.Delay
-			}
-			if !found || t.Route.Repeat > 0 && (plan.Repeat == 0 || t.Route.Repeat < plan.Repeat) {
-				plan.Repeat = t.Route.Repeat
-			}
-			found = true
-		}
-	}
-	return plan
 }

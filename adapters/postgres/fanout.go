@@ -77,7 +77,11 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 		if err := resolveStorms(ctx, tx, n, incidents); err != nil {
 			return err
 		}
-		f := fanOut{routing: routing}
+		storms, err := db.stormsOf(ctx, tx, incidents)
+		if err != nil {
+			return err
+		}
+		f := fanOut{routing: routing, openStorms: storms}
 		f.addEvents(n, incidents)
 		for _, i := range incidents {
 			if slices.Contains(n.changed, i.ID) {
@@ -98,10 +102,11 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 
 // fanOut collects what a transaction stores in deliveries.
 type fanOut struct {
-	routing   notify.Routing
-	rows      []newDelivery
-	incidents []string // whose threads have something to tell, perhaps
-	storms    []string
+	routing    notify.Routing
+	openStorms map[string]toldStorm // by ID; those of the incidents
+	rows       []newDelivery
+	incidents  []string // whose threads have something to tell, perhaps
+	storms     []string
 }
 
 // newDelivery is a new row of deliveries.
@@ -155,11 +160,11 @@ func (f *fanOut) addThreads(i toldIncident, now time.Time) {
 	}
 	s := i.subject()
 	for _, to := range f.routing.Targets(s) {
-		if i.inStorm {
-			f.add(to, newDelivery{StormID: i.stormID, DueAt: timeOrNull(now.Add(stormPause))})
+		if i.inStorm && f.openStorms[i.stormID].Storm.Tells(to.Destination, f.routing) {
+			f.add(to, newDelivery{StormID: i.stormID, DueAt: timeOrNull(now.Add(notify.StormPause))})
 			continue
 		}
-		step := notify.Next(now, notify.SituationOf(i.Incident), notify.Notified{}, planFor(f.routing, to.Destination, now, i))
+		step := notify.Next(now, notify.SituationOf(i.Incident), notify.Notified{}, i.policy(to.Destination, f.routing, now, f.openStorms))
 		if step.Kind != "" {
 			step.At = now
 		}
@@ -224,7 +229,7 @@ func (f *fanOut) store(ctx context.Context, tx *sqlx.Tx) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, storeFanOut, string(rows), pq.Array(f.incidents), pq.Array(f.storms), stormPause.Seconds(), deliveriesChannel)
+	_, err = tx.ExecContext(ctx, storeFanOut, string(rows), pq.Array(f.incidents), pq.Array(f.storms), notify.StormPause.Seconds(), deliveriesChannel)
 	return err
 }
 

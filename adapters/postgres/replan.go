@@ -59,7 +59,11 @@ func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f, p := fanOut{routing: routing}, newThreadPlan(routing, last.Now, incidents)
+		storms, err := o.db.stormsOf(ctx, tx, incidents)
+		if err != nil {
+			return err
+		}
+		f, p := fanOut{routing: routing, openStorms: storms}, newThreadPlan(routing, last.Now, incidents, storms)
 		for _, i := range incidents {
 			f.addThreads(i, last.Now)
 		}

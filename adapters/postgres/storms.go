@@ -14,18 +14,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// stormPause is the shortest time between two messages about a storm, and before the first.
-// Its incidents come within seconds, and one message should count most of them.
-const stormPause = 5 * time.Second
-
 // stormLock takes the lock under which incidents are counted. Without it, those that are
 // opened at the same time would not see each other. It waits for less than a second: a
 // gateway that hangs must not hold back the incidents of the others.
 const stormLock = `SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_xact_lock(21325, 3)`
 
-// recordStorm makes a storm of the incidents of the last minute. If one of them is in a storm
-// already, it adds to it those that were opened. It returns the news with all incidents
-// that are now told as a storm. If the server refuses, the incidents are told one by one.
+// recordStorm stores which incidents are told as a storm now that some were opened. It
+// returns the news with all of them. If the server refuses, they are told one by one.
 func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, n news) (news, error) {
 	if len(n.opened) == 0 {
 		return n, nil
@@ -35,31 +30,24 @@ func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, n news) (news,
 		if _, err := tx.ExecContext(ctx, stormLock); err != nil {
 			return err
 		}
-		var found struct {
-			StormID sql.NullString `db:"storm_id"`
-			Opened  int            `db:"opened"`
-			Live    int            `db:"live"`
-		}
-		err := tx.GetContext(ctx, &found, `
-			SELECT (SELECT s.id FROM storms s
-			        WHERE s.state = 'open' AND EXISTS (SELECT FROM incidents i WHERE i.storm_id = s.id AND i.opened_at > window_began)
-			        ORDER BY s.opened_at DESC LIMIT 1) AS storm_id,
-			       (SELECT count(*) FROM incidents i WHERE i.state = 'open' AND i.storm_id IS NULL AND i.opened_at > window_began) AS opened,
-			       (SELECT count(*) FROM monitors m WHERE m.`+activePredicate+` AND m.stream_status = 'live') AS live
-			FROM (SELECT min(opened_at) - make_interval(secs => $2) AS window_began FROM incidents WHERE id = ANY (CAST($1 AS uuid[]))) AS opened`,
-			pq.Array(n.opened), notify.StormWindow.Seconds())
+		openings, stormID, err := readOpenings(ctx, tx, n)
 		if err != nil {
 			return err
 		}
-		switch {
-		case found.StormID.Valid:
-			_, err = tx.ExecContext(ctx, `UPDATE incidents SET storm_id = $1 WHERE id = ANY (CAST($2 AS uuid[]))`, found.StormID.String, pq.Array(n.opened))
-			return err
-		case notify.IsStorm(found.Opened, found.Opened, found.Live):
-			members, err = openStorm(ctx, tx, n, found.Live)
-			return err
+		found, joins := openings.Gather()
+		if len(found) == 0 {
+			return nil
 		}
-		return nil
+		if !joins {
+			stormID = uuid.Must(uuid.NewV7()).String()
+			if _, err := tx.ExecContext(ctx, `INSERT INTO storms (id, state, opened_at, live, updated_at) VALUES ($1, 'open', $2, $3, now())`,
+				stormID, n.now.UTC(), openings.Live); err != nil {
+				return err
+			}
+		}
+		members = found
+		_, err = tx.ExecContext(ctx, `UPDATE incidents SET storm_id = $1 WHERE id = ANY (CAST($2 AS uuid[])) AND storm_id IS NULL`, stormID, pq.Array(found))
+		return err
 	}, func(err error) {
 		members = nil
 		db.log.Warn("incidents could not be counted, and are told one by one: check the database", "error", err.Error())
@@ -68,16 +56,44 @@ func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, n news) (news,
 	return n, err
 }
 
-// openStorm opens a storm of the incidents of the last minute, and returns their IDs.
-func openStorm(ctx context.Context, tx *sqlx.Tx, n news, live int) (members []string, err error) {
-	err = tx.SelectContext(ctx, &members, `
-		WITH opened AS (
-			INSERT INTO storms (id, state, opened_at, live, updated_at) VALUES ($1, 'open', $2, $3, now()))
-		UPDATE incidents SET storm_id = $1
+// readOpenings reads what decides whether the incidents that were opened are a storm, and the
+// ID of the open storm that has grown last.
+func readOpenings(ctx context.Context, tx *sqlx.Tx, n news) (o notify.Openings, stormID string, err error) {
+	var storm struct {
+		ID     sql.NullString `db:"id"`
+		GrewAt sql.NullTime   `db:"grew_at"`
+		Live   int            `db:"live"`
+	}
+	if err := tx.GetContext(ctx, &storm, `
+		SELECT newest.id, newest.grew_at, (SELECT count(*) FROM monitors m WHERE m.`+activePredicate+` AND m.stream_status = 'live') AS live
+		FROM (VALUES (1)) AS one LEFT JOIN (
+			SELECT s.id, max(i.opened_at) AS grew_at FROM storms s JOIN incidents i ON i.storm_id = s.id
+			WHERE s.state = 'open' GROUP BY s.id ORDER BY grew_at DESC LIMIT 1) AS newest ON true`); err != nil {
+		return o, "", err
+	}
+	o.Live, o.StormGrewAt = storm.Live, timeOrZero(storm.GrewAt)
+	var rows []struct {
+		ID       string    `db:"id"`
+		OpenedAt time.Time `db:"opened_at"`
+	}
+	if err := tx.SelectContext(ctx, &rows, `
+		SELECT id, opened_at FROM incidents WHERE id = ANY (CAST($1 AS uuid[]))
+		UNION
+		SELECT id, opened_at FROM incidents
 		WHERE state = 'open' AND storm_id IS NULL
-		  AND opened_at > (SELECT min(opened_at) - make_interval(secs => $5) FROM incidents WHERE id = ANY (CAST($4 AS uuid[])))
-		RETURNING id`, uuid.Must(uuid.NewV7()).String(), n.now.UTC(), live, pq.Array(n.opened), notify.StormWindow.Seconds())
-	return members, err
+		  AND opened_at > (SELECT min(opened_at) - make_interval(secs => $2) FROM incidents WHERE id = ANY (CAST($1 AS uuid[])))`,
+		pq.Array(n.opened), notify.StormWindow.Seconds()); err != nil {
+		return o, "", err
+	}
+	for _, r := range rows {
+		opening := notify.Opening{IncidentID: r.ID, At: r.OpenedAt.UTC()}
+		if slices.Contains(n.opened, r.ID) {
+			o.Opened = append(o.Opened, opening)
+		} else {
+			o.Earlier = append(o.Earlier, opening)
+		}
+	}
+	return o, storm.ID.String, nil
 }
 
 // resolveStorms resolves the storms whose last incidents the news resolve. A storm is locked

@@ -100,8 +100,8 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 		ID: newID(), Name: "team", Kind: notify.Discord, Language: notify.English, Enabled: true,
 	})).Destination
 	ids := openIncidents(t, s, 0, 12, 0)
-	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Continue: true, Match: notify.Match{Monitors: ids[:2]}}))
-	for _, id := range ids[:5] {
+	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Continue: true, Match: notify.Match{Monitors: ids[:3]}}))
+	for _, id := range ids[:6] {
 		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	}
 	pass(t, db, 6*time.Second)
@@ -115,8 +115,8 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 		}
 		tell(t, s, d)
 	}
-	if streams["chat"] != 5 || streams["team"] != 2 {
-		t.Errorf("the streams are %v, want 5 for chat and 2 for team", streams)
+	if streams["chat"] != 6 || streams["team"] != 3 {
+		t.Errorf("the streams are %v, want 6 for chat and 3 for team", streams)
 	}
 
 	acknowledge := func(id monitor.ID) {
@@ -124,19 +124,52 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, id).ID, record.IncidentAction{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))
 	}
 	tellAll(t, s)
-	acknowledge(ids[0])
-	acknowledge(ids[1])
+	for _, id := range ids[:3] {
+		acknowledge(id)
+	}
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team acknowledged")
-	resolveIncident(t, s, ids[0])
-	resolveIncident(t, s, ids[1])
+	for _, id := range ids[:3] {
+		resolveIncident(t, s, id)
+	}
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team recovered")
-	for _, id := range ids[2:5] {
+	for _, id := range ids[3:6] {
 		resolveIncident(t, s, id)
 	}
 	pass(t, db, 6*time.Second)
 	tellAll(t, s)
+}
+
+func TestFewStreamsOfAStormAreToldOneByOne(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	team := addDestination(t, s, notify.Discord, "team")
+	ids := openIncidents(t, s, 0, 12, 0)
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
+	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Match: notify.Match{Monitors: ids[3:6]}}))
+	for _, id := range ids[:5] {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+	expectSent(t, s, "team opened", "team opened")
+	pass(t, db, 6*time.Second)
+	expectSent(t, s)
+	alter(t, db, `UPDATE routing_version SET version = version + 1`)
+	if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expectSent(t, s)
+	acceptReport(t, s, ids[5], report(trouble(detector.Blackout, justNow())), monitor.Run) // the third of the team
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team opened")
+	acceptReport(t, s, ids[3], report(trouble(detector.Silence, justNow())), monitor.Run)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team worse") // the storm, and not the incident
+	for _, id := range ids[:6] {
+		resolveIncident(t, s, id)
+	}
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team recovered", "team recovered", "team recovered")
 }
 
 func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {

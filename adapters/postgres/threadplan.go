@@ -43,6 +43,7 @@ type threadPlan struct {
 	routing   notify.Routing
 	now       time.Time
 	incidents map[string]toldIncident
+	storms    map[string]toldStorm     // the open ones that they are in, by ID
 	behind    map[string]time.Duration // by destination: when the next message about an incident that lasts long is due
 	woken     []wokenThread
 }
@@ -53,8 +54,8 @@ type wokenThread struct {
 	DueAt time.Time `json:"due_at"`
 }
 
-func newThreadPlan(routing notify.Routing, now time.Time, incidents []toldIncident) *threadPlan {
-	p := &threadPlan{routing: routing, now: now, incidents: map[string]toldIncident{}, behind: map[string]time.Duration{}}
+func newThreadPlan(routing notify.Routing, now time.Time, incidents []toldIncident, storms map[string]toldStorm) *threadPlan {
+	p := &threadPlan{routing: routing, now: now, storms: storms, incidents: map[string]toldIncident{}, behind: map[string]time.Duration{}}
 	for _, i := range incidents {
 		p.incidents[i.ID] = i
 	}
@@ -67,10 +68,10 @@ func (p *threadPlan) wake(threads []storedThread) {
 	for _, t := range threads {
 		i, d := p.incidents[t.IncidentID], p.routing.Destinations[t.DestinationID]
 		var told notify.Notified
-		if i.inStorm || t.Told != nil && json.Unmarshal(t.Told, &told) != nil {
+		if t.Told != nil && json.Unmarshal(t.Told, &told) != nil {
 			continue
 		}
-		step := notify.Next(p.now, notify.SituationOf(i.Incident), told, planFor(p.routing, d, p.now, i))
+		step := notify.Next(p.now, notify.SituationOf(i.Incident), told, i.policy(d, p.routing, p.now, p.storms))
 		at := step.At
 		switch {
 		case t.KeepsItsTime || step.Kind != "" && told.Opened:

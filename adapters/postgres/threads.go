@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -23,76 +22,35 @@ type toldIncident struct {
 	streamURL monitor.StreamURL
 	metadata  []byte
 	stormID   string // of the storm that it began in; empty: none
-	inStorm   bool   // that storm is open, and is told instead of the incident
+	inStorm   bool   // that storm is open
 }
 
 func (i toldIncident) subject() notify.Subject {
 	return notify.SubjectOf(i.Incident, i.monitorID, i.metadata)
 }
 
+// policy returns the policy for the messages about the incident to a destination. storms has
+// the open storm that it is in.
+func (i toldIncident) policy(d notify.Destination, routing notify.Routing, now time.Time, storms map[string]toldStorm) notify.ThreadPolicy {
+	if s, is := storms[i.stormID]; is && i.inStorm {
+		return s.Storm.IncidentPolicy(i.subject(), d, routing, now)
+	}
+	return routing.Policy(d, now, i.subject())
+}
+
 // toldStorm is a storm with its incidents.
 type toldStorm struct {
-	ID         string         `db:"id"`
-	State      incident.State `db:"state"`
-	OpenedAt   time.Time      `db:"opened_at"`
-	ResolvedAt sql.NullTime   `db:"resolved_at"`
-	Live       int            `db:"live"`
+	ID   string
+	Live int
 
-	incidents []toldIncident
+	Storm notify.Storm
 }
 
-// at returns the storm with those of its incidents that the routes send to a destination. If
-// they send none there any more, it has all: the destination may still have to be told the end.
-func (s toldStorm) at(d notify.Destination, routing notify.Routing) toldStorm {
-	own := slices.DeleteFunc(slices.Clone(s.incidents), func(i toldIncident) bool {
-		return !slices.ContainsFunc(routing.Targets(i.subject()), func(t notify.Target) bool { return t.Destination.ID == d.ID })
-	})
-	if len(own) > 0 {
-		s.incidents = own
-	}
-	return s
-}
-
-// situation returns what messages tell of a storm. It was opened with its first incident: the
-// clock of the database may have been ahead when the storm was found. It is as severe as the
-// worst of its incidents, and handled when each that is open is.
-func (s toldStorm) situation() notify.Situation {
-	all := notify.Situation{
-		Open: s.State == incident.Open && len(s.openIncidents()) > 0, OpenedAt: s.OpenedAt.UTC(), ResolvedAt: timeOrZero(s.ResolvedAt), Streams: len(s.incidents),
-	}
-	var by []string
-	handled := all.Open
-	for _, i := range s.incidents {
-		one := notify.SituationOf(i.Incident)
-		if one.OpenedAt.Before(all.OpenedAt) {
-			all.OpenedAt = one.OpenedAt
-		}
-		if !all.Open && !s.ResolvedAt.Valid && one.ResolvedAt.After(all.ResolvedAt) {
-			all.ResolvedAt = one.ResolvedAt // the incidents of other destinations last
-		}
-		all.Severity = max(all.Severity, one.Severity)
-		for _, c := range one.Conditions {
-			if !slices.Contains(all.Conditions, c) {
-				all.Conditions = append(all.Conditions, c)
-			}
-		}
-		if one.Open {
-			handled = handled && one.Handled()
-			if !slices.Contains(by, one.AcknowledgedBy) {
-				by = append(by, one.AcknowledgedBy)
-			}
-		}
-	}
-	if handled {
-		slices.Sort(by)
-		all.AcknowledgedBy, all.AcknowledgedSeverity = strings.Join(by, ", "), all.Severity
-	}
-	return all
-}
-
-// openIncidents returns the incidents of the storm that are open.
-func (s toldStorm) openIncidents() []toldIncident {
-	return slices.DeleteFunc(slices.Clone(s.incidents), func(i toldIncident) bool { return i.State != incident.Open })
+type stormRow struct {
+	ID         string       `db:"id"`
+	OpenedAt   time.Time    `db:"opened_at"`
+	ResolvedAt sql.NullTime `db:"resolved_at"`
+	Live       int          `db:"live"`
 }
 
 // toldRow is a row of selectTold.
@@ -135,8 +93,8 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var rows []toldStorm
-	if err := sqlx.SelectContext(ctx, q, &rows, `SELECT id, state, opened_at, resolved_at, live FROM storms WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
+	var rows []stormRow
+	if err := sqlx.SelectContext(ctx, q, &rows, `SELECT id, opened_at, resolved_at, live FROM storms WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
 		return nil, err
 	}
 	incidents, err := db.readTold(ctx, q, `i.storm_id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))
@@ -144,13 +102,25 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 		return nil, err
 	}
 	storms := map[string]toldStorm{}
-	for _, s := range rows {
+	for _, r := range rows {
+		s := toldStorm{ID: r.ID, Live: r.Live, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt)}}
 		for _, i := range incidents {
 			if i.stormID == s.ID {
-				s.incidents = append(s.incidents, i)
+				s.Storm.Incidents = append(s.Storm.Incidents, notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata)})
 			}
 		}
 		storms[s.ID] = s
 	}
 	return storms, nil
+}
+
+// stormsOf reads the open storms that incidents are in.
+func (db *database) stormsOf(ctx context.Context, q sqlx.QueryerContext, incidents []toldIncident) (map[string]toldStorm, error) {
+	var ids []string
+	for _, i := range incidents {
+		if i.inStorm && !slices.Contains(ids, i.stormID) {
+			ids = append(ids, i.stormID)
+		}
+	}
+	return db.readStorms(ctx, q, ids)
 }

@@ -27,6 +27,6 @@
 //     silence      when messages are held back
 //     thread       the messages about one incident at one destination
 //     schedule     attempts, and the health of a destination
-//     storm        when many incidents are one
+//     storm        which incidents are told as one, and where
 //     actionlink   links that act, in messages
 package notify

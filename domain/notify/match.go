@@ -36,7 +36,11 @@ type Subject struct {
 // SubjectOf returns the subject of an incident. It has every condition that the incident
 // has had, so what matches once matches until the end.
 func SubjectOf(i incident.Incident, id monitor.ID, metadata []byte) Subject {
-	s := Subject{Severity: i.Severity, MonitorID: id, Metadata: FlattenMetadata(metadata)}
+	return subjectOf(i, id, FlattenMetadata(metadata))
+}
+
+func subjectOf(i incident.Incident, id monitor.ID, metadata map[string]string) Subject {
+	s := Subject{Severity: i.Severity, MonitorID: id, Metadata: metadata}
 	for _, c := range i.Conditions {
 		s.Conditions = append(s.Conditions, c.Name)
 	}

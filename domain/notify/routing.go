@@ -46,6 +46,37 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	return all
 }
 
+// leadsTo reports whether the routes send messages about an incident to a destination.
+func (r Routing) leadsTo(d Destination, s Subject) bool {
+	return slices.ContainsFunc(r.Targets(s), func(t Target) bool { return t.Destination.ID == d.ID })
+}
+
+// Policy returns the policy for the messages to a destination about an incident, or about
+// the incidents of a storm. These are told as early as the first of them, and held back while
+// all of them are. A destination to which no route leads any more is only told the end.
+func (r Routing) Policy(d Destination, now time.Time, about ...Subject) ThreadPolicy {
+	p := ThreadPolicy{Edits: d.Edits(), PictureWait: d.PictureWait(), SilencedUntil: Forever}
+	found := false
+	for _, s := range about {
+		for _, t := range r.Targets(s) {
+			if t.Destination.ID != d.ID {
+				continue
+			}
+			if until := r.SilencedUntil(s, now); until.Before(p.SilencedUntil) {
+				p.SilencedUntil = until
+			}
+			if !found || t.Route.Delay < p.Delay {
+				p.Delay = t.Route.Delay
+			}
+			if !found || t.Route.Repeat > 0 && (p.Repeat == 0 || t.Route.Repeat < p.Repeat) {
+				p.Repeat = t.Route.Repeat
+			}
+			found = true
+		}
+	}
+	return p
+}
+
 // matching returns the routes that match, until the search ends.
 func (r Routing) matching(s Subject) (all []Route) {
 	for _, route := range r.Routes {
