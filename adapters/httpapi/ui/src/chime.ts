@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import { sound } from "./settings";
 import { incidents, loaded } from "./store";
+import { isTaken } from "./wall";
 
 const batchMs = 1500;
 
@@ -10,7 +11,7 @@ export function startChime(): void {
   let playedAt = -Infinity;
   effect(() => {
     if (!loaded.value) return;
-    const open = incidents.values().filter((i) => i.state === "open" && !i.acknowledged_at);
+    const open = incidents.values().filter((i) => i.state === "open" && !isTaken(i));
     const fresh = known !== null && open.some((i) => !known!.has(keyOf(i)));
     known = new Set(open.map(keyOf));
     if (fresh && sound.peek() && performance.now() - playedAt > batchMs) {

@@ -69,6 +69,7 @@ export interface Incident {
   reopened: number;
   acknowledged_by: string | null;
   acknowledged_at: string | null;
+  acknowledged_severity?: number | null; // an older gateway leaves it out
   false_positive: boolean | null;
   picture: { evidence_id: string; variant: Variant } | null;
   updated_at: string;

@@ -27,8 +27,14 @@ export function worst(incident: Incident): Condition | null {
   return lasting.sort((a, b) => rank(a.name) - rank(b.name))[0] ?? null;
 }
 
-// needsSomebody reports whether an incident lasts and nobody has acknowledged it. Every count of what is left to do counts by it.
-export const needsSomebody = (incident: Incident): boolean => incident.state === "open" && !incident.acknowledged_at && worst(incident) !== null;
+// gotWorse reports whether an incident is more severe than when somebody acknowledged it.
+const gotWorse = (incident: Incident): boolean => incident.severity > (incident.acknowledged_severity ?? incident.severity);
+
+// isTaken reports whether somebody has acknowledged an incident, and it has not got worse since.
+export const isTaken = (incident: Incident): boolean => Boolean(incident.acknowledged_at) && !gotWorse(incident);
+
+// needsSomebody reports whether an incident lasts and nobody has it. Every count of what is left to do counts by it.
+export const needsSomebody = (incident: Incident): boolean => incident.state === "open" && !isTaken(incident) && worst(incident) !== null;
 
 function rank(name: string): number {
   const known = worstFirst.indexOf(name);
@@ -76,9 +82,9 @@ export function compare(a: Item, b: Item): number {
   return a.place - b.place;
 }
 
-// unownedFirst moves what somebody has acknowledged behind what nobody has, also behind what is pinned.
+// unownedFirst moves what somebody has behind what nobody has, also behind what is pinned.
 export function unownedFirst(all: readonly Item[]): Item[] {
-  const owned = (item: Item) => Number(Boolean(item.incident?.acknowledged_at));
+  const owned = (item: Item) => Number(item.incident ? isTaken(item.incident) : false);
   return [...all].sort((a, b) => owned(a) - owned(b));
 }
 

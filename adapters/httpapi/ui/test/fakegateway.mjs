@@ -47,6 +47,7 @@ export function incident(n, more = {}) {
     reopened: 0,
     acknowledged_by: null,
     acknowledged_at: null,
+    acknowledged_severity: null,
     false_positive: null,
     picture: null,
     updated_at: iso(Date.now() - 30_000),
@@ -193,7 +194,7 @@ export class FakeGateway {
       const one = this.incidents.get(incident[1]);
       if (!incident[2]) return json(response, 200, { ...one, log: one.log ?? [] });
       return body(request).then(({ by }) => {
-        this.updateIncident({ ...one, acknowledged_by: by, acknowledged_at: iso(this.now()), updated_at: iso(this.now()) });
+        this.updateIncident({ ...one, acknowledged_by: by, acknowledged_at: iso(this.now()), acknowledged_severity: one.severity, updated_at: iso(this.now()) });
         json(response, 200, { kind: "acknowledged", by });
       });
     }

@@ -26,7 +26,7 @@ import { clockDay, duration, zone } from "../time";
 import { useSilenced } from "../silenced";
 import { isolated, useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
-import { worst } from "../wall";
+import { isTaken, worst } from "../wall";
 
 export function Incident() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");
@@ -136,12 +136,14 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
 function Owner({ incident }: { incident: Data }) {
   const words = text.value.incident;
   if (!incident.acknowledged_by && incident.state !== "open") return null;
+  const worse = incident.state === "open" && !isTaken(incident);
   return (
-    <span class={`word owner ${incident.acknowledged_by ? "is-on_air" : "is-warning"}`}>
+    <span class={`word owner ${worse ? "is-warning" : "is-on_air"}`}>
       <Glyph name="person" />
       {incident.acknowledged_by ? (
         <span>
           <b dir="auto">{incident.acknowledged_by}</b> {words.has(clockDay(incident.acknowledged_at!, now.peek()))}
+          {worse && `${text.value.common.listComma}${text.value.common.worseSince}`}
         </span>
       ) : (
         words.nobody

@@ -21,7 +21,7 @@ import { incidents, isLate, monitors, now } from "../store";
 import { clockDay, duration, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Incident, Monitor as Data } from "../types";
-import { newestIncidents, stateOf, worst } from "../wall";
+import { needsSomebody, newestIncidents, stateOf, worst } from "../wall";
 
 export function Monitor() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");
@@ -183,6 +183,7 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
         <span>
           <Glyph name="person" />
           <b dir="auto">{incident.acknowledged_by}</b> {words.has}
+          {needsSomebody(incident) && `${text.value.common.listComma}${text.value.common.worseSince}`}
         </span>
       )}
       {monitor.last_error && (

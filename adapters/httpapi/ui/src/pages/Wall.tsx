@@ -17,7 +17,7 @@ import { sound, togglePinned } from "../settings";
 import { useSilenced } from "../silenced";
 import { checker, isChecked, isLive, loaded } from "../store";
 import { useTitle } from "../title";
-import { resort, type Item, type State } from "../wall";
+import { isTaken, resort, type Item, type State } from "../wall";
 import { byID, items, startWall, wanted } from "../wallmodel";
 
 const selected = signal("");
@@ -89,7 +89,7 @@ function Attention({ items: all }: { items: readonly Item[] }) {
   const again = useSignal(0);
   again.value;
   const result = resort(shown.current.filter((id) => byID.value.has(id)), all.map((i) => i.id), held);
-  if (!held || shown.current.length === 0) taken.current = new Set(all.filter(isTaken).map((i) => i.id));
+  if (!held || shown.current.length === 0) taken.current = new Set(all.filter(hasOwner).map((i) => i.id));
   shown.current = result.shown;
   const refresh = () => ((shown.current = []), again.value++);
   useEffect(() => onKey("r", refresh), []);
@@ -106,7 +106,7 @@ function Attention({ items: all }: { items: readonly Item[] }) {
       onBlurCapture={(e) => !e.currentTarget.contains(e.relatedTarget as Node | null) && (focused.value = false)}
     >
       {(free.length > 0 || result.waiting > 0) && (
-        <Tiles id="attention-title" heading={words.attention} count={all.filter((i) => !isTaken(i)).length} items={free} large={largest}>
+        <Tiles id="attention-title" heading={words.attention} count={all.filter((i) => !hasOwner(i)).length} items={free} large={largest}>
           {!sound.value && <SoundIsOff />}
           <span class="end" aria-live="polite">
             {result.waiting > 0 && (
@@ -118,7 +118,7 @@ function Attention({ items: all }: { items: readonly Item[] }) {
           </span>
         </Tiles>
       )}
-      {owned.length > 0 && <Tiles id="taken-title" heading={words.taken} count={all.filter(isTaken).length} items={owned} large={0} />}
+      {owned.length > 0 && <Tiles id="taken-title" heading={words.taken} count={all.filter(hasOwner).length} items={owned} large={0} />}
       {all.length > most && (
         <a class="btn" href="/incidents?state=open">
           {words.more(all.length - most)}
@@ -128,7 +128,7 @@ function Attention({ items: all }: { items: readonly Item[] }) {
   );
 }
 
-const isTaken = (item: Item) => Boolean(item.incident?.acknowledged_at);
+const hasOwner = (item: Item) => Boolean(item.incident && isTaken(item.incident));
 
 interface TilesProps {
   id: string;
@@ -203,7 +203,7 @@ function useKeys(): void {
       }),
       onKey("a", () => {
         const incident = current()?.incident;
-        if (incident?.state === "open" && !incident.acknowledged_at) acknowledge(incident.incident_id);
+        if (incident?.state === "open" && !isTaken(incident)) acknowledge(incident.incident_id);
       }),
       onKey("s", () => current()?.incident?.state === "open" && silence(selected.value)),
       onKey("p", () => current() && togglePinned(selected.value)),

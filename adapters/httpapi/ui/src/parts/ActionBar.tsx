@@ -3,6 +3,7 @@ import { acknowledge, label, resolve, silence } from "../actions";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import type { Incident } from "../types";
+import { isTaken } from "../wall";
 import { Glyph } from "./Glyph";
 import { sharing } from "./Share";
 import { Watch } from "./Watch";
@@ -15,7 +16,7 @@ interface Props {
 // ActionBar has what people do about an incident. A phone shows what is needed first; a menu has the rest.
 export function ActionBar({ incident, evidenceCount }: Props) {
   const words = text.value.incident;
-  const canAcknowledge = incident.state === "open" && !incident.acknowledged_at;
+  const canAcknowledge = incident.state === "open" && !isTaken(incident);
   const failedMonitor = incident.conditions.some((c) => c.name === "error" && c.ended_at === null);
   const act = () => acknowledge(incident.incident_id);
   useEffect(() => (incident.state === "open" ? onKey("s", () => silence(incident.monitor_id)) : undefined), [incident.state, incident.monitor_id]);

@@ -6,7 +6,7 @@ import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
 import { clock, clockDay, duration } from "../time";
 import type { Incident } from "../types";
-import { needsSomebody, worst } from "../wall";
+import { isTaken, needsSomebody, worst } from "../wall";
 import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
@@ -19,6 +19,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
   const [ref, seen] = useInView<HTMLLIElement>();
   const lasting = worst(incident);
   const open = incident.state === "open";
+  const worse = open && incident.acknowledged_by !== null && !isTaken(incident);
   const name = nameOf(stream);
   const condition = lasting?.name ?? firstCondition(incident);
   const episodes = Math.max(...incident.conditions.map((c) => c.count));
@@ -42,7 +43,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
       </span>
       <When incident={incident} episodes={episodes} />
       <span class="who">
-        {incident.acknowledged_by ? (
+        {incident.acknowledged_by && !worse ? (
           <span class="word is-on_air">
             <Glyph name="person" />
             <Stranger className="one-line">{incident.acknowledged_by}</Stranger>
@@ -51,7 +52,14 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
           <>
             <span class="word is-warning">
               <Glyph name="person" />
-              {words.nobody}
+              {worse ? (
+                <span>
+                  <Stranger>{incident.acknowledged_by!}</Stranger>
+                  {`${text.value.common.listComma}${text.value.common.worseSince}`}
+                </span>
+              ) : (
+                words.nobody
+              )}
             </span>
             <button class="btn" type="button" aria-label={`${text.value.wall.acknowledge}: ${name}`} onClick={() => acknowledge(incident.incident_id)}>
               {text.value.wall.acknowledge}

@@ -17,7 +17,7 @@ export function streamOptions(): [string, string][] {
 
 // MatchFields are the fields of a form that choose what is meant. Events and several streams can be chosen by the API only: they
 // stay as they are.
-export function MatchFields({ words, of }: { words: NotificationWords; of: Match }) {
+export function MatchFields({ words, of, severityHint }: { words: NotificationWords; of: Match; severityHint?: string }) {
   const severities: [string, string][] = [["0", words.anySeverity], ...[1, 2, 3].map((n): [string, string] => [String(n), text.value.common.severity(n)])];
   const one = of.monitors?.[0] ?? "";
   const streams = streamOptions();
@@ -26,7 +26,7 @@ export function MatchFields({ words, of }: { words: NotificationWords; of: Match
     <>
       <Checks name="conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames.map((name) => [name, conditionWord(name)])} />
       <div class="form-grid">
-        <Select name="min_severity" label={words.minSeverity} value={String(of.min_severity ?? 0)} options={severities} />
+        <Select name="min_severity" label={words.minSeverity} hint={severityHint} value={String(of.min_severity ?? 0)} options={severities} />
         <Select name="monitor" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />
       </div>
       <Input name="metadata" label={words.metadata} hint={words.metadataHint} value={metadataText(of.metadata)} />

@@ -21,7 +21,7 @@ export function RouteForm({ words, routing, of }: { words: NotificationWords; ro
       {!of?.default && (
         <>
           <Input name="name" label={words.name} value={of?.name} required maxLength={100} />
-          <MatchFields words={words} of={of?.match ?? {}} />
+          <MatchFields words={words} of={of?.match ?? {}} severityHint={words.minSeverityHint} />
         </>
       )}
       <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={routing.destinations.map((d) => [d.destination_id, d.name])} />

@@ -10,7 +10,7 @@ import { silenced } from "../silenced";
 import { now } from "../store";
 import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
-import { placeText, type Item } from "../wall";
+import { isTaken, placeText, type Item } from "../wall";
 import { alertOf, whyOf } from "../why";
 import { LatestFinding } from "./LatestFinding";
 import { BestPicture, LevelPicture } from "./BestPicture";
@@ -233,15 +233,16 @@ function Foot({ item, href }: { item: Item; href: string }) {
   const words = text.value.wall;
   const incident = item.incident!;
   const isPinned = pinned.value.includes(item.id);
+  const taken = isTaken(incident);
   return (
     <footer class="tile-foot">
-      {!incident.acknowledged_at && (
+      {!taken && (
         <button class="btn primary" type="button" onClick={() => acknowledge(incident.incident_id)}>
           <Glyph name="hand" />
           {words.acknowledge}
         </button>
       )}
-      <a class={incident.acknowledged_at ? "btn" : "btn quiet"} href={href}>
+      <a class={taken ? "btn" : "btn quiet"} href={href}>
         {words.open}
         <span class="hidden-text">: {conditionWord(item.condition?.name ?? "")}</span>
       </a>
@@ -253,7 +254,7 @@ function Foot({ item, href }: { item: Item; href: string }) {
           <>
             <Glyph name="person" /> <b dir="auto">{incident.acknowledged_by}</b> {words.acknowledgedBy}
             <br />
-            {words.sinceTime(clockDay(incident.acknowledged_at, now.peek()))}
+            {taken ? words.sinceTime(clockDay(incident.acknowledged_at, now.peek())) : <b>{text.value.common.worseSince}</b>}
           </>
         ) : (
           <b>{words.nobodyHasIt}</b>

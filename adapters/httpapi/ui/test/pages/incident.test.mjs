@@ -84,6 +84,22 @@ test("a phone shows who has the incident, or that nobody has", () =>
     { viewport: { width: 375, height: 812 } },
   ));
 
+test("what got worse than it was acknowledged can be acknowledged again", () =>
+  open(fill, async (page, gateway) => {
+    await page.evaluate(() => localStorage.setItem("stream-monitor.name", '"Ben"'));
+    await page.goto(gateway.url + page1);
+    const take = page.locator(".action-bar").getByRole("button", { name: "Acknowledge" });
+    await take.waitFor();
+    const one = { ...gateway.incidents.get(incident(1).incident_id), acknowledged_by: "Ann", acknowledged_at: at(300), acknowledged_severity: 1, severity: 1 };
+    gateway.updateIncident({ ...one, updated_at: at(301) });
+    await take.waitFor({ state: "detached" });
+    gateway.updateIncident({ ...one, severity: 2, updated_at: at(302) });
+    await page.locator(".head").getByText(`Ann has it since ${clock(300)}, worse since then`).waitFor();
+    await take.click();
+    await page.locator(".head").getByText("Ben has it since").waitFor();
+    await take.waitFor({ state: "detached" });
+  }));
+
 test("the picture of now is awaited in words, has its time, age and luma, and an old one is not called now", () =>
   open(fill, async (page, gateway) => {
     await page.goto(gateway.url + page1);

@@ -56,6 +56,16 @@ test("a list under the pointer does not move: what is new waits in a pill", () =
     assert.equal((await tileNames(page)).length, 2);
   }));
 
+test("what got worse than it was acknowledged needs somebody again", () =>
+  open(
+    (gateway) => fill(2, incident(1, { acknowledged_by: "Ann", acknowledged_at: new Date().toISOString(), acknowledged_severity: 1, severity: 2 }))(gateway),
+    async (page) => {
+      await page.locator(".tile .who", { hasText: "Ann has it" }).getByText("worse since then").waitFor();
+      await page.locator(".tile").first().getByRole("button", { name: "Acknowledge" }).waitFor();
+      assert.match(await page.locator(".nav .badge").textContent(), /^1 /);
+    },
+  ));
+
 test("what nobody has is first, and wall, navigation, incidents and title count the same", () =>
   open(
     (gateway) => {

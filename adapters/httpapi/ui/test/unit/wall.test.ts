@@ -83,6 +83,9 @@ test("an incident needs somebody while it lasts and nobody has it", () => {
   const open = incident(condition("black", 5));
   assert.equal(needsSomebody(open), true);
   assert.equal(needsSomebody({ ...open, acknowledged_at: at(1) }), false);
+  const taken = { ...open, acknowledged_at: at(1), severity: 1, acknowledged_severity: 1 };
+  assert.equal(needsSomebody(taken), false);
+  assert.equal(needsSomebody({ ...taken, severity: 2 }), true, "it got worse");
   assert.equal(needsSomebody(incident(condition("black", 5, 1))), false, "all was good again, the quiet time runs");
   assert.equal(needsSomebody({ ...open, state: "resolved" }), false);
 });

@@ -38,6 +38,7 @@ export const common = {
     blind: "We cannot see it",
     error: "Monitor failed",
   },
+  worseSince: "worse since then",
   severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,
   lanes: {
     stream: "Stream",

@@ -48,6 +48,7 @@ export const notifications = {
   confirmRemoveRoute: (name: string) => `Delete the route ${name}?`,
   conditions: "Only these conditions",
   minSeverity: "Least severity",
+  minSeverityHint: "People are told once it is reached. Webhooks are told when it begins: black video and silence have medium severity then.",
   anySeverity: "any",
   monitors: "Only this stream",
   anyStream: "any stream",

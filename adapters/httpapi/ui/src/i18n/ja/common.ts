@@ -40,6 +40,7 @@ export const common: Words["common"] = {
     blind: "確認できません",
     error: "監視が失敗",
   },
+  worseSince: "その後悪化",
   severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
   lanes: {
     stream: "配信",

@@ -50,6 +50,7 @@ export const notifications: NotificationWords = {
   confirmRemoveRoute: (name) => `ルート「${name}」を削除しますか。`,
   conditions: "対象の異常",
   minSeverity: "重大度の下限",
+  minSeverityHint: "人には、この重大度に達した時点で通知します。Webhookには発生時に送ります。真っ黒な映像と無音は、発生時には重大度「中」です。",
   anySeverity: "すべて",
   monitors: "対象の配信",
   anyStream: "すべての配信",
