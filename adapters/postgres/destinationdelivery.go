@@ -137,7 +137,7 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 			metadata = json.RawMessage(`{}`)
 		}
 		d.Incident = &destination.Incident{
-			ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i.Incident), Told: told, Plan: i.policy(d.Destination, routing, r.Now, f.storms)},
+			ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i.Incident), Notified: told, Policy: i.policy(d.Destination, routing, r.Now, f.storms)},
 			Incident:    i.Incident, MonitorID: i.monitorID, StreamURL: i.streamURL, Metadata: metadata,
 		}
 	case r.StormID.Valid:
@@ -147,7 +147,7 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 		}
 		own := s.Storm.Of(d.Destination, routing)
 		d.Storm = &destination.Storm{
-			ThreadFacts: destination.ThreadFacts{Situation: own.Situation(), Told: told, Plan: s.Storm.Policy(d.Destination, routing, r.Now)},
+			ThreadFacts: destination.ThreadFacts{Situation: own.Situation(), Notified: told, Policy: s.Storm.Policy(d.Destination, routing, r.Now)},
 			ID:          s.ID, Storm: message.Storm{Streams: own.Streams(), Live: s.Live},
 		}
 	default:

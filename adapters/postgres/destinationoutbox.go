@@ -181,8 +181,8 @@ const countAttempt = `
 // of a success by now. That gateway then decides what follows for a thread.
 func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome destination.Outcome) error {
 	var told sql.NullString
-	if outcome.Told != nil {
-		encoded, err := json.Marshal(outcome.Told)
+	if outcome.Notified != nil {
+		encoded, err := json.Marshal(outcome.Notified)
 		if err != nil {
 			return fmt.Errorf("what was told: %w", err)
 		}
@@ -231,10 +231,10 @@ func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationR
 	notice := message.Notice{
 		Destination: d.Name, Cause: message.FailedForDays, FailingSince: after.FailingSince.UTC(), LastError: storableText(o.Attempt.Error), Reason: reason, At: now.UTC(),
 	}
-	if o.Disable {
+	if o.DisableDestination {
 		notice.Cause, notice.Reason = message.Gone, "it does not exist any more: "+notice.LastError
 	}
-	if !o.Disable && !failedForDays || !d.Enabled {
+	if !o.DisableDestination && !failedForDays || !d.Enabled {
 		return "", nil
 	}
 	return notice.Reason, db.disableDestination(ctx, tx, d, notice)

@@ -79,14 +79,14 @@ func tell(t testing.TB, s *postgres.Store, d destination.Delivery) notify.Messag
 		t.Fatalf("%+v is no thread", d)
 	}
 	now := time.Now()
-	step := notify.Next(now, thread.Situation, thread.Told, thread.Plan)
+	step := notify.Next(now, thread.Situation, thread.Notified, thread.Policy)
 	if step.Kind == "" {
 		recordOutcome(t, s, d, destination.Outcome{DueAt: step.At})
 		return ""
 	}
-	told := thread.Told.After(thread.Situation, step, now, "ref")
+	told := thread.Notified.After(thread.Situation, step, now, "ref")
 	recordOutcome(t, s, d, destination.Outcome{
-		Attempt: attempt(""), Delivered: true, Told: &told, DueAt: notify.Next(now, thread.Situation, told, thread.Plan).At,
+		Attempt: attempt(""), Delivered: true, Notified: &told, DueAt: notify.Next(now, thread.Situation, told, thread.Policy).At,
 	})
 	return step.Kind
 }
@@ -303,7 +303,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	leased := leaseOneForDestination(t, s)
-	told := leased.Incident.Told.After(leased.Incident.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "ref")
+	told := leased.Incident.Notified.After(leased.Incident.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "ref")
 	encoded := must[[]byte](t)(json.Marshal(told))
 
 	end := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))

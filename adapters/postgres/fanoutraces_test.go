@@ -115,12 +115,12 @@ func deliverOnce(t testing.TB, s *postgres.Store, d destination.Delivery) error 
 	}
 	if thread != nil {
 		now := time.Now()
-		step := notify.Next(now, thread.Situation, thread.Told, thread.Plan)
+		step := notify.Next(now, thread.Situation, thread.Notified, thread.Policy)
 		if step.Kind == "" {
 			outcome = destination.Outcome{DueAt: step.At}
 		} else {
-			told := thread.Told.After(thread.Situation, step, now, "ref")
-			outcome.Told, outcome.DueAt = &told, notify.Next(now, thread.Situation, told, thread.Plan).At
+			told := thread.Notified.After(thread.Situation, step, now, "ref")
+			outcome.Notified, outcome.DueAt = &told, notify.Next(now, thread.Situation, told, thread.Policy).At
 		}
 	}
 	_, err := s.DestinationOutbox.RecordAttempt(t.Context(), d, outcome)

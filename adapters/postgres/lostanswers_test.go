@@ -111,7 +111,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 	"Record at a destination, gone": func(t *testing.T, s *postgres.Store) call {
 		addDestination(t, s, notify.Discord, "chat")
-		return recordingAtDestination(t, s, destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
+		return recordingAtDestination(t, s, destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, DisableDestination: true})
 	},
 	"Redeliver": func(t *testing.T, s *postgres.Store) call {
 		m, e := register(t, s, 1), blackout(1)

@@ -195,7 +195,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 	gone, mail, chat := addDestination(t, s, notify.Webhook, "gone"), addDestination(t, s, notify.Email, "mail"), addDestination(t, s, notify.Discord, "chat")
 	addNotices(t, db, gone, 2)
 	d := leaseForDestinations(t, s)[0]
-	outcome := destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true}
+	outcome := destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, DisableDestination: true}
 	for range 2 { // the answer to the first was lost
 		if reason := recordOutcome(t, s, d, outcome); reason != "it does not exist any more: HTTP 410" {
 			t.Errorf("the reason is %q", reason)
@@ -254,7 +254,7 @@ func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
 			}
 			alter(t, db, `UPDATE routing_version SET version = version + 1`)
 			addNotices(t, db, gone, 1)
-			recordOutcome(t, s, leaseOneForDestination(t, s), destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
+			recordOutcome(t, s, leaseOneForDestination(t, s), destination.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, DisableDestination: true})
 			var told []string
 			for _, d := range leaseForDestinations(t, s) {
 				told = append(told, d.Destination.Name)

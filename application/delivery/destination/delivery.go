@@ -34,7 +34,7 @@ type Event struct {
 	EventID   string
 	EventType event.Type
 	MonitorID monitor.ID
-	Body      []byte // the payload as it was stored, without sequence
+	Body      []byte // the payload: as it was stored in a Delivery, with sequence and evidence for a WebhookSender
 	Sequence  int64  // of the events of the monitor at the destination, from 1
 }
 
@@ -42,11 +42,11 @@ type Event struct {
 // destination. Situation and Plan are those of the time of the lease.
 type ThreadFacts struct {
 	Situation notify.Situation
-	Told      notify.Notified
-	Plan      notify.ThreadPolicy
+	Notified  notify.Notified
+	Policy    notify.ThreadPolicy
 }
 
-// Incident is an incident that a destination may have to be told of.
+// Incident is an incident that a destination may have to be notified of.
 type Incident struct {
 	ThreadFacts
 
@@ -56,7 +56,7 @@ type Incident struct {
 	Metadata  json.RawMessage // of the registration; {}: none
 }
 
-// Storm is a storm that a destination may have to be told of.
+// Storm is a storm that a destination may have to be notified of.
 type Storm struct {
 	ThreadFacts
 
@@ -66,14 +66,14 @@ type Storm struct {
 
 // Outcome is the next state of a delivery to a destination.
 //
-//	Attempt  Delivered  Failed  Told   DueAt   state
-//	nil      false      false   nil    zero    idle: there was nothing to tell, a change makes it due
-//	nil      false      false   nil    set     pending: there is something to tell at DueAt, in a new round
-//	set      true       false   event: nil     delivered
-//	set      true       false   set    zero    delivered, a change makes it due again
-//	set      true       false   set    set     pending: the next message is due at DueAt, in a new round
-//	set      false      false   nil    set     pending: the same message is retried at DueAt
-//	set      false      true    nil    zero    failed; a thread becomes due again by a change
+//	Attempt  Delivered  Failed  Notified  DueAt  state
+//	nil      false      false   nil       zero   idle: no message is due, a change makes it due
+//	nil      false      false   nil       set    pending: a message is due at DueAt, in a new round
+//	set      true       false   nil       zero   delivered: an event or a notice
+//	set      true       false   set       zero   delivered, a change makes it due again
+//	set      true       false   set       set    pending: the next message is due at DueAt, in a new round
+//	set      false      false   nil       set    pending: the same message is retried at DueAt
+//	set      false      true    nil       zero   failed; a thread becomes due again by a change
 //
 // A round holds the attempts at one message: a new one begins at its DueAt with 0 attempts.
 type Outcome struct {
@@ -81,9 +81,9 @@ type Outcome struct {
 	Class     notify.FailureClass // of the attempt
 	Delivered bool
 	Failed    bool
-	Told      *notify.Notified // of a thread, after a message that was delivered
+	Notified  *notify.Notified // of a thread, after a message that was delivered
 	DueAt     time.Time        // by the clock of this process; zero: nothing is due
 
-	// Disable is set if the destination does not exist any more.
-	Disable bool
+	// DisableDestination is set if the destination does not exist any more.
+	DisableDestination bool
 }

@@ -82,7 +82,7 @@ func New(outbox Outbox, sender *Sender, wake <-chan struct{}, cfg Config) (*Disp
 // attempt: its lease expires, and a dispatcher sends it again. Run is called once.
 func (d *Dispatcher) Run(ctx context.Context) { d.loop.Run(ctx) }
 
-// deliver sends a delivery once, or finds that there is nothing to tell, and stores what
+// deliver sends a delivery once, or finds that no message is due, and stores what
 // came of it. Incidents, silences and earlier messages have times of the database, so it
 // decides by the database's clock.
 func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
@@ -93,7 +93,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	step := notify.NextMessage{Kind: notify.Opened, Push: true} // of a notice
 	thread := leased.thread()
 	if thread != nil {
-		step = notify.Next(leased.Now, thread.Situation, thread.Told, thread.Plan)
+		step = notify.Next(leased.Now, thread.Situation, thread.Notified, thread.Policy)
 		if step.Kind == "" {
 			_, _ = d.record(ctx, e, Outcome{DueAt: leased.toProcessClock(step.At, began)}, log)
 			return
@@ -117,12 +117,12 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	outcome := Outcome{
 		Attempt:   &delivery.Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.RetryAfter, Exchange: result.Exchange},
 		Class:     result.Class,
-		Delivered: decision.Delivered, Failed: decision.Failed, Disable: decision.DisableDestination, DueAt: decision.RetryAt,
+		Delivered: decision.Delivered, Failed: decision.Failed, DisableDestination: decision.DisableDestination, DueAt: decision.RetryAt,
 	}
 	if accepted && thread != nil {
 		sentAt := leased.Now.Add(now.Sub(began))
-		told := thread.Told.After(thread.Situation, step, sentAt, result.Ref)
-		outcome.Told, outcome.DueAt = &told, leased.toProcessClock(nextDue(sentAt, *thread, told), began)
+		notified := thread.Notified.After(thread.Situation, step, sentAt, result.Ref)
+		outcome.Notified, outcome.DueAt = &notified, leased.toProcessClock(nextDue(sentAt, *thread, notified), began)
 	}
 	disabled, stored := d.record(ctx, e, outcome, log)
 	if stored {
@@ -130,9 +130,9 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 	}
 }
 
-// nextDue returns when a thread has something to tell next; zero: after a change.
-func nextDue(now time.Time, thread ThreadFacts, told notify.Notified) time.Time {
-	next := notify.Next(now, thread.Situation, told, thread.Plan)
+// nextDue returns when the next message of a thread is due; zero: after a change.
+func nextDue(now time.Time, thread ThreadFacts, notified notify.Notified) time.Time {
+	next := notify.Next(now, thread.Situation, notified, thread.Policy)
 	if next.Kind != "" {
 		return now
 	}

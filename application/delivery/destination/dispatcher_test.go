@@ -15,8 +15,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
-	scenario(t, "the first message tells that it was opened, and nothing is due then", func(t *testing.T) {
+func TestAMessageShowsThePresentSituation(t *testing.T) {
+	scenario(t, "the first message says that it was opened, and nothing is due then", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(takes)
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, c, nil)
@@ -31,14 +31,14 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 		if kept := o.find("d1").outcomes[0].Attempt.Exchange.Message; !strings.HasPrefix(kept, text) || strings.Contains(kept, "https://") {
 			t.Errorf("kept is %q", kept)
 		}
-		if told := o.find("d1").outcomes[0].Told; told == nil || !told.Opened || told.ProviderMessageID != "ref" {
-			t.Errorf("told is %+v", told)
+		if notified := o.find("d1").outcomes[0].Notified; notified == nil || !notified.Opened || notified.ProviderMessageID != "ref" {
+			t.Errorf("it was notified of %+v", notified)
 		}
 	})
 
 	scenario(t, "a delayed route is due later, and nothing is sent before", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(takes)
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Plan.Delay = 5 * time.Minute }))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Policy.Delay = 5 * time.Minute }))
 		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
@@ -50,9 +50,9 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 		h.expect("d1", "delivered", 1)
 	})
 
-	scenario(t, "what nobody need be told of is idle", func(t *testing.T) {
+	scenario(t, "what needs no message is idle", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(takes)
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Plan.SilencedUntil = notify.Forever }))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Policy.SilencedUntil = notify.Forever }))
 		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)
@@ -61,7 +61,7 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 
 	scenario(t, "a message is repeated, each with an ID of its own", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(takes)
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Plan.Repeat = 15 * time.Minute }))
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Policy.Repeat = 15 * time.Minute }))
 		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(31 * time.Minute)
@@ -79,7 +79,7 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 		}
 	})
 
-	scenario(t, "what changes while a message is sent is told at once", func(t *testing.T) {
+	scenario(t, "what changes while a message is sent makes another message at once", func(t *testing.T) {
 		o := &fakeOutbox{recordDelay: 2 * time.Second} // so it is leased before the first is finished
 		c := newChannel(func(ctx context.Context, to string, tried int) message.Result {
 			time.Sleep(time.Millisecond) // the rounds of a thread do not begin at the same time
@@ -101,13 +101,13 @@ func TestAnIncidentIsToldFromItsPresentSituation(t *testing.T) {
 	})
 }
 
-func TestADestinationIsToldByTheClockOfTheDatabase(t *testing.T) {
+func TestMessagesAreDueByTheClockOfTheDatabase(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"the gateway is an hour behind": time.Hour, "the gateway is an hour ahead": -time.Hour} {
 		scenario(t, name, func(t *testing.T) {
 			o, c := &fakeOutbox{ahead: ahead}, newChannel(takes)
 			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) {
 				i.Situation.OpenedAt = time.Now().Add(ahead)
-				i.Plan.Delay, i.Plan.Repeat = 5*time.Minute, 15*time.Minute
+				i.Policy.Delay, i.Policy.Repeat = 5*time.Minute, 15*time.Minute
 			}))
 			h := start(t, o, c, nil)
 			defer h.stop()
@@ -115,8 +115,8 @@ func TestADestinationIsToldByTheClockOfTheDatabase(t *testing.T) {
 			h.expect("d1", "pending", 0)
 			h.advance(2 * time.Second)
 			h.expect("d1", "pending", 1)
-			if d := o.find("d1").delivery; !d.Incident.Told.PushedAt.Equal(d.Now) {
-				t.Errorf("told is %+v, at the database it was %v", d.Incident.Told, d.Now)
+			if d := o.find("d1").delivery; !d.Incident.Notified.PushedAt.Equal(d.Now) {
+				t.Errorf("it was notified of %+v, at the database it was %v", d.Incident.Notified, d.Now)
 			}
 			h.advance(15*time.Minute - 2*time.Second)
 			h.expect("d1", "pending", 1)
@@ -175,8 +175,8 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		if again.Title != "✅ RESOLVED｜Black video, 1 min｜C" || len(again.Lines) > 0 || again.Stream.URL != "" || again.Picture != nil || again.ID != first.ID {
 			t.Errorf("the shortest form is %+v", again)
 		}
-		if told := o.find("d1").outcomes[0].Told; told == nil || told.Open {
-			t.Errorf("told is %+v", told)
+		if notified := o.find("d1").outcomes[0].Notified; notified == nil || notified.Open {
+			t.Errorf("it was notified of %+v", notified)
 		}
 	})
 
@@ -196,7 +196,7 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("e1", "failed", 1)
-		if !o.find("e1").outcomes[0].Disable || !strings.Contains(h.log.String(), `destination disabled`) || !strings.Contains(h.log.String(), `reason="HTTP 410"`) {
+		if !o.find("e1").outcomes[0].DisableDestination || !strings.Contains(h.log.String(), `destination disabled`) || !strings.Contains(h.log.String(), `reason="HTTP 410"`) {
 			t.Errorf("the log does not say it:\n%s", h.log.String())
 		}
 	})
@@ -352,10 +352,10 @@ func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
 	}
 	acknowledged := func(i *destination.Incident) {
 		withPicture(i)
-		i.Told = i.Told.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
+		i.Notified = i.Notified.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
 		i.Situation.AcknowledgedBy, i.Situation.AcknowledgedSeverity = "A", 1
 	}
-	edited := func(i *destination.Incident) { acknowledged(i); i.Plan.Edits = true }
+	edited := func(i *destination.Incident) { acknowledged(i); i.Policy.Edits = true }
 	for name, c := range map[string]struct {
 		change func(*destination.Incident)
 		err    error
@@ -381,7 +381,7 @@ func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
 	}
 }
 
-func TestStormsAndNoticesAreTold(t *testing.T) {
+func TestStormsAndNoticesAreSent(t *testing.T) {
 	scenario(t, "as messages of their own", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(takes)
 		opened := time.Now().Add(-time.Minute)

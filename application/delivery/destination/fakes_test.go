@@ -168,10 +168,10 @@ func (o *fakeOutbox) RecordAttempt(_ context.Context, d destination.Delivery, ou
 		if !retried {
 			r.delivery.Attempts, r.delivery.FirstDueAt = 0, out.DueAt
 		}
-		if out.Told != nil && r.delivery.Incident != nil {
-			r.delivery.Incident.Told = *out.Told
+		if out.Notified != nil && r.delivery.Incident != nil {
+			r.delivery.Incident.Notified = *out.Notified
 		}
-		if out.Disable {
+		if out.DisableDestination {
 			return o.disabled, nil
 		}
 	}
@@ -293,9 +293,9 @@ func aboutIncident(id string, to notify.Destination, change ...func(*destination
 	return destination.Delivery{ID: id, Destination: to, Incident: about}
 }
 
-// ended makes an incident one that a destination was told of, and that has ended.
+// ended makes an incident one that a destination was notified of, and that has ended.
 func ended(i *destination.Incident) {
-	i.Told = i.Told.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
+	i.Notified = i.Notified.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
 	i.Situation.Open, i.Situation.ResolvedAt, i.Situation.Conditions = false, time.Now(), nil
 	i.Incident.State, i.Incident.ResolvedAt, i.Incident.Conditions[0].EndedAt = incident.Resolved, time.Now(), time.Now()
 }

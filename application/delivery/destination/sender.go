@@ -50,12 +50,12 @@ func (s *Sender) send(ctx context.Context, d Delivery, step notify.NextMessage, 
 		Now: d.Now, Delay: d.Age, Unreachable: d.Attempts > 0,
 	}
 	if thread := d.thread(); thread != nil {
-		f.Situation, f.Told, f.Repeat = thread.Situation, thread.Told, thread.Plan.Repeat
+		f.Situation, f.Notified, f.Repeat = thread.Situation, thread.Notified, thread.Policy.Repeat
 	}
 	switch {
 	case d.Incident != nil:
 		i := d.Incident
-		f.Incident = &message.Incident{Incident: i.Incident, StreamURL: i.StreamURL, Metadata: i.Metadata}
+		f.Incident = &message.StreamIncident{Incident: i.Incident, StreamURL: i.StreamURL, Metadata: i.Metadata}
 		f.Picture = s.picture(ctx, d, step, log)
 	case d.Storm != nil:
 		f.Storm = &d.Storm.Storm
@@ -142,7 +142,7 @@ func (s *Sender) sendWebhook(ctx context.Context, d notify.Destination, e Event,
 // message where messages are edited. A failure costs the picture, not the message.
 func (s *Sender) picture(ctx context.Context, d Delivery, step notify.NextMessage, log *slog.Logger) *message.Picture {
 	p := d.Incident.Incident.Picture
-	if p == nil || s.cfg.Pictures == nil || !d.Incident.Plan.Edits && !step.Push {
+	if p == nil || s.cfg.Pictures == nil || !d.Incident.Policy.Edits && !step.Push {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pictureTimeout)
@@ -156,11 +156,11 @@ func (s *Sender) picture(ctx context.Context, d Delivery, step notify.NextMessag
 }
 
 // messageID names a message. It is the same at every attempt, also of another gateway,
-// until there is something else to tell.
+// until another message is due.
 func messageID(d Delivery, step notify.NextMessage) string {
-	told := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
+	name := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
 	if thread := d.thread(); thread != nil {
-		told += fmt.Sprintf(" %d %v", thread.Situation.Severity, thread.Situation.Conditions)
+		name += fmt.Sprintf(" %d %v", thread.Situation.Severity, thread.Situation.Conditions)
 	}
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(told)).String()
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
 }

@@ -62,24 +62,24 @@ func examples(now time.Time) (all []Example) {
 func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Notified) {
 	opened := now.Add(-4*time.Minute - 12*time.Second)
 	s := notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
-	told := notify.Notified{Opened: true, Open: true, Severity: 2, NotifiedConditions: s.Conditions, PushedAt: opened}
+	notified := notify.Notified{Opened: true, Open: true, Severity: 2, NotifiedConditions: s.Conditions, PushedAt: opened}
 	switch kind {
 	case notify.Opened:
-		told = notify.Notified{}
+		notified = notify.Notified{}
 	case notify.Worse:
-		told.Severity = 1
+		notified.Severity = 1
 	case notify.Reopened:
-		s.Reopened, told.Open = 2, false
+		s.Reopened, notified.Open = 2, false
 	case notify.Acknowledged:
 		s.AcknowledgedBy, s.AcknowledgedSeverity = "A. Operator", 2
 	case notify.Recovered:
 		s.Open, s.ResolvedAt, s.Conditions = false, now, nil
 	}
-	return s, told
+	return s, notified
 }
 
 func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
-	s, told := situationOf(name, kind, now)
+	s, notified := situationOf(name, kind, now)
 	c := incident.Condition{Name: name, StartedAt: s.OpenedAt, LastStartedAt: s.OpenedAt, Count: 1}
 	state := incident.Open
 	if !s.Open {
@@ -89,8 +89,8 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 		c.Alert = &incident.Alert{At: s.OpenedAt, Reason: string(name), Detail: "HTTP 503 Service Unavailable"}
 	}
 	return Example{Name: fmt.Sprintf("%s, %s", name, kind), Step: notify.NextMessage{Kind: kind, Push: pushes(kind)}, Facts: Facts{
-		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Told: told, Repeat: 10 * time.Minute, Now: now,
-		Incident: &Incident{
+		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Notified: notified, Repeat: 10 * time.Minute, Now: now,
+		Incident: &StreamIncident{
 			Incident: incident.Incident{
 				ID: exampleID, State: state, Severity: s.Severity, Conditions: []incident.Condition{c}, StartedAt: s.OpenedAt,
 				OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Reopened: s.Reopened, AcknowledgedBy: s.AcknowledgedBy,
@@ -102,9 +102,9 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 }
 
 func stormOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
-	s, told := situationOf(name, kind, now)
+	s, notified := situationOf(name, kind, now)
 	return Example{Name: fmt.Sprintf("storm of %s, %s", name, kind), Step: notify.NextMessage{Kind: kind, Push: pushes(kind)}, Facts: Facts{
-		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Told: told, Now: now,
+		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Notified: notified, Now: now,
 		Storm: &Storm{Streams: 37, Live: 180},
 	}}
 }

@@ -16,7 +16,7 @@ type Facts struct {
 	DestinationID string
 	Language      notify.Language
 	Situation     notify.Situation // of an incident or a storm
-	Told          notify.Notified  // what the destination knows
+	Notified      notify.Notified  // what the destination knows
 	Repeat        time.Duration    // how often the message is repeated until somebody acknowledges; 0: never
 	Now           time.Time
 	Delay         time.Duration // since the message was first due
@@ -24,13 +24,13 @@ type Facts struct {
 	Test          bool          // it is an example that a person asked for
 	Picture       *Picture      // without Alt; nil: there is none
 
-	Incident *Incident
+	Incident *StreamIncident
 	Storm    *Storm
 	Notice   *Notice
 }
 
-// Incident is an incident with its stream.
-type Incident struct {
+// StreamIncident is an incident with its stream.
+type StreamIncident struct {
 	incident.Incident
 
 	StreamURL monitor.StreamURL

@@ -190,11 +190,8 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 		w, _ = r.texts(r.builtIn[f.Language], v, f)
 	}
 	m := Message{
-		ID: f.ID, ThreadID: f.ThreadID, Kind: step.Kind, Test: f.Test, Push: step.Push, Ref: f.Told.ProviderMessageID,
+		ID: f.ID, ThreadID: f.ThreadID, Kind: step.Kind, Test: f.Test, Push: step.Push, Ref: f.Notified.ProviderMessageID,
 		Language: f.Language, Open: v.Open, Severity: v.Severity, Title: w.title, Lines: w.lines, At: f.Now,
-	}
-	if f.Notice != nil { // a message of its own: nothing ends it
-		m.Kind, m.Push = notify.Opened, true
 	}
 	if f.Incident != nil {
 		m.Stream = Link{Text: w.stream, URL: string(f.Incident.StreamURL)}

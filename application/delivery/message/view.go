@@ -67,7 +67,7 @@ type condition struct {
 	Since  time.Time
 	Lasted time.Duration
 	Detail string // what a tool or a server said; empty: nothing
-	New    bool   // the destination has not been told of it
+	New    bool   // the destination has not been notified of it
 }
 
 // Main returns the name of the worst condition, or "" if none lasts.
@@ -100,13 +100,13 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, PreviousSeverity: s.Severity, Reopened: s.Reopened,
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Since: s.OpenedAt.In(zone),
 	}
-	if f.Told.Opened {
-		v.PreviousSeverity = min(f.Told.Severity, s.Severity)
+	if f.Notified.Opened {
+		v.PreviousSeverity = min(f.Notified.Severity, s.Severity)
 	}
 	if f.Delay >= minDelay {
 		v.Delay, v.Unreachable = f.Delay, f.Unreachable
 	}
-	pushed := f.Told.PushedAt
+	pushed := f.Notified.PushedAt
 	if step.Push {
 		pushed = f.Now
 	}
@@ -119,7 +119,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	}
 	switch {
 	case f.Incident != nil:
-		v.addIncident(*f.Incident, f.Told, f.Now, zone)
+		v.addIncident(*f.Incident, f.Notified, f.Now, zone)
 	case f.Storm != nil:
 		v.Storm, v.Streams, v.Live = true, f.Storm.Streams, f.Storm.Live
 		for _, name := range s.Conditions {
@@ -143,7 +143,7 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 }
 
 // addIncident adds what only an incident has.
-func (v *view) addIncident(i Incident, told notify.Notified, now time.Time, zone *time.Location) {
+func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
 	if !i.StartedAt.IsZero() {
 		v.Since = i.StartedAt.In(zone)
@@ -169,7 +169,7 @@ func (v *view) addIncident(i Incident, told notify.Notified, now time.Time, zone
 		}
 		v.Conditions = append(v.Conditions, condition{
 			Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)), Detail: detail,
-			New: !slices.Contains(told.NotifiedConditions, c.Name),
+			New: !slices.Contains(notified.NotifiedConditions, c.Name),
 		})
 	}
 	if !v.Open && !ended.IsZero() { // it is resolved later, when all has been well for a while

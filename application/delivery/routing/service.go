@@ -15,8 +15,8 @@ import (
 )
 
 // TestSender sends an example to a destination once, in the real rendering. kind is
-// notify.Opened or notify.Recovered. It stores nothing, blocks for at most 15 s and may be
-// called concurrently. A failure is in the Result.
+// notify.Opened or notify.Recovered. It stores nothing, blocks for at most
+// delivery.SendTimeout and may be called concurrently. A failure is in the Result.
 type TestSender interface {
 	SendExample(ctx context.Context, d notify.Destination, kind notify.MessageKind) message.Result
 }
