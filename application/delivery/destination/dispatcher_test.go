@@ -127,6 +127,22 @@ func TestMessagesAreDueByTheClockOfTheDatabase(t *testing.T) {
 }
 
 func TestAFailedMessageIsRetried(t *testing.T) {
+	scenario(t, "about a storm with the same ID while its conditions change, which it does not name", func(t *testing.T) {
+		o, c := &fakeOutbox{}, newChannel(failing(1, 500, notify.Retry))
+		storm := &destination.Storm{ID: "storm", Storm: message.Storm{Streams: 3, Live: 3}, ThreadFacts: destination.ThreadFacts{
+			Situation: notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{"silent"}, OpenedAt: time.Now().Add(-time.Minute)},
+		}}
+		o.add(destination.Delivery{ID: "s", Destination: newDestination("teams", notify.Teams), Storm: storm})
+		h := start(t, o, c, nil)
+		defer h.stop()
+		h.advance(time.Second)
+		o.set(func(*fakeOutbox) { storm.Situation.Conditions = []incident.Name{"black", "silent"} })
+		h.advance(2 * time.Second)
+		if sent := c.sent("teams"); len(sent) != 2 || sent[0].message.ID != sent[1].message.ID {
+			t.Errorf("sent were %+v", sent)
+		}
+	})
+
 	scenario(t, "by the schedule of messages, with the same ID", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(failing(3, 500, notify.Retry))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))

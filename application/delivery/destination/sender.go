@@ -156,11 +156,14 @@ func (s *Sender) picture(ctx context.Context, d Delivery, step notify.NextMessag
 }
 
 // messageID names a message. It is the same at every attempt, also of another gateway,
-// until another message is due.
+// until another message is due. A storm's message does not name its conditions.
 func messageID(d Delivery, step notify.NextMessage) string {
 	name := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
 	if thread := d.thread(); thread != nil {
-		name += fmt.Sprintf(" %d %v", thread.Situation.Severity, thread.Situation.Conditions)
+		name += fmt.Sprintf(" %d", thread.Situation.Severity)
+	}
+	if d.Incident != nil {
+		name += fmt.Sprintf(" %v", d.Incident.Situation.Conditions)
 	}
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
 }
