@@ -35,7 +35,7 @@ type actionHandlers struct {
 
 	keys      evidence.LinkKeys
 	incidents *record.IncidentService
-	routing   *routing.Service
+	routing   *routing.Services
 	now       func() time.Time
 }
 
@@ -72,7 +72,7 @@ func (h actionHandlers) read(c *gin.Context, a *action) (err error) {
 	if a.ActionLink, err = notify.CheckAction(h.keys, a.token, h.now()); err != nil {
 		return err
 	}
-	d, err := h.routing.DestinationRecord(c.Request.Context(), a.DestinationID)
+	d, err := h.routing.Destinations.Record(c.Request.Context(), a.DestinationID)
 	var coded *monitor.Error
 	switch {
 	case err == nil:
@@ -108,7 +108,7 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 	page := h.describe(a)
 	switch a.Action {
 	case notify.SilenceAnHour:
-		silence, err := h.routing.Silence(c.Request.Context(), a.silenceID())
+		silence, err := h.routing.Silences.Get(c.Request.Context(), a.silenceID())
 		if err == nil {
 			return h.writePage(c, http.StatusOK, h.silencedPage(a, silence, ""))
 		}
@@ -201,7 +201,7 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.Inc
 }
 
 func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
-	silence, err := h.routing.SilenceMonitor(c.Request.Context(), a.silenceID(), a.incident.MonitorID, by, "incident "+a.IncidentID)
+	silence, err := h.routing.Silences.CreateForMonitor(c.Request.Context(), a.silenceID(), a.incident.MonitorID, by, "incident "+a.IncidentID)
 	if coded, is := errors.AsType[*monitor.Error](err); is && coded.Code == monitor.InvalidConfig { // there are routing.MaxSilences
 		page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.noRoom}}
 		return h.writePage(c, http.StatusBadRequest, page)
@@ -217,7 +217,7 @@ func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 }
 
 // silencedPage says what a link has silenced. by is who acts now; empty: nobody does.
-func (h actionHandlers) silencedPage(a *action, s routing.Silence, by string) actionPage {
+func (h actionHandlers) silencedPage(a *action, s routing.SilenceWithState, by string) actionPage {
 	page := h.describe(a)
 	page.Button = ""
 	until := a.words.time(s.EndsAt, h.zone)

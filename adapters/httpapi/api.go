@@ -46,7 +46,7 @@ type Services struct {
 	History   *record.History         // nil: there are no routes for the history
 	Incidents *record.IncidentService // nil: there are no routes for incidents
 	Feed      *record.Feed            // nil: there is no route for the feed
-	Routing   *routing.Service        // nil: there are no routes for destinations, routes and silences
+	Routing   *routing.Services       // nil: there are no routes for destinations, routes and silences
 
 	Thumbnails *record.Thumbnails // nil: there are no routes for thumbnails
 	Info       *ServiceInfo       // nil: there is no route that describes the service
@@ -105,7 +105,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 		a.routeEvidence(evidenceHandlers{respond, a.evidence, cfg.PublicURL})
 	}
 	if services.Routing != nil {
-		a.routeRouting(routingHandlers{respond, services.Routing})
+		a.routeRouting(respond, services.Routing)
 	}
 	if services.Routing != nil && services.Incidents != nil && len(cfg.LinkKeys) > 0 {
 		actions := actionHandlers{respond, cfg.LinkKeys, services.Incidents, services.Routing, cfg.Now}
@@ -189,30 +189,36 @@ func (a *API) routeIncidents(incidents incidentHandlers) {
 	v1.POST("/:incident_id/label", querying, a.answer(incidents.label))
 }
 
-func (a *API) routeRouting(h routingHandlers) {
+// routeRouting adds the routes of destinations, routes and silences, and of deliveries that
+// are made again.
+func (a *API) routeRouting(r *responder, services *routing.Services) {
 	querying := a.rateLimited(registry.Querying)
 	v1 := a.public.Group("/api/v1")
-	v1.GET("/destination-kinds", querying, a.answer(h.kinds))
-	v1.GET("/destinations", querying, a.answer(h.destinations))
-	v1.POST("/destinations", querying, a.answer(h.createDestination))
-	v1.GET("/destinations/:destination_id", querying, a.answer(h.destination))
-	v1.PATCH("/destinations/:destination_id", querying, a.answer(h.changeDestination))
-	v1.DELETE("/destinations/:destination_id", querying, a.answer(h.deleteDestination))
-	a.public.POST(destinationTestPath, a.rateLimited(registry.Creating), a.answer(h.testDestination))
-	v1.GET("/routes", querying, a.answer(h.routes))
-	v1.POST("/routes", querying, a.answer(h.createRoute))
-	a.public.PUT(routeOrderPath, querying, a.answer(h.orderRoutes))
-	a.public.POST(routeExplainPath, querying, a.answer(h.explain))
-	v1.GET("/routes/:route_id", querying, a.answer(h.route))
-	v1.PATCH("/routes/:route_id", querying, a.answer(h.changeRoute))
-	v1.DELETE("/routes/:route_id", querying, a.answer(h.deleteRoute))
-	v1.GET("/silences", querying, a.answer(h.silences))
-	v1.POST("/silences", querying, a.answer(h.createSilence))
-	v1.GET("/silences/:silence_id", querying, a.answer(h.silence))
-	v1.PATCH("/silences/:silence_id", querying, a.answer(h.changeSilence))
-	v1.DELETE("/silences/:silence_id", querying, a.answer(h.endSilence))
-	v1.POST("/deliveries/replay", querying, a.answer(h.replayFailed))
-	v1.POST("/deliveries/:delivery_id/replay", querying, a.answer(h.replay))
+	destinations := destinationHandlers{r, services.Destinations}
+	v1.GET("/destination-kinds", querying, a.answer(destinations.kinds))
+	v1.GET("/destinations", querying, a.answer(destinations.list))
+	v1.POST("/destinations", querying, a.answer(destinations.create))
+	v1.GET("/destinations/:destination_id", querying, a.answer(destinations.get))
+	v1.PATCH("/destinations/:destination_id", querying, a.answer(destinations.change))
+	v1.DELETE("/destinations/:destination_id", querying, a.answer(destinations.delete))
+	a.public.POST(destinationTestPath, a.rateLimited(registry.Creating), a.answer(destinations.test))
+	routes := routeHandlers{r, services.Routes, services.Explainer}
+	v1.GET("/routes", querying, a.answer(routes.list))
+	v1.POST("/routes", querying, a.answer(routes.create))
+	a.public.PUT(routeOrderPath, querying, a.answer(routes.order))
+	a.public.POST(routeExplainPath, querying, a.answer(routes.explain))
+	v1.GET("/routes/:route_id", querying, a.answer(routes.get))
+	v1.PATCH("/routes/:route_id", querying, a.answer(routes.change))
+	v1.DELETE("/routes/:route_id", querying, a.answer(routes.delete))
+	silences := silenceHandlers{r, services.Silences}
+	v1.GET("/silences", querying, a.answer(silences.list))
+	v1.POST("/silences", querying, a.answer(silences.create))
+	v1.GET("/silences/:silence_id", querying, a.answer(silences.get))
+	v1.PATCH("/silences/:silence_id", querying, a.answer(silences.change))
+	v1.DELETE("/silences/:silence_id", querying, a.answer(silences.end))
+	replays := replayHandlers{r, services.Replays}
+	v1.POST("/deliveries/replay", querying, a.answer(replays.failed))
+	v1.POST("/deliveries/:delivery_id/replay", querying, a.answer(replays.one))
 }
 
 func (a *API) routeEvidence(evidence evidenceHandlers) {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -20,12 +21,11 @@ const destinationTestPath = "/api/v1/destinations/:destination_id/test"
 // destinationTestTimeout is the time limit of a test of a destination.
 const destinationTestTimeout = 20 * time.Second
 
-// routingHandlers answers the requests about destinations, routes and silences (section
-// 19), and makes deliveries again.
-type routingHandlers struct {
+// destinationHandlers answers the requests about destinations (section 19.1).
+type destinationHandlers struct {
 	*responder
 
-	service *routing.Service
+	service *routing.DestinationService
 }
 
 // gets says what the destinations of a channel get.
@@ -55,7 +55,7 @@ type fieldBody struct {
 }
 
 // kinds is GET /api/v1/destination-kinds.
-func (h routingHandlers) kinds(c *gin.Context) error {
+func (h destinationHandlers) kinds(c *gin.Context) error {
 	if _, err := readQuery(c); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ type healthBody struct {
 }
 
 // destinationBody shows a destination. It leaves the values of secrets out.
-func (h routingHandlers) destinationBody(d routing.Destination) destinationBody {
+func (h destinationHandlers) destinationBody(d routing.DestinationWithTraffic) destinationBody {
 	body := destinationBody{
 		DestinationID: d.ID, Name: d.Name, Kind: d.Kind, Language: d.Language, Config: d.Config,
 		Secrets: append([]string{}, slices.Sorted(maps.Keys(d.Secrets))...), Fallback: orNull(d.Fallback),
@@ -128,12 +128,12 @@ func (h routingHandlers) destinationBody(d routing.Destination) destinationBody 
 	return body
 }
 
-// destinations is GET /api/v1/destinations.
-func (h routingHandlers) destinations(c *gin.Context) error {
+// list is GET /api/v1/destinations.
+func (h destinationHandlers) list(c *gin.Context) error {
 	if _, err := readQuery(c); err != nil {
 		return err
 	}
-	all, err := h.service.Destinations(c.Request.Context())
+	all, err := h.service.List(c.Request.Context())
 	if err != nil {
 		return err
 	}
@@ -158,13 +158,13 @@ func destinationID(c *gin.Context) (string, error) {
 	return idOf(c, "destination_id", routing.DestinationNotFound, "destination")
 }
 
-// destination is GET /api/v1/destinations/{destination_id}.
-func (h routingHandlers) destination(c *gin.Context) error {
+// get is GET /api/v1/destinations/{destination_id}.
+func (h destinationHandlers) get(c *gin.Context) error {
 	id, err := destinationID(c)
 	if err != nil {
 		return err
 	}
-	d, err := h.service.Destination(c.Request.Context(), id)
+	d, err := h.service.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -193,13 +193,13 @@ func readDestination(c *gin.Context, required ...string) (routing.DestinationCha
 	return change, nil
 }
 
-// createDestination is POST /api/v1/destinations.
-func (h routingHandlers) createDestination(c *gin.Context) error {
+// create is POST /api/v1/destinations.
+func (h destinationHandlers) create(c *gin.Context) error {
 	change, err := readDestination(c, "name", "kind")
 	if err != nil {
 		return err
 	}
-	d, err := h.service.CreateDestination(c.Request.Context(), change)
+	d, err := h.service.Create(c.Request.Context(), change)
 	if err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func (h routingHandlers) createDestination(c *gin.Context) error {
 	return nil
 }
 
-// changeDestination is PATCH /api/v1/destinations/{destination_id}.
-func (h routingHandlers) changeDestination(c *gin.Context) error {
+// change is PATCH /api/v1/destinations/{destination_id}.
+func (h destinationHandlers) change(c *gin.Context) error {
 	id, err := destinationID(c)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (h routingHandlers) changeDestination(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := h.service.ChangeDestination(c.Request.Context(), id, change, dryRun)
+	d, err := h.service.Change(c.Request.Context(), id, change, dryRun)
 	if err != nil {
 		return err
 	}
@@ -238,18 +238,26 @@ type deletedDestinationBody struct {
 	Warning       *string `json:"warning"`
 }
 
-// deleteDestination is DELETE /api/v1/destinations/{destination_id}.
-func (h routingHandlers) deleteDestination(c *gin.Context) error {
+// delete is DELETE /api/v1/destinations/{destination_id}.
+func (h destinationHandlers) delete(c *gin.Context) error {
 	id, err := destinationID(c)
 	if err != nil {
 		return err
 	}
-	emptied, err := h.service.DeleteDestination(c.Request.Context(), id)
+	emptied, err := h.service.Delete(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	h.write(c, http.StatusOK, deletedDestinationBody{id, orNull(routing.Warning(emptied))})
+	h.write(c, http.StatusOK, deletedDestinationBody{id, orNull(emptiedWarning(emptied))})
 	return nil
+}
+
+// emptiedWarning names the routes that a deletion has emptied; empty: none.
+func emptiedWarning(routes []string) string {
+	if len(routes) == 0 {
+		return ""
+	}
+	return "these routes have no destination any more: " + strings.Join(routes, ", ")
 }
 
 type destinationTestBody struct {
@@ -258,8 +266,8 @@ type destinationTestBody struct {
 	Note      *string         `json:"note"`
 }
 
-// testDestination is POST /api/v1/destinations/{destination_id}/test.
-func (h routingHandlers) testDestination(c *gin.Context) error {
+// test is POST /api/v1/destinations/{destination_id}/test.
+func (h destinationHandlers) test(c *gin.Context) error {
 	id, err := destinationID(c)
 	if err != nil {
 		return err
@@ -275,65 +283,10 @@ func (h routingHandlers) testDestination(c *gin.Context) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	r, err := h.service.TestDestination(c.Request.Context(), id, example)
+	r, err := h.service.Test(c.Request.Context(), id, example)
 	if err != nil {
 		return err
 	}
 	h.write(c, http.StatusOK, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange), orNull(r.Note)})
-	return nil
-}
-
-type replayBody struct {
-	DeliveryID string `json:"delivery_id"`
-	State      string `json:"state"`
-}
-
-// replay is POST /api/v1/deliveries/{delivery_id}/replay.
-func (h routingHandlers) replay(c *gin.Context) error {
-	id, err := idOf(c, "delivery_id", routing.DeliveryNotFound, "delivery to a destination")
-	if err != nil {
-		return err
-	}
-	if err := h.service.Replay(c.Request.Context(), id); err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, replayBody{id, "pending"})
-	return nil
-}
-
-type replayedBody struct {
-	Replayed int `json:"replayed"`
-}
-
-// replayFailed is POST /api/v1/deliveries/replay.
-func (h routingHandlers) replayFailed(c *gin.Context) error {
-	o, err := readFields(c, "since", "destination_id")
-	if err != nil {
-		return err
-	}
-	o.missing("since")
-	var since *time.Time
-	o.timestamp("since", &since)
-	if since == nil && !o.refuses("since") {
-		o.refuse("since", "an ISO 8601 time with an offset, such as 2024-01-15T20:00:00+09:00")
-	}
-	wrong := []error{}
-	if since != nil {
-		wrong = append(wrong, monitor.ValidTime("since", *since))
-	}
-	destination := o.string("destination_id")
-	if destination == nil {
-		destination = new("")
-	} else if !isUUID(*destination) {
-		o.refuse("destination_id", "the id of a destination")
-	}
-	if err := monitor.Join(append(wrong, o.err())...); err != nil {
-		return err
-	}
-	replayed, err := h.service.ReplayFailed(c.Request.Context(), *since, *destination)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, replayedBody{replayed})
 	return nil
 }

@@ -20,6 +20,14 @@ const (
 	routeExplainPath = "/api/v1/routes/explain"
 )
 
+// routeHandlers answers the requests about routes (section 19.2).
+type routeHandlers struct {
+	*responder
+
+	service   *routing.RouteService
+	explainer *routing.Explainer
+}
+
 type matchBody struct {
 	Events      []event.Type      `json:"events"`
 	Conditions  []incident.Name   `json:"conditions"`
@@ -104,12 +112,12 @@ func newRouteListBody(routes []routing.RouteRecord) routeListBody {
 	return body
 }
 
-// routes is GET /api/v1/routes.
-func (h routingHandlers) routes(c *gin.Context) error {
+// list is GET /api/v1/routes.
+func (h routeHandlers) list(c *gin.Context) error {
 	if _, err := readQuery(c); err != nil {
 		return err
 	}
-	all, err := h.service.Routes(c.Request.Context())
+	all, err := h.service.List(c.Request.Context())
 	if err != nil {
 		return err
 	}
@@ -121,13 +129,13 @@ func routeID(c *gin.Context) (string, error) {
 	return idOf(c, "route_id", routing.RouteNotFound, "route")
 }
 
-// route is GET /api/v1/routes/{route_id}.
-func (h routingHandlers) route(c *gin.Context) error {
+// get is GET /api/v1/routes/{route_id}.
+func (h routeHandlers) get(c *gin.Context) error {
 	id, err := routeID(c)
 	if err != nil {
 		return err
 	}
-	r, err := h.service.Route(c.Request.Context(), id)
+	r, err := h.service.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -166,13 +174,13 @@ func readIDs(o *object, name string) *[]string {
 	return ids
 }
 
-// createRoute is POST /api/v1/routes.
-func (h routingHandlers) createRoute(c *gin.Context) error {
+// create is POST /api/v1/routes.
+func (h routeHandlers) create(c *gin.Context) error {
 	change, err := readRoute(c, "name")
 	if err != nil {
 		return err
 	}
-	r, err := h.service.CreateRoute(c.Request.Context(), change)
+	r, err := h.service.Create(c.Request.Context(), change)
 	if err != nil {
 		return err
 	}
@@ -180,8 +188,8 @@ func (h routingHandlers) createRoute(c *gin.Context) error {
 	return nil
 }
 
-// changeRoute is PATCH /api/v1/routes/{route_id}.
-func (h routingHandlers) changeRoute(c *gin.Context) error {
+// change is PATCH /api/v1/routes/{route_id}.
+func (h routeHandlers) change(c *gin.Context) error {
 	id, err := routeID(c)
 	if err != nil {
 		return err
@@ -190,7 +198,7 @@ func (h routingHandlers) changeRoute(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := h.service.ChangeRoute(c.Request.Context(), id, change)
+	r, err := h.service.Change(c.Request.Context(), id, change)
 	if err != nil {
 		return err
 	}
@@ -198,21 +206,21 @@ func (h routingHandlers) changeRoute(c *gin.Context) error {
 	return nil
 }
 
-// deleteRoute is DELETE /api/v1/routes/{route_id}.
-func (h routingHandlers) deleteRoute(c *gin.Context) error {
+// delete is DELETE /api/v1/routes/{route_id}.
+func (h routeHandlers) delete(c *gin.Context) error {
 	id, err := routeID(c)
 	if err != nil {
 		return err
 	}
-	if err := h.service.DeleteRoute(c.Request.Context(), id); err != nil {
+	if err := h.service.Delete(c.Request.Context(), id); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)
 	return nil
 }
 
-// orderRoutes is PUT /api/v1/routes/order.
-func (h routingHandlers) orderRoutes(c *gin.Context) error {
+// order is PUT /api/v1/routes/order.
+func (h routeHandlers) order(c *gin.Context) error {
 	o, err := readFields(c, "routes")
 	if err != nil {
 		return err
@@ -222,7 +230,7 @@ func (h routingHandlers) orderRoutes(c *gin.Context) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	routes, err := h.service.OrderRoutes(c.Request.Context(), *ids)
+	routes, err := h.service.Order(c.Request.Context(), *ids)
 	if err != nil {
 		return err
 	}
@@ -278,7 +286,7 @@ type explanationBody struct {
 	Subject      subjectBody            `json:"subject"`
 	Routes       []explainedRouteBody   `json:"routes"`
 	Silences     []explainedSilenceBody `json:"silences"`
-	Destinations []toldDestinationBody  `json:"destinations"`
+	Destinations []explainedTargetBody  `json:"destinations"`
 }
 
 type subjectBody struct {
@@ -328,7 +336,7 @@ type explainedSilenceBody struct {
 	Reasons   []reasonBody `json:"reasons"`
 }
 
-type toldDestinationBody struct {
+type explainedTargetBody struct {
 	DestinationID string `json:"destination_id"`
 	Name          string `json:"name"`
 	RouteID       string `json:"route_id"`
@@ -337,12 +345,12 @@ type toldDestinationBody struct {
 }
 
 // explain is POST /api/v1/routes/explain.
-func (h routingHandlers) explain(c *gin.Context) error {
+func (h routeHandlers) explain(c *gin.Context) error {
 	question, err := readQuestion(c)
 	if err != nil {
 		return err
 	}
-	e, err := h.service.Explain(c.Request.Context(), question)
+	e, err := h.explainer.Explain(c.Request.Context(), question)
 	if err != nil {
 		return err
 	}
@@ -350,11 +358,11 @@ func (h routingHandlers) explain(c *gin.Context) error {
 	return nil
 }
 
-func (h routingHandlers) explanationBody(e routing.Explanation) explanationBody {
+func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	s := e.Subject
 	body := explanationBody{
 		subjectBody{orNull(s.EventID), orNull(s.EventType), orNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, orNull(s.MonitorID), s.Metadata},
-		[]explainedRouteBody{}, []explainedSilenceBody{}, []toldDestinationBody{},
+		[]explainedRouteBody{}, []explainedSilenceBody{}, []explainedTargetBody{},
 	}
 	if body.Subject.Metadata == nil {
 		body.Subject.Metadata = map[string]string{}
@@ -382,7 +390,7 @@ func (h routingHandlers) explanationBody(e routing.Explanation) explanationBody 
 		body.Silences = append(body.Silences, shown)
 	}
 	for _, t := range e.Targets {
-		body.Destinations = append(body.Destinations, toldDestinationBody{t.Destination.ID, t.Destination.Name, t.Route.ID, int64(t.Route.Delay / time.Second), e.Silenced(t)})
+		body.Destinations = append(body.Destinations, explainedTargetBody{t.Destination.ID, t.Destination.Name, t.Route.ID, int64(t.Route.Delay / time.Second), e.Silenced(t)})
 	}
 	return body
 }

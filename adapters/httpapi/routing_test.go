@@ -327,7 +327,7 @@ func TestAnExplanationNamesReasonsDestinationsAndSilences(t *testing.T) { // sec
 	api := newTestAPI(t)
 	addRouting(api, "")
 	api.patch("/api/v1/routes/"+routingtest.DefaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
-	api.subjects.All = []routing.Subject{{
+	api.subjects.All = []routing.StoredSubject{{
 		IncidentID: incidentID,
 		Subject:    notify.Subject{Conditions: []incident.Name{"black"}, Severity: 2, MonitorID: noSuchID, Metadata: map[string]string{"team": "b"}},
 	}}
@@ -368,7 +368,7 @@ func TestASilenceHasAStateAndItsNextTime(t *testing.T) { // section 19.6
 		t.Errorf("the ended silence is %v", ended)
 	}
 	api.patch("/api/v1/silences/"+recovery["silence_id"].(string), `{"comment":"x"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "ended")
-	api.subjects.All = []routing.Subject{
+	api.subjects.All = []routing.StoredSubject{
 		{IncidentID: incidentID, Subject: notify.Subject{MonitorID: noSuchID}},
 		{IncidentID: storedRoute, Subject: notify.Subject{MonitorID: "another"}},
 	}

@@ -13,6 +13,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
+// silenceHandlers answers the requests about silences (section 19.6).
+type silenceHandlers struct {
+	*responder
+
+	service *routing.SilenceService
+}
+
 type silenceListBody struct {
 	Silences []silenceBody `json:"silences"`
 }
@@ -50,7 +57,7 @@ var weekdayNames = func() (names []string) {
 	return names
 }()
 
-func (h routingHandlers) silenceBody(s routing.Silence) silenceBody {
+func (h silenceHandlers) silenceBody(s routing.SilenceWithState) silenceBody {
 	body := silenceBody{
 		SilenceID: s.ID, Match: newMatchBody(s.Match), From: h.localTime(s.StartsAt), To: h.localTimeOrNull(&s.EndsAt), UntilRecovered: s.UntilRecovered,
 		By: s.CreatedBy, Comment: s.Comment, State: s.State, NextAt: h.localTimeOrNull(&s.NextAt), Owner: orNull(s.Owner), Incidents: s.Incidents,
@@ -64,8 +71,8 @@ func (h routingHandlers) silenceBody(s routing.Silence) silenceBody {
 	return body
 }
 
-// silences is GET /api/v1/silences.
-func (h routingHandlers) silences(c *gin.Context) error {
+// list is GET /api/v1/silences.
+func (h silenceHandlers) list(c *gin.Context) error {
 	query, err := readQuery(c, "state")
 	if err != nil {
 		return err
@@ -78,7 +85,7 @@ func (h routingHandlers) silences(c *gin.Context) error {
 			return refusef(monitor.InvalidConfig, "state is %.40q; accepted are scheduled, active, ended", state)
 		}
 	}
-	all, err := h.service.Silences(c.Request.Context(), state)
+	all, err := h.service.List(c.Request.Context(), state)
 	if err != nil {
 		return err
 	}
@@ -94,13 +101,13 @@ func silenceID(c *gin.Context) (string, error) {
 	return idOf(c, "silence_id", routing.SilenceNotFound, "silence")
 }
 
-// silence is GET /api/v1/silences/{silence_id}.
-func (h routingHandlers) silence(c *gin.Context) error {
+// get is GET /api/v1/silences/{silence_id}.
+func (h silenceHandlers) get(c *gin.Context) error {
 	id, err := silenceID(c)
 	if err != nil {
 		return err
 	}
-	s, err := h.service.Silence(c.Request.Context(), id)
+	s, err := h.service.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -117,19 +124,18 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 	}
 	o.missing(required...)
 	change := routing.SilenceChange{
-		Match: readMatch(o), From: o.timeOrNull("from"), To: o.timeOrNull("to"), UntilRecovered: o.flag("until_recovered"),
-		Window: readWindow(o), By: o.string("by"), Comment: o.string("comment"), Owner: o.stringOrNull("owner"),
+		Match: readMatch(o), StartsAt: o.timeOrNull("from"), EndsAt: o.timeOrNull("to"), UntilRecovered: o.flag("until_recovered"),
+		CreatedBy: o.string("by"), Comment: o.string("comment"), Owner: o.stringOrNull("owner"),
+	}
+	if change.NoWindow = string(o.fields["window"]) == "null"; !change.NoWindow {
+		change.Window = readWindow(o)
 	}
 	change.Unreadable = o.unreadable()
 	return change, nil
 }
 
-// readWindow reads the window of a silence. It returns a pointer to nil for null, and nil
-// if the field is missing or unreadable.
-func readWindow(o *object) **notify.Window {
-	if string(o.fields["window"]) == "null" {
-		return new(*notify.Window)
-	}
+// readWindow reads the window of a silence; nil: it is missing or unreadable.
+func readWindow(o *object) *notify.Window {
 	inner := o.object("window", "weekdays", "start", "end", "timezone")
 	if inner == nil {
 		return nil
@@ -152,16 +158,16 @@ func readWindow(o *object) **notify.Window {
 		}
 	}
 	o.adopt(inner)
-	return &w
+	return w
 }
 
-// createSilence is POST /api/v1/silences.
-func (h routingHandlers) createSilence(c *gin.Context) error {
+// create is POST /api/v1/silences.
+func (h silenceHandlers) create(c *gin.Context) error {
 	change, err := readSilence(c, "match", "by")
 	if err != nil {
 		return err
 	}
-	s, err := h.service.CreateSilence(c.Request.Context(), change)
+	s, err := h.service.Create(c.Request.Context(), change)
 	if err != nil {
 		return err
 	}
@@ -169,8 +175,8 @@ func (h routingHandlers) createSilence(c *gin.Context) error {
 	return nil
 }
 
-// changeSilence is PATCH /api/v1/silences/{silence_id}.
-func (h routingHandlers) changeSilence(c *gin.Context) error {
+// change is PATCH /api/v1/silences/{silence_id}.
+func (h silenceHandlers) change(c *gin.Context) error {
 	id, err := silenceID(c)
 	if err != nil {
 		return err
@@ -179,7 +185,7 @@ func (h routingHandlers) changeSilence(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.service.ChangeSilence(c.Request.Context(), id, change)
+	s, err := h.service.Change(c.Request.Context(), id, change)
 	if err != nil {
 		return err
 	}
@@ -187,13 +193,13 @@ func (h routingHandlers) changeSilence(c *gin.Context) error {
 	return nil
 }
 
-// endSilence is DELETE /api/v1/silences/{silence_id}.
-func (h routingHandlers) endSilence(c *gin.Context) error {
+// end is DELETE /api/v1/silences/{silence_id}.
+func (h silenceHandlers) end(c *gin.Context) error {
 	id, err := silenceID(c)
 	if err != nil {
 		return err
 	}
-	s, err := h.service.EndSilence(c.Request.Context(), id)
+	s, err := h.service.End(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}

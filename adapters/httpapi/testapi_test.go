@@ -118,7 +118,7 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 		t.Fatal(err)
 	}
 	created := 0
-	routes, err := routing.NewService(api.routing, routing.Config{
+	routes, err := routing.NewServices(api.routing, routing.Config{
 		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },
 		Test:  api.tests, Replay: api.replayer, Subjects: api.subjects, Now: func() time.Time { return now },
 	})

@@ -22,22 +22,22 @@ type subjectRow struct {
 	Conditions []byte         `db:"conditions"`
 }
 
-func (r subjectRow) toSubject() (routing.Subject, error) {
+func (r subjectRow) toSubject() (routing.StoredSubject, error) {
 	row := incidentRow{ID: r.IncidentID.String, Severity: int(r.Severity.Int64), Conditions: r.Conditions}
 	if r.Conditions == nil { // there is no incident
 		row.Conditions = []byte(`[]`)
 	}
 	i, err := row.toIncident()
 	if err != nil {
-		return routing.Subject{}, err
+		return routing.StoredSubject{}, err
 	}
-	s := routing.Subject{Subject: notify.SubjectOf(*i, r.MonitorID, r.Metadata), IncidentID: i.ID}
+	s := routing.StoredSubject{Subject: notify.SubjectOf(*i, r.MonitorID, r.Metadata), IncidentID: i.ID}
 	s.EventType = event.Type(r.EventType.String)
 	return s, nil
 }
 
 // EventSubject implements routing.SubjectReader.
-func (s *RoutingStore) EventSubject(ctx context.Context, eventID string) (routing.Subject, error) {
+func (s *RoutingStore) EventSubject(ctx context.Context, eventID string) (routing.StoredSubject, error) {
 	subject, err := s.subject(ctx, `
 		SELECT e.monitor_id, m.metadata, e.event_type, i.id AS incident_id, i.severity, i.conditions
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
@@ -47,7 +47,7 @@ func (s *RoutingStore) EventSubject(ctx context.Context, eventID string) (routin
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *RoutingStore) IncidentSubject(ctx context.Context, incidentID string) (routing.Subject, error) {
+func (s *RoutingStore) IncidentSubject(ctx context.Context, incidentID string) (routing.StoredSubject, error) {
 	return s.subject(ctx, `
 		SELECT i.monitor_id, m.metadata, CAST(NULL AS text) AS event_type, i.id AS incident_id, i.severity, i.conditions
 		FROM incidents i JOIN monitors m ON m.id = i.monitor_id
@@ -55,14 +55,14 @@ func (s *RoutingStore) IncidentSubject(ctx context.Context, incidentID string) (
 }
 
 // OpenSubjects implements routing.SubjectReader.
-func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.Subject, error) {
+func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.StoredSubject, error) {
 	var rows []subjectRow
 	if err := s.db.SelectContext(ctx, &rows, `
 		SELECT i.monitor_id, m.metadata, i.id AS incident_id, i.severity, i.conditions
 		FROM incidents i JOIN monitors m ON m.id = i.monitor_id WHERE i.state = 'open' ORDER BY i.seq`); err != nil {
 		return nil, wrapError(ctx, "read the open incidents", err)
 	}
-	open := make([]routing.Subject, 0, len(rows))
+	open := make([]routing.StoredSubject, 0, len(rows))
 	for _, row := range rows {
 		subject, err := row.toSubject()
 		if err != nil {
@@ -73,14 +73,14 @@ func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.Subject, err
 	return open, nil
 }
 
-func (s *RoutingStore) subject(ctx context.Context, query, id string, missing error) (routing.Subject, error) {
+func (s *RoutingStore) subject(ctx context.Context, query, id string, missing error) (routing.StoredSubject, error) {
 	var row subjectRow
 	err := s.db.GetContext(ctx, &row, query, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return routing.Subject{}, missing
+		return routing.StoredSubject{}, missing
 	case err != nil:
-		return routing.Subject{}, wrapError(ctx, "read the subject "+id, err)
+		return routing.StoredSubject{}, wrapError(ctx, "read the subject "+id, err)
 	}
 	return row.toSubject()
 }

@@ -22,7 +22,7 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	acceptReport(t, s, r.ID, report(started, black), monitor.Run)
 	i := onlyIncident(t, s, r.ID)
 
-	describe := func(subject routing.Subject, err error) string {
+	describe := func(subject routing.StoredSubject, err error) string {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if err != nil {
 		return err
 	}
-	destinations, err := routing.NewService(g.store, routing.Config{NewID: newEventID, Test: destinationSender, Replay: g.store, Subjects: g.store, Now: clock})
+	destinations, err := routing.NewServices(g.store, routing.Config{NewID: newEventID, Test: destinationSender, Replay: g.store, Subjects: g.store, Now: clock})
 	if err != nil {
 		return err
 	}

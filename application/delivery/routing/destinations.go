@@ -2,10 +2,8 @@ package routing
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -122,16 +120,25 @@ func differences(a, b notify.Destination) []string {
 	return names
 }
 
-// Destination is a stored destination with its traffic.
-type Destination struct {
+// DestinationWithTraffic is a stored destination with its traffic.
+type DestinationWithTraffic struct {
 	DestinationRecord
 
 	Traffic Traffic
 	Changed []string // by the change that returned it; nil: it was read
 }
 
-// Destinations returns all destinations, by name.
-func (s *Service) Destinations(ctx context.Context) ([]Destination, error) {
+// DestinationService answers questions about destinations, and changes them.
+type DestinationService struct {
+	store  DestinationStore
+	routes RouteReader
+	test   TestSender
+	newID  func() string
+	now    func() time.Time
+}
+
+// List returns all destinations, by name.
+func (s *DestinationService) List(ctx context.Context) ([]DestinationWithTraffic, error) {
 	records, err := s.store.Destinations(ctx)
 	if err != nil {
 		return nil, err
@@ -140,48 +147,48 @@ func (s *Service) Destinations(ctx context.Context) ([]Destination, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Destination, 0, len(records))
+	all := make([]DestinationWithTraffic, 0, len(records))
 	for _, r := range records {
-		all = append(all, Destination{r, traffic[r.ID], nil})
+		all = append(all, DestinationWithTraffic{r, traffic[r.ID], nil})
 	}
 	return all, nil
 }
 
-// Destination returns one destination. Errors: *monitor.Error DestinationNotFound.
-func (s *Service) Destination(ctx context.Context, id string) (Destination, error) {
+// Get returns one destination. Errors: *monitor.Error DestinationNotFound.
+func (s *DestinationService) Get(ctx context.Context, id string) (DestinationWithTraffic, error) {
 	record, err := s.store.Destination(ctx, id)
 	if err != nil {
-		return Destination{}, err
+		return DestinationWithTraffic{}, err
 	}
 	return s.withTraffic(ctx, record, nil)
 }
 
-// DestinationRecord returns one destination without its traffic. Errors: *monitor.Error
+// Record returns one destination without its traffic. Errors: *monitor.Error
 // DestinationNotFound.
-func (s *Service) DestinationRecord(ctx context.Context, id string) (DestinationRecord, error) {
+func (s *DestinationService) Record(ctx context.Context, id string) (DestinationRecord, error) {
 	return s.store.Destination(ctx, id)
 }
 
-func (s *Service) withTraffic(ctx context.Context, r DestinationRecord, changed []string) (Destination, error) {
+func (s *DestinationService) withTraffic(ctx context.Context, r DestinationRecord, changed []string) (DestinationWithTraffic, error) {
 	traffic, err := s.store.Traffic(ctx)
-	return Destination{r, traffic[r.ID], changed}, err
+	return DestinationWithTraffic{r, traffic[r.ID], changed}, err
 }
 
-// CreateDestination creates a destination, to which no route leads. Errors: *monitor.Error
+// Create creates a destination, to which no route leads. Errors: *monitor.Error
 // NameTaken; InvalidConfig that names every wrong field.
-func (s *Service) CreateDestination(ctx context.Context, c DestinationChange) (Destination, error) {
-	d := notify.Destination{ID: s.cfg.NewID(), Language: notify.English, Enabled: true}
-	c.apply(&d, s.cfg.Now())
+func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (DestinationWithTraffic, error) {
+	d := notify.Destination{ID: s.newID(), Language: notify.English, Enabled: true}
+	c.apply(&d, s.now())
 	if err := s.checkDestination(ctx, d, d.Check(), c.Unreadable); err != nil {
-		return Destination{}, err
+		return DestinationWithTraffic{}, err
 	}
 	record, err := s.store.CreateDestination(ctx, d)
-	return Destination{DestinationRecord: record}, err
+	return DestinationWithTraffic{DestinationRecord: record}, err
 }
 
 // checkDestination adds to checked what only the service can check, and returns one error
 // that names every wrong field, or nil.
-func (s *Service) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []FieldError) error {
+func (s *DestinationService) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []FieldError) error {
 	checked = append(checked, checkOwner(d.Owner)...)
 	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
 		fallback, err := s.store.Destination(ctx, d.Fallback)
@@ -196,35 +203,37 @@ func (s *Service) checkDestination(ctx context.Context, d notify.Destination, ch
 	return wrong(unreadable, checked)
 }
 
-// ChangeDestination changes a destination. A change that changes nothing stores nothing,
+// Change changes a destination. A change that changes nothing stores nothing,
 // and neither does a dry run. Errors: *monitor.Error DestinationNotFound, NameTaken;
 // InvalidConfig that names every wrong field.
-func (s *Service) ChangeDestination(ctx context.Context, id string, c DestinationChange, dryRun bool) (Destination, error) {
+func (s *DestinationService) Change(ctx context.Context, id string, c DestinationChange, dryRun bool) (DestinationWithTraffic, error) {
 	before, err := s.store.Destination(ctx, id)
 	if err != nil {
-		return Destination{}, err
+		return DestinationWithTraffic{}, err
 	}
 	draft := before
-	c.apply(&draft.Destination, s.cfg.Now())
+	c.apply(&draft.Destination, s.now())
 	changed := differences(before.Destination, draft.Destination)
 	secretsLost := before.SecretsError != ""
 	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.Unreadable); err != nil {
-		return Destination{}, err
+		return DestinationWithTraffic{}, err
+	}
+	if dryRun {
+		if err := s.checkNameIsFree(ctx, draft.Destination); err != nil {
+			return DestinationWithTraffic{}, err
+		}
 	}
 	if dryRun || len(changed) == 0 {
-		if err := s.checkNameIsFree(ctx, draft.Destination); err != nil {
-			return Destination{}, err
-		}
 		return s.withTraffic(ctx, draft, changed)
 	}
 	after, err := s.store.ChangeDestination(ctx, id, func(d *notify.Destination) error {
 		before := *d
-		c.apply(d, s.cfg.Now())
+		c.apply(d, s.now())
 		changed = differences(before, *d)
 		return wrong(c.Unreadable, c.check(before, *d, secretsLost))
 	})
 	if err != nil {
-		return Destination{}, err
+		return DestinationWithTraffic{}, err
 	}
 	return s.withTraffic(ctx, after, changed)
 }
@@ -251,7 +260,7 @@ func (c DestinationChange) check(before, after notify.Destination, secretsLost b
 }
 
 // checkNameIsFree refuses what the store would refuse.
-func (s *Service) checkNameIsFree(ctx context.Context, d notify.Destination) error {
+func (s *DestinationService) checkNameIsFree(ctx context.Context, d notify.Destination) error {
 	all, err := s.store.Destinations(ctx)
 	if err != nil {
 		return err
@@ -264,13 +273,13 @@ func (s *Service) checkNameIsFree(ctx context.Context, d notify.Destination) err
 	return nil
 }
 
-// DeleteDestination deletes a destination and its deliveries. emptied names the routes that
+// Delete deletes a destination and its deliveries. emptied names the routes that
 // have no destination any more. Errors: *monitor.Error DestinationNotFound.
-func (s *Service) DeleteDestination(ctx context.Context, id string) (emptied []string, err error) {
+func (s *DestinationService) Delete(ctx context.Context, id string) (emptied []string, err error) {
 	if _, err := s.store.Destination(ctx, id); hasCode(err, DestinationNotFound) {
 		return nil, err // another error: one that cannot be read can be deleted
 	}
-	routes, err := s.store.Routes(ctx)
+	routes, err := s.routes.Routes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -282,10 +291,10 @@ func (s *Service) DeleteDestination(ctx context.Context, id string) (emptied []s
 	return emptied, s.store.DeleteDestination(ctx, id)
 }
 
-// TestDestination sends an example to a destination and returns what came of it. Errors:
+// Test sends an example to a destination and returns what came of it. Errors:
 // *monitor.Error DestinationNotFound; InvalidConfig for another example, and for secrets
 // that cannot be decrypted.
-func (s *Service) TestDestination(ctx context.Context, id string, example notify.MessageKind) (message.Result, error) {
+func (s *DestinationService) Test(ctx context.Context, id string, example notify.MessageKind) (message.Result, error) {
 	if example != notify.Opened && example != notify.Recovered {
 		return message.Result{}, refusef("example is %.40q; accepted are opened, recovered", example)
 	}
@@ -296,15 +305,7 @@ func (s *Service) TestDestination(ctx context.Context, id string, example notify
 	if d.SecretsError != "" {
 		return message.Result{}, refusef("the secrets of the destination cannot be decrypted: %s; enter them again", d.SecretsError)
 	}
-	return s.cfg.Test.SendExample(ctx, d.Destination, example), nil
-}
-
-// Warning says in words which routes a deletion has emptied; empty: none.
-func Warning(emptied []string) string {
-	if len(emptied) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("these routes have no destination any more: %s", strings.Join(emptied, ", "))
+	return s.test.SendExample(ctx, d.Destination, example), nil
 }
 
 // Health says in a word how a destination is: disabled, failing, working, or unused.

@@ -1,10 +1,9 @@
 // Package routing keeps destinations, routes and silences (section 19) for the API.
 // Package notify decides who is told what.
 //
-//	Service.CreateDestination, ChangeRoute, …   checks by notify, then the Store
-//	Service.Explain                             where an event or an incident goes, and why
-//	Service.TestDestination                     an example, by a TestSender
-//	Service.Replay, ReplayFailed                deliveries that are made again, by a Replayer
+//	DestinationService, RouteService, SilenceService   checks by notify, then the Store; tests by a TestSender
+//	Explainer                                          where an event or an incident goes, and why
+//	ReplayService                                      deliveries that are made again, by a Replayer
 //
 // Guarantees:
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -17,8 +18,8 @@ const (
 	IncidentNotFound monitor.Code = "INCIDENT_NOT_FOUND" // as record.IncidentNotFound
 )
 
-// Subject is an event or an incident that the routes are asked about.
-type Subject struct {
+// StoredSubject is an event or an incident that the routes are asked about.
+type StoredSubject struct {
 	notify.Subject
 
 	EventID    string // empty: it is none that is stored
@@ -30,13 +31,13 @@ type Subject struct {
 type SubjectReader interface {
 	// EventSubject reads an event. It has the severity and the conditions of its incident.
 	// Errors: *monitor.Error EventNotFound.
-	EventSubject(ctx context.Context, eventID string) (Subject, error)
+	EventSubject(ctx context.Context, eventID string) (StoredSubject, error)
 
 	// IncidentSubject reads an incident. Errors: *monitor.Error IncidentNotFound.
-	IncidentSubject(ctx context.Context, incidentID string) (Subject, error)
+	IncidentSubject(ctx context.Context, incidentID string) (StoredSubject, error)
 
 	// OpenSubjects reads all open incidents.
-	OpenSubjects(ctx context.Context) ([]Subject, error)
+	OpenSubjects(ctx context.Context) ([]StoredSubject, error)
 }
 
 // Question asks where something goes: a stored event, a stored incident, or what the other
@@ -77,58 +78,67 @@ func (q Question) check() error {
 type Explanation struct {
 	notify.Explanation
 
-	Subject      Subject
+	Subject      StoredSubject
 	Destinations map[string]notify.Destination // by ID; those of all routes
+}
+
+// Explainer says where events and incidents go.
+type Explainer struct {
+	destinations DestinationReader
+	routes       RouteReader
+	silences     SilenceReader
+	subjects     SubjectReader
+	now          func() time.Time
 }
 
 // Explain says where an event or an incident goes now, and why. Nothing is sent or stored.
 // Errors: *monitor.Error EventNotFound, IncidentNotFound, InvalidConfig that names every
 // wrong field.
-func (s *Service) Explain(ctx context.Context, q Question) (Explanation, error) {
+func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
 	if err := q.check(); err != nil {
 		return Explanation{}, err
 	}
-	subject, err := s.subject(ctx, q)
+	subject, err := e.subject(ctx, q)
 	if err != nil {
 		return Explanation{}, err
 	}
-	routes, err := s.routing(ctx)
+	routes, err := e.routing(ctx)
 	if err != nil {
 		return Explanation{}, err
 	}
-	return Explanation{routes.Explain(subject.Subject, s.cfg.Now()), subject, routes.Destinations}, nil
+	return Explanation{routes.Explain(subject.Subject, e.now()), subject, routes.Destinations}, nil
 }
 
-func (s *Service) subject(ctx context.Context, q Question) (Subject, error) {
+func (e *Explainer) subject(ctx context.Context, q Question) (StoredSubject, error) {
 	switch {
 	case q.EventID != "":
-		return s.cfg.Subjects.EventSubject(ctx, q.EventID)
+		return e.subjects.EventSubject(ctx, q.EventID)
 	case q.IncidentID != "":
-		return s.cfg.Subjects.IncidentSubject(ctx, q.IncidentID)
+		return e.subjects.IncidentSubject(ctx, q.IncidentID)
 	}
-	return Subject{Subject: notify.Subject{
+	return StoredSubject{Subject: notify.Subject{
 		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata),
 	}}, nil
 }
 
 // routing reads all that decides who is told what.
-func (s *Service) routing(ctx context.Context) (notify.Routing, error) {
+func (e *Explainer) routing(ctx context.Context) (notify.Routing, error) {
 	r := notify.Routing{Destinations: map[string]notify.Destination{}}
-	destinations, err := s.store.Destinations(ctx)
+	destinations, err := e.destinations.Destinations(ctx)
 	if err != nil {
 		return r, err
 	}
 	for _, d := range destinations {
 		r.Destinations[d.ID] = d.Destination
 	}
-	routes, err := s.store.Routes(ctx)
+	routes, err := e.routes.Routes(ctx)
 	if err != nil {
 		return r, err
 	}
 	for _, route := range routes {
 		r.Routes = append(r.Routes, route.Route)
 	}
-	silences, err := s.store.Silences(ctx)
+	silences, err := e.silences.Silences(ctx)
 	if err != nil {
 		return r, err
 	}

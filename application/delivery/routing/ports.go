@@ -38,12 +38,25 @@ type Store interface {
 
 // DestinationStore keeps destinations, and encrypts their secrets.
 type DestinationStore interface {
+	DestinationReader
+	DestinationWriter
+}
+
+// DestinationReader reads destinations.
+type DestinationReader interface {
 	// Destinations reads all destinations, by name.
 	Destinations(ctx context.Context) ([]DestinationRecord, error)
 
 	// Destination reads one. Errors: *monitor.Error DestinationNotFound.
 	Destination(ctx context.Context, id string) (DestinationRecord, error)
 
+	// Traffic counts the deliveries of all destinations, by ID. A destination without
+	// any is not in the map.
+	Traffic(ctx context.Context) (map[string]Traffic, error)
+}
+
+// DestinationWriter changes destinations.
+type DestinationWriter interface {
 	// CreateDestination stores a new destination. Errors: *monitor.Error NameTaken;
 	// InvalidConfig for an unknown fallback, and when there are MaxDestinations.
 	CreateDestination(ctx context.Context, d notify.Destination) (DestinationRecord, error)
@@ -58,10 +71,6 @@ type DestinationStore interface {
 	// DeleteDestination also removes the destination from routes and fallbacks. Its name is
 	// free, and nothing is sent to it any more. Its deliveries are deleted later.
 	DeleteDestination(ctx context.Context, id string) error
-
-	// Traffic counts the deliveries of all destinations, by ID. A destination without
-	// any is missing.
-	Traffic(ctx context.Context) (map[string]Traffic, error)
 }
 
 // DestinationRecord is a stored destination.
@@ -90,12 +99,21 @@ type Traffic struct {
 
 // RouteStore keeps routes in their order.
 type RouteStore interface {
+	RouteReader
+	RouteWriter
+}
+
+// RouteReader reads routes.
+type RouteReader interface {
 	// Routes reads all routes in their order: the default route is last.
 	Routes(ctx context.Context) ([]RouteRecord, error)
 
 	// Route reads one. Errors: *monitor.Error RouteNotFound.
 	Route(ctx context.Context, id string) (RouteRecord, error)
+}
 
+// RouteWriter changes routes.
+type RouteWriter interface {
 	// CreateRoute stores a new route, just before the default route. Errors: *monitor.Error
 	// NameTaken; InvalidConfig for an unknown destination, and when there are MaxRoutes.
 	CreateRoute(ctx context.Context, r notify.Route) (RouteRecord, error)
@@ -124,13 +142,22 @@ type RouteRecord struct {
 
 // SilenceStore keeps silences.
 type SilenceStore interface {
+	SilenceReader
+	SilenceWriter
+}
+
+// SilenceReader reads silences.
+type SilenceReader interface {
 	// Silences reads the silences that nobody has ended and whose time is not over, and the
-	// newest EndedSilences of the others; newest first.
+	// newest MaxEndedSilences of the others; newest first.
 	Silences(ctx context.Context) ([]SilenceRecord, error)
 
 	// Silence reads one. Errors: *monitor.Error SilenceNotFound.
 	Silence(ctx context.Context, id string) (SilenceRecord, error)
+}
 
+// SilenceWriter changes silences.
+type SilenceWriter interface {
 	// CreateSilence stores a new silence. Errors: *monitor.Error InvalidConfig when
 	// MaxSilences have not ended.
 	CreateSilence(ctx context.Context, s notify.Silence) (SilenceRecord, error)

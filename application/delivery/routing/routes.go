@@ -32,18 +32,25 @@ func (c RouteChange) apply(r *notify.Route) {
 	set(&r.Owner, c.Owner)
 }
 
-// Routes returns all routes in their order.
-func (s *Service) Routes(ctx context.Context) ([]RouteRecord, error) { return s.store.Routes(ctx) }
+// RouteService answers questions about routes, and changes them.
+type RouteService struct {
+	store        RouteStore
+	destinations DestinationReader
+	newID        func() string
+}
 
-// Route returns one route. Errors: *monitor.Error RouteNotFound.
-func (s *Service) Route(ctx context.Context, id string) (RouteRecord, error) {
+// List returns all routes in their order.
+func (s *RouteService) List(ctx context.Context) ([]RouteRecord, error) { return s.store.Routes(ctx) }
+
+// Get returns one route. Errors: *monitor.Error RouteNotFound.
+func (s *RouteService) Get(ctx context.Context, id string) (RouteRecord, error) {
 	return s.store.Route(ctx, id)
 }
 
-// CreateRoute creates a route, just before the default route. Errors: *monitor.Error
+// Create creates a route, just before the default route. Errors: *monitor.Error
 // NameTaken; InvalidConfig that names every wrong field.
-func (s *Service) CreateRoute(ctx context.Context, c RouteChange) (RouteRecord, error) {
-	r := notify.Route{ID: s.cfg.NewID()}
+func (s *RouteService) Create(ctx context.Context, c RouteChange) (RouteRecord, error) {
+	r := notify.Route{ID: s.newID()}
 	c.apply(&r)
 	if err := s.checkRoute(ctx, r, c.Unreadable); err != nil {
 		return RouteRecord{}, err
@@ -52,8 +59,8 @@ func (s *Service) CreateRoute(ctx context.Context, c RouteChange) (RouteRecord, 
 }
 
 // checkRoute returns one error that names every wrong field, or nil.
-func (s *Service) checkRoute(ctx context.Context, r notify.Route, unreadable []FieldError) error {
-	known, err := s.store.Destinations(ctx)
+func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadable []FieldError) error {
+	known, err := s.destinations.Destinations(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,9 +73,9 @@ func (s *Service) checkRoute(ctx context.Context, r notify.Route, unreadable []F
 	return wrong(unreadable, checked)
 }
 
-// ChangeRoute changes a route. Errors: *monitor.Error RouteNotFound, NameTaken;
+// Change changes a route, and stores it even if nothing differs. Errors: *monitor.Error RouteNotFound, NameTaken;
 // InvalidConfig that names every wrong field.
-func (s *Service) ChangeRoute(ctx context.Context, id string, c RouteChange) (RouteRecord, error) {
+func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (RouteRecord, error) {
 	before, err := s.store.Route(ctx, id)
 	if err != nil {
 		return RouteRecord{}, err
@@ -99,18 +106,18 @@ func (c RouteChange) ofDefault(r notify.Route) (refused []FieldError) {
 	return refused
 }
 
-// DeleteRoute deletes a route. Errors: *monitor.Error RouteNotFound; InvalidConfig for the
+// Delete deletes a route. Errors: *monitor.Error RouteNotFound; InvalidConfig for the
 // default route.
-func (s *Service) DeleteRoute(ctx context.Context, id string) error {
+func (s *RouteService) Delete(ctx context.Context, id string) error {
 	if _, err := s.store.Route(ctx, id); hasCode(err, RouteNotFound) {
 		return err // another error: one that cannot be read can be deleted
 	}
 	return s.store.DeleteRoute(ctx, id)
 }
 
-// OrderRoutes puts the routes into an order, which names each route but the default one.
+// Order puts the routes into an order, which names each route but the default one.
 // Errors: *monitor.Error InvalidConfig.
-func (s *Service) OrderRoutes(ctx context.Context, ids []string) ([]RouteRecord, error) {
+func (s *RouteService) Order(ctx context.Context, ids []string) ([]RouteRecord, error) {
 	routes, err := s.store.OrderRoutes(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("order routes: %w", err)

@@ -21,21 +21,7 @@ type TestSender interface {
 	SendExample(ctx context.Context, d notify.Destination, kind notify.MessageKind) message.Result
 }
 
-// Replayer makes deliveries to destinations due again. Each method blocks for one
-// transaction and may be called concurrently, by several gateways.
-type Replayer interface {
-	// Replay makes a delivery due. Errors: *monitor.Error DeliveryNotFound.
-	Replay(ctx context.Context, deliveryID string) error
-
-	// ReplayFailed makes those due that have failed and were created since a time; an
-	// empty destinationID selects all destinations that are enabled.
-	ReplayFailed(ctx context.Context, since time.Time, destinationID string) (replayed int, err error)
-}
-
-// DeliveryNotFound is the code of a delivery that does not exist.
-const DeliveryNotFound monitor.Code = "DELIVERY_NOT_FOUND"
-
-// Config holds what a Service uses.
+// Config holds what the services use.
 type Config struct {
 	NewID    func() string    // makes UUIDv7s; required
 	Test     TestSender       // required
@@ -44,39 +30,31 @@ type Config struct {
 	Now      func() time.Time // default time.Now
 }
 
-// Service answers questions about destinations, routes and silences, and changes them. Its
+// Services answer questions about destinations, routes and silences, and change them. Their
 // methods may be called concurrently.
-type Service struct {
-	store Store
-	cfg   Config
+type Services struct {
+	Destinations *DestinationService
+	Routes       *RouteService
+	Silences     *SilenceService
+	Explainer    *Explainer
+	Replays      *ReplayService
 }
 
-// NewService makes a Service. Errors: cfg is not complete.
-func NewService(store Store, cfg Config) (*Service, error) {
+// NewServices makes the services. Errors: cfg is not complete.
+func NewServices(store Store, cfg Config) (*Services, error) {
 	if cfg.NewID == nil || cfg.Test == nil || cfg.Replay == nil || cfg.Subjects == nil {
 		return nil, errors.New("routing: NewID, Test, Replay and Subjects are required")
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{store, cfg}, nil
-}
-
-// Replay makes a delivery to a destination again. Errors: *monitor.Error DeliveryNotFound.
-func (s *Service) Replay(ctx context.Context, deliveryID string) error {
-	return s.cfg.Replay.Replay(ctx, deliveryID)
-}
-
-// ReplayFailed makes all deliveries again that have failed and were created since a time.
-// An empty destinationID selects all destinations. Errors: *monitor.Error
-// DestinationNotFound.
-func (s *Service) ReplayFailed(ctx context.Context, since time.Time, destinationID string) (replayed int, err error) {
-	if destinationID != "" {
-		if _, err := s.store.Destination(ctx, destinationID); err != nil {
-			return 0, err
-		}
-	}
-	return s.cfg.Replay.ReplayFailed(ctx, since, destinationID)
+	return &Services{
+		Destinations: &DestinationService{store, store, cfg.Test, cfg.NewID, cfg.Now},
+		Routes:       &RouteService{store, store, cfg.NewID},
+		Silences:     &SilenceService{store, cfg.Subjects, cfg.NewID, cfg.Now},
+		Explainer:    &Explainer{store, store, store, cfg.Subjects, cfg.Now},
+		Replays:      &ReplayService{store, cfg.Replay},
+	}, nil
 }
 
 // FieldError is the error of one field of a request.

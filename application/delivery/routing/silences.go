@@ -13,11 +13,12 @@ import (
 // out.
 type SilenceChange struct {
 	Match          *notify.Match // as a whole
-	From           *time.Time    // zero: now
-	To             *time.Time    // zero: none
+	StartsAt       *time.Time    // zero: now
+	EndsAt         *time.Time    // zero: none
 	UntilRecovered *bool
-	Window         **notify.Window // as a whole
-	By             *string
+	Window         *notify.Window // as a whole
+	NoWindow       bool           // the silence has no window any more
+	CreatedBy      *string
 	Comment        *string
 	Owner          *string // empty: none
 
@@ -26,11 +27,13 @@ type SilenceChange struct {
 
 func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
 	set(&s.Match, c.Match)
-	set(&s.StartsAt, c.From)
-	set(&s.EndsAt, c.To)
+	set(&s.StartsAt, c.StartsAt)
+	set(&s.EndsAt, c.EndsAt)
 	set(&s.UntilRecovered, c.UntilRecovered)
-	set(&s.Window, c.Window)
-	set(&s.CreatedBy, c.By)
+	if c.Window != nil || c.NoWindow {
+		s.Window = c.Window
+	}
+	set(&s.CreatedBy, c.CreatedBy)
 	set(&s.Comment, c.Comment)
 	set(&s.Owner, c.Owner)
 	if s.Window != nil && s.Window.Zone == nil {
@@ -41,8 +44,8 @@ func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
 	}
 }
 
-// Silence is a stored silence with its state.
-type Silence struct {
+// SilenceWithState is a stored silence with its state.
+type SilenceWithState struct {
 	SilenceRecord
 
 	State  notify.SilenceState
@@ -51,13 +54,21 @@ type Silence struct {
 	Incidents []string // IDs of the open incidents that it holds back; only in lists
 }
 
-// Silences returns the silences in a state, newest first; an empty state selects all.
-func (s *Service) Silences(ctx context.Context, in notify.SilenceState) ([]Silence, error) {
+// SilenceService answers questions about silences, and changes them.
+type SilenceService struct {
+	store    SilenceStore
+	subjects SubjectReader
+	newID    func() string
+	now      func() time.Time
+}
+
+// List returns the silences in a state, newest first; an empty state selects all.
+func (s *SilenceService) List(ctx context.Context, in notify.SilenceState) ([]SilenceWithState, error) {
 	records, err := s.store.Silences(ctx)
 	if err != nil {
 		return nil, err
 	}
-	selected := []Silence{}
+	selected := []SilenceWithState{}
 	for _, r := range records {
 		if silence := s.withState(r); in == "" || in == silence.State {
 			selected = append(selected, silence)
@@ -67,12 +78,12 @@ func (s *Service) Silences(ctx context.Context, in notify.SilenceState) ([]Silen
 }
 
 // addIncidents adds to active silences the incidents that they hold back.
-func (s *Service) addIncidents(ctx context.Context, to []Silence) error {
-	isActive := func(silence Silence) bool { return silence.State == notify.SilenceActive }
+func (s *SilenceService) addIncidents(ctx context.Context, to []SilenceWithState) error {
+	isActive := func(silence SilenceWithState) bool { return silence.State == notify.SilenceActive }
 	if !slices.ContainsFunc(to, isActive) {
 		return nil
 	}
-	subjects, err := s.cfg.Subjects.OpenSubjects(ctx)
+	subjects, err := s.subjects.OpenSubjects(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,24 +97,24 @@ func (s *Service) addIncidents(ctx context.Context, to []Silence) error {
 	return nil
 }
 
-// Silence returns one silence. Errors: *monitor.Error SilenceNotFound.
-func (s *Service) Silence(ctx context.Context, id string) (Silence, error) {
+// Get returns one silence. Errors: *monitor.Error SilenceNotFound.
+func (s *SilenceService) Get(ctx context.Context, id string) (SilenceWithState, error) {
 	r, err := s.store.Silence(ctx, id)
 	return s.withState(r), err
 }
 
-// CreateSilence creates a silence. Errors: *monitor.Error InvalidConfig that names every
+// Create creates a silence. Errors: *monitor.Error InvalidConfig that names every
 // wrong field.
-func (s *Service) CreateSilence(ctx context.Context, c SilenceChange) (Silence, error) {
-	return s.createSilence(ctx, s.cfg.NewID(), c)
+func (s *SilenceService) Create(ctx context.Context, c SilenceChange) (SilenceWithState, error) {
+	return s.create(ctx, s.newID(), c)
 }
 
-func (s *Service) createSilence(ctx context.Context, id string, c SilenceChange) (Silence, error) {
-	now := s.cfg.Now()
+func (s *SilenceService) create(ctx context.Context, id string, c SilenceChange) (SilenceWithState, error) {
+	now := s.now()
 	silence := notify.Silence{ID: id}
 	c.apply(&silence, now)
 	if err := wrong(c.Unreadable, append(silence.Check(now), checkOwner(silence.Owner)...)); err != nil {
-		return Silence{}, err
+		return SilenceWithState{}, err
 	}
 	r, err := s.store.CreateSilence(ctx, silence)
 	return s.withState(r), err
@@ -112,37 +123,37 @@ func (s *Service) createSilence(ctx context.Context, id string, c SilenceChange)
 // silenceOfLink is the duration of the silence that the link of a message makes (section 19.3).
 const silenceOfLink = time.Hour
 
-// SilenceMonitor silences a monitor for an hour. The same id creates one silence, whose By
-// and To are then those of the first call. Errors: *monitor.Error InvalidConfig.
-func (s *Service) SilenceMonitor(ctx context.Context, id string, of monitor.ID, by, comment string) (Silence, error) {
-	to := s.cfg.Now().Add(silenceOfLink).UTC().Truncate(time.Second)
-	return s.createSilence(ctx, id, SilenceChange{Match: &notify.Match{Monitors: []monitor.ID{of}}, To: &to, By: &by, Comment: &comment})
+// CreateForMonitor silences a monitor for an hour. The same id creates one silence, whose CreatedBy
+// and EndsAt are then those of the first call. Errors: *monitor.Error InvalidConfig.
+func (s *SilenceService) CreateForMonitor(ctx context.Context, id string, of monitor.ID, by, comment string) (SilenceWithState, error) {
+	to := s.now().Add(silenceOfLink).UTC().Truncate(time.Second)
+	return s.create(ctx, id, SilenceChange{Match: &notify.Match{Monitors: []monitor.ID{of}}, EndsAt: &to, CreatedBy: &by, Comment: &comment})
 }
 
-// ChangeSilence changes a silence. Errors: *monitor.Error SilenceNotFound; InvalidConfig
+// Change changes a silence, and stores it even if nothing differs. Errors: *monitor.Error SilenceNotFound; InvalidConfig
 // that names every wrong field, or for a silence that has ended.
-func (s *Service) ChangeSilence(ctx context.Context, id string, c SilenceChange) (Silence, error) {
+func (s *SilenceService) Change(ctx context.Context, id string, c SilenceChange) (SilenceWithState, error) {
 	r, err := s.store.ChangeSilence(ctx, id, func(silence *notify.Silence) error {
-		now := s.cfg.Now()
+		now := s.now()
 		c.apply(silence, now)
 		return wrong(c.Unreadable, append(silence.Check(now), checkOwner(silence.Owner)...))
 	})
 	return s.withState(r), err
 }
 
-// EndSilence ends a silence. One that has ended already stays as it is. Errors:
+// End ends a silence. One that has ended already stays as it is. Errors:
 // *monitor.Error SilenceNotFound.
-func (s *Service) EndSilence(ctx context.Context, id string) (Silence, error) {
+func (s *SilenceService) End(ctx context.Context, id string) (SilenceWithState, error) {
 	r, err := s.store.EndSilence(ctx, id)
 	return s.withState(r), err
 }
 
-func (s *Service) withState(r SilenceRecord) Silence {
-	now := s.cfg.Now()
+func (s *SilenceService) withState(r SilenceRecord) SilenceWithState {
+	now := s.now()
 	if !r.EndedAt.IsZero() {
-		return Silence{SilenceRecord: r, State: notify.SilenceEnded}
+		return SilenceWithState{SilenceRecord: r, State: notify.SilenceEnded}
 	}
-	silence := Silence{SilenceRecord: r, State: r.State(now), NextAt: r.NextAt(now)}
+	silence := SilenceWithState{SilenceRecord: r, State: r.State(now), NextAt: r.NextAt(now)}
 	if until := r.ActiveUntil(now); silence.State == notify.SilenceActive && until.Before(notify.Forever) {
 		silence.NextAt = until
 	}

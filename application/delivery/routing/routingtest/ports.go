@@ -58,14 +58,14 @@ func (r *Replayer) ReplayFailed(ctx context.Context, since time.Time, _ string) 
 // Subjects is a routing.SubjectReader of the subjects in its list.
 type Subjects struct {
 	Fail func(ctx context.Context, op string) error // as of Store
-	All  []routing.Subject
+	All  []routing.StoredSubject
 }
 
 // EventSubject implements routing.SubjectReader.
-func (s *Subjects) EventSubject(ctx context.Context, id string) (routing.Subject, error) {
+func (s *Subjects) EventSubject(ctx context.Context, id string) (routing.StoredSubject, error) {
 	if s.Fail != nil {
 		if err := s.Fail(ctx, "EventSubject"); err != nil {
-			return routing.Subject{}, err
+			return routing.StoredSubject{}, err
 		}
 	}
 	for _, subject := range s.All {
@@ -73,14 +73,14 @@ func (s *Subjects) EventSubject(ctx context.Context, id string) (routing.Subject
 			return subject, nil
 		}
 	}
-	return routing.Subject{}, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", id)
+	return routing.StoredSubject{}, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", id)
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.Subject, error) {
+func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.StoredSubject, error) {
 	if s.Fail != nil {
 		if err := s.Fail(ctx, "IncidentSubject"); err != nil {
-			return routing.Subject{}, err
+			return routing.StoredSubject{}, err
 		}
 	}
 	for _, subject := range s.All {
@@ -88,11 +88,11 @@ func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.Subj
 			return subject, nil
 		}
 	}
-	return routing.Subject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
+	return routing.StoredSubject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
 }
 
 // OpenSubjects implements routing.SubjectReader: all incidents count as open.
-func (s *Subjects) OpenSubjects(ctx context.Context) (open []routing.Subject, err error) {
+func (s *Subjects) OpenSubjects(ctx context.Context) (open []routing.StoredSubject, err error) {
 	if s.Fail != nil {
 		if err := s.Fail(ctx, "OpenSubjects"); err != nil {
 			return nil, err

@@ -79,7 +79,7 @@ func newSystem(t *testing.T) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes, err := routing.NewService(s.store, routing.Config{NewID: id, Test: &routingtest.TestSender{}, Replay: &routingtest.Replayer{}, Subjects: &routingtest.Subjects{}})
+	routes, err := routing.NewServices(s.store, routing.Config{NewID: id, Test: &routingtest.TestSender{}, Replay: &routingtest.Replayer{}, Subjects: &routingtest.Subjects{}})
 	if err != nil {
 		t.Fatal(err)
 	}
