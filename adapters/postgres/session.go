@@ -129,8 +129,48 @@ type pqConn interface {
 type session struct {
 	pqConn
 
-	conn      *contextConn
-	committed bool // a statement of the transaction has committed it
+	conn          *contextConn
+	committed     bool                   // a statement of the transaction has committed it
+	inTransaction bool                   // until its commit or rollback
+	prepared      map[string]driver.Stmt // by query
+}
+
+// maxPrepared is how many statements a connection keeps prepared. That is more than the
+// transactions of this package have.
+const maxPrepared = 100
+
+// preparedStmt is what the driver's prepared statements implement.
+type preparedStmt interface {
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// prepare returns a prepared statement for a query with arguments of a transaction; nil: the
+// query is sent as it is. Transactions repeat few statements, most of which take less time
+// than their parsing and planning. Other queries are planned for their arguments.
+func (s *session) prepare(ctx context.Context, query string, args []driver.NamedValue) (preparedStmt, error) {
+	if !s.inTransaction || len(args) == 0 {
+		return nil, nil //nolint:nilnil // nil says that there is none
+	}
+	if known, ok := s.prepared[query]; ok {
+		return known.(preparedStmt), nil //nolint:forcetypeassert // checked before it was added
+	}
+	if len(s.prepared) >= maxPrepared {
+		return nil, nil //nolint:nilnil // as above
+	}
+	stmt, err := s.pqConn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	usable, ok := stmt.(preparedStmt)
+	if !ok {
+		return nil, stmt.Close()
+	}
+	if s.prepared == nil {
+		s.prepared = map[string]driver.Stmt{}
+	}
+	s.prepared[query] = stmt
+	return usable, nil
 }
 
 // commitSuffix ends a message whose last statement commits its transaction. The server
@@ -153,6 +193,13 @@ func (s *session) ExecContext(ctx context.Context, query string, args []driver.N
 		return nil, errCommitted
 	}
 	s.setContext(ctx)
+	stmt, err := s.prepare(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if stmt != nil {
+		return stmt.ExecContext(ctx, args)
+	}
 	result, err := s.pqConn.ExecContext(ctx, query, args)
 	s.committed = err == nil && strings.HasSuffix(query, commitSuffix)
 	return result, err
@@ -163,6 +210,13 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 		return nil, errCommitted
 	}
 	s.setContext(ctx)
+	stmt, err := s.prepare(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if stmt != nil {
+		return stmt.QueryContext(ctx, args)
+	}
 	return s.pqConn.QueryContext(ctx, query, args)
 }
 
@@ -183,6 +237,7 @@ func (s *session) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 	if err != nil {
 		return nil, err
 	}
+	s.inTransaction = true
 	return transaction{tx, s, ctx}, nil
 }
 
@@ -217,6 +272,7 @@ type transaction struct {
 
 // Commit sends nothing if a statement has committed already.
 func (t transaction) Commit() error {
+	t.session.inTransaction = false
 	if t.session.committed {
 		t.session.committed = false
 		return nil
@@ -227,6 +283,7 @@ func (t transaction) Commit() error {
 
 // Rollback fails if a statement has committed already.
 func (t transaction) Rollback() error {
+	t.session.inTransaction = false
 	if t.session.committed {
 		t.session.committed = false
 		return errCommitted

@@ -34,6 +34,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // The limits of the measurements.
@@ -57,9 +58,10 @@ const (
 
 func main() {
 	duration := flag.Duration("for", 10*time.Second, "how long events are stored for the measured rate")
+	rateOnly := flag.Bool("rate", false, "measure the rate only")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *duration)
+	err := run(ctx, *duration, *rateOnly)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench-deliver:", err)
@@ -67,7 +69,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, duration time.Duration) (err error) {
+func run(ctx context.Context, duration time.Duration, rateOnly bool) (err error) {
 	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
 	if err != nil {
 		return err
@@ -77,16 +79,20 @@ func run(ctx context.Context, duration time.Duration) (err error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	db, err := embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dir, "db")})
+	dataDir := filepath.Join(dir, "db")
+	db, err := embedded.Start(ctx, embedded.Config{DataDir: dataDir})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Stop(context.WithoutCancel(ctx))) }()
-	b, err := newBench(ctx, db.DSN())
+	b, err := newBench(ctx, db.DSN(), dataDir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	if rateOnly {
+		return b.measureRate(ctx, duration)
+	}
 	slow := b.measureBacklog(ctx)
 	if err := b.removeDestinations(ctx); err != nil {
 		return err
@@ -100,6 +106,7 @@ func run(ctx context.Context, duration time.Duration) (err error) {
 
 // bench holds the parts of a measurement.
 type bench struct {
+	dataDir   string // of PostgreSQL
 	store     *postgres.Store
 	db        *sql.DB
 	receivers *receivers
@@ -107,7 +114,7 @@ type bench struct {
 	created   []string // IDs of the present destinations
 }
 
-func newBench(ctx context.Context, dsn string) (*bench, error) {
+func newBench(ctx context.Context, dsn, dataDir string) (*bench, error) {
 	keys, err := secretbox.ParseKeys("0123456789abcdef0123456789abcdef")
 	if err != nil {
 		return nil, err
@@ -129,7 +136,7 @@ func newBench(ctx context.Context, dsn string) (*bench, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &bench{store: store, db: db, receivers: startReceivers(), sender: sender}, nil
+	return &bench{dataDir: dataDir, store: store, db: db, receivers: startReceivers(), sender: sender}, nil
 }
 
 func (b *bench) close() error {
@@ -264,11 +271,12 @@ func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
 	if err != nil {
 		return err
 	}
+	before := b.cpuTime()
 	alone, err := b.storeEvents(ctx, monitors, duration)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("without destinations, %d events/s wanted: %.0f events/s stored\n", eventsPerSecond, float64(alone)/duration.Seconds())
+	fmt.Printf("without destinations, %d events/s wanted: %.0f events/s stored; %s\n", eventsPerSecond, float64(alone)/duration.Seconds(), b.cpuTime().per(alone, before))
 	for range fanOut {
 		if err := b.addDestination(ctx, fine); err != nil {
 			return err
@@ -277,26 +285,54 @@ func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
 	if err := b.route(ctx); err != nil {
 		return err
 	}
+	before = b.cpuTime()
+	began := time.Now()
+	stored, err := b.storeEvents(ctx, monitors, duration)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d destinations for each event, nothing delivered, %d events/s wanted: %.0f events/s stored; %s\n",
+		fanOut, eventsPerSecond, float64(stored)/time.Since(began).Seconds(), b.cpuTime().per(stored, before))
+	return b.measureRateDelivering(ctx, monitors, stored*fanOut, duration)
+}
+
+// measureRateDelivering measures the rate of a dispatcher that delivers what is pending, and
+// then both rates at once.
+func (b *bench) measureRateDelivering(ctx context.Context, monitors []monitor.ID, pending int, duration time.Duration) error {
+	b.receivers.reset()
+	before, began := b.cpuTime(), time.Now()
 	stop, err := b.dispatch(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	if err := b.awaitAll(ctx, pending); err != nil {
+		return err
+	}
+	fmt.Printf("nothing stored, %d pending: %.0f deliveries/s; %s\n", pending, float64(pending)/time.Since(began).Seconds(), b.cpuTime().per(pending, before))
 	b.receivers.reset()
-	began := time.Now()
+	before, began = b.cpuTime(), time.Now()
 	stored, err := b.storeEvents(ctx, monitors, duration)
 	if err != nil {
 		return err
 	}
 	storing := time.Since(began)
 	meanwhile := b.receivers.count()
+	if err := b.awaitAll(ctx, stored*fanOut); err != nil {
+		return err
+	}
+	fmt.Printf("%d destinations for each event, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s meanwhile, %.0f deliveries/s until the last of %d; %s\n",
+		fanOut, eventsPerSecond, float64(stored)/storing.Seconds(), float64(meanwhile)/storing.Seconds(),
+		float64(stored*fanOut)/time.Since(began).Seconds(), stored*fanOut, b.cpuTime().per(stored, before))
+	return nil
+}
+
+// awaitAll waits until so many webhooks have come, maxDrain at most.
+func (b *bench) awaitAll(ctx context.Context, want int) error {
 	limited, cancel := context.WithTimeout(ctx, maxDrain)
 	defer cancel()
-	got := b.receivers.await(limited, stored*fanOut)
-	fmt.Printf("%d destinations for each event, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s meanwhile, %.0f deliveries/s until the last of %d\n",
-		fanOut, eventsPerSecond, float64(stored)/storing.Seconds(), float64(meanwhile)/storing.Seconds(), float64(got)/time.Since(began).Seconds(), stored*fanOut)
-	if got < stored*fanOut {
-		return fmt.Errorf("%d of %d deliveries came", got, stored*fanOut)
+	if got := b.receivers.await(limited, want); got < want {
+		return fmt.Errorf("%d of %d deliveries came", got, want)
 	}
 	return nil
 }
