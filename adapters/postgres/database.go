@@ -87,10 +87,10 @@ func wrapError(ctx context.Context, operation string, err error) error {
 }
 
 // isTransient reports whether an immediate retry may help. That is so if the connection
-// broke, two transactions conflicted, or the server is restarting. It is not so if no
-// server accepts the network connection.
+// broke, two transactions conflicted, the server is restarting, or a prepared statement is
+// stale. It is not so if no server accepts the network connection.
 func isTransient(err error) bool {
-	if pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected,
+	if isStale(err) || pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected,
 		pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil {
 		return true
 	}

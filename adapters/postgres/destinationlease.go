@@ -149,6 +149,7 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 	if duration > maxLease {
 		return nil, fmt.Errorf("lease deliveries for %v: the longest lease is %v", duration, maxLease)
 	}
+	ctx = withPrepared(ctx)
 	var ids []string
 	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
 		ids = nil
@@ -173,7 +174,7 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 // not leased waits for something else: a lease, a retry, a circuit or a rate limit.
 func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 	var wait sql.NullFloat64
-	err := o.db.GetContext(ctx, &wait, `
+	err := o.db.GetContext(withPrepared(ctx), &wait, `
 		SELECT CAST(EXTRACT(EPOCH FROM min(next.at) - clock_timestamp()) AS float8)
 		FROM destinations d
 		LEFT JOIN json_to_recordset($1) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind

@@ -139,11 +139,12 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 	}
 	var changes []feed.Data
 	var shown news
-	err := db.optionally(ctx, tx, func() error {
-		steps, err := lockNewestIncident(ctx, tx, r.MonitorID)
+	err := optionally(ctx, tx, func() error {
+		locked, err := lockNewestIncidents(ctx, tx, []monitor.ID{r.MonitorID})
 		if err != nil {
 			return err
 		}
+		steps := locked[0]
 		newest := steps.tracker.Newest()
 		if newest == nil || newest.ID != r.IncidentID {
 			return nil
@@ -161,7 +162,7 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 	if err != nil {
 		return nil, err
 	}
-	return changes, db.fanOut(ctx, tx, shown)
+	return changes, db.fanOut(ctx, tx, optionally, shown)
 }
 
 // incidentOf returns the incident of an event and its severity; "": none is known.

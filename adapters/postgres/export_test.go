@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -62,12 +63,32 @@ func (s *Store) InTx(ctx context.Context, work func(*sqlx.Tx) error) error {
 	return s.db.inTx(ctx, "test", work)
 }
 
+// AcceptTogether stores reports as those are that arrive while others are being stored. It
+// returns what refused each, and which are to be stored alone.
+func (s *Store) AcceptTogether(ctx context.Context, reports map[monitor.ID]monitor.Report) (refused map[monitor.ID]error, alone []monitor.ID) {
+	var group []*queuedReport
+	for id, r := range reports {
+		group = append(group, &queuedReport{queueItem: newQueueItem(ctx, string(id)), id: id, report: r})
+	}
+	s.storeGroup(ctx, group)
+	refused = map[monitor.ID]error{}
+	for _, r := range group {
+		if r.err != nil {
+			refused[r.id] = r.err
+		}
+		if r.alone {
+			alone = append(alone, r.id)
+		}
+	}
+	return refused, alone
+}
+
 // Optionally runs an optional part of a transaction.
 func (s *Store) Optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
-	return s.db.optionally(ctx, tx, work, refused)
+	return optionally(ctx, tx, work, refused)
 }
 
 // OptionallyWithin runs an optional part of an optional part.
 func (s *Store) OptionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
-	return s.db.optionallyWithin(ctx, tx, work, refused)
+	return optionallyWithin(ctx, tx, work, refused)
 }

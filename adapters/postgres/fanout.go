@@ -21,18 +21,36 @@ import (
 
 // news is what a transaction has stored that destinations may have to be told of.
 type news struct {
-	monitor    lockedMonitor     // of the events
-	events     []event.Event     // in the order of their sequence
+	events  []newEvent   // in the order of their sequence
+	ended   []monitor.ID // monitors that have ended
+	changed []string     // IDs of incidents
+	opened  []string     // of these
+	now     time.Time    // of the changes, by the clock of the database
+
 	incidentOf map[string]string // the IDs of incidents by those of events; without: the event belongs to none
-	unrecorded bool              // the incident of the events could not be stored
-	ended      bool              // the monitor has ended
-	changed    []string          // IDs of incidents
-	opened     []string          // of these
-	now        time.Time         // of the changes, by the clock of the database
+}
+
+// newEvent is an event that a transaction has stored.
+type newEvent struct {
+	event.Event
+
+	monitor    lockedMonitor
+	unrecorded bool // its incident could not be stored
+}
+
+// addEvents adds what was found about a monitor.
+func (n *news) addEvents(f found, unrecorded bool) {
+	for _, e := range f.events {
+		n.events = append(n.events, newEvent{e, f.monitor, unrecorded})
+	}
+	if f.ended != nil {
+		n.ended = append(n.ended, f.monitor.id)
+	}
 }
 
 // newsOf returns what steps have changed.
-func newsOf(all ...*incidentSteps) (n news) {
+func newsOf(all ...*incidentSteps) news {
+	n := news{incidentOf: map[string]string{}}
 	for _, s := range all {
 		for _, i := range s.changed {
 			n.changed = append(n.changed, i.ID)
@@ -40,6 +58,7 @@ func newsOf(all ...*incidentSteps) (n news) {
 				n.opened = append(n.opened, i.ID)
 			}
 		}
+		maps.Copy(n.incidentOf, s.incidentOf)
 		n.now = s.now
 	}
 	return n
@@ -50,12 +69,12 @@ func newsOf(all ...*incidentSteps) (n news) {
 // its deliveries. ReplanOpenIncidents adds the threads and the ends that are missing at
 // incidents. A refusal that passes, as that of a full disk, is an error: the events are reported
 // again, while nothing would add their deliveries later.
-func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
-	if len(n.events)+len(n.changed) == 0 && !n.ended {
+func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, run runPart, n news) error {
+	if len(n.events)+len(n.changed)+len(n.ended) == 0 {
 		return nil
 	}
 	var passing error
-	err := db.optionally(ctx, tx, func() error {
+	err := run(ctx, tx, func() error {
 		routing, err := db.routing(ctx, tx)
 		if err != nil || len(routing.Destinations)+len(routing.Silences) == 0 {
 			return err
@@ -95,9 +114,19 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 			return
 		}
 		db.log.Error("what is to be delivered to destinations could not be stored and is left out, the event itself is stored: report the defect with error",
-			"monitor_id", string(n.monitor.id), "events", len(n.events), "incidents", len(n.changed), "error", err.Error())
+			"monitor_ids", n.monitorIDs(), "events", len(n.events), "incidents", len(n.changed), "error", err.Error())
 	})
 	return cmp.Or(err, passing)
+}
+
+// monitorIDs returns the IDs of the monitors that the events belong to.
+func (n news) monitorIDs() (ids []string) {
+	for _, e := range n.events {
+		if id := string(e.monitor.id); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // fanOut collects what a transaction stores in deliveries.
@@ -132,21 +161,27 @@ func (f *fanOut) add(to notify.Target, d newDelivery) {
 // could not be stored goes wherever a condition of the highest severity goes: a false alert
 // is better than a lost one.
 func (f *fanOut) addEvents(n news, incidents []toldIncident) {
-	metadata := notify.FlattenMetadata(n.monitor.metadata)
-	places := map[string]int{} // by destination
+	type queue struct{ destination, monitor string }
+	places := map[queue]int{}
+	var of monitor.ID // metadata is that of this monitor
+	var metadata map[string]string
 	for _, e := range n.events {
-		s := notify.Subject{EventType: e.Type, MonitorID: n.monitor.id, Metadata: metadata}
+		if e.monitor.id != of {
+			of, metadata = e.monitor.id, notify.FlattenMetadata(e.monitor.metadata)
+		}
+		s := notify.Subject{EventType: e.Type, MonitorID: of, Metadata: metadata}
 		at := slices.IndexFunc(incidents, func(i toldIncident) bool { return i.ID == n.incidentOf[e.ID] })
 		switch {
-		case n.unrecorded:
+		case e.unrecorded:
 			s.Severity, s.Conditions = incident.MaxSeverity, incident.Names()
 		case at >= 0:
-			of := incidents[at].subject()
-			s.Severity, s.Conditions = of.Severity, of.Conditions
+			about := incidents[at].subject()
+			s.Severity, s.Conditions = about.Severity, about.Conditions
 		}
 		for _, to := range f.routing.Targets(s) {
-			places[to.Destination.ID]++
-			f.add(to, newDelivery{MonitorID: string(n.monitor.id), EventID: e.ID, Place: places[to.Destination.ID], CreatedAt: timeOrNull(e.At)})
+			q := queue{to.Destination.ID, string(of)}
+			places[q]++
+			f.add(to, newDelivery{MonitorID: string(of), EventID: e.ID, Place: places[q], CreatedAt: timeOrNull(e.At)})
 		}
 	}
 }
@@ -246,9 +281,9 @@ func endSilences(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, n new
 			return i.State == incident.Resolved && slices.Contains(n.changed, i.ID) && silence.Match.Matches(i.subject())
 		}) {
 			ended = append(ended, silence.ID)
-		} else if n.ended && slices.Equal(silence.Match.Monitors, []monitor.ID{n.monitor.id}) {
+		} else if of := silence.Match.Monitors; len(of) == 1 && slices.Contains(n.ended, of[0]) {
 			var isOpen bool
-			err := tx.GetContext(ctx, &isOpen, `SELECT EXISTS (SELECT FROM incidents WHERE monitor_id = $1 AND state = 'open')`, n.monitor.id)
+			err := tx.GetContext(ctx, &isOpen, `SELECT EXISTS (SELECT FROM incidents WHERE monitor_id = $1 AND state = 'open')`, of[0])
 			if err != nil {
 				return routing, err
 			}

@@ -372,22 +372,21 @@ func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
 		VALUES (gen_random_uuid(), $1, $2, 1, 'delivered', now())`, hook.ID, m.ID); err != nil {
 		t.Fatal(err)
 	}
-	r := report(trouble(detector.Blackout, justNow()))
-	accepted := make(chan error, 1)
-	go func() {
-		_, err := s.Accept(t.Context(), m.ID, r)
-		accepted <- err
-	}()
-	eventually(t, "the report waits", func() bool {
+	e := trouble(detector.Blackout, justNow())
+	added := make(chan error, 1)
+	go func() { added <- s.AddEvent(t.Context(), m, e) }()
+	eventually(t, "the event waits", func() bool {
 		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
 	})
 	if err := other.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-accepted; err == nil {
+	if err := <-added; err == nil {
 		t.Error("the event is stored without its delivery")
 	}
-	acceptReport(t, s, m.ID, r, monitor.Run)
+	if err := s.AddEvent(t.Context(), m, e); err != nil {
+		t.Fatal(err)
+	}
 	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 2 {
 		t.Errorf("the delivery is %+v", d)
 	}

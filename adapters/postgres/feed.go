@@ -75,25 +75,32 @@ func (db *database) leaveOut(change feed.Type, id monitor.ID, err error) {
 	db.feedIncomplete.Store(true)
 }
 
-// monitorChange returns the data of monitor.updated: the monitor as the transaction
-// leaves it. A row that cannot be read is logged and gives none, so that its reports
+// monitorChanges returns the data of monitor.updated: the monitors as the transaction
+// leaves them. A row that cannot be read is logged and gives none, so that its reports
 // are still accepted.
-func (db *database) monitorChange(ctx context.Context, tx *sqlx.Tx, id monitor.ID) ([]feed.Data, error) {
-	var row monitorRow
-	if err := tx.GetContext(ctx, &row, `SELECT `+monitorColumns+fromMonitors+` WHERE m.id = $1`, id); err != nil {
-		return nil, err
-	}
-	m, err := row.toMonitor()
-	if err != nil {
-		db.leaveOut(feed.MonitorUpdated, id, err)
+func (db *database) monitorChanges(ctx context.Context, tx *sqlx.Tx, ids ...monitor.ID) ([]feed.Data, error) {
+	if len(ids) == 0 {
 		return nil, nil
 	}
-	return []feed.Data{feed.NewMonitor(m)}, nil
+	var rows []monitorRow
+	if err := tx.SelectContext(ctx, &rows, `SELECT `+monitorColumns+fromMonitors+` WHERE m.id = ANY ($1)`, pq.Array(ids)); err != nil {
+		return nil, err
+	}
+	var changes []feed.Data
+	for _, row := range rows {
+		m, err := row.toMonitor()
+		if err != nil {
+			db.leaveOut(feed.MonitorUpdated, monitor.ID(row.ID), err)
+			continue
+		}
+		changes = append(changes, feed.NewMonitor(m))
+	}
+	return changes, nil
 }
 
 // appendMonitor appends monitor.updated, and then the other changes.
 func (db *database) appendMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, others ...feed.Data) error {
-	changes, err := db.monitorChange(ctx, tx, id)
+	changes, err := db.monitorChanges(ctx, tx, id)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,8 @@ func readLife(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (record.MonitorLi
 	}
 	life.EndedAt = timeOrZero(endedAt)
 	life.Current.Seen = timeOrZero(seenAt)
-	life.Current.Lanes, err = readLanes(ctx, tx, id)
+	lanes, err := readLanes(ctx, tx, id)
+	life.Current.Lanes = lanes[id]
 	return life, err
 }
 

@@ -77,7 +77,7 @@ func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, in
 			return err
 		}
 		changed = len(steps.changed) > 0
-		if err := s.db.fanOut(ctx, tx, newsOf(steps)); err != nil {
+		if err := s.db.fanOut(ctx, tx, optionally, newsOf(steps)); err != nil {
 			return err
 		}
 		return s.db.appendFeed(ctx, tx, steps.changes()...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -83,21 +82,32 @@ type incidentSteps struct {
 	incidentOf map[string]string // the IDs of incidents by those of their events
 }
 
-// lockNewestIncident locks the newest incident of a monitor and goes on from it.
-func lockNewestIncident(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (*incidentSteps, error) {
-	var row incidentRow
-	var newest *incident.Incident
-	err := tx.GetContext(ctx, &row, `SELECT `+incidentColumns+` FROM incidents i WHERE i.monitor_id = $1 ORDER BY i.seq DESC LIMIT 1 FOR UPDATE`, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
+// lockNewestIncidents locks the newest incidents of monitors, in their order, and goes on from
+// them. All steps have the time after the last lock.
+func lockNewestIncidents(ctx context.Context, tx *sqlx.Tx, ids []monitor.ID) ([]*incidentSteps, error) {
+	var rows []incidentRow
+	err := tx.SelectContext(ctx, &rows, `
+		SELECT i.* FROM unnest(CAST($1 AS text[])) AS wanted (id)
+		CROSS JOIN LATERAL (
+			SELECT `+incidentColumns+` FROM incidents i WHERE i.monitor_id = wanted.id ORDER BY i.seq DESC LIMIT 1 FOR UPDATE) AS i`, pq.Array(ids))
+	if err != nil {
 		return nil, err
-	default:
-		if newest, err = row.toIncident(); err != nil {
-			return nil, err
-		}
 	}
-	return stepsFrom(ctx, tx, id, newest)
+	var now time.Time
+	if err := tx.GetContext(ctx, &now, `SELECT clock_timestamp()`); err != nil {
+		return nil, err
+	}
+	all := make([]*incidentSteps, 0, len(ids))
+	for _, id := range ids {
+		var newest *incident.Incident
+		if at := slices.IndexFunc(rows, func(r incidentRow) bool { return r.MonitorID == id }); at >= 0 {
+			if newest, err = rows[at].toIncident(); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, &incidentSteps{monitorID: id, tracker: incident.NewTracker(newest), now: now})
+	}
+	return all, nil
 }
 
 // stepsFrom goes on from a locked incident; nil: the monitor has none.
@@ -139,27 +149,32 @@ func (s *incidentSteps) addEntry(id string, e incident.Entry) {
 	})
 }
 
-// takeInFound takes in what was found, stores what changes, and notes in each event the
-// incident that it belongs to.
-func (s *incidentSteps) takeInFound(ctx context.Context, tx *sqlx.Tx, inputs []incident.Found) error {
-	events := map[string][]string{} // by incident
+// takeIn takes in what was found, and notes the incident of each event.
+func (s *incidentSteps) takeIn(inputs []incident.Found) {
 	s.incidentOf = map[string]string{}
 	for _, in := range inputs {
 		s.step(in.Input)
 		if i := s.tracker.Concerned(); i != nil && in.EventID != "" {
-			events[i.ID] = append(events[i.ID], in.EventID)
 			s.incidentOf[in.EventID] = i.ID
 		}
 	}
-	if err := storeIncidents(ctx, tx, s); err != nil {
-		return err
-	}
-	for id, eventIDs := range events {
-		if _, err := tx.ExecContext(ctx, `UPDATE monitor_events SET incident_id = $1 WHERE id = ANY (CAST($2 AS uuid[]))`, id, pq.Array(eventIDs)); err != nil {
-			return err
+}
+
+// storeIncidentsOfEvents notes in each event the incident that it belongs to.
+func storeIncidentsOfEvents(ctx context.Context, tx *sqlx.Tx, all []*incidentSteps) error {
+	var events, incidents []string
+	for _, s := range all {
+		for eventID, incidentID := range s.incidentOf {
+			events, incidents = append(events, eventID), append(incidents, incidentID)
 		}
 	}
-	return nil
+	if len(events) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE monitor_events e SET incident_id = n.incident_id
+		FROM unnest(CAST($1 AS uuid[]), CAST($2 AS uuid[])) AS n (event_id, incident_id) WHERE e.id = n.event_id`, pq.Array(events), pq.Array(incidents))
+	return err
 }
 
 // incidentRows returns the rows of incidents that have changed.
@@ -232,69 +247,96 @@ func (s *incidentSteps) changes() (all []feed.Data) {
 	return all
 }
 
-// found is what a transaction has found out about the trouble of a monitor.
+// found is what a transaction has found out about the trouble of a locked monitor.
 type found struct {
+	monitor lockedMonitor
 	events  []event.Event // stored by this transaction
 	signals []monitor.Signal
 	ended   *incident.MonitorEnded // the monitor is not active when the transaction ends
 }
 
-// recordIncidents takes what was found into the incidents of a locked monitor, and stores
-// what destinations get of it. It returns the changes that the caller appends to the feed.
-// Refused changes are logged and left out: an alert never waits for the record.
-func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, f found) ([]feed.Data, error) {
+func (f found) inputs() []incident.Found {
 	inputs := incident.Inputs(f.events, f.signals)
 	if f.ended != nil {
 		inputs = append(inputs, incident.Found{Input: *f.ended})
 	}
+	return inputs
+}
+
+// recordIncidents takes what was found into the incidents of different monitors, in the
+// order of their IDs, and stores what destinations get of it. It returns the changes that
+// the caller appends to the feed. Refused changes are logged and left out: an alert never
+// waits for the record.
+func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPart, all ...found) ([]feed.Data, error) {
+	var concerned []monitor.ID
+	inputs := map[monitor.ID][]incident.Found{}
+	for _, f := range all {
+		if in := f.inputs(); len(in) > 0 {
+			concerned, inputs[f.monitor.id] = append(concerned, f.monitor.id), in
+		}
+	}
 	var changes []feed.Data
-	n := news{}
-	if len(inputs) > 0 {
-		err := db.optionally(ctx, tx, func() error {
-			if err := addCriteria(ctx, tx, m.id, inputs); err != nil {
+	var steps []*incidentSteps
+	unrecorded := false
+	if len(concerned) > 0 {
+		err := run(ctx, tx, func() (err error) {
+			if err := addCriteria(ctx, tx, inputs); err != nil {
 				return err
 			}
-			steps, err := lockNewestIncident(ctx, tx, m.id)
-			if err != nil {
+			if steps, err = lockNewestIncidents(ctx, tx, concerned); err != nil {
 				return err
 			}
-			if err := steps.takeInFound(ctx, tx, inputs); err != nil {
+			for _, s := range steps {
+				s.takeIn(inputs[s.monitorID])
+				changes = append(changes, s.changes()...)
+			}
+			if err := storeIncidents(ctx, tx, steps...); err != nil {
 				return err
 			}
-			changes = steps.changes()
-			n = newsOf(steps)
-			n.incidentOf = steps.incidentOf
-			return nil
+			return storeIncidentsOfEvents(ctx, tx, steps)
 		}, func(err error) {
-			changes, n = nil, news{unrecorded: true}
+			changes, steps, unrecorded = nil, nil, true
 			db.log.Warn("the incident of a report could not be stored and is left out, the report and its events are stored: report the defect with error",
-				"monitor_id", string(m.id), "error", err.Error())
+				"monitor_id", string(concerned[0]), "error", err.Error())
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	n.monitor, n.events, n.ended = m, f.events, f.ended != nil
-	return changes, db.fanOut(ctx, tx, n)
+	n := newsOf(steps...)
+	for _, f := range all {
+		n.addEvents(f, unrecorded)
+	}
+	return changes, db.fanOut(ctx, tx, run, n)
 }
 
-// addCriteria adds to alerts what counted as bad, by the config that the monitor has now.
+// addCriteria adds to alerts what counted as bad, by the configs that the monitors have now.
 // A config that cannot be read costs these numbers, not the incident.
-func addCriteria(ctx context.Context, tx *sqlx.Tx, id monitor.ID, inputs []incident.Found) error {
-	alerted := slices.ContainsFunc(inputs, func(f incident.Found) bool {
-		began, is := f.Input.(incident.Began)
-		return is && began.Alert != nil
-	})
-	if !alerted {
+func addCriteria(ctx context.Context, tx *sqlx.Tx, inputs map[monitor.ID][]incident.Found) error {
+	var alerted []monitor.ID
+	for id, all := range inputs {
+		if slices.ContainsFunc(all, func(f incident.Found) bool {
+			began, ok := f.Input.(incident.Began)
+			return ok && began.Alert != nil
+		}) {
+			alerted = append(alerted, id)
+		}
+	}
+	if len(alerted) == 0 {
 		return nil
 	}
-	var raw []byte
-	if err := tx.GetContext(ctx, &raw, `SELECT config FROM monitors WHERE id = $1`, id); err != nil {
+	var rows []struct {
+		ID     monitor.ID `db:"id"`
+		Config []byte     `db:"config"`
+	}
+	if err := tx.SelectContext(ctx, &rows, `SELECT id, config FROM monitors WHERE id = ANY ($1)`, pq.Array(alerted)); err != nil {
 		return err
 	}
-	var config monitor.Config
-	if json.Unmarshal(raw, &config) == nil {
-		incident.AddCriteria(inputs, config.Value)
+	for _, r := range rows {
+		var config monitor.Config
+		if json.Unmarshal(r.Config, &config) == nil {
+			incident.AddCriteria(inputs[r.ID], config.Value)
+		}
 	}
 	return nil
 }

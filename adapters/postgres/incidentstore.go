@@ -173,7 +173,7 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.I
 			return err
 		}
 		done = *stored
-		if err := s.db.fanOut(ctx, tx, newsOf(steps)); err != nil {
+		if err := s.db.fanOut(ctx, tx, optionally, newsOf(steps)); err != nil {
 			return err
 		}
 		return s.db.appendFeed(ctx, tx, steps.changes()...)
@@ -236,7 +236,7 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 		if err := storeIncidents(ctx, tx, swept...); err != nil {
 			return err
 		}
-		if err := s.db.fanOut(ctx, tx, changed); err != nil {
+		if err := s.db.fanOut(ctx, tx, optionally, changed); err != nil {
 			return err
 		}
 		return s.db.appendFeed(ctx, tx, changes...)

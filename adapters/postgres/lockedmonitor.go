@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
@@ -31,24 +32,52 @@ type lockedMonitor struct {
 	watched    bool // a page shows its thumbnails
 }
 
+// selectLocked reads what lockMonitor and lockMonitors return.
+const selectLocked = `
+	SELECT id, status, reason, generation, place, reserved_until IS NOT NULL AS reserved, blind_since IS NOT NULL AS blind, reported_at,
+	       COALESCE(reported_at, seen_at) AS seen_at, stream_url, metadata_text, stream_status, health_video, health_audio, last_error, revision,
+	       ` + thumbnailWanted + ` AS watched
+	FROM monitors`
+
 // lockMonitor locks a monitor's row until the transaction ends. Errors:
 // *monitor.Error NotFound.
 func lockMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (lockedMonitor, error) {
-	m := lockedMonitor{id: id}
-	var metadata sql.NullString
-	var reportedAt, seenAt sql.NullTime
-	err := tx.QueryRowxContext(ctx, `
-		SELECT status, reason, generation, place, reserved_until IS NOT NULL, blind_since IS NOT NULL, reported_at, COALESCE(reported_at, seen_at), stream_url, metadata_text,
-		       stream_status, health_video, health_audio, last_error, revision, `+thumbnailWanted+`
-		FROM monitors WHERE id = $1 FOR UPDATE`, id).
-		Scan(&m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt, &seenAt, &m.streamURL, &metadata,
-			&m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &m.visible.LastError, &m.revision, &m.watched)
-	if errors.Is(err, sql.ErrNoRows) {
-		return m, monitorNotFound(id)
+	locked, err := scanLocked(ctx, tx, selectLocked+` WHERE id = $1 FOR UPDATE`, id)
+	if err == nil && len(locked) == 0 {
+		err = monitorNotFound(id)
 	}
-	m.visible.Status = m.status
-	m.metadata, m.reportedAt, m.seenAt = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt)
-	return m, err
+	if err != nil {
+		return lockedMonitor{id: id}, err
+	}
+	return locked[0], nil
+}
+
+// lockMonitors locks the rows of monitors and returns them in the order of their IDs. It
+// waits for none: those that another transaction has locked are missing, as unknown ones.
+func lockMonitors(ctx context.Context, tx *sqlx.Tx, ids []monitor.ID) ([]lockedMonitor, error) {
+	return scanLocked(ctx, tx, selectLocked+` WHERE id = ANY ($1) ORDER BY id FOR UPDATE SKIP LOCKED`, pq.Array(ids))
+}
+
+func scanLocked(ctx context.Context, tx *sqlx.Tx, query string, arg any) (all []lockedMonitor, err error) {
+	rows, err := tx.QueryContext(ctx, query, arg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var m lockedMonitor
+		var metadata sql.NullString
+		var reportedAt, seenAt sql.NullTime
+		if err := rows.Scan(&m.id, &m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt,
+			&seenAt, &m.streamURL, &metadata, &m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &m.visible.LastError, &m.revision,
+			&m.watched); err != nil {
+			return nil, err
+		}
+		m.visible.Status = m.status
+		m.metadata, m.reportedAt, m.seenAt = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt)
+		all = append(all, m)
+	}
+	return all, rows.Err()
 }
 
 // requireGeneration returns nil if the monitor is active and generation is its

@@ -186,13 +186,13 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 			return err
 		}
 		var changes []feed.Data
-		f := found{ended: &incident.MonitorEnded{At: at, Failed: to == monitor.Failed}}
+		f := found{monitor: locked, ended: &incident.MonitorEnded{At: at, Failed: to == monitor.Failed}}
 		if last != nil {
 			if f.events, changes, err = s.db.enqueue(ctx, tx, locked, []event.Event{*last}); err != nil {
 				return err
 			}
 		}
-		incidents, err := s.db.recordIncidents(ctx, tx, locked, f)
+		incidents, err := s.db.recordIncidents(ctx, tx, optionally, f)
 		if err != nil {
 			return err
 		}

@@ -26,18 +26,26 @@ const (
 // errInvalidRecord is a part of the record that this program refuses itself.
 type errInvalidRecord struct{ error }
 
+// runPart runs a part of a transaction. refused is called if the part was undone, and the
+// transaction goes on without it.
+type runPart func(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error
+
 // optionally runs a part of a transaction that must not make the whole fail, because an
 // alert is in it. If the server refuses the part, optionally undoes it and calls refused:
 // for a wrong value, a damaged index, or a lock that it cannot give. optionally
 // returns an error only if the whole transaction is lost, or if its repetition may help.
-func (db *database) optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
+func optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
 	return runOptional(ctx, tx, beginOptional, endOptional, undoOptional, work, refused)
 }
 
 // optionallyWithin does what optionally does for a part of an optional part.
-func (db *database) optionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
+func optionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
 	return runOptional(ctx, tx, beginWithin, endWithin, undoWithin, work, refused)
 }
+
+// required runs a part without which the transaction fails. It saves the savepoint of
+// optionally where the caller repeats the transaction with that.
+func required(_ context.Context, _ *sqlx.Tx, work func() error, _ func(error)) error { return work() }
 
 func runOptional(ctx context.Context, tx *sqlx.Tx, beginning, end, undoing string, work func() error, refused func(error)) error {
 	if _, err := tx.ExecContext(ctx, beginning); err != nil {

@@ -106,13 +106,13 @@ func (o *Outbox) failEvent(ctx context.Context, tx *sqlx.Tx, d callback.Delivery
 	if err := endMonitor(ctx, tx, m.id, monitor.Failed, event.ReasonCallbackFailed, now); err != nil {
 		return "", nil, err
 	}
-	incidents, err := o.db.recordIncidents(ctx, tx, m, found{ended: &incident.MonitorEnded{
+	incidents, err := o.db.recordIncidents(ctx, tx, optionally, found{monitor: m, ended: &incident.MonitorEnded{
 		At: now, Failed: true, Alert: &incident.Alert{EventID: d.EventID, At: now, Reason: event.ReasonCallbackFailed, Detail: a.Error},
 	}})
 	if err != nil {
 		return "", nil, err
 	}
-	end, err := o.db.monitorChange(ctx, tx, m.id)
+	end, err := o.db.monitorChanges(ctx, tx, m.id)
 	return m.id, slices.Concat(changes, end, incidents), err
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -9,79 +10,177 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // ReportStore stores the reports of workers.
-type ReportStore struct{ db *database }
+type ReportStore struct {
+	db    *database
+	queue groupQueue[*queuedReport]
+}
 
 // Accept implements registry.ReportStore. If the monitor has ended, Accept still stores
 // the events, because the worker saw them before; the report changes nothing else. It
 // stores nothing if the monitor ended because a webhook could not be delivered, or by
 // SupervisorStore.Fail.
+//
+// Reports that arrive while others are being stored share a transaction. If that fails, each
+// of its reports is stored in a transaction of its own.
 func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	r.At = roundToMicroseconds(r.At)
-	var answer monitor.Answer
+	one := &queuedReport{queueItem: newQueueItem(ctx, string(id)), id: id, report: r}
+	if err := s.queue.add(one, s.storeGroup); err != nil {
+		return monitor.Answer{}, wrapError(ctx, "store a report of "+string(id), err)
+	}
+	if !one.alone {
+		return one.answer, one.err
+	}
 	err := s.db.inTx(ctx, "store a report of "+string(id), func(tx *sqlx.Tx) error {
 		m, err := lockMonitor(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if r.Generation != m.generation {
-			return monitor.ErrSuperseded
-		}
-		answer = monitor.Answer{Order: monitor.Run, Revision: m.revision, ThumbnailWanted: m.watched}
-		applied := false
-		switch {
-		case m.callbackFailed():
-			answer.Order = monitor.Stop
-			return nil
-		case !m.status.Active():
-			answer.Order = monitor.Stop
-		case r.Overtaken(m.reportedAt, m.status): // a newer report has stored its state already
-			if _, err := tx.ExecContext(ctx, `UPDATE monitors SET updated_at = now() WHERE id = $1`, id); err != nil {
-				return err
-			}
-		default:
-			if err := applyReport(ctx, tx, m, r); err != nil {
-				return err
-			}
-			applied = true
-			if r.Ends(m.status) {
-				answer.Order = monitor.Stop
-			}
-		}
-		added, changes, err := s.db.enqueue(ctx, tx, m, r.Events)
-		if err != nil {
+		if err := s.store(ctx, tx, optionally, []*storedReport{{queuedReport: one, monitor: m}}); err != nil {
 			return err
 		}
-		if err := resolveBlindEvents(ctx, tx, m, r); err != nil {
-			return err
-		}
-		incidents, err := s.db.recordIncidents(ctx, tx, m, foundIn(r, m.status, added, applied))
-		if err != nil {
-			return err
-		}
-		changes = append(changes, incidents...)
-		if err := s.db.storeHistory(ctx, tx, m, r, applied); err != nil {
-			return err
-		}
-		if applied && m.visible.After(r) != m.visible {
-			return s.db.appendMonitor(ctx, tx, id, changes...)
-		}
-		return s.db.appendFeed(ctx, tx, changes...)
+		return one.err
 	})
 	if err != nil {
 		return monitor.Answer{}, err
 	}
-	return answer, nil
+	return one.answer, nil
+}
+
+// queuedReport is a report that is to be stored, and what came of it.
+type queuedReport struct {
+	queueItem
+
+	id     monitor.ID
+	report monitor.Report
+	answer monitor.Answer
+	err    error // why the report is refused
+}
+
+// storeGroup stores reports of different monitors in one transaction. Those that it has not
+// stored are to be stored alone: all if the server has refused anything, else those of
+// monitors that are unknown, or locked by another transaction.
+func (s *ReportStore) storeGroup(ctx context.Context, group []*queuedReport) {
+	byMonitor := map[monitor.ID]*queuedReport{}
+	ids := make([]monitor.ID, 0, len(group))
+	for _, r := range group {
+		byMonitor[r.id], r.alone = r, true
+		ids = append(ids, r.id)
+	}
+	err := s.db.runTx(ctx, func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, groupLockTimeout); err != nil {
+			return err
+		}
+		locked, err := lockMonitors(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		all := make([]*storedReport, 0, len(locked))
+		for _, m := range locked {
+			byMonitor[m.id].alone = false
+			all = append(all, &storedReport{queuedReport: byMonitor[m.id], monitor: m})
+		}
+		return s.store(ctx, tx, required, all)
+	})
+	if err == nil {
+		return
+	}
+	for _, r := range group {
+		r.answer, r.err, r.alone = monitor.Answer{}, nil, true
+	}
+}
+
+// storedReport is a report with its monitor, which the transaction has locked.
+type storedReport struct {
+	*queuedReport
+
+	monitor lockedMonitor
+	applied bool          // it gives the present state
+	events  []newEventRow // of the report
+}
+
+// accept decides what is to be stored of a report. It sets err if that is nothing, because
+// the report is refused, and the answer.
+func (r *storedReport) accept(db *database) {
+	r.answer, r.err, r.applied = monitor.Answer{Order: monitor.Run, Revision: r.monitor.revision, ThumbnailWanted: r.monitor.watched}, nil, false
+	switch {
+	case r.report.Generation != r.monitor.generation:
+		r.answer, r.err = monitor.Answer{}, monitor.ErrSuperseded
+		return
+	case r.monitor.callbackFailed():
+		r.answer.Order = monitor.Stop
+		return
+	case !r.monitor.status.Active():
+		r.answer.Order = monitor.Stop
+	case !r.report.Overtaken(r.monitor.reportedAt, r.monitor.status): // else a newer report has stored its state already
+		r.applied = true
+		if r.report.Ends(r.monitor.status) {
+			r.answer.Order = monitor.Stop
+		}
+	}
+	if r.events, r.err = db.newEventRows(r.monitor, r.report.Events); r.err != nil {
+		r.answer = monitor.Answer{}
+	}
+}
+
+// store stores reports of different monitors, in the order of their IDs, and sets their
+// answers. It commits the transaction if it appends to the feed.
+func (s *ReportStore) store(ctx context.Context, tx *sqlx.Tx, run runPart, all []*storedReport) error {
+	accepted := make([]*storedReport, 0, len(all))
+	var events []newEventRow
+	for _, r := range all {
+		if r.accept(s.db); r.err != nil || r.monitor.callbackFailed() {
+			continue
+		}
+		accepted, events = append(accepted, r), append(events, r.events...)
+	}
+	if err := applyReports(ctx, tx, accepted); err != nil {
+		return err
+	}
+	stored, err := insertEvents(ctx, tx, events)
+	if err != nil {
+		return err
+	}
+	var visible []monitor.ID
+	var changes []feed.Data
+	var trouble []found
+	var history []historyOf
+	for _, r := range accepted {
+		added, ofEvents := stored.of(r.report.Events)
+		changes = append(changes, ofEvents...)
+		if err := resolveBlindEvents(ctx, tx, r.monitor, r.report); err != nil {
+			return err
+		}
+		trouble = append(trouble, foundIn(r.report, r.monitor, added, r.applied))
+		history = append(history, historyOf{r.monitor, r.report, r.applied})
+		if r.applied && r.monitor.visible.After(r.report) != r.monitor.visible {
+			visible = append(visible, r.monitor.id)
+		}
+	}
+	incidents, err := s.db.recordIncidents(ctx, tx, run, trouble...)
+	if err != nil {
+		return err
+	}
+	if err := s.db.storeHistory(ctx, tx, run, history...); err != nil {
+		return err
+	}
+	monitors, err := s.db.monitorChanges(ctx, tx, visible...)
+	if err != nil {
+		return err
+	}
+	return s.db.appendFeed(ctx, tx, slices.Concat(monitors, changes, incidents)...)
 }
 
 // foundIn is what an accepted report says about trouble. A monitor that has ended keeps
 // no open condition, whatever its worker saw before.
-func foundIn(r monitor.Report, before monitor.Status, added []event.Event, applied bool) found {
-	f := found{events: added, signals: r.Signals}
+func foundIn(r monitor.Report, m lockedMonitor, added []event.Event, applied bool) found {
+	f, before := found{monitor: m, events: added, signals: r.Signals}, m.status
 	switch {
 	case applied && r.Ends(before):
 		f.ended = &incident.MonitorEnded{At: r.At, Failed: r.Status == monitor.Failed}
@@ -91,57 +190,134 @@ func foundIn(r monitor.Report, before monitor.Status, added []event.Event, appli
 	return f
 }
 
-// applyReport stores the state of an active monitor as a report has it.
-func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Report) error {
-	_, err := tx.ExecContext(ctx, `
-		UPDATE monitors SET
-			stream_status = COALESCE(NULLIF($2, ''), stream_status),
-			health_video  = COALESCE(NULLIF($3, ''), health_video),
-			health_audio  = COALESCE(NULLIF($4, ''), health_audio),
-			snapshot      = COALESCE(CAST($5 AS jsonb), snapshot),
-			reported_at   = $6,
-			updated_at    = now()
-		WHERE id = $1`,
-		m.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(sanitizeJSON(r.Snapshot)), nullTime(r.At))
-	if err != nil {
-		return asInvalidConfig("snapshot", err)
-	}
-	if v := r.Visibility; v != nil {
-		_, err = tx.ExecContext(ctx, `UPDATE monitors SET last_error = $2, blind_since = $3, last_observed_at = $4 WHERE id = $1`,
-			m.id, v.LastError, nullTime(v.BlindSince), nullTime(v.LastObservedAt))
+// applyReports stores the states of active monitors as reports have them.
+func applyReports(ctx context.Context, tx *sqlx.Tx, all []*storedReport) error {
+	var states []stateRow
+	var statistics []statisticsRow
+	for _, r := range all {
+		if !r.monitor.status.Active() {
+			continue
+		}
+		states = append(states, newStateRow(r))
+		if !r.applied {
+			continue
+		}
+		counted, err := newStatisticsRow(r)
 		if err != nil {
-			return asInvalidConfig("visibility", err)
+			return err
+		}
+		statistics = append(statistics, counted)
+	}
+	if err := execRows(ctx, tx, storeMonitorStates, states); err != nil {
+		return asInvalidConfig("snapshot or visibility", err)
+	}
+	if err := execRows(ctx, tx, storeStatistics, statistics); err != nil {
+		return asInvalidConfig("statistics", err)
+	}
+	for _, r := range all {
+		if r.applied && r.report.Ends(r.monitor.status) {
+			if err := endMonitor(ctx, tx, r.id, r.report.Status, failureReason(r.report), r.report.At); err != nil {
+				return err
+			}
 		}
 	}
-	detectorEvents, err := encodeDetectorEvents(r.Statistics)
+	return nil
+}
+
+// execRows runs a statement with rows, as JSON, for $1. It runs none without rows.
+func execRows[Row any](ctx context.Context, tx *sqlx.Tx, statement string, rows []Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	encoded, err := json.Marshal(rows)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `
-		UPDATE monitor_stats SET
-			total_segments  = GREATEST(total_segments, $2),
-			blackout_events = GREATEST(blackout_events, $3),
-			silence_events  = GREATEST(silence_events, $4),
-			detector_events = CASE WHEN CAST($6 AS jsonb) = '{}' THEN detector_events ELSE (
-				SELECT jsonb_object_agg(name, n) FROM (
-					SELECT key AS name, max(value::int) AS n
-					FROM (SELECT * FROM jsonb_each_text(detector_events) UNION ALL SELECT * FROM jsonb_each_text(CAST($6 AS jsonb))) both_counts
-					GROUP BY key) larger) END,
-			last_check_at   = GREATEST(last_check_at, $5)
-		WHERE monitor_id = $1`,
-		m.id, r.Statistics.TotalSegmentsAnalyzed, r.Statistics.Alerts(detector.Blackout), r.Statistics.Alerts(detector.Silence), nullTime(r.Health.LastCheckAt), detectorEvents)
-	if err != nil {
-		return asInvalidConfig("statistics", err)
-	}
-	switch {
-	case !m.status.MayBecome(r.Status) || r.Status == m.status:
-		return nil
-	case !r.Status.Active():
-		return endMonitor(ctx, tx, m.id, r.Status, failureReason(r), r.At)
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE monitors SET status = $2 WHERE id = $1`, m.id, r.Status)
+	_, err = tx.ExecContext(ctx, statement, string(encoded))
 	return err
 }
+
+// stateRow is what a report changes in monitors. Of an overtaken one it is nothing but
+// updated_at.
+type stateRow struct {
+	ID             monitor.ID `json:"id"`
+	Status         string     `json:"status,omitempty"`
+	StreamStatus   string     `json:"stream_status,omitempty"`
+	Video          string     `json:"health_video,omitempty"`
+	Audio          string     `json:"health_audio,omitempty"`
+	Snapshot       string     `json:"snapshot,omitempty"`
+	Applied        bool       `json:"applied"`
+	ReportedAt     *time.Time `json:"reported_at,omitempty"`
+	Visible        bool       `json:"visible"` // the next three are reported
+	LastError      string     `json:"last_error"`
+	BlindSince     *time.Time `json:"blind_since,omitempty"`
+	LastObservedAt *time.Time `json:"last_observed_at,omitempty"`
+}
+
+func newStateRow(r *storedReport) stateRow {
+	row := stateRow{ID: r.id, Applied: r.applied}
+	if !r.applied {
+		return row
+	}
+	if status := r.report.Status; r.monitor.status.MayBecome(status) && status.Active() {
+		row.Status = string(status)
+	}
+	row.StreamStatus, row.Video, row.Audio = string(r.report.StreamStatus), string(r.report.Health.Video), string(r.report.Health.Audio)
+	row.Snapshot, row.ReportedAt = string(sanitizeJSON(r.report.Snapshot)), timeOrNull(r.report.At)
+	if v := r.report.Visibility; v != nil {
+		row.Visible, row.LastError, row.BlindSince, row.LastObservedAt = true, v.LastError, timeOrNull(v.BlindSince), timeOrNull(v.LastObservedAt)
+	}
+	return row
+}
+
+const storeMonitorStates = `
+	UPDATE monitors m SET
+		status           = COALESCE(n.status, m.status),
+		stream_status    = COALESCE(n.stream_status, m.stream_status),
+		health_video     = COALESCE(n.health_video, m.health_video),
+		health_audio     = COALESCE(n.health_audio, m.health_audio),
+		snapshot         = COALESCE(CAST(n.snapshot AS jsonb), m.snapshot),
+		reported_at      = CASE WHEN n.applied THEN n.reported_at ELSE m.reported_at END,
+		last_error       = CASE WHEN n.visible THEN n.last_error ELSE m.last_error END,
+		blind_since      = CASE WHEN n.visible THEN n.blind_since ELSE m.blind_since END,
+		last_observed_at = CASE WHEN n.visible THEN n.last_observed_at ELSE m.last_observed_at END,
+		updated_at       = now()
+	FROM json_to_recordset($1) AS n (id text, status text, stream_status text, health_video text, health_audio text, snapshot text, applied bool,
+	                                 reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz)
+	WHERE m.id = n.id`
+
+// statisticsRow is what a report says about monitor_stats.
+type statisticsRow struct {
+	ID             monitor.ID      `json:"id"`
+	Segments       int64           `json:"segments"`
+	Blackouts      int64           `json:"blackouts"`
+	Silences       int64           `json:"silences"`
+	DetectorEvents json.RawMessage `json:"detector_events"`
+	LastCheckAt    *time.Time      `json:"last_check_at,omitempty"`
+}
+
+func newStatisticsRow(r *storedReport) (statisticsRow, error) {
+	s := r.report.Statistics
+	detectorEvents, err := encodeDetectorEvents(s)
+	return statisticsRow{
+		ID: r.id, Segments: int64(s.TotalSegmentsAnalyzed), Blackouts: int64(s.Alerts(detector.Blackout)), Silences: int64(s.Alerts(detector.Silence)),
+		DetectorEvents: json.RawMessage(detectorEvents), LastCheckAt: timeOrNull(r.report.Health.LastCheckAt),
+	}, err
+}
+
+const storeStatistics = `
+	UPDATE monitor_stats s SET
+		total_segments  = GREATEST(s.total_segments, n.segments),
+		blackout_events = GREATEST(s.blackout_events, n.blackouts),
+		silence_events  = GREATEST(s.silence_events, n.silences),
+		detector_events = CASE WHEN n.detector_events = '{}' THEN s.detector_events ELSE (
+			SELECT jsonb_object_agg(name, larger.n) FROM (
+				SELECT key AS name, max(value::int) AS n
+				FROM (SELECT * FROM jsonb_each_text(s.detector_events) UNION ALL SELECT * FROM jsonb_each_text(n.detector_events)) both_counts
+				GROUP BY key) larger) END,
+		last_check_at   = GREATEST(s.last_check_at, n.last_check_at)
+	FROM json_to_recordset($1) AS n (id text, segments bigint, blackouts bigint, silences bigint, detector_events jsonb, last_check_at timestamptz)
+	WHERE s.monitor_id = n.id`
 
 // resolveBlindEvents stores in the monitor's blind events when the blindness ended
 // (decision S15). It changes only events without that time. Such an event exists only

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 )
 
 // connector opens sessions. A session has three layers: database/sql calls the session,
@@ -145,11 +146,20 @@ type preparedStmt interface {
 	driver.StmtQueryContext
 }
 
-// prepare returns a prepared statement for a query with arguments of a transaction; nil: the
-// query is sent as it is. Transactions repeat few statements, most of which take less time
-// than their parsing and planning. Other queries are planned for their arguments.
+// keepPreparedKey is the context key of withPrepared.
+type keepPreparedKey struct{}
+
+// withPrepared makes the queries with this context keep their statements prepared, outside
+// transactions, too.
+func withPrepared(ctx context.Context) context.Context {
+	return context.WithValue(ctx, keepPreparedKey{}, true)
+}
+
+// prepare returns a prepared statement for a query with arguments of a transaction or of
+// withPrepared; nil: the query is sent as it is. These repeat few statements, most of which
+// take less time than their parsing and planning. Other queries are planned for their arguments.
 func (s *session) prepare(ctx context.Context, query string, args []driver.NamedValue) (preparedStmt, error) {
-	if !s.inTransaction || len(args) == 0 {
+	if !s.inTransaction && ctx.Value(keepPreparedKey{}) == nil || len(args) == 0 {
 		return nil, nil //nolint:nilnil // nil says that there is none
 	}
 	if known, ok := s.prepared[query]; ok {
@@ -181,6 +191,20 @@ const commitSuffix = "; COMMIT"
 // errCommitted refuses a statement that would run outside its transaction.
 var errCommitted = errors.New("the transaction was committed by its last statement")
 
+// isStale reports whether the server refuses a prepared statement because a migration has
+// changed what it returns, or because the statement was removed.
+func isStale(err error) bool {
+	e := pq.As(err, pqerror.FeatureNotSupported, pqerror.InvalidSQLStatementName)
+	return e != nil && (e.Code == pqerror.InvalidSQLStatementName || e.Routine == "RevalidateCachedQuery")
+}
+
+// forgetStale makes the next try prepare a statement anew that the server refuses as stale.
+func (s *session) forgetStale(query string, err error) {
+	if isStale(err) {
+		delete(s.prepared, query)
+	}
+}
+
 func (s *session) setContext(ctx context.Context) { s.conn.setContext(ctx) }
 
 func (s *session) Ping(ctx context.Context) error {
@@ -198,7 +222,9 @@ func (s *session) ExecContext(ctx context.Context, query string, args []driver.N
 		return nil, err
 	}
 	if stmt != nil {
-		return stmt.ExecContext(ctx, args)
+		result, err := stmt.ExecContext(ctx, args)
+		s.forgetStale(query, err)
+		return result, err
 	}
 	result, err := s.pqConn.ExecContext(ctx, query, args)
 	s.committed = err == nil && strings.HasSuffix(query, commitSuffix)
@@ -215,7 +241,9 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 		return nil, err
 	}
 	if stmt != nil {
-		return stmt.QueryContext(ctx, args)
+		rows, err := stmt.QueryContext(ctx, args)
+		s.forgetStale(query, err)
+		return rows, err
 	}
 	return s.pqConn.QueryContext(ctx, query, args)
 }

@@ -121,7 +121,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 	return &Store{
 		MonitorStore:      &MonitorStore{db},
 		IdempotencyStore:  &IdempotencyStore{db},
-		ReportStore:       &ReportStore{db},
+		ReportStore:       &ReportStore{db: db},
 		EventStore:        &EventStore{db},
 		SettingsStore:     &SettingsStore{db},
 		HistoryStore:      &HistoryStore{db},
@@ -176,7 +176,10 @@ func (c Config) complete() (Config, error) {
 
 // Close resigns the leadership and closes all connections except that of Listen, which
 // Listen closes when its context is done.
-func (s *Store) Close() error { return errors.Join(s.endElection(), s.db.Close()) }
+func (s *Store) Close() error {
+	s.queue.wait()
+	return errors.Join(s.endElection(), s.db.Close())
+}
 
 // Ping checks that the database answers. It blocks for one round trip.
 func (s *Store) Ping(ctx context.Context) error {

@@ -26,7 +26,7 @@ func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, n news) (news,
 		return n, nil
 	}
 	var members []string
-	err := db.optionallyWithin(ctx, tx, func() error {
+	err := optionallyWithin(ctx, tx, func() error {
 		if _, err := tx.ExecContext(ctx, stormLock); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (s *SupervisorStore) addEventOnce(ctx context.Context, operation string, m 
 		if err != nil {
 			return err
 		}
-		incidents, err := s.db.recordIncidents(ctx, tx, locked, found{events: added})
+		incidents, err := s.db.recordIncidents(ctx, tx, optionally, found{monitor: locked, events: added})
 		switch changes = append(changes, incidents...); {
 		case err != nil:
 			return err

@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A groupQueue stores at most maxGroups groups at a time: while one waits for the disk, the next is
+// being stored. A group has at most maxGroupSize items.
+const (
+	maxGroups    = 2
+	maxGroupSize = 64
+)
+
+// A group waits at most 1 s for a lock. After that, or after maxGroupTime in all, each of its
+// items is stored alone, so that only those wait on that need the lock.
+const (
+	groupLockTimeout = `SET LOCAL lock_timeout = '1s'`
+	maxGroupTime     = 5 * time.Second
+)
+
+// queueItem is what a groupQueue needs of an item.
+type queueItem struct {
+	ctx   context.Context //nolint:containedctx // of the caller that waits
+	key   string          // no two items with one key are stored at the same time
+	done  chan struct{}   // closed when the item was in a group
+	alone bool            // the group has not stored it: it is to be stored in a transaction of its own
+}
+
+func newQueueItem(ctx context.Context, key string) queueItem {
+	return queueItem{ctx: ctx, key: key, done: make(chan struct{})}
+}
+
+func (i *queueItem) item() *queueItem { return i }
+
+// groupQueue collects what arrives while others are being stored, and stores it in one
+// transaction. Its callers wait, so an item leaves no other of its caller behind. The zero
+// value is usable.
+type groupQueue[T interface{ item() *queueItem }] struct {
+	mu      sync.Mutex
+	waiting []T
+	storing []string // the keys of the groups that are being stored
+	groups  int
+	running sync.WaitGroup
+}
+
+// add adds an item and waits until it was in a group. store stores a group, and sets which of
+// its items are to be stored alone. An error is that of the item's context.
+func (q *groupQueue[T]) add(one T, store func(context.Context, []T)) error {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, one)
+	if q.groups < maxGroups {
+		q.groups++
+		q.running.Go(func() { q.run(store) })
+	}
+	q.mu.Unlock()
+	i := one.item()
+	select {
+	case <-i.done:
+		return nil
+	case <-i.ctx.Done():
+		return context.Cause(i.ctx)
+	}
+}
+
+// wait returns when nothing is being stored.
+func (q *groupQueue[T]) wait() { q.running.Wait() }
+
+// run stores groups until nothing waits.
+func (q *groupQueue[T]) run(store func(context.Context, []T)) {
+	var group []T
+	for {
+		if group = q.next(group); group == nil {
+			return
+		}
+		storeWithin(group, store)
+		for _, one := range group {
+			close(one.item().done)
+		}
+	}
+}
+
+// storeWithin stores a group. A single item is stored as long as its caller waits.
+func storeWithin[T interface{ item() *queueItem }](group []T, store func(context.Context, []T)) {
+	ctx := group[0].item().ctx
+	if len(group) > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), maxGroupTime)
+		defer cancel()
+	}
+	store(ctx, group)
+}
+
+// next ends a group and returns the next one; nil: nothing waits. It leaves waiting what has the key
+// of an item that is being stored, and drops those whose callers have left.
+func (q *groupQueue[T]) next(ended []T) (group []T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, one := range ended {
+		at := slices.Index(q.storing, one.item().key)
+		q.storing = slices.Delete(q.storing, at, at+1)
+	}
+	q.waiting = slices.DeleteFunc(q.waiting, func(one T) bool {
+		i := one.item()
+		if i.ctx.Err() != nil {
+			return true
+		}
+		if len(group) == maxGroupSize || slices.Contains(q.storing, i.key) {
+			return false
+		}
+		q.storing = append(q.storing, i.key)
+		group = append(group, one)
+		return true
+	})
+	if group == nil {
+		q.groups--
+	}
+	return group
+}

@@ -1,0 +1,115 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+func TestReportsOfSeveralMonitorsShareATransaction(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Webhook, "hook")
+	addDestination(t, s, notify.Discord, "chief")
+	healthy := []monitor.Monitor{register(t, s, 1), register(t, s, 2)}
+	superseded, held := register(t, s, 4), register(t, s, 5)
+	reports := map[monitor.ID]monitor.Report{}
+	for _, m := range healthy {
+		reports[m.ID] = report(trouble(detector.Blackout, justNow()), trouble(detector.Silence, justNow()))
+	}
+	old := report()
+	old.Generation = 7
+	unknown := monitor.NewID([16]byte{7: 7})
+	reports[superseded.ID], reports[held.ID], reports[unknown] = old, report(), report()
+	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	defer func() { _ = holder.Rollback() }()
+	if _, err := holder.ExecContext(t.Context(), `SELECT FROM monitors WHERE id = $1 FOR UPDATE`, held.ID); err != nil {
+		t.Fatal(err)
+	}
+	refused, alone := s.AcceptTogether(t.Context(), reports)
+	if len(refused) != 1 || !errors.Is(refused[superseded.ID], monitor.ErrSuperseded) {
+		t.Errorf("refused are %v", refused)
+	}
+	if len(alone) != 2 || !slices.Contains(alone, held.ID) || !slices.Contains(alone, unknown) {
+		t.Errorf("to be stored alone are %v", alone)
+	}
+	if n := countRows(t, db, `(SELECT DISTINCT xmin FROM monitors WHERE reported_at IS NOT NULL) AS transactions`); n != 1 {
+		t.Errorf("%d transactions have stored the reports", n)
+	}
+	for _, m := range healthy {
+		if i := onlyIncident(t, s, m.ID); conditions(i) != "black+ silent+" {
+			t.Errorf("the incident has %q", conditions(i))
+		}
+		if n := countRows(t, db, `deliveries WHERE monitor_id = '`+string(m.ID)+`' AND sequence IN (1, 2)`); n != 2 {
+			t.Errorf("%d deliveries of events have the next numbers", n)
+		}
+	}
+	alter(t, db, `DELETE FROM deliveries WHERE event_id IS NOT NULL`)
+	expectSent(t, s, "chief opened", "chief opened")
+}
+
+// The server refuses one of two reports. The other must be stored all the same.
+func TestAReportThatIsRefusedFailsAlone(t *testing.T) {
+	s := open(t, database(t))
+	good, bad := register(t, s, 1), register(t, s, 2)
+	refusedReport := report()
+	refusedReport.Snapshot = []byte(`{"a": 1e999999}`)
+	if _, alone := s.AcceptTogether(t.Context(), map[monitor.ID]monitor.Report{good.ID: report(blackout(1)), bad.ID: refusedReport}); len(alone) != 2 {
+		t.Errorf("to be stored alone are %v", alone)
+	}
+	_, err := s.Accept(t.Context(), bad.ID, refusedReport)
+	requireCode(t, err, monitor.InvalidConfig)
+	acceptReport(t, s, good.ID, report(blackout(1)), monitor.Run)
+}
+
+func TestReportsThatArriveAtOnceAreAllAnswered(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	const monitors, each = 20, 10
+	var all sync.WaitGroup
+	for n := range monitors {
+		m := register(t, s, n+1)
+		all.Go(func() {
+			for second := range each {
+				if answer, err := s.Accept(t.Context(), m.ID, report(blackout(second))); err != nil || answer.Order != monitor.Run {
+					t.Errorf("the answer is %+v, %v", answer, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := countRows(t, db, `monitor_events`); n != monitors*each {
+		t.Errorf("%d events are stored", n)
+	}
+}
+
+func TestAPreparedStatementSurvivesAMigration(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	alter(t, db, `CREATE TABLE changing (a int)`)
+	read := func(tx *sqlx.Tx) error {
+		rows, err := tx.QueryContext(t.Context(), `SELECT * FROM changing WHERE a = $1`, 1)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		return rows.Err()
+	}
+	for _, change := range []string{`ADD COLUMN b int`, `ALTER COLUMN a TYPE bigint`} {
+		if err := s.InTx(t.Context(), read); err != nil {
+			t.Fatal(err)
+		}
+		alter(t, db, `ALTER TABLE changing `+change)
+		if err := s.InTx(t.Context(), read); err != nil {
+			t.Error(err)
+		}
+	}
+}
