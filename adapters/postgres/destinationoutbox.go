@@ -25,6 +25,7 @@ import (
 type DestinationOutbox struct {
 	db          *database
 	unconfirmed unconfirmedLeases
+	successes   groupQueue[*queuedSuccess]
 }
 
 // recordedDelivery is a row of deliveries that a transaction has locked.
@@ -42,6 +43,11 @@ type recordedDelivery struct {
 	Now           time.Time      `db:"now"`
 }
 
+const selectRecorded = `
+	SELECT id, destination_id, event_id, incident_id IS NOT NULL OR storm_id IS NOT NULL AS thread, state, lease, changed, tried, attempts, last_error,
+	       clock_timestamp() AS now
+	FROM deliveries`
+
 // knownSuccess is how long ago a destination took something that need not be stored again.
 const knownSuccess = time.Second
 
@@ -54,8 +60,22 @@ func (r destinationRow) knows(o destination.Outcome) bool {
 
 // RecordAttempt implements destination.Outbox. It locks the destination
 // before the delivery, as its deletion does. A destination that takes one delivery after the
-// other is not locked for each: leases pass over locked ones.
+// other is not locked for each: leases pass over locked ones. Such successes that come while
+// others are being stored share a transaction.
 func (o *DestinationOutbox) RecordAttempt(ctx context.Context, d destination.Delivery, outcome destination.Outcome) (string, error) {
+	if mayShare(outcome) {
+		one := &queuedSuccess{queueItem: newQueueItem(ctx, d.ID), delivery: d, outcome: outcome}
+		if err := o.successes.add(one, o.storeSuccessGroup); err != nil {
+			return "", wrapError(ctx, "record an attempt at delivery "+d.ID, err)
+		}
+		if !one.alone {
+			return "", nil
+		}
+	}
+	return o.recordAlone(ctx, d, outcome)
+}
+
+func (o *DestinationOutbox) recordAlone(ctx context.Context, d destination.Delivery, outcome destination.Outcome) (string, error) {
 	var disabled string
 	err := o.db.inTx(ctx, "record an attempt at delivery "+d.ID, func(tx *sqlx.Tx) error {
 		disabled = ""
@@ -72,10 +92,7 @@ func (o *DestinationOutbox) RecordAttempt(ctx context.Context, d destination.Del
 			return err
 		}
 		var row recordedDelivery
-		err = tx.GetContext(ctx, &row, `
-			SELECT id, destination_id, event_id, incident_id IS NOT NULL OR storm_id IS NOT NULL AS thread, state, lease, changed, tried, attempts, last_error,
-			       clock_timestamp() AS now
-			FROM deliveries WHERE id = $1 FOR NO KEY UPDATE`, d.ID)
+		err = tx.GetContext(ctx, &row, selectRecorded+` WHERE id = $1 FOR NO KEY UPDATE`, d.ID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // its event or its incident has expired
 		}

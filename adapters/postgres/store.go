@@ -178,6 +178,7 @@ func (c Config) complete() (Config, error) {
 // Listen closes when its context is done.
 func (s *Store) Close() error {
 	s.queue.wait()
+	s.successes.wait()
 	return errors.Join(s.endElection(), s.db.Close())
 }
 
