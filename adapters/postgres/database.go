@@ -99,9 +99,9 @@ func isTransient(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.As(err, &network) && network.Op != "dial"
 }
 
-// isPassing reports whether the reason of the server's refusal passes by itself. Either it
-// lacks space, memory or connections, or it has waited too long for a lock, or another
-// transaction has numbered a delivery at the same time.
+// isPassing reports whether the reason of the server's refusal passes by itself: it lacks
+// space, memory or connections, or has waited too long for a lock. Or another transaction has
+// numbered a delivery at the same time.
 func isPassing(err error) bool {
 	e := pq.As(err)
 	return e != nil && (e.Code.Class() == pqerror.ClassInsufficientResources || e.Code == pqerror.LockNotAvailable || e.Code == pqerror.QueryCanceled ||

@@ -128,8 +128,8 @@ func (e Explanation) Silenced(t Target) bool {
 }
 
 // Explain says where an event or an incident goes now. An event with conditions is
-// followed as the incident, too, that it belongs to: a route then counts as matched if it
-// gets either, and its reasons are those of the one that came further.
+// followed as the incident that it belongs to, too. A route then counts as matched if it
+// gets either. Its reasons are those of the one that came further.
 func (r Routing) Explain(s Subject, now time.Time) Explanation {
 	e := Explanation{Routes: r.explainRoutes(s), Targets: r.Targets(s)}
 	ofIncident := s
@@ -166,7 +166,7 @@ func (r Routing) explainRoutes(s Subject) (all []RouteExplanation) {
 }
 
 // SilencedUntil returns when the silences end that hold messages about an incident back
-// now. Zero: there is none. Forever: no end is known.
+// now. Zero: no silence does. Forever: no end is known.
 func (r Routing) SilencedUntil(s Subject, now time.Time) (until time.Time) {
 	for _, silence := range r.silencing(s, now) {
 		if end := silence.ActiveUntil(now); end.After(until) {

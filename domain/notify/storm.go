@@ -40,9 +40,9 @@ type Opening struct {
 	At         time.Time
 }
 
-// Gather returns the IDs of the incidents that are told as a storm from now on: those that
-// were opened if they join the open storm, or all that make a new one. None: they are told
-// one by one.
+// Gather returns the IDs of the incidents that are told as a storm from now on. These are
+// those that were opened if they join the open storm, or all that make a new one. None: they
+// are told one by one.
 func (o Openings) Gather() (incidentIDs []string, joins bool) {
 	if len(o.Opened) == 0 {
 		return nil, false

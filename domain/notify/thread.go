@@ -83,7 +83,7 @@ type ThreadPolicy struct {
 	Edits       bool          // of the channel
 	PictureWait time.Duration // of the channel: for a picture
 
-	// SilencedUntil ends the silences that match now; zero: there is none. It is
+	// SilencedUntil ends the silences that match now; zero: no silence does. It is
 	// Forever for silences without a known end.
 	SilencedUntil time.Time
 }

@@ -14,6 +14,6 @@
 //     for a minute no longer blocks those behind it.
 //   - The database's clock decides when a message is due.
 //
-// Failure behaviour: a destination that hangs or fails delays no other one, because it has at
-// most MaxPerDestination deliveries in flight and a circuit breaker of its own.
+// Failure behaviour: a destination that hangs or fails delays no other one. It has at most
+// MaxPerDestination deliveries in flight and a circuit breaker of its own.
 package destination

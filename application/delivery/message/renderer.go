@@ -206,7 +206,7 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 }
 
 // Shortest makes the message of a step with the built-in title and nothing else, for a channel
-// that rejects Message: what was opened must be ended there.
+// that rejects Message. Its people must learn the end of what they were told of.
 func (r *Renderer) Shortest(f Facts, step notify.NextMessage) Message {
 	r = &Renderer{cfg: Config{Zone: r.cfg.Zone}, log: r.log, templates: r.builtIn, builtIn: r.builtIn}
 	f.Picture = nil

@@ -8,9 +8,9 @@
 //   - With up to 2,000 events a second: how many are stored without destinations, and how
 //     many are stored and delivered with 3 for each event.
 //
-// It fails if a healthy webhook destination lacks something after maxDrain, if a channel
-// takes longer than its rate limit and maxDelay, or less, or if one webhook of 100 takes longer
-// than maxP99 without a backlog.
+// It fails if a healthy webhook destination lacks something after maxDrain, or if a channel
+// takes less time than its rate limit gives, or over maxDelay more. It also fails if one webhook
+// of 100 takes longer than maxP99 without a backlog.
 package main
 
 import (

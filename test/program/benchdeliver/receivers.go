@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What a receiver does.
+// The behaviours of receivers.
 const (
 	fine    = "fine"
 	hangs   = "hangs"

@@ -28,8 +28,8 @@ const destinationKey = "a-key-of-the-webhook-destination"
 // channelKind names the kind of a channel, as the product does.
 type channelKind string
 
-// The channels: one that edits its message, one that only posts, and two that know a repeated
-// message by its key, so that people never see it twice.
+// The channels. One edits its message, one only posts. Two know a repeated message by its
+// key, so that people never see it twice.
 const (
 	editingChannel  channelKind = "telegram"
 	postingChannel  channelKind = "teams"

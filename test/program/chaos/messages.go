@@ -205,9 +205,9 @@ func (a *audit) presentMessage(t thread, kind channelKind, visible []channel.Mes
 }
 
 // checkRepetitions finds messages that come again without a fault at the time of the one
-// before. What a fault explains is counted. No fault explains it where the channel knows the
-// key of a message, unless there was something else to tell by then, or where all that was
-// posted is recorded.
+// before. Those that a fault explains are counted. No fault explains them where all that was
+// posted is recorded, or where the channel knows the key of a message, unless there was
+// something else to tell by then.
 func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, visible []channel.Message, c *counters) (findings []string) {
 	posted := map[string][]channel.Message{}
 	for _, m := range visible {
@@ -257,8 +257,8 @@ var duration = regexp.MustCompile(`,? \d+ (s|min|h)\b( \d+ (s|min)\b)?`)
 // title returns the title with which a message was posted, without durations.
 func title(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }
 
-// stepOf returns what a message told when it was posted: that an incident was opened, whatever
-// its conditions are by then, that it was resolved, or something else, by its title.
+// stepOf returns what a message told when it was posted: "opened", whatever the conditions
+// were by then, "resolved", or its title for all else.
 func stepOf(m channel.Message) string {
 	state, _, _ := strings.Cut(title(m), "｜")
 	switch {

@@ -152,8 +152,8 @@ func (env *environment) waitFor(ctx context.Context, limit time.Duration, check 
 	}
 }
 
-// checkRecovered returns an error while any effect of the faults remains: a gateway that
-// is not ready, a monitor that is not healthy, or a pending event.
+// checkRecovered returns an error while a gateway is not ready, a monitor is not healthy,
+// or an event is pending.
 func (env *environment) checkRecovered(ctx context.Context) error {
 	for _, g := range env.gateways {
 		if !g.isReady() || g.service() == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// thumbnail reads the newest thumbnail of a monitor; nil: there is none.
+// thumbnail reads the newest thumbnail of a monitor; nil: it has none.
 func thumbnail(t *testing.T, env *testenv.Env, id string) image.Image {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, env.Service.URL()+"/api/v1/monitors/"+id+"/thumbnail", http.NoBody)

@@ -159,7 +159,7 @@ func assertEveryKind(t *testing.T, env *testenv.Env, all []*told) {
 
 func hasNoPicture(c *told) bool { return c.picture() == "" }
 
-// picture returns the first picture in the messages of a channel; empty: there is none.
+// picture returns the first picture in the messages of a channel; empty: no message has one.
 func (c *told) picture() string {
 	for _, m := range c.messages() {
 		if m.Picture != "" {

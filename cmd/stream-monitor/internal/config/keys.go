@@ -19,8 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
-// Keys holds the three keys of section 14.2 that the gateway uses, the keys of links to
-// evidence (section 16.2) and those of secrets (section 19.1), configured or generated.
+// Keys holds the keys of the gateway, configured or generated: the three of section 14.2,
+// those of links to evidence (section 16.2) and those of secrets (section 19.1).
 type Keys struct {
 	API      string
 	Signing  webhook.Keys
@@ -109,7 +109,7 @@ func LoadKeys(dataDir string, given KeyFlags) (keys Keys, generated bool, err er
 // withDerived derives a missing key of links and the last key of secrets from API_KEY. An
 // upgraded gateway must start without a new setting, and all gateways need the same keys.
 // A holder of API_KEY may sign links and change destinations anyway. The key of secrets is
-// there even if others are: it opens what was encrypted before they were set.
+// derived even if others are set: it decrypts what was encrypted before.
 func (k Keys) withDerived() Keys {
 	if len(k.Links) == 0 {
 		k.Links = evidence.LinkKeys{k.derive("EVIDENCE_LINK_KEY")}
