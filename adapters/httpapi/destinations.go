@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -18,8 +19,9 @@ import (
 // requests.
 const destinationTestPath = "/api/v1/destinations/:destination_id/test"
 
-// destinationTestTimeout is the time limit of a test of a destination.
-const destinationTestTimeout = 20 * time.Second
+// destinationTestTimeout is the time limit of a test of a destination: one attempt, and as long
+// for the database.
+const destinationTestTimeout = 2 * delivery.SendTimeout
 
 // destinationHandlers answers the requests about destinations (section 19.1).
 type destinationHandlers struct {

@@ -205,8 +205,8 @@ func (r *Renderer) Message(f Facts, step notify.NextMessage) Message {
 	return m
 }
 
-// Shortest makes the message of a step with the built-in title and nothing else, for a channel
-// that rejects Message. Its people must learn the end of what they were told of.
+// Shortest makes the message of a step with the built-in title and nothing else. It is for the
+// end of an incident whose Message a channel rejects.
 func (r *Renderer) Shortest(f Facts, step notify.NextMessage) Message {
 	r = &Renderer{cfg: Config{Zone: r.cfg.Zone}, log: r.log, templates: r.builtIn, builtIn: r.builtIn}
 	f.Picture = nil
