@@ -17,7 +17,7 @@ const (
 	maxAlt   = 500
 )
 
-// pictureID names the picture within a letter.
+// pictureID names the picture within the mail.
 const pictureID = "picture"
 
 // asText writes the part for programs that show no HTML.

@@ -52,7 +52,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 			r.Class = notify.Rejected
 		}
 		r.Error = s.client.Describe(ctx, d, err)
-		if reply, is := errors.AsType[*textproto.Error](err); is {
+		if reply, ok := errors.AsType[*textproto.Error](err); ok {
 			r.Status = reply.Code
 			r.Exchange.Answer = &event.Answer{ContentType: "text/plain", Body: r.Error}
 		}
@@ -76,7 +76,7 @@ func port(d notify.Destination) string {
 // deliver makes one delivery. rejected means that the server has read the message and never
 // takes it; every other failure may pass, or a person may repair it.
 func (s *Sender) deliver(ctx context.Context, d notify.Destination, m message.Message, host, port string) (answer string, rejected bool, err error) {
-	letter, err := newLetter(d, m)
+	msg, err := newMail(d, m)
 	if err != nil {
 		return "", false, err
 	}
@@ -110,7 +110,7 @@ func (s *Sender) deliver(ctx context.Context, d notify.Destination, m message.Me
 	if err != nil {
 		return "", isPermanent(err), err
 	}
-	if _, err := letter.WriteTo(w); err != nil {
+	if _, err := msg.WriteTo(w); err != nil {
 		return "", false, err
 	}
 	if err := w.Close(); err != nil {
@@ -122,8 +122,8 @@ func (s *Sender) deliver(ctx context.Context, d notify.Destination, m message.Me
 
 // isPermanent reports whether a reply of the server is a permanent failure (RFC 5321, section 4.2.1).
 func isPermanent(err error) bool {
-	reply, is := errors.AsType[*textproto.Error](err)
-	return is && reply.Code >= 500
+	reply, ok := errors.AsType[*textproto.Error](err)
+	return ok && reply.Code >= 500
 }
 
 // connect logs in over TLS. The connection ends with ctx.
@@ -158,14 +158,14 @@ func (s *Sender) connect(ctx context.Context, d notify.Destination, host, port s
 	return client.DialToSMTPClientWithContext(ctx)
 }
 
-// newLetter writes a message as text and as HTML.
-func newLetter(d notify.Destination, m message.Message) (io.WriterTo, error) {
+// newMail writes a message as text and as HTML.
+func newMail(d notify.Destination, m message.Message) (io.WriterTo, error) {
 	from := d.Config["from"]
-	letter := mail.NewMsg()
-	if err := letter.From(from); err != nil {
+	msg := mail.NewMsg()
+	if err := msg.From(from); err != nil {
 		return nil, errors.New("the address of the sender is invalid")
 	}
-	if err := letter.To(notify.Addresses(d.Config["to"])...); err != nil {
+	if err := msg.To(notify.Addresses(d.Config["to"])...); err != nil {
 		return nil, errors.New("an address of a receiver is invalid")
 	}
 	_, domain, _ := strings.Cut(from, "@")
@@ -173,32 +173,32 @@ func newLetter(d notify.Destination, m message.Message) (io.WriterTo, error) {
 		return plaintext.Clean(strings.NewReplacer("<", "", ">", "").Replace(s)) + "@" + domain
 	}
 	title := plaintext.Cut(plaintext.Clean(m.Title), maxTitle, plaintext.UTF16Length)
-	letter.Subject(title)
-	letter.SetMessageIDWithValue(id(m.ID))
+	msg.Subject(title)
+	msg.SetMessageIDWithValue(id(m.ID))
 	thread := "<" + id("thread."+m.ThreadID) + ">"
-	letter.SetGenHeader(mail.HeaderInReplyTo, thread)
-	letter.SetGenHeader(mail.HeaderReferences, thread)
-	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody on holiday answers
-	letter.SetGenHeader(mail.HeaderXAutoResponseSuppress, "All")
+	msg.SetGenHeader(mail.HeaderInReplyTo, thread)
+	msg.SetGenHeader(mail.HeaderReferences, thread)
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody on holiday answers
+	msg.SetGenHeader(mail.HeaderXAutoResponseSuppress, "All")
 	if m.At.IsZero() {
-		letter.SetDate()
+		msg.SetDate()
 	} else {
-		letter.SetDateWithValue(m.At)
+		msg.SetDateWithValue(m.At)
 	}
 	if m.Push && m.Severity >= 2 {
-		letter.SetImportance(mail.ImportanceHigh)
+		msg.SetImportance(mail.ImportanceHigh)
 	}
 	lines := plaintext.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, plaintext.UTF16Length)
-	letter.SetBodyString(mail.TypeTextPlain, asText(title, lines, m))
+	msg.SetBodyString(mail.TypeTextPlain, asText(title, lines, m))
 	picture := m.Picture != nil && len(m.Picture.Bytes) > 0
-	letter.AddAlternativeString(mail.TypeTextHTML, asHTML(title, lines, m))
+	msg.AddAlternativeString(mail.TypeTextHTML, asHTML(title, lines, m))
 	if picture {
 		name := notifier.FileName(*m.Picture)
-		err := letter.EmbedReader(name, strings.NewReader(string(m.Picture.Bytes)), mail.WithFileContentID(pictureID),
+		err := msg.EmbedReader(name, strings.NewReader(string(m.Picture.Bytes)), mail.WithFileContentID(pictureID),
 			mail.WithFileContentType(mail.ContentType(m.Picture.MediaType)))
 		if err != nil {
 			return nil, fmt.Errorf("embed the picture: %w", err)
 		}
 	}
-	return letter, nil
+	return msg, nil
 }

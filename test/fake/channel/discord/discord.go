@@ -175,7 +175,7 @@ func render(p payload, files map[string]int) (m channel.Message, refusal string)
 	if p.Attachments != nil {
 		for _, a := range *p.Attachments {
 			m.Alt = a.Description
-			if size, is := files[a.Filename]; is {
+			if size, ok := files[a.Filename]; ok {
 				m.Picture = fmt.Sprint(size, " bytes")
 			}
 		}
@@ -199,7 +199,7 @@ func render(p payload, files map[string]int) (m channel.Message, refusal string)
 		markdown(&m, e.Description, false) // an embed notifies nobody, and yet it looks like a mention
 		switch name, attached := strings.CutPrefix(e.Image.URL, "attachment://"); {
 		case attached:
-			if _, is := files[name]; !is {
+			if _, ok := files[name]; !ok {
 				return m, "image: the attachment is missing"
 			}
 		case e.Image.URL != "":
