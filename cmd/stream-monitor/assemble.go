@@ -21,50 +21,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
 )
 
+// assembly holds what the parts of a gateway share while they are made.
+type assembly struct {
+	*gatewayServer
+	keys  config.Keys
+	log   *slog.Logger
+	clock func() time.Time
+	ports faultinject.Ports
+
+	monitors   *registry.Service
+	evidence   *record.EvidenceService
+	thumbnails *record.Thumbnails
+	messages   *destination.Sender
+	services   httpapi.Services
+	tasks      []supervisor.LeaderTask
+}
+
 // assemble makes the parts of the gateway. It begins to listen on both TCP ports, and the
 // new launcher adopts workers of an earlier gateway. It starts no other part.
 func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.Logger) (err error) {
-	c := g.settings
-	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
-	clock := faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now
-	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version, Now: clock})
-	g.lateSupervisor, g.launcher = &lateSupervisor{}, &lateLauncher{}
-	ports := faultinject.Wrap(faultinject.Ports{
-		SupervisorStore: electionAfterSetup{g.store, g.database}, Launcher: g.launcher, RegistryStore: g.store, Outbox: g.store.Outbox, Sender: sender,
-		Destinations: g.store.DestinationOutbox, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, clock),
-	})
-	c.Watching.Export() // previews run the tools in this process
-	monitors, err := registry.New(ports.RegistryStore, g.lateSupervisor, guard, sender, registry.Config{
-		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
-		MaxMonitors:  c.MaxMonitors,
-		CreatePerMin: c.RateLimitCreatePerMin,
-		QueryPerMin:  c.RateLimitQueryPerMin,
-		ScheduleLead: c.ScheduleLeadTime,
-		Log:          log,
-		Now:          clock,
-		Resolver:     newSources(c.Watching, log),
-	})
-	if err != nil {
-		return err
-	}
-	evidence, sweep, err := g.newEvidence(keys.Links, clock, log)
-	if err != nil {
-		return err
-	}
-	destinationSender, err := g.newDestinationSender(ports.Webhooks, ports.Messages, evidence, keys.Links, log)
-	if err != nil {
-		return err
-	}
-	destinations, err := routing.NewServices(g.store, routing.Config{NewID: newEventID, Test: destinationSender, Replay: g.store, Subjects: g.store, Now: clock})
-	if err != nil {
-		return err
-	}
-	incidents := record.NewIncidentService(g.store)
-	thumbnails := record.NewThumbnails(g.store, clock)
-	history, expireHistory, err := g.newHistory(clock, log)
-	if err != nil {
-		return err
-	}
+	a := &assembly{gatewayServer: g, keys: keys, log: log}
 	listening, cancel := context.WithCancel(context.Background())
 	g.stopListening = cancel
 	defer func() {
@@ -72,15 +48,13 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 			cancel()
 		}
 	}()
-	expireEvents, err := record.NewExpiry(g.store, c.EventRetention, log)
-	if err != nil {
+	if err := a.makeMonitors(); err != nil {
 		return err
 	}
-	var expireFeed supervisor.LeaderTask
-	if g.feed, expireFeed, err = g.newFeed(listening, clock, log); err != nil {
+	if err := a.makeServices(listening); err != nil {
 		return err
 	}
-	if err := g.listen(httpapi.Services{Monitors: monitors, Evidence: evidence, History: history, Incidents: incidents, Feed: g.feed, Thumbnails: thumbnails, Routing: destinations, Info: serviceInfo(c)}, keys, log); err != nil {
+	if err := g.listen(a.services, keys, log); err != nil {
 		return err
 	}
 	defer func() {
@@ -88,31 +62,112 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 			err = errors.Join(err, g.closePorts())
 		}
 	}()
-	g.launcher.launcher, err = g.newLauncher(monitors, evidence, thumbnails, keys, output, log)
+	if g.launcher.launcher, err = g.newLauncher(a.monitors, a.evidence, a.thumbnails, keys, output, log); err != nil {
+		return err
+	}
+	if err := a.makeSupervisor(); err != nil {
+		return err
+	}
+	return a.makeDispatchers(listening)
+}
+
+// makeMonitors makes the registry and the ports of the parts after it.
+func (a *assembly) makeMonitors() (err error) {
+	c := a.settings
+	a.clock = faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now
+	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
+	sender := webhook.NewSender(a.keys.Signing, guard, webhook.Config{Version: version, Now: a.clock})
+	a.lateSupervisor, a.launcher = &lateSupervisor{}, &lateLauncher{}
+	a.ports = faultinject.Wrap(faultinject.Ports{
+		SupervisorStore: electionAfterSetup{a.store, a.database}, Launcher: a.launcher, RegistryStore: a.store, Outbox: a.store.Outbox, Sender: sender,
+		Destinations: a.store.DestinationOutbox, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, a.clock),
+	})
+	c.Watching.Export() // previews run the tools in this process
+	a.monitors, err = registry.New(a.ports.RegistryStore, a.lateSupervisor, guard, sender, registry.Config{
+		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
+		MaxMonitors:  c.MaxMonitors,
+		CreatePerMin: c.RateLimitCreatePerMin,
+		QueryPerMin:  c.RateLimitQueryPerMin,
+		ScheduleLead: c.ScheduleLeadTime,
+		Log:          a.log,
+		Now:          a.clock,
+		Resolver:     newSources(c.Watching, a.log),
+	})
+	return err
+}
+
+// makeServices makes what the API serves, and the tasks of the leader. The feed follows
+// the database until ctx is done.
+func (a *assembly) makeServices(ctx context.Context) (err error) {
+	var sweepEvidence, expireHistory, expireFeed supervisor.LeaderTask
+	if a.evidence, sweepEvidence, err = a.newEvidence(a.keys.Links, a.clock, a.log); err != nil {
+		return err
+	}
+	if a.messages, err = a.newDestinationSender(a.ports.Webhooks, a.ports.Messages, a.evidence, a.keys.Links, a.log); err != nil {
+		return err
+	}
+	destinations, err := routing.NewServices(a.store, routing.Config{NewID: newEventID, Test: a.messages, Replay: a.store, Subjects: a.store, Now: a.clock})
 	if err != nil {
 		return err
 	}
-	g.supervisor, err = supervisor.New(ports.SupervisorStore, ports.Launcher, supervisor.Config{
+	history, expireHistory, err := a.newHistory(a.clock, a.log)
+	if err != nil {
+		return err
+	}
+	expireEvents, err := record.NewExpiry(a.store, a.settings.EventRetention, a.log)
+	if err != nil {
+		return err
+	}
+	if a.feed, expireFeed, err = a.newFeed(ctx, a.clock, a.log); err != nil {
+		return err
+	}
+	incidents := record.NewIncidentService(a.store)
+	a.thumbnails = record.NewThumbnails(a.store, a.clock)
+	a.services = httpapi.Services{
+		Monitors: a.monitors, Evidence: a.evidence, History: history, Incidents: incidents, Feed: a.feed,
+		Thumbnails: a.thumbnails, Routing: destinations, Info: serviceInfo(a.settings),
+	}
+	a.tasks = []supervisor.LeaderTask{
+		sweepEvidence, expireHistory, expireFeed,
+		{Name: "incidents", Every: record.SweepIncidentsEvery, Run: incidents.Sweep},
+		{Name: "incidents without recovery", Every: record.ReconcileIncidentsEvery, Run: record.NewIncidentReconcile(a.store, a.clock, a.log).Run},
+		{Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: a.thumbnails.Sweep},
+		{Name: "events", Every: eventsInterval, Run: expireEvents.Run},
+		{Name: "messages", Every: messagesInterval, Run: a.store.ReplanOpenIncidents},
+		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
+	}
+	return nil
+}
+
+// makeSupervisor makes the supervisor, for which the registry has waited.
+func (a *assembly) makeSupervisor() (err error) {
+	c := a.settings
+	a.supervisor, err = supervisor.New(a.ports.SupervisorStore, a.ports.Launcher, supervisor.Config{
 		NewEventID:            newEventID,
 		MissingWorker:         c.MissingWorkerPolicy(),
 		MaxConcurrentLaunches: maxConcurrentLaunches(c),
 		ReconcileTimeout:      c.GatewayReconcileTimeout,
-		LeaderTasks:           []supervisor.LeaderTask{sweep, expireHistory, expireFeed, sweepIncidents(incidents), {Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: thumbnails.Sweep}, g.reconcileIncidents(clock, log), {Name: "events", Every: eventsInterval, Run: expireEvents.Run}, {Name: "messages", Every: messagesInterval, Run: g.store.ReplanOpenIncidents}, {Name: "destinations", Every: purgeInterval, Run: g.store.PurgeDestinations}},
-		Log:                   log,
-		Now:                   clock,
+		LeaderTasks:           a.tasks,
+		Log:                   a.log,
+		Now:                   a.clock,
+	})
+	if err == nil {
+		a.lateSupervisor.Supervisor = a.supervisor
+	}
+	return err
+}
+
+// makeDispatchers makes the dispatchers of callbacks and of destinations. The database
+// notifies them until ctx is done.
+func (a *assembly) makeDispatchers(ctx context.Context) (err error) {
+	a.dispatcher, err = callback.New(a.ports.Outbox, a.ports.Sender, a.store.Listen(ctx), callback.Config{
+		MaxInFlight: maxWebhooksInFlight(a.settings.MaxMonitors), Log: a.log, OnMonitorFailed: a.supervisor.Stop, Evidence: a.evidence,
 	})
 	if err != nil {
 		return err
 	}
-	g.lateSupervisor.Supervisor = g.supervisor
-	g.dispatcher, err = callback.New(ports.Outbox, ports.Sender, g.store.Listen(listening), callback.Config{
-		MaxInFlight: maxWebhooksInFlight(c.MaxMonitors), Log: log, OnMonitorFailed: g.supervisor.Stop, Evidence: evidence,
-	})
-	if err != nil {
-		return err
-	}
-	g.destinations, err = destination.New(ports.Destinations, destinationSender, g.store.ListenDeliveries(listening), destination.Config{
-		MaxInFlight: routing.MaxDestinations * destination.MaxPerDestination, Now: clock, Log: log,
+	a.destinations, err = destination.New(a.ports.Destinations, a.messages, a.store.ListenDeliveries(ctx), destination.Config{
+		MaxInFlight: routing.MaxDestinations * destination.MaxPerDestination, Now: a.clock, Log: a.log,
 	})
 	return err
 }
@@ -153,17 +208,6 @@ const purgeInterval = 10 * time.Second
 // concerns open incidents.
 const messagesInterval = 2 * time.Second
 
-// sweepIncidents is the task that lets time change incidents.
-func sweepIncidents(incidents *record.IncidentService) supervisor.LeaderTask {
-	return supervisor.LeaderTask{Name: "incidents", Every: record.SweepIncidentsEvery, Run: incidents.Sweep}
-}
-
-// reconcileIncidents is the task that ends conditions whose end no worker reports.
-func (g *gatewayServer) reconcileIncidents(now func() time.Time, log *slog.Logger) supervisor.LeaderTask {
-	reconcile := record.NewIncidentReconcile(g.store, now, log)
-	return supervisor.LeaderTask{Name: "incidents without recovery", Every: record.ReconcileIncidentsEvery, Run: reconcile.Run}
-}
-
 // lateSupervisor is a supervisor that is set later. The registry needs one, and the
 // supervisor needs the internal API, which serves the registry.
 type lateSupervisor struct{ *supervisor.Supervisor }
@@ -172,6 +216,6 @@ var _ registry.WorkerManager = (*lateSupervisor)(nil)
 
 // maxWebhooksInFlight allows two deliveries for each monitor, and at least 128. A monitor
 // has at most one delivery in flight, and one more on the long schedule. So no slow receiver
-// delays the webhooks of others.
-// The minimum leaves room for the last webhooks of monitors that have ended.
+// delays the webhooks of others. The minimum leaves room for the last webhooks of monitors
+// that have ended.
 func maxWebhooksInFlight(maxMonitors int) int { return max(128, 2*maxMonitors+1) }
