@@ -410,7 +410,7 @@ func TestStormsAndNoticesAreSent(t *testing.T) {
 		defer h.stop()
 		h.advance(time.Second)
 		for to, want := range map[string]string{
-			"storm":  "🔴 CRITICAL｜37 of 180 streams at once, 1 min",
+			"storm":  "🔴 CRITICAL｜37 of 180 streams: Black video, 1 min",
 			"notice": "⚠️ NOT DELIVERED｜Destination Ops is disabled",
 		} {
 			if sent := c.sent(to); len(sent) != 1 || sent[0].message.Title != want || !sent[0].message.Push {
