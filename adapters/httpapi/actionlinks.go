@@ -46,7 +46,8 @@ type action struct {
 	token    string
 	words    actionWords
 	language notify.Language
-	incident record.Incident
+	incident record.Incident // of a link to one
+	storm    *notify.Storm   // with the incidents that the destination is told of; nil: the link is to an incident
 }
 
 // page answers a request for a link: with a page for every error, too.
@@ -82,8 +83,26 @@ func (h actionHandlers) read(c *gin.Context, a *action) (err error) {
 	default:
 		return err
 	}
-	a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID)
+	return h.readSubject(c, a)
+}
+
+// readSubject reads the incident or the storm as it is now.
+func (h actionHandlers) readSubject(c *gin.Context, a *action) (err error) {
+	if a.StormID == "" {
+		a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID)
+		return err
+	}
+	storm, err := h.routing.Explainer.StormOf(c.Request.Context(), a.StormID, a.DestinationID)
+	a.storm = &storm
 	return err
+}
+
+// situation returns what messages tell of the incident or the storm.
+func (a *action) situation() notify.Situation {
+	if a.storm != nil {
+		return a.storm.Situation()
+	}
+	return notify.SituationOf(a.incident.Incident)
 }
 
 // refusePage answers an error as a page, and logs an internal one.
@@ -116,8 +135,8 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 			return err
 		}
 	default:
-		if notify.SituationOf(a.incident.Incident).Handled() {
-			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, a.incident.AcknowledgedBy), ""
+		if s := a.situation(); s.Handled() {
+			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, s.AcknowledgedBy), ""
 		}
 	}
 	return h.writePage(c, http.StatusOK, page)
@@ -126,6 +145,9 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 // describe returns the page that asks. It has no form if there is nothing to do.
 func (h actionHandlers) describe(a *action) actionPage {
 	w, i := a.words, a.incident
+	if a.storm != nil {
+		return h.describeStorm(a)
+	}
 	var names []string
 	for _, condition := range i.Conditions {
 		name, known := w.conditions[condition.Name]
@@ -151,6 +173,19 @@ func (h actionHandlers) describe(a *action) actionPage {
 	return page
 }
 
+func (h actionHandlers) describeStorm(a *action) actionPage {
+	w, s := a.words, a.storm.Situation()
+	page := actionPage{
+		Language: a.language, Title: fmt.Sprintf(w.acknowledge, fmt.Sprintf(w.streams, s.Streams)), Name: w.name, Button: w.acknowledgeButton,
+		Lines: []string{fmt.Sprintf(w.since, w.time(s.OpenedAt, h.zone))},
+	}
+	if !s.Open {
+		page.Button = ""
+		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, w.time(s.ResolvedAt, h.zone)))
+	}
+	return page
+}
+
 // act is POST /act/{token}.
 func (h actionHandlers) act(c *gin.Context, a *action) error {
 	raw, err := readBody(c, maxActionBody, formType)
@@ -163,7 +198,10 @@ func (h actionHandlers) act(c *gin.Context, a *action) error {
 	if err != nil || len(wanted.Check()) > 0 {
 		return h.askAgain(c, a, by)
 	}
-	if a.Action == notify.SilenceAnHour {
+	switch {
+	case a.storm != nil:
+		return h.acknowledgeStorm(c, a, by)
+	case a.Action == notify.SilenceAnHour:
 		return h.silence(c, a, by)
 	}
 	return h.acknowledge(c, a, wanted)
@@ -196,6 +234,38 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.Inc
 		page.Title, status = fmt.Sprintf(a.words.acknowledgedBy, by), http.StatusConflict
 	default:
 		page.Title = fmt.Sprintf(a.words.acknowledged, wanted.By)
+	}
+	return h.writePage(c, status, page)
+}
+
+// acknowledgeStorm acknowledges the incidents of a storm that nobody has taken. The page asks
+// again if there are new ones by then.
+func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) error {
+	taken := 0
+	for _, i := range a.storm.Incidents {
+		if s := notify.SituationOf(i.Incident); !s.Open || s.Handled() {
+			continue
+		}
+		_, err := h.incidents.Act(c.Request.Context(), i.ID, record.IncidentAction{OpID: a.stormOpID(i.Incident), Kind: incident.Acknowledged, By: by})
+		coded, is := errors.AsType[*monitor.Error](err)
+		switch {
+		case err == nil:
+			taken++
+		case errors.Is(err, record.ErrOpReused): // somebody uses the link at the same time
+		case is && (coded.Code == record.IncidentNotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
+		default:
+			return err
+		}
+	}
+	if err := h.readSubject(c, a); err != nil {
+		return err
+	}
+	page, status := h.describe(a), http.StatusOK
+	switch s := a.situation(); {
+	case taken > 0 && (s.Handled() || !s.Open):
+		page.Title, page.Button = fmt.Sprintf(a.words.acknowledged, by), ""
+	case s.Handled():
+		page.Title, page.Button, status = fmt.Sprintf(a.words.acknowledgedBy, s.AcknowledgedBy), "", http.StatusConflict
 	}
 	return h.writePage(c, status, page)
 }
@@ -235,6 +305,13 @@ func (h actionHandlers) silencedPage(a *action, s routing.SilenceWithState, by s
 // opID is the op_id of the acknowledgement: a link acts once.
 func (a *action) opID() string {
 	digest := sha256.Sum256([]byte(a.token))
+	return "link-" + hex.EncodeToString(digest[:16])
+}
+
+// stormOpID is the op_id of the acknowledgement of one incident of a storm. It is another one
+// after the incident has got worse or has come back: the link can be used again.
+func (a *action) stormOpID(i incident.Incident) string {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%d", a.token, i.ID, i.Reopened, i.Severity))
 	return "link-" + hex.EncodeToString(digest[:16])
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -225,4 +226,62 @@ func TestALinkOfAnotherPurposeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	api.do(newRequestWithoutKey("/act/e30." + link.Signature)).hasStatus(http.StatusForbidden).hasWords("The link is not whole")
+}
+
+const stormID = "0190a5d7-0000-7000-8000-000000000001"
+
+// addStorm stores a storm of three streams, of which ann has one. The stored destination is
+// told of all.
+func addStorm(api *testAPI) (path string) {
+	api.t.Helper()
+	addRouting(api, "")
+	api.patch("/api/v1/routes/"+routingtest.DefaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
+	var ids []string
+	for n := range 3 {
+		stored := storedIncident(fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
+		ids = append(ids, stored.ID)
+		if n == 0 {
+			stored.AcknowledgedBy, stored.AcknowledgedSeverity = "ann", stored.Severity
+		}
+		api.incidents.Add(stored)
+	}
+	api.subjects.Storms = map[string]func() notify.Storm{stormID: func() notify.Storm {
+		storm := notify.Storm{OpenedAt: now}
+		for n, id := range ids {
+			i, _, err := api.incidents.GetIncident(api.t.Context(), id)
+			if err != nil {
+				api.t.Fatal(err)
+			}
+			storm.Incidents = append(storm.Incidents, notify.StormIncident{Incident: i.Incident, MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
+		}
+		return storm
+	}}
+	token, err := notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: notify.Acknowledge, StormID: stormID, DestinationID: storedDestination, ExpiresAt: now.Add(time.Hour)})
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	return "/act/" + token
+}
+
+func TestALinkOfAStormAcknowledgesAllOfItsIncidents(t *testing.T) { // section 19.7
+	api := newTestAPI(t)
+	path := addStorm(api)
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("Acknowledge: 3 streams", "I am on it</button>")
+	api.do(usedAction(path, " ")).hasStatus(http.StatusBadRequest).hasWords("Write your name")
+	api.do(usedAction(path, "bob")).hasStatus(http.StatusOK).hasWords("<h1>Acknowledged by bob</h1>")
+	for n, want := range []string{"ann", "bob", "bob"} {
+		i, _, err := api.incidents.GetIncident(t.Context(), fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
+		if err != nil || i.AcknowledgedBy != want {
+			t.Errorf("incident %d is acknowledged by %q, want %q, %v", n, i.AcknowledgedBy, want, err)
+		}
+	}
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann, bob is on it already")
+	api.do(usedAction(path, "eve")).hasStatus(http.StatusConflict).hasWords("ann, bob is on it already")
+}
+
+func TestALinkOfAStormThatIsNoLongerStoredSaysSo(t *testing.T) {
+	api := newTestAPI(t)
+	path := addStorm(api)
+	api.subjects.Storms = nil
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusNotFound).hasWords("no longer stored")
 }

@@ -63,6 +63,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
 	routing.DeliveryNotFound:    {http.StatusNotFound, 0},
 	routing.EventNotFound:       {http.StatusNotFound, 0},
+	routing.StormNotFound:       {http.StatusNotFound, 0}, // on the page of a link only
 	routing.NameTaken:           {http.StatusConflict, 0},
 	rangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, 0},
 	monitor.Internal:            {http.StatusInternalServerError, 0},

@@ -115,6 +115,16 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 		}
 		tell(t, s, d)
 	}
+	var stormID string
+	if err := db.QueryRowContext(t.Context(), `SELECT id FROM storms`).Scan(&stormID); err != nil {
+		t.Fatal(err)
+	}
+	if storm := must[notify.Storm](t)(s.Storm(t.Context(), stormID)); len(storm.Incidents) != 6 || !storm.Open() {
+		t.Errorf("the storm is %+v", storm)
+	}
+	if _, err := s.Storm(t.Context(), newID()); err == nil {
+		t.Error("a storm that does not exist was read")
+	}
 	if streams["chat"] != 6 || streams["team"] != 3 {
 		t.Errorf("the streams are %v, want 6 for chat and 3 for team", streams)
 	}

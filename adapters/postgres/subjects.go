@@ -73,6 +73,19 @@ func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.StoredSubjec
 	return open, nil
 }
 
+// Storm implements routing.SubjectReader.
+func (s *RoutingStore) Storm(ctx context.Context, stormID string) (notify.Storm, error) {
+	storms, err := s.db.readStorms(ctx, s.db, []string{stormID})
+	if err != nil {
+		return notify.Storm{}, wrapError(ctx, "read the storm "+stormID, err)
+	}
+	storm, known := storms[stormID]
+	if !known {
+		return notify.Storm{}, monitor.Errorf(routing.StormNotFound, "no storm has the id %.60q", stormID)
+	}
+	return storm.Storm, nil
+}
+
 func (s *RoutingStore) subject(ctx context.Context, query, id string, missing error) (routing.StoredSubject, error) {
 	var row subjectRow
 	err := s.db.GetContext(ctx, &row, query, id)

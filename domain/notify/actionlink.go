@@ -29,10 +29,12 @@ const (
 	SilenceAnHour Action = "silence" // the monitor of the incident
 )
 
-// ActionLink offers an action on an incident to whoever has the link, until it expires.
+// ActionLink offers an action on an incident, or on the incidents of a storm that its
+// destination is told of, to whoever has the link, until it expires.
 type ActionLink struct {
 	Action        Action
-	IncidentID    string    // a UUIDv7
+	IncidentID    string    // a UUIDv7; empty: of a storm
+	StormID       string    // a UUIDv7; empty: of an incident. Storms can be acknowledged only
 	DestinationID string    // of the message that has the link: it says who acts
 	ExpiresAt     time.Time // whole seconds
 }
@@ -40,7 +42,8 @@ type ActionLink struct {
 // actionPayload is an ActionLink in a token.
 type actionPayload struct {
 	Action        Action `json:"a"`
-	IncidentID    string `json:"i"`
+	IncidentID    string `json:"i,omitempty"`
+	StormID       string `json:"s,omitempty"`
 	DestinationID string `json:"d"`
 	ExpiresAt     int64  `json:"e"` // Unix time
 }
@@ -51,7 +54,7 @@ func SignAction(keys evidence.LinkKeys, l ActionLink) (token string, err error) 
 	if len(keys) == 0 {
 		return "", errors.New("sign an action link: there is no key")
 	}
-	payload, err := json.Marshal(actionPayload{l.Action, l.IncidentID, l.DestinationID, l.ExpiresAt.Unix()})
+	payload, err := json.Marshal(actionPayload{l.Action, l.IncidentID, l.StormID, l.DestinationID, l.ExpiresAt.Unix()})
 	if err != nil {
 		return "", fmt.Errorf("sign an action link: %w", err)
 	}
@@ -86,7 +89,7 @@ func CheckAction(keys evidence.LinkKeys, token string, now time.Time) (ActionLin
 	if err != nil || p.Action != Acknowledge && p.Action != SilenceAnHour {
 		return ActionLink{}, invalid
 	}
-	l := ActionLink{p.Action, p.IncidentID, p.DestinationID, time.Unix(p.ExpiresAt, 0).UTC()}
+	l := ActionLink{p.Action, p.IncidentID, p.StormID, p.DestinationID, time.Unix(p.ExpiresAt, 0).UTC()}
 	if !now.Before(l.ExpiresAt) {
 		return ActionLink{}, monitor.Errorf(evidence.LinkExpired, "the link expired at %s; open the incident on the dashboard", l.ExpiresAt.Format(time.RFC3339))
 	}

@@ -74,6 +74,19 @@ func TestOnlyTheActionThatWasSignedIsAccepted(t *testing.T) {
 	}
 }
 
+func TestALinkOfAStormIsNoLinkOfAnIncident(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	keys := evidence.LinkKeys{"0123456789abcdef0123456789abcdef"}
+	link := notify.ActionLink{Action: notify.Acknowledge, StormID: "0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c7d", ExpiresAt: noon}
+	token, err := notify.SignAction(keys, link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := notify.CheckAction(keys, token, noon.Add(-time.Second)); err != nil || got != link {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestNoActionIsSignedWithoutAKey(t *testing.T) {
 	if token, err := notify.SignAction(nil, notify.ActionLink{}); err == nil {
 		t.Errorf("the token is %s", token)

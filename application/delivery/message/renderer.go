@@ -230,13 +230,17 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 	case f.Incident != nil:
 		m.Link = Link{w.incident, base + "/incidents/" + f.ThreadID}
 	}
-	if f.Incident == nil || !f.Situation.Open || len(r.cfg.Keys) == 0 {
+	if f.Notice != nil || !f.Situation.Open || len(r.cfg.Keys) == 0 {
 		return
 	}
 	add := func(a notify.Action, text string) {
-		token, err := notify.SignAction(r.cfg.Keys, notify.ActionLink{
-			Action: a, IncidentID: f.ThreadID, DestinationID: f.DestinationID, ExpiresAt: f.Now.Add(notify.ActionLinkTTL),
-		})
+		link := notify.ActionLink{Action: a, DestinationID: f.DestinationID, ExpiresAt: f.Now.Add(notify.ActionLinkTTL)}
+		if f.Storm != nil {
+			link.StormID = f.ThreadID
+		} else {
+			link.IncidentID = f.ThreadID
+		}
+		token, err := notify.SignAction(r.cfg.Keys, link)
 		if err == nil {
 			m.Actions = append(m.Actions, Link{text, notify.ActionURL(base, token)})
 		}
@@ -244,5 +248,7 @@ func (r *Renderer) addLinks(m *Message, f Facts, w texts) {
 	if !f.Situation.Handled() {
 		add(notify.Acknowledge, w.acknowledge)
 	}
-	add(notify.SilenceAnHour, w.silence)
+	if f.Incident != nil {
+		add(notify.SilenceAnHour, w.silence)
+	}
 }

@@ -16,6 +16,7 @@ import (
 const (
 	EventNotFound    monitor.Code = "EVENT_NOT_FOUND"
 	IncidentNotFound monitor.Code = "INCIDENT_NOT_FOUND" // as record.IncidentNotFound
+	StormNotFound    monitor.Code = "STORM_NOT_FOUND"
 )
 
 // StoredSubject is an event or an incident that the routes are asked about.
@@ -38,6 +39,9 @@ type SubjectReader interface {
 
 	// OpenSubjects reads all open incidents.
 	OpenSubjects(ctx context.Context) ([]StoredSubject, error)
+
+	// Storm reads a storm with its incidents. Errors: *monitor.Error StormNotFound.
+	Storm(ctx context.Context, stormID string) (notify.Storm, error)
 }
 
 // Question asks where something goes: a stored event, a stored incident, or what the other
@@ -119,6 +123,20 @@ func (e *Explainer) subject(ctx context.Context, q Question) (StoredSubject, err
 	return StoredSubject{Subject: notify.Subject{
 		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata),
 	}}, nil
+}
+
+// StormOf returns a storm with those of its incidents that a destination is told of. Errors:
+// *monitor.Error StormNotFound.
+func (e *Explainer) StormOf(ctx context.Context, stormID, destinationID string) (notify.Storm, error) {
+	storm, err := e.subjects.Storm(ctx, stormID)
+	if err != nil {
+		return notify.Storm{}, err
+	}
+	routes, err := e.routing(ctx)
+	if err != nil {
+		return notify.Storm{}, err
+	}
+	return storm.Of(routes.Destinations[destinationID], routes), nil
 }
 
 // routing reads all that decides who is told what.

@@ -59,6 +59,8 @@ func (r *Replayer) ReplayFailed(ctx context.Context, since time.Time, _ string) 
 type Subjects struct {
 	Fail func(ctx context.Context, op string) error // as of Store
 	All  []routing.StoredSubject
+
+	Storms map[string]func() notify.Storm // by ID
 }
 
 // EventSubject implements routing.SubjectReader.
@@ -89,6 +91,19 @@ func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.Stor
 		}
 	}
 	return routing.StoredSubject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
+}
+
+// Storm implements routing.SubjectReader.
+func (s *Subjects) Storm(ctx context.Context, id string) (notify.Storm, error) {
+	if s.Fail != nil {
+		if err := s.Fail(ctx, "Storm"); err != nil {
+			return notify.Storm{}, err
+		}
+	}
+	if storm := s.Storms[id]; storm != nil {
+		return storm(), nil
+	}
+	return notify.Storm{}, monitor.Errorf(routing.StormNotFound, "no storm has the id %.60q", id)
 }
 
 // OpenSubjects implements routing.SubjectReader: all incidents count as open.
