@@ -304,6 +304,24 @@ func TestTheAuditFindsWrongDeliveries(t *testing.T) {
 				a.gatewayRuns = []gatewayRun{stopping, {startedAt: at(10.2), readyAt: at(10.6)}}
 			},
 		},
+		"accepts a redelivery after a gateway that ended before it was ready": {
+			change: func(a *audit) {
+				redeliver(a, 1, 12)
+				a.gatewayRuns = []gatewayRun{
+					{startedAt: at(-1), readyAt: at(0), endedAt: at(8), killed: true},
+					{startedAt: at(8.1), endedAt: at(10.1), killed: true}, {startedAt: at(10.2), readyAt: at(11)},
+				}
+			},
+		},
+		"finds a redelivery while only another gateway is away": {
+			change: func(a *audit) {
+				redeliver(a, 1, 12)
+				a.gatewayRuns = []gatewayRun{
+					{startedAt: at(-1), readyAt: at(0), endedAt: at(7), killed: true}, {startedAt: at(13), readyAt: at(14)},
+					{gateway: 1, startedAt: at(-1), readyAt: at(0)},
+				}
+			}, finding: "redelivered",
+		},
 		"finds a redelivery that only an unrelated fault precedes": {
 			change: func(a *audit) {
 				redeliver(a, 1, 12)

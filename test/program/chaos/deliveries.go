@@ -173,9 +173,10 @@ func (a *audit) redeliveryCause(from, to time.Time) string {
 			return cmp.Or(inj.name, "a fault that was attempted")
 		}
 	}
-	for _, outage := range a.gatewayOutages() { // they begin a tolerance before the gateway's end
-		if end := outage.from.Add(tolerance); a.canCauseRedelivery(outage) && outage.from.Before(to) && end.Add(tolerance).After(from) {
-			return outage.name
+	for _, run := range a.gatewayRuns {
+		orderly := run.stopped && !run.killed // it has stored every outcome
+		if !run.endedAt.IsZero() && !orderly && run.endedAt.Add(-tolerance).Before(to) && run.endedAt.Add(tolerance).After(from) {
+			return "the end of a gateway"
 		}
 	}
 	return ""
