@@ -165,6 +165,20 @@ func TestTheAuditFindsWrongWebhooksOfDestinations(t *testing.T) {
 				d[1], d[2] = d[2], d[1]
 			}, finding: "webhook destination: monitor 0: alert.blackout_recovered was delivered before",
 		},
+		"accepts events out of order if the database's clock was set meanwhile": {
+			change: func(a *audit) {
+				d := a.destinationDeliveries
+				d[1], d[2] = d[2], d[1]
+				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(18), to: at(24)}}
+			},
+		},
+		"finds events out of order long before the database's clock is set": {
+			change: func(a *audit) {
+				d := a.destinationDeliveries
+				d[1], d[2] = d[2], d[1]
+				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(40), to: at(44)}}
+			}, finding: "webhook destination: monitor 0: alert.blackout_recovered was delivered before",
+		},
 		"finds a repetition without a fault": {change: func(a *audit) { again(a, 1, 12) }, finding: "webhook destination: redelivered"},
 		"accepts a repetition that a fault explains": {
 			change: func(a *audit) {

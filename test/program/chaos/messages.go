@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
@@ -124,7 +125,7 @@ func (a *audit) checkWebhooks(c *counters) (findings []string) {
 				findings = append(findings, fmt.Sprintf("monitor %d: %s %s has sequence %d, and is event %d of its monitor", m.number, event.eventType, event.id, w.sequence, n+1))
 			}
 		}
-		for _, f := range ordered(&m, a.destinationDeliveries) {
+		for _, f := range ordered(&m, a.destinationDeliveries, a.databaseClockChanged) {
 			findings = append(findings, "webhook destination: "+f)
 		}
 	}
@@ -145,6 +146,18 @@ func (a *audit) checkWebhooks(c *counters) (findings []string) {
 		findings = append(findings, "webhook destination: "+f)
 	}
 	return findings
+}
+
+// maxBlocking is how long an event blocks those behind it in a run, at most: its receiver fails
+// maxFailedDeliveries times.
+const maxBlocking = 15 * time.Second
+
+// databaseClockChanged reports whether the database's clock was set around a time. That clock
+// decides when the minute is over in which an event blocks those behind it (section 19.4).
+func (a *audit) databaseClockChanged(at time.Time) bool {
+	return slices.ContainsFunc(a.injected, func(inj injection) bool {
+		return strings.Contains(inj.name, "PostgreSQL's clock") && at.After(inj.from.Add(-maxBlocking)) && at.Before(inj.to.Add(maxBlocking))
+	})
 }
 
 // checkMessages finds incidents that were not told or not resolved at a channel, and
