@@ -52,6 +52,7 @@ type Resolution struct {
 	Detail      string      `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
 	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
 	Manifest    string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
+	Expires     time.Time   `json:"expires,omitzero"`     // by the server's clock, from when on it refuses these URLs; zero: unknown
 	ActualStart time.Time   `json:"actual_start,omitzero"`
 
 	// For people who register the stream; the watcher does not use them.

@@ -83,7 +83,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 func read(res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
 	if isManifestURL(out) && res.ExitCode == 0 {
-		return watch.Resolution{State: watch.ManifestFound, Manifest: out}
+		return watch.Resolution{State: watch.ManifestFound, Manifest: out, Expires: pythontool.Expiry(out)}
 	}
 	if message, ok := strings.CutPrefix(out, "error: "); ok {
 		if d := pythontool.Diagnose(message); d.State != "" {

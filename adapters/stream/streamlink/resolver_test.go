@@ -38,7 +38,7 @@ func TestEveryOutputGivesItsState(t *testing.T) {
 	}{
 		"a stream, live or ended, muxed or not": {
 			stdout: master + "\n",
-			want:   watch.Resolution{State: watch.ManifestFound, Manifest: master},
+			want:   watch.Resolution{State: watch.ManifestFound, Manifest: master, Expires: time.Unix(1795000000, 0).UTC()},
 		},
 		"upcoming, removed, private or bot check": {
 			exit: 1, stdout: "error: No playable streams found on this URL: https://www.youtube.com/watch?v=upcoming___\n",

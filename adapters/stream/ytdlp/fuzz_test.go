@@ -31,7 +31,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("state %q", got.State)
 		}
 		checkDetail(t, got.Detail)
-		if got.State != watch.Live && (len(got.Renditions) > 0 || got.Manifest != "") {
+		if got.State != watch.Live && (len(got.Renditions) > 0 || got.Manifest != "" || !got.Expires.IsZero()) {
 			t.Errorf("%s with media", got.State)
 		}
 		if len(got.Renditions) > ytdlp.MaxRenditions {

@@ -41,7 +41,7 @@ func (v *video) judge(found messages) (answer watch.Resolution, conclusive bool)
 // decide: the encoder may be offline, or YouTube may refuse the stream to this address.
 func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) {
 	list, manifest := v.renditions()
-	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, ActualStart: v.release()}
+	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, Expires: expiry(list, manifest), ActualStart: v.release()}
 	switch {
 	case len(list) > 0 || manifest != "":
 		return answer, true

@@ -13,6 +13,9 @@ import (
 // start is the release_timestamp of every recording that has one.
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
+// expires is the time in every URL of the recordings.
+var expires = time.Unix(1795000000, 0).UTC()
+
 // The details of several recordings.
 const (
 	notABot  = "YouTube demands a bot check from this address: Sign in to confirm you’re not a bot."
@@ -51,6 +54,7 @@ func expectedLive() map[string]watch.Resolution {
 	live := watch.Resolution{
 		State:       watch.Live,
 		ActualStart: start,
+		Expires:     expires,
 		Manifest:    "https://manifest.googlevideo.com/api/manifest/hls_variant/expire/1795000000/id/live_______/sig/AABBCC/file/index.m3u8",
 		Renditions: []watch.Rendition{
 			{URL: media("91"), Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
@@ -76,7 +80,7 @@ func expectedLive() map[string]watch.Resolution {
 		{URL: media("91"), Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
 	}
 	dash := watch.Resolution{
-		State: watch.Live, ActualStart: start,
+		State: watch.Live, ActualStart: start, Expires: expires,
 		Manifest: "https://manifest.googlevideo.com/api/manifest/dash/expire/1795000000/id/dash_______/sig/AABBCC",
 	}
 	return map[string]watch.Resolution{

@@ -55,6 +55,9 @@ func TestTheRealToolDistinguishesEveryState(t *testing.T) {
 				if !got.ActualStart.Equal(at) || len(got.Renditions) != 2 || !strings.Contains(got.Manifest, "/hls_variant/") {
 					t.Errorf("got %+v", got)
 				}
+				if left := time.Until(got.Expires); left < 5*time.Hour || left > 6*time.Hour {
+					t.Errorf("its URLs expire in %s, want nearly 6 h", left)
+				}
 				for i, r := range got.Renditions {
 					if want := (pythontooltest.Ladder{}).Renditions()[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
 						t.Errorf("rendition %+v, want %+v", r, want)

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -123,6 +124,15 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 		manifest = mpd
 	}
 	return list, manifest
+}
+
+// expiry returns when the first of an answer's URLs expires; zero: unknown.
+func expiry(list []watch.Rendition, manifest string) time.Time {
+	urls := []string{manifest}
+	for _, r := range list {
+		urls = append(urls, r.URL)
+	}
+	return pythontool.Expiry(urls...)
 }
 
 // describe adds what people know the stream by. A value that is no text is left out: no
