@@ -111,7 +111,7 @@ func TestAPanicEndsOneWorkerAndIsLogged(t *testing.T) {
 				p := &panickingPorts{where: where}
 				p.armed.Store(where == "assignment")
 				wait := startPanicking(t.Context(), p, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-				time.Sleep(4*time.Minute + 50*time.Second) // both lanes have a task due within 10 s
+				time.Sleep(59*time.Minute + 50*time.Second) // both lanes have a task due within 10 s
 				began := time.Now()
 				p.armed.Store(true)
 				err := wait()

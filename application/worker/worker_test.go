@@ -181,14 +181,14 @@ func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // decision S16
 		s, g := &fakeStream{}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := startWorker(ctx, t, s, g)
-		time.Sleep(4*time.Minute + 50*time.Second)
+		time.Sleep(59*time.Minute + 50*time.Second)
 		s.set(func(s *fakeStream) {
 			s.resolve = func(ctx context.Context) watch.Resolution {
 				<-ctx.Done()
 				return watch.Resolution{State: watch.Unreachable}
 			}
 		})
-		time.Sleep(20 * time.Second) // the periodic check at 5 minutes hangs
+		time.Sleep(20 * time.Second) // the regular question after an hour hangs
 		before := g.lastReport().Statistics.TotalSegmentsAnalyzed
 		time.Sleep(60 * time.Second)
 		if got := g.lastReport().Statistics.TotalSegmentsAnalyzed - before; got < 29 {

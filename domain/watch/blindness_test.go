@@ -101,7 +101,7 @@ func TestTheReportSaysSinceWhenTheStreamCannotBeObserved(t *testing.T) { // S15
 		}
 	})
 	t.Run("a question that fails while the media flow", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.unanswered = []span{{150, never}} }).from(100).until(500)
+		w := scenario(t, func(w *world) { w.unanswered = []span{{150, never}} }).from(100).until(3800)
 		if v := w.watcher.Report().Visibility; v.LastError != "unreachable: no answer" || !v.BlindSince.IsZero() {
 			t.Errorf("%+v", v)
 		}

@@ -78,20 +78,19 @@ func TestTheSameSegmentIsNotAnalysedTwice(t *testing.T) { // S5
 	}
 }
 
-func TestIsLiveIsAskedEvery5Minutes(t *testing.T) { // 7.6
-	w := scenario(t).from(100).until(1100)
-	w.expectBegun(watch.TaskResolve, span{0, 1100}, 100, 400, 700, 1000)
-}
-
 func TestAnUnansweredQuestionIsAskedAgainWithBackoff(t *testing.T) { // 10.2
 	w := scenario(t, func(w *world) { w.unanswered = []span{{0, never}} }).from(0).until(250)
 	w.expectBegun(watch.TaskResolve, span{0, 250}, 0, 5, 15, 35, 75, 135, 195)
 }
 
 func TestAnUnansweredPeriodicCheckGoesBackToItsCadence(t *testing.T) { // 10.2: five retries
-	w := scenario(t, func(w *world) { w.unanswered = []span{{300, never}} }).from(100).until(1000)
-	w.expectBegun(watch.TaskResolve, span{300, 1000}, 400, 405, 415, 435, 475, 535, 835)
-	w.expectBegun(watch.TaskOEmbed, span{0, 1000}) // readable media prove that the video exists
+	w := scenario(t, func(w *world) { w.unanswered = []span{{300, never}} }).from(100).until(8000)
+	w.expectBegun(watch.TaskResolve, span{300, 8000}, 3700, 3705, 3715, 3735, 3775, 3835, 7435)
+	w.expectBegun(watch.TaskOEmbed, span{0, 8000})                                // readable media prove that the video exists
+	t.Run("of 5 minutes while the manifest must be renewed", func(t *testing.T) { // S17
+		w := scenario(t, expiringAfter(45*time.Minute), func(w *world) { w.unanswered = []span{{300, never}} }).from(100).until(2700)
+		w.expectBegun(watch.TaskResolve, span{300, 2700}, 1900, 1905, 1915, 1935, 1975, 2035, 2335, 2635)
+	})
 }
 
 func TestAFailingPlaylistIsReadAgainWithBackoff(t *testing.T) { // 10.2
@@ -216,14 +215,16 @@ func TestIsLiveIsAskedAfter60SecondsOfOutageUntilAnswered(t *testing.T) { // S6
 }
 
 func TestAnOutageNeedsAQuestionBegunAfterItsLimit(t *testing.T) { // S6
-	scenario(t, func(w *world) {
+	w := scenario(t, func(w *world) {
 		w.taskTime[watch.TaskResolve] = 8
 		w.rules.CheckInterval = seconds(7)
-		w.playlistFails = []span{{347, never}} // seen at 353; the outage reaches its limit at 413
-		w.live.to = 410                        // after the periodic question was put, at 408
-	}).from(100).until(600).expect(
+		w.playlistFails = []span{{377, never}} // seen at 381; the outage reaches its limit at 441
+		w.live.to = 420                        // after the regular question was put, at 419
+	}).from(100).until(600)
+	w.expectBegun(watch.TaskResolve, span{200, 450}, 419, 441)
+	w.expect(
 		emits(108, event.StreamStarted),
-		emits(424, event.StreamEnded, because("not_live")),
+		emits(449, event.StreamEnded, because("not_live")),
 	)
 }
 
@@ -232,7 +233,7 @@ func TestTheFirstQuestionAboutAnOutageResetsTheBackoff(t *testing.T) { // S6
 		w.unanswered = []span{{150, never}}
 		w.playlistFails = []span{{535, never}}
 	}).from(100).until(700)
-	w.expectBegun(watch.TaskResolve, span{545, 700}, 600, 605, 615, 635, 675)
+	w.expectBegun(watch.TaskResolve, span{545, 700}, 575, 580, 590, 600, 605, 615, 635, 675)
 }
 
 func TestBothLanesTryOnceMoreBeforeBlindnessIsAlerted(t *testing.T) { // S15

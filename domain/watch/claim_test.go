@@ -3,6 +3,7 @@ package watch_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -62,52 +63,65 @@ func TestAnEndThatOnlyOneAnswerClaimsNeedsConfirmation(t *testing.T) { // S19
 						w.rules.CheckInterval = seconds(interval)
 						w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskSegment] = 0.5, 1
 						w.answers = map[span]watch.StreamState{{350, never}: c.state}
-					}).from(100).until(5000)
+					}, expiringAfter(2*time.Hour)).from(100).until(9000)
 					w.expect(emits(100.5, event.StreamStarted))
-					if n := w.begunIn(watch.TaskResolve, span{350, 5000}); n > 18 {
-						t.Errorf("every %d s: asked %d times in 4650 s", interval, n)
+					// Once after an hour, and every 5 minutes while the manifest must be renewed.
+					if n := w.begunIn(watch.TaskResolve, span{350, 9000}); n < 8 || n > 12 {
+						t.Errorf("every %d s: asked %d times in 8650 s", interval, n)
 					}
 				}
 			})
 			t.Run("ends the watch at once when the playlist has stood still for 30 s", func(t *testing.T) {
-				for name, stop := range map[string]func(*world){
-					"it cannot be read": func(w *world) { w.playlistFails = []span{{362, never}} },
-					"it does not move":  func(w *world) { w.stalls = []span{{362, never}} },
+				for name, tc := range map[string]struct {
+					asked float64 // S17
+					stop  func(*world)
+				}{
+					"it cannot be read": {3695, func(w *world) { w.playlistFails = []span{{3660, never}} }},
+					"it does not move":  {3690, func(w *world) { w.stalls = []span{{3660, never}} }},
 				} {
 					t.Run(name, func(t *testing.T) {
-						scenario(t, stop, func(w *world) {
-							w.answers = map[span]watch.StreamState{{370, never}: c.state}
-						}).from(100).until(5000).expect(
+						w := scenario(t, tc.stop, func(w *world) {
+							w.answers = map[span]watch.StreamState{{3670, never}: c.state}
+						}).from(100).until(5000)
+						w.expectBegun(watch.TaskResolve, span{150, 5000}, tc.asked)
+						w.expect(
 							emits(100, event.StreamStarted),
-							emits(400, c.typ, because(c.reason)), // the periodic question
+							emits(tc.asked, c.typ, because(c.reason)),
 						)
 					})
 				}
 			})
 			t.Run("is not said twice when the contrary was said in between", func(t *testing.T) {
-				scenario(t, func(w *world) {
-					w.segmentsFail = []span{{395, 450}}
-					w.answers = map[span]watch.StreamState{{399, 401}: c.state}
-					w.changeAnswer = func(r *watch.Resolution) {
-						if w.begun[watch.TaskResolve][len(w.begun[watch.TaskResolve])-1] == 400+c.apart {
-							w.answers[span{400 + c.apart + 1, 400 + c.apart + 60}] = c.state
-						}
-					}
-				}).from(100).until(5000).expect(emits(100, event.StreamStarted))
+				w := scenario(t, func(w *world) {
+					w.segmentsFail = []span{{3695, 3750}}
+					w.answers = map[span]watch.StreamState{{3699, 3701}: c.state}
+				}).from(100).until(3712)
+				w.expectBegun(watch.TaskResolve, span{150, 3712}, 3700, 3710) // the second answer is the contrary
+				again := 3700 + c.apart + 5
+				w.answers[span{again - 1, again + 1}] = c.state
+				w.until(again)
+				w.step(w.resolve(w.now))
+				w.until(8000).expect(emits(100, event.StreamStarted))
 			})
 			t.Run("is not said twice within a restart", func(t *testing.T) {
-				scenario(t, func(w *world) {
-					w.answers = map[span]watch.StreamState{{395, never}: c.state}
+				w := scenario(t, func(w *world) {
+					w.answers = map[span]watch.StreamState{{3695, never}: c.state}
 					w.taskTime[watch.TaskPlaylist] = 0.5
-				}).from(100).until(405).resume(200).until(1200).expect(emits(100, event.StreamStarted))
+				}).from(100).until(3705).resume(3600).until(8000)
+				w.expectBegun(watch.TaskResolve, span{150, 8000}, 3700, 7305)
+				w.expect(emits(100, event.StreamStarted))
 			})
 		})
 	}
 	t.Run("of one kind does not confirm another", func(t *testing.T) {
-		scenario(t, func(w *world) {
-			w.segmentsFail = []span{{395, 445}}
-			w.answers = map[span]watch.StreamState{{399, 401}: watch.AgeRestricted, {402, 432}: watch.MembersOnly}
-		}).from(100).until(5000).expect(emits(100, event.StreamStarted))
+		w := scenario(t, func(w *world) {
+			w.segmentsFail = []span{{3695, 3745}}
+			w.answers = map[span]watch.StreamState{{3699, 3701}: watch.AgeRestricted, {3702, 3732}: watch.MembersOnly}
+		}).from(100).until(8000)
+		if n := w.begunIn(watch.TaskResolve, span{3699, 3732}); n < 3 {
+			t.Errorf("asked %d times", n)
+		}
+		w.expect(emits(100, event.StreamStarted))
 	})
 	t.Run("does not count twice when it is said again sooner", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
@@ -122,15 +136,21 @@ func TestAnEndThatOnlyOneAnswerClaimsNeedsConfirmation(t *testing.T) { // S19
 	})
 	t.Run("is asked about again every 10 s until it is confirmed", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.segmentsFail, w.answers = []span{{395, never}}, map[span]watch.StreamState{{350, never}: watch.Removed}
-		}).from(100).until(1200)
-		w.expectBegun(watch.TaskResolve, span{350, 1200}, 400, 410, 420, 430)
+			w.segmentsFail, w.answers = []span{{3695, never}}, map[span]watch.StreamState{{350, never}: watch.Removed}
+		}).from(100).until(4500)
+		w.expectBegun(watch.TaskResolve, span{350, 4500}, 3700, 3710, 3720, 3730)
 	})
-	t.Run("is asked about every 5 min while the media contradict it", func(t *testing.T) {
+	t.Run("is asked about once an hour while the media contradict it", func(t *testing.T) { // S17
 		w := scenario(t, func(w *world) {
 			w.answers = map[span]watch.StreamState{{350, never}: watch.Removed}
-		}).from(100).until(1200)
-		w.expectBegun(watch.TaskResolve, span{350, 1200}, 400, 700, 1000)
+		}).from(100).until(8000)
+		w.expectBegun(watch.TaskResolve, span{350, 8000}, 3700, 7300)
+	})
+	t.Run("is asked about every 5 min while it hinders a renewal of the manifest", func(t *testing.T) { // S17
+		w := scenario(t, expiringAfter(45*time.Minute), func(w *world) {
+			w.answers = map[span]watch.StreamState{{350, never}: watch.Removed}
+		}).from(100).until(2600)
+		w.expectBegun(watch.TaskResolve, span{350, 2600}, 1900, 2200, 2500)
 	})
 }
 
@@ -140,9 +160,9 @@ func TestAPrivateVideoEndsTheWatchAtOnce(t *testing.T) { // S19
 			scenario(t, func(w *world) {
 				w.rules.CheckInterval = seconds(interval)
 				w.answers = map[span]watch.StreamState{{350, never}: watch.Private}
-			}).from(100).until(1200).expect(
+			}).from(100).until(5000).expect(
 				emits(100, event.StreamStarted),
-				emits(400, event.MonitorError, because("video_private")),
+				emits(3700, event.MonitorError, because("video_private")), // its playlist moves until then
 			)
 		})
 	}
@@ -151,11 +171,11 @@ func TestAPrivateVideoEndsTheWatchAtOnce(t *testing.T) { // S19
 func TestOEmbedEndsTheWatchOnlyWhileNothingElseIsObserved(t *testing.T) { // 7.4
 	scenario(t, func(w *world) {
 		w.unanswered, w.oEmbedMissing = []span{{150, never}}, []span{{150, never}}
-		w.playlistFails = []span{{200, 300}, {7200, 7300}}
+		w.playlistFails = []span{{200, 300}, {7800, 7900}} // asked at 260 and 7860
 	}).from(100).until(9000).expect(
 		emits(100, event.StreamStarted),
 		emits(320, event.SegmentError),
-		emits(7320, event.SegmentError),
+		emits(7920, event.SegmentError),
 	)
 	scenario(t, func(w *world) {
 		w.answers, w.playlistFails = map[span]watch.StreamState{{150, never}: watch.Blocked}, []span{{200, never}}

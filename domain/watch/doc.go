@@ -31,7 +31,7 @@
 //	outage          60 s without new media                           6.6, S6
 //	blindness       5 minutes in which nothing can be learned        S15
 //	signal          the conditions that end without an event          16.1
-//	task, cadence   which task is due when; backoff; late starts     5.4, 6.2, 7.3, 7.5, 10.2
+//	task, cadence   which task is due when; backoff; late starts     5.4, 6.2, 7.3, 7.5, 10.2, S17
 //	clock           the media timeline; a clock that was set         S1
 //	snapshot        the state that a successor restores              S11
 //

@@ -92,6 +92,22 @@ func (all mediaFeeds) playlistMoves(now time.Time) bool {
 	return false
 }
 
+// movingUntil returns until when the playlists prove that the stream goes on (decision
+// S17): standstillLimit after the newest segment of any of them. Until a reading shows
+// that this time has passed, it may be late or fail for readingSlack.
+func (all mediaFeeds) movingUntil() (last time.Time) {
+	for _, f := range all {
+		until := f.Newest.unchangedSince().Add(standstillLimit)
+		if f.LastReadAt.Before(until) || !f.failingSince.IsZero() {
+			until = until.Add(readingSlack)
+		}
+		if until.After(last) {
+			last = until
+		}
+	}
+	return last
+}
+
 // mediaEnd returns the end of the newest media seen; zero: no media were seen.
 func (all mediaFeeds) mediaEnd() (last time.Time) {
 	for _, f := range all {

@@ -10,18 +10,29 @@ import (
 // manifest describes the manifest that led to the present feeds.
 type manifest struct {
 	AdoptedAt         time.Time `json:"since,omitzero"`
+	ExpiresAt         time.Time `json:"expires,omitzero"`  // by the server's clock, from when on it refuses the URLs; zero: unknown
 	PendingURL        string    `json:"list,omitempty"`    // of a renewed manifest that has yet to be read
 	SoonAfterPrevious bool      `json:"again,omitempty"`   // the previous manifest was adopted less than segmentRenewPause before this one
 	Nesting           int       `json:"nesting,omitempty"` // master playlists that the watch read on the way to the feeds
 	Avoid             []quality `json:"avoid,omitempty"`   // renditions that failed again after their URLs were renewed
 }
 
+// renewAt returns from when on a regular answer replaces the manifest (decision S17).
+// URLs that are given out for little more than renewBeforeExpiry are left to the server:
+// its refusal renews them (decision S7).
+func (m *manifest) renewAt() time.Time {
+	at := m.AdoptedAt.Add(renewAfter)
+	if early := m.ExpiresAt.Add(-renewBeforeExpiry); early.After(m.AdoptedAt.Add(liveCheck)) {
+		at = earliest(at, early)
+	}
+	return at
+}
+
 // adoptManifest takes the manifest of a resolution if the watch needs one. The
-// watch needs one before the first feed, in an outage, and once the present
-// manifest is older than renewAfter (decision S7).
+// watch needs one before the first feed, in an outage, and from renewAt on.
 func (w *Watcher) adoptManifest(o Resolution) {
 	m := &w.state.Manifest
-	if w.state.Feeds.hasURL() && !w.state.Feeds.inOutage() && w.now.Before(m.AdoptedAt.Add(renewAfter)) {
+	if w.state.Feeds.hasURL() && !w.state.Feeds.inOutage() && w.now.Before(m.renewAt()) {
 		return
 	}
 	if !o.hasMedia() {
@@ -44,7 +55,7 @@ func (w *Watcher) adoptManifest(o Resolution) {
 	case w.state.Feeds.hasURL():
 		choices = nil // the feeds go on until the manifest has been read
 	}
-	*m = manifest{AdoptedAt: w.now, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(segmentRenewPause)), Avoid: m.Avoid}
+	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(segmentRenewPause)), Avoid: m.Avoid}
 	if choices == nil {
 		m.PendingURL = o.Manifest
 		return

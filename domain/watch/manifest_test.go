@@ -54,7 +54,7 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 		if url := watched(w); !strings.Contains(url, "/360p/") {
 			t.Errorf("watches %s", url)
 		}
-		w.until(5 * 3600)
+		w.until(5*3600 + 600)
 		if url := watched(w); !strings.Contains(url, "/144p/") {
 			t.Errorf("watches %s after the manifest has been renewed", url)
 		}

@@ -101,6 +101,11 @@ func (all mediaFeeds) inOutage() bool {
 	return false
 }
 
+// outageAlerted reports whether any feed has an outage that was alerted.
+func (all mediaFeeds) outageAlerted() bool {
+	return all.longestOutage(func(f *mediaFeed) bool { return f.Outage.Alerted }) != nil
+}
+
 // trackInOutage reports whether a feed of the track has an outage that was alerted
 // or waits for its alert.
 func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {

@@ -226,12 +226,12 @@ func TestAManifestRenewedInTimeIsTheSameMedia(t *testing.T) { // S5, S7: signed 
 	for _, noProgramTime := range []bool{false, true} {
 		w := scenario(t, func(w *world) {
 			w.noProgramTime, w.delay, w.taskTime[watch.TaskResolve] = noProgramTime, 7, 3
-			w.black = []span{{14450, 14550}}
-		}).from(100).until(5 * 3600)
-		w.expectBlackout(14450, 14550, 10)
+			w.black = []span{{18050, 18150}}
+		}).from(100).until(6 * 3600)
+		w.expectBlackout(18050, 18150, 10)
 		w.expectNoLog()
 		if len(w.urls) != 2 {
-			t.Errorf("read %d manifests in 5 hours, want one renewed after 4", len(w.urls))
+			t.Errorf("read %d manifests in 6 hours, want one renewed after 5", len(w.urls))
 		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 const (
 	pollBeforeStart = 30 * time.Second // between questions before the scheduled start (7.5)
 	pollAfterStart  = 10 * time.Second // between questions after the scheduled start (7.5)
-	liveCheck       = 5 * time.Minute  // between questions while the stream is live (7.6)
+	liveCheck       = 5 * time.Minute  // between questions while the stream is live and no playlist moves (7.6)
+	movingLiveCheck = time.Hour        // between questions while a playlist moves (S17)
+	readingSlack    = 15 * time.Second // after standstillLimit before a playlist that cannot be read counts as standing still (S17)
 	oEmbedInterval  = 60 * time.Second // between questions to oEmbed (7.4)
 	refreshInterval = 30 * time.Second // longest time between two readings of a playlist (5.4)
 	minReadInterval = 1 * time.Second  // shortest time between two readings while a condition may reach its threshold (S2)
@@ -24,12 +26,13 @@ const (
 
 	endConfirm      = 10 * time.Second // between two answers that the stream has ended (S19)
 	refusalConfirm  = 30 * time.Second // between two answers that the video is refused (S19)
-	standstillLimit = 30 * time.Second // without a new segment before one answer ends the watch (S19)
+	standstillLimit = 30 * time.Second // without a new segment before a playlist counts as standing still (S17, S19)
 	claimInterval   = 5 * time.Second  // longest time between two checks while a claim is unconfirmed (S19)
 
 	playlistRenewPause = 10 * time.Second // between two renewals because the server refused a playlist (S7)
 	segmentRenewPause  = 60 * time.Second // between two renewals because the server refused a segment (S7)
-	renewAfter         = 4 * time.Hour    // age from which a regular answer replaces the manifest; signed URLs last about 6 h
+	renewAfter         = 5 * time.Hour    // age from which a regular answer replaces the manifest (S17); signed URLs last about 6 h
+	renewBeforeExpiry  = 15 * time.Minute // before the URLs of the manifest expire (S17)
 
 	maxCopyDelay      = 30 * time.Second       // how far one server's copy of a playlist may be behind another's
 	clockSlack        = 30 * time.Second       // how much faster than the clock program time may run before it counts as reset

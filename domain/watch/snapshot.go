@@ -115,8 +115,8 @@ func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) 
 	return w, nil
 }
 
-// resume goes on at now, after a time in which nobody watched. All tasks are due
-// at once.
+// resume goes on at now, after a time in which nobody watched. All playlists are due at
+// once, and so is the question, unless they move (decision S17).
 func (s *state) resume(now time.Time, unwatched time.Duration) {
 	s.At = now // if this worker dies before its first step, the next one must not count the same time again
 	s.Resolve.NextAt = now

@@ -68,7 +68,7 @@ func (p planner) tasks() []Task {
 }
 
 // resolveTask returns the task of the resolve lane. The question is due by its
-// cadence and when the manifest has expired. It is due once more when
+// cadence and when the server refuses the manifest's URLs. It is due once more when
 // an outage or blindness reaches its limit, or when the reservation expires. A feed
 // without a URL makes it due when the feed's backoff ends.
 func (p planner) resolveTask() Task {
@@ -76,7 +76,7 @@ func (p planner) resolveTask() Task {
 	if r.OEmbedDue {
 		return Task{Kind: TaskOEmbed, At: p.now}
 	}
-	at := earliest(r.NextAt, r.RenewAt)
+	at := earliest(p.nextQuestionAt(), r.RenewAt)
 	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}
 	for _, f := range p.state.Feeds {
 		moments = append(moments, f.Outage.alertableSince(), f.searchAt())
@@ -87,6 +87,28 @@ func (p planner) resolveTask() Task {
 		}
 	}
 	return Task{Kind: TaskResolve, At: at}
+}
+
+// nextQuestionAt returns when the regular question is due. A moving playlist answers it
+// until movingLiveCheck after the last question, or until the manifest must be renewed
+// (decision S17). It does not answer for a claim, nor for a question that is being
+// retried. In an alerted outage an answer may have a better manifest.
+func (p planner) nextQuestionAt() time.Time {
+	r := &p.state.Resolve
+	retrying := r.Failures > 0 && r.Failures <= questionRetries
+	if r.Claim.open() || retrying || p.state.Feeds.outageAlerted() {
+		return r.NextAt
+	}
+	answeredUntil := r.LastBegan.Add(movingLiveCheck)
+	for _, end := range []time.Time{p.state.Feeds.movingUntil(), p.state.Manifest.renewAt()} {
+		if end.Before(answeredUntil) {
+			answeredUntil = end
+		}
+	}
+	if answeredUntil.After(r.NextAt) {
+		return answeredUntil
+	}
+	return r.NextAt
 }
 
 // mediaTask returns the task of the media lane. If two feeds have a due task, the
