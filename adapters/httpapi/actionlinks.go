@@ -47,29 +47,29 @@ type action struct {
 	words    actionWords
 	language notify.Language
 	incident record.Incident // of a link to one
-	storm    *notify.Storm   // with the incidents that the destination is told of; nil: the link is to an incident
+	storm    *notify.Storm   // with the incidents that the destination is notified of; nil: the link is to an incident
 }
 
-// page answers a request for a link: with a page for every error, too.
-func (h actionHandlers) page(handle func(*gin.Context, *action) error) gin.HandlerFunc {
+// handle wraps a handler of links. It also answers every error with a page.
+func (h actionHandlers) handle(handle func(*gin.Context, *action) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		a := &action{token: c.Param("token"), language: notify.English}
 		if strings.HasPrefix(c.GetHeader("Accept-Language"), string(notify.Japanese)) {
 			a.language = notify.Japanese
 		}
 		a.words = actionTexts[a.language]
-		err := h.read(c, a)
+		err := h.load(c, a)
 		if err == nil {
 			err = handle(c, a)
 		}
 		if err != nil {
-			h.refusePage(c, a, err)
+			h.errorPage(c, a, err)
 		}
 	}
 }
 
-// read checks the link and reads what it acts on.
-func (h actionHandlers) read(c *gin.Context, a *action) (err error) {
+// load checks the link and reads what it acts on.
+func (h actionHandlers) load(c *gin.Context, a *action) (err error) {
 	if a.ActionLink, err = notify.CheckAction(h.keys, a.token, h.now()); err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (a *action) situation() notify.Situation {
 	return notify.SituationOf(a.incident.Incident)
 }
 
-// refusePage answers an error as a page, and logs an internal one.
-func (h actionHandlers) refusePage(c *gin.Context, a *action, err error) {
+// errorPage answers an error as a page, and logs an internal one.
+func (h actionHandlers) errorPage(c *gin.Context, a *action, err error) {
 	shown := h.callerError(c, err)
 	row := httpStatus[shown.Code]
 	if row.status == 0 {
@@ -131,7 +131,7 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 		if err == nil {
 			return h.writePage(c, http.StatusOK, h.silencedPage(a, silence, ""))
 		}
-		if coded, is := errors.AsType[*monitor.Error](err); !is || coded.Code != routing.SilenceNotFound {
+		if coded, ok := errors.AsType[*monitor.Error](err); !ok || coded.Code != routing.SilenceNotFound {
 			return err
 		}
 	default:
@@ -194,8 +194,8 @@ func (h actionHandlers) act(c *gin.Context, a *action) error {
 	}
 	form, err := url.ParseQuery(string(raw))
 	by := strings.TrimSpace(form.Get("by"))
-	wanted := record.IncidentAction{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
-	if err != nil || len(wanted.Check()) > 0 {
+	act := record.IncidentAction{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
+	if err != nil || len(act.Check()) > 0 {
 		return h.askAgain(c, a, by)
 	}
 	switch {
@@ -204,7 +204,7 @@ func (h actionHandlers) act(c *gin.Context, a *action) error {
 	case a.Action == notify.SilenceAnHour:
 		return h.silence(c, a, by)
 	}
-	return h.acknowledge(c, a, wanted)
+	return h.acknowledge(c, a, act)
 }
 
 // askAgain answers a form without a name.
@@ -215,10 +215,10 @@ func (h actionHandlers) askAgain(c *gin.Context, a *action, by string) error {
 	return h.writePage(c, http.StatusBadRequest, page)
 }
 
-func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.IncidentAction) error {
-	_, err := h.incidents.Act(c.Request.Context(), a.IncidentID, wanted)
-	used := errors.Is(err, record.ErrOpReused)
-	if err != nil && !used {
+func (h actionHandlers) acknowledge(c *gin.Context, a *action, act record.IncidentAction) error {
+	_, err := h.incidents.Act(c.Request.Context(), a.IncidentID, act)
+	linkUsed := errors.Is(err, record.ErrOpReused)
+	if err != nil && !linkUsed {
 		return err
 	}
 	if a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID); err != nil {
@@ -230,10 +230,10 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.Inc
 	switch by := a.incident.AcknowledgedBy; {
 	case by == "":
 		page.Title, status = a.words.reopened, http.StatusConflict
-	case used || by != wanted.By && by != "":
+	case linkUsed || by != act.By:
 		page.Title, status = fmt.Sprintf(a.words.acknowledgedBy, by), http.StatusConflict
 	default:
-		page.Title = fmt.Sprintf(a.words.acknowledged, wanted.By)
+		page.Title = fmt.Sprintf(a.words.acknowledged, act.By)
 	}
 	return h.writePage(c, status, page)
 }
@@ -247,12 +247,12 @@ func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) e
 			continue
 		}
 		_, err := h.incidents.Act(c.Request.Context(), i.ID, record.IncidentAction{OpID: a.stormOpID(i.Incident), Kind: incident.Acknowledged, By: by})
-		coded, is := errors.AsType[*monitor.Error](err)
+		coded, ok := errors.AsType[*monitor.Error](err)
 		switch {
 		case err == nil:
 			taken++
 		case errors.Is(err, record.ErrOpReused): // somebody uses the link at the same time
-		case is && (coded.Code == record.IncidentNotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
+		case ok && (coded.Code == record.IncidentNotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
 		default:
 			return err
 		}
@@ -272,7 +272,7 @@ func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) e
 
 func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 	silence, err := h.routing.Silences.CreateForMonitor(c.Request.Context(), a.silenceID(), a.incident.MonitorID, by, "incident "+a.IncidentID)
-	if coded, is := errors.AsType[*monitor.Error](err); is && coded.Code == monitor.InvalidConfig { // there are routing.MaxSilences
+	if coded, ok := errors.AsType[*monitor.Error](err); ok && coded.Code == monitor.InvalidConfig { // there are routing.MaxSilences
 		page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.noRoom}}
 		return h.writePage(c, http.StatusBadRequest, page)
 	}
@@ -302,7 +302,7 @@ func (h actionHandlers) silencedPage(a *action, s routing.SilenceWithState, by s
 	return page
 }
 
-// opID is the op_id of the acknowledgement: a link acts once.
+// opID is the op_id of the acknowledgement. It makes repeated POSTs of one link count once.
 func (a *action) opID() string {
 	digest := sha256.Sum256([]byte(a.token))
 	return "link-" + hex.EncodeToString(digest[:16])

@@ -76,16 +76,23 @@ func (h actionHandlers) writePage(c *gin.Context, status int, page actionPage) e
 	return nil
 }
 
-// actionWords are the texts of the page in one language. Those with % take the argument
-// that their name says.
+// actionWords are the texts of the page in one language. The comments name the arguments of
+// those with %.
 type actionWords struct {
-	acknowledge, acknowledgeButton, acknowledged, acknowledgedBy, reopened string
-	silence, silenceButton, silenced, silencedBy, silenceOver              string
+	acknowledge       string // the conditions, or streams
+	acknowledgeButton string
+	acknowledged      string // who
+	acknowledgedBy    string // who
+	reopened          string
+	silence           string // the conditions
+	silenceButton     string
+	silenced          string // until when
+	silencedBy        string // who, until when
+	silenceOver       string
 
 	stream, streams, since, resolved, name, wrongName                      string
 	wrong, refused, noRoom, unread, invalid, expired, gone, failed, repeat string
 
-	layout     string // of times
 	conditions map[incident.Name]string
 	and        string // between two conditions
 }
@@ -102,7 +109,7 @@ var actionTexts = map[notify.Language]actionWords{
 		noRoom: "There is no room for another silence. Silence the stream on the dashboard, where others can be ended.", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
 		expired: "The link has expired. Open the incident on the dashboard.", gone: "The incident is no longer stored.",
 		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
-		layout: "2006-01-02 15:04:05 MST", and: " + ",
+		and: " + ",
 		conditions: map[incident.Name]string{
 			"black": "Black video", "silent": "No sound", incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
 		},
@@ -118,15 +125,16 @@ var actionTexts = map[notify.Language]actionWords{
 		noRoom: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを終了してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
 		expired: "リンクの有効期限が切れました。ダッシュボードで障害を開いてください。", gone: "この障害の記録は残っていません。",
 		failed: "サービスでエラーが起きました。原因はログにあります。", repeat: "時間内に応答できませんでした。少し待ってからもう一度お試しください。",
-		layout: "2006-01-02 15:04:05 MST", and: "＋",
+		and: "＋",
 		conditions: map[incident.Name]string{
 			"black": "映像が真っ黒", "silent": "無音", incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が停止",
 		},
 	},
 }
 
-func (w actionWords) time(t time.Time, zone *time.Location) string {
-	return t.In(zone).Format(w.layout)
+// time shows a time, in the same way in all languages.
+func (actionWords) time(t time.Time, zone *time.Location) string {
+	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
 // statusWords returns the text for the status of a refusal.

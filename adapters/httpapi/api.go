@@ -109,8 +109,8 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	}
 	if services.Routing != nil && services.Incidents != nil && len(cfg.LinkKeys) > 0 {
 		actions := actionHandlers{respond, cfg.LinkKeys, services.Incidents, services.Routing, cfg.Now}
-		a.public.GET(actionPath, actions.page(actions.show))
-		a.public.POST(actionPath, actions.page(actions.act))
+		a.public.GET(actionPath, actions.handle(actions.show))
+		a.public.POST(actionPath, actions.handle(actions.act))
 	}
 	if services.Info != nil {
 		a.public.GET("/api/v1/service", a.rateLimited(registry.Querying), a.answer(serviceHandlers{respond, *services.Info}.read))

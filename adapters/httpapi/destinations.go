@@ -30,8 +30,8 @@ type destinationHandlers struct {
 	service *routing.DestinationService
 }
 
-// gets says what the destinations of a channel get.
-func gets(events bool) string {
+// payloadKind says what the destinations of a channel get.
+func payloadKind(events bool) string {
 	if events {
 		return "events"
 	}
@@ -63,7 +63,7 @@ func (h destinationHandlers) kinds(c *gin.Context) error {
 	}
 	body := kindListBody{}
 	for _, channel := range notify.Channels() {
-		kind := kindBody{channel.Kind, gets(channel.GetsEvents), channel.Edits, []fieldBody{}}
+		kind := kindBody{channel.Kind, payloadKind(channel.GetsEvents), channel.Edits, []fieldBody{}}
 		for _, f := range channel.Fields {
 			kind.Fields = append(kind.Fields, fieldBody{f.Name, f.Secret, f.Required, f.Help})
 		}
@@ -191,7 +191,7 @@ func readDestination(c *gin.Context, required ...string) (routing.DestinationCha
 		o.refuse("fallback", "the id of a destination, or null")
 		change.Fallback = nil
 	}
-	change.Unreadable = o.unreadable()
+	change.FieldErrors = o.unreadable()
 	return change, nil
 }
 

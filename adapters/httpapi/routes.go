@@ -155,7 +155,7 @@ func readRoute(c *gin.Context, required ...string) (routing.RouteChange, error) 
 		Name: o.string("name"), Match: readMatch(o), Destinations: readIDs(o, "destinations"),
 		Delay: o.seconds("delay_sec"), Repeat: o.seconds("repeat_sec"), Continue: o.flag("continue"), Owner: o.stringOrNull("owner"),
 	}
-	change.Unreadable = o.unreadable()
+	change.FieldErrors = o.unreadable()
 	return change, nil
 }
 
@@ -278,7 +278,7 @@ func readQuestion(c *gin.Context) (q routing.Question, err error) {
 	if value[map[string]json.RawMessage](o, "metadata", "an object") != nil {
 		q.Metadata = o.fields["metadata"]
 	}
-	q.Unreadable = o.unreadable()
+	q.FieldErrors = o.unreadable()
 	return q, nil
 }
 
@@ -378,7 +378,7 @@ func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 			if d.GetsEvents() {
 				delay = 0
 			}
-			route.Destinations = append(route.Destinations, explainedDestinationBody{d.ID, d.Name, int64(delay / time.Second), gets(d.GetsEvents()), d.Active()})
+			route.Destinations = append(route.Destinations, explainedDestinationBody{d.ID, d.Name, int64(delay / time.Second), payloadKind(d.GetsEvents()), d.Active()})
 		}
 		body.Routes = append(body.Routes, route)
 	}

@@ -130,7 +130,7 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 	if change.NoWindow = string(o.fields["window"]) == "null"; !change.NoWindow {
 		change.Window = readWindow(o)
 	}
-	change.Unreadable = o.unreadable()
+	change.FieldErrors = o.unreadable()
 	return change, nil
 }
 

@@ -195,7 +195,7 @@ func (f *fanOut) addThreads(i toldIncident, now time.Time) {
 	}
 	s := i.subject()
 	for _, to := range f.routing.Targets(s) {
-		if i.inStorm && f.openStorms[i.stormID].Storm.Tells(to.Destination, f.routing) {
+		if i.inStorm && f.openStorms[i.stormID].Storm.Notifies(to.Destination, f.routing) {
 			f.add(to, newDelivery{StormID: i.stormID, DueAt: timeOrNull(now.Add(notify.StormPause))})
 			continue
 		}

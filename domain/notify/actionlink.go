@@ -30,7 +30,7 @@ const (
 )
 
 // ActionLink offers an action on an incident, or on the incidents of a storm that its
-// destination is told of, to whoever has the link, until it expires.
+// destination is notified of, to whoever has the link, until it expires.
 type ActionLink struct {
 	Action        Action
 	IncidentID    string    // a UUIDv7; empty: of a storm

@@ -8,40 +8,40 @@ import (
 	"time"
 )
 
-// awaitPicture is how long a channel waits for a picture that cannot add one later
-// (section 19.3).
-const awaitPicture = 3 * time.Second
+// pictureWait is how long a first message waits for the picture where it cannot be added
+// later (section 19.3).
+const pictureWait = 3 * time.Second
 
-// channels is the table of section 19.1. The rate limits are those of the providers for
-// one destination, or for e-mail one that no server minds.
+// channels is the table of section 19.1. The rate limits are those of the providers for one
+// destination. E-mail has 10 messages, then one a second, which mail servers accept.
 var channels = []Channel{
 	{
 		Kind: Webhook, GetsEvents: true,
 		Fields: []Field{
-			{Name: "url", Secret: true, Required: true, Help: "The URL that gets every event by POST.", check: isURL},
+			{Name: "url", Secret: true, Required: true, Help: "The URL that gets every event by POST.", check: checkURL},
 			{Name: "signing_key", Secret: true, Required: true, Help: "The key that signs the payloads."},
 			{Name: "previous_signing_key", Secret: true, Help: "The former key, which also signs for 24 hours."},
 		},
 	},
 	{
-		Kind: Slack, Edits: true, PictureWait: awaitPicture, RateLimit: RateLimit{1, time.Second},
+		Kind: Slack, Edits: true, PictureWait: pictureWait, RateLimit: RateLimit{1, time.Second},
 		Fields: []Field{
 			{Name: "bot_token", Secret: true, Help: "The token of a bot in the channel, which can edit its messages (xoxb-…)."},
 			{Name: "channel", Help: "The ID of the channel that the bot writes to (C…)."},
-			{Name: "webhook_url", Secret: true, Help: "An incoming webhook, instead of a bot. It cannot edit.", check: isURL},
+			{Name: "webhook_url", Secret: true, Help: "An incoming webhook, instead of a bot. It cannot edit.", check: checkURL},
 			apiURL,
 		},
 	},
 	{
 		Kind: Discord, Edits: true, RateLimit: RateLimit{5, 400 * time.Millisecond},
-		Fields: []Field{{Name: "webhook_url", Secret: true, Required: true, Help: "The URL of a webhook of the channel.", check: isURL}},
+		Fields: []Field{{Name: "webhook_url", Secret: true, Required: true, Help: "The URL of a webhook of the channel.", check: checkURL}},
 	},
 	{
-		Kind: Teams, PictureWait: awaitPicture, RateLimit: RateLimit{4, 250 * time.Millisecond},
-		Fields: []Field{{Name: "workflow_url", Secret: true, Required: true, Help: "The URL of a workflow that posts to the channel.", check: isURL}},
+		Kind: Teams, PictureWait: pictureWait, RateLimit: RateLimit{4, 250 * time.Millisecond},
+		Fields: []Field{{Name: "workflow_url", Secret: true, Required: true, Help: "The URL of a workflow that posts to the channel.", check: checkURL}},
 	},
 	{
-		Kind: LINE, PictureWait: awaitPicture, RateLimit: RateLimit{10, 100 * time.Millisecond},
+		Kind: LINE, PictureWait: pictureWait, RateLimit: RateLimit{10, 100 * time.Millisecond},
 		Fields: []Field{
 			{Name: "channel_access_token", Secret: true, Required: true, Help: "The long-lived token of the Messaging API channel."},
 			{Name: "to", Required: true, Help: "The ID of the user, group or room."},
@@ -57,7 +57,7 @@ var channels = []Channel{
 		},
 	},
 	{
-		Kind: PagerDuty, Edits: true, PictureWait: awaitPicture, RateLimit: RateLimit{10, 500 * time.Millisecond},
+		Kind: PagerDuty, Edits: true, PictureWait: pictureWait, RateLimit: RateLimit{10, 500 * time.Millisecond},
 		Fields: []Field{
 			{Name: "routing_key", Secret: true, Required: true, Help: "The integration key of the service (Events API v2)."},
 			apiURL,
@@ -66,32 +66,32 @@ var channels = []Channel{
 	{
 		Kind: Ntfy, Edits: true, RateLimit: RateLimit{60, 5 * time.Second},
 		Fields: []Field{
-			{Name: "server_url", NamesServer: true, Help: "The server, if it is not https://ntfy.sh.", check: isURL},
+			{Name: "server_url", NamesServer: true, Help: "The server, if it is not https://ntfy.sh.", check: checkURL},
 			{Name: "topic", Required: true, Help: "The topic that people subscribe to."},
 			{Name: "token", Secret: true, Help: "The access token of a protected topic."},
 		},
 	},
 	{
-		Kind: Email, PictureWait: awaitPicture, RateLimit: RateLimit{10, time.Second},
+		Kind: Email, PictureWait: pictureWait, RateLimit: RateLimit{10, time.Second},
 		Fields: []Field{
 			{Name: "host", Required: true, NamesServer: true, Help: "The name of the SMTP server."},
-			{Name: "port", Help: "Its port: 587 with starttls and 465 with tls, if it is left out.", check: isPort},
-			{Name: "security", Help: "starttls (default) or tls.", check: isSecurity},
+			{Name: "port", Help: "Its port: 587 with starttls and 465 with tls, if it is left out.", check: checkPort},
+			{Name: "security", Help: "starttls (default) or tls.", check: checkSecurity},
 			{Name: "username", Help: "The name to log in with; without one, nobody logs in."},
 			{Name: "password", Secret: true, Help: "The password of that name."},
-			{Name: "from", Required: true, Help: "The address of the sender.", check: isAddress},
-			{Name: "to", Required: true, Help: "The addresses of the receivers, separated by commas; at most 20.", check: areAddresses},
+			{Name: "from", Required: true, Help: "The address of the sender.", check: checkAddress},
+			{Name: "to", Required: true, Help: "The addresses of the receivers, separated by commas; at most 20.", check: checkAddresses},
 		},
 	},
 }
 
-var apiURL = Field{Name: "api_url", NamesServer: true, Help: "The API, if it is not that of the provider.", check: isURL}
+var apiURL = Field{Name: "api_url", NamesServer: true, Help: "The API, if it is not that of the provider.", check: checkURL}
 
 // Channels lists the channels in the order of section 19.1.
 func Channels() []Channel { return slices.Clone(channels) }
 
-// ChannelOf returns the channel of a kind; is is false for an unknown kind.
-func ChannelOf(kind Kind) (c Channel, is bool) {
+// ChannelOf returns the channel of a kind; ok is false for an unknown kind.
+func ChannelOf(kind Kind) (c Channel, ok bool) {
 	n := slices.IndexFunc(channels, func(c Channel) bool { return c.Kind == kind })
 	if n < 0 {
 		return Channel{}, false
@@ -99,9 +99,9 @@ func ChannelOf(kind Kind) (c Channel, is bool) {
 	return channels[n], true
 }
 
-// isURL checks the form. Which networks a URL may lead to is checked where the network is
+// checkURL returns what is wrong with the form of a URL. Which networks a URL may lead to is checked where the network is
 // known (decision A2).
-func isURL(s string) (why string) {
+func checkURL(s string) (why string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Opaque != "":
@@ -110,42 +110,42 @@ func isURL(s string) (why string) {
 		return "must not carry a user name or password"
 	case u.Fragment != "":
 		return "must not carry a fragment"
-	case u.Port() != "" && isPort(u.Port()) != "":
+	case u.Port() != "" && checkPort(u.Port()) != "":
 		return "has a port outside 1 to 65535"
 	}
 	return ""
 }
 
-func isPort(s string) (why string) {
+func checkPort(s string) (why string) {
 	if n, err := strconv.ParseUint(s, 10, 16); err != nil || n == 0 {
 		return "is no port; accepted is 1 to 65535"
 	}
 	return ""
 }
 
-func isSecurity(s string) (why string) {
+func checkSecurity(s string) (why string) {
 	if s != "starttls" && s != "tls" {
 		return "is neither starttls nor tls"
 	}
 	return ""
 }
 
-// isAddress accepts local@domain. The server judges the rest.
-func isAddress(s string) (why string) {
-	local, domain, is := strings.Cut(s, "@")
-	if !is || local == "" || domain == "" || strings.ContainsAny(s, " ,;:<>()[]\\\"") || strings.Contains(domain, "@") || len(s) > 254 {
+// checkAddress accepts local@domain. The mail server judges the rest.
+func checkAddress(s string) (why string) {
+	local, domain, ok := strings.Cut(s, "@")
+	if !ok || local == "" || domain == "" || strings.ContainsAny(s, " ,;:<>()[]\\\"") || strings.Contains(domain, "@") || len(s) > 254 {
 		return "is no e-mail address such as team@example.com"
 	}
 	return ""
 }
 
-func areAddresses(s string) (why string) {
+func checkAddresses(s string) (why string) {
 	all := Addresses(s)
 	if len(all) > 20 {
 		return "has more than 20 addresses"
 	}
 	for _, a := range all {
-		if why := isAddress(a); why != "" {
+		if why := checkAddress(a); why != "" {
 			return why + ", or several with commas between them"
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	Japanese Language = "ja"
 )
 
-// Destination is a place that is told.
+// Destination is a place that gets events or messages about incidents.
 type Destination struct {
 	ID       string // a UUIDv7
 	Name     string // unique, 1 to 100 characters
@@ -28,7 +28,7 @@ type Destination struct {
 	Language Language
 	Config   map[string]string // the fields that are no secrets
 	Secrets  map[string]string // the others
-	Fallback string            // ID of the destination that is told when this one is disabled; empty: none
+	Fallback string            // ID of the destination that gets a notice when this one is disabled; empty: none
 	Enabled  bool
 
 	// DisabledReason says why the gateway has disabled the destination; empty: it has not.
@@ -38,7 +38,7 @@ type Destination struct {
 	// before signs, too. Zero: there is no rotation.
 	PreviousUntil time.Time
 
-	Owner string // of the file that the destination is kept in; empty: none
+	Owner string // names the configuration file that manages it; empty: managed by hand
 }
 
 // Limits of what a destination, a route and a silence hold.
@@ -82,33 +82,33 @@ func (d Destination) Check() []error { return d.check(true) }
 // they are complete is not known.
 func (d Destination) CheckWithoutSecrets() []error { return d.check(false) }
 
-func (d Destination) check(secrets bool) (wrong []error) {
-	wrong = checkText(wrong, "name", d.Name, 1, MaxName)
+func (d Destination) check(secrets bool) (problems []error) {
+	problems = checkText(problems, "name", d.Name, 1, MaxName)
 	if d.Language != English && d.Language != Japanese {
-		wrong = refuse(wrong, "language is %.20q; accepted is en or ja", d.Language)
+		problems = addProblem(problems, "language is %.20q; accepted is en or ja", d.Language)
 	}
 	if d.Fallback != "" && d.Fallback == d.ID {
-		wrong = refuse(wrong, "fallback is the destination itself")
+		problems = addProblem(problems, "fallback is the destination itself")
 	}
-	channel, is := ChannelOf(d.Kind)
-	if !is {
+	channel, ok := ChannelOf(d.Kind)
+	if !ok {
 		var kinds []string
 		for _, c := range channels {
 			kinds = append(kinds, string(c.Kind))
 		}
-		return refuse(wrong, "kind is %.20q; accepted is %s", d.Kind, strings.Join(kinds, ", "))
+		return addProblem(problems, "kind is %.20q; accepted is %s", d.Kind, strings.Join(kinds, ", "))
 	}
 	for _, f := range channel.Fields {
 		if secrets || !f.Secret {
-			wrong = f.accept(wrong, d)
+			problems = f.accept(problems, d)
 		}
 	}
-	wrong = channel.checkUnknown(wrong, "config", d.Config, false)
-	wrong = channel.checkUnknown(wrong, "secrets", d.Secrets, true)
+	problems = channel.checkUnknown(problems, "config", d.Config, false)
+	problems = channel.checkUnknown(problems, "secrets", d.Secrets, true)
 	if secrets {
-		wrong = append(wrong, d.checkTogether()...)
+		problems = append(problems, d.checkTogether()...)
 	}
-	return wrong
+	return problems
 }
 
 // MovedFrom names the field by which d sends its secrets to another server than before;
@@ -127,76 +127,76 @@ func (d Destination) MovedFrom(before Destination) (field string) {
 }
 
 // accept checks the value that a destination has for a field.
-func (f Field) accept(wrong []error, d Destination) []error {
+func (f Field) accept(problems []error, d Destination) []error {
 	name, value := "config."+f.Name, d.Config[f.Name]
 	if f.Secret {
 		name, value = "secrets."+f.Name, d.Secrets[f.Name]
 	}
 	switch {
 	case value == "" && f.Required:
-		return refuse(wrong, "%s is missing: %s", name, f.Help)
+		return addProblem(problems, "%s is missing: %s", name, f.Help)
 	case value == "":
-		return wrong
+		return problems
 	case len(value) > MaxValue:
-		return refuse(wrong, "%s is longer than %d bytes", name, MaxValue)
+		return addProblem(problems, "%s is longer than %d bytes", name, MaxValue)
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		return refuse(wrong, "%s has control characters or invalid UTF-8", name)
+		return addProblem(problems, "%s has control characters or invalid UTF-8", name)
 	case strings.TrimSpace(value) != value:
-		return refuse(wrong, "%s begins or ends with a space", name)
+		return addProblem(problems, "%s begins or ends with a space", name)
 	case f.check == nil:
-		return wrong
+		return problems
 	}
 	if why := f.check(value); why != "" {
-		return refuse(wrong, "%s %s", name, why)
+		return addProblem(problems, "%s %s", name, why)
 	}
-	return wrong
+	return problems
 }
 
 // checkUnknown refuses names that are no field of the channel in this object.
-func (c Channel) checkUnknown(wrong []error, object string, given map[string]string, secret bool) []error {
+func (c Channel) checkUnknown(problems []error, object string, given map[string]string, secret bool) []error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		n := slices.IndexFunc(c.Fields, func(f Field) bool { return f.Name == name })
 		switch {
 		case n < 0:
-			wrong = refuse(wrong, "%s.%.40s is no field of %s", object, name, c.Kind)
+			problems = addProblem(problems, "%s.%.40s is no field of %s", object, name, c.Kind)
 		case c.Fields[n].Secret && !secret:
-			wrong = refuse(wrong, "config.%s is a secret: give it in secrets", name)
+			problems = addProblem(problems, "config.%s is a secret: give it in secrets", name)
 		case !c.Fields[n].Secret && secret:
-			wrong = refuse(wrong, "secrets.%s is no secret: give it in config", name)
+			problems = addProblem(problems, "secrets.%s is no secret: give it in config", name)
 		}
 	}
-	return wrong
+	return problems
 }
 
 // checkTogether checks fields that depend on each other.
-func (d Destination) checkTogether() (wrong []error) {
+func (d Destination) checkTogether() (problems []error) {
 	switch d.Kind {
 	case Slack:
 		bot, channel, webhook := d.Secrets["bot_token"] != "", d.Config["channel"] != "", d.Secrets["webhook_url"] != ""
 		if bot != channel || bot == webhook {
-			wrong = refuse(wrong, "secrets.bot_token and config.channel, or secrets.webhook_url are needed, and not both")
+			problems = addProblem(problems, "secrets.bot_token and config.channel, or secrets.webhook_url are needed, and not both")
 		}
 	case Email:
 		if (d.Config["username"] != "") != (d.Secrets["password"] != "") {
-			wrong = refuse(wrong, "config.username and secrets.password are needed together, or neither")
+			problems = addProblem(problems, "config.username and secrets.password are needed together, or neither")
 		}
 	}
-	return wrong
+	return problems
 }
 
-func refuse(wrong []error, format string, args ...any) []error {
-	return append(wrong, monitor.Errorf(monitor.InvalidConfig, format, args...))
+func addProblem(problems []error, format string, args ...any) []error {
+	return append(problems, monitor.Errorf(monitor.InvalidConfig, format, args...))
 }
 
 // checkText refuses a text for people that is too short, too long, or not printable.
-func checkText(wrong []error, field, text string, shortest, longest int) []error {
+func checkText(problems []error, field, text string, shortest, longest int) []error {
 	switch n := utf8.RuneCountInString(text); {
 	case n < shortest || n > longest:
-		return refuse(wrong, "%s has %d characters; accepted is %d to %d", field, n, shortest, longest)
+		return addProblem(problems, "%s has %d characters; accepted is %d to %d", field, n, shortest, longest)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }):
-		return refuse(wrong, "%s has control characters or invalid UTF-8", field)
+		return addProblem(problems, "%s has control characters or invalid UTF-8", field)
 	case shortest > 0 && strings.TrimSpace(text) == "":
-		return refuse(wrong, "%s is blank", field)
+		return addProblem(problems, "%s is blank", field)
 	}
-	return wrong
+	return problems
 }

@@ -18,7 +18,7 @@ func TestEveryChannelAcceptsItsFieldsAndRefusesOthers(t *testing.T) {
 		d = destination("a", c.Kind)
 		clear(d.Config)
 		clear(d.Secrets)
-		if wrong := d.Check(); len(wrong) == 0 {
+		if problems := d.Check(); len(problems) == 0 {
 			t.Errorf("%s without any field is accepted", c.Kind)
 		}
 		for _, f := range c.Fields {

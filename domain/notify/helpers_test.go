@@ -24,12 +24,12 @@ const (
 const someMonitor = monitor.ID("mon-0190000000007000800000000000000a")
 
 // expectWrong checks which fields are refused: one error for each, in order.
-func expectWrong(t *testing.T, wrong []error, fields ...string) {
+func expectWrong(t *testing.T, problems []error, fields ...string) {
 	t.Helper()
 	var got []string
-	for _, err := range wrong {
-		refusal, is := errors.AsType[*monitor.Error](err)
-		if !is || refusal.Code != monitor.InvalidConfig {
+	for _, err := range problems {
+		refusal, ok := errors.AsType[*monitor.Error](err)
+		if !ok || refusal.Code != monitor.InvalidConfig {
 			t.Errorf("%v is no INVALID_CONFIG", err)
 			continue
 		}

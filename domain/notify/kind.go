@@ -58,6 +58,6 @@ type Field struct {
 	// Destination.MovedFrom.
 	NamesServer bool
 
-	// check says why a value is refused; "" if it is accepted. nil: every line of text is.
+	// check returns why it refuses a value, or ""; nil accepts every line of text.
 	check func(value string) (why string)
 }

@@ -17,7 +17,7 @@ import (
 
 // Match selects events and incidents. An empty field selects all; the others must all hold.
 type Match struct {
-	Events      []event.Type      `json:"events,omitempty"`       // an incident has those that begin its conditions
+	Events      []event.Type      `json:"events,omitempty"`       // an incident has the event types that begin its conditions
 	Conditions  []incident.Name   `json:"conditions,omitempty"`   // at least one of them
 	MinSeverity int               `json:"min_severity,omitempty"` // 0 to incident.MaxSeverity
 	Monitors    []monitor.ID      `json:"monitors,omitempty"`
@@ -75,8 +75,8 @@ func (m Match) Explain(s Subject) (all []Reason) {
 		all = append(all, oneOf("monitors", m.Monitors, []monitor.ID{s.MonitorID}))
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.Metadata)) {
-		got, is := s.Metadata[path]
-		all = append(all, Reason{"metadata." + path, m.Metadata[path], got, is && got == m.Metadata[path]})
+		got, ok := s.Metadata[path]
+		all = append(all, Reason{"metadata." + path, m.Metadata[path], got, ok && got == m.Metadata[path]})
 	}
 	return all
 }
@@ -118,33 +118,33 @@ func (s Subject) events() (all []event.Type) {
 }
 
 // Check returns what is wrong, as Destination.Check does. Fields begin with match.
-func (m Match) Check() (wrong []error) {
-	wrong = checkListed(wrong, "match.events", m.Events, func(t event.Type) bool { return slices.Contains(event.Types(), t) })
-	wrong = checkListed(wrong, "match.conditions", m.Conditions, func(n incident.Name) bool { return slices.Contains(incident.Names(), n) })
-	wrong = checkListed(wrong, "match.monitors", m.Monitors, func(id monitor.ID) bool { _, err := monitor.ParseID(string(id)); return err == nil })
+func (m Match) Check() (problems []error) {
+	problems = checkListed(problems, "match.events", m.Events, func(t event.Type) bool { return slices.Contains(event.Types(), t) })
+	problems = checkListed(problems, "match.conditions", m.Conditions, func(n incident.Name) bool { return slices.Contains(incident.Names(), n) })
+	problems = checkListed(problems, "match.monitors", m.Monitors, func(id monitor.ID) bool { _, err := monitor.ParseID(string(id)); return err == nil })
 	if m.MinSeverity < 0 || m.MinSeverity > incident.MaxSeverity {
-		wrong = refuse(wrong, "match.min_severity is %d; accepted is 0 to %d", m.MinSeverity, incident.MaxSeverity)
+		problems = addProblem(problems, "match.min_severity is %d; accepted is 0 to %d", m.MinSeverity, incident.MaxSeverity)
 	}
 	if len(m.Metadata) > MaxListed {
-		wrong = refuse(wrong, "match.metadata has more than %d paths", MaxListed)
+		problems = addProblem(problems, "match.metadata has more than %d paths", MaxListed)
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.Metadata)) {
-		wrong = checkText(wrong, "a path of match.metadata", path, 1, MaxComment)
-		wrong = checkText(wrong, fmt.Sprintf("match.metadata.%.60s", path), m.Metadata[path], 0, MaxComment)
+		problems = checkText(problems, "a path of match.metadata", path, 1, MaxComment)
+		problems = checkText(problems, fmt.Sprintf("match.metadata.%.60s", path), m.Metadata[path], 0, MaxComment)
 	}
-	return wrong
+	return problems
 }
 
-func checkListed[T ~string](wrong []error, field string, list []T, known func(T) bool) []error {
+func checkListed[T ~string](problems []error, field string, list []T, known func(T) bool) []error {
 	if len(list) > MaxListed {
-		return refuse(wrong, "%s has more than %d entries", field, MaxListed)
+		return addProblem(problems, "%s has more than %d entries", field, MaxListed)
 	}
 	for _, v := range list {
 		if !known(v) {
-			wrong = refuse(wrong, "%s has %.60q, which does not exist", field, v)
+			problems = addProblem(problems, "%s has %.60q, which does not exist", field, v)
 		}
 	}
-	return wrong
+	return problems
 }
 
 func (m Match) isEmpty() bool {

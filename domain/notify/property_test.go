@@ -71,9 +71,9 @@ func TestWhateverIsOpenedAtADestinationIsResolvedThere(t *testing.T) {
 		for _, d := range anyTimeline(r).all {
 			open := map[*incident.Incident]bool{}
 			for _, m := range d.sent {
-				is := open[m.incident]
+				ok := open[m.incident]
 				switch {
-				case m.step.Kind == notify.Opened && is, m.step.Kind == notify.Recovered && !is:
+				case m.step.Kind == notify.Opened && ok, m.step.Kind == notify.Recovered && !ok:
 					r.Fatalf("%v: %s", m.at, m.step.Kind)
 				case m.step.Kind == notify.Opened, m.step.Kind == notify.Reopened:
 					open[m.incident] = true
@@ -97,13 +97,13 @@ func TestEveryPushHasAConditionThatWasQuietForTenMinutesOrIsWorse(t *testing.T) 
 			}
 			pushed, severity := map[thing]time.Time{}, map[*incident.Incident]int{}
 			for _, m := range d.sent {
-				before, is := severity[m.incident]
+				before, ok := severity[m.incident]
 				severity[m.incident] = m.about.Severity
 				if !m.step.Push {
 					continue
 				}
 				quiet := func(t thing) bool { return m.at.Sub(pushed[t]) >= notify.PushInterval }
-				allowed := !is || m.about.Severity > before || len(m.about.Conditions) == 0 && quiet(thing{of: m.incident})
+				allowed := !ok || m.about.Severity > before || len(m.about.Conditions) == 0 && quiet(thing{of: m.incident})
 				for _, c := range m.about.Conditions {
 					allowed = allowed || quiet(thing{m.incident, c})
 					pushed[thing{m.incident, c}] = m.at
@@ -147,7 +147,7 @@ func TestAChannelThatEditsMakesTheSameSoundsAsOneThatDoesNot(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			sec += rapid.SampledFrom([]float64{0, 1, 20, 61, 300, 700}).Draw(r, "pause")
 			in := anyInput(r, sec)
-			if _, is := in.(incident.Acknowledge); is {
+			if _, ok := in.(incident.Acknowledge); ok {
 				continue // a sound that waits is then made up for quietly
 			}
 			w.at(sec, in)

@@ -16,7 +16,7 @@ type Route struct {
 	Repeat       time.Duration // how often the message is repeated until somebody acknowledges the incident, at least PushInterval; 0: never
 	Continue     bool          // the search goes on after this route
 	Default      bool          // the last route, which matches everything and cannot be deleted
-	Owner        string        // of the file that the route is kept in; empty: none
+	Owner        string        // names the configuration file that manages it; empty: managed by hand
 }
 
 // The accepted delays and repetitions of a route.
@@ -28,25 +28,25 @@ const (
 
 // Check returns what is wrong, as Destination.Check does. Whether the destinations exist
 // is for the store to check.
-func (r Route) Check() (wrong []error) {
-	wrong = checkText(wrong, "name", r.Name, 1, MaxName)
-	wrong = append(wrong, r.Match.Check()...)
+func (r Route) Check() (problems []error) {
+	problems = checkText(problems, "name", r.Name, 1, MaxName)
+	problems = append(problems, r.Match.Check()...)
 	if r.Default && !r.Match.isEmpty() {
-		wrong = refuse(wrong, "match of the default route must be empty")
+		problems = addProblem(problems, "match of the default route must be empty")
 	}
 	if len(r.Destinations) > MaxListed {
-		wrong = refuse(wrong, "destinations has more than %d entries", MaxListed)
+		problems = addProblem(problems, "destinations has more than %d entries", MaxListed)
 	}
 	for n, id := range r.Destinations {
 		if slices.Contains(r.Destinations[:n], id) {
-			wrong = refuse(wrong, "destinations has %.40q twice", id)
+			problems = addProblem(problems, "destinations has %.40q twice", id)
 		}
 	}
 	if r.Delay < 0 || r.Delay > MaxDelay {
-		wrong = refuse(wrong, "delay_sec is %.0f; accepted is 0 to %.0f", r.Delay.Seconds(), MaxDelay.Seconds())
+		problems = addProblem(problems, "delay_sec is %.0f; accepted is 0 to %.0f", r.Delay.Seconds(), MaxDelay.Seconds())
 	}
 	if r.Repeat != 0 && (r.Repeat < MinRepeat || r.Repeat > MaxRepeat) {
-		wrong = refuse(wrong, "repeat_sec is %.0f; accepted is 0, or %.0f to %.0f", r.Repeat.Seconds(), MinRepeat.Seconds(), MaxRepeat.Seconds())
+		problems = addProblem(problems, "repeat_sec is %.0f; accepted is 0, or %.0f to %.0f", r.Repeat.Seconds(), MinRepeat.Seconds(), MaxRepeat.Seconds())
 	}
-	return wrong
+	return problems
 }

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Routing holds everything that decides who is told what. It is shared: nobody changes it.
+// Routing holds everything that decides which destinations get what. It is shared: nobody
+// changes it.
 type Routing struct {
-	Version      int64 // another one, another routing
+	Version      int64 // changes with every change of the routing
 	Destinations map[string]Destination
 	Routes       []Route   // in their order; the default route is last
 	Silences     []Silence // that have not ended; their windows are located
@@ -26,8 +27,8 @@ type Target struct {
 func (r Routing) Targets(s Subject) (all []Target) {
 	for _, route := range r.matching(s) {
 		for _, id := range route.Destinations {
-			d, is := r.Destinations[id]
-			if !is || !d.Active() || d.GetsEvents() != (s.EventType != "") {
+			d, ok := r.Destinations[id]
+			if !ok || !d.Active() || d.GetsEvents() != (s.EventType != "") {
 				continue
 			}
 			to := Target{d, route}
@@ -52,8 +53,8 @@ func (r Routing) leadsTo(d Destination, s Subject) bool {
 }
 
 // Policy returns the policy for the messages to a destination about an incident, or about
-// the incidents of a storm. These are told as early as the first of them, and held back while
-// all of them are. A destination to which no route leads any more is only told the end.
+// the incidents of a storm. These are sent as early as for the first of them, and held back while
+// all of them are. A destination to which no route leads any more only gets the end.
 func (r Routing) Policy(d Destination, now time.Time, about ...Subject) ThreadPolicy {
 	p := ThreadPolicy{Edits: d.Edits(), PictureWait: d.PictureWait(), SilencedUntil: Forever}
 	found := false

@@ -146,9 +146,9 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 	} {
 		r := valid
 		c.change(&r)
-		wrong := r.Check()
-		if expectWrong(t, wrong, c.fields...); t.Failed() {
-			t.Fatalf("%s: %v", c.name, wrong)
+		problems := r.Check()
+		if expectWrong(t, problems, c.fields...); t.Failed() {
+			t.Fatalf("%s: %v", c.name, problems)
 		}
 	}
 }

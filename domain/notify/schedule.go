@@ -125,7 +125,7 @@ func (h Health) After(now time.Time, class FailureClass) Health {
 func (h Health) CircuitOpen() bool { return h.Failures >= CircuitFailures }
 
 // Disable reports whether the destination has failed for too long, with a reason for people.
-func (h Health) Disable(now time.Time) (reason string, is bool) {
+func (h Health) Disable(now time.Time) (reason string, ok bool) {
 	if !h.CircuitOpen() || now.Sub(h.FailingSince) < disableAfter {
 		return "", false
 	}

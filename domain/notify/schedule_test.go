@@ -125,17 +125,17 @@ func TestFiveFailuresInARowOpenTheCircuit(t *testing.T) {
 
 func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	h := notify.Health{Failures: 700, FailingSince: eight}
-	if _, is := h.Disable(eight.Add(5*24*time.Hour - 1)); is {
+	if _, ok := h.Disable(eight.Add(5*24*time.Hour - 1)); ok {
 		t.Error("disabled too early")
 	}
-	if reason, is := h.Disable(eight.Add(5 * 24 * time.Hour)); !is || reason != "every attempt has failed since 2026-03-01T20:00:00Z" {
-		t.Errorf("disabled %v: %q", is, reason)
+	if reason, ok := h.Disable(eight.Add(5 * 24 * time.Hour)); !ok || reason != "every attempt has failed since 2026-03-01T20:00:00Z" {
+		t.Errorf("disabled %v: %q", ok, reason)
 	}
 	h.Failures = 4 // two failures five days apart say little
-	if _, is := h.Disable(eight.Add(9 * 24 * time.Hour)); is {
+	if _, ok := h.Disable(eight.Add(9 * 24 * time.Hour)); ok {
 		t.Error("disabled for a few failures")
 	}
-	if _, is := (notify.Health{}).Disable(eight); is {
+	if _, ok := (notify.Health{}).Disable(eight); ok {
 		t.Error("disabled while healthy")
 	}
 }

@@ -11,8 +11,8 @@ import (
 // Forever is later than the end of every silence.
 var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// Silence keeps messages about incidents back. It never keeps back the end of what a
-// destination was told, and no webhook.
+// Silence holds back messages about incidents. It never holds back the recovery of an
+// incident that a destination was notified of, nor any webhook.
 type Silence struct {
 	ID        string // a UUIDv7
 	Match     Match
@@ -28,23 +28,23 @@ type Silence struct {
 	// Window repeats the silence between From and To; nil: it lasts from From to To.
 	Window *Window
 
-	Owner string // of the file that the silence is kept in; empty: none
+	Owner string // names the configuration file that manages it; empty: managed by hand
 }
 
-// Window is a recurring time of maintenance. A time that a change of the clocks skips is
-// that of the change; one that comes twice is the first.
+// Window is a recurring time of maintenance. A local time that daylight saving skips means
+// the instant of the change; one that occurs twice means the first.
 type Window struct {
 	Weekdays []time.Weekday `json:"weekdays"` // on which it begins; empty: every day
 	Start    string         `json:"start"`    // "02:00", by the clock of Timezone
 	End      string         `json:"end"`      // "04:00"; not after Start: of the next day
 	Timezone string         `json:"timezone"` // IANA name
 
-	// Zone is that of Timezone. Locate sets it, because the domain reads no files. nil: the
+	// Zone is that of Timezone. LoadZone sets it, because the domain reads no files. nil: the
 	// zone is unknown, and the window is never open.
 	Zone *time.Location `json:"-"`
 }
 
-// LoadZone sets Zone. Callers pass time.LoadLocation.
+// LoadZone sets Zone by the name in Timezone. Callers pass time.LoadLocation.
 func (w *Window) LoadZone(load func(name string) (*time.Location, error)) error {
 	if w.Timezone == "" || w.Timezone == "Local" { // these depend on the machine or are no choice
 		return fmt.Errorf("window.timezone is %q, which is no IANA name", w.Timezone)
@@ -94,7 +94,7 @@ func (s Silence) ActiveUntil(at time.Time) time.Time {
 	if s.Window == nil {
 		return to
 	}
-	start, end := s.Window.first(at)
+	start, end := s.Window.nextOccurrence(at)
 	switch {
 	case start.IsZero() || start.After(at):
 		return time.Time{}
@@ -112,7 +112,7 @@ func (s Silence) NextAt(at time.Time) time.Time {
 		next = s.StartsAt
 	}
 	if s.Window != nil {
-		if start, _ := s.Window.first(next); start.IsZero() || start.After(next) {
+		if start, _ := s.Window.nextOccurrence(next); start.IsZero() || start.After(next) {
 			next = start
 		}
 	}
@@ -122,8 +122,8 @@ func (s Silence) NextAt(at time.Time) time.Time {
 	return next
 }
 
-// first returns the first time of the window that ends after a time. Zero: it is never open.
-func (w *Window) first(after time.Time) (start, end time.Time) {
+// nextOccurrence returns the nextOccurrence time of the window that ends after a time. Zero: it is never open.
+func (w *Window) nextOccurrence(after time.Time) (start, end time.Time) {
 	from, errFrom := clockTime(w.Start)
 	to, errTo := clockTime(w.End)
 	if w.Zone == nil || errFrom != nil || errTo != nil {
@@ -138,7 +138,7 @@ func (w *Window) first(after time.Time) (start, end time.Time) {
 		if len(w.Weekdays) > 0 && !slices.Contains(w.Weekdays, midnight.Weekday()) {
 			continue
 		}
-		start, end = moment(midnight.Add(from), w.Zone), moment(midnight.Add(to), w.Zone)
+		start, end = atWallClock(midnight.Add(from), w.Zone), atWallClock(midnight.Add(to), w.Zone)
 		if end.After(after) && start.Before(end) {
 			return start, end
 		}
@@ -146,8 +146,8 @@ func (w *Window) first(after time.Time) (start, end time.Time) {
 	return time.Time{}, time.Time{}
 }
 
-// moment returns when the clocks of a zone show what clock shows in UTC.
-func moment(clock time.Time, zone *time.Location) time.Time {
+// atWallClock returns when the clocks of a zone show what clock shows in UTC.
+func atWallClock(clock time.Time, zone *time.Location) time.Time {
 	shown := func(t time.Time) time.Time {
 		_, offset := t.Zone()
 		return t.UTC().Add(time.Duration(offset) * time.Second)
@@ -180,55 +180,55 @@ func clockTime(s string) (time.Duration, error) {
 }
 
 // Check returns what is wrong, as Destination.Check does. A Window has been located.
-func (s Silence) Check(now time.Time) (wrong []error) {
-	wrong = s.Match.Check()
-	wrong = checkText(wrong, "by", s.CreatedBy, 1, MaxName)
-	wrong = checkText(wrong, "comment", s.Comment, 0, MaxComment)
-	wrong = checkTime(wrong, "from", s.StartsAt)
+func (s Silence) Check(now time.Time) (problems []error) {
+	problems = s.Match.Check()
+	problems = checkText(problems, "by", s.CreatedBy, 1, MaxName)
+	problems = checkText(problems, "comment", s.Comment, 0, MaxComment)
+	problems = checkTime(problems, "from", s.StartsAt)
 	switch {
 	case s.EndsAt.IsZero() && !s.UntilRecovered && s.Window == nil:
-		wrong = refuse(wrong, "to is missing: a silence needs to, until_recovered or window")
+		problems = addProblem(problems, "to is missing: a silence needs to, until_recovered or window")
 	case s.EndsAt.IsZero():
 	case !s.EndsAt.After(s.StartsAt):
-		wrong = refuse(wrong, "to must be after from")
+		problems = addProblem(problems, "to must be after from")
 	case !s.EndsAt.After(now):
-		wrong = refuse(wrong, "to is over already")
+		problems = addProblem(problems, "to is over already")
 	default:
-		wrong = checkTime(wrong, "to", s.EndsAt)
+		problems = checkTime(problems, "to", s.EndsAt)
 	}
 	if s.UntilRecovered && len(s.Match.Monitors) != 1 {
-		wrong = refuse(wrong, "match.monitors has %d entries; until_recovered needs exactly one", len(s.Match.Monitors))
+		problems = addProblem(problems, "match.monitors has %d entries; until_recovered needs exactly one", len(s.Match.Monitors))
 	}
 	if s.UntilRecovered && s.Window != nil {
-		wrong = refuse(wrong, "until_recovered cannot be given with window")
+		problems = addProblem(problems, "until_recovered cannot be given with window")
 	}
 	if s.Window != nil {
-		wrong = append(wrong, s.Window.check()...)
+		problems = append(problems, s.Window.check()...)
 	}
-	return wrong
+	return problems
 }
 
-func checkTime(wrong []error, field string, at time.Time) []error {
+func checkTime(problems []error, field string, at time.Time) []error {
 	if err := monitor.ValidTime(field, at); err != nil {
-		return append(wrong, err)
+		return append(problems, err)
 	}
-	return wrong
+	return problems
 }
 
-func (w *Window) check() (wrong []error) {
+func (w *Window) check() (problems []error) {
 	for n, day := range w.Weekdays {
 		if day < time.Sunday || day > time.Saturday || slices.Contains(w.Weekdays[:n], day) {
-			wrong = refuse(wrong, "window.weekdays has %d twice, or it is no day; accepted is 0 (Sunday) to 6", day)
+			problems = addProblem(problems, "window.weekdays has %d twice, or it is no day; accepted is 0 (Sunday) to 6", day)
 		}
 	}
 	if _, err := clockTime(w.Start); err != nil {
-		wrong = refuse(wrong, "window.start: %v", err)
+		problems = addProblem(problems, "window.start: %v", err)
 	}
 	if _, err := clockTime(w.End); err != nil {
-		wrong = refuse(wrong, "window.end: %v", err)
+		problems = addProblem(problems, "window.end: %v", err)
 	}
 	if w.Zone == nil {
-		wrong = refuse(wrong, "window.timezone is %.60q; accepted is an IANA name such as Asia/Tokyo", w.Timezone)
+		problems = addProblem(problems, "window.timezone is %.60q; accepted is an IANA name such as Asia/Tokyo", w.Timezone)
 	}
-	return wrong
+	return problems
 }

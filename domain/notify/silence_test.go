@@ -171,9 +171,9 @@ func TestASilenceThatCannotBeIsRefused(t *testing.T) {
 	} {
 		s := valid
 		c.change(&s)
-		wrong := s.Check(at(0))
-		if expectWrong(t, wrong, c.fields...); t.Failed() {
-			t.Fatalf("%s: %v", c.name, wrong)
+		problems := s.Check(at(0))
+		if expectWrong(t, problems, c.fields...); t.Failed() {
+			t.Fatalf("%s: %v", c.name, problems)
 		}
 	}
 }

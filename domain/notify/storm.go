@@ -40,9 +40,9 @@ type Opening struct {
 	At         time.Time
 }
 
-// Gather returns the IDs of the incidents that are told as a storm from now on. These are
-// those that were opened if they join the open storm, or all that make a new one. None: they
-// are told one by one.
+// Gather returns the IDs of the incidents that are one storm from now on: those that were
+// opened if they join the open storm, or all that make a new one. None: they get messages of
+// their own.
 func (o Openings) Gather() (incidentIDs []string, joins bool) {
 	if len(o.Opened) == 0 {
 		return nil, false
@@ -65,7 +65,7 @@ func (o Openings) Gather() (incidentIDs []string, joins bool) {
 	return nil, false
 }
 
-// Storm is a set of incidents of which destinations are told at once.
+// Storm is a set of incidents that share one message at each destination.
 type Storm struct {
 	OpenedAt   time.Time // when it was found
 	ResolvedAt time.Time // zero while one of its incidents is open
@@ -84,7 +84,7 @@ type StormIncident struct {
 func (i StormIncident) Subject() Subject { return subjectOf(i.Incident, i.MonitorID, i.Metadata) }
 
 // Of returns the storm with those of its incidents that the routes send to a destination. If
-// they send none there any more, it has all: the destination may still have to be told the end.
+// they send none there any more, it has all: the destination may still have to get the end.
 func (s Storm) Of(d Destination, r Routing) Storm {
 	own := slices.DeleteFunc(slices.Clone(s.Incidents), func(i StormIncident) bool { return !r.leadsTo(d, i.Subject()) })
 	if len(own) > 0 {
@@ -93,15 +93,15 @@ func (s Storm) Of(d Destination, r Routing) Storm {
 	return s
 }
 
-// Tells reports whether a destination is told of the storm, and not of each of its own
-// incidents in it. These are told one by one while they are of fewer than three streams.
-func (s Storm) Tells(d Destination, r Routing) bool {
+// Notifies reports whether a destination is notified of the storm, and not of each of its own
+// incidents in it. Fewer than three streams get messages of their own.
+func (s Storm) Notifies(d Destination, r Routing) bool {
 	own := slices.DeleteFunc(slices.Clone(s.Incidents), func(i StormIncident) bool { return !r.leadsTo(d, i.Subject()) })
 	return Storm{Incidents: own}.Streams() >= stormStreams
 }
 
 // Policy returns the policy for the messages about the storm to a destination. If they are
-// not told of the storm, only an end is sent.
+// not about the storm, only an end is sent.
 func (s Storm) Policy(d Destination, r Routing, now time.Time) ThreadPolicy {
 	var open []Subject
 	for _, i := range s.Of(d, r).Incidents {
@@ -110,17 +110,17 @@ func (s Storm) Policy(d Destination, r Routing, now time.Time) ThreadPolicy {
 		}
 	}
 	p := r.Policy(d, now, open...)
-	if !s.Tells(d, r) {
+	if !s.Notifies(d, r) {
 		p.SilencedUntil = Forever
 	}
 	return p
 }
 
 // IncidentPolicy returns the policy for the messages about an incident of the open storm to a
-// destination. Only an end is sent if the destination is told of the storm.
+// destination. Only an end is sent if the destination is notified of the storm.
 func (s Storm) IncidentPolicy(of Subject, d Destination, r Routing, now time.Time) ThreadPolicy {
 	p := r.Policy(d, now, of)
-	if s.Tells(d, r) {
+	if s.Notifies(d, r) {
 		p.SilencedUntil = Forever
 	}
 	return p

@@ -156,7 +156,7 @@ func (w *stormWorld) wake(s *stream) {
 	}
 	for _, to := range w.routing.Targets(notify.SubjectOf(*s.incident, s.id, nil)) {
 		about := &stormThread{to: to.Destination.ID, stream: s, due: w.now}
-		if s.storm != nil && s.storm.resolvedAt.IsZero() && s.storm.facts().Tells(to.Destination, w.routing) {
+		if s.storm != nil && s.storm.resolvedAt.IsZero() && s.storm.facts().Notifies(to.Destination, w.routing) {
 			about = &stormThread{to: to.Destination.ID, storm: s.storm, due: w.pause(time.Time{})}
 		}
 		if !slices.ContainsFunc(w.threads, func(th *stormThread) bool {

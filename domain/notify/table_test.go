@@ -92,13 +92,13 @@ func TestTheTableOfWhatIsKnownAndWhatIs(t *testing.T) {
 	var text strings.Builder
 	for _, told := range tableTold() {
 		fmt.Fprintf(&text, "%s\n", told.name)
-		for _, is := range tableSituations() {
-			line := fmt.Sprintf("    %-27s", is.name)
+		for _, ok := range tableSituations() {
+			line := fmt.Sprintf("    %-27s", ok.name)
 			for _, sec := range []float64{300, 900} {
 				for _, edits := range []bool{true, false} {
-					p := is.p
+					p := ok.p
 					p.Edits = edits
-					line += fmt.Sprintf(" %-13s", cell(notify.Next(at(sec), is.s, told.told, p)))
+					line += fmt.Sprintf(" %-13s", cell(notify.Next(at(sec), ok.s, told.told, p)))
 				}
 			}
 			fmt.Fprintln(&text, strings.TrimRight(line, " "))

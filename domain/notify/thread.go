@@ -45,7 +45,8 @@ func (s Situation) Handled() bool {
 	return s.AcknowledgedBy != "" && s.Severity <= s.AcknowledgedSeverity
 }
 
-// Notified holds what a destination knows of an incident. Only messages that were sent count.
+// Notified records what a destination was notified of about an incident. Only messages that
+// were sent count.
 type Notified struct {
 	Opened             bool                        `json:"opened"`
 	Open               bool                        `json:"open"` // as of the newest message
@@ -76,7 +77,7 @@ const (
 	Updated      MessageKind = "updated" // something else has changed; only for channels that edit
 )
 
-// ThreadPolicy holds what route, channel and silences say about messages to a destination.
+// ThreadPolicy holds the settings of route, channel and silences for a thread.
 type ThreadPolicy struct {
 	Delay       time.Duration // of the route
 	Repeat      time.Duration // of the route
@@ -88,8 +89,8 @@ type ThreadPolicy struct {
 	SilencedUntil time.Time
 }
 
-// NextMessage describes the next message to a destination. Without Kind nothing is sent before At; a zero
-// At then waits for a change of the incident.
+// NextMessage says what to send now. If Kind is empty, nothing is sent before At; if At is
+// zero, too, nothing until the incident changes.
 type NextMessage struct {
 	Kind MessageKind
 	Push bool // the message makes a sound
@@ -97,7 +98,7 @@ type NextMessage struct {
 }
 
 // Next returns the next message of a thread. It sees only the present situation: changes
-// that the destination was not told of in time become one message.
+// that the destination was not notified of in time become one message.
 func Next(now time.Time, s Situation, t Notified, p ThreadPolicy) NextMessage {
 	s.OpenedAt, t = notAhead(now, s.OpenedAt), t.notAhead(now)
 	switch {
@@ -156,11 +157,11 @@ func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 
 // next returns the next message about an open incident that the destination knows.
 func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
-	kind, due := t.again(s, p)
+	kind, due := t.repetition(s, p)
 	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.PushPending || !s.Handled()) {
-		kind, due = worse, t.limit(s)
+		kind, due = worse, t.nextPushAllowed(s)
 		switch {
-		case s.Handled() && (kind == Reopened || t.knows(s.Conditions)):
+		case s.Handled() && (kind == Reopened || t.notifiedOfAll(s.Conditions)):
 			return NextMessage{Kind: kind}
 		case s.Severity > t.Severity && !s.Handled():
 			due = now
@@ -186,28 +187,28 @@ func (t Notified) change(s Situation) MessageKind {
 	switch {
 	case !t.Open, s.Reopened > t.Reopened:
 		return Reopened
-	case s.Severity > t.Severity, !t.knows(s.Conditions):
+	case s.Severity > t.Severity, !t.notifiedOfAll(s.Conditions):
 		return Worse
 	}
 	return ""
 }
 
-// again returns the next push about what the destination knows already; empty: none.
-func (t Notified) again(s Situation, p ThreadPolicy) (kind MessageKind, due time.Time) {
+// repetition returns the next push about what the destination knows already; empty: none.
+func (t Notified) repetition(s Situation, p ThreadPolicy) (kind MessageKind, due time.Time) {
 	switch {
 	case s.Handled():
 		return "", time.Time{}
 	case t.PushPending:
-		return Reopened, t.limit(s)
+		return Reopened, t.nextPushAllowed(s)
 	case p.Repeat > 0:
 		return Repeated, t.PushedAt.Add(max(p.Repeat, PushInterval))
 	}
 	return "", time.Time{}
 }
 
-// limit returns when a push is allowed: when PushInterval is over for one of the
+// nextPushAllowed returns when a push is allowed: when PushInterval is over for one of the
 // conditions that last, or for the thread if none does.
-func (t Notified) limit(s Situation) (at time.Time) {
+func (t Notified) nextPushAllowed(s Situation) (at time.Time) {
 	if len(s.Conditions) == 0 {
 		return t.PushedAt.Add(PushInterval)
 	}
@@ -224,8 +225,8 @@ func (t Notified) outdated(s Situation, p ThreadPolicy) bool {
 	return p.Edits && (s.HasPicture && !t.HasPicture || s.Streams != t.Streams || !sameNames(s.Conditions, t.CurrentConditions))
 }
 
-// knows reports whether the destination was told of all conditions.
-func (t Notified) knows(conditions []incident.Name) bool {
+// notifiedOfAll reports whether the destination was notified of all conditions.
+func (t Notified) notifiedOfAll(conditions []incident.Name) bool {
 	return !slices.ContainsFunc(conditions, func(c incident.Name) bool { return !slices.Contains(t.NotifiedConditions, c) })
 }
 

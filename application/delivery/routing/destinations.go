@@ -33,7 +33,7 @@ type DestinationChange struct {
 	Enabled  *bool
 	Owner    *string // empty: none
 
-	Unreadable []FieldError // fields that could not be decoded
+	FieldErrors []FieldError // fields that could not be decoded
 }
 
 // apply changes a destination.
@@ -179,7 +179,7 @@ func (s *DestinationService) withTraffic(ctx context.Context, r DestinationRecor
 func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (DestinationWithTraffic, error) {
 	d := notify.Destination{ID: s.newID(), Language: notify.English, Enabled: true}
 	c.apply(&d, s.now())
-	if err := s.checkDestination(ctx, d, d.Check(), c.Unreadable); err != nil {
+	if err := s.checkDestination(ctx, d, d.Check(), c.FieldErrors); err != nil {
 		return DestinationWithTraffic{}, err
 	}
 	record, err := s.store.CreateDestination(ctx, d)
@@ -200,7 +200,7 @@ func (s *DestinationService) checkDestination(ctx context.Context, d notify.Dest
 			checked = append(checked, refusef("fallback is the %s %.60q, which gets no messages", fallback.Kind, fallback.Name))
 		}
 	}
-	return wrong(unreadable, checked)
+	return joinProblems(unreadable, checked)
 }
 
 // Change changes a destination. A change that changes nothing stores nothing,
@@ -215,7 +215,7 @@ func (s *DestinationService) Change(ctx context.Context, id string, c Destinatio
 	c.apply(&draft.Destination, s.now())
 	changed := differences(before.Destination, draft.Destination)
 	secretsLost := before.SecretsError != ""
-	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.Unreadable); err != nil {
+	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.FieldErrors); err != nil {
 		return DestinationWithTraffic{}, err
 	}
 	if dryRun {
@@ -230,7 +230,7 @@ func (s *DestinationService) Change(ctx context.Context, id string, c Destinatio
 		before := *d
 		c.apply(d, s.now())
 		changed = differences(before, *d)
-		return wrong(c.Unreadable, c.check(before, *d, secretsLost))
+		return joinProblems(c.FieldErrors, c.check(before, *d, secretsLost))
 	})
 	if err != nil {
 		return DestinationWithTraffic{}, err

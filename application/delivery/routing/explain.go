@@ -56,7 +56,7 @@ type Question struct {
 	MonitorID  monitor.ID
 	Metadata   json.RawMessage
 
-	Unreadable []FieldError // fields that could not be decoded
+	FieldErrors []FieldError // fields that could not be decoded
 }
 
 func (q Question) check() error {
@@ -75,7 +75,7 @@ func (q Question) check() error {
 	if _, err := monitor.ParseID(string(q.MonitorID)); q.MonitorID != "" && err != nil {
 		checked = append(checked, refusef("monitor_id is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
 	}
-	return wrong(q.Unreadable, checked)
+	return joinProblems(q.FieldErrors, checked)
 }
 
 // Explanation says where a Subject goes.

@@ -19,7 +19,7 @@ type RouteChange struct {
 	Continue     *bool
 	Owner        *string // empty: none
 
-	Unreadable []FieldError // fields that could not be decoded
+	FieldErrors []FieldError // fields that could not be decoded
 }
 
 func (c RouteChange) apply(r *notify.Route) {
@@ -52,7 +52,7 @@ func (s *RouteService) Get(ctx context.Context, id string) (RouteRecord, error) 
 func (s *RouteService) Create(ctx context.Context, c RouteChange) (RouteRecord, error) {
 	r := notify.Route{ID: s.newID()}
 	c.apply(&r)
-	if err := s.checkRoute(ctx, r, c.Unreadable); err != nil {
+	if err := s.checkRoute(ctx, r, c.FieldErrors); err != nil {
 		return RouteRecord{}, err
 	}
 	return s.store.CreateRoute(ctx, r)
@@ -70,7 +70,7 @@ func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadabl
 			checked = append(checked, refusef("destinations has %.60q, but no destination has that id", id))
 		}
 	}
-	return wrong(unreadable, checked)
+	return joinProblems(unreadable, checked)
 }
 
 // Change changes a route, and stores it even if nothing differs. Errors: *monitor.Error RouteNotFound, NameTaken;
@@ -83,14 +83,14 @@ func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (Ro
 	draft := before.Route
 	c.apply(&draft)
 	if before.Default {
-		c.Unreadable = append(c.Unreadable, c.ofDefault(before.Route)...)
+		c.FieldErrors = append(c.FieldErrors, c.ofDefault(before.Route)...)
 	}
-	if err := s.checkRoute(ctx, draft, c.Unreadable); err != nil {
+	if err := s.checkRoute(ctx, draft, c.FieldErrors); err != nil {
 		return RouteRecord{}, err
 	}
 	return s.store.ChangeRoute(ctx, id, func(r *notify.Route) error {
 		c.apply(r)
-		return wrong(nil, r.Check())
+		return joinProblems(nil, r.Check())
 	})
 }
 

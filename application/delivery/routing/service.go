@@ -63,9 +63,9 @@ type FieldError struct {
 	Err   error
 }
 
-// wrong joins the errors of fields that could not be read with those of the checks. A
+// joinProblems joins the errors of fields that could not be read with those of the checks. A
 // field that could not be read is named once: the checks see it without its value.
-func wrong(unreadable []FieldError, checked []error) error {
+func joinProblems(unreadable []FieldError, checked []error) error {
 	var all []error
 	for _, e := range unreadable {
 		all = append(all, e.Err)
@@ -82,14 +82,14 @@ func wrong(unreadable []FieldError, checked []error) error {
 
 // isAbout reports whether a message of a check begins with a field or with one inside it.
 func isAbout(message, field string) bool {
-	rest, is := strings.CutPrefix(message, field)
-	return is && rest != "" && strings.ContainsRune(" .:", rune(rest[0]))
+	rest, ok := strings.CutPrefix(message, field)
+	return ok && rest != "" && strings.ContainsRune(" .:", rune(rest[0]))
 }
 
 // hasCode reports whether an error has a code.
 func hasCode(err error, code monitor.Code) bool {
-	coded, is := errors.AsType[*monitor.Error](err)
-	return is && coded.Code == code
+	coded, ok := errors.AsType[*monitor.Error](err)
+	return ok && coded.Code == code
 }
 
 // maxOwner is the maximum length of an owner, in characters.
