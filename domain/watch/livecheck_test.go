@@ -97,6 +97,19 @@ func TestAPlaylistThatStandsStillIsAskedAbout(t *testing.T) { // S17
 	}
 }
 
+func TestAnEndWithoutEndlistIsNoticedBeforeItIsAnOutage(t *testing.T) { // 7.6, S17
+	for interval, noticed := range map[int]float64{1: 2030, 10: 2030, 30: 2050, 60: 2050, 300: 2050} {
+		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
+			scenario(t, func(w *world) {
+				w.rules.CheckInterval, w.live.to = seconds(interval), 2000
+			}).from(100).until(3000).expect(
+				emits(100, event.StreamStarted),
+				emits(noticed, event.StreamEnded, because("not_live"), lasting(2000)),
+			)
+		})
+	}
+}
+
 func TestAReadingThatHangsProvesNothingAfter15Seconds(t *testing.T) { // S16, S17
 	for _, c := range []struct {
 		takes float64
