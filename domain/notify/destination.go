@@ -45,6 +45,7 @@ type Destination struct {
 const (
 	MaxName    = 100  // characters of a name
 	MaxComment = 500  // characters of a comment
+	MaxOwner   = 100  // characters of an owner, on one line
 	MaxValue   = 2048 // bytes of a field of a destination
 	MaxListed  = 100  // entries of each list
 )
@@ -90,6 +91,7 @@ func (d Destination) check(secrets bool) (problems []error) {
 	if d.Fallback != "" && d.Fallback == d.ID {
 		problems = addProblem(problems, "fallback is the destination itself")
 	}
+	problems = checkOwner(problems, d.Owner)
 	channel, ok := ChannelOf(d.Kind)
 	if !ok {
 		var kinds []string
@@ -186,6 +188,13 @@ func (d Destination) checkTogether() (problems []error) {
 
 func addProblem(problems []error, format string, args ...any) []error {
 	return append(problems, monitor.Errorf(monitor.InvalidConfig, format, args...))
+}
+
+func checkOwner(problems []error, owner string) []error {
+	if utf8.RuneCountInString(owner) > MaxOwner || strings.ContainsFunc(owner, unicode.IsControl) {
+		return addProblem(problems, "owner is %.40q…; accepted are up to %d characters on one line", owner, MaxOwner)
+	}
+	return problems
 }
 
 // checkText refuses a text for people that is too short, too long, or not printable.

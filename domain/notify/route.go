@@ -48,5 +48,5 @@ func (r Route) Check() (problems []error) {
 	if r.Repeat != 0 && (r.Repeat < MinRepeat || r.Repeat > MaxRepeat) {
 		problems = addProblem(problems, "repeat_sec is %.0f; accepted is 0, or %.0f to %.0f", r.Repeat.Seconds(), MinRepeat.Seconds(), MaxRepeat.Seconds())
 	}
-	return problems
+	return checkOwner(problems, r.Owner)
 }

@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,5 +239,16 @@ func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
 		if !(notify.Match{Events: event.Types()}).Matches(of) {
 			t.Errorf("no event begins %s", name)
 		}
+	}
+}
+
+func TestALongOwnerIsRefused(t *testing.T) {
+	d, r := destination("a", notify.Ntfy), notify.Route{Name: "a"}
+	s := notify.Silence{StartsAt: at(0), EndsAt: at(60), CreatedBy: "ann"}
+	for owner, fields := range map[string][]string{strings.Repeat("é", notify.MaxOwner): nil, strings.Repeat("é", notify.MaxOwner+1): {"owner"}, "a\nb": {"owner"}} {
+		d.Owner, r.Owner, s.Owner = owner, owner, owner
+		expectWrong(t, d.Check(), fields...)
+		expectWrong(t, r.Check(), fields...)
+		expectWrong(t, s.Check(at(0)), fields...)
 	}
 }

@@ -57,11 +57,18 @@ type Decision struct {
 	RetryAt            time.Time
 }
 
-// Decide returns what follows from the attempt number tried, from 1, of a round that began
-// with the first. wait is what the receiver asked for (Retry-After); 0: it did not ask.
-// jitter is a random number from 0 to 1.
-func (c Channel) Decide(now, roundBegan time.Time, tried int, class FailureClass, wait time.Duration, jitter float64) Decision {
-	switch class {
+// Attempted is an attempt at a delivery.
+type Attempted struct {
+	At           time.Time     // when it ended
+	RoundBeganAt time.Time     // when the first of its attempts was due
+	Number       int           // from 1
+	Class        FailureClass  // NoFailure: it was accepted
+	RetryAfter   time.Duration // what the receiver asked for; 0: it did not ask
+}
+
+// Decide returns what follows from an attempt. jitter is a random number from 0 to 1.
+func (c Channel) Decide(a Attempted, jitter float64) Decision {
+	switch a.Class {
 	case NoFailure:
 		return Decision{Delivered: true}
 	case Rejected:
@@ -71,19 +78,19 @@ func (c Channel) Decide(now, roundBegan time.Time, tried int, class FailureClass
 	case Retry:
 	}
 	var delay time.Duration
-	switch tried = max(tried, 1); {
+	switch number := max(a.Number, 1); {
 	case !c.GetsEvents:
-		delay = messageDelays[min(tried, len(messageDelays))-1]
-	case tried > len(eventDelays):
+		delay = messageDelays[min(number, len(messageDelays))-1]
+	case number > len(eventDelays):
 		return Decision{Failed: true}
 	default:
-		delay = eventDelays[tried-1]
-		if tried+1 >= jitteredFrom {
+		delay = eventDelays[number-1]
+		if number+1 >= jitteredFrom {
 			delay = time.Duration(float64(delay) * (1 + jitterShare*(2*jitter-1)))
 		}
 	}
-	retryAt := now.Add(max(delay, min(wait, maxRetryAfter)))
-	if !c.GetsEvents && retryAt.After(roundBegan.Add(messagesEnd)) {
+	retryAt := a.At.Add(max(delay, min(a.RetryAfter, maxRetryAfter)))
+	if !c.GetsEvents && retryAt.After(a.RoundBeganAt.Add(messagesEnd)) {
 		return Decision{Failed: true}
 	}
 	return Decision{RetryAt: retryAt}

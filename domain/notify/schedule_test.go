@@ -14,7 +14,7 @@ func attempts(kind notify.Kind, jitter float64) (all []time.Duration, failed tim
 	now := eight
 	for {
 		all = append(all, now.Sub(eight))
-		o := c.Decide(now, eight, len(all), notify.Retry, 0, jitter)
+		o := c.Decide(notify.Attempted{At: now, RoundBeganAt: eight, Number: len(all), Class: notify.Retry}, jitter)
 		if o.Failed || len(all) > 1000 {
 			return all, now.Sub(eight)
 		}
@@ -45,7 +45,7 @@ func TestOnlyAnAcceptedDeliveryIsDelivered(t *testing.T) {
 		notify.Gone:      {Failed: true, DisableDestination: true},
 		notify.Retry:     {RetryAt: at(2)},
 	} {
-		if got := c.Decide(at(0), at(0), 1, class, 0, 0.5); got != want {
+		if got := c.Decide(notify.Attempted{At: at(0), RoundBeganAt: at(0), Number: 1, Class: class}, 0.5); got != want {
 			t.Errorf("%q: %+v, want %+v", class, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestMessagesAreTriedForADay(t *testing.T) {
 		t.Errorf("the last attempt is after %v", last)
 	}
 	c, _ := notify.ChannelOf(notify.Slack)
-	if o := c.Decide(at(600), at(-86400), 3, notify.Retry, 0, 0); !o.Failed {
+	if o := c.Decide(notify.Attempted{At: at(600), RoundBeganAt: at(-86400), Number: 3, Class: notify.Retry}, 0); !o.Failed {
 		t.Errorf("a message of yesterday: %+v", o)
 	}
 }
@@ -97,7 +97,7 @@ func TestAReceiverMayAskForAnHour(t *testing.T) {
 		{notify.Webhook, 9, time.Second, 2 * time.Hour},
 	} {
 		channel, _ := notify.ChannelOf(c.kind)
-		if got := channel.Decide(eight, eight, c.tried, notify.Retry, c.wait, 0.5); !got.RetryAt.Equal(eight.Add(c.want)) || got.Failed {
+		if got := channel.Decide(notify.Attempted{At: eight, RoundBeganAt: eight, Number: c.tried, Class: notify.Retry, RetryAfter: c.wait}, 0.5); !got.RetryAt.Equal(eight.Add(c.want)) || got.Failed {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}

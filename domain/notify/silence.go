@@ -205,7 +205,7 @@ func (s Silence) Check(now time.Time) (problems []error) {
 	if s.Window != nil {
 		problems = append(problems, s.Window.check()...)
 	}
-	return problems
+	return checkOwner(problems, s.Owner)
 }
 
 func checkTime(problems []error, field string, at time.Time) []error {

@@ -38,7 +38,7 @@ func Decide(now time.Time, latest delivery.Attempt, attempts int, onFailure moni
 	if !onLongSchedule {
 		retryAfter = min(retryAfter, MaxRetryAfter)
 	}
-	next := webhooks.Decide(now, now, attempts, notify.Retry, retryAfter, random)
+	next := webhooks.Decide(notify.Attempted{At: now, RoundBeganAt: now, Number: attempts, Class: notify.Retry, RetryAfter: retryAfter}, random)
 	if next.Failed {
 		return Decision{Failed: true, MonitorGoesOn: true}
 	}

@@ -113,7 +113,9 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 
 	now, attempts := d.now(), leased.Attempts+1
 	channel, _ := notify.ChannelOf(leased.Destination.Kind)
-	decision := channel.Decide(now, began.Add(-leased.Age), attempts, result.Class, result.RetryAfter, rand.Float64())
+	decision := channel.Decide(notify.Attempted{
+		At: now, RoundBeganAt: began.Add(-leased.Age), Number: attempts, Class: result.Class, RetryAfter: result.RetryAfter,
+	}, rand.Float64())
 	outcome := Outcome{
 		Attempt:   &delivery.Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.RetryAfter, Exchange: result.Exchange},
 		Class:     result.Class,

@@ -189,7 +189,6 @@ func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (D
 // checkDestination adds to checked what only the service can check, and returns one error
 // that names every wrong field, or nil.
 func (s *DestinationService) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []FieldError) error {
-	checked = append(checked, checkOwner(d.Owner)...)
 	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
 		fallback, err := s.store.Destination(ctx, d.Fallback)
 		if hasCode(err, DestinationNotFound) {

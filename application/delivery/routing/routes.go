@@ -64,7 +64,7 @@ func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadabl
 	if err != nil {
 		return err
 	}
-	checked := append(r.Check(), checkOwner(r.Owner)...)
+	checked := r.Check()
 	for _, id := range r.Destinations {
 		if !slices.ContainsFunc(known, func(d DestinationRecord) bool { return d.ID == id }) {
 			checked = append(checked, refusef("destinations has %.60q, but no destination has that id", id))

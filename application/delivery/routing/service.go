@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -90,16 +88,6 @@ func isAbout(message, field string) bool {
 func hasCode(err error, code monitor.Code) bool {
 	coded, ok := errors.AsType[*monitor.Error](err)
 	return ok && coded.Code == code
-}
-
-// maxOwner is the maximum length of an owner, in characters.
-const maxOwner = 100
-
-func checkOwner(owner string) []error {
-	if utf8.RuneCountInString(owner) <= maxOwner && !strings.ContainsFunc(owner, unicode.IsControl) {
-		return nil
-	}
-	return []error{refusef("owner is %.40q…; accepted are up to %d characters on one line", owner, maxOwner)}
 }
 
 func refusef(format string, args ...any) error {

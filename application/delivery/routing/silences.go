@@ -113,7 +113,7 @@ func (s *SilenceService) create(ctx context.Context, id string, c SilenceChange)
 	now := s.now()
 	silence := notify.Silence{ID: id}
 	c.apply(&silence, now)
-	if err := joinProblems(c.FieldErrors, append(silence.Check(now), checkOwner(silence.Owner)...)); err != nil {
+	if err := joinProblems(c.FieldErrors, silence.Check(now)); err != nil {
 		return SilenceWithState{}, err
 	}
 	r, err := s.store.CreateSilence(ctx, silence)
@@ -136,7 +136,7 @@ func (s *SilenceService) Change(ctx context.Context, id string, c SilenceChange)
 	r, err := s.store.ChangeSilence(ctx, id, func(silence *notify.Silence) error {
 		now := s.now()
 		c.apply(silence, now)
-		return joinProblems(c.FieldErrors, append(silence.Check(now), checkOwner(silence.Owner)...))
+		return joinProblems(c.FieldErrors, silence.Check(now))
 	})
 	return s.withState(r), err
 }
