@@ -66,14 +66,14 @@ func newsOf(all ...*incidentSteps) news {
 
 // fanOut stores what is to be delivered of the news to destinations (section 19.4), and
 // wakes the dispatchers. It logs and leaves out what the server refuses: no event waits for
-// its deliveries. ReplanOpenIncidents adds the threads and the ends that are missing at
-// incidents. A refusal that passes, as that of a full disk, is an error: the events are reported
-// again, while nothing would add their deliveries later.
+// its deliveries. ReplanOpenIncidents adds within a minute what is missing. A refusal that
+// passes, as that of a full disk, is an error: the worker reports the events again.
 func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, run runPart, n news) error {
 	if len(n.events)+len(n.changed)+len(n.ended) == 0 {
 		return nil
 	}
 	var passing error
+	refused := false
 	err := run(ctx, tx, func() error {
 		routing, err := db.routing(ctx, tx)
 		if err != nil || len(routing.Destinations)+len(routing.Silences) == 0 {
@@ -113,9 +113,13 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, run runPart, n news
 			passing = fmt.Errorf("store what is to be delivered to destinations: %w", err)
 			return
 		}
+		refused = true
 		db.log.Error("what is to be delivered to destinations could not be stored and is left out, the event itself is stored: report the defect with error",
 			"monitor_ids", n.monitorIDs(), "events", len(n.events), "incidents", len(n.changed), "error", err.Error())
 	})
+	if err == nil && refused && len(n.events) > 0 {
+		err = noteMissed(ctx, tx, n.events)
+	}
 	return cmp.Or(err, passing)
 }
 

@@ -185,16 +185,33 @@ func TestWithoutDestinationsNothingIsStored(t *testing.T) {
 	}
 }
 
-// A defect of the tables of destinations must not cost an event.
+// A defect of the tables of destinations must not cost an event. When it is repaired, the
+// destinations get the event, once.
 func TestAnEventIsStoredEvenIfItsDeliveriesAreRefused(t *testing.T) {
 	dsn := create(t, template)
-	s := open(t, dsn)
+	s, db := open(t, dsn), raw(t, dsn)
 	addDestination(t, s, notify.Webhook, "hook")
-	alter(t, raw(t, dsn), `ALTER TABLE deliveries ADD CONSTRAINT broken CHECK (state <> 'pending')`)
+	alter(t, db, `ALTER TABLE deliveries ADD CONSTRAINT broken CHECK (state <> 'pending')`)
 	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	lost := trouble(detector.Blackout, justNow())
+	acceptReport(t, s, m.ID, report(lost), monitor.Run)
 	if leaseOne(t, s).MonitorID != m.ID || onlyIncident(t, s, m.ID).State != incident.Open {
 		t.Error("the event or its incident is missing")
+	}
+	alter(t, db, `ALTER TABLE deliveries DROP CONSTRAINT broken`)
+	later := trouble(detector.Silence, justNow())
+	acceptReport(t, s, m.ID, report(later), monitor.Run)
+	for range 2 {
+		alter(t, db, `UPDATE routing_version SET planned_at = '-infinity'`)
+		if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := countRows(t, db, `deliveries WHERE event_id IS NOT NULL`); n != 2 {
+		t.Errorf("%d deliveries of events are stored", n)
+	}
+	if n := countRows(t, db, `deliveries WHERE event_id = '`+lost.ID+`' AND sequence = 2`); n != 1 {
+		t.Error("the event has not its delivery behind the newer one")
 	}
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -29,10 +30,21 @@ const wakeMissedEnds = `
 	WHERE id IN (SELECT id FROM missed)`
 
 // ReplanOpenIncidents makes the threads of open incidents that have something to tell, and those
-// of storms, due after a change of destinations, routes or silences. It adds those that are missing. Without a change
-// it only adds, once a minute, and tells ends that were left out. It locks no incidents. Several gateways may call it at once.
+// of storms, due after a change of destinations, routes or silences. It adds those that are
+// missing. Without a change it only adds, once a minute, threads, ends and events that were
+// left out. It locks no incidents. Several gateways may call it at once.
 func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
-	return o.db.inTx(ctx, "plan the messages about open incidents", func(tx *sqlx.Tx) error {
+	due, err := o.replanThreads(ctx)
+	if due {
+		err = errors.Join(err, o.addMissedEvents(ctx))
+	}
+	return err
+}
+
+// replanThreads plans the threads. due reports whether it was done.
+func (o *DestinationOutbox) replanThreads(ctx context.Context) (due bool, err error) {
+	err = o.db.inTx(ctx, "plan the messages about open incidents", func(tx *sqlx.Tx) error {
+		due = false
 		var last struct {
 			Version int64     `db:"planned_version"`
 			Due     bool      `db:"due"`
@@ -48,6 +60,7 @@ func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 		if err != nil || last.Version == routing.Version && !last.Due {
 			return err
 		}
+		due = true
 		if _, err := tx.ExecContext(ctx, wakeMissedEnds); err != nil {
 			return err
 		}
@@ -85,4 +98,5 @@ func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 		_, err = tx.ExecContext(ctx, `UPDATE routing_version SET planned_version = $1, planned_at = now()`, routing.Version)
 		return err
 	})
+	return due, err
 }
