@@ -18,7 +18,7 @@ const replayed = `
 
 // Replay implements routing.Replayer. A thread that has failed tells what there is to tell
 // now. One that was delivered tells its present state once more, as if the destination did
-// not know it.
+// not know it. It keeps the ID of its message, which is edited, and its end is told.
 func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error {
 	if _, err := uuid.Parse(deliveryID); err != nil {
 		return deliveryNotFound(deliveryID)
@@ -28,7 +28,8 @@ func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error
 			UPDATE deliveries x SET `+replayed+`,
 				told = CASE WHEN x.state <> 'delivered' THEN x.told
 				            WHEN EXISTS (SELECT FROM incidents i WHERE i.id = x.incident_id AND i.state = 'open')
-				              OR EXISTS (SELECT FROM storms s WHERE s.id = x.storm_id AND s.state = 'open') THEN NULL
+				              OR EXISTS (SELECT FROM storms s WHERE s.id = x.storm_id AND s.state = 'open')
+				            THEN jsonb_build_object('open', true, 'ref', COALESCE(x.told ->> 'ref', ''))
 				            ELSE jsonb_set(x.told, '{open}', 'true') END
 			WHERE x.id = $1 AND x.state <> 'pending'`, deliveryID)
 		if err != nil {

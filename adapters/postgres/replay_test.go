@@ -164,7 +164,14 @@ func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 		}
 	}
 	replay()
-	expectSent(t, s, "chat opened")
+	d := leaseOneForDestination(t, s)
+	if ref := d.Incident.Notified.ProviderMessageID; ref != "ref" {
+		t.Errorf("the message that is there already is named %q", ref)
+	}
+	if kind := tell(t, s, d); kind != notify.Opened {
+		t.Errorf("the message is %q", kind)
+	}
+	replay()
 	resolveIncident(t, s, m.ID)
 	expectSent(t, s, "chat recovered")
 	replay()
