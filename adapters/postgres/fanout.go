@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -213,13 +214,28 @@ func (f *fanOut) addThreads(i toldIncident, now time.Time) {
 	}
 }
 
-// keepsItsTime is the condition of a row x of deliveries that is in flight or being retried.
-// wakesAt is when another thread has something to tell, a storm after a pause ($4).
+// isInFlightOrRetried is the condition of a row x of deliveries that keeps its time when it is
+// woken. wakeTime is when another thread has something to tell, a storm after a pause ($4).
 const (
-	keepsItsTime = `(x.state = 'pending' AND (x.tried > 0 OR COALESCE(x.leased_until > now(), false)))`
-	wakesAt      = `CASE WHEN x.storm_id IS NULL THEN now()
+	isInFlightOrRetried = `(x.state = 'pending' AND (x.tried > 0 OR COALESCE(x.leased_until > now(), false)))`
+	wakeTime            = `CASE WHEN x.storm_id IS NULL THEN now()
 	                     ELSE LEAST(now() + make_interval(secs => $4), CASE WHEN x.state = 'pending' THEN x.due_at END) END`
 )
+
+// newRound begins a new round of a delivery now.
+const newRound = `changed = true, state = 'pending', tried = 0, due_at = now(), planned_at = now(), round_began_at = now()`
+
+// wakeColumns begins a new round of a row x of deliveries at a time. A message that is in
+// flight or being retried keeps its time: its retry tells the change, or its success makes
+// the thread due.
+func wakeColumns(at string) string {
+	unlessKept := func(column, value string) string {
+		return column + ` = CASE WHEN ` + isInFlightOrRetried + ` THEN x.` + column + ` ELSE ` + value + ` END`
+	}
+	return `changed = true, state = 'pending', ` + strings.Join([]string{
+		unlessKept("tried", "0"), unlessKept("due_at", at), unlessKept("planned_at", "now()"), unlessKept("round_began_at", at),
+	}, ", ")
+}
 
 // insertFresh inserts some of the new deliveries. The caller names what may exist already. A
 // number that another event has is no such thing.
@@ -231,14 +247,9 @@ const insertFresh = `
 // new deliveries $1. A message that is in flight or being retried keeps its time. Its retry
 // tells the change, or its success makes the thread due. A destination that was deleted
 // meanwhile gets nothing.
-const storeFanOut = `
+var storeFanOut = `
 	WITH woken AS (
-		UPDATE deliveries x SET
-			changed = true, state = 'pending',
-			tried = CASE WHEN ` + keepsItsTime + ` THEN x.tried ELSE 0 END,
-			due_at = CASE WHEN ` + keepsItsTime + ` THEN x.due_at ELSE ` + wakesAt + ` END,
-			planned_at = CASE WHEN ` + keepsItsTime + ` THEN x.planned_at ELSE now() END,
-			round_began_at = CASE WHEN ` + keepsItsTime + ` THEN x.round_began_at ELSE ` + wakesAt + ` END
+		UPDATE deliveries x SET ` + wakeColumns(wakeTime) + `
 		WHERE x.incident_id = ANY (CAST($2 AS uuid[])) OR x.storm_id = ANY (CAST($3 AS uuid[]))),
 	known AS (
 		SELECT id FROM destinations WHERE id IN (SELECT destination_id FROM json_to_recordset($1) AS n (destination_id uuid))

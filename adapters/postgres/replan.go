@@ -24,9 +24,9 @@ const wakeMissedEnds = `
 	missed AS (
 		SELECT x.id FROM deliveries x LEFT JOIN incidents i ON i.id = x.incident_id LEFT JOIN storms s ON s.id = x.storm_id
 		WHERE x.told ->> 'open' = 'true' AND (i.state = 'resolved' OR s.state = 'resolved' OR s.id IN (SELECT id FROM over))
-		  AND x.state <> 'failed' AND (x.due_at IS NULL OR x.due_at > now()) AND NOT ` + keepsItsTime + `
+		  AND x.state <> 'failed' AND (x.due_at IS NULL OR x.due_at > now()) AND NOT ` + isInFlightOrRetried + `
 		FOR NO KEY UPDATE OF x SKIP LOCKED)
-	UPDATE deliveries SET changed = true, state = 'pending', tried = 0, due_at = now(), planned_at = now(), round_began_at = now()
+	UPDATE deliveries SET ` + newRound + `
 	WHERE id IN (SELECT id FROM missed)`
 
 // ReplanOpenIncidents makes the threads of open incidents that have something to tell, and those

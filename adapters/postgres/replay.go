@@ -11,10 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// replayed begins a new round of a delivery x. An event keeps its sequence.
-const replayed = `
-	state = 'pending', due_at = now(), planned_at = now(), round_began_at = now(), tried = 0, blocks_until = NULL, changed = true,
-	leased_until = NULL, lease = NULL`
+// replayed begins a new round of a delivery. An event keeps its sequence.
+const replayed = newRound + `, blocks_until = NULL, leased_until = NULL, lease = NULL`
 
 // Replay implements routing.Replayer. A thread that has failed tells what there is to tell
 // now. One that was delivered tells its present state once more, as if the destination did

@@ -33,7 +33,7 @@ func readThreads(ctx context.Context, tx *sqlx.Tx, incidents []toldIncident) (th
 		ids = append(ids, i.ID)
 	}
 	err = tx.SelectContext(ctx, &threads, `
-		SELECT x.id, x.incident_id, x.destination_id, x.state, x.due_at, x.told, `+keepsItsTime+` AS keeps_its_time
+		SELECT x.id, x.incident_id, x.destination_id, x.state, x.due_at, x.told, `+isInFlightOrRetried+` AS keeps_its_time
 		FROM deliveries x WHERE x.incident_id = ANY (CAST($1 AS uuid[])) ORDER BY x.id`, pq.Array(ids))
 	return threads, err
 }
@@ -130,12 +130,7 @@ func (p *threadPlan) store(ctx context.Context, tx *sqlx.Tx) error {
 	}
 	const wakes = `LEAST(n.due_at, CASE WHEN x.state = 'pending' THEN x.due_at END)`
 	_, err = tx.ExecContext(ctx, `
-		UPDATE deliveries x SET
-			changed = true, state = 'pending',
-			tried = CASE WHEN `+keepsItsTime+` THEN x.tried ELSE 0 END,
-			due_at = CASE WHEN `+keepsItsTime+` THEN x.due_at ELSE `+wakes+` END,
-			planned_at = CASE WHEN `+keepsItsTime+` THEN x.planned_at ELSE now() END,
-			round_began_at = CASE WHEN `+keepsItsTime+` THEN x.round_began_at ELSE `+wakes+` END
+		UPDATE deliveries x SET `+wakeColumns(wakes)+`
 		FROM json_to_recordset($1) AS n (id uuid, due_at timestamptz) WHERE x.id = n.id`, string(woken))
 	return err
 }
