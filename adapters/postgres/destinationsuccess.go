@@ -18,7 +18,7 @@ type queuedSuccess struct {
 }
 
 // mayShare reports whether an outcome may be stored with others: that of an event or a
-// notice that was delivered. What follows for a thread is decided for each.
+// notice that was delivered. For a thread more than its success is stored.
 func mayShare(o destination.Outcome) bool {
 	return o.Attempt != nil && o.Delivered && !o.DisableDestination && o.Notified == nil && o.DueAt.IsZero()
 }
@@ -42,9 +42,9 @@ const storeSuccesses = `
 	SELECT destination_id, date_trunc('hour', now(), 'UTC'), count(*), 0 FROM made GROUP BY destination_id ORDER BY destination_id
 	ON CONFLICT (destination_id, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered`
 
-// storeSuccessGroup stores successes in one transaction. Those that it has not stored are to be
-// stored alone: all if the server has refused anything, else those that change more than
-// their own rows, and those that another transaction has locked.
+// storeSuccessGroup stores successes in one transaction, and sets which of them are to be
+// stored alone. These are all if the server has refused anything. Else they are those that
+// change more than their own rows, or that another transaction has locked.
 func (o *DestinationOutbox) storeSuccessGroup(ctx context.Context, group []*queuedSuccess) {
 	byID := map[string]*queuedSuccess{}
 	deliveryIDs, destinationIDs := make([]string, 0, len(group)), make([]string, 0, len(group))

@@ -63,9 +63,9 @@ type queuedReport struct {
 	err    error // why the report is refused
 }
 
-// storeGroup stores reports of different monitors in one transaction. Those that it has not
-// stored are to be stored alone: all if the server has refused anything, else those of
-// monitors that are unknown, or locked by another transaction.
+// storeGroup stores reports of different monitors in one transaction, and sets which of them
+// are to be stored alone. These are all if the server has refused anything. Else they are
+// those of monitors that are unknown, or locked by another transaction.
 func (s *ReportStore) storeGroup(ctx context.Context, group []*queuedReport) {
 	byMonitor := map[monitor.ID]*queuedReport{}
 	ids := make([]monitor.ID, 0, len(group))
