@@ -38,13 +38,14 @@ const takeRequest = `
 	        FROM rate_limits WHERE client = $1 AND budget = $2) AS wait`
 
 // deleteIdleClients deletes up to $1 clients that made no request in the last hour. It
-// skips locked rows.
+// skips locked rows. An array is computed once; IN may run its query for each row, and then
+// deletes more than $1.
 const deleteIdleClients = `
-	DELETE FROM rate_limits WHERE (client, budget) IN (
-		SELECT client, budget FROM rate_limits
+	DELETE FROM rate_limits WHERE ctid = ANY (ARRAY(
+		SELECT ctid FROM rate_limits
 		WHERE arrival_at < now() - interval '1 hour'
 		LIMIT $1
-		FOR UPDATE SKIP LOCKED)`
+		FOR UPDATE SKIP LOCKED))`
 
 // cleanupInterval limits how often deleteIdleClients runs, because it reads the whole
 // table if few clients are idle. cleanupBatch limits the rows that it deletes.
