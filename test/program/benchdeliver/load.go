@@ -17,8 +17,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// writers is how many reports are stored at once for the measured rate.
-const writers = 16
+// writers is how many reports wait for their answers at once, for the measured rate: one of each
+// monitor, as workers have.
+const writers = 64
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 

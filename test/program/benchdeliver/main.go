@@ -268,7 +268,7 @@ func (b *bench) measureSingle(ctx context.Context) error {
 // with some, and while a dispatcher delivers. What is then pending is not awaited:
 // measureBacklog measures how fast a backlog goes.
 func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
-	monitors, err := b.register(ctx, 64)
+	monitors, err := b.register(ctx, writers)
 	if err != nil {
 		return err
 	}
