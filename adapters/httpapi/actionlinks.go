@@ -47,7 +47,7 @@ type action struct {
 	words    actionWords
 	language notify.Language
 	incident record.Incident // of a link to one
-	storm    *notify.Storm   // with the incidents that the destination is notified of; nil: the link is to an incident
+	storm    *notify.Storm   // with the incidents that the routes lead to the destination; nil: the link is to an incident
 }
 
 // handle wraps a handler of links. It also answers every error with a page.
@@ -175,6 +175,9 @@ func (h actionHandlers) describe(a *action) actionPage {
 
 func (h actionHandlers) describeStorm(a *action) actionPage {
 	w, s := a.words, a.storm.Situation()
+	if s.Streams == 0 {
+		return actionPage{Language: a.language, Title: w.notNotified, Lines: []string{w.dashboard}}
+	}
 	page := actionPage{
 		Language: a.language, Title: fmt.Sprintf(w.acknowledge, fmt.Sprintf(w.streams, s.Streams)), Name: w.name, Button: w.acknowledgeButton,
 		Lines: []string{fmt.Sprintf(w.since, w.time(s.OpenedAt, h.zone))},

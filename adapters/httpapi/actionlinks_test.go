@@ -279,6 +279,35 @@ func TestALinkOfAStormAcknowledgesAllOfItsIncidents(t *testing.T) { // section 1
 	api.do(usedAction(path, "eve")).hasStatus(http.StatusConflict).hasWords("ann, bob is on it already")
 }
 
+// The routes may lead nothing to the destination when somebody opens its link.
+func TestALinkOfAStormNeverAcknowledgesWhatOthersAreNotifiedOf(t *testing.T) { // section 19.7
+	const defaultRouteURL = "/api/v1/routes/" + routingtest.DefaultRoute
+	for name, change := range map[string]func(*testAPI){
+		"disabled":  func(api *testAPI) { api.patch(destinationURL, `{"enabled":false}`).hasStatus(http.StatusOK) },
+		"deleted":   func(api *testAPI) { api.delete(destinationURL).hasStatus(http.StatusOK) },
+		"no target": func(api *testAPI) { api.patch(defaultRouteURL, `{"destinations":[]}`).hasStatus(http.StatusOK) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t)
+			path := addStorm(api)
+			change(api)
+			for _, request := range []*http.Request{newRequestWithoutKey(path), usedAction(path, "bob")} {
+				page := api.do(request).hasStatus(http.StatusOK)
+				page.hasWords("No stream of this message is sent here any more")
+				if strings.Contains(string(page.body), "<form") {
+					t.Errorf("there is a form:\n%s", page.body)
+				}
+			}
+			for n, want := range []string{"ann", "", ""} {
+				i, _, err := api.incidents.GetIncident(t.Context(), fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
+				if err != nil || i.AcknowledgedBy != want {
+					t.Errorf("incident %d is acknowledged by %q, want %q, %v", n, i.AcknowledgedBy, want, err)
+				}
+			}
+		})
+	}
+}
+
 func TestALinkOfAStormThatIsNoLongerStoredSaysSo(t *testing.T) {
 	api := newTestAPI(t)
 	path := addStorm(api)

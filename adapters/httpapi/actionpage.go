@@ -89,8 +89,9 @@ type actionWords struct {
 	silenced          string // until when
 	silencedBy        string // who, until when
 	silenceOver       string
+	notNotified       string
 
-	stream, streams, since, resolved, name, wrongName                      string
+	stream, streams, since, resolved, dashboard, name, wrongName           string
 	wrong, refused, noRoom, unread, invalid, expired, gone, failed, repeat string
 
 	conditions map[incident.Name]string
@@ -103,7 +104,8 @@ var actionTexts = map[notify.Language]actionWords{
 		reopened: "This link has been used, and the trouble has come back. Open the newest message",
 		silence:  "Silence this stream for an hour: %s", silenceButton: "Silence for an hour", silenced: "Silenced until %s", silencedBy: "%s has silenced it already, until %s",
 		silenceOver: "This link has been used. The silence is over",
-		stream:      "Stream: %s", streams: "%d streams", since: "Since %s", resolved: "Resolved at %s. There is nothing to do.",
+		notNotified: "No stream of this message is sent here any more",
+		stream:      "Stream: %s", streams: "%d streams", since: "Since %s", resolved: "Resolved at %s. There is nothing to do.", dashboard: "Open the incidents on the dashboard.",
 		name: "Your name", wrongName: "Write your name: 1 to 100 characters.",
 		wrong: "This did not work", refused: "The incident cannot take this up. Open it on the dashboard.", unread: "The form did not arrive whole. Open the link again.",
 		noRoom: "There is no room for another silence. Silence the stream on the dashboard, where others can be ended.", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
@@ -119,7 +121,8 @@ var actionTexts = map[notify.Language]actionWords{
 		reopened: "このリンクは使用済みで、障害が再発しています。最新のメッセージを開いてください",
 		silence:  "この配信を1時間ミュート: %s", silenceButton: "1時間ミュート", silenced: "%s までミュートしました", silencedBy: "すでに %s さんが %s までミュートしています",
 		silenceOver: "このリンクは使用済みです。ミュートは終わっています",
-		stream:      "配信: %s", streams: "%d配信", since: "%s から", resolved: "%s に復旧しました。対応は不要です。",
+		notNotified: "このメッセージの配信は、もうここには通知されません",
+		stream:      "配信: %s", streams: "%d配信", since: "%s から", resolved: "%s に復旧しました。対応は不要です。", dashboard: "ダッシュボードで障害を開いてください。",
 		name: "お名前", wrongName: "お名前を1〜100文字で入力してください。",
 		wrong: "処理できませんでした", refused: "この操作は受け付けられません。ダッシュボードで障害を開いてください。", unread: "フォームを最後まで受け取れませんでした。リンクをもう一度開いてください。",
 		noRoom: "ミュートをこれ以上追加できません。ダッシュボードで他のミュートを終了してから、この配信をミュートしてください。", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",

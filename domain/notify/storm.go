@@ -83,12 +83,17 @@ type StormIncident struct {
 // Subject returns what routes and silences compare.
 func (i StormIncident) Subject() Subject { return subjectOf(i.Incident, i.MonitorID, i.Metadata) }
 
-// Of returns the storm with those of its incidents that the routes send to a destination. If
-// they send none there any more, it has all: the destination may still have to get the end.
+// LedTo returns the storm with those of its incidents that the routes lead to a destination.
+func (s Storm) LedTo(d Destination, r Routing) Storm {
+	s.Incidents = slices.DeleteFunc(slices.Clone(s.Incidents), func(i StormIncident) bool { return !r.leadsTo(d, i.Subject()) })
+	return s
+}
+
+// Of returns the storm that messages to a destination are about. If the routes lead none of
+// its incidents there any more, it has all: the destination may still have to get the end.
 func (s Storm) Of(d Destination, r Routing) Storm {
-	own := slices.DeleteFunc(slices.Clone(s.Incidents), func(i StormIncident) bool { return !r.leadsTo(d, i.Subject()) })
-	if len(own) > 0 {
-		s.Incidents = own
+	if own := s.LedTo(d, r); len(own.Incidents) > 0 {
+		return own
 	}
 	return s
 }
@@ -96,8 +101,7 @@ func (s Storm) Of(d Destination, r Routing) Storm {
 // Notifies reports whether a destination is notified of the storm, and not of each of its own
 // incidents in it. Fewer than three streams get messages of their own.
 func (s Storm) Notifies(d Destination, r Routing) bool {
-	own := slices.DeleteFunc(slices.Clone(s.Incidents), func(i StormIncident) bool { return !r.leadsTo(d, i.Subject()) })
-	return Storm{Incidents: own}.Streams() >= stormStreams
+	return s.LedTo(d, r).Streams() >= stormStreams
 }
 
 // Policy returns the policy for the messages about the storm to a destination. If they are

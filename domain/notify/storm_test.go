@@ -86,6 +86,36 @@ func TestFewerThanThreeStreamsOfAStormAreToldOneByOne(t *testing.T) {
 	})
 }
 
+// Its end is told to a destination to which nothing leads any more; its link is about none.
+func TestNoIncidentOfAStormLeadsToADestinationThatIsNotNotified(t *testing.T) {
+	storm := notify.Storm{Incidents: []notify.StormIncident{{MonitorID: "mon-0"}, {MonitorID: "mon-1"}, {MonitorID: "mon-2"}}}
+	chat, disabled := destination("chat", notify.Discord), destination("chat", notify.Discord)
+	disabled.Enabled = false
+	routesTo := func(m notify.Match, known ...notify.Destination) notify.Routing {
+		r := notify.Routing{Destinations: map[string]notify.Destination{}, Routes: []notify.Route{{Destinations: []string{"chat"}, Match: m}}}
+		for _, d := range known {
+			r.Destinations[d.ID] = d
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name     string
+		d        notify.Destination
+		r        notify.Routing
+		led, all int
+	}{
+		{"all are routed", chat, routesTo(notify.Match{}, chat), 3, 3},
+		{"some are routed", chat, routesTo(notify.Match{Monitors: []monitor.ID{"mon-1"}}, chat), 1, 1},
+		{"none is routed", chat, routesTo(notify.Match{Monitors: []monitor.ID{"mon-9"}}, chat), 0, 3},
+		{"it is disabled", disabled, routesTo(notify.Match{}, disabled), 0, 3},
+		{"it is deleted", notify.Destination{}, routesTo(notify.Match{}), 0, 3},
+	} {
+		if led, all := storm.LedTo(c.d, c.r), storm.Of(c.d, c.r); len(led.Incidents) != c.led || len(all.Incidents) != c.all {
+			t.Errorf("%s: %d incidents lead there, and its messages are about %d", c.name, len(led.Incidents), len(all.Incidents))
+		}
+	}
+}
+
 func TestASilenceOverPartOfAStormHoldsBackNothing(t *testing.T) {
 	of := func(ids ...monitor.ID) notify.Silence {
 		return notify.Silence{StartsAt: at(0), EndsAt: at(300), Match: notify.Match{Monitors: ids}}

@@ -125,8 +125,8 @@ func (e *Explainer) subject(ctx context.Context, q Question) (StoredSubject, err
 	}}, nil
 }
 
-// StormOf returns a storm with those of its incidents that a destination is told of. Errors:
-// *monitor.Error StormNotFound.
+// StormOf returns a storm with those of its incidents that the routes lead to a destination.
+// It has none if the destination is disabled or deleted. Errors: *monitor.Error StormNotFound.
 func (e *Explainer) StormOf(ctx context.Context, stormID, destinationID string) (notify.Storm, error) {
 	storm, err := e.subjects.Storm(ctx, stormID)
 	if err != nil {
@@ -136,7 +136,7 @@ func (e *Explainer) StormOf(ctx context.Context, stormID, destinationID string) 
 	if err != nil {
 		return notify.Storm{}, err
 	}
-	return storm.Of(routes.Destinations[destinationID], routes), nil
+	return storm.LedTo(routes.Destinations[destinationID], routes), nil
 }
 
 // routing reads all that decides who is told what.
