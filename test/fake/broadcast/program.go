@@ -6,12 +6,13 @@ import (
 )
 
 // Program has the instants of the recording, from its beginning. All are on frames. The
-// length is a multiple of 1 and 2 s; longer segments end with a short one.
+// length is a multiple of 1 and 2 s; longer segments end with a short one. The segments with
+// the returned sound are complete 6 s before the end, so a check finds them in time.
 var Program = struct{ Black, Picture, Silence, Sound, End time.Duration }{
 	Black:   30_400 * time.Millisecond,
 	Picture: 40_400 * time.Millisecond,
 	Silence: 45_600 * time.Millisecond,
-	Sound:   55_600 * time.Millisecond,
+	Sound:   54_600 * time.Millisecond,
 	End:     62 * time.Second,
 }
 
