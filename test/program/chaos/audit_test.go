@@ -336,6 +336,26 @@ func TestTheAuditFindsWrongDeliveries(t *testing.T) {
 				}
 			}, finding: "redelivered",
 		},
+		"accepts a redelivery by another gateway when the database's clock is set right": {
+			change: func(a *audit) {
+				redeliver(a, 1, 10.1)
+				a.schedule.gateways = make([]gatewayPlan, 2)
+				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(5), to: at(10.05)}}
+			},
+		},
+		"finds a redelivery by the only gateway when the database's clock is set right": {
+			change: func(a *audit) {
+				redeliver(a, 1, 10.1)
+				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(5), to: at(10.05)}}
+			}, finding: "redelivered",
+		},
+		"finds a redelivery by another gateway while the database's clock is off": {
+			change: func(a *audit) {
+				redeliver(a, 1, 10.1)
+				a.schedule.gateways = make([]gatewayPlan, 2)
+				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(5), to: at(15)}}
+			}, finding: "redelivered",
+		},
 		"finds a redelivery that only an unrelated fault precedes": {
 			change: func(a *audit) {
 				redeliver(a, 1, 12)

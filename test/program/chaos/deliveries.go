@@ -180,7 +180,20 @@ func (a *audit) redeliveryCause(from, to time.Time) string {
 			return "the end of a gateway"
 		}
 	}
+	if len(a.schedule.gateways) > 1 && a.databaseClockWasSet(from, to) {
+		return "a lease that ended early"
+	}
 	return ""
+}
+
+// databaseClockWasSet reports whether the database's clock was set, or set right, between two
+// times. A clock that is set ahead ends every lease at once. A gateway knows its own, but
+// another one leases the same events.
+func (a *audit) databaseClockWasSet(from, to time.Time) bool {
+	within := func(at time.Time) bool { return at.After(from) && at.Before(to) }
+	return slices.ContainsFunc(a.injected, func(inj injection) bool {
+		return strings.Contains(inj.name, databaseClock) && (within(inj.from) || within(inj.to))
+	})
 }
 
 // canCauseRedelivery reports whether a fault can lose the response to a webhook

@@ -169,7 +169,7 @@ func (env *environment) mount(at string, size int) error {
 func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err error) {
 	clock := ""
 	for _, f := range env.schedule.faults {
-		if strings.Contains(f.kind.name, "PostgreSQL's clock") {
+		if strings.Contains(f.kind.name, databaseClock) {
 			clock = env.path("postgres-clock")
 			if err := os.WriteFile(clock, []byte("+0\n"), 0o644); err != nil {
 				return "", err

@@ -23,6 +23,9 @@ const (
 	clockComponent    component = "clock"
 )
 
+// databaseClock is part of the names of the faults that set PostgreSQL's clock.
+const databaseClock = "PostgreSQL's clock"
+
 // maxFaults bounds the faults of a seed by component. More would make the
 // service give up, as the specification says. A monitor ends after more than
 // five lost workers in ten minutes (decision O3), and after a webhook that

@@ -156,7 +156,7 @@ const maxBlocking = 15 * time.Second
 // decides when the minute is over in which an event blocks those behind it (section 19.4).
 func (a *audit) databaseClockChanged(at time.Time) bool {
 	return slices.ContainsFunc(a.injected, func(inj injection) bool {
-		return strings.Contains(inj.name, "PostgreSQL's clock") && at.After(inj.from.Add(-maxBlocking)) && at.Before(inj.to.Add(maxBlocking))
+		return strings.Contains(inj.name, databaseClock) && at.After(inj.from.Add(-maxBlocking)) && at.Before(inj.to.Add(maxBlocking))
 	})
 }
 
