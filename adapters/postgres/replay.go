@@ -11,12 +11,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// replayed begins a new round of a delivery. An event keeps its sequence.
-const replayed = newRound + `, blocks_until = NULL, leased_until = NULL, lease = NULL`
+// replayed begins a new round of a delivery that is not in flight. An event keeps its
+// sequence, and one that no longer blocks those behind it does not block them again.
+const replayed = newRound + `, leased_until = NULL, lease = NULL`
 
 // Replay implements routing.Replayer. A thread that has failed tells what there is to tell
 // now. One that was delivered tells its present state once more, as if the destination did
-// not know it. It keeps the ID of its message, which is edited, and its end is told.
+// not know it. It keeps the ID of its message, which is edited, and its end is told. A
+// delivery that waits for a retry is made now; one in flight is left alone.
 func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error {
 	if _, err := uuid.Parse(deliveryID); err != nil {
 		return deliveryNotFound(deliveryID)
@@ -24,12 +26,12 @@ func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error
 	return o.db.inTx(ctx, "replay delivery "+deliveryID, func(tx *sqlx.Tx) error {
 		result, err := tx.ExecContext(ctx, `
 			UPDATE deliveries x SET `+replayed+`,
-				told = CASE WHEN x.state <> 'delivered' THEN x.told
+				told = CASE WHEN x.state <> 'delivered' AND `+waits+` IS NOT TRUE THEN x.told
 				            WHEN EXISTS (SELECT FROM incidents i WHERE i.id = x.incident_id AND i.state = 'open')
 				              OR EXISTS (SELECT FROM storms s WHERE s.id = x.storm_id AND s.state = 'open')
 				            THEN jsonb_build_object('open', true, 'ref', COALESCE(x.told ->> 'ref', ''))
 				            ELSE jsonb_set(x.told, '{open}', 'true') END
-			WHERE x.id = $1 AND x.state <> 'pending'`, deliveryID)
+			WHERE x.id = $1 AND NOT `+deliveryInFlight, deliveryID)
 		if err != nil {
 			return err
 		}
@@ -47,7 +49,7 @@ func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error
 		if !exists {
 			return deliveryNotFound(deliveryID)
 		}
-		return nil // it is pending
+		return nil // it is in flight
 	})
 }
 

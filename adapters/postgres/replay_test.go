@@ -150,6 +150,46 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 	requireCode(t, s.Replay(t.Context(), "x"), routing.DeliveryNotFound)
 }
 
+func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Webhook, "hook")
+	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+	waiting := leaseOneForDestination(t, s)
+	replay := func() {
+		t.Helper()
+		if err := s.Replay(t.Context(), waiting.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replay()
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v while it is being made", leased)
+	}
+	recordOutcome(t, s, waiting, retriedIn(8*time.Hour))
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v before its time", leased)
+	}
+	replay()
+	if again := leaseOneForDestination(t, s); again.ID != waiting.ID || again.Event.Sequence != 1 || again.Attempts != 0 {
+		t.Errorf("leased %+v", again)
+	}
+}
+
+func TestAMessageThatWaitsForItsRepetitionIsReplayedNow(t *testing.T) {
+	s := open(t, database(t))
+	chat := addDestination(t, s, notify.Discord, "chat")
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+		r.Repeat = 10 * time.Minute
+		return nil
+	}))
+	acceptReport(t, s, register(t, s, 1).ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	if err := s.Replay(t.Context(), deliveries(t, s, registry.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID); err != nil {
+		t.Fatal(err)
+	}
+	expectSent(t, s, "chat opened")
+}
+
 func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 	s := open(t, database(t))
 	chat := addDestination(t, s, notify.Discord, "chat")
