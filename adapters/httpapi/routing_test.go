@@ -88,6 +88,19 @@ func TestADestinationIsShownWithoutItsSecrets(t *testing.T) { // section 19.1
 		"created_at": "2024-01-15T19:55:00.123+09:00", "updated_at": "2024-01-15T19:55:00.123+09:00"}`)
 }
 
+// One that has asked for a pause has failed at nothing, and people still see why it is quiet.
+func TestAPauseOfADestinationIsShown(t *testing.T) { // section 19.4
+	api := newTestAPI(t)
+	addRouting(api, "")
+	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) {
+		r.LastError, r.DeliveredAt, r.CircuitOpenUntil = "HTTP 429", now, now.Add(time.Hour)
+	})
+	health := api.get(destinationURL).hasStatus(http.StatusOK).json()["health"].(map[string]any)
+	if health["state"] != "failing" || health["failing_since"] != nil || health["last_error"] != "HTTP 429" || health["retry_at"] != "2024-01-15T20:55:00.123+09:00" {
+		t.Errorf("the health is %v", health)
+	}
+}
+
 func TestNoSecretIsAnsweredOrLogged(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")

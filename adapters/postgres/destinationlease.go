@@ -23,10 +23,10 @@ const (
 	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')` // it is set to 60 s
 )
 
-// circuitPauses is the condition of a destination d that gets nothing before closed_until.
-// That is at most notify.MaxCircuitPause away, unless the database's clock was set back.
-var circuitPauses = fmt.Sprintf(`(d.closed_until > now() AND d.closed_until < now() + make_interval(secs => %d))`,
-	int((notify.MaxCircuitPause + 10*time.Second).Seconds()))
+// pauses is the condition of a destination d that gets nothing before closed_until. A pause
+// that was decided in the future was decided before the database's clock was set back, and is over.
+var pauses = fmt.Sprintf(`(d.closed_until > now() AND d.closed_until < now() + make_interval(secs => %d)
+	AND (d.paused_at > now() + interval '10 seconds') IS NOT TRUE)`, int((notify.MaxRetryAfter + 10*time.Second).Seconds()))
 
 // allowance is what the rate limit l of a destination d allows at now(); NULL: it has none.
 const allowance = `
@@ -91,7 +91,7 @@ var destinationLeaseQuery = `
 		CROSS JOIN LATERAL (
 			SELECT ` + allowance + ` AS tokens,
 			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - (SELECT count(*) FROM flights WHERE flights.destination_id = d.id) AS slots) AS may
-		WHERE d.enabled AND NOT COALESCE(` + circuitPauses + `, false) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
+		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
 		  AND (EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
 		       OR EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND ` + plannedAhead + `))
 		FOR NO KEY UPDATE OF d SKIP LOCKED),
@@ -185,9 +185,9 @@ func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 			SELECT LEAST(x.leased_until, now() + interval '2 minutes') FROM deliveries x
 			WHERE x.lease IS NOT NULL AND x.destination_id = d.id AND x.leased_until > now()
 			UNION ALL
-			SELECT CASE WHEN `+circuitPauses+` THEN d.closed_until
+			SELECT CASE WHEN `+pauses+` THEN d.closed_until
 			            ELSE now() + make_interval(secs => GREATEST(1 - (`+allowance+`), 0) * l.interval_sec) END
-			WHERE (`+circuitPauses+` OR (`+allowance+`) < 1)
+			WHERE (`+pauses+` OR (`+allowance+`) < 1)
 			  AND EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
 			UNION ALL
 			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND `+plannedAhead+`)

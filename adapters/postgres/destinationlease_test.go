@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -293,6 +294,74 @@ func TestTheCircuitOfADestinationGetsOneAttemptAtATime(t *testing.T) {
 	recordOutcome(t, s, leaseOneForDestination(t, s), accepted())
 	if leased := leaseForDestinations(t, s); len(leased) != destination.MaxPerDestination {
 		t.Errorf("after a success %d are leased", len(leased))
+	}
+}
+
+// A provider that asks to wait gets nothing from anybody, and is neither failing nor disabled.
+func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
+	dsn := database(t)
+	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+	month := addDestination(t, s, notify.LINE, "month used up")
+	addNotices(t, db, month, 10)
+	asked := func(wait time.Duration) destination.Outcome {
+		o := destination.Outcome{Attempt: attempt("HTTP 429"), Class: notify.Retry, DueAt: time.Now().Add(wait)}
+		o.Attempt.Status, o.Attempt.RetryAfter = 429, wait
+		return o
+	}
+	alter(t, db, `UPDATE destinations SET failures = 9, failing_since = now() - interval '6 days'`)
+	first := leaseOneForDestination(t, s)
+	alter(t, db, `UPDATE destinations SET failures = 0`)
+	beside := leaseForDestinations(t, s)
+	alter(t, db, `UPDATE destinations SET failures = 9`)
+	if disabled := recordOutcome(t, s, first, asked(time.Hour)); disabled != "" {
+		t.Errorf("disabled: %s", disabled)
+	}
+	recordOutcome(t, s, beside[0], accepted())
+	recordOutcome(t, s, beside[1], retriedIn(0))
+	recordOutcome(t, s, beside[2], asked(30*time.Second))
+	if leased := leaseForDestinations(t, other); len(leased) != 0 {
+		t.Fatalf("%d leased in the pause", len(leased))
+	}
+	if due := must[time.Time](t)(s.DestinationOutbox.NextDue(t.Context())); time.Until(due) < 25*time.Second {
+		t.Errorf("the next is due in %v", time.Until(due))
+	}
+	got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), month.ID))
+	if !got.Enabled || got.Failures != 0 || !got.FailingSince.IsZero() || time.Until(got.CircuitOpenUntil) < 59*time.Minute || got.Health() != "failing" {
+		t.Errorf("is %+v, %s", got, got.Health())
+	}
+	pass(t, db, 59*time.Minute)
+	if leased := leaseForDestinations(t, other); len(leased) != 0 {
+		t.Fatalf("%d leased in the pause", len(leased))
+	}
+	pass(t, db, 2*time.Minute)
+	leased := leaseForDestinations(t, other)
+	if len(leased) != destination.MaxPerDestination {
+		t.Fatalf("%d leased after the pause", len(leased))
+	}
+	recordOutcome(t, s, leased[0], accepted())
+	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), month.ID)); got.Health() != "working" || !got.CircuitOpenUntil.IsZero() {
+		t.Errorf("after a success it is %s: %+v", got.Health(), got)
+	}
+}
+
+// A short pause does not become a long one, neither for the next lease nor for the next outcome.
+func TestNoPauseOutlastsAClockThatWasSetBack(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	mail := addDestination(t, s, notify.Email, "mail")
+	addNotices(t, db, mail, 10)
+	asking := retriedIn(0)
+	asking.Attempt.RetryAfter = 20 * time.Second
+	leased := leaseForDestinations(t, s)
+	recordOutcome(t, s, leased[0], asking)
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("%d leased in the pause", len(leased))
+	}
+	pass(t, db, -50*time.Minute)
+	leaseOneForDestination(t, s) // beside three in flight
+	recordOutcome(t, s, leased[1], accepted())
+	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), mail.ID)); !got.CircuitOpenUntil.IsZero() {
+		t.Errorf("a success has kept the pause until %v", got.CircuitOpenUntil)
 	}
 }
 

@@ -237,11 +237,14 @@ func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r rec
 // destination is disabled by it; empty: it is not.
 func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Time, o destination.Outcome) (disabled string, err error) {
 	before := notify.Health{Failures: d.Failures, FailingSince: timeOrZero(d.FailingSince), CircuitOpenUntil: timeOrZero(d.ClosedUntil)}
-	after := before.After(now, o.Class)
+	if d.PausedAt.Time.After(now.Add(10 * time.Second)) {
+		before.CircuitOpenUntil = time.Time{} // see pauses
+	}
+	after := before.After(now, o.Class, notify.AskedPause(o.Attempt.Status, o.Attempt.RetryAfter))
 	if _, err := tx.ExecContext(ctx, `
-		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4,
+		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4, paused_at = CASE WHEN CAST($4 AS timestamptz) IS NOT NULL THEN CAST($6 AS timestamptz) END,
 			last_error = CASE WHEN CAST($5 AS text) = '' THEN last_error ELSE CAST($5 AS text) END, delivered_at = CASE WHEN CAST($5 AS text) = '' THEN now() ELSE delivered_at END
-		WHERE id = $1`, d.ID, after.Failures, nullTime(after.FailingSince), nullTime(after.CircuitOpenUntil), storableText(o.Attempt.Error)); err != nil {
+		WHERE id = $1`, d.ID, after.Failures, nullTime(after.FailingSince), nullTime(after.CircuitOpenUntil), storableText(o.Attempt.Error), now.UTC()); err != nil {
 		return "", err
 	}
 	reason, failedForDays := after.Disable(now)

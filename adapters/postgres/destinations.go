@@ -23,7 +23,7 @@ const (
 	// selectDestinations leaves out those that are deleted. More conditions follow after AND.
 	selectDestinations = `
 		SELECT id, name, kind, language, config, secrets, previous_until, fallback, enabled, disabled_reason, owner,
-		       failures, failing_since, closed_until, last_error, delivered_at, created_at, updated_at
+		       failures, failing_since, closed_until, paused_at, last_error, delivered_at, created_at, updated_at
 		FROM destinations WHERE deleted_at IS NULL`
 	whereID = ` WHERE CAST(id AS text) = $1`
 )
@@ -43,6 +43,7 @@ type destinationRow struct {
 	Failures       int            `db:"failures"`
 	FailingSince   sql.NullTime   `db:"failing_since"`
 	ClosedUntil    sql.NullTime   `db:"closed_until"`
+	PausedAt       sql.NullTime   `db:"paused_at"`
 	LastError      string         `db:"last_error"`
 	DeliveredAt    sql.NullTime   `db:"delivered_at"`
 	CreatedAt      time.Time      `db:"created_at"`

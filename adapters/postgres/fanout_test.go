@@ -129,7 +129,7 @@ func pass(t testing.TB, db *sql.DB, d time.Duration) {
 	alter(t, db, `UPDATE deliveries SET due_at = due_at - make_interval(secs => $1), planned_at = planned_at - make_interval(secs => $1),
 		round_began_at = round_began_at - make_interval(secs => $1), blocks_until = blocks_until - make_interval(secs => $1),
 		leased_until = leased_until - make_interval(secs => $1)`, d.Seconds())
-	alter(t, db, `UPDATE destinations SET closed_until = closed_until - make_interval(secs => $1), tokens_at = tokens_at - make_interval(secs => $1)
+	alter(t, db, `UPDATE destinations SET closed_until = closed_until - make_interval(secs => $1), paused_at = paused_at - make_interval(secs => $1), tokens_at = tokens_at - make_interval(secs => $1)
 		WHERE tokens_at > '-infinity'`, d.Seconds())
 }
 

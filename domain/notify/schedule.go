@@ -42,11 +42,13 @@ var (
 	}
 )
 
+// MaxRetryAfter is the longest pause that a receiver may ask for.
+const MaxRetryAfter = time.Hour
+
 const (
-	messagesEnd   = 24 * time.Hour // no attempt at a message is made later
-	maxRetryAfter = time.Hour      // of what a receiver may ask for
-	jitteredFrom  = 5              // the first attempt at an event that jitter moves
-	jitterShare   = 0.2            // of the delay, to both sides
+	messagesEnd  = 24 * time.Hour // no attempt at a message is made later
+	jitteredFrom = 5              // the first attempt at an event that jitter moves
+	jitterShare  = 0.2            // of the delay, to both sides
 )
 
 // Decision says what follows from an attempt. Exactly one of Delivered, Failed and RetryAt is set.
@@ -89,7 +91,7 @@ func (c Channel) Decide(a Attempted, jitter float64) Decision {
 			delay = time.Duration(float64(delay) * (1 + jitterShare*(2*jitter-1)))
 		}
 	}
-	retryAt := a.At.Add(max(delay, min(a.RetryAfter, maxRetryAfter)))
+	retryAt := a.At.Add(max(delay, min(a.RetryAfter, MaxRetryAfter)))
 	if !c.GetsEvents && retryAt.After(a.RoundBeganAt.Add(messagesEnd)) {
 		return Decision{Failed: true}
 	}
@@ -99,33 +101,56 @@ func (c Channel) Decide(a Attempted, jitter float64) Decision {
 // The limits of a destination's health.
 const (
 	CircuitFailures = 5                  // in a row open the circuit
-	MaxCircuitPause = time.Minute        // between two attempts while the circuit is open
 	disableAfter    = 5 * 24 * time.Hour // of nothing but failures disable the destination
+	throttledPause  = 10 * time.Second   // after a 429 that does not say how long to wait
 )
 
-var circuitPauses = backoff.Policy{First: time.Second, Max: MaxCircuitPause}
+var circuitPauses = backoff.Policy{First: time.Second, Max: time.Minute}
+
+// AskedPause returns how long a receiver that answered with a status wants to get nothing; 0:
+// it did not ask. retryAfter is what it asked for in words, of which an hour is granted.
+func AskedPause(status int, retryAfter time.Duration) time.Duration {
+	if status == 429 && retryAfter <= 0 {
+		return throttledPause
+	}
+	return min(retryAfter, MaxRetryAfter)
+}
 
 // Health counts the failures of a destination. The zero value is healthy.
 type Health struct {
 	Failures         int       // in a row
 	FailingSince     time.Time // when the first of them came
-	CircuitOpenUntil time.Time // no attempt is made before; zero: at once
+	CircuitOpenUntil time.Time // no attempt is made before, also because the receiver asked for it; zero: at once
 }
 
-// After returns the health after an attempt that ended now. A rejected message shows that
-// the destination works.
-func (h Health) After(now time.Time, class FailureClass) Health {
-	if class == NoFailure || class == Rejected {
-		return Health{}
+// After returns the health after an attempt that ended now. asked is the AskedPause. A receiver
+// that asks for a pause works, and so does one that rejects a message: neither is a failure.
+func (h Health) After(now time.Time, class FailureClass, asked time.Duration) Health {
+	var until time.Time // what an earlier answer asked for lasts, whatever comes of the attempts beside it
+	if !h.CircuitOpen() && h.CircuitOpenUntil.After(now) {
+		until = h.CircuitOpenUntil
+	}
+	switch {
+	case class == NoFailure, class == Rejected:
+		return Health{CircuitOpenUntil: until}
+	case class == Retry && asked > 0:
+		return Health{CircuitOpenUntil: later(until, now.Add(asked))}
 	}
 	h.Failures++
 	if h.FailingSince.IsZero() {
 		h.FailingSince = now
 	}
-	if h.CircuitOpen() {
-		h.CircuitOpenUntil = now.Add(circuitPauses.Delay(h.Failures - CircuitFailures + 1))
+	if h.CircuitOpenUntil = until; h.CircuitOpen() {
+		h.CircuitOpenUntil = later(until, now.Add(circuitPauses.Delay(h.Failures-CircuitFailures+1)))
 	}
 	return h
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // CircuitOpen reports whether the destination gets only one attempt at a time, after a pause.

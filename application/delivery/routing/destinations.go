@@ -307,12 +307,13 @@ func (s *DestinationService) Test(ctx context.Context, id string, example notify
 	return s.test.SendExample(ctx, d.Destination, example), nil
 }
 
-// Health says in a word how a destination is: disabled, failing, working, or unused.
+// Health says in a word how a destination is: disabled, failing, working, or unused. One that
+// has asked for a pause is failing until it takes something again.
 func (r DestinationRecord) Health() string {
 	switch {
 	case !r.Active():
 		return "disabled"
-	case !r.FailingSince.IsZero(), r.SecretsError != "":
+	case !r.FailingSince.IsZero(), !r.CircuitOpenUntil.IsZero(), r.SecretsError != "":
 		return "failing"
 	case !r.DeliveredAt.IsZero():
 		return "working"

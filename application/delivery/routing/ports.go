@@ -83,7 +83,7 @@ type DestinationRecord struct {
 
 	Failures         int       // attempts in a row that have failed
 	FailingSince     time.Time // zero: the newest attempt did not fail
-	CircuitOpenUntil time.Time // no attempt is made before; zero: the circuit is closed
+	CircuitOpenUntil time.Time // no attempt is made before; zero: at once
 	LastError        string    // of the newest failure; empty: there was none
 	DeliveredAt      time.Time // of the newest success; zero: there was none
 	CreatedAt        time.Time
