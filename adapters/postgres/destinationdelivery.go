@@ -62,6 +62,12 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 		if d.Destination, known = routing.Destinations[r.DestinationID]; !known {
 			continue // routing has logged why
 		}
+		if d.Destination.SecretsLost { // the next lease knows it
+			if _, err := db.ExecContext(ctx, `UPDATE deliveries SET leased_until = NULL, lease = NULL WHERE id = $1 AND lease = $2`, r.ID, leaseID); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := facts.describe(&d, r, routing); err != nil {
 			db.log.Error("a delivery cannot be read and is not made: report the defect with error",
 				"delivery_id", r.ID, "destination_id", r.DestinationID, "error", err)

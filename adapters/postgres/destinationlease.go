@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lib/pq"
+
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -66,7 +68,8 @@ const queuedEvents = `
 // destinationLeaseQuery leases up to $1 due deliveries for $2 seconds under the lease ID
 // $3. First it takes those leased under an ID in $4, because the answer to that call was lost.
 // A destination has at most $5 in flight, and at most one after $6 failures in a row. It gets
-// no more than the rate limit of its kind in $7 allows. The destinations take turns.
+// no more than the rate limit of its kind in $7 allows. Those in $8 get nothing from this
+// gateway. The destinations take turns.
 //
 // The locks of destinations keep two gateways from leasing for one at the same time. One that
 // may get nothing now is not locked. The
@@ -91,7 +94,7 @@ var destinationLeaseQuery = `
 		CROSS JOIN LATERAL (
 			SELECT ` + allowance + ` AS tokens,
 			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - (SELECT count(*) FROM flights WHERE flights.destination_id = d.id) AS slots) AS may
-		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
+		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND d.id <> ALL (CAST($8 AS uuid[])) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
 		  AND (EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
 		       OR EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND ` + plannedAhead + `))
 		FOR NO KEY UPDATE OF d SKIP LOCKED),
@@ -150,11 +153,15 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 		return nil, fmt.Errorf("lease deliveries for %v: the longest lease is %v", duration, maxLease)
 	}
 	ctx = withPrepared(ctx)
+	lost, err := o.db.lostSecrets(ctx)
+	if err != nil {
+		return nil, wrapError(ctx, "lease deliveries to destinations", err)
+	}
 	var ids []string
 	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
 		ids = nil
 		return o.db.SelectContext(ctx, &ids, destinationLeaseQuery, limit, duration.Seconds(), newID, unconfirmedIDs,
-			destination.MaxPerDestination, notify.CircuitFailures, rateLimits)
+			destination.MaxPerDestination, notify.CircuitFailures, rateLimits, pq.Array(lost))
 	})
 	if err != nil {
 		return nil, wrapError(ctx, "lease deliveries to destinations", err)
@@ -173,8 +180,13 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 // NextDue implements destination.Outbox. A delivery that is due and was
 // not leased waits for something else: a lease, a retry, a circuit or a rate limit.
 func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
+	ctx = withPrepared(ctx)
+	lost, err := o.db.lostSecrets(ctx)
+	if err != nil {
+		return time.Time{}, wrapError(ctx, "find when the next delivery is due", err)
+	}
 	var wait sql.NullFloat64
-	err := o.db.GetContext(withPrepared(ctx), &wait, `
+	err = o.db.GetContext(ctx, &wait, `
 		SELECT CAST(EXTRACT(EPOCH FROM min(next.at) - clock_timestamp()) AS float8)
 		FROM destinations d
 		LEFT JOIN json_to_recordset($1) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind
@@ -192,7 +204,7 @@ func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 			UNION ALL
 			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND `+plannedAhead+`)
 		) AS next
-		WHERE d.enabled`, rateLimits)
+		WHERE d.enabled AND d.id <> ALL (CAST($2 AS uuid[]))`, rateLimits, pq.Array(lost))
 	if err != nil || !wait.Valid {
 		return time.Time{}, wrapError(ctx, "find when the next delivery is due", err)
 	}

@@ -204,11 +204,11 @@ func TestALeaseThatBeganBeforeAnotherExceedsNoLimit(t *testing.T) {
 	if strings.Count(postgres.DestinationLeaseQuery, before) != 1 {
 		t.Fatal("the query has no place to wait at")
 	}
-	waiting := strings.Replace(postgres.DestinationLeaseQuery, before, "WHERE (SELECT pg_advisory_xact_lock_shared($8)) IS NOT NULL AND"+before[len("WHERE"):], 1)
+	waiting := strings.Replace(postgres.DestinationLeaseQuery, before, "WHERE (SELECT pg_advisory_xact_lock_shared($9)) IS NOT NULL AND"+before[len("WHERE"):], 1)
 	unlock := locked(t, db, gate)
 	late := make(chan string, 1)
 	go func() {
-		res, err := db.ExecContext(t.Context(), waiting, 10, 60, uuid.NewString(), "{}", destination.MaxPerDestination, notify.CircuitFailures, postgres.RateLimits, gate)
+		res, err := db.ExecContext(t.Context(), waiting, 10, 60, uuid.NewString(), "{}", destination.MaxPerDestination, notify.CircuitFailures, postgres.RateLimits, "{}", gate)
 		if err != nil {
 			late <- err.Error()
 			return
@@ -344,6 +344,42 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	}
 }
 
+// A gateway with the wrong key leaves a destination to the others, and has its deliveries wait
+// for the secrets if there is none.
+func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
+	dsn := database(t)
+	right, wrong, db := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "two"}), raw(t, dsn)
+	must[notify.Routing](t)(wrong.Routing(t.Context())) // it reads the routing before there is a destination
+	d := createDestination(t, right, "chat")
+	addNotices(t, db, d, 3)
+	another := func() { alter(t, db, `UPDATE destinations SET tokens_at = '-infinity'`) }
+	for range 2 { // it does not know the destination, then it does
+		if leased := leaseForDestinations(t, wrong); len(leased) != 0 {
+			t.Fatalf("without the key %+v is leased", leased)
+		}
+		another()
+		requireLines(t, db, `SELECT count(*) FROM deliveries WHERE lease IS NOT NULL OR tried > 0`, 0)
+	}
+	if leased := leaseForDestinations(t, openWithKey(t, dsn, reversing{first: "two"})); len(leased) != 0 {
+		t.Fatalf("a gateway that has just started leases %+v", leased)
+	}
+	another()
+	pass(t, db, -time.Hour) // a clock that was set back makes them due at once, elsewhere
+	if due := must[time.Time](t)(wrong.DestinationOutbox.NextDue(t.Context())); !due.IsZero() {
+		t.Errorf("without the key the next is due in %v", time.Until(due))
+	}
+	pass(t, db, time.Hour)
+	recordOutcome(t, right, leaseOneForDestination(t, right), accepted())
+	another()
+	must[routing.DestinationRecord](t)(wrong.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
+		d.Secrets = map[string]string{"bot_token": "again"}
+		return nil
+	}))
+	if again := leaseOneForDestination(t, wrong); again.Attempts != 0 || again.Destination.Secrets["bot_token"] != "again" {
+		t.Errorf("leased %+v", again)
+	}
+}
+
 // A short pause does not become a long one, neither for the next lease nor for the next outcome.
 func TestNoPauseOutlastsAClockThatWasSetBack(t *testing.T) {
 	dsn := database(t)
@@ -451,7 +487,7 @@ func TestABacklogOfDestinationsDoesNotSlowLeases(t *testing.T) {
 				if analysed {
 					alter(t, db, `ANALYZE`)
 				}
-				return explain(t, db, postgres.DestinationLeaseQuery, 32, 60, uuid.NewString(), "{}", destination.MaxPerDestination, notify.CircuitFailures, postgres.RateLimits)
+				return explain(t, db, postgres.DestinationLeaseQuery, 32, 60, uuid.NewString(), "{}", destination.MaxPerDestination, notify.CircuitFailures, postgres.RateLimits, "{}")
 			}
 			few, _ := pages(20)
 			if many, plan := pages(200); many > 2*few {

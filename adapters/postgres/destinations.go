@@ -82,7 +82,7 @@ func (r destinationRow) toRecord(secrets Secrets) (routing.DestinationRecord, er
 		err = json.Unmarshal(text, &d.Secrets)
 	}
 	if err != nil {
-		d.Secrets, d.SecretsError = nil, err.Error()
+		d.Secrets, d.SecretsLost, d.SecretsError = nil, true, err.Error()
 	}
 	return d, nil
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -59,6 +61,25 @@ func (db *database) routing(ctx context.Context, tx sqlx.QueryerContext) (notify
 	db.cachedRouting.Store(&r)
 	return r, nil
 }
+
+// lostSecrets returns the destinations whose secrets this gateway cannot decrypt. It does not
+// look for new ones, which readDeliveries finds. It looks whether those it knows are repaired.
+func (db *database) lostSecrets(ctx context.Context) (ids []string, err error) {
+	ids = []string{} // pq writes nil as NULL
+	known := db.cachedRouting.Load()
+	if known == nil || !slices.ContainsFunc(slices.Collect(maps.Values(known.Destinations)), secretsLost) {
+		return ids, nil
+	}
+	present, err := db.routing(ctx, db)
+	for id, d := range present.Destinations {
+		if secretsLost(d) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+func secretsLost(d notify.Destination) bool { return d.SecretsLost }
 
 // readRouting reads the routing as the transaction sees it, without its version. A row that this
 // gateway cannot read is logged and left out: it must not keep an event from being stored.

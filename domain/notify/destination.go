@@ -31,6 +31,9 @@ type Destination struct {
 	Fallback string            // ID of the destination that gets a notice when this one is disabled; empty: none
 	Enabled  bool
 
+	// SecretsLost is set if this gateway cannot decrypt Secrets. It then sends nothing there.
+	SecretsLost bool
+
 	// DisabledReason says why the gateway has disabled the destination; empty: it has not.
 	DisabledReason string
 

@@ -22,8 +22,9 @@ type Outbox interface {
 	// event waits for earlier ones of its monitor at the same destination, unless they have
 	// been failing for a minute. A destination has at most MaxPerDestination leases, at most
 	// one while its circuit is open, at most what its rate limit allows, and none in a pause
-	// that its provider has asked for. After an error it may be repeated: the next call also
-	// returns what the failed one has leased.
+	// that its provider has asked for. It returns none of a destination whose secrets this
+	// gateway cannot decrypt. After an error it may be repeated: the next call also returns
+	// what the failed one has leased.
 	Lease(ctx context.Context, limit int, duration time.Duration) ([]Delivery, error)
 
 	// RecordAttempt stores an outcome and ends the lease, in one transaction. It
