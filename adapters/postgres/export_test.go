@@ -22,9 +22,10 @@ var (
 )
 
 const (
-	LeaseQuery     = leaseQuery
-	ClaimBatch     = claimBatch
-	MaxUnconfirmed = maxUnconfirmed
+	LeaseQuery       = leaseQuery
+	ClaimBatch       = claimBatch
+	GroupLockTimeout = groupLockTimeout
+	MaxUnconfirmed   = maxUnconfirmed
 )
 
 // UnconfirmedLeases returns the number of unconfirmed leases.

@@ -16,10 +16,11 @@ const (
 	undoOptional  = `ROLLBACK TO SAVEPOINT optional`
 )
 
-// These do the same for a part of such a part. Its end leaves the outer part as it was.
+// These do the same for a part of such a part, or of a group. Its end leaves the outer part as it
+// was, of which it keeps how long that waits for a lock.
 const (
-	beginWithin = `SAVEPOINT within`
-	endWithin   = `RELEASE SAVEPOINT within; SET LOCAL lock_timeout = '3s'`
+	beginWithin = `SAVEPOINT within; SELECT set_config('stream_monitor.outer_lock_timeout', current_setting('lock_timeout'), true)`
+	endWithin   = `RELEASE SAVEPOINT within; SELECT set_config('lock_timeout', current_setting('stream_monitor.outer_lock_timeout'), true)`
 	undoWithin  = `ROLLBACK TO SAVEPOINT within`
 )
 

@@ -152,6 +152,19 @@ func TestAnOptionalPartWithinAnotherKeepsItsBounds(t *testing.T) {
 	refused := func(error) {}
 	var timeout string
 	err := s.InTx(t.Context(), func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(t.Context(), postgres.GroupLockTimeout); err != nil {
+			return err
+		}
+		if err := s.OptionallyWithin(t.Context(), tx, func() error {
+			_, err := tx.ExecContext(t.Context(), `SET LOCAL lock_timeout = '2s'`)
+			return err
+		}, refused); err != nil {
+			return err
+		}
+		if err := tx.GetContext(t.Context(), &timeout, `SHOW lock_timeout`); err != nil {
+			return err
+		}
+		timeout += " "
 		step := func(name any) error {
 			_, err := tx.ExecContext(t.Context(), `INSERT INTO steps VALUES ($1)`, name)
 			return err
@@ -178,8 +191,8 @@ func TestAnOptionalPartWithinAnotherKeepsItsBounds(t *testing.T) {
 			return step(nil)
 		}, refused)
 	})
-	if err != nil || timeout != "3s 3s " {
-		t.Errorf("%v, lock_timeout is %safter the inner part, want 3s", err, timeout)
+	if err != nil || timeout != "1s 3s 3s " {
+		t.Errorf("%v, lock_timeout is %safter the inner parts, want 1s in a group and 3s in another optional part", err, timeout)
 	}
 	requireLines(t, db, `SELECT count(*) FROM steps`, 0)
 }
