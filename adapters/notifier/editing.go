@@ -40,6 +40,6 @@ func SendEditing(ctx context.Context, s EditingSender, m message.Message) messag
 		return edited
 	}
 	pushed := s.Push(ctx, m)
-	pushed.Ref = edited.Ref
+	pushed.Ref, pushed.EditedAndPushed = edited.Ref, true
 	return pushed
 }

@@ -428,7 +428,20 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	recordOutcome(t, s, first, destination.Outcome{}) // nothing was sent: the token is given back
 	recordOutcome(t, s, leaseOneForDestination(t, s), accepted())
 	pass(t, db, 10*time.Second)
-	leaseOneForDestination(t, s) // the others are not saved up
+	edited := leaseOneForDestination(t, s) // the others are not saved up
+	pushed := accepted()
+	pushed.EditedAndPushed = true
+	recordOutcome(t, s, edited, pushed)
+	addNotices(t, db, chat, 3)
+	pass(t, db, 1500*time.Millisecond)
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v within 2 s after two requests", leased)
+	}
+	if due := must[time.Time](t)(s.DestinationOutbox.NextDue(t.Context())); time.Until(due) > 500*time.Millisecond {
+		t.Errorf("the next is due in %v", time.Until(due))
+	}
+	pass(t, db, 500*time.Millisecond)
+	leaseOneForDestination(t, s)
 }
 
 func TestDeliveriesWaitForNoClockThatWasSetBack(t *testing.T) {

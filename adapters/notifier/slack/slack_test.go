@@ -59,8 +59,11 @@ func TestAPictureThatSlackCannotFetchIsLeftOut(t *testing.T) {
 func TestAPushIsAReplyThatTheChannelSees(t *testing.T) {
 	s, sender := start(t)
 	opened := sender.Send(t.Context(), bot(s), message.Message{Title: "opened", Push: true})
-	sender.Send(t.Context(), bot(s), message.Message{Title: "worse", Push: true, Ref: opened.Ref})
+	worse := sender.Send(t.Context(), bot(s), message.Message{Title: "worse", Push: true, Ref: opened.Ref})
 	all := s.Messages()
+	if opened.EditedAndPushed || !worse.EditedAndPushed { // the rate limit counts requests
+		t.Errorf("the first is %+v, the second %+v", opened, worse)
+	}
 	if len(all) != 2 || all[1].ReplyTo != all[0].ID || !all[1].Sound {
 		t.Errorf("people see %v", all)
 	}

@@ -84,6 +84,9 @@ type Outcome struct {
 	Notified  *notify.Notified // of a thread, after a message that was delivered
 	DueAt     time.Time        // by the clock of this process; zero: nothing is due
 
+	// EditedAndPushed is set if two requests were made, so the rate limit counts the attempt twice.
+	EditedAndPushed bool
+
 	// DisableDestination is set if the destination does not exist any more.
 	DisableDestination bool
 }

@@ -120,6 +120,7 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 		Attempt:   &delivery.Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.RetryAfter, Exchange: result.Exchange},
 		Class:     result.Class,
 		Delivered: decision.Delivered, Failed: decision.Failed, DisableDestination: decision.DisableDestination, DueAt: decision.RetryAt,
+		EditedAndPushed: result.EditedAndPushed,
 	}
 	if accepted && thread != nil {
 		sentAt := leased.Now.Add(now.Sub(began))

@@ -36,6 +36,19 @@ func TestAMessageShowsThePresentSituation(t *testing.T) {
 		}
 	})
 
+	scenario(t, "an edit with a push counts twice for the rate limit", func(t *testing.T) {
+		o, c := &fakeOutbox{}, newChannel(func(context.Context, string, int) message.Result {
+			return message.Result{Status: 200, Ref: "ref", EditedAndPushed: true}
+		})
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
+		h := start(t, o, c, nil)
+		defer h.stop()
+		h.advance(time.Second)
+		if !o.find("d1").outcomes[0].EditedAndPushed {
+			t.Error("the outbox does not know")
+		}
+	})
+
 	scenario(t, "a delayed route is due later, and nothing is sent before", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(takes)
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *destination.Incident) { i.Policy.Delay = 5 * time.Minute }))

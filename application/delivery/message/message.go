@@ -57,6 +57,9 @@ type Result struct {
 	Ref        string              // names the message at the channel, for edits; empty: it cannot be edited
 	Exchange   *event.Exchange
 
+	// EditedAndPushed is set if the message took two requests, so the rate limit counts it twice.
+	EditedAndPushed bool
+
 	// Note is what else the channel said about a test, for people; empty: nothing.
 	Note string
 }
