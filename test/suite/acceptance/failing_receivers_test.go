@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
@@ -113,4 +114,76 @@ func history(t *testing.T, id string) (all []map[string]any) {
 		all = append(all, e.(map[string]any))
 	}
 	return all
+}
+
+// A receiver that is restarted delays one event, and neither ends the watch nor holds up the
+// next event.
+func TestAMonitorGoesOnWhileItsReceiverIsRestarted(t *testing.T) { // section 19.5
+	runTimeline(t, 1, 55*time.Second)
+	receiver := newReceiver(t)
+	comeBack := receiver.Inject(0, httpfault.Status(503))
+	p := &watchedStream{t: t, env: shared, video: newVideoID()}
+	var err error
+	if p.Stream, err = shared.StartStream(t.Context(), p.video, livestream.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	shared.YouTube.Replay(p.video)
+	config := fastConfig()
+	config["on_callback_failure"] = "continue"
+	if p.id, err = shared.Service.Register(t.Context(), shared.YouTube.URL(p.video), receiver.URL(), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Service.Call(timeoutContext(t, 5*time.Second), "DELETE", "/api/v1/monitors/"+p.id, nil)
+	})
+	entry := func(event string) map[string]any {
+		t.Helper()
+		for _, e := range history(t, p.id) {
+			if e["event_type"] == event {
+				return e
+			}
+		}
+		return nil
+	}
+
+	eventually(t, startTimeout+30*time.Second, "the first event is on the long schedule", func() bool {
+		return entry("stream.started")["long_schedule"] == true
+	})
+	if e := entry("stream.started"); e["webhook_status"] != "pending" {
+		t.Errorf("the first event is %v", e)
+	}
+	refused := receiver.All()
+	if len(refused) != 4 {
+		t.Fatalf("%d attempts, want 4", len(refused))
+	}
+	waitStatus(t, shared, p.id, "monitoring", 5*time.Second)
+
+	comeBack()
+	p.goBlack()
+	wait := func(event string, within time.Duration) webhookreceiver.Delivery {
+		t.Helper()
+		d, err := receiver.Wait(timeoutContext(t, within), func(d webhookreceiver.Delivery) bool { return d.Accepted && d.EventType == event })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if alert := wait(blackoutAlert, 60*time.Second); alert.Attempt != 1 {
+		t.Errorf("the alert needed %d attempts", alert.Attempt)
+	}
+	if e := entry(blackoutAlert); e["long_schedule"] != nil {
+		t.Errorf("the alert is on the long schedule: %v", e)
+	}
+	late := wait("stream.started", 60*time.Second)
+	if d := late.Received.Sub(refused[3].Received); d < 24*time.Second || d > 36*time.Second+14*time.Second { // 30 s and 20 % jitter
+		t.Errorf("attempt 5 came %s after the last, want 30 s", d)
+	}
+	if late.Attempt != 5 || late.EventID != refused[0].EventID || string(late.Body) != string(refused[0].Body) {
+		t.Errorf("attempt %d is another event: %s", late.Attempt, late.Body)
+	}
+	if first := receiver.Accepted()[0]; first.EventType != blackoutAlert {
+		t.Errorf("%s was delivered first", first.EventType)
+	}
+	eventually(t, 5*time.Second, "the history says sent", func() bool { return entry("stream.started")["webhook_status"] == "sent" })
+	waitStatus(t, shared, p.id, "monitoring", 5*time.Second)
 }
