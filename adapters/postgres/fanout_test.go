@@ -215,25 +215,32 @@ func TestAnEventIsStoredEvenIfItsDeliveriesAreRefused(t *testing.T) {
 	}
 }
 
-// An event is not stored without its deliveries because of what passes by itself.
-func TestAnEventWaitsUntilItsDeliveriesCanBeStored(t *testing.T) {
-	for _, refusal := range []string{"disk_full", "lock_not_available", "query_canceled"} {
-		t.Run(refusal, func(t *testing.T) {
+// An event is not stored without its deliveries or its incident because of what passes by
+// itself: nobody would be notified of the incident.
+func TestAnEventWaitsUntilItsDeliveriesAndItsIncidentCanBeStored(t *testing.T) {
+	for _, c := range []struct{ table, refusal string }{
+		{"deliveries", "disk_full"}, {"deliveries", "lock_not_available"}, {"deliveries", "query_canceled"},
+		{"incidents", "disk_full"}, {"incidents", "lock_not_available"}, {"incidents", "query_canceled"},
+	} {
+		t.Run(c.table+" "+c.refusal, func(t *testing.T) {
 			dsn := create(t, template)
 			s := open(t, dsn)
 			addDestination(t, s, notify.Webhook, "hook")
 			m := register(t, s, 1)
 			alter(t, raw(t, dsn), `
-				CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused'' USING ERRCODE = ''`+refusal+`''; END';
-				CREATE TRIGGER refuse BEFORE INSERT ON deliveries EXECUTE FUNCTION refuse()`)
+				CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused'' USING ERRCODE = ''`+c.refusal+`''; END';
+				CREATE TRIGGER refuse BEFORE INSERT ON `+c.table+` EXECUTE FUNCTION refuse()`)
 			r := report(trouble(detector.Blackout, justNow()))
 			if _, err := s.Accept(t.Context(), m.ID, r); err == nil {
 				t.Error("the event is stored without its delivery")
 			}
-			alter(t, raw(t, dsn), `DROP TRIGGER refuse ON deliveries`)
+			alter(t, raw(t, dsn), `DROP TRIGGER refuse ON `+c.table)
 			acceptReport(t, s, m.ID, r, monitor.Run)
 			if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 1 {
 				t.Errorf("the delivery is %+v", d)
+			}
+			if onlyIncident(t, s, m.ID).State != incident.Open {
+				t.Error("the incident is not open")
 			}
 		})
 	}
@@ -257,6 +264,20 @@ func TestAnEventWithoutItsIncidentIsRoutedAsTheWorst(t *testing.T) {
 	acceptReport(t, s, other.ID, report(e), monitor.Run)
 	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.EventID != e.ID {
 		t.Errorf("leased %+v, want %s", d, e.ID)
+	}
+
+	// Its deliveries may be refused, too.
+	db := raw(t, dsn)
+	alter(t, db, `ALTER TABLE deliveries ADD CONSTRAINT broken CHECK (false) NOT VALID`)
+	added := trouble(detector.Blackout, justNow())
+	acceptReport(t, s, other.ID, report(added), monitor.Run)
+	alter(t, db, `ALTER TABLE deliveries DROP CONSTRAINT broken`)
+	alter(t, db, `UPDATE routing_version SET planned_at = '-infinity'`)
+	if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := countRows(t, db, `deliveries WHERE event_id = '`+added.ID+`'`); n != 1 {
+		t.Errorf("%d deliveries of the event were added, want 1", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -266,7 +267,8 @@ func (f found) inputs() []incident.Found {
 // recordIncidents takes what was found into the incidents of different monitors, in the
 // order of their IDs, and stores what destinations get of it. It returns the changes that
 // the caller appends to the feed. Refused changes are logged and left out: an alert never
-// waits for the record.
+// waits for a record that is damaged. A refusal that passes, as that of a full disk, is an
+// error: the worker reports the events again, and people are notified of the incident.
 func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPart, all ...found) ([]feed.Data, error) {
 	var concerned []monitor.ID
 	inputs := map[monitor.ID][]incident.Found{}
@@ -278,6 +280,7 @@ func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPar
 	var changes []feed.Data
 	var steps []*incidentSteps
 	unrecorded := false
+	var passing error
 	if len(concerned) > 0 {
 		err := run(ctx, tx, func() (err error) {
 			if err := addCriteria(ctx, tx, inputs); err != nil {
@@ -295,11 +298,15 @@ func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPar
 			}
 			return storeIncidentsOfEvents(ctx, tx, steps)
 		}, func(err error) {
+			if isPassing(err) {
+				passing = fmt.Errorf("store the incident of a report: %w", err)
+				return
+			}
 			changes, steps, unrecorded = nil, nil, true
 			db.log.Warn("the incident of a report could not be stored and is left out, the report and its events are stored: report the defect with error",
 				"monitor_id", string(concerned[0]), "error", err.Error())
 		})
-		if err != nil {
+		if err := cmp.Or(err, passing); err != nil {
 			return nil, err
 		}
 	}

@@ -15,12 +15,14 @@ import (
 // noteMissed notes the events whose deliveries to destinations were left out. If the server
 // refuses that, too, the events are stored without it.
 func noteMissed(ctx context.Context, tx *sqlx.Tx, events []newEvent) error {
-	ids := make([]string, 0, len(events))
+	ids, unrecorded := make([]string, 0, len(events)), make([]bool, 0, len(events))
 	for _, e := range events {
-		ids = append(ids, e.ID)
+		ids, unrecorded = append(ids, e.ID), append(unrecorded, e.unrecorded)
 	}
 	return optionally(ctx, tx, func() error {
-		_, err := tx.ExecContext(ctx, `UPDATE monitor_events SET deliveries_missed = true WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))
+		_, err := tx.ExecContext(ctx, `
+			UPDATE monitor_events e SET deliveries_missed = true, incident_refused = n.unrecorded
+			FROM unnest(CAST($1 AS uuid[]), CAST($2 AS boolean[])) AS n (id, unrecorded) WHERE e.id = n.id`, pq.Array(ids), pq.Array(unrecorded))
 		return err
 	}, func(error) {}) // fanOut has logged that they are missing
 }
@@ -36,6 +38,7 @@ type missedEvent struct {
 	MonitorID  monitor.ID     `db:"monitor_id"`
 	Metadata   sql.NullString `db:"metadata_text"`
 	IncidentID sql.NullString `db:"incident_id"`
+	Unrecorded bool           `db:"incident_refused"`
 }
 
 // addMissedEvents adds the deliveries of the events of the last hour that were left out, by the
@@ -44,7 +47,7 @@ func (o *DestinationOutbox) addMissedEvents(ctx context.Context) error {
 	return o.db.inTx(ctx, "add deliveries that were left out", func(tx *sqlx.Tx) error {
 		var rows []missedEvent
 		if err := tx.SelectContext(ctx, &rows, `
-			SELECT e.id, e.event_type, e.created_at, e.monitor_id, m.metadata_text, e.incident_id
+			SELECT e.id, e.event_type, e.created_at, e.monitor_id, m.metadata_text, e.incident_id, e.incident_refused
 			FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id
 			WHERE e.deliveries_missed AND e.created_at > now() - interval '1 hour'
 			ORDER BY e.seq LIMIT $1 FOR UPDATE OF e SKIP LOCKED`, maxMissed); err != nil || len(rows) == 0 {
@@ -60,7 +63,7 @@ func (o *DestinationOutbox) addMissedEvents(ctx context.Context) error {
 			ids = append(ids, r.ID)
 			n.events = append(n.events, newEvent{
 				Event:   event.Event{ID: r.ID, Type: r.Type, At: r.CreatedAt},
-				monitor: lockedMonitor{id: r.MonitorID, metadata: []byte(r.Metadata.String)},
+				monitor: lockedMonitor{id: r.MonitorID, metadata: []byte(r.Metadata.String)}, unrecorded: r.Unrecorded,
 			})
 			if r.IncidentID.Valid {
 				n.incidentOf[r.ID], incidentIDs = r.IncidentID.String, append(incidentIDs, r.IncidentID.String)
