@@ -31,12 +31,12 @@ const wakeMissedEnds = `
 
 // ReplanOpenIncidents makes the threads of open incidents that have something to tell, and those
 // of storms, due after a change of destinations, routes or silences. It adds those that are
-// missing. Without a change it only adds, once a minute, threads, ends and events that were
-// left out. It locks no incidents. Several gateways may call it at once.
+// missing. Without a change it only adds, once a minute, threads, ends, events and storms that
+// were left out. It locks no incidents but those of such a storm. Several gateways may call it at once.
 func (o *DestinationOutbox) ReplanOpenIncidents(ctx context.Context) error {
 	due, err := o.replanThreads(ctx)
 	if due {
-		err = errors.Join(err, o.addMissedEvents(ctx))
+		err = errors.Join(err, o.addMissedEvents(ctx), o.gatherUncounted(ctx))
 	}
 	return err
 }

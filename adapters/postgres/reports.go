@@ -163,14 +163,15 @@ func (s *ReportStore) store(ctx context.Context, tx *sqlx.Tx, run runPart, all [
 			visible = append(visible, r.monitor.id)
 		}
 	}
-	incidents, err := s.db.recordIncidents(ctx, tx, run, trouble...)
-	if err != nil {
-		return err
-	}
 	if err := s.db.storeHistory(ctx, tx, run, history...); err != nil {
 		return err
 	}
 	monitors, err := s.db.monitorChanges(ctx, tx, visible...)
+	if err != nil {
+		return err
+	}
+	// As late as possible: it may take the lock of storms, for which other gateways wait.
+	incidents, err := s.db.recordIncidents(ctx, tx, run, trouble...)
 	if err != nil {
 		return err
 	}

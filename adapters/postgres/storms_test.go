@@ -247,6 +247,80 @@ func TestIncidentsAreToldOneByOneWhileTheyCannotBeCounted(t *testing.T) {
 	expectSent(t, s, "chat opened")
 }
 
+// Incidents that could not be counted join a storm with the next incident, or by the sweep.
+func TestIncidentsThatCouldNotBeCountedAreCountedLater(t *testing.T) {
+	for _, c := range []struct {
+		name                       string
+		before, uncounted, streams int // of the storm when some cannot be counted, these, and all in the end
+		open                       bool
+	}{
+		{"a storm that is open, and another incident", 3, 2, 6, true},
+		{"no storm, and another incident", 0, 2, 3, true},
+		{"a storm that is open, and the sweep", 3, 2, 5, false},
+		{"no storm, and the sweep", 0, 3, 3, false},
+		{"too few for a storm, and the sweep", 0, 2, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dsn := create(t, template)
+			s, db := open(t, dsn), raw(t, dsn)
+			addDestination(t, s, notify.Discord, "chat")
+			ids := openIncidents(t, s, 0, 12, c.before)
+			pass(t, db, 6*time.Second)
+			tellAll(t, s)
+			holder := must[*sql.Conn](t)(db.Conn(t.Context()))
+			defer holder.Close()
+			lock := func(statement string) {
+				t.Helper()
+				if _, err := holder.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lock(`SELECT pg_advisory_lock(21325, 3)`)
+			reports := map[monitor.ID]monitor.Report{}
+			var told []string
+			for _, id := range ids[c.before:][:c.uncounted] {
+				reports[id] = report(trouble(detector.Blackout, justNow()))
+				told = append(told, "chat opened")
+			}
+			if refused, alone := s.AcceptTogether(t.Context(), reports); len(refused)+len(alone) > 0 {
+				t.Fatalf("%v, %v alone", refused, alone)
+			}
+			expectSent(t, s, told...)
+			lock(`SELECT pg_advisory_unlock(21325, 3)`)
+			openIncidents(t, s, 20, 3, 0) // more are live
+			if c.open {
+				acceptReport(t, s, ids[11], report(trouble(detector.Blackout, justNow())), monitor.Run)
+			}
+			for range 2 {
+				alter(t, db, `UPDATE routing_version SET planned_at = '-infinity'`)
+				if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			requireLines(t, db, `SELECT count(*) FROM incidents WHERE storm_id IS NOT NULL`, c.streams)
+			requireLines(t, db, `SELECT count(*) FROM incidents WHERE uncounted AND storm_id IS NULL`, 0)
+			pass(t, db, 6*time.Second)
+			if c.streams == 0 {
+				expectSent(t, s)
+				return
+			}
+			const live = 15
+			var sent []notify.MessageKind
+			for _, d := range leaseForDestinations(t, s) {
+				if d.Storm != nil && (d.Storm.Storm.Streams != c.streams || d.Storm.Storm.Live != live) {
+					t.Errorf("the storm is %+v, want %d of %d", d.Storm.Storm, c.streams, live)
+				}
+				if kind := tell(t, s, d); kind != "" {
+					sent = append(sent, kind)
+				}
+			}
+			if len(sent) != 1 {
+				t.Errorf("sent was %v, want one message about the storm", sent)
+			}
+		})
+	}
+}
+
 func silenceOf(match notify.Match, from, to time.Time) notify.Silence {
 	return notify.Silence{ID: newID(), Match: match, StartsAt: from, EndsAt: to, CreatedBy: "ann"}
 }

@@ -40,8 +40,7 @@ func (i toldIncident) policy(d notify.Destination, routing notify.Routing, now t
 
 // toldStorm is a storm with its incidents.
 type toldStorm struct {
-	ID   string
-	Live int
+	ID string
 
 	Storm notify.Storm
 }
@@ -103,7 +102,7 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 	}
 	storms := map[string]toldStorm{}
 	for _, r := range rows {
-		s := toldStorm{ID: r.ID, Live: r.Live, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt)}}
+		s := toldStorm{ID: r.ID, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt), Live: r.Live}}
 		for _, i := range incidents {
 			if i.stormID == s.ID {
 				s.Storm.Incidents = append(s.Storm.Incidents, notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata)})

@@ -40,24 +40,25 @@ type Opening struct {
 	At         time.Time
 }
 
-// Gather returns the IDs of the incidents that are one storm from now on: those that were
-// opened if they join the open storm, or all that make a new one. None: they get messages of
-// their own.
+// Gather returns the IDs of the incidents that are one storm from now on: they join the open
+// storm, or make a new one. Earlier ones are among them: they could not be counted when they
+// were opened, or were too few. None: they get messages of their own.
 func (o Openings) Gather() (incidentIDs []string, joins bool) {
 	if len(o.Opened) == 0 {
 		return nil, false
 	}
-	began := slices.MinFunc(o.Opened, func(a, b Opening) int { return a.At.Compare(b.At) }).At.Add(-StormWindow)
+	first := slices.MinFunc(o.Opened, func(a, b Opening) int { return a.At.Compare(b.At) }).At
+	atOnce := func(at time.Time) bool { return at.Sub(first).Abs() < StormWindow }
 	for _, i := range o.Opened {
 		incidentIDs = append(incidentIDs, i.IncidentID)
 	}
-	if o.StormGrewAt.After(began) {
-		return incidentIDs, true
-	}
 	for _, i := range o.Earlier {
-		if i.At.After(began) && !slices.Contains(incidentIDs, i.IncidentID) {
+		if atOnce(i.At) && !slices.Contains(incidentIDs, i.IncidentID) {
 			incidentIDs = append(incidentIDs, i.IncidentID)
 		}
+	}
+	if atOnce(o.StormGrewAt) {
+		return incidentIDs, true
 	}
 	if n := len(incidentIDs); n >= stormOpened || n >= stormStreams && o.Live > 0 && n*stormShare >= o.Live {
 		return incidentIDs, false
@@ -69,6 +70,7 @@ func (o Openings) Gather() (incidentIDs []string, joins bool) {
 type Storm struct {
 	OpenedAt   time.Time // when it was found
 	ResolvedAt time.Time // zero while one of its incidents is open
+	Live       int       // the most streams that were live at once when it grew; 0: unknown
 	Incidents  []StormIncident
 }
 
@@ -137,6 +139,15 @@ func (s Storm) Streams() int {
 		streams[i.MonitorID] = true
 	}
 	return len(streams)
+}
+
+// Among returns how many streams messages count the streams of the storm among; 0: unknown.
+// They are never fewer than those of the storm, because a stream that is down is not live.
+func (s Storm) Among() int {
+	if s.Live == 0 {
+		return 0
+	}
+	return max(s.Live, s.Streams())
 }
 
 // Open reports whether an incident of the storm is open.

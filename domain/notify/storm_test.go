@@ -31,12 +31,26 @@ func TestTenIncidentsOrAFifthOfTheStreamsAreAStorm(t *testing.T) {
 		{"none is live", notify.Openings{Opened: openings(3, 0)}, 0, false},
 		{"some within a minute", notify.Openings{Opened: openings(1, 59), Earlier: append(openings(2, 0), openings(1, 59)...), Live: 15}, 3, false},
 		{"some a minute before", notify.Openings{Opened: openings(1, 60), Earlier: openings(2, 0), Live: 15}, 0, false},
-		{"a storm that grew within a minute", notify.Openings{Opened: openings(1, 59), Earlier: openings(2, 58), Live: 15, StormGrewAt: at(0)}, 1, true},
+		{"a storm that grew within a minute", notify.Openings{Opened: openings(1, 59), Live: 15, StormGrewAt: at(0)}, 1, true},
+		{"a storm, and some that could not be counted", notify.Openings{Opened: openings(1, 59), Earlier: append(openings(2, 58), openings(1, -1)...), Live: 15, StormGrewAt: at(0)}, 3, true},
+		{"one that is counted late, before a storm", notify.Openings{Opened: openings(1, 0), Live: 15, StormGrewAt: at(60)}, 0, false},
 		{"a storm that grew a minute before", notify.Openings{Opened: openings(1, 60), Earlier: openings(2, 58), Live: 15, StormGrewAt: at(0)}, 3, false},
 		{"nothing was opened", notify.Openings{Earlier: openings(20, 0), Live: 20}, 0, false},
 	} {
 		if ids, joins := c.o.Gather(); len(ids) != c.want || joins != c.joins {
 			t.Errorf("%s: %q, joins %v", c.name, ids, joins)
+		}
+	}
+}
+
+func TestAStormHasNoMoreStreamsThanItIsCountedAmong(t *testing.T) {
+	for _, c := range []struct{ live, streams, want int }{{40, 3, 40}, {40, 41, 41}, {0, 12, 0}} {
+		storm := notify.Storm{Live: c.live}
+		for n := range c.streams {
+			storm.Incidents = append(storm.Incidents, notify.StormIncident{MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
+		}
+		if got := storm.Among(); got != c.want {
+			t.Errorf("%d streams, of which %d were live, are counted among %d, want %d", c.streams, c.live, got, c.want)
 		}
 	}
 }

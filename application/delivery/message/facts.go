@@ -40,7 +40,7 @@ type StreamIncident struct {
 // Storm is an incident of many streams.
 type Storm struct {
 	Streams int // with an incident in it
-	Live    int // streams that were live when it was opened; 0: unknown
+	Live    int // streams that they are counted among; 0: unknown
 }
 
 // Notice says that the gateway has disabled a destination. It is stored as JSON.
