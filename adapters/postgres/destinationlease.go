@@ -35,94 +35,117 @@ const allowance = `
 	CASE WHEN d.tokens_at = '-infinity' OR d.tokens_at > now() + interval '10 seconds' THEN l.burst
 	     ELSE LEAST(l.burst, d.tokens + GREATEST(EXTRACT(EPOCH FROM now() - d.tokens_at), 0) / l.interval_sec) END`
 
-// queuedEvents finds the next event of each monitor at a destination r. That is the first of
-// those that are due, in flight, or failing for less than a minute. It is taken if it is due
-// and no event of its monitor is in flight.
+// queuedEvents finds the next event of each monitor at a destination r, of the monitors whose IDs
+// are greater than after and for which the condition is true of q.monitor_id. The next event is the
+// first of those that are due, in flight, or failing for less than a minute. It is taken if it
+// is due and no event of its monitor is in flight.
 //
-// The query jumps from monitor to monitor in idx_deliveries_queue (destination_id,
-// monitor_id, sequence), as queueHeads does. In the queue of a monitor it passes over those
-// that wait for a retry after a minute of failures. So it does not read a backlog.
-const queuedEvents = `
-	SELECT x.id, x.due_at
+// The query jumps from monitor to monitor in idx_deliveries_turns (destination_id,
+// monitor_id, sequence), and goes no further when the caller has enough. In the queue of a
+// monitor it passes over those that wait for a retry after a minute of failures. So it reads no
+// backlog. It begins with after, which is no monitor and which OFFSET leaves out.
+//
+// Only what is pending has a due_at. By that, and not by the state, no other index fits. By old
+// statistics another one looks as good, and would be read as a whole in each step.
+func queuedEvents(after, condition string) string {
+	return `
+	SELECT x.id, x.due_at, x.monitor_id
 	FROM (
 		WITH RECURSIVE queue (monitor_id) AS (
-			(SELECT q.monitor_id FROM deliveries q
-			 WHERE q.state = 'pending' AND q.sequence IS NOT NULL AND q.destination_id = r.id
-			 ORDER BY q.destination_id, q.monitor_id, q.sequence LIMIT 1)
+			SELECT CAST(` + after + ` AS varchar)
 			UNION ALL
 			SELECT next.monitor_id
 			FROM queue CROSS JOIN LATERAL (
 				SELECT q.monitor_id FROM deliveries q
-				WHERE q.state = 'pending' AND q.sequence IS NOT NULL AND q.destination_id = r.id AND q.monitor_id > queue.monitor_id
+				WHERE q.due_at IS NOT NULL AND q.sequence IS NOT NULL AND q.destination_id = r.id AND q.monitor_id > queue.monitor_id AND ` + condition + `
 				ORDER BY q.destination_id, q.monitor_id, q.sequence LIMIT 1) AS next)
-		SELECT monitor_id FROM queue) AS queues
+		SELECT monitor_id FROM queue OFFSET 1) AS queues
 	CROSS JOIN LATERAL (
 		SELECT x.* FROM deliveries x
-		WHERE x.state = 'pending' AND x.sequence IS NOT NULL AND x.destination_id = r.id AND x.monitor_id = queues.monitor_id
+		WHERE x.due_at IS NOT NULL AND x.sequence IS NOT NULL AND x.destination_id = r.id AND x.monitor_id = queues.monitor_id
 		  AND (` + deliveryIsDue + ` OR ` + deliveryInFlight + ` OR ` + eventBlocks + `)
 		ORDER BY x.destination_id, x.monitor_id, x.sequence LIMIT 1) AS x
-	WHERE ` + deliveryIsDue + ` AND NOT EXISTS (
-		SELECT FROM flights WHERE flights.destination_id = r.id AND flights.monitor_id = x.monitor_id)
-	ORDER BY x.due_at LIMIT $5`
+	WHERE ` + deliveryIsDue + ` AND COALESCE(queues.monitor_id <> ALL (r.monitors), true)`
+}
 
 // destinationLeaseQuery leases up to $1 due deliveries for $2 seconds under the lease ID
 // $3. First it takes those leased under an ID in $4, because the answer to that call was lost.
 // A destination has at most $5 in flight, and at most one after $6 failures in a row. It gets
 // no more than the rate limit of its kind in $7 allows. Those in $8 get nothing from this
-// gateway. The destinations take turns.
+// gateway. The destinations take turns. So do the monitors at a destination: the first is the
+// one behind last_monitor_id.
 //
 // The locks of destinations keep two gateways from leasing for one at the same time. One that
 // may get nothing now is not locked. The
 // statement sees the deliveries as they were when it began. So it passes over a destination
 // whose row has changed since: another lease may have changed it, and its deliveries.
+//
+// What it reads must depend on what it leases, even with statistics from before a
+// backlog. So leases are looked for in idx_deliveries_leased at one destination after the other,
+// each with a condition and an order for which PostgreSQL takes the index. Subqueries
+// with a LIMIT are no tables that it reads as a whole.
 var destinationLeaseQuery = `
-	WITH shortened AS (
+	WITH leased AS MATERIALIZED (
+		SELECT x.* FROM destinations d CROSS JOIN LATERAL (
+			SELECT x.id, x.destination_id, x.monitor_id, x.lease, x.leased_until FROM deliveries x
+			WHERE x.lease IS NOT NULL AND x.leased_until > now() AND x.destination_id >= d.id AND x.destination_id <= d.id
+			ORDER BY x.destination_id LIMIT 100) AS x),
+	shortened AS (
 		UPDATE deliveries x SET leased_until = now() + make_interval(secs => $2)
-		WHERE x.lease IS NOT NULL AND x.lease <> ALL (CAST($4 AS uuid[])) AND x.leased_until > now() + interval '130 seconds'),
+		WHERE x.id = ANY (ARRAY(SELECT id FROM leased WHERE leased_until > now() + interval '130 seconds'))
+		  AND x.lease IS NOT NULL AND x.lease <> ALL (CAST($4 AS uuid[])) AND x.leased_until > now() + interval '130 seconds'),
 	regained AS MATERIALIZED (
 		SELECT x.id FROM deliveries x
-		WHERE x.lease IS NOT NULL AND x.lease = ANY (CAST($4 AS uuid[])) AND x.leased_until > now() AND x.state IS NOT DISTINCT FROM 'pending'
+		WHERE x.id = ANY (ARRAY(SELECT id FROM leased WHERE lease = ANY (CAST($4 AS uuid[]))))
+		  AND x.lease = ANY (CAST($4 AS uuid[])) AND x.leased_until > now() AND x.state IS NOT DISTINCT FROM 'pending'
 		LIMIT $1
 		FOR UPDATE OF x SKIP LOCKED),
 	flights AS MATERIALIZED (
-		SELECT x.destination_id, x.monitor_id FROM deliveries x WHERE ` + deliveryInFlight + `),
+		SELECT destination_id, count(*) AS n, array_agg(monitor_id) FILTER (WHERE monitor_id IS NOT NULL) AS monitors
+		FROM leased GROUP BY destination_id),
 	ready AS MATERIALIZED (
-		SELECT d.id, may.tokens, may.slots
+		SELECT d.id, d.last_monitor_id, flights.monitors, may.tokens, may.slots
 		FROM destinations d
 		JOIN (SELECT id, xmin AS version FROM destinations) AS seen ON seen.id = d.id AND seen.version = d.xmin
+		LEFT JOIN flights ON flights.destination_id = d.id
 		LEFT JOIN json_to_recordset($7) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind
 		CROSS JOIN LATERAL (
 			SELECT ` + allowance + ` AS tokens,
-			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - (SELECT count(*) FROM flights WHERE flights.destination_id = d.id) AS slots) AS may
+			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - COALESCE(flights.n, 0) AS slots) AS may
 		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND d.id <> ALL (CAST($8 AS uuid[])) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
-		  AND (EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
+		  AND ((SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
+		        ORDER BY x.destination_id, x.due_at LIMIT 1)
 		       OR EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND ` + plannedAhead + `))
 		FOR NO KEY UPDATE OF d SKIP LOCKED),
 	candidates AS (
-		SELECT c.id, c.due_at, row_number() OVER (PARTITION BY r.id ORDER BY c.due_at) AS place
-		FROM (SELECT id, LEAST(slots, floor(tokens)) AS free FROM ready) AS r
+		SELECT c.id, c.due_at, row_number() OVER (PARTITION BY r.id ORDER BY c.monitor_id <= r.last_monitor_id, c.monitor_id, c.due_at) AS place
+		FROM (SELECT id, last_monitor_id, monitors, LEAST(slots, floor(tokens)) AS free FROM ready) AS r
 		CROSS JOIN LATERAL (
-			(SELECT x.id, x.due_at FROM deliveries x
+			(SELECT x.id, x.due_at, NULL AS monitor_id FROM deliveries x
 			 WHERE x.state = 'pending' AND x.sequence IS NULL AND x.destination_id = r.id AND x.due_at <= now() AND NOT ` + deliveryInFlight + `
 			 ORDER BY x.due_at LIMIT $5)
 			UNION ALL
-			(SELECT x.id, now() FROM deliveries x
+			(SELECT x.id, now(), NULL FROM deliveries x
 			 WHERE x.state = 'pending' AND x.sequence IS NULL AND x.destination_id = r.id AND ` + plannedAhead + ` AND NOT ` + deliveryInFlight + `
 			 LIMIT $5)
 			UNION ALL
-			(` + queuedEvents + `)
+			(` + queuedEvents("r.last_monitor_id", "true") + `)
+			UNION ALL
+			(` + queuedEvents("''", "q.monitor_id <= r.last_monitor_id") + `)
 			LIMIT GREATEST(r.free, 0)) AS c
 		ORDER BY place, c.due_at
 		LIMIT $1 - (SELECT count(*) FROM regained)),
 	taken AS MATERIALIZED (
-		SELECT x.id, x.destination_id FROM deliveries x
+		SELECT x.id, x.destination_id, CASE WHEN x.sequence IS NOT NULL THEN x.monitor_id END AS monitor_id FROM deliveries x
 		WHERE x.id = ANY (ARRAY(SELECT id FROM candidates)) AND x.state IS NOT DISTINCT FROM 'pending'
 		  AND ` + deliveryIsDue + ` AND NOT ` + deliveryInFlight + `
 		FOR UPDATE OF x SKIP LOCKED),
 	spent AS (
-		UPDATE destinations d SET tokens = COALESCE(ready.tokens - n.taken, 0), tokens_at = now()
-		FROM ready JOIN (SELECT destination_id, count(*) AS taken FROM taken GROUP BY destination_id) AS n ON n.destination_id = ready.id
-		WHERE d.id = ready.id)
+		UPDATE destinations d SET tokens = COALESCE(n.tokens - n.taken, 0), tokens_at = now(), last_monitor_id = COALESCE(n.wrapped, n.last, d.last_monitor_id)
+		FROM (SELECT ready.id, ready.tokens, count(*) AS taken, max(taken.monitor_id) AS last,
+		             max(taken.monitor_id) FILTER (WHERE taken.monitor_id <= ready.last_monitor_id) AS wrapped
+		      FROM ready JOIN taken ON taken.destination_id = ready.id GROUP BY ready.id, ready.tokens) AS n
+		WHERE d.id = n.id)
 	UPDATE deliveries x SET lease = $3, leased_until = now() + make_interval(secs => $2), changed = false
 	WHERE x.id = ANY (ARRAY(SELECT id FROM regained UNION SELECT id FROM taken))
 	RETURNING x.id`
@@ -194,13 +217,15 @@ func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 			(SELECT x.due_at AS at FROM deliveries x
 			 WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at > now() ORDER BY x.due_at LIMIT 1)
 			UNION ALL
-			SELECT LEAST(x.leased_until, now() + interval '2 minutes') FROM deliveries x
-			WHERE x.lease IS NOT NULL AND x.destination_id = d.id AND x.leased_until > now()
+			(SELECT LEAST(x.leased_until, now() + interval '2 minutes') FROM deliveries x
+			 WHERE x.lease IS NOT NULL AND x.leased_until > now() AND x.destination_id >= d.id AND x.destination_id <= d.id
+			 ORDER BY x.destination_id LIMIT 100)
 			UNION ALL
 			SELECT CASE WHEN `+pauses+` THEN d.closed_until
 			            ELSE now() + make_interval(secs => GREATEST(1 - (`+allowance+`), 0) * l.interval_sec) END
 			WHERE (`+pauses+` OR (`+allowance+`) < 1)
-			  AND EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
+			  AND (SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
+			       ORDER BY x.destination_id, x.due_at LIMIT 1)
 			UNION ALL
 			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND `+plannedAhead+`)
 		) AS next

@@ -510,6 +510,63 @@ func TestABacklogOfDestinationsDoesNotSlowLeases(t *testing.T) {
 	}
 }
 
+// A lease looks at the monitors whose events it takes, and not at all that have something pending.
+func TestABacklogOfManyMonitorsDoesNotSlowLeases(t *testing.T) {
+	for _, analysed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("analysed: %v", analysed), func(t *testing.T) {
+			pages := func(monitors int) (int, []byte) {
+				dsn := create(t, template)
+				open(t, dsn)
+				db := raw(t, dsn)
+				alter(t, db, `INSERT INTO destinations (id, name, kind, language, config) SELECT gen_random_uuid(), n, 'webhook', 'en', '{}' FROM generate_series(1, 20) n`)
+				alter(t, db, `INSERT INTO deliveries (id, destination_id, monitor_id, sequence, state, due_at, created_at)
+					SELECT gen_random_uuid(), d.id, 'mon_' || n, s, 'pending', now(), now() FROM destinations d, generate_series(1, $1) n, generate_series(1, 2) s`, monitors)
+				if analysed {
+					alter(t, db, `ANALYZE`)
+				}
+				return explain(t, db, postgres.DestinationLeaseQuery, 128, 60, uuid.NewString(), "{}", destination.MaxPerDestination, notify.CircuitFailures, postgres.RateLimits, "{}")
+			}
+			few, _ := pages(20)
+			if many, plan := pages(200); many > 2*few {
+				t.Errorf("leasing looked at %d pages with 200 monitors at each destination, at %d with 20: %s", many, few, plan)
+			}
+		})
+	}
+}
+
+// The monitors at a destination take turns: one that always has more delays no other.
+func TestMonitorsTakeTurnsAtADestination(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Webhook, "hook")
+	const monitors, each = 3 * destination.MaxPerDestination, 3
+	for n := range monitors {
+		m := register(t, s, n)
+		for i := range each {
+			acceptReport(t, s, m.ID, report(blackout(i)), monitor.Run)
+		}
+	}
+	alter(t, db, `DELETE FROM deliveries WHERE event_id IS NULL`)
+	for turn := 1; turn <= each; turn++ {
+		served := map[monitor.ID]bool{}
+		for range monitors / destination.MaxPerDestination {
+			for _, d := range leaseForDestinations(t, s) {
+				if d.Event.Sequence != int64(turn) {
+					t.Errorf("in turn %d event %d of %s is leased", turn, d.Event.Sequence, d.Event.MonitorID)
+				}
+				served[d.Event.MonitorID] = true
+				recordOutcome(t, s, d, accepted())
+			}
+		}
+		if len(served) != monitors {
+			t.Errorf("in turn %d the events of %d monitors are leased, want %d", turn, len(served), monitors)
+		}
+	}
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Errorf("leased %+v at the end", leased)
+	}
+}
+
 // A delivery that cannot be read would take up one of the four places of its destination.
 func TestADeliveryThatCannotBeReadFails(t *testing.T) {
 	dsn := database(t)
