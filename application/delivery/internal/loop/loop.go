@@ -150,6 +150,11 @@ func (l *Loop[D]) dispatch(ctx context.Context, slots, freed chan struct{}, begi
 		if len(leased) == free {
 			continue
 		}
+		select {
+		case <-freed: // the next one may be due: there is no need to ask when
+			continue
+		default:
+		}
 
 		timer.Reset(l.untilDue(ctx))
 		select {
