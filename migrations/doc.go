@@ -23,6 +23,13 @@
 //	00021_incident_severity.sql the severity that a line of the log says
 //	00022_callback_failure.sql the long schedule of an event
 //	00023_deliveries.sql      leases and the order of deliveries, storms that last
+//	00024_deleted_destinations.sql destinations whose deliveries are being deleted
+//	00025_acknowledged_severity.sql the severity at which an incident was acknowledged
+//	00026_destination_hours.sql how many deliveries succeeded and failed in each hour
+//	00027_missed_ends.sql     an index for resolved incidents whose end was not sent
+//	00028_missed_deliveries.sql events whose deliveries were refused
+//	00029_destination_pauses.sql since when a destination pauses
+//	00030_refusals.sql        incidents that were refused, or not counted for a storm
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored.
