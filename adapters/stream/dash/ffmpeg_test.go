@@ -3,7 +3,6 @@ package dash_test
 import (
 	"bytes"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,9 +67,9 @@ func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 			for _, r := range renditions(t, string(text), time.Now()) {
 				p := readRendition(t, string(text), fragmentOf(t, r), time.Now())
 				if !p.Ended || len(p.Segments) == 0 {
-					t.Errorf("ended: %v, %s", p.Ended, summary(p))
+					t.Fatalf("ended: %v, %s", p.Ended, summary(p))
 				}
-				checkFiles(t, dir, p.Segments)
+				checkFiles(t, dir, p.Segments[:len(p.Segments)-missingAtEnd(string(text))])
 			}
 		})
 	}
@@ -116,7 +115,18 @@ func readWhileGrowing(t *testing.T, dir, file string, seen *[2]string, stderr *b
 	}
 }
 
-// checkFiles fails the test unless the files of segments and their init sections exist.
+// missingAtEnd returns how many segments at the end of a track may not exist. An MPD by
+// number promises as many of each track as its length holds, but one track ends earlier.
+func missingAtEnd(mpd string) int {
+	if strings.Contains(mpd, "<SegmentTimeline") || strings.Contains(mpd, "<SegmentList") {
+		return 0
+	}
+	return 1
+}
+
+// checkFiles fails the test unless the files of segments and their init sections exist, or
+// come soon. An MPD by number promises its newest segment by the clock, which an encoder on
+// a busy machine does not keep.
 func checkFiles(t *testing.T, dir string, segments []watch.Segment) {
 	t.Helper()
 	for _, s := range segments {
@@ -126,7 +136,11 @@ func checkFiles(t *testing.T, dir string, segments []watch.Segment) {
 		}
 		for _, uri := range uris {
 			name, ok := strings.CutPrefix(uri, "https://cdn.example.com/live/")
-			if _, err := fs.Stat(os.DirFS(dir), name); !ok || err != nil || s.Container != "mp4" {
+			_, err := os.Stat(filepath.Join(dir, name))
+			for deadline := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				_, err = os.Stat(filepath.Join(dir, name))
+			}
+			if !ok || err != nil || s.Container != "mp4" {
 				t.Errorf("%s: %v, in %s", uri, err, s.Container)
 			}
 		}
