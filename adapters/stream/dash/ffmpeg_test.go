@@ -24,6 +24,9 @@ func findFFmpeg(t *testing.T) string {
 	return path
 }
 
+// maxWait is how long a test waits for an encoder on a busy machine.
+const maxWait = 60 * time.Second
+
 // ffmpeg writes the MPDs during a live stream and at its end.
 func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 	for name, options := range map[string][]string{
@@ -79,7 +82,7 @@ func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 // changed four times.
 func readWhileGrowing(t *testing.T, dir, file string, seen *[2]string, stderr *bytes.Buffer) {
 	t.Helper()
-	const changes, maxWait = 4, 60 * time.Second
+	const changes = 4
 	var changed [2]int
 	for deadline := time.Now().Add(maxWait); changed[0] < changes || changed[1] < changes; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -137,7 +140,7 @@ func checkFiles(t *testing.T, dir string, segments []watch.Segment) {
 		for _, uri := range uris {
 			name, ok := strings.CutPrefix(uri, "https://cdn.example.com/live/")
 			_, err := os.Stat(filepath.Join(dir, name))
-			for deadline := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(maxWait); err != nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				_, err = os.Stat(filepath.Join(dir, name))
 			}
 			if !ok || err != nil || s.Container != "mp4" {
