@@ -154,7 +154,7 @@ bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 moni
 	@go run ./test/program/benchapi
 
 .PHONY: bench-deliver
-bench-deliver: tools ## measure deliveries to 50 destinations of which some hang, and their rate (2 minutes)
+bench-deliver: tools ## measure deliveries to 50 destinations of which some hang, and their rate (3 minutes)
 	@go run ./test/program/benchdeliver
 
 .PHONY: fuzz
