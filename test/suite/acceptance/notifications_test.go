@@ -263,7 +263,14 @@ func assertSequence(t *testing.T, r *webhookreceiver.Receiver, p *watchedStream)
 // warns of none.
 func assertNoFailures(t *testing.T, env *testenv.Env) {
 	t.Helper()
-	for _, d := range callOK(t, env, http.MethodGet, "/api/v1/deliveries?limit=100", nil)["deliveries"].([]any) {
+	deliveries := func() []any {
+		return callOK(t, env, http.MethodGet, "/api/v1/deliveries?limit=100", nil)["deliveries"].([]any)
+	}
+	// The receiver has the last one before the gateway has recorded it.
+	eventually(t, 10*time.Second, "every delivery is recorded", func() bool {
+		return !slices.ContainsFunc(deliveries(), func(d any) bool { return d.(map[string]any)["state"] == "pending" })
+	})
+	for _, d := range deliveries() {
 		d := d.(map[string]any)
 		if d["state"] != "delivered" || d["last_error"] != nil {
 			t.Errorf("a delivery to %v is %v: %v", d["destination"], d["state"], d["last_error"])
