@@ -87,12 +87,12 @@ const failUnreadable = `
 
 // facts are the incidents and storms of leased threads, by ID.
 type facts struct {
-	incidents map[string]toldIncident
-	storms    map[string]toldStorm
+	incidents map[string]routedIncident
+	storms    map[string]stormWithIncidents
 }
 
 func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow) (facts, error) {
-	f := facts{incidents: map[string]toldIncident{}}
+	f := facts{incidents: map[string]routedIncident{}}
 	var incidentIDs, stormIDs []string
 	for _, r := range rows {
 		if r.IncidentID.Valid {
@@ -103,7 +103,7 @@ func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow
 		}
 	}
 	if len(incidentIDs) > 0 {
-		incidents, err := db.readTold(ctx, db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
+		incidents, err := db.readRoutedIncidents(ctx, db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
 		if err != nil {
 			return f, err
 		}

@@ -35,10 +35,10 @@ const allowance = `
 	CASE WHEN d.tokens_at = '-infinity' OR d.tokens_at > now() + interval '10 seconds' THEN l.burst
 	     ELSE LEAST(l.burst, d.tokens + GREATEST(EXTRACT(EPOCH FROM now() - d.tokens_at), 0) / l.interval_sec) END`
 
-// queuedEvents finds the next event of each monitor at a destination r, of the monitors whose IDs
-// are greater than after and for which the condition is true of q.monitor_id. The next event is the
-// first of those that are due, in flight, or failing for less than a minute. It is taken if it
-// is due and no event of its monitor is in flight.
+// queuedEvents finds the next event of each monitor at a destination r. It looks at the monitors
+// with an ID greater than after for which the condition about q.monitor_id is true. The next
+// event is the first of those that are due, in flight, or failing for less than a minute. It is
+// taken if it is due and no event of its monitor is in flight.
 //
 // The query jumps from monitor to monitor in idx_deliveries_turns (destination_id,
 // monitor_id, sequence), and goes no further when the caller has enough. In the queue of a
@@ -75,15 +75,15 @@ func queuedEvents(after, condition string) string {
 // gateway. The destinations take turns. So do the monitors at a destination: the first is the
 // one behind last_monitor_id.
 //
-// The locks of destinations keep two gateways from leasing for one at the same time. One that
-// may get nothing now is not locked. The
-// statement sees the deliveries as they were when it began. So it passes over a destination
-// whose row has changed since: another lease may have changed it, and its deliveries.
+// The locks of destinations keep two gateways from leasing for one at the same time. A
+// destination that may get nothing now is not locked. The statement sees the deliveries as they
+// were when it began. So it passes over a destination whose row has changed since: another lease
+// may have changed it, and its deliveries.
 //
-// What it reads must depend on what it leases, even with statistics from before a
-// backlog. So leases are looked for in idx_deliveries_leased at one destination after the other,
-// each with a condition and an order for which PostgreSQL takes the index. Subqueries
-// with a LIMIT are no tables that it reads as a whole.
+// The query reads as much as it leases, and no backlog, even by statistics from before that
+// backlog. So it looks for leases in idx_deliveries_leased at one destination after the other,
+// each with a condition and an order for which PostgreSQL takes the index. PostgreSQL does not
+// read a subquery with a LIMIT as a whole.
 var destinationLeaseQuery = `
 	WITH leased AS MATERIALIZED (
 		SELECT x.* FROM destinations d CROSS JOIN LATERAL (
@@ -100,18 +100,18 @@ var destinationLeaseQuery = `
 		  AND x.lease = ANY (CAST($4 AS uuid[])) AND x.leased_until > now() AND x.state IS NOT DISTINCT FROM 'pending'
 		LIMIT $1
 		FOR UPDATE OF x SKIP LOCKED),
-	flights AS MATERIALIZED (
+	in_flight AS MATERIALIZED (
 		SELECT destination_id, count(*) AS n, array_agg(monitor_id) FILTER (WHERE monitor_id IS NOT NULL) AS monitors
 		FROM leased GROUP BY destination_id),
 	ready AS MATERIALIZED (
-		SELECT d.id, d.last_monitor_id, flights.monitors, may.tokens, may.slots
+		SELECT d.id, d.last_monitor_id, in_flight.monitors, may.tokens, may.slots
 		FROM destinations d
 		JOIN (SELECT id, xmin AS version FROM destinations) AS seen ON seen.id = d.id AND seen.version = d.xmin
-		LEFT JOIN flights ON flights.destination_id = d.id
+		LEFT JOIN in_flight ON in_flight.destination_id = d.id
 		LEFT JOIN json_to_recordset($7) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind
 		CROSS JOIN LATERAL (
 			SELECT ` + allowance + ` AS tokens,
-			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - COALESCE(flights.n, 0) AS slots) AS may
+			       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - COALESCE(in_flight.n, 0) AS slots) AS may
 		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND d.id <> ALL (CAST($8 AS uuid[])) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
 		  AND ((SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
 		        ORDER BY x.destination_id, x.due_at LIMIT 1)

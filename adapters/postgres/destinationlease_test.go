@@ -344,8 +344,8 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	}
 }
 
-// A gateway with the wrong key leaves a destination to the others, and has its deliveries wait
-// for the secrets if there is none.
+// A gateway with the wrong key leaves a destination to the other gateways. Without any, the
+// deliveries wait for the secrets.
 func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
 	dsn := database(t)
 	right, wrong, db := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "two"}), raw(t, dsn)

@@ -85,9 +85,9 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, run runPart, n news
 				return err
 			}
 		}
-		var incidents []toldIncident
+		var incidents []routedIncident
 		if ids := slices.Concat(n.changed, slices.Collect(maps.Values(n.incidentOf))); len(ids) > 0 {
-			if incidents, err = db.readTold(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
+			if incidents, err = db.readRoutedIncidents(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
 				return err
 			}
 		}
@@ -137,7 +137,7 @@ func (n news) monitorIDs() (ids []string) {
 // fanOut collects what a transaction stores in deliveries.
 type fanOut struct {
 	routing    notify.Routing
-	openStorms map[string]toldStorm // by ID; those of the incidents
+	openStorms map[string]stormWithIncidents // by ID; those of the incidents
 	rows       []newDelivery
 	incidents  []string // whose threads have something to tell, perhaps
 	storms     []string
@@ -165,7 +165,7 @@ func (f *fanOut) add(to notify.Target, d newDelivery) {
 // addEvents adds the events at the destinations that get events. An event whose incident
 // could not be stored goes wherever a condition of the highest severity goes: a false alert
 // is better than a lost one.
-func (f *fanOut) addEvents(n news, incidents []toldIncident) {
+func (f *fanOut) addEvents(n news, incidents []routedIncident) {
 	type queue struct{ destination, monitor string }
 	places := map[queue]int{}
 	var of monitor.ID // metadata is that of this monitor
@@ -175,7 +175,7 @@ func (f *fanOut) addEvents(n news, incidents []toldIncident) {
 			of, metadata = e.monitor.id, notify.FlattenMetadata(e.monitor.metadata)
 		}
 		s := notify.Subject{EventType: e.Type, MonitorID: of, Metadata: metadata}
-		at := slices.IndexFunc(incidents, func(i toldIncident) bool { return i.ID == n.incidentOf[e.ID] })
+		at := slices.IndexFunc(incidents, func(i routedIncident) bool { return i.ID == n.incidentOf[e.ID] })
 		switch {
 		case e.unrecorded:
 			s.Severity, s.Conditions = incident.MaxSeverity, incident.Names()
@@ -193,7 +193,7 @@ func (f *fanOut) addEvents(n news, incidents []toldIncident) {
 
 // addThreads adds the threads of an incident, or of the storm that is told instead of it, where
 // there is something to tell sooner or later. Threads that exist are woken.
-func (f *fanOut) addThreads(i toldIncident, now time.Time) {
+func (f *fanOut) addThreads(i routedIncident, now time.Time) {
 	f.incidents = append(f.incidents, i.ID)
 	if i.stormID != "" && !slices.Contains(f.storms, i.stormID) {
 		f.storms = append(f.storms, i.stormID)
@@ -286,13 +286,13 @@ func (f *fanOut) store(ctx context.Context, tx *sqlx.Tx) error {
 // endSilences ends the silences that last until an incident has recovered, and returns the
 // routing without them. Those of a monitor that has ended end with it, or with its incident. It locks the version of the routing before the silences, as every
 // change of the routing does.
-func endSilences(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, n news, incidents []toldIncident) (notify.Routing, error) {
+func endSilences(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, n news, incidents []routedIncident) (notify.Routing, error) {
 	var ended []string
 	for _, silence := range routing.Silences {
 		if !silence.UntilRecovered || !silence.Active(n.now) {
 			continue
 		}
-		if slices.ContainsFunc(incidents, func(i toldIncident) bool {
+		if slices.ContainsFunc(incidents, func(i routedIncident) bool {
 			return i.State == incident.Resolved && slices.Contains(n.changed, i.ID) && silence.Match.Matches(i.subject())
 		}) {
 			ended = append(ended, silence.ID)

@@ -69,7 +69,7 @@ func (o *DestinationOutbox) addMissedEvents(ctx context.Context) error {
 				n.incidentOf[r.ID], incidentIDs = r.IncidentID.String, append(incidentIDs, r.IncidentID.String)
 			}
 		}
-		incidents, err := o.db.readTold(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
+		incidents, err := o.db.readRoutedIncidents(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
 		if err != nil {
 			return err
 		}

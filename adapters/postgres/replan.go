@@ -64,7 +64,7 @@ func (o *DestinationOutbox) replanThreads(ctx context.Context) (due bool, err er
 		if _, err := tx.ExecContext(ctx, wakeMissedEnds); err != nil {
 			return err
 		}
-		incidents, err := o.db.readTold(ctx, tx, `i.state = '`+string(incident.Open)+`'`)
+		incidents, err := o.db.readRoutedIncidents(ctx, tx, `i.state = '`+string(incident.Open)+`'`)
 		if err != nil {
 			return err
 		}

@@ -16,9 +16,9 @@ import (
 const replayed = newRound + `, leased_until = NULL, lease = NULL`
 
 // Replay implements routing.Replayer. A thread that has failed tells what there is to tell
-// now. One that was delivered tells its present state once more, as if the destination did
-// not know it. It keeps the ID of its message, which is edited, and its end is told. A
-// delivery that waits for a retry is made now; one in flight is left alone.
+// now. One that was delivered sends its present state once more, as if the destination did
+// not know it. The thread keeps the ID of its message, so the message is edited and its end
+// is sent. A delivery that waits for a retry is made now; one in flight is left alone.
 func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error {
 	if _, err := uuid.Parse(deliveryID); err != nil {
 		return deliveryNotFound(deliveryID)

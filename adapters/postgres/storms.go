@@ -151,7 +151,7 @@ func readOpenings(ctx context.Context, tx *sqlx.Tx, opened []string) (o notify.O
 
 // resolveStorms resolves the storms whose last incidents the news resolve. A storm is locked
 // before its incidents are counted, so that one of two transactions sees the end of both.
-func resolveStorms(ctx context.Context, tx *sqlx.Tx, n news, incidents []toldIncident) error {
+func resolveStorms(ctx context.Context, tx *sqlx.Tx, n news, incidents []routedIncident) error {
 	var ids []string
 	for _, i := range incidents {
 		if i.inStorm && i.State == incident.Resolved && slices.Contains(n.changed, i.ID) {

@@ -27,7 +27,7 @@ type storedThread struct {
 	KeepsItsTime  bool         `db:"keeps_its_time"`
 }
 
-func readThreads(ctx context.Context, tx *sqlx.Tx, incidents []toldIncident) (threads []storedThread, err error) {
+func readThreads(ctx context.Context, tx *sqlx.Tx, incidents []routedIncident) (threads []storedThread, err error) {
 	ids := make([]string, 0, len(incidents))
 	for _, i := range incidents {
 		ids = append(ids, i.ID)
@@ -42,9 +42,9 @@ func readThreads(ctx context.Context, tx *sqlx.Tx, incidents []toldIncident) (th
 type threadPlan struct {
 	routing   notify.Routing
 	now       time.Time
-	incidents map[string]toldIncident
-	storms    map[string]toldStorm     // the open ones that they are in, by ID
-	behind    map[string]time.Duration // by destination: when the next message about an incident that lasts long is due
+	incidents map[string]routedIncident
+	storms    map[string]stormWithIncidents // the open ones that they are in, by ID
+	behind    map[string]time.Duration      // by destination: when the next message about an incident that lasts long is due
 	woken     []wokenThread
 }
 
@@ -54,8 +54,8 @@ type wokenThread struct {
 	DueAt time.Time `json:"due_at"`
 }
 
-func newThreadPlan(routing notify.Routing, now time.Time, incidents []toldIncident, storms map[string]toldStorm) *threadPlan {
-	p := &threadPlan{routing: routing, now: now, storms: storms, incidents: map[string]toldIncident{}, behind: map[string]time.Duration{}}
+func newThreadPlan(routing notify.Routing, now time.Time, incidents []routedIncident, storms map[string]stormWithIncidents) *threadPlan {
+	p := &threadPlan{routing: routing, now: now, storms: storms, incidents: map[string]routedIncident{}, behind: map[string]time.Duration{}}
 	for _, i := range incidents {
 		p.incidents[i.ID] = i
 	}
@@ -108,7 +108,7 @@ func (p *threadPlan) missing(rows []newDelivery, threads []storedThread) (missin
 
 // firstAt returns when a destination is told first of an incident. Those that last long are
 // told one after the other, and leave half of the rate limit to new ones.
-func (p *threadPlan) firstAt(i toldIncident, d notify.Destination) time.Time {
+func (p *threadPlan) firstAt(i routedIncident, d notify.Destination) time.Time {
 	if p.now.Sub(i.OpenedAt) < lastsLong {
 		return p.now
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// toldIncident is an incident with what its messages need.
-type toldIncident struct {
+// routedIncident is an incident with what its messages need.
+type routedIncident struct {
 	incident.Incident
 
 	monitorID monitor.ID
@@ -25,21 +25,21 @@ type toldIncident struct {
 	inStorm   bool   // that storm is open
 }
 
-func (i toldIncident) subject() notify.Subject {
+func (i routedIncident) subject() notify.Subject {
 	return notify.SubjectOf(i.Incident, i.monitorID, i.metadata)
 }
 
 // policy returns the policy for the messages about the incident to a destination. storms has
 // the open storm that it is in.
-func (i toldIncident) policy(d notify.Destination, routing notify.Routing, now time.Time, storms map[string]toldStorm) notify.ThreadPolicy {
+func (i routedIncident) policy(d notify.Destination, routing notify.Routing, now time.Time, storms map[string]stormWithIncidents) notify.ThreadPolicy {
 	if s, is := storms[i.stormID]; is && i.inStorm {
 		return s.Storm.IncidentPolicy(i.subject(), d, routing, now)
 	}
 	return routing.Policy(d, now, i.subject())
 }
 
-// toldStorm is a storm with its incidents.
-type toldStorm struct {
+// stormWithIncidents is a storm with its incidents.
+type stormWithIncidents struct {
 	ID string
 
 	Storm notify.Storm
@@ -52,7 +52,7 @@ type stormRow struct {
 	Live       int          `db:"live"`
 }
 
-// toldRow is a row of selectTold.
+// toldRow is a row of selectRoutedIncidents.
 type toldRow struct {
 	incidentRow
 
@@ -61,15 +61,15 @@ type toldRow struct {
 	StormIsOpen sql.NullBool   `db:"storm_is_open"`
 }
 
-const selectTold = `
+const selectRoutedIncidents = `
 	SELECT ` + incidentColumns + `, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id LEFT JOIN storms s ON s.id = i.storm_id`
 
-// readTold reads the incidents that match a condition, in the order of their opening. One
+// readRoutedIncidents reads the incidents that match a condition, in the order of their opening. One
 // that cannot be read is logged and left out, so that the others are told.
-func (db *database) readTold(ctx context.Context, q sqlx.QueryerContext, where string, args ...any) (all []toldIncident, err error) {
+func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerContext, where string, args ...any) (all []routedIncident, err error) {
 	var rows []toldRow
-	if err := sqlx.SelectContext(ctx, q, &rows, selectTold+` WHERE `+where+` ORDER BY i.seq`, args...); err != nil {
+	if err := sqlx.SelectContext(ctx, q, &rows, selectRoutedIncidents+` WHERE `+where+` ORDER BY i.seq`, args...); err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
@@ -79,7 +79,7 @@ func (db *database) readTold(ctx context.Context, q sqlx.QueryerContext, where s
 				"incident_id", r.ID, "monitor_id", string(r.MonitorID), "error", err)
 			continue
 		}
-		all = append(all, toldIncident{
+		all = append(all, routedIncident{
 			Incident: *i, monitorID: r.MonitorID, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String),
 			stormID: r.StormID.String, inStorm: r.StormIsOpen.Bool,
 		})
@@ -88,7 +88,7 @@ func (db *database) readTold(ctx context.Context, q sqlx.QueryerContext, where s
 }
 
 // readStorms reads storms with their incidents, by ID.
-func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids []string) (map[string]toldStorm, error) {
+func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids []string) (map[string]stormWithIncidents, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -96,13 +96,13 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 	if err := sqlx.SelectContext(ctx, q, &rows, `SELECT id, opened_at, resolved_at, live FROM storms WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
 		return nil, err
 	}
-	incidents, err := db.readTold(ctx, q, `i.storm_id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))
+	incidents, err := db.readRoutedIncidents(ctx, q, `i.storm_id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))
 	if err != nil {
 		return nil, err
 	}
-	storms := map[string]toldStorm{}
+	storms := map[string]stormWithIncidents{}
 	for _, r := range rows {
-		s := toldStorm{ID: r.ID, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt), Live: r.Live}}
+		s := stormWithIncidents{ID: r.ID, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt), Live: r.Live}}
 		for _, i := range incidents {
 			if i.stormID == s.ID {
 				s.Storm.Incidents = append(s.Storm.Incidents, notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata)})
@@ -114,7 +114,7 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 }
 
 // stormsOf reads the open storms that incidents are in.
-func (db *database) stormsOf(ctx context.Context, q sqlx.QueryerContext, incidents []toldIncident) (map[string]toldStorm, error) {
+func (db *database) stormsOf(ctx context.Context, q sqlx.QueryerContext, incidents []routedIncident) (map[string]stormWithIncidents, error) {
 	var ids []string
 	for _, i := range incidents {
 		if i.inStorm && !slices.Contains(ids, i.stormID) {

@@ -29,8 +29,8 @@ const (
 	SilenceAnHour Action = "silence" // the monitor of the incident
 )
 
-// ActionLink offers an action on an incident, or on the incidents of a storm that its
-// destination is notified of, to whoever has the link, until it expires.
+// ActionLink offers an action to whoever has the link, until it expires. The action is on an
+// incident, or on the incidents of a storm that the destination is notified of.
 type ActionLink struct {
 	Action        Action
 	IncidentID    string    // a UUIDv7; empty: of a storm

@@ -241,8 +241,8 @@ func (w *world) askEvery5Minutes(end float64) *world {
 	}
 }
 
-// maxLater is the longest time, in seconds, by which an event may come later than with a
-// question every 5 minutes, if the media stop with the stream.
+// maxLater is how many seconds later an event may come than with a question every 5 minutes.
+// The media stop with the stream.
 const maxLater = 60
 
 func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // S17

@@ -20,11 +20,11 @@ type Outbox interface {
 	// Lease takes up to limit due deliveries for the given duration, at most
 	// 2 min. It returns none of a disabled destination and none under another lease. An
 	// event waits for earlier ones of its monitor at the same destination, unless they have
-	// been failing for a minute. A destination has at most MaxPerDestination leases, at most
-	// one while its circuit is open, at most what its rate limit allows, and none in a pause
-	// that its provider has asked for. It returns none of a destination whose secrets this
-	// gateway cannot decrypt. After an error it may be repeated: the next call also returns
-	// what the failed one has leased.
+	// been failing for a minute. A destination has at most MaxPerDestination leases, and no
+	// more than its rate limit allows. It has at most one while its circuit is open, and none
+	// in a pause that its provider has asked for. Lease returns none of a destination whose
+	// secrets this gateway cannot decrypt. After an error it may be repeated: the next call
+	// also returns what the failed one has leased.
 	Lease(ctx context.Context, limit int, duration time.Duration) ([]Delivery, error)
 
 	// RecordAttempt stores an outcome and ends the lease, in one transaction. It

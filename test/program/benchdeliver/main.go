@@ -8,9 +8,9 @@
 //   - With up to 2,000 events a second: how many are stored without destinations, with 3 for
 //     each event, and while a dispatcher delivers; and what CPU time an event costs.
 //
-// It fails if a healthy webhook destination lacks something after maxDrain, or if a channel
-// takes less time than its rate limit gives, or over maxDelay more. It also fails if one webhook
-// of 100 takes longer than maxP99 without a backlog.
+// It fails if a healthy webhook destination lacks something after maxDrain, or if one webhook
+// of 100 takes longer than maxP99 without a backlog. It also fails if a channel is faster than its
+// rate limit allows, or slower by more than maxDelay.
 package main
 
 import (
@@ -265,8 +265,8 @@ func (b *bench) measureSingle(ctx context.Context) error {
 }
 
 // measureRate stores events for the duration, eventsPerSecond at most: without destinations,
-// with some, and while a dispatcher delivers. What is then pending is not awaited:
-// measureBacklog measures how fast a backlog goes.
+// with some, and while a dispatcher delivers. It does not wait
+// for the deliveries that are then pending: measureBacklog measures how fast a backlog goes.
 func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
 	monitors, err := b.register(ctx, writers)
 	if err != nil {
