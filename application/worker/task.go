@@ -40,7 +40,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		p.URL = t.URL
 		return p
 	case watch.TaskSegment:
-		return r.analyse(ctx, t.Segment)
+		return r.analyse(ctx, t.Segment, t.Look)
 	}
 	return watch.Tick{}
 }
@@ -65,17 +65,21 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 }
 
 // analyse fetches and decodes a segment. It streams the bytes to the decoder.
-func (r taskRunner) analyse(ctx context.Context, s watch.Segment) watch.Analysis {
+func (r taskRunner) analyse(ctx context.Context, s watch.Segment, look watch.Look) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
 	failed := func(err error) watch.Analysis {
-		return watch.Analysis{Segment: s.ID(), Failure: failure(ctx, err)}
+		a := watch.Analysis{Segment: s.ID(), Failure: failure(ctx, err)}
+		if look == watch.KeyFrames {
+			a.Screen = &watch.Screen{}
+		}
+		return a
 	}
 	body, err := r.ports.Segments.FetchSegment(ctx, s)
 	if err != nil {
 		return failed(err)
 	}
-	a, err := r.decode(ctx, s, r.keep(s, body))
+	a, err := r.decode(ctx, s, look, r.keep(s, body))
 	if err != nil {
 		return failed(err)
 	}
@@ -84,14 +88,14 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment) watch.Analysis
 }
 
 // decode passes a segment's body to the Analyser and closes it.
-func (r taskRunner) decode(ctx context.Context, s watch.Segment, body io.ReadCloser) (a watch.Analysis, err error) {
+func (r taskRunner) decode(ctx context.Context, s watch.Segment, look watch.Look, body io.ReadCloser) (a watch.Analysis, err error) {
 	defer func() {
 		if closeErr := body.Close(); err == nil {
 			err = closeErr
 		}
 	}()
 	body, end := r.thumbnails.begin(s, body)
-	a, err = r.ports.Analyser.Analyse(ctx, s, body, r.setting)
+	a, err = r.ports.Analyser.Analyse(ctx, s, look, body, r.setting)
 	end(a, err)
 	return a, err
 }

@@ -57,7 +57,7 @@ func (w *wall) FetchSegment(_ context.Context, s watch.Segment) (io.ReadCloser, 
 	return body, nil
 }
 
-func (w *wall) Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (w *wall) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	_, _ = io.Copy(io.Discard, body)
 	w.mu.Lock()
 	w.analysed++
@@ -65,7 +65,7 @@ func (w *wall) Analyse(ctx context.Context, s watch.Segment, body io.Reader, set
 		w.wrapped++
 	}
 	w.mu.Unlock()
-	return w.fakeStream.Analyse(ctx, s, body, setting)
+	return w.fakeStream.Analyse(ctx, s, look, body, setting)
 }
 
 func (w *wall) Thumbnail(_ context.Context, s watch.Segment, body io.Reader) ([]byte, error) {

@@ -164,6 +164,11 @@ type Analysis struct {
 	// the end of its track has the track's To.
 	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
 
+	// Screen is set if only key frames were decoded (decision S18), even if the
+	// analysis failed. The analyser may look more closely than it was asked to. Then,
+	// as in every early recording, it is nil.
+	Screen *Screen `json:"screen,omitempty"`
+
 	// Measures are luma and sound level, about one a second, in order. The watcher
 	// decides nothing by them; they are for the record.
 	Measures []Measure `json:"measures,omitempty"`

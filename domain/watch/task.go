@@ -46,6 +46,7 @@ type Task struct {
 	At      time.Time // not before
 	URL     string    // TaskPlaylist: to be read
 	Segment Segment   // TaskSegment: to be analysed
+	Look    Look      // TaskSegment: how closely (decision S18)
 }
 
 // planner decides which task is due when. It reads the state and changes nothing.

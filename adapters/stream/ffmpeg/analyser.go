@@ -29,6 +29,8 @@ var (
 // detector found. body yields its init section and then its media. setting returns
 // a field of the registration's config object. Beyond worker.Analyser:
 //
+//   - a look at key frames becomes one at every frame if a detector of the picture needs
+//     more than single frames (filter.singleFrames);
 //   - the caller sets Began and Segment of the answer;
 //   - the first bytes decide the container; s.Container is used if they do not;
 //   - black shorter than 0.1 s (section 6.3) is dropped unless it touches an end of
@@ -44,12 +46,13 @@ var (
 //	tool          ffmpeg is missing, was killed, lacks a feature, or exceeded a limit
 //	too_large     the segment has more than MaxInput bytes
 //	network       the time limit passed while body was being read
-func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
-	res, err := a.run(ctx, s, body, setting)
+func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
+	look = possibleLook(look)
+	res, err := a.run(ctx, s, look, body, setting)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
-	found, err := parse(res.Stdout, res.Stderr)
+	found, err := parse(res.Stdout, res.Stderr, look)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
@@ -58,9 +61,9 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader,
 
 // run returns the output of ffmpeg for the whole segment. Its error is that of
 // Analyse; the result says what ffmpeg used, error or not.
-func (a *Analyser) run(ctx context.Context, s watch.Segment, body io.Reader, setting Settings) (subprocess.Result, error) {
+func (a *Analyser) run(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (subprocess.Result, error) {
 	return a.execute(ctx, []collector.Media{{Segment: s, Open: func() io.Reader { return body }}}, func(demuxers []string) subprocess.Command {
-		return subprocess.Command{Args: arguments(setting, demuxers[0], a.config.maxPixels()), MaxOutput: a.config.MaxOutput}
+		return subprocess.Command{Args: arguments(setting, demuxers[0], a.config.maxPixels(), look), MaxOutput: a.config.MaxOutput}
 	})
 }
 

@@ -2,10 +2,12 @@ package ffmpeg
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // After the detectors each frame's time and metadata are printed. ffmpeg prints
@@ -42,14 +44,20 @@ const (
 
 // arguments returns the arguments with which ffmpeg reads one segment from its
 // stdin and runs the detectors. demuxer is ffmpeg's name of the container. ffmpeg
-// refuses pictures with more than maxPixels pixels.
+// refuses pictures with more than maxPixels pixels. A look at key frames skips all other
+// frames of the picture in the decoder.
 //
 // The probe size stays at ffmpeg's default: smaller ones (down to 32 KB) save
 // nothing measurable and may miss a track that starts late.
-func arguments(setting Settings, demuxer string, maxPixels int64) []string {
-	return append(inputArguments(demuxer, maxPixels),
+func arguments(setting Settings, demuxer string, maxPixels int64, look watch.Look) []string {
+	var skip []string
+	video := filterChain(ofTrack(detector.Video), setting) + printVideo + measureVideo
+	if look == watch.KeyFrames {
+		skip, video = skipOthers, onlyKeyFrames+video
+	}
+	return append(slices.Concat(skip, inputArguments(demuxer, maxPixels)),
 		"-map", "0:V:0?", "-map", "0:a:0?", // either may be missing; V is video without cover pictures
-		"-vf", filterChain(ofTrack(detector.Video), setting)+printVideo+measureVideo,
+		"-vf", video,
 		"-af", filterChain(ofTrack(detector.Audio), setting)+printAudio+measureAudio,
 		"-f", "null", "-",
 	)

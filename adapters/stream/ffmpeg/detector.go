@@ -20,6 +20,10 @@ type filter struct {
 	// minDuration is the length below which an interval is dropped; 0: none is. One that
 	// touches an end of the track is kept: it may be part of a longer one.
 	minDuration time.Duration
+
+	// singleFrames says that the filter judges each picture by itself, so that a bad key
+	// frame shows without the frames between.
+	singleFrames bool
 }
 
 // filters has an entry for each file detector_*.go, which registers it.

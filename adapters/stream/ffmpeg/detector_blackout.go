@@ -16,4 +16,6 @@ var _ = register(detector.Blackout, filter{
 	startKey:    "lavfi.black_start",
 	endKey:      "lavfi.black_end",
 	minDuration: 100 * time.Millisecond,
+
+	singleFrames: true,
 })

@@ -13,19 +13,23 @@ import (
 // parse reads the output of ffmpeg: stdout has the printed video frames, stderr the
 // printed audio frames and the log. Its error is a *watch.Failure: tool, if ffmpeg
 // could not run the command; otherwise undecodable.
-func parse(stdout, stderr []byte) (watch.Analysis, error) {
-	all := intervals{}
-	read := func(track detector.Track, output []byte, measureKey string) (watch.Track, []sample) {
+func parse(stdout, stderr []byte, look watch.Look) (watch.Analysis, error) {
+	read := func(track detector.Track, output []byte, measureKey string) decodedTrack {
 		chain := ofTrack(track)
-		t, found, samples := readTrack(track, frames(output, chain, measureKey), chain)
-		maps.Copy(all, found)
-		return t, samples
+		return readTrack(track, frames(output, chain, measureKey), chain)
 	}
-	a := watch.Analysis{Intervals: all}
-	var luma, level []sample
-	a.Video, luma = read(detector.Video, stdout, lumaKey)
-	a.Audio, level = read(detector.Audio, stderr, levelKey)
-	a.Measures = measures(luma, level)
+	audio := read(detector.Audio, stderr, levelKey)
+	var video decodedTrack
+	var screen *watch.Screen
+	if look == watch.KeyFrames {
+		video, screen = readKeyFrames(stdout)
+		screen.Damaged = damaged(stderr)
+	} else {
+		video = read(detector.Video, stdout, lumaKey)
+	}
+	a := watch.Analysis{Video: video.Track, Audio: audio.Track, Intervals: intervals{}, Screen: screen, Measures: measures(video.samples, audio.samples)}
+	maps.Copy(a.Intervals, video.found)
+	maps.Copy(a.Intervals, audio.found)
 	if !a.Video.Present && !a.Audio.Present {
 		return watch.Analysis{}, logFailure(stderr)
 	}

@@ -83,7 +83,7 @@ func TestACancelledAnalysisReturnsTheCause(t *testing.T) {
 	path := fakeFFmpeg(t, "ln -s $$ "+pids+"\ncat >/dev/null; sleep 600 & wait")
 	done := make(chan error)
 	go func() {
-		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, bytes.NewReader(scene{}.make(t)), settings)
+		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, watch.EveryFrame, bytes.NewReader(scene{}.make(t)), settings)
 		done <- err
 	}()
 	eventually(t, "ffmpeg runs", func() bool { _, err := os.Readlink(pids); return err == nil })
@@ -134,7 +134,7 @@ func TestCancellingWhileTheBodyStallsReturnsTheCause(t *testing.T) {
 		cancel(stopped)
 	}()
 	began := time.Now()
-	_, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(ctx, watch.Segment{}, r, settings)
+	_, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(ctx, watch.Segment{}, watch.EveryFrame, r, settings)
 	if !errors.Is(err, stopped) {
 		t.Errorf("error = %v, want %v", err, stopped)
 	}

@@ -19,21 +19,27 @@ var defaultFrameDuration = map[detector.Track]time.Duration{
 // tolerance is the precision of printed times: ffmpeg 5.1 prints six digits.
 const tolerance = time.Millisecond
 
-// readTrack returns the extent of a track, the intervals of its detectors and its
-// measurements. A track without frames is not Present; the log says whether it is
-// announced.
-func readTrack(track detector.Track, output iter.Seq[printed], chain []trackFilter) (watch.Track, intervals, []sample) {
+// decodedTrack is what ffmpeg printed of a track.
+type decodedTrack struct {
+	watch.Track
+
+	found   intervals // of its detectors
+	samples []sample  // its measurements
+}
+
+// readTrack reads what ffmpeg printed of a track. A track without frames is not
+// Present; the log says whether it is announced.
+func readTrack(track detector.Track, output iter.Seq[printed], chain []trackFilter) decodedTrack {
 	var (
-		t         watch.Track
+		t         decodedTrack
 		last      time.Duration // latest presentation time
 		distances []time.Duration
-		samples   []sample
 		found     = make([]intervalBuilder, len(chain))
 	)
 	for f := range output {
 		if f.measured {
 			if f.pts.set {
-				samples = append(samples, sample{f.pts.Duration, f.value})
+				t.samples = append(t.samples, sample{f.pts.Duration, f.value})
 			}
 			continue
 		}
@@ -51,16 +57,16 @@ func readTrack(track detector.Track, output iter.Seq[printed], chain []trackFilt
 		}
 	}
 	if !t.Present {
-		return watch.Track{}, nil, nil
+		return decodedTrack{}
 	}
 	t.To = last + frameDuration(distances, defaultFrameDuration[track])
-	all := intervals{}
+	t.found = intervals{}
 	for i, filter := range chain {
 		if within := found[i].within(t.From, t.To, filter.minDuration); len(within) > 0 {
-			all[filter.detector] = within
+			t.found[filter.detector] = within
 		}
 	}
-	return t, all, samples
+	return t
 }
 
 // frameDuration returns the median distance between frames, which is taken as the

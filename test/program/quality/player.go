@@ -194,7 +194,7 @@ func (p *playback) analysis(ctx context.Context, s watch.Segment) (watch.Analysi
 		p.result.first = p.clip.Segments[n].Start
 	}
 	if p.analyses[n] == nil {
-		a, err := p.analyser.Analyse(ctx, s, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
+		a, err := p.analyser.Analyse(ctx, s, watch.EveryFrame, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
 		if err != nil {
 			return a, fmt.Errorf("segment %d: %w", n, err)
 		}

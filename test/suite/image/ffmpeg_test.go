@@ -132,7 +132,7 @@ func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
 
 func analyse(t *testing.T, tool string, clip []byte) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: tool}).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, bytes.NewReader(clip), func(string) float64 { return -50 })
+	got, err := ffmpeg.New(ffmpeg.Config{Path: tool}).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.EveryFrame, bytes.NewReader(clip), func(string) float64 { return -50 })
 	if err != nil {
 		t.Fatalf("%s: %v", tool, err)
 	}
