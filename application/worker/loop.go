@@ -154,6 +154,9 @@ func (l *loop) startDueTasks() (next time.Time, more bool) {
 				continue
 			}
 			if !t.At.After(now) {
+				if t.Kind == watch.TaskPlaylist {
+					l.cfg.Delays.record(now.Sub(t.At))
+				}
 				l.lanes.start(t)
 				continue
 			}

@@ -38,6 +38,7 @@ type Config struct {
 	Heartbeat       time.Duration             // a report is sent at least this often; default 10 s
 	GatewayTimeout  time.Duration             // the worker ends if the gateway does not answer for so long; default: no limit
 	ShutdownTimeout time.Duration             // limit of the steps of section 8.3; default 25 s of the 30 s until SIGKILL
+	Delays          *CheckDelays              // counts the checks that begin late; nil: nobody does
 	Log             *slog.Logger              // required
 	Now             func() time.Time          // the wall clock; the worker adopts its changes; default time.Now
 }

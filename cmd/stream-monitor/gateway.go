@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -33,6 +34,7 @@ type gatewayServer struct {
 	database       *databaseSetup
 	lateSupervisor *lateSupervisor
 	launcher       *lateLauncher
+	inlineDelays   *worker.CheckDelays // of the inline workers' checks
 	supervisor     *supervisor.Supervisor
 	dispatcher     *callback.Dispatcher
 	destinations   *destination.Dispatcher
@@ -127,6 +129,7 @@ func (g *gatewayServer) handOver(forced forcedShutdown) error {
 	released := make(chan error, 1)
 	go func() { released <- g.supervisor.Release(releasing) }()
 	err := withTimeout(forced, workersLimit, g.launcher.Close)
+	g.inlineDelays.Close()
 	defer time.AfterFunc(releaseLimit, cancel).Stop()
 	return errors.Join(err, <-released)
 }

@@ -34,10 +34,11 @@ type lateLauncher struct{ launcher }
 
 func (g *gatewayServer) newLauncher(monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
 	c := g.settings
+	g.inlineDelays = worker.NewCheckDelays(log)
 	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
-		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, monitors, evidence, thumbnails, log), Log: log})
+		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, monitors, evidence, thumbnails, g.inlineDelays, log), Log: log})
 	case config.RuntimeKubernetes:
 		return newPodLauncher(c, log)
 	}
@@ -85,13 +86,14 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 }
 
 // inlineWorker runs a worker as a goroutine of the gateway.
-func inlineWorker(c *config.Serve, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, log *slog.Logger) inline.WorkerFunc {
+func inlineWorker(c *config.Serve, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
 		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
 			ID:         spec.ID,
 			Generation: spec.Generation,
 			Preference: watch.RenditionPreference(c.Watching.StreamRendition),
 			NewEventID: newEventID,
+			Delays:     delays,
 			Log:        log,
 			Now:        faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 		}).RunUntil(ctx, force)

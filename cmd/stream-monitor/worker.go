@@ -57,12 +57,15 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 		return err
 	}
 	defer client.Close()
+	delays := worker.NewCheckDelays(log.With("monitor_id", string(c.MonitorID)))
+	defer delays.Close()
 	w := worker.New(workerPorts(c.Watching, client, client, client, c.MonitorID, log), worker.Config{
 		ID:             c.MonitorID,
 		Generation:     c.Generation,
 		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),
 		GatewayTimeout: c.GatewayPatience,
 		NewEventID:     newEventID,
+		Delays:         delays,
 		Log:            log,
 		Now:            faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 	})

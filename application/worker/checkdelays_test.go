@@ -1,0 +1,67 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/worker"
+)
+
+// lateChecks runs a worker with a check interval of 2 s for two minutes, in which each
+// analysis takes so long, and returns the lines about late checks.
+func lateChecks(t *testing.T, analysis time.Duration) (lines []lateLine) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		delays := worker.NewCheckDelays(slog.New(slog.NewJSONHandler(&log, nil)))
+		s, g := &fakeStream{analyse: func(context.Context) { time.Sleep(analysis) }}, newFakeGateway()
+		ctx, stop := context.WithCancel(t.Context())
+		wait := startWorker(ctx, t, s, g, func(c *worker.Config) { c.Delays = delays })
+		time.Sleep(2 * time.Minute)
+		stop()
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		delays.Close()
+		for line := range bytes.Lines(log.Bytes()) {
+			var l lateLine
+			if err := json.Unmarshal(line, &l); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, l)
+		}
+	})
+	return lines
+}
+
+type lateLine struct {
+	Late    int     `json:"late"`
+	Checks  int     `json:"checks"`
+	Largest float64 `json:"largest_delay_sec"`
+}
+
+func TestChecksOnTimeAreNotLogged(t *testing.T) {
+	if lines := lateChecks(t, 100*time.Millisecond); len(lines) > 0 {
+		t.Errorf("logged: %+v", lines)
+	}
+}
+
+func TestLateChecksAreLoggedOnceAMinute(t *testing.T) {
+	lines := lateChecks(t, 13*time.Second)
+	late, checks, largest := 0, 0, 0.0
+	for _, l := range lines {
+		late, checks, largest = late+l.Late, checks+l.Checks, max(largest, l.Largest)
+	}
+	if len(lines) < 2 || len(lines) > 4 { // at once, once a minute, and at the end
+		t.Errorf("%d lines in two minutes: %+v", len(lines), lines)
+	}
+	// A check begins every 13 s; all but the first are late.
+	if late != 9 || checks != 10 || largest < 2 || largest > 13 {
+		t.Errorf("%d of %d checks late, by %.1f s at most", late, checks, largest)
+	}
+}
