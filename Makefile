@@ -102,7 +102,7 @@ test-race: tools $(VERSITYGW) ## the same under the race detector
 .PHONY: vet
 vet: ## vet every package with every build tag
 	go vet ./...
-	go vet -tags faults ./cmd/...
+	go vet -tags faults,profile ./cmd/...
 	go vet -tags image,compose,cluster ./test/... ./adapters/...
 
 .PHONY: lint
@@ -156,6 +156,10 @@ bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 moni
 .PHONY: bench-deliver
 bench-deliver: tools ## measure deliveries to 50 destinations of which some hang, and their rate (3 minutes)
 	@go run ./test/program/benchdeliver
+
+.PHONY: bench-density
+bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour)
+	@go run ./test/program/benchdensity $(if $(N),-n $(N)) $(if $(FOR),-for $(FOR))
 
 .PHONY: fuzz
 fuzz: tools ## fuzz each parser for FUZZTIME (30s)
