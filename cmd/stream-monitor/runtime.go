@@ -87,8 +87,9 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 
 // inlineWorker runs a worker as a goroutine of the gateway.
 func inlineWorker(c *config.Serve, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
+	tools := newWatchingTools(c.Watching)
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
-		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
+		err := worker.New(tools.ports(inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
 			ID:         spec.ID,
 			Generation: spec.Generation,
 			Preference: watch.RenditionPreference(c.Watching.StreamRendition),

@@ -22,32 +22,54 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// workerPorts wires a worker to the tools and to its gateway. With a nil evidence, or with
+// sharedConns is how many idle connections to media hosts a process keeps for its workers.
+// Most streams share the hosts of their playlists, so a worker finds one that another has
+// opened. At a check every 10 s, a thousand streams make some dozen requests at once.
+const sharedConns = 256
+
+// watchingTools are the adapters that all workers of a process share.
+type watchingTools struct {
+	flags     config.WatchingFlags
+	media     *media.Client
+	playlists *manifest.Reader
+	analyser  *ffmpeg.Analyser
+	capturer  *ffmpeg.Capturer
+	budget    *tempfile.Budget
+}
+
+func newWatchingTools(f config.WatchingFlags) *watchingTools {
+	f.Export()
+	client := media.New(media.Config{IdleConns: sharedConns})
+	return &watchingTools{
+		flags:     f,
+		media:     client,
+		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
+		analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
+		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path}),
+		budget:    tempfile.NewBudget(f.BudgetMiB()),
+	}
+}
+
+// ports wires a worker to the tools and to its gateway. With a nil evidence, or with
 // EVIDENCE_CAPTURE=off, it captures none. Tools, playlists and segments use the same proxies
 // (decision O8): media URLs are bound to the address to which YouTube issued them. Every log
 // line names the monitor.
-func workerPorts(f config.WatchingFlags, gateway worker.Gateway, evidence collector.Store, thumbnails worker.ThumbnailStore, id monitor.ID, log *slog.Logger) worker.Ports {
-	f.Export()
-	if f.EvidenceCapture == "off" {
+func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, thumbnails worker.ThumbnailStore, id monitor.ID, log *slog.Logger) worker.Ports {
+	if t.flags.EvidenceCapture == "off" {
 		evidence = nil
 	}
-	log = log.With("monitor_id", string(id))
-	client := media.New(media.Config{})
-	budget := tempfile.NewBudget(f.BudgetMiB())
-	sources := newSources(f, log)
-	playlists := manifest.NewReader(client.Get, hls.Format{}, dash.Format{})
-	capturer := ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path})
+	sources := newSources(t.flags, log.With("monitor_id", string(id)))
 	return worker.Ports{
 		Gateway:    gateway,
 		Resolver:   sources,
 		Prober:     sources,
-		Playlists:  playlists,
-		Segments:   client,
-		Analyser:   ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
-		Thumbnails: worker.ThumbnailPorts{Maker: capturer, Store: thumbnails},
+		Playlists:  t.playlists,
+		Segments:   t.media,
+		Analyser:   t.analyser,
+		Thumbnails: worker.ThumbnailPorts{Maker: t.capturer, Store: thumbnails},
 		Evidence: collector.Ports{
-			Tools: capturer, Segments: client, Playlists: playlists, Store: evidence,
-			TempFile: func() (collector.TempFile, error) { return budget.New() },
+			Tools: t.capturer, Segments: t.media, Playlists: t.playlists, Store: evidence,
+			TempFile: func() (collector.TempFile, error) { return t.budget.New() },
 		},
 	}
 }

@@ -59,7 +59,7 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 	defer client.Close()
 	delays := worker.NewCheckDelays(log.With("monitor_id", string(c.MonitorID)))
 	defer delays.Close()
-	w := worker.New(workerPorts(c.Watching, client, client, client, c.MonitorID, log), worker.Config{
+	w := worker.New(newWatchingTools(c.Watching).ports(client, client, client, c.MonitorID, log), worker.Config{
 		ID:             c.MonitorID,
 		Generation:     c.Generation,
 		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),

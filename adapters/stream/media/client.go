@@ -33,8 +33,9 @@ type Config struct {
 	Total   time.Duration // limit of all waiting for servers in one call; default 20 s
 	MinRate int64         // lowest accepted rate in bytes per second; default 1 KiB, a tenth of YouTube's smallest rendition
 
-	// IdleConns is the number of idle connections that are kept for the next
-	// request; default 4. A stream has two hosts, for playlists and for segments.
+	// IdleConns is the number of idle connections that are kept for the next request, of
+	// any host; default 4. A stream has two hosts, for playlists and for segments. A client
+	// that many streams share needs as many as it has requests at once.
 	IdleConns int
 
 	// Control checks the address of every direct connection after DNS, as

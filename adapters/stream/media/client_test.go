@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -217,3 +220,37 @@ func TestEachStatusHasItsFailureKind(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestStreamsThatShareAClientShareItsConnections(t *testing.T) {
+	const streams = 8
+	var connections atomic.Int64
+	var arrived sync.WaitGroup
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived.Done()
+		arrived.Wait() // each request needs a connection of its own
+		_, _ = io.WriteString(w, "a playlist")
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	c := newClient(t, func(c *media.Config) { c.IdleConns = 2 * streams })
+	for range 3 {
+		arrived.Add(streams)
+		var reading sync.WaitGroup
+		for range streams {
+			reading.Go(func() {
+				if _, _, err := c.Get(withTimeout(t), server.URL, 100); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		reading.Wait()
+	}
+	if n := connections.Load(); n > streams+2 { // one may be closed before the pool has it back
+		t.Errorf("%d requests at a time, three times, made %d connections", streams, n)
+	}
+}

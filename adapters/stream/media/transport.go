@@ -72,7 +72,7 @@ func newHTTPTransport(c Config) *http.Transport {
 		ResponseHeaderTimeout:  c.Header,
 		MaxResponseHeaderBytes: MaxHeader,
 		MaxIdleConns:           c.IdleConns,
-		MaxIdleConnsPerHost:    min(2, c.IdleConns),
+		MaxIdleConnsPerHost:    c.IdleConns,
 		IdleConnTimeout:        90 * time.Second,
 	}
 }
