@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -93,3 +95,39 @@ func (s *Store) Optionally(ctx context.Context, tx *sqlx.Tx, work func() error, 
 func (s *Store) OptionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
 	return optionallyWithin(ctx, tx, work, refused)
 }
+
+// GroupQueue is a queue of names. It records the groups in which they are stored.
+type GroupQueue struct {
+	queue  groupQueue[*queuedName]
+	Store  func() // takes as long as a transaction
+	mu     sync.Mutex
+	groups [][]string
+}
+
+type queuedName struct{ queueItem }
+
+// Add adds a name that may wait so long, and waits until it is stored.
+func (q *GroupQueue) Add(ctx context.Context, name string, wait time.Duration) error {
+	one := &queuedName{newQueueItem(ctx, name)}
+	one.due = time.Now().Add(wait)
+	return q.queue.add(one, func(_ context.Context, group []*queuedName) {
+		var names []string
+		for _, n := range group {
+			names = append(names, n.key)
+		}
+		q.mu.Lock()
+		q.groups = append(q.groups, names)
+		q.mu.Unlock()
+		q.Store()
+	})
+}
+
+// Groups returns the groups so far.
+func (q *GroupQueue) Groups() [][]string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.groups)
+}
+
+// Close ends the queue.
+func (q *GroupQueue) Close() { q.queue.close() }

@@ -25,6 +25,7 @@ const (
 type queueItem struct {
 	ctx   context.Context //nolint:containedctx // of the caller that waits
 	key   string          // no two items with one key are stored at the same time
+	due   time.Time       // until then it may wait for others to share its transaction; zero: it is due
 	done  chan struct{}   // closed when the item was in a group
 	alone bool            // the group has not stored it: it is to be stored in a transaction of its own
 }
@@ -36,13 +37,15 @@ func newQueueItem(ctx context.Context, key string) queueItem {
 func (i *queueItem) item() *queueItem { return i }
 
 // groupQueue collects what arrives while others are being stored, and stores it in one
-// transaction. Its callers wait, so an item leaves no other of its caller behind. The zero
-// value is usable.
+// transaction. Items that are not due wait for more, until one of them is due or a group is full. Its
+// callers wait, so an item leaves no other of its caller behind. The zero value is usable.
 type groupQueue[T interface{ item() *queueItem }] struct {
 	mu      sync.Mutex
 	waiting []T
 	storing []string // the keys of the groups that are being stored
 	groups  int
+	timer   *time.Timer // runs while items wait that were not due; it begins a group
+	closed  bool
 	running sync.WaitGroup
 }
 
@@ -51,10 +54,7 @@ type groupQueue[T interface{ item() *queueItem }] struct {
 func (q *groupQueue[T]) add(one T, store func(context.Context, []T)) error {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, one)
-	if q.groups < maxGroups {
-		q.groups++
-		q.running.Go(func() { q.run(store) })
-	}
+	q.begin(store)
 	q.mu.Unlock()
 	i := one.item()
 	select {
@@ -65,14 +65,62 @@ func (q *groupQueue[T]) add(one T, store func(context.Context, []T)) error {
 	}
 }
 
-// wait returns when nothing is being stored.
-func (q *groupQueue[T]) wait() { q.running.Wait() }
+// begin begins a group if one is due. Otherwise it sees to it that one begins when it is.
+// q.mu is held.
+func (q *groupQueue[T]) begin(store func(context.Context, []T)) {
+	switch wait := q.untilDue(); {
+	case q.closed || len(q.waiting) == 0:
+	case wait > 0:
+		q.beginIn(wait, store)
+	case q.groups < maxGroups: // else a group that ends takes what waits
+		q.groups++
+		q.running.Go(func() { q.run(store) })
+	}
+}
 
-// run stores groups until nothing waits.
+// beginIn sees to it that a group begins after a time. q.mu is held.
+func (q *groupQueue[T]) beginIn(wait time.Duration, store func(context.Context, []T)) {
+	if q.timer != nil || q.closed {
+		return
+	}
+	q.timer = time.AfterFunc(wait, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.timer = nil
+		q.begin(store)
+	})
+}
+
+// untilDue returns how long until a group of those that wait is due. q.mu is held.
+func (q *groupQueue[T]) untilDue() time.Duration {
+	if len(q.waiting) == 0 || len(q.waiting) >= maxGroupSize {
+		return 0
+	}
+	first := q.waiting[0].item().due
+	for _, one := range q.waiting {
+		if due := one.item().due; due.Before(first) {
+			first = due
+		}
+	}
+	return time.Until(first)
+}
+
+// close returns when nothing is being stored. No group begins after it.
+func (q *groupQueue[T]) close() {
+	q.mu.Lock()
+	q.closed = true
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.mu.Unlock()
+	q.running.Wait()
+}
+
+// run stores groups until none is due.
 func (q *groupQueue[T]) run(store func(context.Context, []T)) {
 	var group []T
 	for {
-		if group = q.next(group); group == nil {
+		if group = q.next(group, store); group == nil {
 			return
 		}
 		storeWithin(group, store)
@@ -93,14 +141,19 @@ func storeWithin[T interface{ item() *queueItem }](group []T, store func(context
 	store(ctx, group)
 }
 
-// next ends a group and returns the next one; nil: nothing waits. It leaves waiting what has the key
+// next ends a group and returns the next one; nil: none is due. It leaves waiting what has the key
 // of an item that is being stored, and drops those whose callers have left.
-func (q *groupQueue[T]) next(ended []T) (group []T) {
+func (q *groupQueue[T]) next(ended []T, store func(context.Context, []T)) (group []T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, one := range ended {
 		at := slices.Index(q.storing, one.item().key)
 		q.storing = slices.Delete(q.storing, at, at+1)
+	}
+	if wait := q.untilDue(); wait > 0 {
+		q.groups--
+		q.beginIn(wait, store)
+		return nil
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(one T) bool {
 		i := one.item()

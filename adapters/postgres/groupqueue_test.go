@@ -6,9 +6,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -110,6 +112,32 @@ func TestAPreparedStatementSurvivesAMigration(t *testing.T) {
 		alter(t, db, `ALTER TABLE changing `+change)
 		if err := s.InTx(t.Context(), read); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A report with an event is stored at once, and takes along the one that waits.
+func TestTheReportOfACalmStreamWaitsForOthers(t *testing.T) {
+	s := must[*postgres.Store](t)(postgres.Open(t.Context(), database(t), postgres.Config{ReportDelay: time.Hour}))
+	defer func() { _ = s.Close() }()
+	calm, busy := register(t, s, 1), register(t, s, 2)
+	stored := make(chan error, 1)
+	go func() {
+		_, err := s.Accept(t.Context(), calm.ID, report())
+		stored <- err
+	}()
+	for second := 0; ; second++ { // the first may come before the calm one
+		acceptReport(t, s, busy.ID, report(blackout(second)), monitor.Run)
+		select {
+		case err := <-stored:
+			if err != nil || second > 1000 {
+				t.Errorf("stored after %d reports of another monitor: %v", second+1, err)
+			}
+			end := report()
+			end.Status = monitor.Completed
+			acceptReport(t, s, calm.ID, end, monitor.Stop)
+			return
+		default:
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 // ReportStore stores the reports of workers.
 type ReportStore struct {
 	db    *database
+	delay time.Duration // Config.ReportDelay
 	queue groupQueue[*queuedReport]
 }
 
@@ -26,11 +27,15 @@ type ReportStore struct {
 // stores nothing if the monitor ended because a webhook could not be delivered, or by
 // SupervisorStore.Fail.
 //
-// Reports that arrive while others are being stored share a transaction. If that fails, each
-// of its reports is stored in a transaction of its own.
+// Reports that arrive while others are being stored share a transaction. One without events
+// and signals, of a monitor that goes on, waits for others up to Config.ReportDelay. If the
+// transaction fails, each of its reports is stored in one of its own.
 func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	r.At = roundToMicroseconds(r.At)
 	one := &queuedReport{queueItem: newQueueItem(ctx, string(id)), id: id, report: r}
+	if len(r.Events)+len(r.Signals) == 0 && r.Status.Active() {
+		one.due = time.Now().Add(s.delay)
+	}
 	if err := s.queue.add(one, s.storeGroup); err != nil {
 		return monitor.Answer{}, wrapError(ctx, "store a report of "+string(id), err)
 	}

@@ -50,6 +50,7 @@ type Config struct {
 	MaxConnections   int            // 1 or more, default 16; Listen, ListenFeed and TryLead use one more each
 	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
+	ReportDelay      time.Duration  // how long a report without events may wait for others to share its transaction; default 0
 	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read
 }
 
@@ -121,7 +122,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 	return &Store{
 		MonitorStore:      &MonitorStore{db},
 		IdempotencyStore:  &IdempotencyStore{db},
-		ReportStore:       &ReportStore{db: db},
+		ReportStore:       &ReportStore{db: db, delay: cfg.ReportDelay},
 		EventStore:        &EventStore{db},
 		SettingsStore:     &SettingsStore{db},
 		HistoryStore:      &HistoryStore{db},
@@ -177,8 +178,8 @@ func (c Config) complete() (Config, error) {
 // Close resigns the leadership and closes all connections except that of Listen, which
 // Listen closes when its context is done.
 func (s *Store) Close() error {
-	s.queue.wait()
-	s.successes.wait()
+	s.queue.close()
+	s.successes.close()
 	return errors.Join(s.endElection(), s.db.Close())
 }
 

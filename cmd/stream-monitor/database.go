@@ -22,6 +22,11 @@ const (
 	privateStopTimeout  = 10 * time.Second // how long a private database may take to stop
 )
 
+// reportDelay is how long the report of a calm stream waits for others to share its
+// transaction. A thousand streams that check every 10 s then need two or three transactions
+// a second instead of a hundred.
+const reportDelay = 500 * time.Millisecond
+
 // openDatabase starts the private database (decision P3), or opens the one of DB_DSN, even
 // if that cannot be reached yet. closeStore closes it; a forced shutdown kills the private
 // server. secrets encrypts the secrets of destinations; nil: they are neither read nor written.
@@ -39,7 +44,7 @@ func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseF
 			}
 		}
 	}
-	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log, Secrets: secrets})
+	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log, Secrets: secrets, ReportDelay: reportDelay})
 	if err != nil {
 		stop()
 		return nil, nil, err
