@@ -38,7 +38,9 @@ func (g *gatewayServer) newLauncher(monitors *registry.Service, evidence *record
 	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
-		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, monitors, evidence, thumbnails, g.inlineDelays, log), Log: log})
+		tools := newWatchingTools(c.Watching)
+		tools.forks = g.forks
+		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, tools, monitors, evidence, thumbnails, g.inlineDelays, log), Log: log})
 	case config.RuntimeKubernetes:
 		return newPodLauncher(c, log)
 	}
@@ -86,8 +88,7 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 }
 
 // inlineWorker runs a worker as a goroutine of the gateway.
-func inlineWorker(c *config.Serve, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
-	tools := newWatchingTools(c.Watching)
+func inlineWorker(c *config.Serve, tools *watchingTools, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
 		err := worker.New(tools.ports(inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
 			ID:         spec.ID,

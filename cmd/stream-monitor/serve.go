@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -55,6 +56,10 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	g.store, g.database = store, newDatabaseSetup(store, g.log)
 	if err := g.database.tryOnce(ctx); err != nil {
 		return err
+	}
+	if g.settings.WorkerRuntime == config.RuntimeInline {
+		g.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, log)
+		defer g.forks.Close()
 	}
 	if err := g.assemble(keys, output, log); err != nil {
 		return err

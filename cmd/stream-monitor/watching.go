@@ -35,6 +35,7 @@ type watchingTools struct {
 	analyser  *ffmpeg.Analyser
 	capturer  *ffmpeg.Capturer
 	budget    *tempfile.Budget
+	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
 }
 
 func newWatchingTools(f config.WatchingFlags) *watchingTools {
@@ -58,7 +59,7 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 	if t.flags.EvidenceCapture == "off" {
 		evidence = nil
 	}
-	sources := newSources(t.flags, log.With("monitor_id", string(id)))
+	sources := newSources(t.flags, t.forks, log.With("monitor_id", string(id)))
 	return worker.Ports{
 		Gateway:    gateway,
 		Resolver:   sources,
@@ -74,12 +75,13 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 	}
 }
 
-// newSources wires the tools that resolve streams.
-func newSources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
+// newSources wires the tools that resolve streams. With nil forks every question starts
+// yt-dlp.
+func newSources(f config.WatchingFlags, forks *ytdlp.ForkServer, log *slog.Logger) worker.Sources {
 	return worker.Sources{
 		monitor.YouTube: {
 			Resolver: fallback.NewResolver(
-				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path}, log),
+				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, ForkServer: forks}, log),
 				streamlink.New(streamlink.Config{Path: f.Streamlink().Path}, log),
 				log,
 			),

@@ -18,6 +18,9 @@ type Tool struct {
 	Install   string        // how to install it, or which variable names it
 	Timeout   time.Duration // of one run
 	MaxOutput int           // bytes of stdout, and of stderr
+
+	// Exec runs a command by the rules of subprocess.Run, which is the default.
+	Exec func(context.Context, subprocess.Command) (subprocess.Result, error)
 }
 
 // Failure is the reason why a run has no complete output.
@@ -39,9 +42,13 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	began := time.Now()
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
-	res, err := subprocess.Run(bounded, subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput})
+	run := t.Exec
+	if run == nil {
+		run = subprocess.Run
+	}
+	res, err := run(bounded, subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput})
 	log.Debug("ran "+t.Name,
-		"exit_code", res.ExitCode, "duration_ms", time.Since(began).Milliseconds(), "stderr", OneLine(string(res.Stderr[:min(len(res.Stderr), MaxText)])))
+		"exit_code", res.ExitCode, "duration_ms", time.Since(began).Milliseconds(), "cpu_ms", res.CPUTime.Milliseconds(), "stderr", OneLine(string(res.Stderr[:min(len(res.Stderr), MaxText)])))
 
 	switch {
 	case errors.Is(err, subprocess.ErrNotInstalled):

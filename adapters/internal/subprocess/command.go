@@ -26,6 +26,7 @@ type Command struct {
 	MaxOutput   int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
 	GracePeriod time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
 	Limits      Limits        // default: no limits
+	OnExit      func()        // called when the tool has ended; on Linux, before Run waits for a Read of Stdin
 }
 
 // Result holds the output and the exit code of a tool.
@@ -45,6 +46,9 @@ type Result struct {
 func Run(ctx context.Context, c Command) (Result, error) {
 	if c.MaxOutput == 0 {
 		c.MaxOutput = 1 << 20
+	}
+	if c.OnExit == nil {
+		c.OnExit = func() {}
 	}
 	if c.GracePeriod == 0 {
 		c.GracePeriod = 2 * time.Second
@@ -95,7 +99,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		in.open(limitErr == nil)
 	}
 	more.feed(limitErr == nil)
-	err = waitForGroup(cmd)
+	err = waitForGroup(cmd, c.OnExit)
 	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // ESRCH: the tool has ended already
 		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
 	}

@@ -240,6 +240,15 @@ func TestRunFeedsStandardInput(t *testing.T) {
 		}
 	})
 
+	t.Run("a reader that blocks can be closed when the tool has ended", func(t *testing.T) {
+		c := sh("exit 3")
+		stdin, writer := io.Pipe()
+		c.Stdin, c.OnExit = stdin, func() { _ = writer.Close() }
+		if res, err := subprocess.Run(t.Context(), c); err != nil || res.ExitCode != 3 {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+
 	t.Run("a tool that stops reading is no error of the source", func(t *testing.T) {
 		c := sh("head -c 1 >/dev/null; exit 3")
 		c.Stdin = zeros{}

@@ -17,7 +17,7 @@ func processGroup() *syscall.SysProcAttr {
 
 // waitForGroup waits for the leader, kills what is left of its group, and reaps
 // the leader. In this order the group id cannot be reused before the kill.
-func waitForGroup(cmd *exec.Cmd) error {
+func waitForGroup(cmd *exec.Cmd, onExit func()) error {
 	err := error(unix.EINTR)
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -25,5 +25,6 @@ func waitForGroup(cmd *exec.Cmd) error {
 	if err == nil {
 		_ = killGroup(cmd.Process, syscall.SIGKILL)
 	}
+	onExit()
 	return cmd.Wait()
 }

@@ -9,6 +9,8 @@
 //	        read whatever the exit code           NotALiveStream, Private, Removed, RegionLocked,
 //	                                              AgeRestricted, MembersOnly; or Blocked, Unreachable
 //
+// A run is a process of the command, or a fork of a process that has loaded yt-dlp (ForkServer).
+//
 // One run answers everything except DASH; the watcher chooses the rendition later.
 // The options of section 5.3 are not used. The protocol of a live format is
 // m3u8_native, so best[protocol^=http] matches none. No format is "best" if video and

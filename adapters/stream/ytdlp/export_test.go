@@ -1,6 +1,11 @@
 package ytdlp
 
-import "github.com/stream-monitor/stream-monitor/domain/watch"
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
 
 // Read lets the tests read a run's output without the run.
 func Read(videoID string, stdout, stderr []byte) watch.Resolution {
@@ -13,3 +18,28 @@ var (
 	DumpJSON      = dumpJSON
 	PrintWithDASH = printWithDASH
 )
+
+// Arguments returns the arguments of a question about a URL.
+func Arguments(r *Resolver, url string) []string {
+	return r.arguments(dumpJSON, monitor.StreamURL(url))
+}
+
+// Interpreter finds the Python of a script.
+var Interpreter = interpreter
+
+// Limit changes the limits of a ForkServer that has not run anything yet.
+func (s *ForkServer) Limit(runs int, idle, begin, pause time.Duration) {
+	s.limits.runs, s.limits.idle, s.limits.begin, s.limits.pause = runs, idle, begin, pause
+}
+
+// Runs returns how many runs the current process was asked for; 0: there is none.
+func (s *ForkServer) Runs() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return 0
+	}
+	s.current.mu.Lock()
+	defer s.current.mu.Unlock()
+	return s.current.lastID
+}

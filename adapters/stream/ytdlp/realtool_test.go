@@ -16,8 +16,12 @@ import (
 // TestTheRealToolDistinguishesEveryState runs the installed yt-dlp, to notice a release with
 // different messages.
 func TestTheRealToolDistinguishesEveryState(t *testing.T) {
+	inBothWays(t, testEveryState)
+}
+
+func testEveryState(t *testing.T, newResolver resolverMaker) {
 	y := pythontooltest.YouTube(t)
-	resolver := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog)
+	resolver := newResolver(ytdlp.Config{})
 	wants := map[youtube.State]watch.StreamState{
 		youtube.Upcoming:    watch.Upcoming,
 		youtube.Premiere:    watch.Upcoming,
@@ -76,9 +80,13 @@ func (demuxedStream) Renditions() []livestream.Rendition {
 }
 
 func TestTheRealToolListsSeparateVideoAndAudio(t *testing.T) {
+	inBothWays(t, testSeparateVideoAndAudio)
+}
+
+func testSeparateVideoAndAudio(t *testing.T, newResolver resolverMaker) {
 	y := pythontooltest.YouTube(t)
 	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: demuxedStream{}})
-	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+	got := newResolver(ytdlp.Config{}).Resolve(t.Context(), pythontooltest.URL)
 	if len(got.Renditions) != 2 {
 		t.Fatalf("got %+v", got)
 	}
@@ -89,6 +97,10 @@ func TestTheRealToolListsSeparateVideoAndAudio(t *testing.T) {
 }
 
 func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
+	inBothWays(t, testFailuresOfYouTube)
+}
+
+func testFailuresOfYouTube(t *testing.T, newResolver resolverMaker) {
 	for name, tc := range map[string]struct {
 		class youtube.Class
 		fault httpfault.Fault
@@ -110,9 +122,7 @@ func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
 			y := pythontooltest.YouTube(t)
 			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
 			y.Inject(tc.class, "", 0, tc.fault)
-			resolver := ytdlp.New(ytdlp.Config{
-				Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp"), Timeout: 30 * time.Second, SocketTimeout: time.Second,
-			}, discardLog)
+			resolver := newResolver(ytdlp.Config{Timeout: 30 * time.Second, SocketTimeout: time.Second})
 			if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != tc.want {
 				t.Errorf("got %s (%s), want %s", got.State, got.Detail, tc.want)
 			}

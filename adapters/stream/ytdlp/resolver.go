@@ -24,6 +24,7 @@ type Config struct {
 	Path          string        // YTDLP_PATH; default "yt-dlp", looked up in PATH
 	Timeout       time.Duration // limit of Resolve; default 45 s
 	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
+	ForkServer    *ForkServer   // runs the yt-dlp at Path; nil: each run starts the command
 }
 
 // Resolver is a worker.Resolver. It keeps no state between calls and may be used
@@ -57,7 +58,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	if c.SocketTimeout < time.Second {
 		c.SocketTimeout = 10 * time.Second
 	}
-	return &Resolver{
+	r := &Resolver{
 		tool: pythontool.Tool{
 			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput,
 			Install: `install it with pip install "yt-dlp[default]", or set YTDLP_PATH`,
@@ -69,6 +70,10 @@ func New(c Config, log *slog.Logger) *Resolver {
 		},
 		log: log.With("component", "yt-dlp"),
 	}
+	if c.ForkServer != nil {
+		r.tool.Exec = c.ForkServer.Run
+	}
+	return r
 }
 
 // Resolve implements worker.Resolver. It runs yt-dlp once, and a second time for DASH
@@ -91,10 +96,14 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, conclusive bool) {
 	tool := r.tool
 	tool.Timeout = limit
-	// "--" keeps a URL from being parsed as an option.
-	res, failure := tool.Run(ctx, r.log, slices.Concat(r.common, prints, []string{"--", string(url)})...)
+	res, failure := tool.Run(ctx, r.log, r.arguments(prints, url)...)
 	if failure != nil {
 		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true
 	}
 	return read(url.VideoID(), res.Stdout, res.Stderr)
+}
+
+// arguments returns the arguments of a run, whether it is a command or a fork.
+func (r *Resolver) arguments(prints []string, url monitor.StreamURL) []string {
+	return slices.Concat(r.common, prints, []string{"--", string(url)}) // "--": a URL is never parsed as an option
 }

@@ -28,6 +28,18 @@ func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 	})
 }
 
+func TestAMisbehavingForkNeverGivesAState(t *testing.T) {
+	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
+		if _, err := os.Stat(path); err == nil {
+			path = pythonTool(t, `os.execv("`+path+`", ["tool", *args])`)
+		}
+		server := ytdlp.NewForkServer(path, log)
+		t.Cleanup(server.Close)
+		_ = server.Check(t.Context()) // the time limits are shorter than the start
+		return ytdlp.New(ytdlp.Config{Path: path, Timeout: timeout, ForkServer: server}, log)
+	})
+}
+
 func TestTheExitCodeIsIgnored(t *testing.T) {
 	for _, exit := range []string{"0", "1"} {
 		path, _ := pythontooltest.Script(t, `
@@ -97,9 +109,12 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 // The proxy does not exist, so the result is the same on machines with and without a
 // network.
 func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
-	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
+	inBothWays(t, testWithoutANetwork)
+}
+
+func testWithoutANetwork(t *testing.T, newResolver resolverMaker) {
 	pythontooltest.NoNetwork(t)
-	resolver := ytdlp.New(ytdlp.Config{Path: path}, discardLog)
+	resolver := newResolver(ytdlp.Config{})
 
 	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
 		got := resolver.Resolve(t.Context(), pythontooltest.URL)

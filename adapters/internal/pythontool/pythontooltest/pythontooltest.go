@@ -26,7 +26,7 @@ const URL = monitor.StreamURL("https://www.youtube.com/watch?v=abcdefghijk")
 
 // Find returns the real tool: the one that the environment variable names, the
 // repository's own, or the one in PATH.
-func Find(t *testing.T, variable, name string) string {
+func Find(t testing.TB, variable, name string) string {
 	t.Helper()
 	if path := os.Getenv(variable); path != "" {
 		return path

@@ -11,7 +11,7 @@ import (
 )
 
 // YouTube starts a fake YouTube and directs the tools to it until the test ends.
-func YouTube(t *testing.T) *youtube.Server {
+func YouTube(t testing.TB) *youtube.Server {
 	t.Helper()
 	y, err := youtube.Start(youtube.Config{})
 	if err != nil {

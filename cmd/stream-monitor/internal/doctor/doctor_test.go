@@ -140,6 +140,8 @@ func TestEachProblemIsFound(t *testing.T) {
 		}, fine, "JavaScript runtime", nil},
 		"no solver scripts": {func(m *machine) { m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, ", yt_dlp_ejs-0.8.0", "")) }, warn, "yt-dlp-ejs",
 			[]string{"none", `yt-dlp[default]`}},
+		"inline workers and a yt-dlp in a shell script": {func(m *machine) { m.settings.WorkerRuntime = config.RuntimeInline }, warn, "yt-dlp forks",
+			[]string{"no Python script", "every question starts yt-dlp"}},
 		"no streamlink":                   {func(m *machine) { m.without("streamlink") }, warn, "streamlink", []string{"7.1.0 or newer"}},
 		"a streamlink below section 13.1": {func(m *machine) { m.tool("streamlink", "echo streamlink 7.0.9") }, warn, "streamlink", nil},
 		"a streamlink of section 13.1":    {func(m *machine) { m.tool("streamlink", "echo streamlink 7.1.0") }, fine, "streamlink", nil},
@@ -300,7 +302,7 @@ func TestTheToolsOfThisMachine(t *testing.T) {
 	for _, name := range config.Variables() {
 		t.Setenv(name, "")
 	}
-	command, err := config.Parse([]string{"doctor", "--offline", "--worker-runtime=process", "--data-dir=" + t.TempDir()}, io.Discard)
+	command, err := config.Parse([]string{"doctor", "--offline", "--worker-runtime=inline", "--data-dir=" + t.TempDir()}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +326,7 @@ func TestTheToolsOfThisMachine(t *testing.T) {
 	if !ok {
 		t.Errorf("this machine is not fit; run make tools:\n%s", &report)
 	}
-	for _, subject := range []string{"yt-dlp", "JavaScript runtime", "yt-dlp-ejs", "streamlink", "PostgreSQL", "data directory", "keys"} {
+	for _, subject := range []string{"yt-dlp", "JavaScript runtime", "yt-dlp-ejs", "yt-dlp forks", "streamlink", "PostgreSQL", "data directory", "keys"} {
 		if !strings.Contains(report.String(), fmt.Sprintf("%-4s  %-18s  ", fine, subject)) {
 			t.Errorf("%s is not fine:\n%s", subject, &report)
 		}

@@ -3,10 +3,12 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -42,7 +44,28 @@ func (d Doctor) ytdlp(ctx context.Context) []finding {
 	case r.before(ytdlpWorking):
 		f.verdict = warn
 	}
-	return append([]finding{f}, d.challengeSolver(ctx, t)...)
+	findings := append([]finding{f}, d.challengeSolver(ctx, t)...)
+	if d.Settings.WorkerRuntime == config.RuntimeInline {
+		findings = append(findings, d.forkServer(ctx, t))
+	}
+	return findings
+}
+
+// forkServer checks whether one process can load yt-dlp for the questions of all inline
+// workers. Without it every question starts yt-dlp.
+func (d Doctor) forkServer(ctx context.Context, t config.Tool) finding {
+	limited, cancel := context.WithTimeout(ctx, toolTimeout)
+	defer cancel()
+	forks := ytdlp.NewForkServer(t.Path, slog.New(slog.DiscardHandler))
+	defer forks.Close()
+	f := finding{
+		"yt-dlp forks", fine, "one process loads yt-dlp for all questions",
+		"a yt-dlp that is a Python script", `every question starts yt-dlp, for four times the CPU; run "make tools", or: pip install "yt-dlp[default]"`,
+	}
+	if err := forks.Check(limited); err != nil {
+		f.verdict, f.found = warn, err.Error()
+	}
+	return f
 }
 
 var (

@@ -1,0 +1,205 @@
+"""Runs yt-dlp in forks of this process, which has imported it once.
+
+Arguments: the path of yt-dlp, and how many bytes of each output of a run are kept.
+
+Standard input, one JSON object a line:
+
+    {"id": 7, "args": ["--dump-json", ...]}     run yt-dlp with these arguments
+    {"id": 7, "signal": 15}                     send a signal to the process group of a run
+
+Standard output, one JSON object a line:
+
+    {"files": [...]}                            ready; an upgrade of yt-dlp changes one of these files
+    {"id": 7}                                   the run has begun
+    {"id": 7, "status": 0, "stdout": 1200,      the run has ended: its exit code, or minus the signal;
+     "stderr": 60, "truncated": false,          as many bytes of its outputs follow this line;
+     "cpu": 0.08, "memory": 51000000}           seconds of CPU, and bytes of memory of this process
+
+At the end of standard input it waits for the runs, and exits.
+"""
+import sys
+
+if sys.path[:1] == [""]:  # "python -c": modules of the working directory must not be found
+    del sys.path[0]
+
+import ctypes
+import gc
+import json
+import os
+import resource
+import selectors
+import signal
+import time
+import traceback
+import zipfile
+
+TOOL, MAX_OUTPUT = sys.argv[1], int(sys.argv[2])
+sys.argv = [TOOL]
+sys.path.insert(0, TOOL if zipfile.is_zipfile(TOOL) else os.path.dirname(os.path.realpath(TOOL)))
+
+import yt_dlp
+
+PR_SET_PDEATHSIG = 1
+prctl = ctypes.CDLL(None).prctl
+server = os.getpid()
+events = selectors.DefaultSelector()
+runs = {}
+
+
+class Run:
+    """A run of yt-dlp in a process of its own, and what it has printed."""
+
+    def __init__(self, number, args):
+        self.number = number
+        self.outputs = {}  # by the end of its pipe
+        self.truncated = False
+        ends = [os.pipe() for _ in range(3)]
+        self.pid = os.fork()
+        if self.pid == 0:
+            run_tool(args, [write for _, write in ends])
+        join_group(self.pid)  # here too: a signal may be sent before the child has done it
+        (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
+        for read, write in ends:
+            os.close(write)
+            os.set_blocking(read, False)
+        for read in (self.stdout, self.stderr):
+            self.outputs[read] = bytearray()
+            events.register(read, selectors.EVENT_READ, self.take_output)
+        events.register(self.alive, selectors.EVENT_READ, self.finish)  # its end: the process has ended
+        runs[number] = self
+        send({"id": number})
+
+    def take_output(self, pipe):
+        """Keep what the pipe has, within the limit. Returns whether there may be more."""
+        try:
+            data = os.read(pipe, 1 << 16)
+        except BlockingIOError:
+            return False
+        kept = self.outputs[pipe]
+        room = MAX_OUTPUT - len(kept)
+        self.truncated |= len(data) > room
+        kept += data[:room]
+        if not data:
+            events.unregister(pipe)
+        return bool(data)
+
+    def finish(self, _):
+        """Report a run whose process has ended. What it has started is killed."""
+        self.signal(signal.SIGKILL)  # before wait4: until then nobody else gets the number of its group
+        _, status, usage = os.wait4(self.pid, 0)
+        del runs[self.number]
+        events.unregister(self.alive)
+        os.close(self.alive)
+        for pipe in self.outputs:
+            if pipe in events.get_map():
+                while self.take_output(pipe):
+                    pass
+            if pipe in events.get_map():
+                events.unregister(pipe)
+            os.close(pipe)
+        stdout, stderr = self.outputs[self.stdout], self.outputs[self.stderr]
+        send({
+            "id": self.number, "status": os.waitstatus_to_exitcode(status),
+            "stdout": len(stdout), "stderr": len(stderr), "truncated": self.truncated,
+            "cpu": usage.ru_utime + usage.ru_stime,
+            "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        }, stdout + stderr)
+
+    def signal(self, number):
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def join_group(pid):
+    """Make a process the leader of a group, to which what it starts belongs."""
+    try:
+        os.setpgid(pid, pid)
+    except OSError:
+        pass  # it has ended
+
+
+def run_tool(args, outputs):
+    """Be yt-dlp with these arguments. Never returns."""
+    status = 1
+    try:
+        join_group(os.getpid())
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(1)
+        os.dup2(outputs[0], 1)
+        os.dup2(outputs[1], 2)
+        sys.argv += args
+        yt_dlp.main(args)
+        status = 0
+    except SystemExit as end:  # as the interpreter does at its end
+        if end.code is None or isinstance(end.code, int):
+            status = end.code or 0
+        else:
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(status & 0xFF)
+
+
+def send(head, body=b""):
+    message = memoryview(json.dumps(head).encode() + b"\n" + body)
+    while message:
+        message = message[os.write(replies, message):]
+
+
+class Requests:
+    """Reads the lines of standard input."""
+
+    def __init__(self, pipe):
+        self.rest = b""
+        events.register(pipe, selectors.EVENT_READ, self.take)
+
+    def take(self, pipe):
+        data = os.read(pipe, 1 << 16)
+        if not data:
+            events.unregister(pipe)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            request = json.loads(line)
+            if "signal" not in request:
+                Run(request["id"], request.get("args", []))
+            elif request["id"] in runs:
+                runs[request["id"]].signal(request["signal"])
+
+
+def prepare():
+    """Do what would be most of every run, and what yt-dlp remembers."""
+    import yt_dlp.extractor.extractors
+    import yt_dlp.extractor.youtube
+    yt_dlp.extractor.youtube.YoutubeIE.suitable("https://www.youtube.com/watch?v=")  # a large regular expression
+    yt_dlp.postprocessor.FFmpegPostProcessor().available  # starts ffmpeg
+    yt_dlp.utils.system_identifier()  # starts two tools
+    time.strptime("2026", "%Y")  # imports a module
+
+
+try:
+    prepare()
+except Exception:
+    pass  # another release, whose runs do it themselves
+
+# The runs print to descriptors 1 and 2, and read nothing.
+requests, replies = os.dup(0), os.dup(1)
+nothing = os.open(os.devnull, os.O_RDWR)
+os.dup2(nothing, 0)
+os.dup2(2, 1)
+gc.collect()
+gc.freeze()  # a collection in a run would copy all pages
+
+Requests(requests)
+package = os.path.dirname(yt_dlp.__file__)
+send({"files": [TOOL, os.path.dirname(package), os.path.join(package, "version.py")]})
+while events.get_map():
+    for key, _ in events.select():
+        if events.get_map().get(key.fileobj) is key:  # no earlier event of this round has ended it
+            key.data(key.fileobj)

@@ -1,0 +1,415 @@
+package ytdlp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+)
+
+// resolverMaker makes a Resolver of the real yt-dlp.
+type resolverMaker func(ytdlp.Config) *ytdlp.Resolver
+
+// inBothWays runs a test of the real yt-dlp twice: as a command and in forks.
+func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)) {
+	t.Helper()
+	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
+	t.Run("as a command", func(t *testing.T) {
+		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
+			c.Path = path
+			return ytdlp.New(c, discardLog)
+		})
+	})
+	t.Run("in forks", func(t *testing.T) {
+		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
+			var log lockedBuffer
+			server := ytdlp.NewForkServer(path, slog.New(slog.NewTextHandler(&log, nil)))
+			t.Cleanup(func() {
+				if server.Runs() == 0 || log.String() != "" {
+					t.Errorf("the command was run in %d of the cases: %s", server.Runs(), log.String())
+				}
+				server.Close()
+			})
+			c.Path, c.ForkServer = path, server
+			return ytdlp.New(c, discardLog)
+		})
+	})
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+// TestForksPrintWhatTheCommandPrints compares the outputs to the byte, but for the times and
+// the order of keys that differ in every run.
+func TestForksPrintWhatTheCommandPrints(t *testing.T) {
+	pythontooltest.NoNetwork(t)
+	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
+	server := ytdlp.NewForkServer(path, discardLog)
+	t.Cleanup(server.Close)
+	for name, args := range map[string][]string{
+		"a failure of the network": {"--ignore-config", "--extractor-retries", "0", "--dump-json", "--", string(pythontooltest.URL)},
+		"an unknown option":        {"--no-such-option"},
+		"no URL":                   {"--ignore-config"},
+		"an unsupported URL":       {"--ignore-config", "--dump-json", "--", "nonsense"},
+		"a version":                {"--version"},
+		"an error in the cookies":  {"--ignore-config", "--cookies-from-browser", "none", "--", "nonsense"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := subprocess.Command{Path: path, Args: args}
+			want, err := subprocess.Run(t.Context(), command)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := server.Runs()
+			got, err := server.Run(t.Context(), command)
+			if err != nil || server.Runs() != before+1 {
+				t.Fatalf("%v; after %d runs", err, server.Runs())
+			}
+			if !bytes.Equal(got.Stdout, want.Stdout) || !bytes.Equal(got.Stderr, want.Stderr) || got.ExitCode != want.ExitCode {
+				t.Errorf("got %d: %s%s\nwant %d: %s%s", got.ExitCode, got.Stdout, got.Stderr, want.ExitCode, want.Stdout, want.Stderr)
+			}
+		})
+	}
+}
+
+// pythonTool makes a tool in Python whose function main(args) has a body. It resembles
+// yt-dlp as far as the fork server needs.
+func pythonTool(t *testing.T, main string) (path string) {
+	t.Helper()
+	python, err := ytdlp.Interpreter(pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"yt-dlp":             "#!" + python[0] + "\nimport sys\nfrom yt_dlp import main\nmain(sys.argv[1:])\n",
+		"yt_dlp/__init__.py": "import os, signal, sys, time\nimported_by = os.getpid()\ndef main(args):\n    " + strings.ReplaceAll(main, "\n", "\n    ") + "\n",
+		"yt_dlp/version.py":  "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1") // they would change the directory
+	return filepath.Join(dir, "yt-dlp")
+}
+
+// answer is what the tool of startForks prints.
+type answer struct {
+	ImportedBy, PID int
+	Args            []string
+}
+
+func (a answer) forked() bool { return a.ImportedBy != a.PID }
+
+const printAnswer = `
+import json
+print(json.dumps({"ImportedBy": imported_by, "PID": os.getpid(), "Args": args}))`
+
+// forks is a fork server of a made-up tool.
+type forks struct {
+	*ytdlp.ForkServer
+	t    *testing.T
+	path string
+	log  *lockedBuffer
+}
+
+// startForks makes a fork server whose runs do what main says and then print their answer.
+func startForks(t *testing.T, main string) forks {
+	t.Helper()
+	f := forks{t: t, path: pythonTool(t, main+printAnswer), log: &lockedBuffer{}}
+	f.ForkServer = ytdlp.NewForkServer(f.path, slog.New(slog.NewTextHandler(f.log, nil)))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f forks) ask(args ...string) (a answer) {
+	f.t.Helper()
+	res, err := f.Run(f.t.Context(), subprocess.Command{Path: f.path, Args: args})
+	if err == nil {
+		err = json.Unmarshal(res.Stdout, &a)
+	}
+	if err != nil || !slices.Equal(a.Args, args) {
+		f.t.Errorf("%v; %+v", err, res)
+	}
+	return a
+}
+
+func TestOneProcessRunsAllQuestions(t *testing.T) {
+	f := startForks(t, "")
+	first, second := f.ask("a", "--", "b"), f.ask()
+	if !first.forked() || first.ImportedBy != second.ImportedBy || first.PID == second.PID {
+		t.Errorf("got %+v and %+v", first, second)
+	}
+}
+
+func TestQuestionsRunAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	f := startForks(t, `
+open(args[0] + "/" + str(os.getpid()), "w").close()
+while len(os.listdir(args[0])) < 4: time.sleep(0.01)`)
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() { f.ask(dir) })
+	}
+	asking.Wait()
+}
+
+func TestNothingPassesFromOneRunToTheNext(t *testing.T) {
+	f := startForks(t, `
+assert not hasattr(sys, "mark"), "left by another run"
+sys.mark = True`)
+	f.ask()
+	f.ask()
+}
+
+func TestAProcessIsReplaced(t *testing.T) {
+	t.Run("after so many runs", func(t *testing.T) {
+		f := startForks(t, "")
+		f.Limit(2, time.Hour, time.Minute, time.Minute)
+		a, b, c := f.ask(), f.ask(), f.ask()
+		if a.ImportedBy != b.ImportedBy || c.ImportedBy == a.ImportedBy || !c.forked() {
+			t.Errorf("got %+v, %+v, %+v", a, b, c)
+		}
+		gone(t, a.ImportedBy)
+	})
+	for name, change := range map[string]func(dir string) error{
+		"when yt-dlp was upgraded": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "yt_dlp/version.py"), []byte("#"), 0o644)
+		},
+		"when a package beside it was upgraded":   func(dir string) error { return os.Mkdir(filepath.Join(dir, "yt_dlp_ejs-9.dist-info"), 0o755) },
+		"when the executable has another version": func(dir string) error { return os.Chtimes(filepath.Join(dir, "yt-dlp"), time.Time{}, time.Unix(1, 0)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startForks(t, "")
+			before := f.ask()
+			if err := change(filepath.Dir(f.path)); err != nil {
+				t.Fatal(err)
+			}
+			if after := f.ask(); after.ImportedBy == before.ImportedBy || !after.forked() {
+				t.Errorf("got %+v and %+v", before, after)
+			}
+			gone(t, before.ImportedBy)
+		})
+	}
+	t.Run("when it was not used for long", func(t *testing.T) {
+		f := startForks(t, "")
+		f.Limit(1000, 50*time.Millisecond, time.Minute, time.Minute)
+		before := f.ask()
+		gone(t, before.ImportedBy)
+		if after := f.ask(); !after.forked() {
+			t.Errorf("got %+v", after)
+		}
+	})
+	t.Run("its runs end before it", func(t *testing.T) {
+		dir := t.TempDir()
+		f := startForks(t, `
+open(args[0] + "/began", "w").close()
+while not os.path.exists(args[0] + "/go on"): time.sleep(0.01)`)
+		f.Limit(1, time.Hour, time.Minute, time.Minute)
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			if a := f.ask(dir); !a.forked() {
+				t.Errorf("got %+v", a)
+			}
+		})
+		if !eventually(func() bool { _, err := os.Stat(dir + "/began"); return err == nil }) {
+			t.Error("it did not begin")
+		}
+		_ = os.WriteFile(dir+"/go on", nil, 0o644)
+		f.ask(dir)
+		asking.Wait()
+	})
+}
+
+func TestALostRunIsRepeatedByTheCommand(t *testing.T) {
+	const once = `
+forked = os.getpid() != imported_by
+`
+	for name, c := range map[string]struct{ main, log string }{
+		"when the run crashes":            {"if forked: os.kill(os.getpid(), signal.SIGSEGV)", "crashed"},
+		"when the process crashes":        {"if forked: os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)", "has failed"},
+		"when the process prints rubbish": {"if forked: os.write(sys.modules['__main__'].replies, b'rubbish\\n'); time.sleep(60)", "has failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startForks(t, once+c.main)
+			if a := f.ask(); a.forked() || strings.Count(f.log.String(), "level=WARN") != 1 || !strings.Contains(f.log.String(), c.log) {
+				t.Errorf("got %+v, the log is %s", a, f.log)
+			}
+		})
+	}
+	t.Run("when the process hangs, as are those that it held", func(t *testing.T) {
+		f := startForks(t, once+`
+if forked:
+    os.kill(os.getppid(), signal.SIGSTOP)
+    time.sleep(60)`)
+		f.Limit(1000, time.Hour, 200*time.Millisecond, time.Minute)
+		var asking sync.WaitGroup
+		for range 3 {
+			asking.Go(func() {
+				if a := f.ask(); a.forked() {
+					t.Errorf("got %+v", a)
+				}
+			})
+		}
+		if !eventually(func() bool { return f.Runs() == 3 }) {
+			t.Error("not asked")
+		}
+		asking.Go(func() { f.ask() })
+		asking.Wait()
+		if strings.Count(f.log.String(), "level=WARN") != 1 || !strings.Contains(f.log.String(), "does not answer") {
+			t.Errorf("the log is %s", f.log)
+		}
+	})
+	t.Run("after a pause another process is started", func(t *testing.T) {
+		f := startForks(t, `
+if args: os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)`)
+		f.Limit(1000, time.Hour, time.Minute, 300*time.Millisecond)
+		_, _ = f.Run(t.Context(), subprocess.Command{Path: "/bin/true", Args: []string{"crash"}})
+		if a := f.ask(); a.forked() {
+			t.Errorf("within the pause: %+v", a)
+		}
+		if !eventually(func() bool { return f.ask().forked() }) {
+			t.Error("no other process was started")
+		}
+	})
+}
+
+func TestWithoutAProcessTheCommandIsRun(t *testing.T) {
+	for name, c := range map[string]struct{ spoil, log string }{
+		"yt-dlp is no Python script": {"#!/bin/sh\nexec \"$0.real\" \"$@\"\n", "no Python script"},
+		"yt-dlp is a binary":         {"\x7fELF", "no Python script"},
+		"it cannot be imported":      {"", "no module named lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startForks(t, "")
+			command := f.path
+			if c.spoil != "" {
+				command = f.path + ".real"
+				_ = os.Rename(f.path, command)
+				_ = os.WriteFile(f.path, []byte(c.spoil), 0o755)
+			} else {
+				// Only the fork server loads it without its main module.
+				init := filepath.Join(filepath.Dir(f.path), "yt_dlp/__init__.py")
+				text, _ := os.ReadFile(init)
+				_ = os.WriteFile(init, append([]byte("if '-c' in __import__('sys').orig_argv: raise ImportError('no module named lost')\n"), text...), 0o644)
+			}
+			for range 2 {
+				res, err := f.Run(t.Context(), subprocess.Command{Path: command})
+				if err != nil || !strings.Contains(string(res.Stdout), "ImportedBy") {
+					t.Errorf("%v; %+v", err, res)
+				}
+			}
+			if strings.Count(f.log.String(), "\n") != 1 || !strings.Contains(f.log.String(), "level=INFO") || !strings.Contains(f.log.String(), c.log) {
+				t.Errorf("the log is %s", f.log)
+			}
+			if err := f.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.log) {
+				t.Errorf("Check: %v", err)
+			}
+		})
+	}
+}
+
+func TestCloseEndsTheProcessAndItsRuns(t *testing.T) {
+	ids := filepath.Join(t.TempDir(), "ids")
+	f := startForks(t, `
+open(args[0], "w").write(f"{os.getpid()} {os.getppid()} ")
+time.sleep(60)`)
+	var asking sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	asking.Go(func() { _, _ = f.Run(ctx, subprocess.Command{Path: "/bin/true", Args: []string{ids}}) })
+	var text []byte
+	if !eventually(func() bool { text, _ = os.ReadFile(ids); return bytes.Count(text, []byte(" ")) == 2 }) {
+		t.Fatal("it did not begin")
+	}
+	f.Close()
+	for field := range strings.FieldsSeq(string(text)) {
+		id, _ := strconv.Atoi(field)
+		gone(t, id)
+	}
+	cancel()
+	asking.Wait()
+}
+
+func TestTheInterpreterIsThatOfTheFirstLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"#!/opt/venv/bin/python3\nimport sys\n":                                        "/opt/venv/bin/python3",
+		"#! /usr/bin/python3.14 -sP\n":                                                 "/usr/bin/python3.14 -sP",
+		"#!/usr/bin/env python3\nPK\x03\x04":                                           "python3",
+		"#!/usr/bin/env -S python3 -I\n":                                               "python3 -I",
+		"#!/bin/sh\n'''exec' \"/a b/venv/bin/python\" \"$0\" \"$@\"\n' '''\nimport re": "/a b/venv/bin/python",
+		"#!/bin/sh\n'''exec' /long/venv/bin/python \"$0\" \"$@\"\n' '''\n":             "/long/venv/bin/python",
+		"#!/bin/sh\nexec python3 yt-dlp\n":                                             "",
+		"#!/usr/bin/env\n":                                                             "",
+		"#!\n":                                                                         "",
+		"#!/usr/bin/perl\n":                                                            "",
+		"\x7fELF":                                                                      "",
+		"":                                                                             "",
+	} {
+		path := filepath.Join(t.TempDir(), "tool")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ytdlp.Interpreter(path)
+		if (err != nil) != (want == "") || err == nil && strings.Join(got, " ") != want {
+			t.Errorf("of %q: %q, %v", text, got, err)
+		}
+	}
+}
+
+// gone fails the test unless a process ends soon; a zombie has ended.
+func gone(t *testing.T, id int) {
+	t.Helper()
+	if !eventually(func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return err != nil || strings.HasPrefix(state, "Z")
+	}) {
+		t.Errorf("process %d still runs", id)
+	}
+}
+
+func eventually(ok func() bool) bool {
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			return false
+		}
+	}
+	return true
+}
