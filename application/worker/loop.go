@@ -212,7 +212,7 @@ func (l *loop) adopt(a monitor.Assignment) {
 	l.tasks.setting = a.Config.Value
 	l.lanes.run = l.tasks.run
 	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
-	l.step(watch.RulesChanged{Rules: watch.RulesOf(a.Config, l.cfg.Preference)})
+	l.step(watch.RulesChanged{Rules: l.rules(a.Config)})
 }
 
 // followClock adopts a changed wall clock and passes the step to the watcher.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"runtime/debug"
@@ -38,6 +39,7 @@ type Config struct {
 	Heartbeat       time.Duration             // a report is sent at least this often; default 10 s
 	GatewayTimeout  time.Duration             // the worker ends if the gateway does not answer for so long; default: no limit
 	ShutdownTimeout time.Duration             // limit of the steps of section 8.3; default 25 s of the 30 s until SIGKILL
+	SpreadChecks    bool                      // the second check comes early, see rules
 	Delays          *CheckDelays              // counts the checks that begin late; nil: nobody does
 	Log             *slog.Logger              // required
 	Now             func() time.Time          // the wall clock; the worker adopts its changes; default time.Now
@@ -122,7 +124,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 		return nil // ctx is done before monitoring started
 	}
 	header := watch.RecordingHeader{
-		Rules:    watch.RulesOf(assignment.Config, w.cfg.Preference),
+		Rules:    w.rules(assignment.Config),
 		At:       w.clock.now(),
 		Snapshot: assignment.Snapshot,
 	}
@@ -193,6 +195,19 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 			return a, context.Cause(ctx)
 		}
 	}
+}
+
+// rules returns the rules of a configuration. With Config.SpreadChecks, the first check
+// interval is shorter by a part that the monitor's ID decides. So a thousand workers that
+// start at once check at different times.
+func (w *Worker) rules(c monitor.Config) watch.Rules {
+	rules := watch.RulesOf(c, w.cfg.Preference)
+	if w.cfg.SpreadChecks {
+		hash := fnv.New32a()
+		_, _ = hash.Write([]byte(w.cfg.ID)) // it never fails
+		rules.Phase = rules.CheckInterval * time.Duration(hash.Sum32()&0xffff) >> 16
+	}
+	return rules
 }
 
 // requestAssignment makes one attempt.

@@ -91,13 +91,14 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 func inlineWorker(c *config.Serve, tools *watchingTools, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
 		err := worker.New(tools.ports(inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
-			ID:         spec.ID,
-			Generation: spec.Generation,
-			Preference: watch.RenditionPreference(c.Watching.StreamRendition),
-			NewEventID: newEventID,
-			Delays:     delays,
-			Log:        log,
-			Now:        faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
+			ID:           spec.ID,
+			Generation:   spec.Generation,
+			Preference:   watch.RenditionPreference(c.Watching.StreamRendition),
+			NewEventID:   newEventID,
+			SpreadChecks: true,
+			Delays:       delays,
+			Log:          log,
+			Now:          faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 		}).RunUntil(ctx, force)
 		return ignoreReplaced(log.With("component", "worker", "monitor_id", string(spec.ID)), err)
 	}

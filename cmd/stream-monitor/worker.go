@@ -65,6 +65,7 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),
 		GatewayTimeout: c.GatewayPatience,
 		NewEventID:     newEventID,
+		SpreadChecks:   true,
 		Delays:         delays,
 		Log:            log,
 		Now:            faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,

@@ -55,6 +55,11 @@ func TestAReservationIsAskedAboutOnceMoreAtItsEnd(t *testing.T) { // A10
 	})
 }
 
+func TestTheFirstIntervalCanBeShorter(t *testing.T) { // 6.2
+	w := scenario(t, func(w *world) { w.rules.Phase = seconds(4) }).from(100).until(150)
+	w.expectBegun(watch.TaskSegment, span{0, 150}, 100, 106, 116, 126, 136, 146)
+}
+
 func TestChecksComeOncePerInterval(t *testing.T) { // 6.2
 	w := scenario(t).from(100).until(150)
 	w.expectBegun(watch.TaskSegment, span{0, 150}, 100, 110, 120, 130, 140)

@@ -105,7 +105,10 @@ func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 		w.handleNoNewSegment(f)
 	}
 	if checkDue {
-		f.LastCheckedAt = o.Began
+		isFirst := f.LastCheckedAt.IsZero()
+		if f.LastCheckedAt = o.Began; isFirst {
+			f.LastCheckedAt = o.Began.Add(-w.rules.Phase)
+		}
 	}
 	// In an outage a segment that was not tried is analysed at once, because it
 	// may end the outage. A segment that failed waits for its backoff.

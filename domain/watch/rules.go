@@ -65,6 +65,10 @@ type Rules struct {
 	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"` // decision A10
 	StartTolerance time.Duration                   `json:"start_tolerance"`        // 7.3
 	Prefer         RenditionPreference             `json:"prefer"`
+
+	// Phase shortens the first CheckInterval, so that streams that begin to be watched at once are
+	// not checked at once ever after; 0 or more, less than CheckInterval.
+	Phase time.Duration `json:"phase,omitzero"`
 }
 
 // RulesOf returns the rules of a registration's configuration.
