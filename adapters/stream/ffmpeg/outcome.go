@@ -85,8 +85,11 @@ var h264Size = regexp.MustCompile(`Video: h264 .*?, ([0-9]+)x([0-9]+)`)
 // being output. By default these are pictures larger than 2560x1440.
 func (a *Analyser) h264RanOutOfMemory(log []byte) bool {
 	const pictures, bytesPerPixel = 18, 3
+	if !bytes.Contains(log, []byte("decode_slice_header error")) {
+		return false
+	}
 	size := h264Size.FindSubmatch(log)
-	if size == nil || !bytes.Contains(log, []byte("decode_slice_header error")) {
+	if size == nil {
 		return false
 	}
 	width, _ := strconv.ParseInt(string(size[1]), 10, 32) // -max_pixels has refused larger ones
@@ -102,7 +105,9 @@ var pictureTooLarge = regexp.MustCompile(`exceeds specified max pixel count|Fram
 // counts as black and silent.
 func (a *Analyser) limitError(res subprocess.Result) error {
 	switch {
-	case pictureTooLarge.Match(res.Stderr):
+	// The log of every check comes here. Without a common beginning of its words, the
+	// expression alone takes 0.2 ms.
+	case bytes.Contains(res.Stderr, []byte("exceeds")) && pictureTooLarge.Match(res.Stderr):
 		return watch.NewFailure(watch.FailureTool, "a picture of more than the %d pixels for which there is memory: a smaller rendition has fewer", a.config.maxPixels())
 	case a.ranOutOfMemory(res):
 		return watch.NewFailure(watch.FailureTool, "ffmpeg wanted more than the %d MiB of memory it may have: a smaller rendition takes less", a.config.MaxMemory>>20)
