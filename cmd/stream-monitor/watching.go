@@ -27,6 +27,10 @@ import (
 // opened. At a check every 10 s, a thousand streams make some dozen requests at once.
 const sharedConns = 256
 
+// keptMemory is how many bytes of segments all workers of a process keep for captures. It is
+// enough for 256 workers with 1 MiB each.
+const keptMemory = 256 << 20
+
 // watchingTools are the adapters that all workers of a process share.
 type watchingTools struct {
 	flags     config.WatchingFlags
@@ -35,6 +39,7 @@ type watchingTools struct {
 	analyser  *ffmpeg.Analyser
 	capturer  *ffmpeg.Capturer
 	budget    *tempfile.Budget
+	memory    *collector.Memory
 	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
 }
 
@@ -48,6 +53,7 @@ func newWatchingTools(f config.WatchingFlags) *watchingTools {
 		analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
 		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path}),
 		budget:    tempfile.NewBudget(f.BudgetMiB()),
+		memory:    collector.NewMemory(keptMemory),
 	}
 }
 
@@ -69,7 +75,7 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 		Analyser:   t.analyser,
 		Thumbnails: worker.ThumbnailPorts{Maker: t.capturer, Store: thumbnails},
 		Evidence: collector.Ports{
-			Tools: t.capturer, Segments: t.media, Playlists: t.playlists, Store: evidence,
+			Tools: t.capturer, Segments: t.media, Playlists: t.playlists, Store: evidence, Memory: t.memory,
 			TempFile: func() (collector.TempFile, error) { return t.budget.New() },
 		},
 	}

@@ -51,10 +51,16 @@ func Start(force context.Context, ports Ports, cfg Config, log *slog.Logger) *Co
 		ports: ports, cfg: cfg, log: log,
 		done: make(chan struct{}), idle: make(chan struct{}), interrupt: func() {},
 		captures: map[string]*record{},
+		kept:     kept{memory: ports.Memory},
 	}
 	c.ctx, c.cancel = context.WithCancel(force)
+	leave := func() {}
+	if ports.Store != nil {
+		leave = ports.Memory.join()
+	}
 	go func() {
 		defer close(c.done)
+		defer leave()
 		defer c.endAll()
 		c.run()
 	}()

@@ -46,10 +46,11 @@ type world struct {
 	extraAsked  int
 	blackTo     time.Time // zero: second 110
 	log         bytes.Buffer
+	memory      *collector.Memory
 }
 
 func (w *world) ports() collector.Ports {
-	return collector.Ports{Tools: w, Segments: w, Playlists: w, Store: w, TempFile: func() (collector.TempFile, error) {
+	return collector.Ports{Tools: w, Segments: w, Playlists: w, Store: w, Memory: w.memory, TempFile: func() (collector.TempFile, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.room < 0 {
@@ -692,6 +693,50 @@ func TestAFewSegmentsAreKept(t *testing.T) {
 				collecting.Stop(time.Minute)
 				if got := 40 - len(w.fetched); got != c.want {
 					t.Errorf("%d segments are kept, want %d", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestCollectorsOfAProcessShareMemory(t *testing.T) {
+	const size = 100 << 10 // of each segment
+	for name, c := range map[string]struct {
+		collectors, ended int
+		want              int // segments that each keeps
+	}{
+		"one has no more than a mebibyte": {1, 0, 10},
+		"a few keep a part each":          {8, 0, 2},
+		"many keep none":                  {40, 0, 0},
+		"one remains after the others":    {40, 39, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := collector.NewMemory(2 << 20)
+				var all []*collector.Collector
+				var worlds []*world
+				for range c.collectors {
+					w := &world{memory: memory}
+					worlds, all = append(worlds, w), append(all, w.start(t))
+				}
+				for _, ending := range all[:c.ended] {
+					ending.Stop(0)
+				}
+				for i, collecting := range all[c.ended:] {
+					for _, s := range segmentsOf("144", 60, 120) {
+						kept := collecting.Keep(s, io.NopCloser(bytes.NewReader(make([]byte, size))))
+						_, _ = io.Copy(io.Discard, kept)
+						_ = kept.Close()
+					}
+					j := job(capture.Complete, "alert", 114)
+					j.ExtraURL, j.Tracks[0].Segments = "", segmentsOf("144", 60, 120)
+					collecting.Add(j)
+					defer func() {
+						collecting.Stop(time.Minute)
+						if got := 30 - len(worlds[c.ended+i].fetched); got != c.want {
+							t.Errorf("%d segments are kept, want %d", got, c.want)
+						}
+					}()
 				}
 			})
 		})

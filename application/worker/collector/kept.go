@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
@@ -14,12 +15,40 @@ import (
 
 // Limits of the segments that are kept in memory for captures.
 const (
-	maxKept     = 1 << 20                         // bytes of all
+	maxKept     = 1 << 20                         // bytes of all that one collector keeps
 	keepSegment = capture.Before + 30*time.Second // after its end, by the newest one: until a capture has begun
 )
 
+// Memory bounds the bytes that the collectors of a process keep of segments: each keeps an
+// equal share at most. It is safe for concurrent use.
+type Memory struct {
+	bytes      int64
+	collectors atomic.Int64
+}
+
+// NewMemory makes a bound of so many bytes for all collectors.
+func NewMemory(bytes int64) *Memory { return &Memory{bytes: bytes} }
+
+// join counts a collector until leave is called.
+func (m *Memory) join() (leave func()) {
+	if m == nil {
+		return func() {}
+	}
+	m.collectors.Add(1)
+	return func() { m.collectors.Add(-1) }
+}
+
+// share returns how many bytes a collector may keep.
+func (m *Memory) share() int {
+	if m == nil {
+		return maxKept
+	}
+	return int(min(maxKept, m.bytes/max(1, m.collectors.Load())))
+}
+
 // kept holds the segments that analysis fetched last. It may be used concurrently.
 type kept struct {
+	memory   *Memory
 	mu       sync.Mutex
 	segments []keptSegment // in the order of their arrival
 	size     int
@@ -31,18 +60,19 @@ type keptSegment struct {
 }
 
 // Keep returns a body that reads like that of s, and keeps its bytes for captures once it
-// was read to its end and closed. A segment that is too large is not kept.
+// was read to its end and closed. A segment larger than this collector's share is not kept.
 func (c *Collector) Keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
 	if c.ports.Store == nil || s.ProgramTime.IsZero() {
 		return body
 	}
-	return &keptBody{ReadCloser: body, kept: &c.kept, segment: s}
+	return &keptBody{ReadCloser: body, kept: &c.kept, limit: c.kept.memory.share(), segment: s}
 }
 
 // keptBody copies what is read.
 type keptBody struct {
 	io.ReadCloser
 	kept     *kept
+	limit    int // bytes
 	segment  watch.Segment
 	content  bytes.Buffer
 	tooLarge bool
@@ -51,7 +81,7 @@ type keptBody struct {
 
 func (b *keptBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.tooLarge = b.tooLarge || b.content.Len()+n > maxKept; b.tooLarge {
+	if b.tooLarge = b.tooLarge || b.content.Len()+n > b.limit; b.tooLarge {
 		b.content = bytes.Buffer{}
 	} else {
 		b.content.Write(p[:n])
@@ -74,8 +104,8 @@ func (k *kept) add(s keptSegment) {
 	defer k.mu.Unlock()
 	k.segments = append(k.segments, s)
 	k.size += len(s.bytes)
-	oldest := s.segment.End().Add(-keepSegment)
-	for k.size > maxKept || k.segments[0].segment.End().Before(oldest) {
+	oldest, share := s.segment.End().Add(-keepSegment), k.memory.share()
+	for k.size > share && len(k.segments) > 1 || k.segments[0].segment.End().Before(oldest) {
 		k.size -= len(k.segments[0].bytes)
 		k.segments = slices.Delete(k.segments, 0, 1)
 	}

@@ -71,13 +71,14 @@ type TempFile interface {
 	io.Closer
 }
 
-// Ports are the adapters of a Collector. All are required.
+// Ports are the adapters of a Collector. All but Memory are required.
 type Ports struct {
 	Tools     Tools
 	Segments  Fetcher
 	Playlists Playlists
 	Store     Store
 	TempFile  func() (TempFile, error)
+	Memory    *Memory // shared by the collectors of a process; nil: this one is alone
 }
 
 // Config is the configuration of a Collector.
