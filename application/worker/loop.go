@@ -30,6 +30,7 @@ type loop struct {
 	collector *collector.Collector
 
 	reportedAt time.Time // the At of the newest report
+	measured   string    // the segment whose measures were added last; a closer look at it adds none
 }
 
 // run runs the loop until the worker ends. It waits for the lanes and the reporter.
@@ -186,10 +187,15 @@ func (l *loop) wakeDue() bool {
 func (l *loop) observe(o outcome) {
 	l.followClock()
 	began := l.clock.at(o.began)
-	if a, ok := o.observation.(watch.Analysis); ok && len(a.Measures) > 0 {
+	a, isAnalysis := o.observation.(watch.Analysis)
+	if isAnalysis && len(a.Measures) > 0 && o.segment.ID() != l.measured {
 		l.reporter.addMeasures(measuredFrom(o.segment, began), o.segment.Duration, a.Measures)
+		l.measured = o.segment.ID()
 	}
 	l.step(withBegan(o.observation, began))
+	if isAnalysis {
+		l.tasks.screened.forget(l.watcher.Next())
+	}
 }
 
 // maxProgramTimeOffset is how far program time may be from the clock to date

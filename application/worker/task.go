@@ -19,6 +19,7 @@ type taskRunner struct {
 	// keep returns a body that also keeps its bytes, for evidence.
 	keep func(s watch.Segment, body io.ReadCloser) io.ReadCloser
 
+	screened   *screened
 	thumbnails *thumbnailer
 }
 
@@ -64,7 +65,8 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	return o
 }
 
-// analyse fetches and decodes a segment. It streams the bytes to the decoder.
+// analyse fetches and decodes a segment. It streams the bytes to the decoder. A closer look
+// at the segment that was just screened needs no second download.
 func (r taskRunner) analyse(ctx context.Context, s watch.Segment, look watch.Look) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
@@ -75,11 +77,18 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment, look watch.Loo
 		}
 		return a
 	}
-	body, err := r.ports.Segments.FetchSegment(ctx, s)
-	if err != nil {
-		return failed(err)
+	body, again := r.screened.body(s)
+	if !again {
+		var err error
+		if body, err = r.ports.Segments.FetchSegment(ctx, s); err != nil {
+			return failed(err)
+		}
+		body = r.keep(s, body)
+		if look == watch.KeyFrames {
+			body = r.screened.keep(s, body)
+		}
 	}
-	a, err := r.decode(ctx, s, look, r.keep(s, body))
+	a, err := r.decode(ctx, s, look, body)
 	if err != nil {
 		return failed(err)
 	}

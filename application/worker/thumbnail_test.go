@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -24,8 +25,7 @@ type wall struct {
 	mu       sync.Mutex
 	open     bool
 	makerErr error
-	fetched  map[io.ReadCloser]bool
-	wrapped  int // analysed bodies that are not those that were fetched
+	wrapped  int // analysed bodies whose first bytes are kept for a thumbnail
 	analysed int
 	made     []string // what the thumbnails are of
 	taken    []time.Time
@@ -41,27 +41,15 @@ func (w *wall) Report(ctx context.Context, id monitor.ID, r monitor.Report) (mon
 	return answer, err
 }
 
-// segmentBody is a body that can be compared.
-type segmentBody struct{ io.Reader }
-
-func (*segmentBody) Close() error { return nil }
-
 func (w *wall) FetchSegment(_ context.Context, s watch.Segment) (io.ReadCloser, error) {
-	body := &segmentBody{strings.NewReader(s.URI + strings.Repeat(" ", 3<<20))}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fetched == nil {
-		w.fetched = map[io.ReadCloser]bool{}
-	}
-	w.fetched[body] = true
-	return body, nil
+	return io.NopCloser(strings.NewReader(s.URI + strings.Repeat(" ", 3<<20))), nil
 }
 
 func (w *wall) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	_, _ = io.Copy(io.Discard, body)
 	w.mu.Lock()
 	w.analysed++
-	if same, is := body.(io.ReadCloser); !is || !w.fetched[same] {
+	if fmt.Sprintf("%T", body) == "*worker.prefixReader" {
 		w.wrapped++
 	}
 	w.mu.Unlock()

@@ -152,7 +152,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 		NewID:      w.cfg.NewEventID,
 		Reported:   reporter.flush,
 	}, w.log)
-	tasks := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, keep: evidence.Keep, thumbnails: thumbnails}
+	tasks := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, keep: evidence.Keep, screened: &screened{}, thumbnails: thumbnails}
 	l := &loop{
 		Worker:    w,
 		watcher:   watcher,

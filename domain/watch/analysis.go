@@ -14,10 +14,14 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	}
 	f := w.state.Feeds[at]
 	segment, bisecting := *f.pending, len(f.bisection.samples) > 0
-	f.pending = nil
 	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
 		o.Failure = NewFailure(FailureUndecodable, "neither picture nor sound could be decoded") // S4
 	}
+	if f.look == KeyFrames && w.suspicious(f, segment, o) {
+		f.look = EveryFrame
+		return
+	}
+	f.pending = nil
 	switch {
 	case o.Failure != nil && bisecting:
 		f.window = slices.DeleteFunc(slices.Clone(f.window), func(s Segment) bool { return s.ID() == o.Segment })
@@ -39,7 +43,7 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 		w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
 		f.bisection.startedAt = w.now
 	}
-	f.bisection.add(newSample(segment, o))
+	f.bisection.add(newSample(segment, f.Tracks, o))
 	f.bisection.steps++
 	w.bisect(f)
 }
@@ -48,8 +52,14 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 // It applies the samples once no such segment remains, or after bisectionLimit.
 func (w *Watcher) bisect(f *mediaFeed) {
 	if w.now.Sub(f.bisection.startedAt) < bisectionLimit {
-		if next, ok := f.bisection.next(w.state.Conditions, detectorsOf(f.Tracks), f.window); ok {
-			f.pending = &next
+		if next, look, ok := f.bisection.next(w.state.Conditions, detectorsOf(f.Tracks), f.window, f.Screened); ok {
+			if w.now.Before(f.unscreenableUntil) {
+				look = EveryFrame
+			}
+			f.pending, f.look = &next, look
+			if f.Screened != nil && next.ID() == f.Screened.ID() {
+				f.Screened = nil
+			}
 			return
 		}
 	}
@@ -61,7 +71,7 @@ func (w *Watcher) bisect(f *mediaFeed) {
 func (w *Watcher) applySamples(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
 		for _, d := range detectorsOf(f.Tracks) {
-			for _, data := range w.state.Conditions.of(d).advance(w.rules.threshold(d), s, s.bad[d.Name]) {
+			for _, data := range w.state.Conditions.of(d).advance(w.rules.threshold(d), s, s.bad[d.Name], s.judgedUntil(d)) {
 				if _, isAlert := data.(event.Alert); isAlert {
 					w.state.Statistics.Count(d.Name)
 					w.emit(event.Type(d.Alert), data)
@@ -69,6 +79,12 @@ func (w *Watcher) applySamples(f *mediaFeed) {
 					w.emit(event.Type(d.Recovered), data)
 				}
 			}
+		}
+	}
+	if n := len(f.bisection.samples); n > 0 {
+		f.Screened = nil
+		if last := f.bisection.samples[n-1]; last.screened {
+			f.Screened = &last.segment
 		}
 	}
 	f.bisection = bisection{}

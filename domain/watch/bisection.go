@@ -19,14 +19,19 @@ import (
 // It also looks for good media between two bad samples, because two pauses in
 // speech are not one long silence. After the alert it does so only if neither
 // sample is bad throughout. Otherwise each check of a long silence would search.
+//
+// If the picture turned bad after a segment of which only key frames were seen (decision
+// S18), that segment is analysed again, because its end may be bad already.
 type bisection struct {
 	samples   []sample  // not applied yet, oldest first
 	steps     int       // analyses so far
 	startedAt time.Time // when the analysis of the newest segment ended
 }
 
-// add inserts a sample in the order of media time.
+// add inserts a sample in the order of media time. A closer look at the same segment
+// replaces the screen.
 func (b *bisection) add(s sample) {
+	b.samples = slices.DeleteFunc(b.samples, func(other sample) bool { return other.segment.ID() == s.segment.ID() })
 	i := len(b.samples)
 	for i > 0 && s.start().Before(b.samples[i-1].start()) {
 		i--
@@ -38,10 +43,11 @@ func (b *bisection) add(s sample) {
 
 // next returns the segment to analyse next, if any. It is the middle one of a gap
 // in which a condition changed or may have recovered. The samples have not yet been
-// applied to the current conditions.
-func (b *bisection) next(current conditions, judged []detector.Detector, window []Segment) (Segment, bool) {
+// applied to the current conditions. If the sample before them is a screen, screened is
+// its segment.
+func (b *bisection) next(current conditions, judged []detector.Detector, window []Segment, screened *Segment) (Segment, Look, bool) {
 	if b.steps >= maxBisectionSteps {
-		return Segment{}, false
+		return Segment{}, EveryFrame, false
 	}
 	// Gaps with a change come first. The search for good media gets the steps that
 	// are left.
@@ -53,12 +59,37 @@ func (b *bisection) next(current conditions, judged []detector.Detector, window 
 					continue
 				}
 				if middle, ok := b.middle(c.JudgedUntil, i, window); ok {
-					return middle, true
+					return middle, lookFor(d), true
+				}
+				if before, ok := b.screenedBefore(c, d, i, screened); ok {
+					return before, EveryFrame, true
 				}
 			}
 		}
 	}
-	return Segment{}, false
+	return Segment{}, EveryFrame, false
+}
+
+// lookFor returns how closely to look for a change of a detector's condition.
+func lookFor(d detector.Detector) Look {
+	if d.Track == detector.Video {
+		return EveryFrame
+	}
+	return KeyFrames
+}
+
+// screenedBefore returns the segment before sample i if the picture turned bad between
+// its last key frame and sample i.
+func (b *bisection) screenedBefore(c *condition, d detector.Detector, i int, screened *Segment) (Segment, bool) {
+	switch {
+	case d.Track != detector.Video || !b.samples[i].startsBad(d.Name):
+		return Segment{}, false
+	case i > 0:
+		return b.samples[i-1].segment, b.samples[i-1].screened
+	case screened == nil || c.JudgedUntil.Before(screened.start()) || !c.JudgedUntil.Before(screened.end()):
+		return Segment{}, false
+	}
+	return *screened, true
 }
 
 // middle returns the middle one of the segments of window that lie between sample i
@@ -105,8 +136,10 @@ func (b *bisection) precedingState(current *condition, d detector.Name, i int) (
 
 // sample is an analysed segment on the media timeline.
 type sample struct {
-	segment Segment // with its ProgramTime
-	bad     map[detector.Name][]badPeriod
+	segment  Segment // with its ProgramTime
+	bad      map[detector.Name][]badPeriod
+	screened bool      // of the picture, only key frames were seen
+	seen     time.Time // the end of the last of them
 }
 
 // badPeriod is a part of a sample, in media time.
@@ -115,6 +148,15 @@ type badPeriod struct{ from, to time.Time }
 func (s sample) start() time.Time { return s.segment.start() }
 func (s sample) end() time.Time   { return s.segment.end() }
 
+// judgedUntil returns until when the sample shows what a detector judges. A screen shows
+// the picture until its last key frame.
+func (s sample) judgedUntil(d detector.Detector) time.Time {
+	if s.screened && d.Track == detector.Video && s.seen.Before(s.end()) {
+		return s.seen
+	}
+	return s.end()
+}
+
 // covers reports whether the period is the whole sample.
 func (p badPeriod) covers(s sample) bool {
 	return !p.from.After(s.start().Add(boundaryTolerance)) && !p.to.Before(s.end())
@@ -122,7 +164,7 @@ func (p badPeriod) covers(s sample) bool {
 
 // newSample puts the intervals of an analysis on the media timeline. A segment
 // without a decoded track may count as bad throughout (decision S4).
-func newSample(s Segment, a Analysis) sample {
+func newSample(s Segment, tracks trackSet, a Analysis) sample {
 	out := sample{segment: s, bad: map[detector.Name][]badPeriod{}}
 	// Program time belongs to the first picture. If pictures are reordered, packagers
 	// begin the sound some milliseconds earlier. Intervals count from the first
@@ -130,6 +172,9 @@ func newSample(s Segment, a Analysis) sample {
 	var programStart time.Duration
 	if a.Video.decoded() && a.Video.From <= audioLead {
 		programStart = a.Video.From
+	}
+	if a.Screen != nil && tracks.Video {
+		out.screened, out.seen = true, s.start().Add(a.Video.To-programStart)
 	}
 	for _, d := range detector.Table {
 		t := a.decodedTrack(d.Track)

@@ -51,7 +51,7 @@ func TestProgramTimeMayBeResetWhileNobodyWatches(t *testing.T) { // S11
 			}).from(100).until(201).resume(3).until(500).expect(
 				emits(100, event.StreamStarted),
 				emits(330, event.Blackout, lasting(30)),
-				emits(350, event.BlackoutRecovered, lasting(40)),
+				emits(342, event.BlackoutRecovered, lasting(40)),
 			)
 		})
 	}

@@ -41,8 +41,9 @@ func (c conditions) shift(t trackSet, by time.Duration) {
 // applies samples in the order of media time. An alert follows when bad time
 // reaches the threshold (decision S2). A recovery follows at the first good instant
 // after an alert (decision S3). A change between two samples counts from the start
-// of the later one, because bisection has already looked between them.
-func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod) []event.Data {
+// of the later one, because bisection has already looked between them. The sample is
+// judged until a time within it.
+func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod, until time.Time) []event.Data {
 	var emitted []event.Data
 	at := s.start()
 	if c.Seen && at.Before(c.JudgedUntil) {
@@ -69,12 +70,12 @@ func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod) 
 		c.LastBadThroughout = b.covers(s)
 		emitted = append(emitted, c.alertIfDue(threshold, s)...)
 	}
-	if s.end().After(at) {
+	if until.After(at) {
 		emitted = append(emitted, c.recover(at)...)
 	}
 	c.Seen = true
-	if s.end().After(c.JudgedUntil) {
-		c.JudgedUntil = s.end()
+	if until.After(c.JudgedUntil) {
+		c.JudgedUntil = until
 	}
 	return emitted
 }

@@ -37,7 +37,7 @@ func TestAShortOutageDoesNotInterruptABlackout(t *testing.T) { // S1
 	}).from(50).until(300).expect(
 		emits(50, event.StreamStarted),
 		emits(130, event.Blackout, since(100)),
-		emits(210, event.BlackoutRecovered, since(100), lasting(100)),
+		emits(202, event.BlackoutRecovered, since(100), lasting(100)),
 	)
 }
 
@@ -152,8 +152,8 @@ func TestBlackAndSilenceAreIndependent(t *testing.T) {
 		emits(50, event.StreamStarted),
 		emits(130, event.Blackout, since(100)),
 		emits(150, event.Silence, since(120)),
-		emits(170, event.BlackoutRecovered, since(100), lasting(60)),
-		emits(210, event.SilenceRecovered, since(120), lasting(80)),
+		emits(162, event.BlackoutRecovered, since(100), lasting(60)),
+		emits(202, event.SilenceRecovered, since(120), lasting(80)),
 	)
 }
 
@@ -165,7 +165,7 @@ func TestAShortPictureEndsABlackout(t *testing.T) { // S3: first good media
 		emits(50, event.StreamStarted),
 		emits(130, event.Blackout, since(100), lasting(30)),
 		emits(142, event.BlackoutRecovered, since(100), lasting(40)),
-		emits(172, event.Blackout, since(140.2), lasting(31)),
+		emits(172.2, event.Blackout, since(140.2), lasting(31)),
 		emits(182, event.BlackoutRecovered, since(140.2), lasting(39)),
 	)
 }

@@ -35,7 +35,7 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 	w.until(250).expect(
 		emits(50, event.StreamStarted),
 		emits(146, "alert.imaginary", since(100), lasting(46)),
-		emits(166, "alert.imaginary_recovered", since(100), lasting(60)),
+		emits(162, "alert.imaginary_recovered", since(100), lasting(60)),
 	)
 	r := w.watcher.Report()
 	if got := r.Statistics; got.Alerts("imaginary") != 1 || got.Alerts(detector.Blackout) != 0 {

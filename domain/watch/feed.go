@@ -20,13 +20,17 @@ type mediaFeed struct {
 	Ended         bool      `json:"ended,omitempty"`     // the playlist has EXT-X-ENDLIST
 	LastCheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
 	LastReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
+	Screened      *Segment  `json:"screened,omitempty"`  // the last segment judged, if only its key frames were seen (decision S18)
 	renewal
 
-	window       []Segment // the playlist as last read, on the media timeline
-	pending      *Segment  // to be analysed next
-	bisection    bisection
-	failingSince time.Time // when the first of the failed readings began; zero: the last reading succeeded
-	urlChanged   bool      // since the playlist was last read
+	window            []Segment // the playlist as last read, on the media timeline
+	pending           *Segment  // to be analysed next
+	look              Look      // at pending
+	changed           bool      // the URL or the program time changed since the last check
+	unscreenableUntil time.Time // until when the picture is not screened, because a screen could not judge it
+	bisection         bisection
+	failingSince      time.Time // when the first of the failed readings began; zero: the last reading succeeded
+	urlChanged        bool      // since the playlist was last read
 }
 
 // trackSet says which tracks a feed carries, and so which detectors judge it.
@@ -51,6 +55,7 @@ func (t trackSet) overlaps(u trackSet) bool { return t.and(u) != trackSet{} }
 type newest struct {
 	ID        string        `json:"id,omitempty"`
 	SeenAt    time.Time     `json:"moved,omitzero"`     // when it was first seen, by the clock
+	Since     time.Time     `json:"since,omitzero"`     // when it may have been published, at the earliest
 	Unwatched time.Duration `json:"unwatched,omitzero"` // time since SeenAt in which nobody read the playlist
 	Analysed  bool          `json:"analysed,omitempty"`
 	Failed    bool          `json:"failed,omitempty"` // it could not be analysed; the outage says when to retry

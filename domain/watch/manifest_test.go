@@ -67,7 +67,7 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 		w.expect(
 			emits(51, event.StreamStarted),
 			emits(130.2, event.Blackout, since(100)),
-			emits(150.2, event.BlackoutRecovered, since(100), lasting(40)),
+			emits(142, event.BlackoutRecovered, since(100), lasting(40)),
 		)
 		if n := w.begunIn(watch.TaskResolve, span{95, 125}); n > 3 {
 			t.Errorf("asked %d times for the next", n)

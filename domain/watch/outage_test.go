@@ -127,8 +127,8 @@ func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S20
 		}).from(50).until(1300).expect(
 			emits(50, event.StreamStarted),
 			emits(130, event.Blackout, since(100)),
-			emits(210, event.SegmentError),
-			emits(1100, event.BlackoutRecovered, since(100), lasting(990)),
+			emits(206.5, event.SegmentError),
+			emits(1092, event.BlackoutRecovered, since(100), lasting(990)),
 		)
 	})
 }

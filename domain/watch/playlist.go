@@ -85,10 +85,11 @@ func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
 func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
 	checkDue := !o.Began.Before(w.plan().nextCheckAt(f))
-	f.LastReadAt = o.Began
+	lastRead := f.LastReadAt
+	f.LastReadAt, f.changed = o.Began, f.changed || f.urlChanged
 	switch f.compare(o, last) {
 	case newer:
-		w.handleNewSegment(f, o, last)
+		w.handleNewSegment(f, o, last, lastRead)
 		f.urlChanged, f.window = false, segments
 	case same:
 		if f.urlChanged && last.ID() != f.Newest.ID && !o.hasProgramTime() {
@@ -117,7 +118,8 @@ func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 		analyse = !o.Began.Before(f.Outage.RetryAt)
 	}
 	if n := len(f.window); n > 0 && analyse && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID {
-		f.pending, f.bisection = &f.window[n-1], bisection{}
+		f.pending, f.look, f.bisection = &f.window[n-1], w.plan().chooseLook(f), bisection{}
+		f.changed = false
 	}
 }
 
@@ -160,13 +162,14 @@ func (f *mediaFeed) compare(o Playlist, last Segment) comparison {
 	return newer
 }
 
-// handleNewSegment takes in a new segment.
-func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment) {
+// handleNewSegment takes in a new segment. The playlist was last read at lastRead.
+func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastRead time.Time) {
 	w.recordObserved()
-	f.Newest = newest{ID: last.ID(), SeenAt: w.now}
+	f.Newest = newest{ID: last.ID(), SeenAt: w.now, Since: f.publishedSince(o, last, lastRead)}
 	f.Clock.ByFetch = !o.hasProgramTime()
 	if shift := f.Clock.update(last, o.Began); shift != 0 {
 		w.state.Conditions.shift(f.Tracks, shift)
+		f.changed, f.Screened = true, nil
 		w.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}
 	target, length := o.TargetDuration.Seconds(), o.Segments[len(o.Segments)-1].Duration.Seconds()
@@ -176,6 +179,32 @@ func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment) {
 			"segment_sequence": last.Sequence, "duration_sec": length, "target_duration_sec": target, "count": w.state.OddSegments,
 		})
 	}
+}
+
+// publishedSince returns when a new segment may have been published, at the earliest: after
+// the last reading, and about as long after its predecessor as it ends later. So few readings
+// in a row are enough to know when segments appear.
+func (f *mediaFeed) publishedSince(o Playlist, last Segment, lastRead time.Time) time.Time {
+	since := lastRead
+	if !f.urlChanged && f.Clock.Started && !f.Newest.Since.IsZero() {
+		expected := f.Newest.Since.Add(last.end().Sub(f.Clock.End) - publicationSlack)
+		if expected.After(since) && expected.Before(o.Began) {
+			since = expected
+		}
+	}
+	return since
+}
+
+// nextSegmentAt returns when to look for the next segment so that it is read within
+// minReadInterval of its publication.
+func (f *mediaFeed) nextSegmentAt() time.Time {
+	at := f.LastReadAt
+	if n := len(f.window); n > 0 {
+		if next := f.Newest.Since.Add(f.window[n-1].Duration); next.After(at) {
+			at = next
+		}
+	}
+	return at.Add(minReadInterval)
 }
 
 // handleNoNewSegment takes in a playlist without a new segment (decisions S5, S6).

@@ -39,6 +39,9 @@ const (
 	boundaryTolerance = 100 * time.Millisecond // bad media that begin this soon after a segment's start count from that start
 	audioLead         = 300 * time.Millisecond // longest time between the first sound and the first picture of a segment
 
+	screenPause      = 5 * time.Minute        // after a segment that could not be judged by its key frames (S18)
+	publicationSlack = 100 * time.Millisecond // by which a segment may follow its predecessor sooner than its duration
+
 	minSegmentRatio = 0.2 // shortest usual segment, as a part of the target duration (S10)
 	maxSegmentRatio = 3   // longest usual segment, in target durations (S10)
 

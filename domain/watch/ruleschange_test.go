@@ -3,6 +3,7 @@ package watch_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,20 +58,20 @@ func TestChangedRulesHoldFromTheNextCheckOn(t *testing.T) { // 16.6
 		want    []want
 	}{
 		{"a lower threshold that is not reached alerts when it is", black, 110.5, blackoutAfter(20), 200, []want{
-			started, emits(120, event.Blackout, since(100), lasting(20)), recovered(170),
+			started, emits(120, event.Blackout, since(100), lasting(20)), recovered(162),
 		}},
 		{"a lower threshold that has been crossed alerts at the next check", black, 120.5, blackoutAfter(5), 200, []want{
 			started, emits(122, event.Blackout, since(100), lasting(22)), recovered(162),
 		}},
 		{"a higher threshold alerts later", black, 120.5, blackoutAfter(50), 200, []want{
-			started, emits(150, event.Blackout, since(100), lasting(50)), recovered(170),
+			started, emits(150, event.Blackout, since(100), lasting(50)), recovered(162),
 		}},
 		{"a higher threshold that is not reached alerts nothing", black, 120.5, blackoutAfter(70), 200, []want{started}},
 		{"a higher threshold revokes no alert", black, 140.5, blackoutAfter(70), 200, []want{
-			started, emits(130, event.Blackout, since(100), lasting(30)), recovered(170),
+			started, emits(130, event.Blackout, since(100), lasting(30)), recovered(162),
 		}},
 		{"a lower threshold does not alert twice", black, 140.5, blackoutAfter(5), 200, []want{
-			started, emits(130, event.Blackout, since(100), lasting(30)), recovered(170),
+			started, emits(130, event.Blackout, since(100), lasting(30)), recovered(162),
 		}},
 		{"a lower threshold after the recovery alerts nothing", func(w *world) { w.black = []span{{100, 120}} }, 130.5, blackoutAfter(5), 200, []want{started}},
 		{"an earlier start is alerted earlier", late, 60.5, startAt(70), 500, []want{
@@ -122,7 +123,7 @@ func TestChangedRulesHoldFromTheNextCheckOn(t *testing.T) { // 16.6
 func TestAChangedCheckIntervalCountsFromTheLastCheck(t *testing.T) { // 16.6
 	w := scenario(t).from(50).until(61).changeRules(func(r *watch.Rules) { r.CheckInterval = seconds(30) }).until(121)
 	for i, want := range []float64{50, 60, 90, 120} {
-		if len(w.analysed) <= i || abs(w.analysed[i]-want) > tolerance {
+		if checks := slices.Compact(w.analysed); len(checks) <= i || abs(checks[i]-want) > tolerance {
 			t.Fatalf("segments were analysed at %v", w.analysed)
 		}
 	}

@@ -126,7 +126,7 @@ func (p planner) mediaTask() (next Task, ok bool) {
 		}
 		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL}
 		if f.pending != nil {
-			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending}
+			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Look: f.look}
 		}
 		first := !ok || t.At.Before(next.At)
 		if ok && !t.At.After(p.now) && !next.At.After(p.now) {

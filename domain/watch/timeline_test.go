@@ -13,7 +13,7 @@ func TestABlackoutIsAlertedAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.3
 		expect(
 			emits(50, event.StreamStarted, since(0)),
 			emits(132, event.Blackout, since(100.5), lasting(31)),
-			emits(162, event.BlackoutRecovered, since(100.5), lasting(51)),
+			emits(154, event.BlackoutRecovered, since(100.5), lasting(51)),
 		)
 }
 
@@ -23,7 +23,7 @@ func TestSilenceIsAlertedAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.4
 		expect(
 			emits(50, event.StreamStarted),
 			emits(130, event.Silence, since(100), lasting(30)),
-			emits(140.0+10, event.SilenceRecovered, since(100), lasting(40)),
+			emits(142, event.SilenceRecovered, since(100), lasting(40)),
 		)
 }
 

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,10 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskSegment:
+		w.looks = append(w.looks, seenLook{began, task.Segment.Sequence, task.Look})
+		if task.Look == watch.KeyFrames && !w.everyFrame {
+			return w.screen(task.Segment, began)
+		}
 		return w.analysis(task.Segment, began)
 	}
 	w.t.Fatalf("no such task: %v", task)
@@ -164,9 +169,47 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 			found(name, bad)
 		}
 	}
-	if !strings.Contains(s.URI, "/picture/") {
+	if !strings.Contains(s.URI, "/picture/") && !w.noSound {
 		a.Audio = watch.Track{Present: true, To: s.Duration}
 		found(detector.Silence, w.silent)
+	}
+	return a
+}
+
+// keyFrames returns the times of a segment's key frames, in program time.
+func (w *world) keyFrames(s watch.Segment) (times []float64) {
+	start := float64(s.Sequence) * w.segment
+	if w.groups == 0 {
+		return []float64{start}
+	}
+	for n := math.Ceil(start/w.groups - 1e-9); n*w.groups < start+w.segment-1e-9; n++ {
+		times = append(times, n*w.groups)
+	}
+	return times
+}
+
+// screen is the analysis of a look at key frames.
+func (w *world) screen(s watch.Segment, began float64) watch.Analysis {
+	a := w.analysis(s, began)
+	a.Screen = &watch.Screen{}
+	if a.Failure != nil || !a.Video.Present {
+		return a
+	}
+	start := float64(s.Sequence) * w.segment
+	a.Screen.Damaged = within(w.damaged, start)
+	a.Video.To = 0
+	delete(a.Intervals, detector.Blackout)
+	for i, t := range w.keyFrames(s) {
+		shown := time.Duration((t - start) * float64(time.Second))
+		if i == 0 {
+			a.Video.From = shown
+		} else {
+			a.Screen.Gap = max(a.Screen.Gap, shown-a.Video.To+seconds(1)/30)
+		}
+		a.Screen.KeyFrames, a.Video.To = i+1, shown+seconds(1)/30
+		if within(w.black, t) {
+			a.Intervals[detector.Blackout] = []watch.Interval{{To: s.Duration}}
+		}
 	}
 	return a
 }

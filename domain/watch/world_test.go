@@ -49,6 +49,8 @@ type world struct {
 	window        float64 // length of the playlist
 	delay         float64 // from the end of a segment to its publication
 	noProgramTime bool
+	noSound       bool    // there is no track of sound
+	groups        float64 // from one key frame to the next; 0: every segment begins with its only one
 
 	live            span                       // when YouTube says that the stream is live
 	afterLive       watch.StreamState          // YouTube's answer after live; default Ended
@@ -57,6 +59,8 @@ type world struct {
 	silent          []span                     // in program time
 	otherDetectors  map[detector.Name][]span   // bad media of further detectors, in program time
 	stalls          []span                     // the playlist does not move
+	damaged         []span                     // a look at key frames finds damage, in program time
+	everyFrame      bool                       // the analyser always decodes every frame
 	playlistFails   []span                     // readings of the playlist fail
 	segmentsFail    []span                     // analyses fail
 	failsSegment    func(sequence uint64) bool // reports whether the analysis of this segment fails
@@ -88,6 +92,7 @@ type world struct {
 	signals       []monitor.Signal
 	begun         map[watch.TaskKind][]float64 // when tasks began
 	analysed      []float64                    // when analyses ended
+	looks         []seenLook                   // of all analyses
 	messages      []string                     // of the log
 	log           []watch.LogEntry
 	over          bool
@@ -103,6 +108,13 @@ type outcome struct {
 	lane watch.Lane
 	at   float64
 	obs  watch.Observation
+}
+
+// seenLook is a look at a segment.
+type seenLook struct {
+	began    float64
+	sequence uint64
+	look     watch.Look
 }
 
 type seenEvent struct {

@@ -31,17 +31,23 @@ const (
 
 var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 
-// clipPlayer plays one clip to watchers. It analyses each segment once, however
+// clipPlayer plays one clip to watchers. It looks at each segment once as closely, however
 // often the clip is watched. It is not safe for concurrent use.
 type clipPlayer struct {
 	clip     corpus.Clip
 	analyser worker.Analyser
 	format   manifest.Format
-	analyses []*watch.Analysis // of each segment; nil before its analysis
+	analyses map[look]watch.Analysis
+}
+
+// look is a look at a segment.
+type look struct {
+	segment int
+	look    watch.Look
 }
 
 func newPlayer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *clipPlayer {
-	return &clipPlayer{clip: clip, analyser: a, format: f, analyses: make([]*watch.Analysis, len(clip.Segments))}
+	return &clipPlayer{clip: clip, analyser: a, format: f, analyses: map[look]watch.Analysis{}}
 }
 
 // watchResult is the result of one watch of a clip.
@@ -179,7 +185,7 @@ func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation
 		playlist.Began, playlist.URL = p.now, t.URL
 		return playlist, playlistTime, err
 	case watch.TaskSegment:
-		a, err := p.analysis(ctx, t.Segment)
+		a, err := p.analysis(ctx, t.Segment, t.Look)
 		a.Began, a.Segment = p.now, t.Segment.ID()
 		return a, analysisTime, err
 	default:
@@ -188,17 +194,19 @@ func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation
 }
 
 // analysis returns the analyser's result of a segment, from memory if possible.
-func (p *playback) analysis(ctx context.Context, s watch.Segment) (watch.Analysis, error) {
+func (p *playback) analysis(ctx context.Context, s watch.Segment, closely watch.Look) (watch.Analysis, error) {
 	n := int(s.Sequence)
 	if p.result.first < 0 {
 		p.result.first = p.clip.Segments[n].Start
 	}
-	if p.analyses[n] == nil {
-		a, err := p.analyser.Analyse(ctx, s, watch.EveryFrame, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
+	a, known := p.analyses[look{n, closely}]
+	if !known {
+		var err error
+		a, err = p.analyser.Analyse(ctx, s, closely, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
 		if err != nil {
 			return a, fmt.Errorf("segment %d: %w", n, err)
 		}
-		p.analyses[n] = &a
+		p.analyses[look{n, closely}] = a
 	}
-	return *p.analyses[n], nil
+	return a, nil
 }

@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// maxScreened is the size in bytes up to which a screened segment is kept. A larger one is
+// fetched again.
+const maxScreened = 8 << 20
+
+// screened keeps the bytes of the segment that was screened last (decision S18), until the
+// watcher has decided whether to look at every frame of it.
+type screened struct {
+	mu      sync.Mutex
+	id      string // of the segment; empty: there is none
+	content []byte
+}
+
+// keep returns a body that reads like that of s, and keeps its bytes once it was read to
+// its end and closed.
+func (k *screened) keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
+	return &screenedBody{ReadCloser: body, screened: k, id: s.ID()}
+}
+
+// body returns the bytes of a segment, if they were kept.
+func (k *screened) body(s watch.Segment) (io.ReadCloser, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.id == "" || k.id != s.ID() {
+		return nil, false
+	}
+	return io.NopCloser(bytes.NewReader(k.content)), true
+}
+
+// forget drops the bytes unless one of the tasks needs them.
+func (k *screened) forget(tasks []watch.Task) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, t := range tasks {
+		if t.Kind == watch.TaskSegment && t.Segment.ID() == k.id {
+			return
+		}
+	}
+	k.id, k.content = "", nil
+}
+
+func (k *screened) set(id string, content []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.id, k.content = id, content
+}
+
+// screenedBody copies what is read.
+type screenedBody struct {
+	io.ReadCloser
+	screened *screened
+	id       string
+	content  bytes.Buffer
+	tooLarge bool
+	whole    bool // it was read to its end
+}
+
+// Read implements io.Reader.
+func (b *screenedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.tooLarge = b.tooLarge || b.content.Len()+n > maxScreened; b.tooLarge {
+		b.content = bytes.Buffer{}
+	} else {
+		b.content.Write(p[:n])
+	}
+	b.whole = b.whole || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *screenedBody) Close() error {
+	err := b.ReadCloser.Close()
+	if err == nil && b.whole && !b.tooLarge {
+		b.screened.set(b.id, b.content.Bytes())
+	}
+	return err
+}
