@@ -21,7 +21,7 @@ import (
 // sample is bad throughout. Otherwise each check of a long silence would search.
 //
 // If the picture turned bad after a segment of which only key frames were seen (decision
-// S18), that segment is analysed again, because its end may be bad already.
+// S18), that segment is analysed again. Its end may be bad already.
 type bisection struct {
 	samples   []sample  // not applied yet, oldest first
 	steps     int       // analyses so far

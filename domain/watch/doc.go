@@ -28,6 +28,7 @@
 //	detector*       what each detector judges                        6.3, 6.4, S4
 //	condition       onset, threshold, recovery                       S1–S3
 //	bisection       finds the segment in which a condition changed   S1
+//	look            whether key frames are enough                    S18
 //	outage          60 s without new media                           6.6, S6
 //	blindness       5 minutes in which nothing can be learned        S15
 //	signal          the conditions that end without an event          16.1

@@ -26,8 +26,8 @@ type Screen struct {
 }
 
 // chooseLook returns how closely to look at the newest segment of a feed (decision S18).
-// It is every frame while the picture is bad or nothing is known of it, in an outage,
-// after a change, and while the picture cannot be screened.
+// It is every frame while the picture is bad, unknown or cannot be screened. It is every
+// frame in an outage and after a change, too.
 func (p planner) chooseLook(f *mediaFeed) Look {
 	if !f.Tracks.Video {
 		return KeyFrames // the picture is not judged

@@ -181,9 +181,9 @@ func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastR
 	}
 }
 
-// publishedSince returns when a new segment may have been published, at the earliest: after
-// the last reading, and about as long after its predecessor as it ends later. So few readings
-// in a row are enough to know when segments appear.
+// publishedSince returns when a new segment may have been published, at the earliest. That
+// is after the last reading, and about as long after its predecessor as it ends later. So
+// few readings in a row are enough to know when segments appear.
 func (f *mediaFeed) publishedSince(o Playlist, last Segment, lastRead time.Time) time.Time {
 	since := lastRead
 	if !f.urlChanged && f.Clock.Started && !f.Newest.Since.IsZero() {

@@ -77,7 +77,7 @@ func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, e
 	if err != nil {
 		return r, err
 	}
-	player := newPlayer(clip, ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg()}), hls.Format{})
+	player := newPlayer(clip, ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg(), Timeout: 2 * time.Minute}), hls.Format{})
 	for n, interval := range intervals {
 		at := &r.at[n]
 		at.verdicts = make([]verdict, len(i.Truth))
