@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Config says when a broadcast begins. The zero value begins now.
+// Config says when a broadcast begins. The zero value begins with the first request, so
+// that a viewer misses nothing, however late it comes.
 type Config struct {
-	Start   time.Time        // of the recording's first frame; default now
+	Start   time.Time        // of the recording's first frame; default the first request
 	Preroll time.Duration    // media before Start, so that the playlists are full at once
 	Now     func() time.Time // default time.Now
 }
@@ -18,15 +19,15 @@ type Config struct {
 // and is safe for concurrent use.
 type Broadcast struct {
 	shape  Shape
-	start  time.Time
-	now    func() time.Time
+	config Config
 	tracks []track
 
 	mu       sync.Mutex
+	started  time.Time // of the recording's first frame; zero before the first request
 	notFound []string
 }
 
-// Start begins a broadcast in a shape. It blocks while missing media are encoded. Its
+// Start makes a broadcast in a shape. It blocks while missing media are encoded. Its
 // errors are those of Prepare.
 func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, error) {
 	if err := s.applyDefaults(); err != nil {
@@ -39,19 +40,32 @@ func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, err
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Start.IsZero() {
-		c.Start = c.Now()
-	}
-	// To the millisecond, because that is what a playlist can say.
-	return &Broadcast{shape: s, start: c.Start.Add(-c.Preroll).Truncate(time.Millisecond), now: c.Now, tracks: buildTracks(s, parts)}, nil
+	return &Broadcast{shape: s, config: c, tracks: buildTracks(s, parts)}, nil
 }
 
-// At returns the wall time of an instant of the recording, such as one of [Program].
+// start returns the wall time of the recording's first frame. The first call begins the
+// broadcast.
+func (b *Broadcast) start() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.started.IsZero() {
+		first := b.config.Start
+		if first.IsZero() {
+			first = b.config.Now()
+		}
+		// To the millisecond, because that is what a playlist can say.
+		b.started = first.Add(-b.config.Preroll).Truncate(time.Millisecond)
+	}
+	return b.started
+}
+
+// At returns the wall time of an instant of the recording, such as one of [Program]. It
+// begins a broadcast that nobody has requested yet.
 func (b *Broadcast) At(instant time.Duration) time.Time {
 	if b.shape.Reconnect > 0 && instant >= b.shape.Reconnect {
 		instant += b.shape.ReconnectGap
 	}
-	return b.start.Add(instant)
+	return b.start().Add(instant)
 }
 
 // Entry returns the path of the manifest that a player is given.
@@ -80,7 +94,7 @@ func (b *Broadcast) recordNotFound(name string) {
 }
 
 // elapsed returns the time since the recording's first frame.
-func (b *Broadcast) elapsed() time.Duration { return b.now().Sub(b.start) }
+func (b *Broadcast) elapsed() time.Duration { return b.config.Now().Sub(b.start()) }
 
 // ended reports whether the whole recording is published.
 func (b *Broadcast) ended() bool {

@@ -120,7 +120,7 @@ func (p *playlist) entry(n int, first bool) {
 		p.WriteString("\n")
 	}
 	if s.ProgramTime == DateTimePerSegment || s.ProgramTime == DateTimeAtStart && (first || discontinuity || s.ReconnectGap > 0 && p.isReconnection(n)) {
-		fmt.Fprintf(p, "#EXT-X-PROGRAM-DATE-TIME:%s\n", p.b.start.Add(seg.at).UTC().Format("2006-01-02T15:04:05.000Z"))
+		fmt.Fprintf(p, "#EXT-X-PROGRAM-DATE-TIME:%s\n", p.b.start().Add(seg.at).UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if s.Parts && n >= p.to-3 {
 		p.parts(n, len(seg.pieces))

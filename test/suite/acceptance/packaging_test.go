@@ -12,8 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// packagingLead is how much of the recording has been broadcast when the test
-// begins, so that the watch starts before the picture goes black.
+// packagingLead is how much of the recording has been broadcast when the resolver first
+// requests it. The picture goes black 13 s later.
 const packagingLead = 17 * time.Second
 
 // packagingInterval is the time between two checks of a packaging, longer than that of
@@ -62,6 +62,7 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 	id := register(t, shared, v, map[string]any{
 		"check_interval_sec": packagingInterval.Seconds(), "blackout_threshold_sec": 6, "silence_threshold_sec": 6,
 	})
+	waitEvent(t, shared, id, "stream.started", startTimeout)
 	waitEvent(t, shared, id, "stream.ended", time.Until(stream.At(broadcast.Program.End))+30*time.Second)
 
 	assertEvents(t, shared, id, expectedEvents(s)...)
