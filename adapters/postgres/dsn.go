@@ -22,6 +22,13 @@ var sessionSettings = map[string]string{
 	"tcp_keepalives_count":                "3",
 }
 
+// migrationSettings let a migration take as long as it needs. On a busy machine its client
+// may also pause between two statements for longer than a transaction may idle.
+var migrationSettings = map[string]string{
+	"statement_timeout":                   "0",
+	"idle_in_transaction_session_timeout": "0",
+}
+
 // completeDSN adds the settings that dsn lacks: sslmode, timeouts, the application's name.
 func completeDSN(dsn string, cfg Config) (string, error) {
 	given, err := pq.NewConfig(dsn)

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -20,12 +21,14 @@ type connector struct {
 	driver *pq.Connector
 }
 
-// newConnector parses a DSN that completeDSN has completed.
-func newConnector(dsn string) (connector, error) {
+// newConnector parses a DSN that completeDSN has completed. The runtime parameters replace
+// those of the DSN.
+func newConnector(dsn string, parameters map[string]string) (connector, error) {
 	cfg, err := pq.NewConfig(dsn)
 	if err != nil {
 		return connector{}, withoutDSN(err)
 	}
+	maps.Copy(cfg.Runtime, parameters)
 	inner, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
 		return connector{}, withoutDSN(err)

@@ -80,7 +80,8 @@ type Store struct {
 	*ThumbnailStore
 	*RoutingStore
 
-	db *database
+	db        *database
+	migrating connector
 }
 
 // Open is New followed by Ping: it blocks until the database has answered once.
@@ -110,7 +111,11 @@ func New(dsn string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	connector, err := newConnector(dsn)
+	connector, err := newConnector(dsn, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	migrating, err := newConnector(dsn, migrationSettings)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
@@ -140,6 +145,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		ThumbnailStore:    &ThumbnailStore{db},
 		RoutingStore:      &RoutingStore{db},
 		db:                db,
+		migrating:         migrating,
 	}, nil
 }
 
@@ -188,9 +194,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	return wrapError(ctx, "reach the database", s.db.PingContext(ctx))
 }
 
-// Migrate brings the schema up to date; see migrations.Migrate.
+// Migrate brings the schema up to date; see migrations.Migrate. It connects for itself,
+// because its statements have no time limit.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrapError(ctx, "prepare the database", migrations.Migrate(ctx, s.db.DB.DB))
+	db := sql.OpenDB(s.migrating)
+	err := migrations.Migrate(ctx, db)
+	return wrapError(ctx, "prepare the database", errors.Join(err, db.Close()))
 }
 
 // IsPermanent reports whether a retry of Ping or Migrate cannot help, for one of these

@@ -29,6 +29,19 @@ func TestFourProcessesMigrateAtOnce(t *testing.T) {
 	register(t, open(t, dsn), 1)
 }
 
+// The first migration of a slow disk was cancelled after 5 s. The gateway then listened, and
+// answered registrations with 500 because columns were missing.
+func TestAMigrationTakesLongerThanStatementsMay(t *testing.T) {
+	s, err := postgres.Open(t.Context(), create(t, "template0"), postgres.Config{StatementTimeout: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Dashboards and people with psql may rely on the columns of section 9.1.
 func TestTheSchemaHasTheSpecifiedColumns(t *testing.T) {
 	db := raw(t, database(t))
