@@ -20,6 +20,9 @@ const packagingLead = 17 * time.Second
 // fastConfig: fifty of them are watched with the real tools.
 const packagingInterval = 3 * time.Second
 
+// lateChecks is in the warning that the machine is busy, which is not about a packaging.
+const lateChecks = "Checks began late"
+
 // partialSegmentPath matches the path of a partial segment (low-latency HLS), which
 // a worker must not request.
 var partialSegmentPath = regexp.MustCompile(`/seg-\d+\.\d+\.`)
@@ -102,8 +105,10 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 			t.Errorf("requested a partial segment: %s", r.Path[strings.LastIndex(r.Path, "/"):])
 		}
 	}
-	if complaints := monitorLog(id, "WARN", "ERROR"); complaints != "" {
-		t.Errorf("the log has warnings:\n%s", complaints)
+	for line := range strings.SplitSeq(monitorLog(id, "WARN", "ERROR"), "\n") {
+		if line != "" && !strings.Contains(line, lateChecks) {
+			t.Errorf("the log has a warning: %s", line)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	maxQuietLoad  = 115                    // while a quiet timeline runs or waits
 	maxCostly     = 12                     // costly timelines
 	startInterval = 800 * time.Millisecond // between the starts of two streams
+	maxDelay      = 10 * time.Second       // of a start while the CPU is contended
 )
 
 // timelines is the schedule of this test run.
@@ -33,7 +34,8 @@ type schedule struct {
 	load    int       // of the timelines that run
 	quiet   int       // quiet timelines that run
 	costly  int       // costly timelines that run
-	nextAt  time.Time // the next start
+	nextAt  time.Time // the next start, unless the CPU is contended
+	cpu     contention
 }
 
 // timeline is a test that waits for its start, or runs.
@@ -130,11 +132,11 @@ func (s *schedule) admit() {
 			return
 		}
 		if wait := time.Until(s.nextAt); wait > 0 {
-			time.AfterFunc(wait, func() {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.admit()
-			})
+			s.admitAfter(wait)
+			return
+		}
+		if time.Since(s.nextAt) < maxDelay && s.cpu.isContended() {
+			s.admitAfter(startInterval)
 			return
 		}
 		s.waiting = slices.Delete(s.waiting, i, i+1)
@@ -142,6 +144,15 @@ func (s *schedule) admit() {
 		s.nextAt = time.Now().Add(time.Duration(max(next.streams, 1)) * startInterval)
 		close(next.start)
 	}
+}
+
+// admitAfter calls admit when a time has passed.
+func (s *schedule) admitAfter(wait time.Duration) {
+	time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.admit()
+	})
 }
 
 // count adds a timeline to those that run, or takes it from them. s.mu is held.
