@@ -28,9 +28,9 @@ import (
 const (
 	scanInterval     = 200 * time.Millisecond
 	progressInterval = 15 * time.Second
-	startTimeout     = time.Minute // for the next stream to be watched
-	calmTimelines    = 8           // that the streams without trouble share
-	maxTroubled      = 14          // timelines with trouble
+	startTimeout     = 3 * time.Minute // for the next stream to be watched
+	calmTimelines    = 8               // that the streams without trouble share
+	maxTroubled      = 14              // timelines with trouble
 )
 
 // run is the measurement of one number of streams.

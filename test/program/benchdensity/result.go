@@ -100,14 +100,27 @@ func (r result) print(out io.Writer) {
 	line("not counted: this program", "%21.2f", cpu.Program)
 	line("cores in use by the product", "%21.2f", cpu.all()*float64(r.Streams)/time.Hour.Seconds())
 	line("checks late by more than 1 s", "%d of %d, by %.1f s at most", r.LateChecks.Late, r.Checks, r.LateChecks.LargestSec)
-	line("alerts", "%d of %d came, %d unexpected", r.Expected-r.Missed, r.Expected, r.Unexpected)
-	seconds := func(name string, d distribution) {
-		line(name, "p50 %.2f s, p99 %.2f s, largest %.2f s", d.P50, d.P99, d.Max)
-	}
-	seconds("  after onset and threshold", r.AlertLatency)
-	seconds("  error of the onset", r.OnsetError)
-	seconds(fmt.Sprintf("%d recoveries, after the end", r.Recoveries), r.RecoveryLatency)
+	r.accuracy.print(line)
 	line("memory (PSS, peak)", "gateway %d MB, tools %d MB, PostgreSQL %d MB", r.Peak.GatewayBytes>>20, r.Peak.ToolsBytes>>20, r.Peak.PostgresBytes>>20)
 	line("the gateway's peak", "%d file descriptors, %d goroutines, %d threads", r.Peak.Descriptors, r.Peak.Goroutines, r.Peak.Threads)
 	line("database transactions", "%.1f a second", r.TransactionsPerSec)
+}
+
+// print prints the accuracy as lines with a name.
+func (a accuracy) print(line func(name, format string, args ...any)) {
+	if a.Expected == 0 {
+		line("alerts", "none expected (-trouble is 0 or -for is too short), %d came", a.Unexpected)
+		return
+	}
+	seconds := func(name string, d distribution) {
+		line(name, "p50 %.2f s, p99 %.2f s, largest %.2f s", d.P50, d.P99, d.Max)
+	}
+	line("alerts", "%d of %d came, %d unexpected", a.Expected-a.Missed, a.Expected, a.Unexpected)
+	if a.Missed < a.Expected {
+		seconds("  after onset and threshold", a.AlertLatency)
+		seconds("  error of the onset", a.OnsetError)
+	}
+	if a.Recoveries > 0 {
+		seconds(fmt.Sprintf("%d recoveries, after the end", a.Recoveries), a.RecoveryLatency)
+	}
 }
