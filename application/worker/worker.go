@@ -45,9 +45,10 @@ type Config struct {
 	Now             func() time.Time          // the wall clock; the worker adopts its changes; default time.Now
 }
 
-// Time limits of a task. The adapters have shorter ones.
+// Time limits of a task. The adapters have shorter ones. That of resolving includes the wait
+// for a turn, on a host with many streams; a run of a tool has 45 s.
 const (
-	resolveLimit  = 90 * time.Second
+	resolveLimit  = 15 * time.Minute
 	playlistLimit = 20 * time.Second
 	segmentLimit  = 20 * time.Second
 )

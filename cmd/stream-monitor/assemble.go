@@ -91,7 +91,7 @@ func (a *assembly) makeMonitors() (err error) {
 		ScheduleLead: c.ScheduleLeadTime,
 		Log:          a.log,
 		Now:          a.clock,
-		Resolver:     newSources(c.Watching, a.forks, a.log),
+		Resolver:     a.resolving.sources(c.Watching, a.log),
 	})
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/record"
@@ -35,7 +34,7 @@ type gatewayServer struct {
 	database       *databaseSetup
 	lateSupervisor *lateSupervisor
 	launcher       *lateLauncher
-	forks          *ytdlp.ForkServer   // of inline workers; nil: workers are processes
+	resolving      resolvingTools      // of previews, and of inline workers
 	inlineDelays   *worker.CheckDelays // of the inline workers' checks
 	supervisor     *supervisor.Supervisor
 	dispatcher     *callback.Dispatcher

@@ -39,7 +39,7 @@ func (g *gatewayServer) newLauncher(monitors *registry.Service, evidence *record
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
 		tools := newWatchingTools(c.Watching)
-		tools.forks = g.forks
+		tools.resolving = g.resolving
 		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, tools, monitors, evidence, thumbnails, g.inlineDelays, log), Log: log})
 	case config.RuntimeKubernetes:
 		return newPodLauncher(c, log)

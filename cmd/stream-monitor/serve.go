@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
@@ -58,8 +59,9 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 		return err
 	}
 	if g.settings.WorkerRuntime == config.RuntimeInline {
-		g.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, log)
-		defer g.forks.Close()
+		g.resolving.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, log)
+		defer g.resolving.forks.Close()
+		g.resolving.host = fallback.NewHost(fallback.Places(), log)
 	}
 	if err := g.assemble(keys, output, log); err != nil {
 		return err

@@ -40,7 +40,7 @@ type watchingTools struct {
 	capturer  *ffmpeg.Capturer
 	budget    *tempfile.Budget
 	memory    *collector.Memory
-	forks     *ytdlp.ForkServer // nil: every question starts yt-dlp
+	resolving resolvingTools
 }
 
 func newWatchingTools(f config.WatchingFlags) *watchingTools {
@@ -65,7 +65,7 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 	if t.flags.EvidenceCapture == "off" {
 		evidence = nil
 	}
-	sources := newSources(t.flags, t.forks, log.With("monitor_id", string(id)))
+	sources := t.resolving.sources(t.flags, log.With("monitor_id", string(id)))
 	return worker.Ports{
 		Gateway:    gateway,
 		Resolver:   sources,
@@ -81,15 +81,21 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 	}
 }
 
-// newSources wires the tools that resolve streams. With nil forks every question starts
-// yt-dlp.
-func newSources(f config.WatchingFlags, forks *ytdlp.ForkServer, log *slog.Logger) worker.Sources {
+// resolvingTools holds the tools that the workers of a process share to resolve streams. The
+// zero value shares nothing: every question starts yt-dlp, at once.
+type resolvingTools struct {
+	forks *ytdlp.ForkServer
+	host  *fallback.Host
+}
+
+// sources wires the tools that resolve streams.
+func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
 	return worker.Sources{
 		monitor.YouTube: {
 			Resolver: fallback.NewResolver(
-				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, ForkServer: forks}, log),
+				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, ForkServer: r.forks}, log),
 				streamlink.New(streamlink.Config{Path: f.Streamlink().Path}, log),
-				log,
+				r.host, log,
 			),
 			Prober: oembed.New(&http.Client{}),
 		},

@@ -46,6 +46,7 @@ type Task struct {
 	At      time.Time // not before
 	URL     string    // TaskPlaylist: to be read
 	Segment Segment   // TaskSegment: to be analysed
+	Urgency Urgency   // TaskResolve: of its answer
 	Look    Look      // TaskSegment: how closely (decision S18)
 }
 
@@ -87,7 +88,9 @@ func (p planner) resolveTask() Task {
 			at = earliest(at, moment)
 		}
 	}
-	return Task{Kind: TaskResolve, At: at}
+	task := Task{Kind: TaskResolve, At: at}
+	task.Urgency = p.resolveUrgency(task)
+	return task
 }
 
 // nextQuestionAt returns when the regular question is due. A moving playlist answers it

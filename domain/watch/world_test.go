@@ -91,6 +91,7 @@ type world struct {
 	events        []seenEvent
 	signals       []monitor.Signal
 	begun         map[watch.TaskKind][]float64 // when tasks began
+	urgencies     []watch.Urgency              // of each TaskResolve
 	analysed      []float64                    // when analyses ended
 	looks         []seenLook                   // of all analyses
 	messages      []string                     // of the log
@@ -220,6 +221,9 @@ func (w *world) startTasks() (next float64, wake bool) {
 		due := max(sec(task.At), w.now)
 		if lane != watch.LaneTimer && due <= w.now {
 			w.begun[task.Kind] = append(w.begun[task.Kind], w.now)
+			if task.Kind == watch.TaskResolve {
+				w.urgencies = append(w.urgencies, task.Urgency)
+			}
 			done := w.now + w.taskTime[task.Kind]
 			w.pending = append(w.pending, outcome{lane, done, w.observe(task, w.now, done)})
 			continue

@@ -20,27 +20,33 @@ const (
 	Trials      = 1                // successful trial runs that close the circuit
 )
 
-// errNothingLearned marks a run that the breaker counts as a failure.
-var errNothingLearned = errors.New("nothing learned")
+var (
+	errNothingLearned = errors.New("nothing learned") // the breaker counts the run as a failure
+	errNotRun         = errors.New("not run")         // another breaker did not let it run; it counts as nothing
+)
 
-// breaker runs a tool behind a circuit breaker.
+// breaker is the circuit breaker of a tool, for one stream or for those of a host.
 type breaker struct {
-	tool    Tool
 	circuit *gobreaker.CircuitBreaker[watch.Resolution]
 
 	mu          sync.Mutex
-	lastFailure watch.Resolution // returned while the circuit is open
+	lastFailure watch.Resolution               // returned while the circuit is open
+	failed      map[monitor.StreamURL]struct{} // the streams whose runs have failed since the last success
 }
 
-func newBreaker(name string, tool Tool, log *slog.Logger) *breaker {
-	b := &breaker{tool: tool}
+// newBreaker makes a breaker that opens when the last MaxFailures runs have failed, those
+// of at least so many streams.
+func newBreaker(name string, streams int, log *slog.Logger) *breaker {
+	b := &breaker{failed: map[monitor.StreamURL]struct{}{}}
 	b.circuit = gobreaker.NewCircuitBreaker[watch.Resolution](gobreaker.Settings{
 		Name:        name,
 		MaxRequests: Trials,
 		Timeout:     OpenTime,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= MaxFailures },
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			return c.ConsecutiveFailures >= MaxFailures && b.failedStreams() >= streams
+		},
 		// A cancelled run says nothing about the tool.
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, errNotRun) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			b.logChange(log, from, to)
 		},
@@ -48,18 +54,21 @@ func newBreaker(name string, tool Tool, log *slog.Logger) *breaker {
 	return b
 }
 
-// resolve runs the tool, or answers CircuitOpen with the failure that opened the
-// circuit: an operator needs the cause, not the symptom.
-func (b *breaker) resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+// resolve runs a tool, or answers CircuitOpen with the failure that opened the circuit: an
+// operator needs the cause, not the symptom.
+func (b *breaker) resolve(ctx context.Context, url monitor.StreamURL, run func() watch.Resolution) watch.Resolution {
 	answer, err := b.circuit.Execute(func() (watch.Resolution, error) {
-		r := b.tool.Resolve(ctx, url)
+		r := run()
 		switch {
 		case learned(r):
+			b.forgetFailures()
 			return r, nil
 		case errors.Is(ctx.Err(), context.Canceled):
 			return r, ctx.Err()
+		case r.State == watch.CircuitOpen:
+			return r, errNotRun
 		}
-		b.setLastFailure(r)
+		b.setLastFailure(url, r)
 		return r, errNothingLearned
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
@@ -69,10 +78,23 @@ func (b *breaker) resolve(ctx context.Context, url monitor.StreamURL) watch.Reso
 	return answer
 }
 
-func (b *breaker) setLastFailure(r watch.Resolution) {
+func (b *breaker) forgetFailures() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.failed)
+}
+
+func (b *breaker) failedStreams() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.failed)
+}
+
+func (b *breaker) setLastFailure(url monitor.StreamURL, r watch.Resolution) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lastFailure = r
+	b.failed[url] = struct{}{}
 }
 
 func (b *breaker) getLastFailure() watch.Resolution {

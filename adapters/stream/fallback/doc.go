@@ -10,4 +10,7 @@
 // Each tool has its own circuit breaker: a tool that always fails is run only every 30 s
 // (section 10.3). A Resolution is a failure if it gives neither the stream's state nor a
 // manifest. cmd passes the tools, yt-dlp and streamlink.
+//
+// The Resolvers of a gateway with inline workers share a Host. Its queue limits the runs at
+// once, and the more urgent run begins first; its breakers open for all streams.
 package fallback

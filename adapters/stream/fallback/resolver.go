@@ -15,18 +15,25 @@ type Tool interface {
 }
 
 // Resolver is a worker.Resolver of two tools. It may be used concurrently.
-type Resolver struct{ primary, secondary *breaker }
+type Resolver struct{ primary, secondary guardedTool }
 
-// NewResolver makes a Resolver. log should carry the monitor's id.
-func NewResolver(primary, secondary Tool, log *slog.Logger) *Resolver {
+// NewResolver makes a Resolver for one stream. With a nil host it shares nothing with those
+// of other streams. log should carry the monitor's id.
+func NewResolver(primary, secondary Tool, host *Host, log *slog.Logger) *Resolver {
 	log = log.With("component", "resolver")
-	return &Resolver{
-		primary:   newBreaker("primary", primary, log),
-		secondary: newBreaker("secondary", secondary, log),
+	r := &Resolver{
+		primary:   guardedTool{tool: primary, own: newBreaker("primary", 1, log)},
+		secondary: guardedTool{tool: secondary, own: newBreaker("secondary", 1, log)},
 	}
+	if host != nil {
+		r.primary.queue, r.primary.shared = host.queue, host.primary
+		r.secondary.queue, r.secondary.shared = host.queue, host.secondary
+	}
+	return r
 }
 
-// Resolve implements worker.Resolver. It blocks for at most the limits of both tools.
+// Resolve implements worker.Resolver. It blocks for at most the limits of both tools, and
+// while it waits for its turn.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	first := r.primary.resolve(ctx, url)
 	if learned(first) || ctx.Err() != nil {

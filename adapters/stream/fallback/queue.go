@@ -1,0 +1,100 @@
+package fallback
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// How long before a poll of the same time a more urgent run begins. So an outage passes
+// every poll of the last ten minutes, and no run waits for those that come later than that.
+const (
+	outageLead = 10 * time.Minute
+	startLead  = 2 * time.Minute
+)
+
+// Queue limits how many tools a host runs at once. When all places are taken, runs wait
+// for their turn: an outage comes before a start, and a start before a poll. Equal ones
+// come in order. It may be used concurrently.
+type Queue struct {
+	mu      sync.Mutex
+	free    int
+	waiting []*turn // in order
+}
+
+// turn is a run that waits.
+type turn struct {
+	due   time.Time     // earlier ones come first
+	given chan struct{} // closed when the run has a place
+}
+
+// NewQueue makes a Queue with a number of places, at least one.
+func NewQueue(places int) *Queue { return &Queue{free: max(places, 1)} }
+
+// acquire waits for a place. The caller must release it. Error: ctx's, and no place.
+func (q *Queue) acquire(ctx context.Context) error {
+	t := q.join(worker.UrgencyOf(ctx))
+	select {
+	case <-t.given:
+		return nil
+	case <-ctx.Done():
+	}
+	if !q.leave(t) {
+		q.release() // it got a place meanwhile
+	}
+	return context.Cause(ctx)
+}
+
+// join takes a free place, or the end of those that are as urgent.
+func (q *Queue) join(u watch.Urgency) *turn {
+	t := &turn{due: time.Now(), given: make(chan struct{})}
+	switch u {
+	case watch.UrgencyOutage:
+		t.due = t.due.Add(-outageLead)
+	case watch.UrgencyStart:
+		t.due = t.due.Add(-startLead)
+	case watch.UrgencyPoll:
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.free > 0 {
+		q.free--
+		close(t.given)
+		return t
+	}
+	at := len(q.waiting)
+	for at > 0 && t.due.Before(q.waiting[at-1].due) {
+		at--
+	}
+	q.waiting = slices.Insert(q.waiting, at, t)
+	return t
+}
+
+// leave removes a run that waits. It reports false if the run has a place.
+func (q *Queue) leave(t *turn) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := slices.Index(q.waiting, t)
+	if at < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, at, at+1)
+	return true
+}
+
+// release gives a place to the run whose turn it is.
+func (q *Queue) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.free++
+		return
+	}
+	next := q.waiting[0]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+	close(next.given)
+}

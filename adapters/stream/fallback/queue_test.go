@@ -1,0 +1,190 @@
+package fallback_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+var discardLog = slog.New(slog.DiscardHandler)
+
+// recordingTool takes a second for each run and records the order of the runs.
+type recordingTool struct {
+	mu           sync.Mutex
+	order        []monitor.StreamURL
+	running, max int
+}
+
+func (r *recordingTool) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	r.mu.Lock()
+	r.order = append(r.order, url)
+	r.running++
+	r.max = max(r.max, r.running)
+	r.mu.Unlock()
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	r.running--
+	r.mu.Unlock()
+	return watch.Resolution{State: watch.Live}
+}
+
+// host is a host in virtual time.
+type host struct {
+	*fallback.Resolver
+	tool   *recordingTool
+	asking sync.WaitGroup
+}
+
+func newHost(places int) *host {
+	tool := &recordingTool{}
+	return &host{Resolver: fallback.NewResolver(tool, tool, fallback.NewHost(places, discardLog), discardLog), tool: tool}
+}
+
+// ask asks a question and returns once it runs or waits.
+func (h *host) ask(t *testing.T, u watch.Urgency, url monitor.StreamURL) {
+	t.Helper()
+	h.asking.Go(func() { h.Resolve(worker.WithUrgency(t.Context(), u), url) })
+	synctest.Wait()
+}
+
+func TestTheMoreUrgentQuestionIsAskedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(1)
+		h.ask(t, watch.UrgencyPoll, "running")
+		h.ask(t, watch.UrgencyPoll, "poll 1")
+		h.ask(t, watch.UrgencyStart, "start 1")
+		h.ask(t, watch.UrgencyOutage, "outage 1")
+		h.ask(t, watch.UrgencyPoll, "poll 2")
+		h.ask(t, watch.UrgencyOutage, "outage 2")
+		h.ask(t, watch.UrgencyStart, "start 2")
+		h.asking.Wait()
+		if want := []monitor.StreamURL{"running", "outage 1", "outage 2", "start 1", "start 2", "poll 1", "poll 2"}; !slices.Equal(h.tool.order, want) {
+			t.Errorf("asked %v", h.tool.order)
+		}
+	})
+}
+
+func TestNoMoreToolsRunThanThereArePlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(4)
+		began := time.Now()
+		for range 1000 {
+			h.asking.Go(func() { h.Resolve(t.Context(), watched) })
+		}
+		h.asking.Wait()
+		if took := time.Since(began); h.tool.max != 4 || took != 250*time.Second {
+			t.Errorf("%d at once, in %v", h.tool.max, took)
+		}
+	})
+}
+
+// More outages are asked about than one place can take, for an hour.
+func TestNoQuestionStarves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2000 {
+			h.asking.Go(func() {
+				for ctx.Err() == nil {
+					h.Resolve(worker.WithUrgency(ctx, watch.UrgencyOutage), "outage")
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		h.Resolve(worker.WithUrgency(t.Context(), watch.UrgencyPoll), "poll")
+		// Those that waited already, those of the ten minutes that an outage leads, and itself.
+		if took := time.Since(began); took < 10*time.Minute || took > 2000*time.Second+10*time.Minute+time.Second {
+			t.Errorf("the poll took %v", took)
+		}
+		cancel()
+		h.asking.Wait()
+	})
+}
+
+func TestAQuestionThatIsCancelledGivesUpItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(1)
+		h.ask(t, watch.UrgencyPoll, "running")
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		h.asking.Go(func() {
+			if got := h.Resolve(worker.WithUrgency(ctx, watch.UrgencyOutage), "cancelled"); got.State != watch.Unreachable || !strings.Contains(got.Detail, "waited for its turn") {
+				t.Errorf("got %+v", got)
+			}
+		})
+		synctest.Wait()
+		h.ask(t, watch.UrgencyPoll, "last")
+		h.asking.Wait()
+		if want := []monitor.StreamURL{"running", "last"}; !slices.Equal(h.tool.order, want) {
+			t.Errorf("asked %v", h.tool.order)
+		}
+		h.ask(t, watch.UrgencyPoll, "afterwards") // the place is free again
+		h.asking.Wait()
+	})
+}
+
+// streamOf is one of many streams.
+func streamOf(n int) monitor.StreamURL {
+	return monitor.StreamURL(fmt.Sprintf("https://www.youtube.com/watch?v=stream%05d", n))
+}
+
+func TestQuestionsThatWaitNoticeTheOpenCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tool := &fakeTool{answer: watch.Resolution{Source: "yt-dlp"}, duration: time.Second}
+		tool.setState(watch.Unreachable)
+		var log bytes.Buffer
+		h := fallback.NewHost(1, slog.New(slog.NewTextHandler(&log, nil)))
+		var asking sync.WaitGroup
+		for n := range 100 {
+			asking.Go(func() { fallback.NewResolver(tool, tool, h, discardLog).Resolve(t.Context(), streamOf(n)) })
+		}
+		asking.Wait()
+		if n := tool.takeRuns(); n != 2*fallback.MaxFailures {
+			t.Errorf("the tools ran %d times", n)
+		}
+		if strings.Count(log.String(), "A tool fails repeatedly") != 2 {
+			t.Errorf("the log is %s", &log)
+		}
+		time.Sleep(fallback.OpenTime)
+		tool.setState(watch.Live)
+		for n := range 10 {
+			if got := fallback.NewResolver(tool, tool, h, discardLog).Resolve(t.Context(), streamOf(n)); got.State != watch.Live {
+				t.Errorf("after the trial: %+v", got)
+			}
+		}
+	})
+}
+
+func TestOneFailingStreamOpensNoCircuitOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad, good := &fakeTool{answer: watch.Resolution{State: watch.ToolFailed}}, &fakeTool{answer: watch.Resolution{State: watch.Live}}
+		h := fallback.NewHost(4, discardLog)
+		failing := fallback.NewResolver(bad, bad, h, discardLog)
+		for range 100 {
+			failing.Resolve(t.Context(), streamOf(0))
+			time.Sleep(time.Second)
+		}
+		if n := bad.takeRuns(); n > 20 {
+			t.Errorf("its tools ran %d times", n)
+		}
+		if got := fallback.NewResolver(good, bad, h, discardLog).Resolve(t.Context(), streamOf(1)); got.State != watch.Live {
+			t.Errorf("another stream: %+v", got)
+		}
+	})
+}

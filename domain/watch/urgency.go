@@ -1,0 +1,27 @@
+package watch
+
+// Urgency says which of several questions about streams a host asks first.
+type Urgency int
+
+// The urgencies of a TaskResolve, the lowest first.
+const (
+	UrgencyPoll   Urgency = iota // the regular question
+	UrgencyStart                 // whether the stream has begun: the first question, and those after its scheduled start
+	UrgencyOutage                // the media are missing or refused, or an answer said that the stream is over
+)
+
+// resolveUrgency returns how urgent a question is that is asked at the time of task.
+func (p planner) resolveUrgency(task Task) Urgency {
+	r := &p.state.Resolve
+	switch {
+	case p.state.monitoring():
+		if p.state.Feeds.inOutage() || !r.RenewAt.IsZero() || r.Claim.open() {
+			return UrgencyOutage
+		}
+	case r.LastBegan.IsZero():
+		return UrgencyStart
+	case !p.rules.ScheduledStart.IsZero() && !task.At.Before(p.rules.ScheduledStart):
+		return UrgencyStart
+	}
+	return UrgencyPoll
+}
