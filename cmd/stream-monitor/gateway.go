@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/record"
@@ -35,6 +36,7 @@ type gatewayServer struct {
 	lateSupervisor *lateSupervisor
 	launcher       *lateLauncher
 	resolving      resolvingTools      // of previews, and of inline workers
+	decoders       *decoder.Pool       // of inline workers; nil: ffmpeg decodes every segment
 	inlineDelays   *worker.CheckDelays // of the inline workers' checks
 	supervisor     *supervisor.Supervisor
 	dispatcher     *callback.Dispatcher

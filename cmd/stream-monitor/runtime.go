@@ -38,7 +38,7 @@ func (g *gatewayServer) newLauncher(monitors *registry.Service, evidence *record
 	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
-		tools := newWatchingTools(c.Watching)
+		tools := newWatchingTools(c.Watching, g.decoders)
 		tools.resolving = g.resolving
 		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, tools, monitors, evidence, thumbnails, g.inlineDelays, log), Log: log})
 	case config.RuntimeKubernetes:

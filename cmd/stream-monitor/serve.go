@@ -62,6 +62,8 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 		g.resolving.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, log)
 		defer g.resolving.forks.Close()
 		g.resolving.host = fallback.NewHost(fallback.Places(), log)
+		g.decoders = newDecoderPool(g.settings.Watching, 0, log)
+		defer g.decoders.Close()
 	}
 	if err := g.assemble(keys, output, log); err != nil {
 		return err

@@ -46,7 +46,9 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		cfg.Recording = file
 	}
 	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config()}
-	if err := worker.New(newWatchingTools(c.Watching).ports(g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
+	pool := newDecoderPool(c.Watching, 1, log)
+	defer pool.Close()
+	if err := worker.New(newWatchingTools(c.Watching, pool).ports(g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
 		return err
 	}
 	return g.failure()

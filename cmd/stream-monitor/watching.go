@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
@@ -43,14 +44,25 @@ type watchingTools struct {
 	resolving resolvingTools
 }
 
-func newWatchingTools(f config.WatchingFlags) *watchingTools {
+// newDecoderPool returns a pool of processes of segment-decoder, one for each core if
+// processes is 0; or nil, if no such program is configured. Close ends it.
+func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *decoder.Pool {
+	tool, is := f.Decoder()
+	if !is {
+		return nil
+	}
+	return decoder.New(decoder.Config{Path: tool.Path, Processes: processes}, log)
+}
+
+// newWatchingTools makes the adapters. With a nil pool ffmpeg decodes every segment.
+func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool) *watchingTools {
 	f.Export()
 	client := media.New(media.Config{IdleConns: sharedConns})
 	return &watchingTools{
 		flags:     f,
 		media:     client,
 		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
-		analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
+		analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path, Decoder: pool}),
 		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path}),
 		budget:    tempfile.NewBudget(f.BudgetMiB()),
 		memory:    collector.NewMemory(keptMemory),

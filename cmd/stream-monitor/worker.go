@@ -59,7 +59,9 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 	defer client.Close()
 	delays := worker.NewCheckDelays(log.With("monitor_id", string(c.MonitorID)))
 	defer delays.Close()
-	w := worker.New(newWatchingTools(c.Watching).ports(client, client, client, c.MonitorID, log), worker.Config{
+	pool := newDecoderPool(c.Watching, 1, log.With("monitor_id", string(c.MonitorID)))
+	defer pool.Close()
+	w := worker.New(newWatchingTools(c.Watching, pool).ports(client, client, client, c.MonitorID, log), worker.Config{
 		ID:             c.MonitorID,
 		Generation:     c.Generation,
 		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),

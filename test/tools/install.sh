@@ -2,7 +2,8 @@
 # Installs the tools that stream-monitor calls: ffmpeg and the PostgreSQL server
 # from Debian; yt-dlp, streamlink and deno from PyPI into .tools/venv; where the system
 # has no Node.js 20, Node.js from PyPI into .tools/node, which builds the dashboard. Only
-# what is missing is installed, so a second run ends at once. Run it as "make tools".
+# what is missing is installed, so a second run ends at once. segment-decoder is built
+# into .tools/bin. Run it as "make tools".
 #
 #	install.sh           as above
 #	install.sh api       also schemathesis, into .tools/api-venv, for "make test-api"
@@ -127,6 +128,31 @@ install_venv() {
 	say "done"
 }
 
+# install_decoder builds segment-decoder, unless it exists with this source. Nothing else
+# needs it or its compiler, so their absence is no failure.
+install_decoder() {
+	local program=$root/.tools/bin/segment-decoder want
+	want=$(cat "$here/decoder.sh" "$root/adapters/stream/ffmpeg/decoder/program/segment-decoder.c" | sha256sum)
+	if [[ -f $program.stamp && $(<"$program.stamp") == "$want" ]] && "$program" --version >/dev/null 2>&1; then
+		return
+	fi
+	mkdir -p "${program%/*}"
+	local packages=(gcc libc6-dev pkg-config libavformat-dev libavcodec-dev libavutil-dev)
+	if ! { have gcc && have pkg-config && pkg-config --exists libavformat libavcodec libavutil; }; then
+		local as_root=()
+		((EUID == 0)) || as_root=(sudo -n)
+		say "installing ${packages[*]} from Debian"
+		{ have apt-get && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
+			"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}"; } </dev/null >/dev/null 2>&1 ||
+			{ say "segment-decoder is not built: it needs ${packages[*]}. Everything else works, with ffmpeg"; return; }
+	fi
+	if "$here/decoder.sh" "$program"; then
+		printf '%s\n' "$want" >"$program.stamp"
+	else
+		say "segment-decoder could not be built. Everything else works, with ffmpeg"
+	fi
+}
+
 # Concurrent runs (make -j, two terminals) wait for each other.
 mkdir -p "$root/.tools"
 exec 9>"$root/.tools/lock"
@@ -134,6 +160,7 @@ flock 9
 
 install_debian
 install_venv venv requirements.txt yt-dlp streamlink deno
+install_decoder
 have_node || (install_venv node requirements-node.txt node npm) ||
 	say "Node.js could not be installed: the dashboard is not built, everything else works"
 [[ $extra != api ]] || install_venv api-venv requirements-api.txt schemathesis

@@ -39,7 +39,10 @@ var (
 //   - a body that implements io.Closer is closed when the time limit passes, which
 //     ends a Read in progress; any other body must return by itself.
 //
-// Analyse returns when the process has ended. Its error is that of ctx, that of
+// A Decoder of the Config tries first. It decides nothing that the command would decide
+// otherwise: if it fails, or if the segment is unusual, the command runs.
+//
+// Analyse returns when the command has ended. Its error is that of ctx, that of
 // body, or a *watch.Failure of kind
 //
 //	undecodable   the segment cannot be decoded, or makes ffmpeg print too much
@@ -48,6 +51,21 @@ var (
 //	network       the time limit passed while body was being read
 func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
 	look = possibleLook(look)
+	if a.config.Decoder != nil && hasOnlyBuiltIn() {
+		found, rest, later, done, err := a.decode(ctx, s, look, body, setting)
+		if err != nil {
+			return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
+		}
+		if done {
+			return found, nil
+		}
+		a, body = later, rest
+	}
+	return a.runCommand(ctx, s, look, body, setting)
+}
+
+// runCommand analyses a segment with the command. Its error is that of Analyse.
+func (a *Analyser) runCommand(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (watch.Analysis, error) {
 	res, err := a.run(ctx, s, look, body, setting)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)

@@ -194,7 +194,8 @@ func TestIntervalsAreFoundInEveryKindOfSegment(t *testing.T) {
 	})
 }
 
-// analyse analyses a segment with the real ffmpeg. It must succeed.
+// analyse analyses a segment with the real ffmpeg. It must succeed. A decoder must find
+// the same, or leave the segment to the command.
 func analyse(t *testing.T, segment []byte) result {
 	t.Helper()
 	s := watch.Segment{URI: "https://media.example/7.ts"}
@@ -202,6 +203,7 @@ func analyse(t *testing.T, segment []byte) result {
 	if err != nil {
 		t.Fatalf("Analyse: %v", err)
 	}
+	checkDecoder(t, s, watch.EveryFrame, segment, settings, got)
 	checkNoSubprocess(t)
 	video, audio := ffmpeg.Results(got)
 	return result{video, audio}

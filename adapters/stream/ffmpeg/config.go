@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 )
 
 // Config sets the limits of an Analyser. A field that is zero or negative has its
@@ -13,6 +14,9 @@ type Config struct {
 	// Path is the executable, or its name in PATH; default "ffmpeg". Version 5.1 or
 	// newer is needed. A wrapper script has to exec it.
 	Path string
+
+	// Decoder decodes most segments in place of the command; nil: none does.
+	Decoder *decoder.Pool
 
 	Timeout   time.Duration // of one segment, from the first byte read until the process has ended; default DefaultTimeout
 	MaxInput  int64         // bytes of one segment; default DefaultMaxInput

@@ -24,6 +24,9 @@ type filter struct {
 	// singleFrames says that the filter judges each picture by itself, so that a bad key
 	// frame shows without the frames between.
 	singleFrames bool
+
+	// builtIn says that the program of package decoder does what the filter does.
+	builtIn bool
 }
 
 // filters has an entry for each file detector_*.go, which registers it.

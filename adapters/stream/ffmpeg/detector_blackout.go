@@ -18,4 +18,5 @@ var _ = register(detector.Blackout, filter{
 	minDuration: 100 * time.Millisecond,
 
 	singleFrames: true,
+	builtIn:      true,
 })

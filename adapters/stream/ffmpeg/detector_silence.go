@@ -2,9 +2,13 @@ package ffmpeg
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
+
+// minSilence is the shortest silence that is looked for.
+const minSilence = 100 * time.Millisecond
 
 // Sound below the threshold in all channels (section 6.4).
 //
@@ -13,8 +17,9 @@ import (
 // a segment is found; domain/watch drops intervals that are too short.
 var _ = register(detector.Silence, filter{
 	expression: func(setting Settings) string {
-		return "silencedetect=d=0.1:n=" + strconv.FormatFloat(setting(detector.SilenceDB), 'f', -1, 64) + "dB"
+		return "silencedetect=d=" + strconv.FormatFloat(minSilence.Seconds(), 'f', -1, 64) + ":n=" + strconv.FormatFloat(setting(detector.SilenceDB), 'f', -1, 64) + "dB"
 	},
 	startKey: "lavfi.silence_start",
 	endKey:   "lavfi.silence_end",
+	builtIn:  true,
 })

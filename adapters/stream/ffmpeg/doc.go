@@ -28,6 +28,9 @@
 // If an announced track cannot be decoded, ffmpeg fails after it has printed the
 // other one. Its exit code therefore decides nothing; its output does.
 //
+// With a Decoder (package decoder), processes that stay up decode most segments. What
+// they saw is judged by the same code. The command decides about all others.
+//
 // # Untrusted segments
 //
 // ffmpeg reads a pipe, as MPEG-TS, MP4, ADTS or MP3; it may open no other protocol

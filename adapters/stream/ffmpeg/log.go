@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"iter"
 	"maps"
 	"regexp"
 	"strings"
@@ -14,30 +15,36 @@ import (
 // printed audio frames and the log. Its error is a *watch.Failure: tool, if ffmpeg
 // could not run the command; otherwise undecodable.
 func parse(stdout, stderr []byte, look watch.Look) (watch.Analysis, error) {
-	read := func(track detector.Track, output []byte, measureKey string) decodedTrack {
-		chain := ofTrack(track)
-		return readTrack(track, frames(output, chain, measureKey), chain)
+	video := frames(stdout, ofTrack(detector.Video), lumaKey)
+	audio := frames(stderr, ofTrack(detector.Audio), levelKey)
+	a := assemble(video, audio, look)
+	if a.Screen != nil {
+		a.Screen.Damaged = damaged(stderr)
 	}
-	audio := read(detector.Audio, stderr, levelKey)
-	var video decodedTrack
-	var screen *watch.Screen
-	if look == watch.KeyFrames {
-		video, screen = readKeyFrames(stdout)
-		screen.Damaged = damaged(stderr)
-	} else {
-		video = read(detector.Video, stdout, lumaKey)
-	}
-	a := watch.Analysis{Video: video.Track, Audio: audio.Track, Intervals: intervals{}, Screen: screen, Measures: measures(video.samples, audio.samples)}
-	maps.Copy(a.Intervals, video.found)
-	maps.Copy(a.Intervals, audio.found)
 	if !a.Video.Present && !a.Audio.Present {
 		return watch.Analysis{}, logFailure(stderr)
 	}
-	shiftToZero(&a)
 	videoAnnounced, audioAnnounced := announced(stderr)
 	a.Video.Present = a.Video.Present || videoAnnounced
 	a.Audio.Present = a.Audio.Present || audioAnnounced
 	return a, nil
+}
+
+// assemble judges the frames of both tracks. A track without frames is not Present.
+func assemble(video, audio iter.Seq[printed], look watch.Look) watch.Analysis {
+	var picture decodedTrack
+	var screen *watch.Screen
+	if look == watch.KeyFrames {
+		picture, screen = readKeyFrames(video)
+	} else {
+		picture = readTrack(detector.Video, video, ofTrack(detector.Video))
+	}
+	sound := readTrack(detector.Audio, audio, ofTrack(detector.Audio))
+	a := watch.Analysis{Video: picture.Track, Audio: sound.Track, Intervals: intervals{}, Screen: screen, Measures: measures(picture.samples, sound.samples)}
+	maps.Copy(a.Intervals, picture.found)
+	maps.Copy(a.Intervals, sound.found)
+	shiftToZero(&a)
+	return a
 }
 
 // shiftToZero makes a negative first time zero. ffmpeg's zero is the first

@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"time"
@@ -26,15 +27,15 @@ func possibleLook(look watch.Look) watch.Look {
 	return look
 }
 
-// readKeyFrames reads what ffmpeg printed of the key frames. A detector that tagged any of
+// readKeyFrames reads what is known of the key frames. A detector that tagged any of
 // them has an interval as long as the track. Times between tags would say nothing: in open
 // groups of pictures, the H.264 decoder of ffmpeg 5.1 outputs key frames in reverse order.
-func readKeyFrames(stdout []byte) (decodedTrack, *watch.Screen) {
+func readKeyFrames(output iter.Seq[printed]) (decodedTrack, *watch.Screen) {
 	chain := ofTrack(detector.Video)
 	var t decodedTrack
 	var times []time.Duration
 	tagged := make([]bool, len(chain))
-	for f := range frames(stdout, chain, lumaKey) {
+	for f := range output {
 		switch {
 		case !f.pts.set:
 		case f.measured:

@@ -11,7 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// screen looks at the key frames of a segment with the real ffmpeg. It must succeed.
+// screen looks at the key frames of a segment with the real ffmpeg. It must succeed. A
+// decoder must see the same, or leave the segment to the command.
 func screen(t *testing.T, segment []byte) watch.Analysis {
 	t.Helper()
 	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.KeyFrames, bytes.NewReader(segment), settings)
@@ -21,6 +22,7 @@ func screen(t *testing.T, segment []byte) watch.Analysis {
 	if got.Screen == nil {
 		t.Fatal("every frame was decoded")
 	}
+	checkDecoder(t, watch.Segment{}, watch.KeyFrames, segment, settings, got)
 	return got
 }
 

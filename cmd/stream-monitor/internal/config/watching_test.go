@@ -8,10 +8,10 @@ import (
 
 func TestSettingsReachWorkers(t *testing.T) { // P5
 	flags := map[string]string{
-		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg",
+		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg", "DECODER_PATH": "/opt/segment-decoder",
 		"STREAM_RENDITION": "best", "EVIDENCE_CAPTURE": "off", "EVIDENCE_BUDGET_MIB": "64", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
 	}
-	given := []string{"serve", "--ytdlp-path=/opt/yt-dlp", "--streamlink-path=/opt/streamlink", "--ffmpeg-path=/opt/ffmpeg",
+	given := []string{"serve", "--ytdlp-path=/opt/yt-dlp", "--streamlink-path=/opt/streamlink", "--ffmpeg-path=/opt/ffmpeg", "--decoder-path=/opt/segment-decoder",
 		"--stream-rendition=best", "--evidence-capture=off", "--evidence-budget-mib=64", "--http-proxy=http://p:1", "--https-proxy=http://p:2"}
 
 	t.Run("given as flags only", func(t *testing.T) {

@@ -146,6 +146,13 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a streamlink below section 13.1": {func(m *machine) { m.tool("streamlink", "echo streamlink 7.0.9") }, warn, "streamlink", nil},
 		"a streamlink of section 13.1":    {func(m *machine) { m.tool("streamlink", "echo streamlink 7.1.0") }, fine, "streamlink", nil},
 		"no ffmpeg":                       {func(m *machine) { m.without("ffmpeg") }, fail, "ffmpeg", []string{"7.1 or newer", "apt-get install ffmpeg"}},
+		"a segment-decoder": {func(m *machine) {
+			m.tool("segment-decoder", "echo segment-decoder 1 with libavcodec 61.19.101")
+			m.settings.Watching.DecoderPath = filepath.Join(m.bin, "segment-decoder")
+		}, fine, "segment-decoder", nil},
+		"a segment-decoder that is missing": {func(m *machine) {
+			m.settings.Watching.DecoderPath = filepath.Join(m.bin, "segment-decoder")
+		}, warn, "segment-decoder", []string{"DECODER_PATH", "unset"}},
 		"an ffmpeg below section 13.1": {func(m *machine) {
 			m.tool("ffmpeg", strings.ReplaceAll(newFFmpeg, "7.1.5-0+deb13u1", "5.1.9-0+deb12u1"))
 		}, warn, "ffmpeg", []string{"5.1.9-0+deb12u1", "7.1 or newer", "known to work"}},

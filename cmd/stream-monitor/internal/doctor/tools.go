@@ -133,6 +133,28 @@ func (d Doctor) streamlink(ctx context.Context) []finding {
 	return []finding{f}
 }
 
+// decoder checks segment-decoder, if one is configured. ffmpeg does its work without it.
+func (d Doctor) decoder(ctx context.Context) []finding {
+	const (
+		subject  = "segment-decoder"
+		expected = "a program of this version"
+		advice   = `build it with test/tools/decoder.sh, or unset DECODER_PATH: ffmpeg then decodes every segment, for more CPU time`
+	)
+	t, is := d.Settings.Watching.Decoder()
+	if !is {
+		return nil
+	}
+	answer, err := runTool(ctx, t, "--version")
+	if err != nil {
+		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
+	}
+	version, ok := strings.CutPrefix(firstLine(answer), "segment-decoder ")
+	if !ok {
+		return []finding{{subject, warn, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
+	}
+	return []finding{{subject, fine, describeTool(version, t), expected, advice}}
+}
+
 var (
 	ffmpegVersion = regexp.MustCompile(`^ffmpeg version (\S+)`)
 	ffmpegNumber  = regexp.MustCompile(`^n?([0-9]+\.[0-9.]+)`)

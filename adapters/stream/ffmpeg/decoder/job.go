@@ -1,0 +1,61 @@
+package decoder
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrUnusual means that the decoder works but leaves the segment to the command ffmpeg.
+var ErrUnusual = errors.New("left to the command ffmpeg")
+
+// Container is the format of a segment.
+type Container uint32
+
+// The containers.
+const (
+	MPEGTS Container = iota
+	MP4
+	ADTS
+	MP3
+)
+
+// MaxMedia limits the bytes that a decoder takes. Larger segments are for the command.
+const MaxMedia = 8 << 20
+
+// Job is a segment to decode, and what counts as bad in it.
+type Job struct {
+	Media     []byte // the init section, if any, and the segment; at most MaxMedia bytes
+	Container Container
+	KeyFrames bool // of the picture, only key frames are decoded
+	MaxPixels int64
+
+	BlackPixel   float64       // luma of a black pixel, at most, of its range from 0 to 1
+	BlackPart    float64       // part of the picture that must be black, from 0 to 1
+	Silent       float64       // amplitude below which a sample is silent; 1 is full scale
+	SilenceAfter time.Duration // silence that is shorter has no records
+}
+
+// Result holds the records of a decoded segment. A track with records is announced.
+type Result struct {
+	VideoAnnounced, AudioAnnounced bool
+	Damaged                        bool // the demuxer or a decoder complained
+	Video, Audio                   []Record
+}
+
+// Record is one thing that the decoder saw, in the order of
+type Record struct {
+	At    time.Duration // after the first timestamp of the segment
+	Kind  Kind
+	Value float64 // of a Measurement: luma from 0 to 255, or level in dBFS, -Inf for digital silence
+}
+
+// Kind says what a record is about.
+type Kind uint32
+
+// The kinds. Records of the other kinds follow that of their frame.
+const (
+	Frame       Kind = iota // a frame was decoded
+	Begins                  // a bad interval begins
+	Ends                    // the bad interval ends; one that does not end lasts until the end of the track
+	Measurement             // the frame before was measured
+)

@@ -1,0 +1,82 @@
+package decoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+)
+
+// process is one segment-decoder. One goroutine at a time uses it.
+type process struct {
+	*subprocess.Process
+
+	segments int   // that it has answered
+	memory   int64 // bytes after the last answer
+}
+
+// stopGrace is how long the end of a process waits for a descendant that holds its stderr.
+const stopGrace = 200 * time.Millisecond
+
+func start(c Config) (*process, error) {
+	p, err := subprocess.Start(subprocess.Command{
+		Path: c.Path, Env: environment(), GracePeriod: stopGrace, MaxOutput: maxComplaint,
+		Limits: subprocess.Limits{DataBytes: c.MaxMemory, CPUTime: maxCPU, OpenFiles: maxFiles, NoFileWrites: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &process{Process: p}, nil
+}
+
+// exchange lets the process decode a segment. Errors: ErrUnusual; after any other, the
+// process has been stopped.
+func (p *process) exchange(ctx context.Context, j Job) (Result, error) {
+	var result Result
+	var unusual error
+	err := p.WithDeadline(ctx, func() error {
+		if err := writeRequest(p, j); err != nil {
+			return err
+		}
+		var err error
+		result, p.memory, err = readAnswer(p)
+		if errors.Is(err, ErrUnusual) {
+			unusual = err
+			return nil
+		}
+		return err
+	})
+	if err == nil {
+		p.segments++
+		return result, unusual
+	}
+	ended := p.Stop()
+	switch {
+	case ctx.Err() != nil:
+		return Result{}, context.Cause(ctx)
+	case errors.Is(err, errProtocol):
+		return Result{}, err
+	case ended.ExitCode >= 0 && len(ended.Stderr) > 0:
+		return Result{}, fmt.Errorf("segment-decoder ended with code %d: %s", ended.ExitCode, readable(ended.Stderr))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return Result{}, errors.New("segment-decoder ended before it answered")
+	}
+	return Result{}, err
+}
+
+// environment returns the variables that a process gets. It does not inherit the
+// worker's, which hold keys. A gateway finds the subprocesses of a dead worker by
+// GATEWAY_PLACE.
+func environment() []string {
+	env := []string{"LC_ALL=C"}
+	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "GATEWAY_PLACE"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,642 @@
+/*
+ * segment-decoder decodes media segments, one after another, for stream-monitor.
+ *
+ * It reads requests from its standard input and writes an answer to each to its standard
+ * output, until the input ends. It opens no file but /proc/self/statm and no socket, has
+ * one thread, and keeps nothing of a segment when it has answered. The caller limits its
+ * memory and its time, and starts another if it crashes.
+ *
+ * All numbers are little-endian; double is IEEE 754. A request is
+ *
+ *	u32    magic: REQUEST
+ *	u32    container: 0 MPEG-TS, 1 MP4, 2 ADTS, 3 MP3
+ *	u32    look: 0 every frame, 1 key frames (the sound is decoded whole)
+ *	u32    most pixels of a picture
+ *	double luma of a black pixel, at most, of its range from 0 to 1
+ *	double part of the picture that must be black, from 0 to 1
+ *	double amplitude below which a sample is silent, 1 is full scale
+ *	double seconds after which silence begins
+ *	u64    length of the segment in bytes, at most MAX_SEGMENT
+ *	bytes  the segment, after its init section if it has one
+ *
+ * and an answer is
+ *
+ *	u32    magic: ANSWER
+ *	u32    outcome: 0 decoded, 1 unusual (ffmpeg itself has to decide)
+ *	u32    resident memory in KiB
+ *	u32    length of what follows in bytes
+ *
+ * An unusual segment is followed by a text that says why. A decoded one by
+ *
+ *	u32    which tracks are announced: 1 video, 2 audio, or both
+ *	u32    1 if the demuxer or a decoder complained, otherwise 0
+ *	u32    number of records of the video
+ *	u32    number of records of the audio
+ *	the records, first those of the video, each
+ *	  i64    time in microseconds after the first timestamp of the segment
+ *	  u32    kind: 0 a frame, 1 a bad interval begins, 2 it ends, 3 a measurement
+ *	  double of a measurement: luma from 0 to 255, or level in dBFS (-inf: digital silence)
+ *
+ * What counts as black and silent is that of ffmpeg's filters blackdetect and
+ * silencedetect. Unusual is whatever the command ffmpeg treats in a way of its own: jumps
+ * of timestamps, changes of format, tracks without a frame, missing memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
+#include <libavutil/pixdesc.h>
+
+#define REQUEST 0x31514453 /* "SDQ1" */
+#define ANSWER 0x31414453  /* "SDA1" */
+#define MAX_SEGMENT (16 << 20)
+#define MAX_RECORDS 100000 /* of a track: half an hour of sound */
+#define IO_BUFFER (64 << 10)
+#define MICROSECOND ((AVRational){1, 1000000})
+#define MAX_JUMP 10000000LL /* of timestamps, in microseconds; ffmpeg corrects longer ones */
+#define MAX_STEP_BACK 100000LL
+
+enum { VIDEO, AUDIO, TRACKS };
+enum { FRAME, BEGINS, ENDS, MEASUREMENT };
+
+struct request {
+	uint32_t magic, container, key_frames, max_pixels;
+	double black_pixel, black_part, silent, silence_seconds;
+	uint64_t length;
+};
+_Static_assert(sizeof(struct request) == 56, "the request has no padding");
+
+struct record {
+	int64_t at;
+	uint32_t kind;
+	double value;
+} __attribute__((packed));
+
+struct track {
+	AVStream *stream;
+	AVCodecContext *decoder;
+	struct record *records;
+	size_t count, room;
+	int64_t frames;
+	int64_t first;    /* time of the first packet */
+	int64_t last_dts; /* of the last packet */
+	int64_t next;     /* time at which the next frame is expected */
+	int format, width, height, rate, channels;
+
+	int bad;                 /* an interval is open */
+	int64_t silent_samples;  /* up to the last one decoded */
+	int64_t measured;        /* time of the last measurement */
+};
+
+/* job is the segment that is being decoded. */
+static struct job {
+	struct request request;
+	const uint8_t *media;
+	size_t at; /* how much of media the demuxer has read */
+	AVFormatContext *input;
+	struct track tracks[TRACKS];
+	int64_t last_dts; /* of the last packet of any track */
+	int damaged;
+	char unusual[200]; /* why; empty: it is not */
+} job;
+
+static void unusual(const char *format, ...)
+{
+	va_list args;
+	if (job.unusual[0])
+		return; /* the first reason is the cause */
+	va_start(args, format);
+	vsnprintf(job.unusual, sizeof job.unusual, format, args);
+	va_end(args);
+}
+
+/* contains reports whether text has one of the words, whatever their case. */
+static int contains(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (av_stristr(text, *words))
+			return 1;
+	return 0;
+}
+
+/* take_message reads what libav has to say: its return codes do not tell everything. */
+static void take_message(void *source, int level, const char *format, va_list args)
+{
+	static const char *const limits[] = {"allocat", "get_buffer() failed", "bad_alloc", "max pixel count", "exceeds limit", NULL};
+	static const char *const damage[] = {"error", "corrupt", "invalid", "missing", "mismatch", "conceal", "non-existing", "truncat", "overread", NULL};
+	char text[300];
+	(void)source;
+	if (level > AV_LOG_INFO)
+		return;
+	vsnprintf(text, sizeof text, format, args);
+	if (contains(text, limits))
+		unusual("%s", text);
+	if (contains(text, damage))
+		job.damaged = 1;
+}
+
+static int read_media(void *opaque, uint8_t *buffer, int size)
+{
+	size_t left = job.request.length - job.at;
+	(void)opaque;
+	if (left == 0)
+		return AVERROR_EOF;
+	if ((size_t)size > left)
+		size = left;
+	memcpy(buffer, job.media + job.at, size);
+	job.at += size;
+	return size;
+}
+
+static void record(struct track *t, int64_t at, uint32_t kind, double value)
+{
+	if (t->count == t->room) {
+		size_t room = t->room ? 2 * t->room : 512;
+		struct record *more = room > MAX_RECORDS ? NULL : realloc(t->records, room * sizeof *more);
+		if (!more) {
+			unusual("more than %zu frames", t->count);
+			return;
+		}
+		t->records = more;
+		t->room = room;
+	}
+	t->records[t->count++] = (struct record){at, kind, value};
+}
+
+/* mark records the beginning or the end of a bad interval. */
+static void mark(struct track *t, int bad, int64_t at)
+{
+	if (bad != t->bad)
+		record(t, at, bad ? BEGINS : ENDS, 0);
+	t->bad = bad;
+}
+
+/* is_full_range reports whether the luma of a picture uses all values. */
+static int is_full_range(const AVFrame *f)
+{
+	return f->color_range == AVCOL_RANGE_JPEG || f->format == AV_PIX_FMT_YUVJ420P || f->format == AV_PIX_FMT_YUVJ422P ||
+	       f->format == AV_PIX_FMT_YUVJ444P || f->format == AV_PIX_FMT_YUVJ440P || f->format == AV_PIX_FMT_YUVJ411P;
+}
+
+/* is_black counts dark pixels as blackdetect does, until there are too many others. */
+static int is_black(const AVFrame *f, int depth)
+{
+	const double dark = job.request.black_pixel;
+	const int scale = 1 << (depth - 8);
+	const unsigned limit = is_full_range(f) ? dark * ((1 << depth) - 1) : 16 * scale + dark * (235 - 16) * scale;
+	const int64_t pixels = (int64_t)f->width * f->height;
+	int64_t black = 0;
+
+	for (int y = 0; y < f->height; y++) {
+		const uint8_t *row = f->data[0] + (ptrdiff_t)y * f->linesize[0];
+		unsigned found = 0;
+		if (depth == 8)
+			for (int x = 0; x < f->width; x++)
+				found += row[x] <= limit;
+		else
+			for (int x = 0; x < f->width; x++)
+				found += ((const uint16_t *)row)[x] <= limit;
+		black += found;
+		if ((double)(black + pixels - (int64_t)(y + 1) * f->width) / pixels < job.request.black_part)
+			return 0;
+	}
+	return 1;
+}
+
+/* luma returns the mean luma of a picture, from 0 to 255. */
+static double luma(const AVFrame *f, int depth)
+{
+	const double scale = 1 << (depth - 8);
+	double sum = 0;
+	for (int y = 0; y < f->height; y++) {
+		const uint8_t *row = f->data[0] + (ptrdiff_t)y * f->linesize[0];
+		uint64_t line = 0;
+		for (int x = 0; x < f->width; x++)
+			line += depth == 8 ? row[x] : ((const uint16_t *)row)[x];
+		sum += line;
+	}
+	double mean = sum / ((double)f->width * f->height) / scale;
+	if (!is_full_range(f))
+		mean = (mean - 16) * 255 / 219;
+	return fmin(fmax(mean, 0), 255);
+}
+
+static void take_picture(struct track *t, const AVFrame *f, int64_t at)
+{
+	const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(f->format);
+	const AVComponentDescriptor *y = format ? &format->comp[0] : NULL;
+	const int depth = y ? y->depth : 0;
+
+	if (!y || format->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_BITSTREAM) ||
+	    y->plane != 0 || y->offset != 0 || y->shift != 0 || depth < 8 || depth > 16 || y->step != (depth > 8) + 1) {
+		unusual("the pixel format %s", format ? format->name : "without a name");
+		return;
+	}
+	record(t, at, FRAME, 0);
+	mark(t, is_black(f, depth), at);
+	if (t->measured == AV_NOPTS_VALUE || at - t->measured >= 1000000) {
+		record(t, at, MEASUREMENT, luma(f, depth));
+		t->measured = at;
+	}
+}
+
+/* to_float returns samples as ±1; they are in f, or in scratch after a conversion. */
+static const float *to_float(const AVFrame *f, const uint8_t *samples, int count, float **scratch, unsigned *room)
+{
+	enum AVSampleFormat format = av_get_packed_sample_fmt(f->format);
+	if (format == AV_SAMPLE_FMT_FLT)
+		return (const float *)samples;
+	av_fast_malloc(scratch, room, count * sizeof(float));
+	if (!*scratch)
+		return NULL;
+	for (int i = 0; i < count; i++)
+		switch (format) {
+		case AV_SAMPLE_FMT_S16: (*scratch)[i] = ((const int16_t *)samples)[i] / (float)INT16_MAX; break;
+		case AV_SAMPLE_FMT_S32: (*scratch)[i] = ((const int32_t *)samples)[i] / (float)INT32_MAX; break;
+		case AV_SAMPLE_FMT_DBL: (*scratch)[i] = ((const double *)samples)[i]; break;
+		default: return NULL;
+		}
+	return *scratch;
+}
+
+static void take_sound(struct track *t, const AVFrame *f, int64_t at, int channels)
+{
+	/* Whether one sample is loud is asked for a group at once: that is ten times as fast,
+	 * and less than a millisecond off. */
+	enum { GROUP = 32 };
+	static float *scratch;
+	static unsigned room;
+	const int planar = av_sample_fmt_is_planar(f->format);
+	const int width = planar ? 1 : channels, planes = planar ? channels : 1;
+	const int groups = (f->nb_samples + GROUP - 1) / GROUP;
+	const double rate = f->sample_rate, most = job.request.silent;
+	const int64_t silence = job.request.silence_seconds * rate;
+	const int measured = t->frames % 6 == 0;
+	static uint8_t *loud;
+	static unsigned loud_room;
+	double power = 0;
+
+	av_fast_mallocz(&loud, &loud_room, groups);
+	if (!loud) {
+		unusual("no memory to look at the sound");
+		return;
+	}
+	memset(loud, 0, groups);
+	for (int p = 0; p < planes; p++) {
+		const int count = f->nb_samples * width;
+		const float *s = to_float(f, f->extended_data[p], count, &scratch, &room);
+		const float limit = most;
+		if (!s) {
+			unusual("the sample format %d", f->format);
+			return;
+		}
+		for (int g = 0; g < groups; g++) {
+			const int end = FFMIN((g + 1) * GROUP * width, count);
+			int any = 0;
+			for (int i = g * GROUP * width; i < end; i++)
+				any |= !(fabsf(s[i]) < limit);
+			loud[g] |= any;
+		}
+		for (int i = 0; measured && i < count; i++)
+			power += (double)s[i] * s[i];
+	}
+	record(t, at, FRAME, 0);
+	for (int g = 0; g < groups; g++) {
+		const int from = g * GROUP, to = FFMIN(from + GROUP, f->nb_samples);
+		if (loud[g]) {
+			t->silent_samples = 0;
+			mark(t, 0, at + (int64_t)(from * 1e6 / rate));
+			continue;
+		}
+		t->silent_samples += to - from;
+		if (!t->bad && t->silent_samples >= silence)
+			mark(t, 1, at + (int64_t)((to - t->silent_samples) * 1e6 / rate));
+	}
+	if (measured)
+		record(t, at, MEASUREMENT, 10 * log10(power / ((double)f->nb_samples * channels)));
+}
+
+/* take_frame looks at a decoded frame. */
+static void take_frame(struct track *t, const AVFrame *f)
+{
+	int64_t at = t->next;
+	const int sound = t == &job.tracks[AUDIO];
+	const int channels = f->ch_layout.nb_channels; /* since FFmpeg 5.1 */
+#ifdef AV_FRAME_FLAG_KEY
+	const int key = (f->flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+	const int key = f->key_frame;
+#endif
+
+	if (!sound && job.request.key_frames && !key)
+		return;
+	if (f->best_effort_timestamp != AV_NOPTS_VALUE)
+		at = av_rescale_q(f->best_effort_timestamp, t->stream->time_base, MICROSECOND);
+	if (at == AV_NOPTS_VALUE) {
+		unusual("a frame without a time");
+		return;
+	}
+	if (t->frames > 0 && (t->format != f->format || t->width != f->width || t->height != f->height || t->rate != f->sample_rate || t->channels != channels)) {
+		unusual("the format changes");
+		return;
+	}
+	t->format = f->format, t->width = f->width, t->height = f->height, t->rate = f->sample_rate, t->channels = channels;
+	if (sound && (f->sample_rate <= 0 || channels <= 0)) {
+		unusual("sound without a sampling rate");
+		return;
+	}
+	if (sound)
+		take_sound(t, f, at, channels);
+	else
+		take_picture(t, f, at);
+	t->frames++;
+	t->next = sound ? at + (int64_t)f->nb_samples * 1000000 / f->sample_rate : AV_NOPTS_VALUE;
+}
+
+/* decode passes a packet to the decoder, or NULL at the end, and looks at the frames. */
+static void decode(struct track *t, const AVPacket *packet)
+{
+	static AVFrame *frame;
+	int e = avcodec_send_packet(t->decoder, packet);
+	if (!frame)
+		frame = av_frame_alloc();
+	if (e == AVERROR(ENOMEM) || !frame)
+		unusual("no memory to decode");
+	if (e < 0 && e != AVERROR_EOF)
+		job.damaged = 1;
+	while (!job.unusual[0]) {
+		e = avcodec_receive_frame(t->decoder, frame);
+		if (e == AVERROR(EAGAIN) || e == AVERROR_EOF)
+			return;
+		if (e == AVERROR(ENOMEM))
+			unusual("no memory to decode");
+		if (e < 0) {
+			job.damaged = 1;
+			return;
+		}
+		take_frame(t, frame);
+		av_frame_unref(frame);
+	}
+}
+
+/* take_packet decodes a packet, unless its timestamps jump as ffmpeg would correct. */
+static void take_packet(struct track *t, const AVPacket *p)
+{
+	if (p->pts != AV_NOPTS_VALUE && t->first == AV_NOPTS_VALUE)
+		t->first = av_rescale_q(p->pts, t->stream->time_base, MICROSECOND);
+	if (p->dts != AV_NOPTS_VALUE) {
+		const int64_t dts = av_rescale_q(p->dts, t->stream->time_base, MICROSECOND);
+		const int64_t last = t->last_dts != AV_NOPTS_VALUE ? t->last_dts : job.last_dts;
+		if (last != AV_NOPTS_VALUE && (dts - last > MAX_JUMP || last - dts > (t->last_dts == AV_NOPTS_VALUE ? MAX_JUMP : MAX_STEP_BACK))) {
+			unusual("timestamps jump from %" PRId64 " to %" PRId64 " microseconds", last, dts);
+			return;
+		}
+		t->last_dts = job.last_dts = dts;
+	}
+	if (t == &job.tracks[VIDEO] && job.request.key_frames && !(p->flags & AV_PKT_FLAG_KEY))
+		return;
+	decode(t, p);
+}
+
+static void open_decoder(struct track *t, int is_video)
+{
+	const AVCodec *codec = avcodec_find_decoder(t->stream->codecpar->codec_id);
+	AVCodecContext *c = codec ? avcodec_alloc_context3(codec) : NULL;
+	t->decoder = c;
+	if (!c || avcodec_parameters_to_context(c, t->stream->codecpar) < 0) {
+		unusual("no decoder of the %s", is_video ? "picture" : "sound");
+		return;
+	}
+	c->thread_count = 1;
+	c->max_pixels = job.request.max_pixels;
+	c->pkt_timebase = t->stream->time_base;
+	if (is_video && job.request.key_frames) {
+		c->skip_frame = AVDISCARD_NONKEY;
+		c->skip_loop_filter = AVDISCARD_ALL; /* it smoothes, and darkens nothing */
+	}
+	if (avcodec_open2(c, codec, NULL) < 0)
+		unusual("the decoder of the %s refuses it", is_video ? "picture" : "sound");
+}
+
+/* must_probe reports whether the container alone does not say all about the tracks. */
+static int must_probe(const AVFormatContext *in)
+{
+	int found[TRACKS] = {0};
+	if (job.request.container != 0)
+		return 1; /* edit lists and priming move the first time; there is little to probe */
+	for (unsigned i = 0; i < in->nb_streams; i++) {
+		const AVCodecParameters *p = in->streams[i]->codecpar;
+		const int video = p->codec_type == AVMEDIA_TYPE_VIDEO && (p->codec_id == AV_CODEC_ID_H264 || p->codec_id == AV_CODEC_ID_HEVC);
+		const int audio = p->codec_type == AVMEDIA_TYPE_AUDIO && p->codec_id == AV_CODEC_ID_AAC;
+		if (video + audio != 1 || found[video ? VIDEO : AUDIO]++)
+			return 1;
+	}
+	return in->nb_streams == 0;
+}
+
+/* open_input reads the header and chooses the first picture and the first sound. */
+static int open_input(AVIOContext *io)
+{
+	static const char *const demuxers[] = {"mpegts", "mov", "aac", "mp3"};
+	AVFormatContext *in = avformat_alloc_context();
+	int announced = 0, e;
+
+	if (!in) {
+		unusual("no memory to open it");
+		return 0;
+	}
+	in->pb = io;
+	in->flags |= AVFMT_FLAG_CUSTOM_IO;
+	in->max_streams = 64;
+	if ((e = avformat_open_input(&in, NULL, av_find_input_format(demuxers[job.request.container]), NULL)) < 0) {
+		unusual("%s", av_err2str(e)); /* in is freed */
+		return 0;
+	}
+	job.input = in;
+	if (must_probe(in) && (e = avformat_find_stream_info(in, NULL)) < 0) {
+		unusual("%s", av_err2str(e));
+		return 0;
+	}
+	for (unsigned i = 0; i < in->nb_streams; i++) {
+		AVStream *s = in->streams[i];
+		const int picture = s->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(s->disposition & AV_DISPOSITION_ATTACHED_PIC);
+		const int sound = s->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+		struct track *t = &job.tracks[picture ? VIDEO : AUDIO];
+		if ((picture || sound) && !t->stream) {
+			announced |= picture ? 1 : 2;
+			t->stream = s;
+			open_decoder(t, picture);
+		} else {
+			s->discard = AVDISCARD_ALL;
+		}
+	}
+	return announced;
+}
+
+/* finish lets the decoders return what they hold, and refuses what has no frame. */
+static void finish(int announced)
+{
+	for (int i = 0; i < TRACKS && !job.unusual[0]; i++) {
+		struct track *t = &job.tracks[i];
+		if (!t->stream)
+			continue;
+		decode(t, NULL);
+		if (t->frames == 0 && !(i == VIDEO && job.request.key_frames && announced == 3 && t->last_dts != AV_NOPTS_VALUE))
+			unusual("a track without a frame");
+		/* An H.264 decoder may not say that memory is missing. */
+		if (job.damaged && (int64_t)t->width * t->height * 54 > (int64_t)job.request.max_pixels * 20)
+			unusual("damaged, and large");
+	}
+	if (!announced)
+		unusual("no track");
+}
+
+/* zero returns the time from which the others count. */
+static int64_t zero(void)
+{
+	int64_t first = AV_NOPTS_VALUE;
+	if (job.input->start_time != AV_NOPTS_VALUE)
+		return job.input->start_time;
+	for (int i = 0; i < TRACKS; i++)
+		if (job.tracks[i].first != AV_NOPTS_VALUE && (first == AV_NOPTS_VALUE || job.tracks[i].first < first))
+			first = job.tracks[i].first;
+	return first == AV_NOPTS_VALUE ? 0 : first;
+}
+
+/* analyse decodes job.media and returns which tracks are announced. */
+static int analyse(AVPacket *packet)
+{
+	uint8_t *buffer = av_malloc(IO_BUFFER);
+	AVIOContext *io = buffer ? avio_alloc_context(buffer, IO_BUFFER, 0, NULL, read_media, NULL, NULL) : NULL;
+	int announced = 0, e = 0;
+
+	if (io)
+		announced = open_input(io);
+	else
+		unusual("no memory to read it");
+	while (!job.unusual[0] && (e = av_read_frame(job.input, packet)) >= 0) {
+		AVStream *s = job.input->streams[packet->stream_index];
+		if (packet->flags & AV_PKT_FLAG_CORRUPT)
+			job.damaged = 1;
+		for (int i = 0; i < TRACKS; i++)
+			if (job.tracks[i].stream == s)
+				take_packet(&job.tracks[i], packet);
+		if (s->discard != AVDISCARD_ALL && s != job.tracks[VIDEO].stream && s != job.tracks[AUDIO].stream)
+			unusual("a track that was not announced");
+		av_packet_unref(packet);
+	}
+	av_packet_unref(packet);
+	if (e < 0 && e != AVERROR_EOF)
+		job.damaged = 1;
+	finish(announced);
+	for (int i = 0; !job.unusual[0] && i < TRACKS; i++)
+		for (size_t r = 0; r < job.tracks[i].count; r++)
+			job.tracks[i].records[r].at -= zero();
+	for (int i = 0; i < TRACKS; i++)
+		avcodec_free_context(&job.tracks[i].decoder);
+	avformat_close_input(&job.input);
+	if (io)
+		av_freep(&io->buffer);
+	avio_context_free(&io);
+	return announced;
+}
+
+/* read_all returns 1, or 0 if the input ends before. */
+static int read_all(void *to, size_t size)
+{
+	for (uint8_t *at = to; size > 0;) {
+		ssize_t n = read(STDIN_FILENO, at, size);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return 0;
+		if (n > 0)
+			at += n, size -= n;
+	}
+	return 1;
+}
+
+static void write_all(const void *from, size_t size)
+{
+	for (const uint8_t *at = from; size > 0;) {
+		ssize_t n = write(STDOUT_FILENO, at, size);
+		if (n < 0 && errno != EINTR)
+			exit(1);
+		if (n > 0)
+			at += n, size -= n;
+	}
+}
+
+/* resident returns the memory of this process in KiB. */
+static uint32_t resident(void)
+{
+	static int file = -1;
+	char text[100] = "";
+	long pages = 0;
+	if (file < 0)
+		file = open("/proc/self/statm", O_RDONLY);
+	if (file >= 0 && pread(file, text, sizeof text - 1, 0) > 0)
+		sscanf(text, "%*d %ld", &pages);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void answer(int announced)
+{
+	const int failed = job.unusual[0] != 0;
+	struct track *v = &job.tracks[VIDEO], *a = &job.tracks[AUDIO];
+	const uint32_t body[] = {announced, job.damaged, v->count, a->count};
+	const size_t size = failed ? strlen(job.unusual) : sizeof body + (v->count + a->count) * sizeof(struct record);
+	const uint32_t head[] = {ANSWER, failed, resident(), size};
+
+	write_all(head, sizeof head);
+	if (failed) {
+		write_all(job.unusual, size);
+		return;
+	}
+	write_all(body, sizeof body);
+	write_all(v->records, v->count * sizeof *v->records);
+	write_all(a->records, a->count * sizeof *a->records);
+}
+
+int main(int count, char **arguments)
+{
+	uint8_t *media = NULL;
+	size_t room = 0;
+	AVPacket *packet = av_packet_alloc();
+
+	if (count > 1) {
+		printf("segment-decoder 1 with libavcodec %u.%u.%u\n", avcodec_version() >> 16, avcodec_version() >> 8 & 255, avcodec_version() & 255);
+		return strcmp(arguments[1], "--version") != 0;
+	}
+	av_log_set_callback(take_message);
+	while (packet && read_all(&job.request, sizeof job.request)) {
+		const size_t size = job.request.length;
+		if (job.request.magic != REQUEST || job.request.container > 3 || size > MAX_SEGMENT)
+			return 2;
+		if (size > room) {
+			free(media);
+			media = malloc(size);
+			room = media ? size : 0;
+		}
+		if (!media || !read_all(media, size))
+			return 3;
+		job.media = media;
+		job.last_dts = AV_NOPTS_VALUE;
+		for (int i = 0; i < TRACKS; i++) {
+			struct track *t = &job.tracks[i];
+			t->first = t->last_dts = t->next = t->measured = AV_NOPTS_VALUE;
+		}
+		answer(analyse(packet));
+		for (int i = 0; i < TRACKS; i++)
+			free(job.tracks[i].records);
+		memset(&job, 0, sizeof job);
+	}
+	return 0;
+}

@@ -1,0 +1,243 @@
+package ffmpeg_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+)
+
+// decoderPath is the program that the tests use. Without it they fail.
+var decoderPath = sync.OnceValues(testtools.Decoder)
+
+// newPool returns a pool of one process, which the test ends. change sets its limits.
+func newPool(tb testing.TB, change func(*decoder.Config)) *decoder.Pool {
+	tb.Helper()
+	path, err := decoderPath()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := decoder.Config{Path: path, Processes: 1}
+	if change != nil {
+		change(&c)
+	}
+	p := decoder.New(c, slog.New(slog.DiscardHandler))
+	tb.Cleanup(p.Close)
+	return p
+}
+
+// sameAsCommand is how far the times of the decoder may be from those of the command.
+const sameAsCommand = 50 * time.Millisecond
+
+// noCommand is no ffmpeg: an Analyser with it answers only what its decoder answers.
+const noCommand = "/nonexistent/ffmpeg"
+
+// checkDecoder compares what the command found in a segment with what a decoder finds. It
+// returns false if the decoder left the segment to the command.
+func checkDecoder(t *testing.T, s watch.Segment, look watch.Look, segment []byte, setting ffmpeg.Settings, want watch.Analysis) bool {
+	t.Helper()
+	pool := newPool(t, nil)
+	defer pool.Close()
+	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: pool}).Analyse(context.Background(), s, look, bytes.NewReader(segment), setting)
+	if err != nil {
+		return false
+	}
+	near := func(what string, got, want time.Duration) {
+		t.Helper()
+		if (got - want).Abs() > sameAsCommand {
+			t.Errorf("the decoder has %s %v, the command %v", what, got, want)
+		}
+	}
+	for name, tracks := range map[string][2]watch.Track{"video": {got.Video, want.Video}, "audio": {got.Audio, want.Audio}} {
+		if tracks[0].Present != tracks[1].Present {
+			t.Errorf("%s is present: the decoder says %v, the command %v", name, tracks[0].Present, tracks[1].Present)
+		}
+		near(name+" from", tracks[0].From, tracks[1].From)
+		near(name+" to", tracks[0].To, tracks[1].To)
+	}
+	for _, name := range []detector.Name{detector.Blackout, detector.Silence} {
+		found, expected := got.Intervals[name], want.Intervals[name]
+		if len(found) != len(expected) {
+			t.Errorf("%s: the decoder found %v, the command %v", name, found, expected)
+			continue
+		}
+		end, wantEnd := got.Video.To, want.Video.To
+		if name == detector.Silence {
+			end, wantEnd = got.Audio.To, want.Audio.To
+		}
+		for i := range found {
+			near(string(name)+" from", found[i].From, expected[i].From)
+			near(string(name)+" to", found[i].To, expected[i].To)
+			if (found[i].To == end) != (expected[i].To == wantEnd) {
+				t.Errorf("%s: the decoder ends %v with the track at %v, the command %v at %v", name, found[i], end, expected[i], wantEnd)
+			}
+		}
+	}
+	compareMeasures(t, got.Measures, want.Measures)
+	if (got.Screen == nil) != (want.Screen == nil) {
+		t.Fatalf("the decoder has the screen %v, the command %v", got.Screen, want.Screen)
+	}
+	if got.Screen != nil {
+		if got.Screen.KeyFrames != want.Screen.KeyFrames || got.Screen.Damaged != want.Screen.Damaged {
+			t.Errorf("the decoder saw %+v, the command %+v", *got.Screen, *want.Screen)
+		}
+		near("a gap of", got.Screen.Gap, want.Screen.Gap)
+	}
+	return true
+}
+
+// compareMeasures compares luma and level, which are for the record only.
+func compareMeasures(t *testing.T, got, want []watch.Measure) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("the decoder measured %d seconds, the command %d", len(got), len(want))
+		return
+	}
+	same := func(what string, got, want *float64, tolerance float64) {
+		t.Helper()
+		// Rounding decides which of two pictures that are a second apart are measured.
+		if got != nil && want != nil && max(*got-*want, *want-*got) > tolerance {
+			t.Errorf("%s: the decoder measured %v, the command %v", what, *got, *want)
+		}
+	}
+	for i := range got {
+		same("luma", got[i].Luma, want[i].Luma, 1)
+		same("level", got[i].Level, want[i].Level, 0.5)
+	}
+}
+
+// A segment that is left to the command costs twenty times as much.
+func TestADecoderAnswersForEveryKindOfStream(t *testing.T) {
+	codec := func(args ...string) []string { return args }
+	var (
+		hevc  = codec("-c:v", "libx265", "-x265-params", "log-level=none")
+		vp9   = codec("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8")
+		av1   = codec("-c:v", "libsvtav1", "-preset", "12")
+		deep  = codec("-pix_fmt", "yuv420p10le")
+		opus  = codec("-c:a", "libopus")
+		every = keyFramesEvery("30")
+	)
+	for name, s := range map[string]scene{
+		"H.264 and AAC in MPEG-TS":          {codec: every},
+		"large timestamps":                  {codec: every, offset: 71_234},
+		"open groups of pictures":           {codec: slices.Concat(every, codec("-bf", "3", "-x264-params", "open-gop=1"))},
+		"full-range luma":                   {codec: slices.Concat(every, codec("-pix_fmt", "yuvj420p"))},
+		"one channel at 44.1 kHz":           {codec: slices.Concat(every, codec("-ar", "44100")), layout: "mono"},
+		"5.1 channels":                      {codec: every, layout: "5.1"},
+		"HEVC of 10 bits in MPEG-TS":        {codec: slices.Concat(hevc, deep)},
+		"H.264 in MP4 with an init section": {codec: every, mux: fragmentedMP4},
+		"VP9 and Opus in MP4":               {codec: slices.Concat(vp9, opus), mux: fragmentedMP4},
+		"VP9 of 10 bits in MP4":             {codec: slices.Concat(vp9, deep), mux: fragmentedMP4},
+		"AV1 of 10 bits and Opus in MP4":    {codec: slices.Concat(av1, deep, opus), mux: fragmentedMP4},
+		"the picture alone":                 {codec: slices.Concat(every, codec("-an"))},
+		"the sound alone in MPEG-TS":        {codec: codec("-vn")},
+		"the sound alone in MP4":            {codec: codec("-vn"), mux: fragmentedMP4},
+		"packed AAC":                        {codec: codec("-vn"), mux: []string{"-f", "adts"}},
+		"packed AAC after a tag":            {codec: codec("-vn"), mux: []string{"-write_id3v2", "1", "-metadata", "title=a", "-f", "adts"}},
+		"packed MP3":                        {codec: codec("-vn", "-c:a", "libmp3lame"), mux: []string{"-f", "mp3"}},
+	} {
+		for part, bad := range map[string][][2]float64{
+			"bad at both ends": {{0, 0.6}, {2.3, 9}}, "bad in the middle": {{1, 1.8}},
+		} {
+			s.black, s.silent = bad, bad
+			for _, look := range []watch.Look{watch.EveryFrame, watch.KeyFrames} {
+				t.Run(name+", "+part+", "+string(look), func(t *testing.T) {
+					segment := s.make(t)
+					want, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !checkDecoder(t, watch.Segment{}, look, segment, settings, want) {
+						t.Error("the decoder left it to the command")
+					}
+				})
+			}
+		}
+	}
+}
+
+// A hostile segment may have any outcome. The next one, in the same pool, has its own.
+func TestAHostileSegmentCostsItsNeighbourNothing(t *testing.T) {
+	calm := scene{codec: keyFramesEvery("30"), black: [][2]float64{{1, 2}}}.make(t)
+	pool := newPool(t, func(c *decoder.Config) { c.Timeout = 2 * time.Second })
+	a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: pool})
+	answered := 0
+	for _, group := range []map[string]func(t *testing.T) []byte{hostilePictures, hostileMP4, hostileTS, hostileAudio, hostileTimes, mutatedSegments()} {
+		for name, makeSegment := range group {
+			t.Run(name, func(t *testing.T) {
+				for _, look := range []watch.Look{watch.EveryFrame, watch.KeyFrames} {
+					if _, err := a.Analyse(t.Context(), watch.Segment{Container: "mp3"}, look, bytes.NewReader(makeSegment(t)), settings); err == nil {
+						answered++
+					}
+				}
+				got, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(calm), settings)
+				if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
+					t.Errorf("the next segment: %v, %v", got.Intervals, err)
+				}
+			})
+		}
+	}
+	t.Logf("the decoder answered %d times", answered)
+}
+
+// A decoder that fails changes no verdict.
+func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
+	segment := scene{black: [][2]float64{{1, 9}}}.make(t)
+	for name, path := range map[string]string{
+		"not installed":    filepath.Join(t.TempDir(), "segment-decoder"),
+		"another program":  fakeFFmpeg(t, "cat"),
+		"ends at once":     fakeFFmpeg(t, "exit 127"),
+		"crashes":          fakeFFmpeg(t, "head -c 1000 >/dev/null; kill -SEGV $$"),
+		"answers nonsense": fakeFFmpeg(t, "printf 'SDA1\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
+		"hangs":            fakeFFmpeg(t, "cat >/dev/null; sleep 600"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := newPool(t, func(c *decoder.Config) { c.Path, c.Timeout = path, 300*time.Millisecond })
+			got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: pool}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings)
+			if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
+				t.Errorf("found %v: %v", got.Intervals, err)
+			}
+			pool.Close()
+			checkNoSubprocess(t)
+		})
+	}
+	t.Run("too large for a decoder", func(t *testing.T) {
+		large := slices.Concat(segment, bytes.Repeat(append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...), decoder.MaxMedia/188+1))
+		got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: newPool(t, nil)}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(large), settings)
+		if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
+			t.Errorf("found %v: %v", got.Intervals, err)
+		}
+	})
+}
+
+func TestABodyFailsTheSameWithADecoder(t *testing.T) {
+	c := ffmpeg.Config{Path: noCommand, Decoder: newPool(t, nil), MaxInput: 100_000}
+	large := analyseFails(t, ffmpeg.New(c), bytes.NewReader(make([]byte, 200_000)), watch.FailureUndecodable)
+	if large.Detail == "" {
+		t.Error("no detail")
+	}
+	segment := scene{}.make(t)
+	c.MaxInput = int64(len(segment) - 1)
+	analyseFails(t, ffmpeg.New(c), bytes.NewReader(segment), watch.FailureTooLarge)
+	c.MaxInput, c.Timeout = 0, 100*time.Millisecond
+	stalled, _ := io.Pipe()
+	analyseFails(t, ffmpeg.New(c), stalled, watch.FailureNetwork)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the watch ended")
+	cancel(cause)
+	if _, err := ffmpeg.New(c).Analyse(ctx, watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings); !errors.Is(err, cause) {
+		t.Errorf("error = %v", err)
+	}
+}
