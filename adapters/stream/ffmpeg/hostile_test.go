@@ -20,6 +20,9 @@ var strictConfig = ffmpeg.Config{Timeout: 5 * time.Second, MaxCPU: 2 * time.Seco
 // maxOwnMemory is how many bytes more this process may use for one segment.
 const maxOwnMemory = 32 << 20
 
+// busyMachine is how much later a process may end when others need the CPU.
+const busyMachine = 10 * time.Second
+
 // A segment may succeed or fail.
 func TestHostileSegmentsStayWithinTheLimits(t *testing.T) {
 	var worst struct {
@@ -71,7 +74,7 @@ func checkLimits(t *testing.T, segment []byte) (memory, own int64, cpu, took tim
 	if res.CPUTime > c.MaxCPU+3*time.Second/2 {
 		t.Errorf("ffmpeg had %v of CPU", res.CPUTime)
 	}
-	if took > c.Timeout+3*time.Second { // the time between SIGTERM and SIGKILL
+	if took > c.Timeout+3*time.Second+busyMachine { // 3 s pass between SIGTERM and SIGKILL
 		t.Errorf("took %v", took)
 	}
 	if own > maxOwnMemory {
