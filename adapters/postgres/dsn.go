@@ -23,8 +23,10 @@ var sessionSettings = map[string]string{
 }
 
 // migrationSettings let a migration take as long as it needs. On a busy machine its client
-// may also pause between two statements for longer than a transaction may idle.
+// may also pause between two statements for longer than a transaction may idle. It gives up a
+// lock soon and tries again, because the statements of older gateways queue behind it.
 var migrationSettings = map[string]string{
+	"lock_timeout":                        "4000", // ms, less than statement_timeout of the others
 	"statement_timeout":                   "0",
 	"idle_in_transaction_session_timeout": "0",
 }
