@@ -43,6 +43,8 @@ def before_call(context, case, kwargs):
         case.body = {**case.body, "monitors": monitors}
     elif isinstance(case.body, dict):
         case.body = fix_registration(case.body)
+        if case.method == "PATCH" and isinstance(case.body.get("config"), dict):
+            complete_schedule(case.body["config"])
 
 
 def fix_registration(registration):
@@ -157,6 +159,15 @@ def replace_callback(body):
     url = body.get("callback_url")
     if isinstance(url, str) and len(url) <= 512 and "#" not in url and VALID_CALLBACK.fullmatch(url):
         body["callback_url"] = os.environ["RECEIVER"]
+
+
+def complete_schedule(config):
+    """Resets the other time of a change's schedule. The one that the monitor has may
+    contradict what the change sets."""
+    times = ("scheduled_start_time", "scheduled_end_time")
+    if any(config.get(name) is not None for name in times):
+        for name in times:
+            config.setdefault(name, None)
 
 
 def fix_schedule(config):
