@@ -18,13 +18,13 @@ LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
 
-# gotest prints progress. Most packages wait more than they compute, so five run
-# at once, those that take longest first. The acceptance timelines need the whole CPU
+# gotest prints progress. Most packages wait more than they compute, so four run at
+# once, those that take longest first. The acceptance timelines need the whole CPU
 # and run after all others.
-TEST       := go run ./test/program/gotest -p 5 -timeout 20m
+TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-LONG       := ./adapters/stream/ffmpeg ./adapters/postgres ./adapters/stream/ytdlp ./test/program/quality
+LONG       := ./adapters/postgres ./adapters/stream/ffmpeg ./test/program/quality ./adapters/stream/ytdlp
 OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
