@@ -49,10 +49,14 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 			r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 			gateway := r.startEarlierGateway(nil, spec)
 			worker := r.pid(spec.ID)
+			began := startOf(t, worker)
 			gateway.kill()
 			_ = syscall.Kill(worker, syscall.SIGKILL)
 			r.eventually("its end", func() bool { return len(r.alive(spec.ID)) == 0 })
 			stranger := otherProcess(t)
+			for startOf(t, stranger) == began { // the kernel counts in hundredths of a second
+				stranger = otherProcess(t)
+			}
 			r.edit(spec, func(record map[string]any) {
 				process := inRecord(record)
 				process["pid"] = stranger
