@@ -1,5 +1,7 @@
 package watch
 
+import "time"
+
 // Urgency says which of several questions about streams a host asks first.
 type Urgency int
 
@@ -9,6 +11,20 @@ const (
 	UrgencyStart                 // whether the stream has begun: the first question, and those after its scheduled start
 	UrgencyOutage                // the media are missing or refused, or an answer said that the stream is over
 )
+
+// Lead returns how long before a poll of the same time a question of this urgency is asked. So
+// an outage passes every poll of the last ten minutes, and no question waits for those that
+// come later than that.
+func (u Urgency) Lead() time.Duration {
+	switch u {
+	case UrgencyOutage:
+		return 10 * time.Minute
+	case UrgencyStart:
+		return 2 * time.Minute
+	case UrgencyPoll:
+	}
+	return 0
+}
 
 // resolveUrgency returns how urgent a question is that is asked at the time of task.
 func (p planner) resolveUrgency(task Task) Urgency {

@@ -10,13 +10,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// How long before a poll of the same time a more urgent run begins. So an outage passes
-// every poll of the last ten minutes, and no run waits for those that come later than that.
-const (
-	outageLead = 10 * time.Minute
-	startLead  = 2 * time.Minute
-)
-
 // Queue limits how many tools a host runs at once. When all places are taken, runs wait
 // for their turn: an outage comes before a start, and a start before a poll. Equal ones
 // come in order. It may be used concurrently.
@@ -51,14 +44,7 @@ func (q *Queue) acquire(ctx context.Context) error {
 
 // join takes a free place, or the end of those that are as urgent.
 func (q *Queue) join(u watch.Urgency) *turn {
-	t := &turn{due: time.Now(), given: make(chan struct{})}
-	switch u {
-	case watch.UrgencyOutage:
-		t.due = t.due.Add(-outageLead)
-	case watch.UrgencyStart:
-		t.due = t.due.Add(-startLead)
-	case watch.UrgencyPoll:
-	}
+	t := &turn{due: time.Now().Add(-u.Lead()), given: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.free > 0 {
