@@ -12,8 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 )
 
-// lateChecks runs a worker with a check interval of 2 s for two minutes, in which each
-// analysis takes so long, and returns the lines about late checks.
+// lateChecks runs a worker with a check interval of 2 s for two minutes. Each analysis takes
+// so long. It returns the lines about late checks.
 func lateChecks(t *testing.T, analysis time.Duration) (lines []lateLine) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,10 +2,10 @@ package worker
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"sync"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -24,7 +24,7 @@ type screened struct {
 // keep returns a body that reads like that of s, and keeps its bytes once it was read to
 // its end and closed.
 func (k *screened) keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
-	return &screenedBody{ReadCloser: body, screened: k, id: s.ID()}
+	return collector.CopyBody(body, maxScreened, func(content []byte) { k.set(s.ID(), content) })
 }
 
 // body returns the bytes of a segment, if they were kept.
@@ -53,35 +53,4 @@ func (k *screened) set(id string, content []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.id, k.content = id, content
-}
-
-// screenedBody copies what is read.
-type screenedBody struct {
-	io.ReadCloser
-	screened *screened
-	id       string
-	content  bytes.Buffer
-	tooLarge bool
-	whole    bool // it was read to its end
-}
-
-// Read implements io.Reader.
-func (b *screenedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.tooLarge = b.tooLarge || b.content.Len()+n > maxScreened; b.tooLarge {
-		b.content = bytes.Buffer{}
-	} else {
-		b.content.Write(p[:n])
-	}
-	b.whole = b.whole || errors.Is(err, io.EOF)
-	return n, err
-}
-
-// Close implements io.Closer.
-func (b *screenedBody) Close() error {
-	err := b.ReadCloser.Close()
-	if err == nil && b.whole && !b.tooLarge {
-		b.screened.set(b.id, b.content.Bytes())
-	}
-	return err
 }

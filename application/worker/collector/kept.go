@@ -2,7 +2,6 @@ package collector
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -65,37 +64,9 @@ func (c *Collector) Keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
 	if c.ports.Store == nil || s.ProgramTime.IsZero() {
 		return body
 	}
-	return &keptBody{ReadCloser: body, kept: &c.kept, limit: c.kept.memory.share(), segment: s}
-}
-
-// keptBody copies what is read.
-type keptBody struct {
-	io.ReadCloser
-	kept     *kept
-	limit    int // bytes
-	segment  watch.Segment
-	content  bytes.Buffer
-	tooLarge bool
-	whole    bool // it was read to its end
-}
-
-func (b *keptBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.tooLarge = b.tooLarge || b.content.Len()+n > b.limit; b.tooLarge {
-		b.content = bytes.Buffer{}
-	} else {
-		b.content.Write(p[:n])
-	}
-	b.whole = b.whole || errors.Is(err, io.EOF)
-	return n, err
-}
-
-func (b *keptBody) Close() error {
-	err := b.ReadCloser.Close()
-	if err == nil && b.whole && !b.tooLarge {
-		b.kept.add(keptSegment{b.segment, bytes.Clone(b.content.Bytes())})
-	}
-	return err
+	return CopyBody(body, c.kept.memory.share(), func(content []byte) {
+		c.kept.add(keptSegment{s, bytes.Clone(content)})
+	})
 }
 
 // add keeps a segment and forgets those that are too old or too many.
