@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -202,7 +201,7 @@ func TestAProcessIsReplaced(t *testing.T) {
 		if a.ImportedBy != b.ImportedBy || c.ImportedBy == a.ImportedBy || !c.forked() {
 			t.Errorf("got %+v, %+v, %+v", a, b, c)
 		}
-		gone(t, a.ImportedBy)
+		pythontooltest.CheckEnded(t, a.ImportedBy)
 	})
 	for name, change := range map[string]func(dir string) error{
 		"when yt-dlp was upgraded": func(dir string) error {
@@ -220,14 +219,14 @@ func TestAProcessIsReplaced(t *testing.T) {
 			if after := f.ask(); after.ImportedBy == before.ImportedBy || !after.forked() {
 				t.Errorf("got %+v and %+v", before, after)
 			}
-			gone(t, before.ImportedBy)
+			pythontooltest.CheckEnded(t, before.ImportedBy)
 		})
 	}
 	t.Run("when it was not used for long", func(t *testing.T) {
 		f := startForks(t, "")
 		f.Limit(1000, 50*time.Millisecond, time.Minute, time.Minute)
 		before := f.ask()
-		gone(t, before.ImportedBy)
+		pythontooltest.CheckEnded(t, before.ImportedBy)
 		if after := f.ask(); !after.forked() {
 			t.Errorf("got %+v", after)
 		}
@@ -244,7 +243,7 @@ while not os.path.exists(args[0] + "/go on"): time.sleep(0.01)`)
 				t.Errorf("got %+v", a)
 			}
 		})
-		if !eventually(func() bool { _, err := os.Stat(dir + "/began"); return err == nil }) {
+		if !pythontooltest.Eventually(func() bool { _, err := os.Stat(dir + "/began"); return err == nil }) {
 			t.Error("it did not begin")
 		}
 		_ = os.WriteFile(dir+"/go on", nil, 0o644)
@@ -283,7 +282,7 @@ if forked:
 				}
 			})
 		}
-		if !eventually(func() bool { return f.Runs() == 3 }) {
+		if !pythontooltest.Eventually(func() bool { return f.Runs() == 3 }) {
 			t.Error("not asked")
 		}
 		asking.Go(func() { f.ask() })
@@ -300,7 +299,7 @@ if args: os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)`)
 		if a := f.ask(); a.forked() {
 			t.Errorf("within the pause: %+v", a)
 		}
-		if !eventually(func() bool { return f.ask().forked() }) {
+		if !pythontooltest.Eventually(func() bool { return f.ask().forked() }) {
 			t.Error("no other process was started")
 		}
 	})
@@ -350,13 +349,13 @@ time.sleep(60)`)
 	ctx, cancel := context.WithCancel(t.Context())
 	asking.Go(func() { _, _ = f.Run(ctx, subprocess.Command{Path: "/bin/true", Args: []string{ids}}) })
 	var text []byte
-	if !eventually(func() bool { text, _ = os.ReadFile(ids); return bytes.Count(text, []byte(" ")) == 2 }) {
+	if !pythontooltest.Eventually(func() bool { text, _ = os.ReadFile(ids); return bytes.Count(text, []byte(" ")) == 2 }) {
 		t.Fatal("it did not begin")
 	}
 	f.Close()
 	for field := range strings.FieldsSeq(string(text)) {
 		id, _ := strconv.Atoi(field)
-		gone(t, id)
+		pythontooltest.CheckEnded(t, id)
 	}
 	cancel()
 	asking.Wait()
@@ -386,30 +385,4 @@ func TestTheInterpreterIsThatOfTheFirstLine(t *testing.T) {
 			t.Errorf("of %q: %q, %v", text, got, err)
 		}
 	}
-}
-
-// gone fails the test unless a process ends soon; a zombie has ended.
-func gone(t *testing.T, id int) {
-	t.Helper()
-	if !eventually(func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-		_, state, _ := strings.Cut(string(stat), ") ")
-		return err != nil || strings.HasPrefix(state, "Z")
-	}) {
-		t.Errorf("process %d still runs", id)
-	}
-}
-
-func eventually(ok func() bool) bool {
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-poll.C:
-		case <-deadline:
-			return false
-		}
-	}
-	return true
 }

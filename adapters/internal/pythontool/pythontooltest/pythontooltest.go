@@ -126,7 +126,7 @@ func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log 
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			defer cancel()
-			eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
+			Eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
 		}()
 		got := newResolver(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
 		if got.State.Known() || !strings.Contains(got.Detail, "stopped before it had an answer") {
@@ -170,20 +170,27 @@ func checkProcessesEnded(t *testing.T, ids string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !eventually(func() bool {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-			_, state, _ := strings.Cut(string(stat), ") ")
-			return err != nil || strings.HasPrefix(state, "Z")
-		}) {
-			t.Errorf("process %d still runs", id)
-		}
+		CheckEnded(t, id)
 	}
 }
 
-func eventually(ok func() bool) bool {
+// CheckEnded fails the test unless a process ends soon; a zombie has ended.
+func CheckEnded(t *testing.T, id int) {
+	t.Helper()
+	if !Eventually(func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return err != nil || strings.HasPrefix(state, "Z")
+	}) {
+		t.Errorf("process %d still runs", id)
+	}
+}
+
+// Eventually waits at most 20 s until ok returns true, and reports whether it did.
+func Eventually(ok func() bool) bool {
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(20 * time.Second)
 	for !ok() {
 		select {
 		case <-poll.C:
