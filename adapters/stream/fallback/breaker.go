@@ -34,8 +34,8 @@ type breaker struct {
 	failed      map[monitor.StreamURL]struct{} // the streams whose runs have failed since the last success
 }
 
-// newBreaker makes a breaker that opens when the last MaxFailures runs have failed, those
-// of at least so many streams.
+// newBreaker makes a breaker that opens when the last MaxFailures runs have failed, if they
+// were of at least so many streams. The breaker of one stream has 1.
 func newBreaker(name string, streams int, log *slog.Logger) *breaker {
 	b := &breaker{failed: map[monitor.StreamURL]struct{}{}}
 	b.circuit = gobreaker.NewCircuitBreaker[watch.Resolution](gobreaker.Settings{

@@ -9,9 +9,8 @@ import (
 )
 
 // Host holds a queue, and a circuit breaker for each tool, which the Resolvers of many
-// streams share. A breaker of it opens when the tool has failed for MaxFailures
-// streams in a row, so that one stream for which it always fails does not keep it from the
-// others.
+// streams share. A shared breaker opens when its tool has failed for MaxFailures streams in a
+// row. One stream for which it always fails does not keep it from the others.
 type Host struct {
 	queue              *Queue
 	primary, secondary *breaker

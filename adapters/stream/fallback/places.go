@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// What a run of a tool takes: little CPU, because it mostly waits for YouTube, and memory,
-// most of it for YouTube's JavaScript challenges.
+// A run of a tool takes little CPU time, because it mostly waits for YouTube. Most of its
+// memory is for YouTube's JavaScript challenges.
 const (
 	placesPerCore  = 8
 	memoryPerPlace = 100 << 20 // bytes; a third of the host's memory is for tools
 )
 
-// Places returns how many tools this host can run at once: 8 for each core, as far as a
-// third of the memory suffices with 100 MiB for each; at least 2.
+// Places returns how many tools this host can run at once, at least 2. There are 8 for each
+// core, or fewer, so that a third of the memory has 100 MiB for each.
 func Places() int { return places(runtime.GOMAXPROCS(0), memory("/")) }
 
 func places(cores int, memory int64) int {

@@ -28,8 +28,8 @@
 // If an announced track cannot be decoded, ffmpeg fails after it has printed the
 // other one. Its exit code therefore decides nothing; its output does.
 //
-// With a Decoder (package decoder), processes that stay up decode most segments. What
-// they saw is judged by the same code. The command decides about all others.
+// With a Decoder (package decoder), processes that stay up decode most segments. The same
+// code judges their answers. The command decides about all other segments.
 //
 // # Untrusted segments
 //

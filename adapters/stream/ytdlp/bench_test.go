@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// BenchmarkQuestion reports the CPU time of yt-dlp for a question about a live stream and
-// about one that has not begun, as a command and in a fork.
+// BenchmarkQuestion reports the CPU time of yt-dlp for a question, as a command and in a
+// fork. It asks about a live stream and about one that has not begun.
 func BenchmarkQuestion(b *testing.B) {
 	y := pythontooltest.YouTube(b)
 	path := pythontooltest.Find(b, "YTDLP_PATH", "yt-dlp")

@@ -32,7 +32,7 @@ func (s *ForkServer) Limit(runs int, idle, begin, pause time.Duration) {
 	s.limits.runs, s.limits.idle, s.limits.begin, s.limits.pause = runs, idle, begin, pause
 }
 
-// Runs returns how many runs the current process was asked for; 0: there is none.
+// Runs returns how many runs the current process was asked for, or 0 without a process.
 func (s *ForkServer) Runs() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -278,8 +278,8 @@ func (p *forkProcess) send(r request) {
 	_, _ = p.requests.Write(line.Bytes())
 }
 
-// expired returns why a process must be replaced; empty: it need not.
-func (p *forkProcess) expired() string {
+// reasonToReplace returns why the process must be replaced, or nothing if it need not.
+func (p *forkProcess) reasonToReplace() string {
 	select {
 	case <-p.done:
 		return "it has ended"

@@ -41,8 +41,8 @@ var defaultForkLimits = forkLimits{
 // errUnsupported means that yt-dlp cannot be run in forks on this system.
 var errUnsupported = errors.New("forks of a process that stays up need Linux")
 
-// ForkServer runs yt-dlp in forks of a Python process that has imported it once, which
-// saves four fifths of the CPU of a run. Each run has a process of its own, and nothing
+// ForkServer runs yt-dlp in forks of a Python process that has imported it once. That
+// saves three quarters of the CPU time of a run. Each run has a process of its own, and nothing
 // passes from one run to the next. It runs the command if forks cannot be used here or a
 // run is lost. One ForkServer is shared by all Resolvers of a host.
 //
@@ -105,7 +105,7 @@ func (s *ForkServer) Run(ctx context.Context, c subprocess.Command) (subprocess.
 }
 
 // process returns a process that is ready for a run. It starts the first one, and the
-// replacement of one that has expired. Error: the command must be run.
+// replacement of one with a reason to be replaced. Error: the command must be run.
 func (s *ForkServer) process(ctx context.Context) (*forkProcess, error) {
 	p, err := s.startedProcess()
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *ForkServer) startedProcess() (*forkProcess, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.current; p != nil {
-		why := p.expired()
+		why := p.reasonToReplace()
 		if why == "" {
 			return p, nil
 		}

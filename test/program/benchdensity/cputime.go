@@ -171,8 +171,8 @@ func (t *processTree) newRole(pid int, parents map[int]int, depth int) role {
 	return r
 }
 
-// forget removes the processes that have ended. What a child of a resolver has used is
-// in its parent's time by then.
+// forget removes the processes that have ended. By then the time of a resolver's child is
+// in its parent's.
 func (t *processTree) forget(all map[int]bool) {
 	for pid, r := range t.roles {
 		if all[pid] {

@@ -9,9 +9,11 @@
 //
 // The gateway is the product, built with the tag "profile", which adds the endpoint of
 // net/http/pprof. Its resolver, analyser and database are the real ones. Streams share a few
-// timelines, whose media the server keeps, so that it costs little. Beside the gateway, the
-// program watches streams by the method of the specification (sections 6.3 and 6.4) as a
-// yardstick: two runs of ffmpeg for a segment of the best quality, and yt-dlp every 30 s.
+// timelines, whose media the server keeps, so that it costs little.
+//
+// As a yardstick, the program also watches a few streams by the method of the specification
+// (sections 6.3 and 6.4). That is two runs of ffmpeg for a segment of the best quality, and
+// yt-dlp every 30 s.
 package main
 
 import (

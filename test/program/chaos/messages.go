@@ -219,8 +219,8 @@ func (a *audit) presentMessage(t thread, kind channelKind, visible []channel.Mes
 
 // checkRepetitions finds messages that come again without a fault at the time of the one
 // before. Those that a fault explains are counted. No fault explains them where everything
-// posted is recorded, or where the channel knows the key of a message. What says something new
-// is no repetition.
+// posted is recorded, or where the channel knows the key of a message. A message that says
+// something new is no repetition.
 func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, visible []channel.Message, c *counters) (findings []string) {
 	posted := map[string][]channel.Message{}
 	for _, m := range visible {

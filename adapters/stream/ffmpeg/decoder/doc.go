@@ -12,14 +12,14 @@
 //
 // # Guarantees
 //
-// One process has one segment at a time, and keeps nothing of it. A segment that crashes
-// a process, stops it or makes it grow costs that segment one retry, and another segment
-// nothing but the start of a process. After each error the caller runs the command, so
-// a missing or defective program costs CPU time and no verdict.
+// One process has one segment at a time, and keeps nothing of it. A segment may crash a
+// process, stop it or make it grow. That costs this segment one retry, and the next one
+// the start of a process. After each error the caller runs the command, so a missing or
+// defective program costs CPU time and no verdict.
 //
 // A process is replaced after MaxSegments, and when it has more than MaxResident of memory
-// after an answer. If the program is missing, or fails for four segments in a row, Decode fails at once for
-// a minute.
+// after an answer. If the program is missing, or fails for four segments in a row, Decode
+// fails at once for a minute.
 //
 // # Untrusted segments
 //

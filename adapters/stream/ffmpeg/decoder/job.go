@@ -42,7 +42,8 @@ type Result struct {
 	Video, Audio                   []Record
 }
 
-// Record is one thing that the decoder saw, in the order of
+// Record is one thing that the decoder saw. Those of a track are in the order in which its
+// frames were decoded.
 type Record struct {
 	At    time.Duration // after the first timestamp of the segment
 	Kind  Kind

@@ -23,8 +23,8 @@ type Config struct {
 	MaxMemory   int64         // bytes that a process may allocate, Linux only; default DefaultMaxMemory
 }
 
-// Defaults of Config. A process has 30 to 40 MB with the libraries of a distribution,
-// and it takes 20 ms for a segment of 144p and 700 ms for one of 1080p.
+// Defaults of Config. A process has 30 to 40 MB with the libraries of a distribution. It
+// takes 20 ms for a segment of 144p, and 700 ms for one of 1080p.
 const (
 	DefaultMaxSegments = 1000
 	DefaultTimeout     = 5 * time.Second
