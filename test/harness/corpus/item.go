@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"slices"
 	"time"
 )
 
@@ -90,6 +91,23 @@ func Items() []Item {
 	var all []Item
 	for _, table := range [][]Item{cutsAndFades, darkScenes, formats, sounds, missingTracks, combined} {
 		all = append(all, table...)
+	}
+	return all
+}
+
+// sample names the items of Sample: one for each kind of cause.
+var sample = []string{
+	"cut to black", "fade of 2 s", "night with lamps", "a flash in the black",
+	"digital silence", "speech with pauses", "the sound's track vanishes", "black and silent at once",
+}
+
+// Sample lists eight items of the corpus, which show what each part of it is about. Tests
+// that run often use them; "make quality" plays the whole corpus.
+func Sample() (all []Item) {
+	for _, i := range Items() {
+		if slices.Contains(sample, i.Name) {
+			all = append(all, i)
+		}
 	}
 	return all
 }

@@ -7,8 +7,8 @@
 //	  truth ─────────────────────────────────────────────────────────────────┘
 //
 // The exit code is 0 if there was exactly one alert for every event over the
-// threshold. It is 1 after a missed event, a false alarm or an error, and 2
-// after a wrong argument.
+// threshold, with its onset and end within their bounds. It is 1 after a missed
+// event, a false alarm, an inexact alert or an error, and 2 after a wrong argument.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 // Exit codes.
 const (
 	exitPassed = 0
-	exitFailed = 1 // a missed event, a false alarm or an error
+	exitFailed = 1 // a missed event, a false alarm, an inexact alert or an error
 	exitUsage  = 2
 )
 
@@ -50,7 +50,8 @@ minutes for all), and kept in the user's cache directory.
 The table has a line for each event: the truth, and the alert at each check
 interval. It shows the errors of the alert's onset and end in milliseconds, the
 largest of all starting points (+ is late). Black and silence shorter than the
-threshold share a line. The exit code is 1 after a missed event or a false alarm.
+threshold share a line. The exit code is 1 after a missed event, a false alarm, or
+an onset or end that is off by more than %d ms (more in a fade).
 
 Flags:
 `
@@ -69,7 +70,7 @@ func command(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("quality", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), help, startPoints, corpus.Threshold)
+		fmt.Fprintf(flags.Output(), help, startPoints, corpus.Threshold, cutBound.Milliseconds())
 		flags.PrintDefaults()
 	}
 	flags.Func("only", "run the clip of this `NAME` only", func(name string) error {
@@ -104,8 +105,10 @@ func command(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	p.table(results)
 	t := total(results)
+	wrong := inexact(results)
+	p.inexact(wrong)
 	p.summary(t, time.Since(start))
-	if t.missed > 0 || t.falseAlarms > 0 {
+	if t.missed > 0 || t.falseAlarms > 0 || len(wrong) > 0 {
 		return exitFailed
 	}
 	return exitPassed

@@ -96,6 +96,16 @@ func (p *printer) table(results []result) {
 	}
 }
 
+// inexact prints the alerts whose onset or end is out of its bound.
+func (p *printer) inexact(all []string) {
+	for _, text := range all {
+		fmt.Fprintf(p.out, "\n%s %s", p.red("inexact"), text)
+	}
+	if len(all) > 0 {
+		fmt.Fprintln(p.out)
+	}
+}
+
 // line prints one line of the table.
 func (p *printer) line(style func(string) string, name, truth string, cells [len(intervals)]cell) {
 	fmt.Fprint(p.out, style(pad(name, nameWidth)+pad(truth, truthWidth)))
