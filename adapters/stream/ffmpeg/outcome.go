@@ -68,6 +68,7 @@ var memoryErrors = []string{
 	"failed to allocate",
 	"Could not allocate",
 	"std::bad_alloc",
+	"failed to map segment from shared object", // of the loader, before the program starts
 }
 
 // ranOutOfMemory reports whether an allocation failed.
