@@ -61,7 +61,7 @@ func (s *Share) add(state State, d time.Duration) {
 }
 
 // Worst returns the worst state: trouble before unknown before good, of the same
-// badness the longer one. "" if there is none.
+// badness the longer one. The Worst of an empty Share is "".
 func (s Share) Worst() State {
 	var worst StateTime
 	for _, p := range s {
@@ -145,7 +145,7 @@ type grid struct {
 }
 
 // overlapping returns the first and the last bucket that the time from from until to
-// overlaps; last < first if there is none.
+// overlaps. If it overlaps none, last is less than first.
 func (g grid) overlapping(from, to time.Time) (first, last int) {
 	if !from.Before(to) || !g.from.Before(to) {
 		return 0, -1

@@ -40,8 +40,8 @@ type Incident struct {
 	AcknowledgedBy string        `json:"acknowledged_by,omitempty"`
 	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
 
-	// AcknowledgedSeverity is the severity when it was acknowledged. What is worse needs
-	// somebody again (section 19.3).
+	// AcknowledgedSeverity is the severity when it was acknowledged. A higher severity
+	// needs somebody again (section 19.3).
 	AcknowledgedSeverity int `json:"acknowledged_severity,omitempty"`
 
 	FalsePositive *bool    `json:"false_positive"` // nil: nobody has judged
