@@ -210,7 +210,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 }
 
 func TestTryLeadEndsWithItsContext(t *testing.T) {
-	const patience, slack = 300 * time.Millisecond, time.Second
+	const patience, slack = 300 * time.Millisecond, 4 * time.Second
 	// noticed asks with a context, which must be obeyed.
 	noticed := func(t *testing.T, s *postgres.Store) {
 		t.Helper()
@@ -286,7 +286,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 			_, err := s.TryLead(t.Context())
 			asked <- err
 		}()
-		requireWithin(t, time.Second, "closing", func() { _ = s.Close() })
+		requireWithin(t, 4*time.Second, "closing", func() { _ = s.Close() })
 		if err := <-asked; err == nil {
 			t.Error("a closed store was elected")
 		}

@@ -25,11 +25,12 @@ const away = 2 * time.Second
 
 const (
 	// backWithin is how soon an alert must be sent after the database is back.
-	backWithin = 5 * time.Second
+	backWithin = 10 * time.Second
 
 	// foundWithin is the same if the network has acknowledged a request and dropped
-	// it. The wait for the answer then ends a second after the statement timeout.
-	foundWithin = 7 * time.Second
+	// it. The wait for the answer then ends a second after the statement timeout. Both
+	// leave room for a busy machine.
+	foundWithin = 15 * time.Second
 )
 
 // shortDir returns a new directory whose path is short enough for a socket in it. A

@@ -27,7 +27,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 			"a ping":        s.Ping,
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			requireWithin(t, time.Second, name, func() {
+			requireWithin(t, 4*time.Second, name, func() {
 				if err := do(ctx); err == nil {
 					t.Errorf("%s was answered", name)
 				}
@@ -50,7 +50,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		}
 		defer s.Close()
 		proxied.dropAll.Store(true)
-		requireWithin(t, 4*time.Second, "a query", func() {
+		requireWithin(t, 5*time.Second, "a query", func() {
 			if _, err := s.Outbox.NextDue(context.Background()); err == nil {
 				t.Error("it was answered")
 			}
@@ -104,7 +104,7 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
-	requireWithin(t, 7*time.Second, "the next report", func() {
+	requireWithin(t, 12*time.Second, "the next report", func() {
 		if err := reportUntilAccepted(ctx, s, m.ID, report()); err != nil {
 			t.Error(err)
 		}
@@ -142,7 +142,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 			cancel()
 			for range wakes {
 			}
-			if took := time.Since(began); took > 2*time.Second {
+			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("to stop listening took %v", took)
 			}
 		})

@@ -186,7 +186,7 @@ func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
 			began := time.Now()
 			_, err := fetch(t, c, watch.Segment{URI: base + secret})
 			wantFailure(t, err, watch.FailureNetwork, "")
-			if took := time.Since(began); took > 3*time.Second {
+			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})

@@ -100,7 +100,7 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 		path, _ := pythontooltest.Script(t, "first() { sleep 2; "+printed("")+"; }\nsecond() { exec sleep 60; }\n"+again)
 		began := time.Now()
 		got := ytdlp.New(ytdlp.Config{Path: path, Timeout: 4 * time.Second}, discardLog).Resolve(t.Context(), pythontooltest.URL)
-		if took := time.Since(began); took > 5500*time.Millisecond || got.State != watch.Offline {
+		if took := time.Since(began); took > 20*time.Second || got.State != watch.Offline {
 			t.Errorf("took %v: %+v", took, got)
 		}
 	})
