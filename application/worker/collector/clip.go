@@ -12,21 +12,30 @@ import (
 // maxClip leaves room for the index of an MP4 in the limit of a clip.
 const maxClip = 19 << 20
 
-// makeClip makes a clip of the media around the instant. Only alerts have a clip. A clip
+// clipMaker makes the clip of one capture.
+type clipMaker struct {
+	tools   Tools
+	media   *capturedMedia
+	files   *files
+	defects *defects
+	instant time.Time
+}
+
+// make makes a clip of the media around the instant. Only alerts have a clip. A clip
 // that cannot be made costs a note.
-func (r *record) makeClip(ctx context.Context, j capture.Job) {
+func (c *clipMaker) make(ctx context.Context, j capture.Job) {
 	if j.Phase != evidence.AlertPhase {
 		return
 	}
-	media, takenAt := r.clipMedia()
+	media, takenAt := c.choose()
 	if len(media) == 0 {
-		r.note("clip: no media are known")
+		c.defects.note("clip: no media are known")
 		return
 	}
 	var clip *clipFile
-	err := r.c.ports.Tools.Remux(ctx, media, func() (io.Writer, error) {
+	err := c.tools.Remux(ctx, media, func() (io.Writer, error) {
 		clip.close()
-		file, err := r.c.ports.TempFile()
+		file, err := c.media.tempFile()
 		if err != nil {
 			clip = nil
 			return nil, err
@@ -35,31 +44,31 @@ func (r *record) makeClip(ctx context.Context, j capture.Job) {
 		return clip, nil
 	}, evidence.Clip.MaxBytes())
 	if err != nil {
-		r.note("clip: %v", err)
+		c.defects.note("clip: %v", err)
 		clip.close()
 		return
 	}
-	r.addFile(evidence.File{Variant: evidence.Clip, TakenAt: takenAt.UTC()}, clip.file, clip.size, clip.file)
+	c.files.add(evidence.File{Variant: evidence.Clip, TakenAt: takenAt.UTC()}, clip.file, clip.size, clip.file)
 }
 
-// clipMedia returns the picture and the sound of the clip: one medium with both, one
+// choose returns the picture and the sound of the clip: one medium with both, one
 // with either, or one of each.
-func (r *record) clipMedia() (media []Media, takenAt time.Time) {
+func (c *clipMaker) choose() (media []Media, takenAt time.Time) {
 	room := int64(maxClip)
-	if len(r.tracks) > 1 {
+	if len(c.media.tracks) > 1 {
 		room /= 2
 	}
-	tracks := r.tracks
+	tracks := c.media.tracks
 	if len(tracks) > 1 && tracks[1].video {
 		tracks = []*track{tracks[1], tracks[0]}
 	}
 	for _, t := range tracks {
-		parts := t.around(r.instant, room)
+		parts := t.around(c.instant, room)
 		if len(parts) == 0 {
 			continue
 		}
 		if len(parts) < len(t.parts) {
-			r.note("clip: it is shortened to %d MB", maxClip>>20)
+			c.defects.note("clip: it is shortened to %d MB", maxClip>>20)
 		}
 		if len(media) == 0 {
 			takenAt = parts[0].segment.ProgramTime

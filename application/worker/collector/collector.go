@@ -53,6 +53,7 @@ func Start(force context.Context, ports Ports, cfg Config, log *slog.Logger) *Co
 		captures: map[string]*record{},
 		kept:     kept{memory: ports.Memory},
 	}
+	c.uploads = uploads{store: ports.Store, cfg: cfg, discard: c.discard}
 	c.ctx, c.cancel = context.WithCancel(force)
 	leave := func() {}
 	if ports.Store != nil {
@@ -182,6 +183,13 @@ func (c *Collector) protect(key string, do func()) {
 	do()
 }
 
+// uploadNext makes one attempt to upload something. It returns earlier if a job is added.
+func (c *Collector) uploadNext() {
+	idle, cancel := c.untilInterrupt()
+	defer cancel()
+	c.uploads.attempt(c.ctx, idle)
+}
+
 // do gathers the media of a job and makes its files. The files of an event are then
 // uploaded.
 func (c *Collector) do(j capture.Job) {
@@ -198,19 +206,21 @@ func (c *Collector) do(j capture.Job) {
 	r.setEvent(j.EventID)
 	ctx, cancel := context.WithTimeout(c.ctx, jobLimit)
 	defer cancel()
-	r.gather(ctx, j)
-	r.takePictures(ctx, j)
+	r.media.gather(ctx, j)
+	r.pictures.take(ctx, j)
 	if j.Step == capture.Collect {
 		return
 	}
 	if j.Step == capture.Complete {
 		making, stop := context.WithTimeout(c.ctx, jobLimit)
 		defer stop()
-		r.makeLevels(making, j)
-		r.makeClip(making, j)
+		levels := soundLevels{tools: c.ports.Tools, media: &r.media, files: &r.files, defects: &r.defects, condition: r.condition}
+		levels.make(making, j)
+		clip := clipMaker{tools: c.ports.Tools, media: &r.media, files: &r.files, defects: &r.defects, instant: r.instant}
+		clip.make(making, j)
 		r.end()
 	}
-	c.upload(r)
+	c.uploads.add(r)
 }
 
 // endDropped ends the capture of a dropped job. Its record gets a note instead of the
@@ -226,9 +236,9 @@ func (c *Collector) endDropped(j capture.Job) {
 		c.captures[j.Key] = r
 	}
 	r.setEvent(j.EventID)
-	r.note("too many captures waited")
+	r.defects.note("too many captures waited")
 	r.end()
-	c.upload(r)
+	c.uploads.add(r)
 }
 
 // discard forgets a capture and closes its files. A nil one is forgotten already.

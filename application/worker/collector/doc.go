@@ -5,6 +5,9 @@
 //	analysis ──── segments ─────▶ Keep ──────▶│ Fetcher, Playlists, Tools
 //	                                          └ temporary files without a name
 //
+//	record: capturedMedia ──▶ pictures, soundLevels, clipMaker ──▶ files ──▶ uploads
+//	        └──────────── defects: what is missing, and why ─────────┘
+//
 // Guarantees:
 //
 //   - Add never blocks. At most one job runs; at most maxQueue wait. If there are more,

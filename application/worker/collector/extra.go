@@ -15,39 +15,33 @@ type extraSegment struct {
 
 // fetchExtra fetches one more segment for a picture: of a better rendition, or else the
 // watched one if the track does not have it.
-func (r *record) fetchExtra(ctx context.Context, j capture.Job, t *track, watched watch.Segment, at time.Time) *extraSegment {
+func (s *pictures) fetchExtra(ctx context.Context, j capture.Job, t *track, watched watch.Segment, at time.Time) *extraSegment {
 	extra := &extraSegment{}
 	if j.ExtraURL != "" {
-		extra.track = r.fetchBetter(ctx, j.ExtraURL, watched, at)
+		extra.track = s.fetchBetter(ctx, j.ExtraURL, watched, at)
 	}
 	if extra.track == nil {
-		if err := t.fetch(ctx, r.c.ports.Segments, watched); err != nil {
-			r.noteSegment(j, watched, err)
+		if err := t.fetch(ctx, s.media.segments, watched); err != nil {
+			s.media.noteSegment(j, watched, err)
 		}
 	}
 	return extra
 }
 
 // fetchBetter fetches the segment of another rendition at a time, or returns nil.
-func (r *record) fetchBetter(ctx context.Context, url string, watched watch.Segment, at time.Time) *track {
-	p := r.c.ports.Playlists.ReadPlaylist(ctx, url)
+func (s *pictures) fetchBetter(ctx context.Context, url string, watched watch.Segment, at time.Time) *track {
+	p := s.playlists.ReadPlaylist(ctx, url)
 	if p.Failure != nil {
-		r.note("better rendition: %v", p.Failure)
+		s.defects.note("better rendition: %v", p.Failure)
 		return nil
 	}
-	s, _, ok := capture.Counterpart(p, watched, at)
+	better, _, ok := capture.Counterpart(p, watched, at)
 	if !ok {
 		return nil
 	}
-	file, err := r.c.ports.TempFile()
+	t, err := s.media.fetchAlone(ctx, better)
 	if err != nil {
-		r.note("better rendition: %v", err)
-		return nil
-	}
-	t := &track{file: file}
-	if err := t.fetch(ctx, r.c.ports.Segments, s); err != nil {
-		r.note("better rendition: %v", err)
-		_ = file.Close()
+		s.defects.note("better rendition: %v", err)
 		return nil
 	}
 	return t

@@ -30,50 +30,59 @@ type levelOfTime struct {
 // levelLength is the time that a level stands for.
 const levelLength = time.Second
 
-// makeLevels makes the sound levels of the time that the job names, as numbers and as
+// soundLevels makes the sound levels of one capture.
+type soundLevels struct {
+	tools     Tools
+	media     *capturedMedia
+	files     *files
+	defects   *defects
+	condition string
+}
+
+// make makes the sound levels of the time that the job names, as numbers and as
 // their picture. Sound that cannot be measured costs a note.
-func (r *record) makeLevels(ctx context.Context, j capture.Job) {
+func (s *soundLevels) make(ctx context.Context, j capture.Job) {
 	if !slices.ContainsFunc(j.Tracks, func(t capture.Track) bool { return t.Audio }) {
 		return
 	}
-	levels := r.levels(ctx, j)
+	levels := s.levels(ctx, j)
 	if len(levels) == 0 {
-		r.note("level: no sound is known")
+		s.defects.note("level: no sound is known")
 		return
 	}
 	body := newLevelsBody(j, levels)
 	raw, err := json.Marshal(body)
 	if err != nil {
-		r.note("levels: %v", err)
+		s.defects.note("levels: %v", err)
 		return
 	}
 	numbers, measure := bytes.NewReader(raw), body.measure()
-	r.addFile(evidence.File{Variant: evidence.Levels, TakenAt: body.From, Measure: measure}, numbers, numbers.Size(), nil)
+	s.files.add(evidence.File{Variant: evidence.Levels, TakenAt: body.From, Measure: measure}, numbers, numbers.Size(), nil)
 	plot, err := plotLevels(body)
 	if err != nil {
-		r.note("level: %v", err)
+		s.defects.note("level: %v", err)
 		return
 	}
 	picture := bytes.NewReader(plot)
 	f := evidence.File{Variant: evidence.Level, Width: plotWidth, Height: plotHeight, TakenAt: body.From, Measure: measure}
-	r.addFile(f, picture, picture.Size(), nil)
+	s.files.add(f, picture, picture.Size(), nil)
 }
 
 // levels measures the sound of the media that were fetched. For all other times it takes
 // the levels that the checks have measured. The oldest comes first.
-func (r *record) levels(ctx context.Context, j capture.Job) []capture.Level {
+func (s *soundLevels) levels(ctx context.Context, j capture.Job) []capture.Level {
 	checked := slices.Clone(j.Levels)
 	var levels []capture.Level
-	for _, t := range r.tracks {
+	for _, t := range s.media.tracks {
 		if !t.audio {
 			continue
 		}
 		for _, run := range t.runs() {
 			from, to := run[0].segment.ProgramTime, run[len(run)-1].segment.End()
-			measured, err := r.measure(ctx, t, run)
+			measured, err := s.measure(ctx, t, run)
 			if err != nil {
-				r.note("level: %v", err)
-				r.unclear = r.unclear || r.condition == "silent"
+				s.defects.note("level: %v", err)
+				s.defects.unclear = s.defects.unclear || s.condition == "silent"
 				continue
 			}
 			checked = slices.DeleteFunc(checked, func(l capture.Level) bool { return !l.At.Before(from) && l.At.Before(to) })
@@ -90,9 +99,9 @@ func (r *record) levels(ctx context.Context, j capture.Job) []capture.Level {
 
 // measure measures the sound of consecutive parts. Their timestamps may claim more time
 // than they last.
-func (r *record) measure(ctx context.Context, t *track, run []part) ([]capture.Level, error) {
+func (s *soundLevels) measure(ctx context.Context, t *track, run []part) ([]capture.Level, error) {
 	first, last := run[0], run[len(run)-1]
-	measures, err := r.c.ports.Tools.Levels(ctx, t.media(run))
+	measures, err := s.tools.Levels(ctx, t.media(run))
 	if err != nil {
 		return nil, fmt.Errorf("measure the sound: %w", err)
 	}

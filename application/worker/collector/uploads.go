@@ -27,82 +27,84 @@ var uploadBackoff = backoff.Policy{First: time.Second, Max: 16 * time.Second}
 // uploads are the captures with something to upload. Only the goroutine of the Collector
 // uses it.
 type uploads struct {
+	store   Store
+	cfg     Config
+	discard func(*record) // forgets a capture
+
 	waiting  []*record // the next one first
 	failures int       // in a row
 	nextAt   time.Time // of the next attempt
 }
 
-func (u *uploads) remove(r *record) {
-	u.waiting = slices.DeleteFunc(u.waiting, func(w *record) bool { return w == r })
-}
-
-// upload lets a capture wait for its upload. If too many wait, the oldest lose their files,
+// add lets a capture wait for its upload. If too many wait, the oldest lose their files,
 // and then their notes.
-func (c *Collector) upload(r *record) {
+func (u *uploads) add(r *record) {
 	r.keepUntil = time.Now().Add(keepFiles)
 	switch {
 	case !r.left():
-		c.endUploaded(r)
-	case !slices.Contains(c.uploads.waiting, r):
-		c.uploads.waiting = append(c.uploads.waiting, r)
+		u.end(r)
+	case !slices.Contains(u.waiting, r):
+		u.waiting = append(u.waiting, r)
 	}
 	withFiles := 0
-	for _, w := range slices.Backward(c.uploads.waiting) {
-		if w.nextFile() == nil {
+	for _, w := range slices.Backward(u.waiting) {
+		if w.files.next() == nil {
 			continue
 		}
 		if withFiles++; withFiles > maxFiles {
 			w.loseFiles("too many captures waited")
 		}
 	}
-	if oldest := c.uploads.waiting; len(oldest) > maxNotes {
+	if oldest := u.waiting; len(oldest) > maxNotes {
 		oldest[0].logLost("too many captures waited")
-		c.discard(oldest[0])
+		u.discard(oldest[0])
 	}
 }
 
-// endUploaded forgets a capture that is complete and uploaded.
-func (c *Collector) endUploaded(r *record) {
-	c.uploads.remove(r)
+func (u *uploads) remove(r *record) {
+	u.waiting = slices.DeleteFunc(u.waiting, func(w *record) bool { return w == r })
+}
+
+// end removes a capture without anything to upload, and forgets one that is complete.
+func (u *uploads) end(r *record) {
+	u.remove(r)
 	if r.complete && !r.left() {
-		c.discard(r)
+		u.discard(r)
 	}
 }
 
-// uploadNext makes one attempt to upload one file, once the gateway has the event. It
-// returns earlier if a job is added.
-func (c *Collector) uploadNext() {
-	u := &c.uploads
-	ctx, cancel := c.untilInterrupt()
-	defer cancel()
-	expiry := c.loseExpiredFiles()
+// attempt makes one attempt to upload one file, once the gateway has the event. It waits
+// for that, and for the next attempt, until idle is done. The end of ctx cancels the attempt.
+func (u *uploads) attempt(ctx, idle context.Context) {
+	expiry := u.loseExpiredFiles()
 	if !expiry.IsZero() {
-		ctx, cancel = context.WithDeadline(ctx, expiry)
+		var cancel context.CancelFunc
+		idle, cancel = context.WithDeadline(idle, expiry)
 		defer cancel()
 	}
-	if !wait.For(ctx, time.Until(u.nextAt)) {
+	if !wait.For(idle, time.Until(u.nextAt)) {
 		return
 	}
 	r := u.waiting[0]
 	if !r.reported {
-		if c.cfg.Reported(ctx); ctx.Err() != nil {
+		if u.cfg.Reported(idle); idle.Err() != nil {
 			return
 		}
 		r.reported = true
 	}
-	attempt, stop := context.WithTimeout(c.ctx, uploadLimit)
+	attempt, stop := context.WithTimeout(ctx, uploadLimit)
 	defer stop()
-	err := r.upload(attempt)
+	err := u.send(attempt, r)
 	switch {
 	case err == nil:
 		u.failures, u.nextAt = 0, time.Time{}
 		if !r.left() {
-			c.endUploaded(r)
+			u.end(r)
 		}
-	case c.ctx.Err() != nil:
+	case ctx.Err() != nil:
 	case isFinal(err):
 		r.logLost(err.Error())
-		c.discard(r)
+		u.discard(r)
 	default:
 		r.lastErr = err
 		u.failures++
@@ -113,12 +115,12 @@ func (c *Collector) uploadNext() {
 
 // loseExpiredFiles lets captures lose the files that have waited for too long. It returns
 // when the next files will have; zero: no capture has files.
-func (c *Collector) loseExpiredFiles() (next time.Time) {
-	for _, r := range c.uploads.waiting {
+func (u *uploads) loseExpiredFiles() (next time.Time) {
+	for _, r := range u.waiting {
 		switch {
-		case r.nextFile() == nil:
+		case r.files.next() == nil:
 		case !time.Now().Before(r.keepUntil):
-			r.loseFiles("the gateway did not take " + r.missingFiles())
+			r.loseFiles("the gateway did not take " + r.files.missing())
 		case next.IsZero() || r.keepUntil.Before(next):
 			next = r.keepUntil
 		}
@@ -126,23 +128,23 @@ func (c *Collector) loseExpiredFiles() (next time.Time) {
 	return next
 }
 
-// upload uploads the next file, or the note if no file is left. A file that the gateway
-// will never accept costs a note.
-func (r *record) upload(ctx context.Context) error {
-	u := Upload{
-		Generation: r.c.cfg.Generation, Unclear: r.unclear,
-		Record: evidence.Record{ID: r.id, MonitorID: r.c.cfg.MonitorID, EventID: r.eventID, Condition: r.condition, Phase: r.phase, Note: r.noteText()},
+// send uploads the next file of a capture, or its note if no file is left. A file that the
+// gateway will never accept costs a note.
+func (u *uploads) send(ctx context.Context, r *record) error {
+	up := Upload{
+		Generation: u.cfg.Generation, Unclear: r.defects.unclear,
+		Record: evidence.Record{ID: r.id, MonitorID: u.cfg.MonitorID, EventID: r.eventID, Condition: r.condition, Phase: r.phase, Note: r.defects.text()},
 	}
-	f := r.nextFile()
+	f := r.files.next()
 	if f == nil {
-		err := r.c.ports.Store.AddEvidence(ctx, u)
-		r.noted = err == nil
+		err := u.store.AddEvidence(ctx, up)
+		r.defects.uploaded = err == nil
 		return err
 	}
-	u.File, u.Body = &f.meta, io.NewSectionReader(f.content, 0, f.meta.Size)
-	err := r.c.ports.Store.AddEvidence(ctx, u)
+	up.File, up.Body = &f.meta, io.NewSectionReader(f.content, 0, f.meta.Size)
+	err := u.store.AddEvidence(ctx, up)
 	if isRefused(err) {
-		r.note("%s: %v", f.meta.Variant, err)
+		r.defects.note("%s: %v", f.meta.Variant, err)
 		err = nil
 	}
 	if err == nil {
