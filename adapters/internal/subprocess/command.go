@@ -44,24 +44,14 @@ type Result struct {
 // Errors: ErrNotInstalled; ctx's cause, when the tool had to be ended; the tool
 // could not be started, or its limits not be set.
 func Run(ctx context.Context, c Command) (Result, error) {
-	if c.MaxOutput == 0 {
-		c.MaxOutput = 1 << 20
-	}
-	if c.OnExit == nil {
-		c.OnExit = func() {}
-	}
-	if c.GracePeriod == 0 {
-		c.GracePeriod = 2 * time.Second
-	}
+	c = c.complete()
 	stdout, stderr := &limitedBuffer{limit: c.MaxOutput}, &limitedBuffer{limit: c.MaxOutput}
-	var in *input
-
-	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
-	cmd.Env = c.Env
+	cmd := c.prepare(ctx)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if c.Stdout != nil {
 		cmd.Stdout = c.Stdout
 	}
+	var in *input
 	if c.Stdin != nil {
 		in = newInput(c.Stdin)
 		cmd.Stdin = in
@@ -72,15 +62,6 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer more.close()
 	cmd.ExtraFiles = more.readers()
-	cmd.SysProcAttr = processGroup()
-	cmd.Cancel = func() error {
-		if err := killGroup(cmd.Process, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
-			return err
-		}
-		return os.ErrProcessDone
-	}
-	cmd.WaitDelay = c.GracePeriod
-
 	if err := cmd.Start(); err != nil {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
@@ -115,6 +96,36 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return res, fmt.Errorf("take the output of %s: %w", c.Path, err)
 	}
 	return res, nil
+}
+
+// complete returns the command with its defaults.
+func (c Command) complete() Command {
+	if c.MaxOutput == 0 {
+		c.MaxOutput = 1 << 20
+	}
+	if c.OnExit == nil {
+		c.OnExit = func() {}
+	}
+	if c.GracePeriod == 0 {
+		c.GracePeriod = 2 * time.Second
+	}
+	return c
+}
+
+// prepare returns the tool as a process group of its own, to be started. The end of ctx
+// sends SIGTERM to the group.
+func (c Command) prepare(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	cmd.Env = c.Env
+	cmd.SysProcAttr = processGroup()
+	cmd.Cancel = func() error {
+		if err := killGroup(cmd.Process, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		return os.ErrProcessDone
+	}
+	cmd.WaitDelay = c.GracePeriod
+	return cmd
 }
 
 // newResult collects what a reaped process has left.

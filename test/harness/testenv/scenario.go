@@ -40,16 +40,7 @@ func (GroundTruth) StartDelayTolerance() time.Duration { return scenarioToleranc
 // silent, recovers and ends. It registers the monitor, and waits for the webhook of
 // each step before the next one. logf gets a line for each step.
 func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(format string, args ...any)) (t GroundTruth, err error) {
-	t.ScheduledStart = time.Now().Add(3 * time.Second).Truncate(time.Second)
-	e.YouTube.Add(video, youtube.Video{State: youtube.Upcoming, Scheduled: t.ScheduledStart})
-	t.MonitorID, err = e.Service.Register(ctx, e.YouTube.URL(video), e.Receiver.URL(), map[string]any{
-		"check_interval_sec":        scenarioIntervalSec,
-		"blackout_threshold_sec":    scenarioThresholdSec,
-		"silence_threshold_sec":     scenarioThresholdSec,
-		"scheduled_start_time":      t.ScheduledStart.Format(time.RFC3339),
-		"start_delay_tolerance_sec": scenarioToleranceSec,
-	})
-	if err != nil {
+	if t.ScheduledStart, t.MonitorID, err = e.registerUpcoming(ctx, video); err != nil {
 		return t, err
 	}
 	logf("monitor %s is registered; the stream is to start at %s and may be %d s late", t.MonitorID, t.ScheduledStart.Format(time.TimeOnly), scenarioToleranceSec)
@@ -99,6 +90,20 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	logf("the stream ends at %s", t.EndedAt.Format(clock))
 	wait("stream.ended")
 	return t, err
+}
+
+// registerUpcoming registers a stream that is to start in a moment.
+func (e *Env) registerUpcoming(ctx context.Context, video string) (start time.Time, monitorID string, err error) {
+	start = time.Now().Add(3 * time.Second).Truncate(time.Second)
+	e.YouTube.Add(video, youtube.Video{State: youtube.Upcoming, Scheduled: start})
+	monitorID, err = e.Service.Register(ctx, e.YouTube.URL(video), e.Receiver.URL(), map[string]any{
+		"check_interval_sec":        scenarioIntervalSec,
+		"blackout_threshold_sec":    scenarioThresholdSec,
+		"silence_threshold_sec":     scenarioThresholdSec,
+		"scheduled_start_time":      start.Format(time.RFC3339),
+		"start_delay_tolerance_sec": scenarioToleranceSec,
+	})
+	return start, monitorID, err
 }
 
 // nextEnd returns when the segment after the present one ends, counted from the stream's

@@ -71,94 +71,105 @@ type Resolver interface {
 	Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution
 }
 
+// NewResolver makes the resolver under test for a tool with a time limit.
+type NewResolver func(path string, timeout time.Duration, log *slog.Logger) Resolver
+
+// misbehaviour is a tool that misbehaves, and the resolution that it gives.
+type misbehaviour struct {
+	script string // empty: the tool does not exist
+	state  watch.StreamState
+	says   string
+}
+
+var misbehaviours = map[string]misbehaviour{
+	"that hangs":                  {`echo $$ >"$ids"; exec sleep 60`, watch.Unreachable, "no answer within"},
+	"that ignores SIGTERM":        {`trap "" TERM; echo $$ >"$ids"; while :; do sleep 1; done`, watch.Unreachable, "no answer within"},
+	"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.Blocked, "429"},
+	"that is killed":              {`kill -9 $$`, watch.ToolFailed, "killed"},
+	"that prints HTML":            {`echo "<html>"`, watch.ToolFailed, ""},
+	"that prints nothing":         {`exit 0`, watch.ToolFailed, ""},
+	"that does not know options":  {`echo "tool: error: no such option: --json" >&2; exit 2`, watch.ToolFailed, "no such option"},
+	"that crashes":                {`printf 'Traceback (most recent call last):\n  File "x"\nImportError: no module named x\n' >&2; exit 1`, watch.ToolFailed, "no module named x"},
+	"that writes 100 MB":          {`echo $$ >"$ids"; head -c 104857600 /dev/zero`, watch.ToolFailed, "wrote more than"},
+	"that warns for 100 MB":       {`echo $$ >"$ids"; yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
+	"that leaves a child process": {`sleep 60 & echo "$! $$" >"$ids"; echo rubbish`, watch.ToolFailed, ""},
+	"whose child process hangs":   {`sleep 60 & echo "$! $$" >"$ids"; wait`, watch.Unreachable, "no answer within"},
+	"that is not installed":       {``, watch.ToolFailed, "install"},
+}
+
 // Run makes resolvers for tools that misbehave and checks the state, the detail, the
-// time taken, and that no process is left. newResolver gets the tool's path and the
-// time limit.
-func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log *slog.Logger) Resolver) {
-	tests := map[string]struct {
-		script string
-		state  watch.StreamState
-		says   string
-	}{
-		"that hangs":                  {`echo $$ >"$ids"; exec sleep 60`, watch.Unreachable, "no answer within"},
-		"that ignores SIGTERM":        {`trap "" TERM; echo $$ >"$ids"; while :; do sleep 1; done`, watch.Unreachable, "no answer within"},
-		"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.Blocked, "429"},
-		"that is killed":              {`kill -9 $$`, watch.ToolFailed, "killed"},
-		"that prints HTML":            {`echo "<html>"`, watch.ToolFailed, ""},
-		"that prints nothing":         {`exit 0`, watch.ToolFailed, ""},
-		"that does not know options":  {`echo "tool: error: no such option: --json" >&2; exit 2`, watch.ToolFailed, "no such option"},
-		"that crashes":                {`printf 'Traceback (most recent call last):\n  File "x"\nImportError: no module named x\n' >&2; exit 1`, watch.ToolFailed, "no module named x"},
-		"that writes 100 MB":          {`echo $$ >"$ids"; head -c 104857600 /dev/zero`, watch.ToolFailed, "wrote more than"},
-		"that warns for 100 MB":       {`echo $$ >"$ids"; yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
-		"that leaves a child process": {`sleep 60 & echo "$! $$" >"$ids"; echo rubbish`, watch.ToolFailed, ""},
-		"whose child process hangs":   {`sleep 60 & echo "$! $$" >"$ids"; wait`, watch.Unreachable, "no answer within"},
-		"that is not installed":       {``, watch.ToolFailed, "install"},
+// time taken, and that no process is left.
+func Run(t *testing.T, newResolver NewResolver) {
+	for name, m := range misbehaviours {
+		t.Run("a tool "+name, func(t *testing.T) { testMisbehaviour(t, newResolver, m) })
 	}
-	for name, tc := range tests {
-		t.Run("a tool "+name, func(t *testing.T) {
-			path, ids := Script(t, tc.script)
-			limit := 10 * time.Second
-			if strings.Contains(tc.says, "no answer") || tc.state == watch.Blocked {
-				limit = 400 * time.Millisecond
-			}
-			if tc.script == "" {
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
-			}
-			began := time.Now()
-			got := newResolver(path, limit, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
-			if got.State != tc.state || !strings.Contains(got.Detail, tc.says) || got.Detail == "" {
-				t.Errorf("got %s (%s)", got.State, got.Detail)
-			}
-			if got.Source == "" {
-				t.Error("the resolution has no source")
-			}
-			if took := time.Since(began); took > 8*time.Second {
-				t.Errorf("took %v", took)
-			}
-			checkProcessesEnded(t, ids)
-		})
+	t.Run("a cancelled Resolve returns at once", func(t *testing.T) { testCancel(t, newResolver) })
+	t.Run("the URL comes after -- and the environment is passed on", func(t *testing.T) { testArguments(t, newResolver) })
+	t.Run("no signed URL gets into the log", func(t *testing.T) { testLog(t, newResolver) })
+}
+
+func testMisbehaviour(t *testing.T, newResolver NewResolver, m misbehaviour) {
+	path, ids := Script(t, m.script)
+	limit := 10 * time.Second
+	if strings.Contains(m.says, "no answer") || m.state == watch.Blocked {
+		limit = 400 * time.Millisecond
 	}
-
-	t.Run("a cancelled Resolve returns at once", func(t *testing.T) {
-		path, ids := Script(t, `echo $$ >"$ids"; exec sleep 60`)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer cancel()
-			Eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
-		}()
-		got := newResolver(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
-		if got.State.Known() || !strings.Contains(got.Detail, "stopped before it had an answer") {
-			t.Errorf("got %+v", got)
-		}
-		checkProcessesEnded(t, ids)
-	})
-
-	t.Run("the URL comes after -- and the environment is passed on", func(t *testing.T) {
-		path, ids := Script(t, `for a; do echo "$a"; done >"$ids"; echo "$HTTPS_PROXY $SSL_CERT_FILE $PYTHONPATH" >>"$ids"`)
-		for _, name := range []string{"HTTPS_PROXY", "SSL_CERT_FILE", "PYTHONPATH"} {
-			t.Setenv(name, "some-"+name)
-		}
-		newResolver(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
-		text, err := os.ReadFile(ids)
-		if err != nil {
+	if m.script == "" {
+		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if end := "\n--\n" + string(URL) + "\nsome-HTTPS_PROXY some-SSL_CERT_FILE some-PYTHONPATH\n"; !strings.HasSuffix(string(text), end) {
-			t.Errorf("was given %q", text)
-		}
-	})
+	}
+	began := time.Now()
+	got := newResolver(path, limit, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
+	if got.State != m.state || !strings.Contains(got.Detail, m.says) || got.Detail == "" {
+		t.Errorf("got %s (%s)", got.State, got.Detail)
+	}
+	if got.Source == "" {
+		t.Error("the resolution has no source")
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("took %v", took)
+	}
+	checkProcessesEnded(t, ids)
+}
 
-	t.Run("no signed URL gets into the log", func(t *testing.T) {
-		path, _ := Script(t, `echo "ERROR: GET https://rr1.googlevideo.com/videoplayback/sig/SECRET?sig=SECRET failed" >&2; exit 1`)
-		var logged bytes.Buffer
-		log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		got := newResolver(path, 10*time.Second, log).Resolve(t.Context(), URL)
-		if all := logged.String() + got.Detail; strings.Contains(all, "SECRET") || !strings.Contains(all, "rr1.googlevideo.com") {
-			t.Errorf("logged and answered %q", all)
-		}
-	})
+func testCancel(t *testing.T, newResolver NewResolver) {
+	path, ids := Script(t, `echo $$ >"$ids"; exec sleep 60`)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		Eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
+	}()
+	got := newResolver(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
+	if got.State.Known() || !strings.Contains(got.Detail, "stopped before it had an answer") {
+		t.Errorf("got %+v", got)
+	}
+	checkProcessesEnded(t, ids)
+}
+
+func testArguments(t *testing.T, newResolver NewResolver) {
+	path, ids := Script(t, `for a; do echo "$a"; done >"$ids"; echo "$HTTPS_PROXY $SSL_CERT_FILE $PYTHONPATH" >>"$ids"`)
+	for _, name := range []string{"HTTPS_PROXY", "SSL_CERT_FILE", "PYTHONPATH"} {
+		t.Setenv(name, "some-"+name)
+	}
+	newResolver(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
+	text, err := os.ReadFile(ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := "\n--\n" + string(URL) + "\nsome-HTTPS_PROXY some-SSL_CERT_FILE some-PYTHONPATH\n"; !strings.HasSuffix(string(text), end) {
+		t.Errorf("was given %q", text)
+	}
+}
+
+func testLog(t *testing.T, newResolver NewResolver) {
+	path, _ := Script(t, `echo "ERROR: GET https://rr1.googlevideo.com/videoplayback/sig/SECRET?sig=SECRET failed" >&2; exit 1`)
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	got := newResolver(path, 10*time.Second, log).Resolve(t.Context(), URL)
+	if all := logged.String() + got.Detail; strings.Contains(all, "SECRET") || !strings.Contains(all, "rr1.googlevideo.com") {
+		t.Errorf("logged and answered %q", all)
+	}
 }
 
 // checkProcessesEnded fails the test if a process in ids still runs. A zombie has ended.
