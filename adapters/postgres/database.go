@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,18 +17,16 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // database is the connection pool that all types of this package share.
 type database struct {
 	*sqlx.DB
 
-	zone           *time.Location // of the times in webhook payloads
-	log            *slog.Logger
-	feedIncomplete atomic.Bool // a change was left out of the feed, and its epoch is still the same
-	secrets        Secrets
-	cachedRouting  atomic.Pointer[notify.Routing] // nil: none was read yet
+	zone    *time.Location // of the times in webhook payloads
+	log     *slog.Logger
+	feed    *feedWriter
+	routing *routingCache
 }
 
 // A transaction that fails for a transient reason is tried maxTries times in all. The

@@ -83,16 +83,14 @@ func stateCondition(state registry.DeliveryState) string {
 	return condition
 }
 
-// Deliveries implements registry.EventStore. A thread in which nothing was said is not
-// listed while there is nothing to tell.
-func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) ([]registry.DeliveryRecord, error) {
-	var args []any
+// deliveryConditions returns what a query selects of monitor_events e and of deliveries x,
+// and the arguments of these conditions.
+func deliveryConditions(q registry.DeliveryQuery) (toCallbacks, toDestinations []string, args []any) {
 	arg := func(v any) string {
 		args = append(args, v)
 		return "$" + strconv.Itoa(len(args))
 	}
-	var toCallbacks []string
-	toDestinations := []string{`x.state <> 'idle'`}
+	toDestinations = []string{`x.state <> 'idle'`}
 	both := func(callbacks, destinations string) {
 		toCallbacks, toDestinations = append(toCallbacks, callbacks), append(toDestinations, destinations)
 	}
@@ -119,6 +117,13 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 		place := `(` + arg(q.Before.CreatedAt.UTC()) + `, CAST(` + arg(q.Before.ID) + ` AS uuid))`
 		both(`(e.created_at, e.id) < `+place, `(x.created_at, x.id) < `+place)
 	}
+	return toCallbacks, toDestinations, args
+}
+
+// Deliveries implements registry.EventStore. A thread in which nothing was said is not
+// listed while there is nothing to tell.
+func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) ([]registry.DeliveryRecord, error) {
+	toCallbacks, toDestinations, args := deliveryConditions(q)
 	var rows []deliveryRecordRow
 	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
 		(SELECT e.id, CAST(NULL AS uuid) AS destination_id, NULL AS name, NULL AS kind, e.id AS event_id, e.event_type, e.body, e.webhook_status AS status,

@@ -36,13 +36,13 @@ type destinationDeliveryRow struct {
 
 // readDeliveries reads the deliveries of a lease with what their messages tell. One that
 // cannot be read is logged and fails: it would keep a place of its destination for ever.
-func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID string) ([]destination.Delivery, error) {
-	routing, err := db.routing(ctx, db)
+func (o *DestinationOutbox) readDeliveries(ctx context.Context, ids []string, leaseID string) ([]destination.Delivery, error) {
+	routing, err := o.db.routing.current(ctx, o.db)
 	if err != nil {
 		return nil, err
 	}
 	var rows []destinationDeliveryRow
-	err = db.SelectContext(ctx, &rows, `
+	err = o.db.SelectContext(ctx, &rows, `
 		SELECT x.id, x.destination_id, x.monitor_id, x.event_id, e.event_type, e.body, x.sequence, x.incident_id, x.storm_id, x.notice, x.told,
 		       x.tried, x.round_began_at, EXTRACT(EPOCH FROM clock_timestamp() - x.round_began_at) AS age, clock_timestamp() AS now
 		FROM deliveries x LEFT JOIN monitor_events e ON e.id = x.event_id
@@ -50,7 +50,7 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 	if err != nil {
 		return nil, err
 	}
-	facts, err := db.readFacts(ctx, rows)
+	facts, err := o.readFacts(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +63,15 @@ func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID st
 			continue // routing has logged why
 		}
 		if d.Destination.SecretsLost { // the next lease knows it
-			if _, err := db.ExecContext(ctx, `UPDATE deliveries SET leased_until = NULL, lease = NULL WHERE id = $1 AND lease = $2`, r.ID, leaseID); err != nil {
+			if _, err := o.db.ExecContext(ctx, `UPDATE deliveries SET leased_until = NULL, lease = NULL WHERE id = $1 AND lease = $2`, r.ID, leaseID); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if err := facts.describe(&d, r, routing); err != nil {
-			db.log.Error("a delivery cannot be read and is not made: report the defect with error",
+			o.db.log.Error("a delivery cannot be read and is not made: report the defect with error",
 				"delivery_id", r.ID, "destination_id", r.DestinationID, "error", err)
-			if _, err := db.ExecContext(ctx, failUnreadable, r.ID, leaseID, storableText("the gateway cannot read it: "+err.Error())); err != nil {
+			if _, err := o.db.ExecContext(ctx, failUnreadable, r.ID, leaseID, storableText("the gateway cannot read it: "+err.Error())); err != nil {
 				return nil, err
 			}
 			continue
@@ -91,7 +91,7 @@ type facts struct {
 	storms    map[string]stormWithIncidents
 }
 
-func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow) (facts, error) {
+func (o *DestinationOutbox) readFacts(ctx context.Context, rows []destinationDeliveryRow) (facts, error) {
 	f := facts{incidents: map[string]routedIncident{}}
 	var incidentIDs, stormIDs []string
 	for _, r := range rows {
@@ -103,7 +103,7 @@ func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow
 		}
 	}
 	if len(incidentIDs) > 0 {
-		incidents, err := db.readRoutedIncidents(ctx, db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
+		incidents, err := o.db.readRoutedIncidents(ctx, o.db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
 		if err != nil {
 			return f, err
 		}
@@ -114,7 +114,7 @@ func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow
 			}
 		}
 	}
-	storms, err := db.readStorms(ctx, db, stormIDs)
+	storms, err := o.db.readStorms(ctx, o.db, stormIDs)
 	f.storms = storms
 	return f, err
 }

@@ -176,7 +176,7 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 		return nil, fmt.Errorf("lease deliveries for %v: the longest lease is %v", duration, maxLease)
 	}
 	ctx = withPrepared(ctx)
-	lost, err := o.db.lostSecrets(ctx)
+	lost, err := o.db.routing.lostSecrets(ctx, o.db)
 	if err != nil {
 		return nil, wrapError(ctx, "lease deliveries to destinations", err)
 	}
@@ -192,7 +192,7 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	leased, err := o.db.readDeliveries(ctx, ids, leaseID)
+	leased, err := o.readDeliveries(ctx, ids, leaseID)
 	if err != nil {
 		o.unconfirmed.add([]string{leaseID}, time.Now().Add(duration)) // the next call takes them again
 		return nil, wrapError(ctx, "read leased deliveries", err)
@@ -204,7 +204,7 @@ func (o *DestinationOutbox) Lease(ctx context.Context, limit int, duration time.
 // not leased waits for something else: a lease, a retry, a circuit or a rate limit.
 func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 	ctx = withPrepared(ctx)
-	lost, err := o.db.lostSecrets(ctx)
+	lost, err := o.db.routing.lostSecrets(ctx, o.db)
 	if err != nil {
 		return time.Time{}, wrapError(ctx, "find when the next delivery is due", err)
 	}

@@ -119,7 +119,7 @@ func (o *DestinationOutbox) recordAlone(ctx context.Context, d destination.Deliv
 		if err := o.storeAttempt(ctx, tx, row, attempts, leased, outcome); err != nil || known {
 			return err
 		}
-		disabled, err = o.db.storeHealth(ctx, tx, destination, row.Now, outcome)
+		disabled, err = storeHealth(ctx, tx, destination, row.Now, outcome)
 		return err
 	})
 	if err != nil {
@@ -235,7 +235,7 @@ func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r rec
 
 // storeHealth stores what an attempt says about a locked destination. It returns why the
 // destination is disabled by it; empty: it is not.
-func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Time, o destination.Outcome) (disabled string, err error) {
+func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Time, o destination.Outcome) (disabled string, err error) {
 	before := notify.Health{Failures: d.Failures, FailingSince: timeOrZero(d.FailingSince), CircuitOpenUntil: timeOrZero(d.ClosedUntil)}
 	if d.PausedAt.Time.After(now.Add(10 * time.Second)) {
 		before.CircuitOpenUntil = time.Time{} // see pauses
@@ -261,7 +261,7 @@ func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationR
 	if !o.DisableDestination && !failedForDays || !d.Enabled {
 		return "", nil
 	}
-	return notice.Reason, db.disableDestination(ctx, tx, d, notice)
+	return notice.Reason, disableDestination(ctx, tx, d, notice)
 }
 
 // noticeTargets selects the destinations that are told that $1 is disabled. That is its
@@ -275,7 +275,7 @@ const noticeTargets = `
 	ORDER BY id FOR KEY SHARE`
 
 // disableDestination disables a locked destination and tells those of noticeTargets.
-func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, n message.Notice) error {
+func disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, n message.Notice) error {
 	notice, err := json.Marshal(n)
 	if err != nil {
 		return err

@@ -6,9 +6,9 @@ import "context"
 const purgeBatch = 500
 
 // PurgeDestinations deletes the deliveries of deleted destinations, in batches, and then the
-// destinations. It also deletes the counters of hours that no list shows any more. It passes over a delivery that another transaction has locked; the next run
-// deletes it. Several gateways may call it at once.
-func (s *RoutingStore) PurgeDestinations(ctx context.Context) error {
+// destinations. It also deletes the counters of hours that no list shows any more. It passes
+// over a delivery that another transaction has locked; the next run deletes it. Several gateways may call it at once.
+func (s *DestinationStore) PurgeDestinations(ctx context.Context) error {
 	var deleted []string
 	err := s.db.SelectContext(ctx, &deleted, `SELECT id FROM destinations WHERE deleted_at IS NOT NULL`)
 	for _, id := range deleted {
@@ -24,7 +24,7 @@ func (s *RoutingStore) PurgeDestinations(ctx context.Context) error {
 
 // purgeDestination takes the deliveries in the order of their index. In any other order each
 // batch would read past what those before it have deleted.
-func (s *RoutingStore) purgeDestination(ctx context.Context, id string) error {
+func (s *DestinationStore) purgeDestination(ctx context.Context, id string) error {
 	for {
 		result, err := s.db.ExecContext(ctx, `
 			DELETE FROM deliveries WHERE id = ANY (ARRAY(

@@ -87,15 +87,21 @@ func (r destinationRow) toRecord(secrets Secrets) (routing.DestinationRecord, er
 	return d, nil
 }
 
+// DestinationStore keeps destinations, and encrypts their secrets (section 19.1).
+type DestinationStore struct {
+	db      *database
+	secrets Secrets
+}
+
 // Destinations implements routing.DestinationStore.
-func (s *RoutingStore) Destinations(ctx context.Context) ([]routing.DestinationRecord, error) {
+func (s *DestinationStore) Destinations(ctx context.Context) ([]routing.DestinationRecord, error) {
 	var rows []destinationRow
 	if err := s.db.SelectContext(ctx, &rows, selectDestinations+` ORDER BY name, id`); err != nil {
 		return nil, wrapError(ctx, "list destinations", err)
 	}
 	records := make([]routing.DestinationRecord, 0, len(rows))
 	for _, r := range rows {
-		d, err := r.toRecord(s.db.secrets)
+		d, err := r.toRecord(s.secrets)
 		if err != nil {
 			logUnreadable(s.db.log, "destinations", r.ID, err)
 			continue
@@ -106,12 +112,12 @@ func (s *RoutingStore) Destinations(ctx context.Context) ([]routing.DestinationR
 }
 
 // Destination implements routing.DestinationStore.
-func (s *RoutingStore) Destination(ctx context.Context, id string) (routing.DestinationRecord, error) {
+func (s *DestinationStore) Destination(ctx context.Context, id string) (routing.DestinationRecord, error) {
 	row, err := readDestination(ctx, s.db, id, "")
 	if err != nil {
 		return routing.DestinationRecord{}, wrapError(ctx, "read destination "+id, err)
 	}
-	return row.toRecord(s.db.secrets)
+	return row.toRecord(s.secrets)
 }
 
 // readDestination reads a row. lock is "" or " FOR NO KEY UPDATE".
@@ -125,10 +131,10 @@ func readDestination(ctx context.Context, q sqlx.QueryerContext, id, lock string
 }
 
 // CreateDestination implements routing.DestinationStore.
-func (s *RoutingStore) CreateDestination(ctx context.Context, d notify.Destination) (routing.DestinationRecord, error) {
+func (s *DestinationStore) CreateDestination(ctx context.Context, d notify.Destination) (routing.DestinationRecord, error) {
 	var created routing.DestinationRecord
 	err := s.db.changeRouting(ctx, "create destination "+d.ID, func(tx *sqlx.Tx) error {
-		sealed, err := s.db.seal(d)
+		sealed, err := s.seal(d)
 		if err != nil {
 			return err
 		}
@@ -145,21 +151,21 @@ func (s *RoutingStore) CreateDestination(ctx context.Context, d notify.Destinati
 		if err != nil {
 			return err
 		}
-		created, err = row.toRecord(s.db.secrets)
+		created, err = row.toRecord(s.secrets)
 		return err
 	})
 	return created, err
 }
 
 // ChangeDestination implements routing.DestinationStore.
-func (s *RoutingStore) ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (routing.DestinationRecord, error) {
+func (s *DestinationStore) ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (routing.DestinationRecord, error) {
 	var changed routing.DestinationRecord
 	err := s.db.changeRouting(ctx, "change destination "+id, func(tx *sqlx.Tx) error {
 		row, err := readDestination(ctx, tx, id, " FOR NO KEY UPDATE")
 		if err != nil {
 			return err
 		}
-		before, err := row.toRecord(s.db.secrets)
+		before, err := row.toRecord(s.secrets)
 		if err != nil {
 			return err
 		}
@@ -171,7 +177,7 @@ func (s *RoutingStore) ChangeDestination(ctx context.Context, id string, change 
 		after.ID = row.ID
 		sealed := row.Secrets
 		if before.SecretsError == "" || len(after.Secrets) > 0 { // else another key may still open them
-			if sealed, err = s.db.seal(after); err != nil {
+			if sealed, err = s.seal(after); err != nil {
 				return err
 			}
 		}
@@ -190,14 +196,14 @@ func (s *RoutingStore) ChangeDestination(ctx context.Context, id string, change 
 		if row, err = readDestination(ctx, tx, row.ID, ""); err != nil {
 			return err
 		}
-		changed, err = row.toRecord(s.db.secrets)
+		changed, err = row.toRecord(s.secrets)
 		return err
 	})
 	return changed, err
 }
 
 // seal encrypts the secrets of a destination; nil: it has none.
-func (db *database) seal(d notify.Destination) ([]byte, error) {
+func (s *DestinationStore) seal(d notify.Destination) ([]byte, error) {
 	if len(d.Secrets) == 0 {
 		return nil, nil
 	}
@@ -205,7 +211,7 @@ func (db *database) seal(d notify.Destination) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.secrets.Seal(text, d.ID)
+	return s.secrets.Seal(text, d.ID)
 }
 
 // storeDestination runs the statement that inserts or updates a destination.
@@ -257,7 +263,7 @@ func requireRoom(ctx context.Context, tx *sqlx.Tx, count string, maximum int, wh
 // DeleteDestination implements routing.DestinationStore. It only marks the destination:
 // deleting many deliveries at once would hold up the reports that store others.
 // PurgeDestinations deletes them.
-func (s *RoutingStore) DeleteDestination(ctx context.Context, id string) error {
+func (s *DestinationStore) DeleteDestination(ctx context.Context, id string) error {
 	return s.db.changeRouting(ctx, "delete destination "+id, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			WITH deleted AS (
@@ -274,14 +280,14 @@ func (s *RoutingStore) DeleteDestination(ctx context.Context, id string) error {
 // ResealSecrets encrypts the secrets of all destinations with the first key that another
 // key has encrypted. It logs and leaves out those that no key opens. It may be repeated,
 // and run on several gateways at once.
-func (s *RoutingStore) ResealSecrets(ctx context.Context) error {
+func (s *DestinationStore) ResealSecrets(ctx context.Context) error {
 	return s.db.inTx(ctx, "encrypt secrets with the newest key", func(tx *sqlx.Tx) error {
 		var rows []destinationRow
 		if err := tx.SelectContext(ctx, &rows, selectDestinations+` AND secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
 			return err
 		}
 		for _, r := range rows {
-			text, current, err := s.db.secrets.Open(r.Secrets, r.ID)
+			text, current, err := s.secrets.Open(r.Secrets, r.ID)
 			if err != nil {
 				logLostSecrets(s.db.log, r, err.Error())
 				continue
@@ -289,7 +295,7 @@ func (s *RoutingStore) ResealSecrets(ctx context.Context) error {
 			if current {
 				continue
 			}
-			sealed, err := s.db.secrets.Seal(text, r.ID)
+			sealed, err := s.secrets.Seal(text, r.ID)
 			if err != nil {
 				return err
 			}
@@ -315,7 +321,7 @@ const attemptsLastDay = `
 
 // Traffic implements routing.DestinationStore. A thread that waits for an escalation is
 // not pending.
-func (s *RoutingStore) Traffic(ctx context.Context) (map[string]routing.Traffic, error) {
+func (s *DestinationStore) Traffic(ctx context.Context) (map[string]routing.Traffic, error) {
 	var pending []struct {
 		ID    string `db:"destination_id"`
 		Count int    `db:"count"`

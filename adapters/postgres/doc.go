@@ -1,25 +1,19 @@
-// Package postgres stores monitors, their statistics and their events in
-// PostgreSQL (section 9.1). Store implements every port of the application that
-// needs the database, by one type for each concept:
+// Package postgres stores what the gateways share in PostgreSQL (section 9.1). Store
+// implements every port of the application that needs the database, by one type for each
+// concept.
 //
-//	type               file            implements            tables
-//	MonitorStore       monitors.go     registry.MonitorStore monitors, monitor_stats
-//	IdempotencyStore   idempotency.go  registry.MonitorStore idempotency_keys
-//	ReportStore        reports.go      registry.ReportStore  monitors, monitor_stats, monitor_events
-//	EventStore         events.go       registry.EventStore   monitor_events
-//	RateLimiter        ratelimit.go    registry.RateLimiter  rate_limits
-//	SupervisorStore    supervisor.go   supervisor.Store      monitors, monitor_events
-//	ReservationStore   reservations.go supervisor.Store      monitors
-//	LeaderElection     leader.go       supervisor.Store      (an advisory lock)
-//	Outbox             leases.go       callback.Outbox       monitor_events, monitors
-//	DestinationOutbox  destinationlease.go destination.Outbox deliveries, destinations, storms
-//	EvidenceStore      evidence.go     record.EvidenceStore  evidence, evidence_files, evidence_blobs
-//	BlobStore          blobs.go        record.BlobStore      blobs, blob_chunks
-//	IncidentStore      incidentstore.go record.IncidentStore incidents, incident_log
-//	ExpiryStore        expiry.go      record.ExpiryStore    monitor_events, incidents
-//	Listener           listener.go     (wakes a dispatcher)  NOTIFY monitor_events
-//	FeedStore          feedstore.go    record.FeedStore      feed, feed_head, monitors
-//	RoutingStore  routing.go      routing.Store         destinations, routes, silences, routing_version
+//	port                    types
+//	registry.Store          MonitorStore, IdempotencyStore, SettingsStore, ReportStore, EventStore, RateLimitStore
+//	supervisor.Store        SupervisorStore, ReservationStore, LeaderElection (an advisory lock)
+//	callback.Outbox         Outbox
+//	destination.Outbox      DestinationOutbox
+//	routing.Store           DestinationStore, RouteStore, SilenceStore
+//	routing.SubjectReader   SubjectStore
+//	ports of record         EvidenceStore, BlobStore, HistoryStore, IncidentStore, ThumbnailStore, ExpiryStore, FeedStore
+//
+// database is the connection pool that they share, with what several of them store:
+// incidents, history, the fan-out to destinations, and the feed (feedWriter). A Listener
+// wakes the dispatchers and the readers of the feed.
 //
 // Guarantees:
 //

@@ -120,11 +120,11 @@ func (s *EvidenceStore) AddEvidence(ctx context.Context, generation int, r evide
 		if stored, err = readEvidence(ctx, tx, r.ID); err != nil || !changed {
 			return err
 		}
-		changes, err := s.db.showIncident(ctx, tx, stored)
+		changes, err := s.showIncident(ctx, tx, stored)
 		if err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, append(changes, feed.NewEvidence(stored))...)
+		return s.db.feed.append(ctx, tx, append(changes, feed.NewEvidence(stored))...)
 	})
 	return stored, err
 }
@@ -132,13 +132,13 @@ func (s *EvidenceStore) AddEvidence(ctx context.Context, generation int, r evide
 // showIncident gives the best picture of a record to its incident, if that is the
 // newest one of its monitor. It returns what that changes. A failure that is not the
 // connection's leaves the incident as it is.
-func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Record) ([]feed.Data, error) {
+func (s *EvidenceStore) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Record) ([]feed.Data, error) {
 	f, clarity, is := r.BestPicture()
 	if !is || r.IncidentID == "" {
 		return nil, nil
 	}
 	var changes []feed.Data
-	var shown news
+	var shown routableChanges
 	err := optionally(ctx, tx, func() error {
 		locked, err := lockNewestIncidents(ctx, tx, []monitor.ID{r.MonitorID})
 		if err != nil {
@@ -152,17 +152,17 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 		steps.step(incident.PictureAdded{Picture: incident.Picture{
 			EvidenceID: string(r.ID), Variant: string(f.Variant), Condition: incident.Name(r.Condition), Clarity: clarity, TakenAt: f.TakenAt,
 		}})
-		changes, shown = steps.changes(), newsOf(steps)
+		changes, shown = steps.changes(), routableChangesOf(steps)
 		return storeIncidents(ctx, tx, steps)
 	}, func(err error) {
-		changes, shown = nil, news{}
-		db.log.Warn("the picture of an incident could not be stored and is left out, its evidence is stored: report the defect with error",
+		changes, shown = nil, routableChanges{}
+		s.db.log.Warn("the picture of an incident could not be stored and is left out, its evidence is stored: report the defect with error",
 			"monitor_id", string(r.MonitorID), "evidence_id", string(r.ID), "error", err.Error())
 	})
 	if err != nil {
 		return nil, err
 	}
-	return changes, db.fanOut(ctx, tx, optionally, shown)
+	return changes, s.db.fanOut(ctx, tx, optionally, shown)
 }
 
 // incidentOf returns the incident of an event and its severity; "": none is known.
@@ -257,7 +257,7 @@ func (s *EvidenceStore) SetEvidenceClass(ctx context.Context, id evidence.ID, c 
 		if r, err = readEvidence(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, feed.NewEvidence(r))
+		return s.db.feed.append(ctx, tx, feed.NewEvidence(r))
 	})
 	return r, err
 }

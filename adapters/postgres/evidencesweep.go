@@ -50,18 +50,18 @@ func (s *EvidenceStore) DeleteExpiredEvidence(ctx context.Context, c evidence.Cl
 			return err
 		}
 		deleted = len(gone)
-		changes, err := s.db.clearPictures(ctx, tx, gone)
+		changes, err := s.clearPictures(ctx, tx, gone)
 		if err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, changes...)
+		return s.db.feed.append(ctx, tx, changes...)
 	})
 	return deleted, err
 }
 
 // clearPictures removes the picture of each incident that is one of the deleted evidence.
 // Such a picture cannot be opened, and would outrank later ones. It returns what that changes.
-func (db *database) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted []evidenceRow) ([]feed.Data, error) {
+func (s *EvidenceStore) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted []evidenceRow) ([]feed.Data, error) {
 	var incidents, records []string
 	for _, r := range deleted {
 		if r.IncidentID.Valid {
@@ -80,7 +80,7 @@ func (db *database) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted []ev
 	for _, row := range rows {
 		i, err := row.toIncident()
 		if err != nil {
-			db.leaveOut(feed.IncidentUpdated, row.MonitorID, err)
+			s.db.feed.leaveOut(feed.IncidentUpdated, row.MonitorID, err)
 			continue
 		}
 		changes = append(changes, feed.NewIncident(row.MonitorID, *i))

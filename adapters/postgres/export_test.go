@@ -46,20 +46,22 @@ func (s *Store) Append(ctx context.Context, after time.Duration, data feed.Data)
 		if _, err := tx.ExecContext(ctx, `SELECT txid_current(), pg_sleep($1)`, after.Seconds()); err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, data)
+		return s.db.feed.append(ctx, tx, data)
 	})
 }
 
 // AppendAndRollBack appends to the feed in a transaction that is rolled back.
 func (s *Store) AppendAndRollBack(ctx context.Context, data feed.Data) {
 	_ = s.db.inTx(ctx, "append to the feed", func(tx *sqlx.Tx) error {
-		_, err := tx.ExecContext(ctx, s.db.feedStatement([]feed.Data{data}))
+		_, err := tx.ExecContext(ctx, s.db.feed.statement([]feed.Data{data}))
 		return errors.Join(err, errors.New("rolled back"))
 	})
 }
 
 // Routing returns what routing returns to a transaction.
-func (s *Store) Routing(ctx context.Context) (notify.Routing, error) { return s.db.routing(ctx, s.db) }
+func (s *Store) Routing(ctx context.Context) (notify.Routing, error) {
+	return s.db.routing.current(ctx, s.db)
+}
 
 // InTx runs work in a transaction.
 func (s *Store) InTx(ctx context.Context, work func(*sqlx.Tx) error) error {

@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -26,15 +28,21 @@ const appendEntries = `
 	FROM head, (VALUES %[2]s) AS entry (n, type, data);
 	NOTIFY ` + feedChannel
 
-// appendFeed appends data to the feed, in order, notifies its readers, and commits the
+// feedWriter appends to the feed.
+type feedWriter struct {
+	log        *slog.Logger
+	incomplete atomic.Bool // a change was left out of the feed, and its epoch is still the same
+}
+
+// append appends data to the feed, in order, notifies its readers, and commits the
 // transaction, all in one message. So no halted gateway keeps the others waiting for
-// feed_head. If there is nothing to append, appendFeed leaves the commit to inTx. Either
+// feed_head. If there is nothing to append, it leaves the commit to inTx. Either
 // way it must be the last call of a transaction.
 //
 // It logs and leaves out what the server refuses, so that no report is refused for it.
 // The readers then get a new epoch, and with it the whole state.
-func (db *database) appendFeed(ctx context.Context, tx *sqlx.Tx, changes ...feed.Data) error {
-	statement := db.feedStatement(changes)
+func (w *feedWriter) append(ctx context.Context, tx *sqlx.Tx, changes ...feed.Data) error {
+	statement := w.statement(changes)
 	if statement == "" {
 		return nil
 	}
@@ -45,18 +53,18 @@ func (db *database) appendFeed(ctx context.Context, tx *sqlx.Tx, changes ...feed
 	if err := undo(ctx, tx, err, undoOptional+commitSuffix); err != nil {
 		return fmt.Errorf("append to the feed and commit, outcome unknown: %w", err)
 	}
-	db.log.Warn("changes left out of the feed, its readers get the whole state instead: check the database", "changes", len(changes), "error", err.Error())
-	db.feedIncomplete.Store(true)
+	w.log.Warn("changes left out of the feed, its readers get the whole state instead: check the database", "changes", len(changes), "error", err.Error())
+	w.incomplete.Store(true)
 	return nil
 }
 
-// feedStatement returns the statement that appends changes; empty: none can be encoded.
-func (db *database) feedStatement(changes []feed.Data) string {
+// statement returns the statement that appends changes; empty: none can be encoded.
+func (w *feedWriter) statement(changes []feed.Data) string {
 	var entries []string
 	for _, change := range changes {
 		encoded, err := feed.Encode(change)
 		if err != nil {
-			db.leaveOut(change.Type(), "", err)
+			w.leaveOut(change.Type(), "", err)
 			continue
 		}
 		entries = append(entries, fmt.Sprintf("(%d, %s, %s)", len(entries)+1, pq.QuoteLiteral(string(change.Type())), pq.QuoteLiteral(string(encoded))))
@@ -69,16 +77,16 @@ func (db *database) feedStatement(changes []feed.Data) string {
 
 // leaveOut logs a change whose data cannot be read or encoded. The readers get the whole
 // state instead.
-func (db *database) leaveOut(change feed.Type, id monitor.ID, err error) {
-	db.log.Warn("change left out of the feed, its readers get the whole state instead: report the defect with error",
+func (w *feedWriter) leaveOut(change feed.Type, id monitor.ID, err error) {
+	w.log.Warn("change left out of the feed, its readers get the whole state instead: report the defect with error",
 		"type", string(change), "monitor_id", string(id), "error", err.Error())
-	db.feedIncomplete.Store(true)
+	w.incomplete.Store(true)
 }
 
 // monitorChanges returns the data of monitor.updated: the monitors as the transaction
 // leaves them. A row that cannot be read is logged and gives none, so that its reports
 // are still accepted.
-func (db *database) monitorChanges(ctx context.Context, tx *sqlx.Tx, ids ...monitor.ID) ([]feed.Data, error) {
+func (w *feedWriter) monitorChanges(ctx context.Context, tx *sqlx.Tx, ids ...monitor.ID) ([]feed.Data, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -90,7 +98,7 @@ func (db *database) monitorChanges(ctx context.Context, tx *sqlx.Tx, ids ...moni
 	for _, row := range rows {
 		m, err := row.toMonitor()
 		if err != nil {
-			db.leaveOut(feed.MonitorUpdated, monitor.ID(row.ID), err)
+			w.leaveOut(feed.MonitorUpdated, monitor.ID(row.ID), err)
 			continue
 		}
 		changes = append(changes, feed.NewMonitor(m))
@@ -99,12 +107,12 @@ func (db *database) monitorChanges(ctx context.Context, tx *sqlx.Tx, ids ...moni
 }
 
 // appendMonitor appends monitor.updated, and then the other changes.
-func (db *database) appendMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, others ...feed.Data) error {
-	changes, err := db.monitorChanges(ctx, tx, id)
+func (w *feedWriter) appendMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, others ...feed.Data) error {
+	changes, err := w.monitorChanges(ctx, tx, id)
 	if err != nil {
 		return err
 	}
-	return db.appendFeed(ctx, tx, append(changes, others...)...)
+	return w.append(ctx, tx, append(changes, others...)...)
 }
 
 // deliveryColumns are what a statement returns of the deliveries that it changed.

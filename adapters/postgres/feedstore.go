@@ -24,13 +24,13 @@ const feedOrigin = `
 // changes. It also does if this gateway has left a change out of the feed, so that readers
 // get the whole state.
 func (s *FeedStore) RenewFeedEpoch(ctx context.Context) error {
-	incomplete := s.db.feedIncomplete.Swap(false)
+	incomplete := s.db.feed.incomplete.Swap(false)
 	_, err := s.db.ExecContext(ctx, `
 		UPDATE feed_head SET epoch = gen_random_uuid(), origin = present.origin
 		FROM (`+feedOrigin+`) AS present WHERE feed_head.origin <> present.origin OR CAST($1 AS boolean)
 		RETURNING pg_notify('`+feedChannel+`', '')`, incomplete)
 	if err != nil && incomplete {
-		s.db.feedIncomplete.Store(true)
+		s.db.feed.incomplete.Store(true)
 	}
 	return wrapError(ctx, "compare the origin of the feed", err)
 }

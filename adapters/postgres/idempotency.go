@@ -14,7 +14,7 @@ import (
 // IdempotencyStore registers monitors under an idempotency key (decision A9).
 type IdempotencyStore struct{ db *database }
 
-// InsertIdempotent implements registry.MonitorStore.
+// InsertIdempotent implements registry.RegistrationStore.
 func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
 	var record *registry.IdempotencyRecord
 	err := s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
@@ -35,7 +35,7 @@ func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monit
 			if err := storeKey(ctx, tx, m, key); err != nil || !stored {
 				return err
 			}
-			return s.db.appendMonitor(ctx, tx, m.ID)
+			return s.db.feed.appendMonitor(ctx, tx, m.ID)
 		case record.Monitor.ID == m.ID: // an earlier try with an unknown outcome has stored it
 			record = nil
 		}
@@ -47,7 +47,7 @@ func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monit
 	return record, nil
 }
 
-// FindIdempotent implements registry.MonitorStore.
+// FindIdempotent implements registry.RegistrationStore.
 func (s *IdempotencyStore) FindIdempotent(ctx context.Context, key registry.Digest) (*registry.IdempotencyRecord, error) {
 	record, err := findKey(ctx, s.db, key)
 	return record, wrapError(ctx, "find a registration by its idempotency key", err)

@@ -77,10 +77,10 @@ func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, in
 			return err
 		}
 		changed = len(steps.changed) > 0
-		if err := s.db.fanOut(ctx, tx, optionally, newsOf(steps)); err != nil {
+		if err := s.db.fanOut(ctx, tx, optionally, routableChangesOf(steps)); err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, steps.changes()...)
+		return s.db.feed.append(ctx, tx, steps.changes()...)
 	})
 	return changed, err
 }

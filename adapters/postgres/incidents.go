@@ -310,11 +310,11 @@ func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPar
 			return nil, err
 		}
 	}
-	n := newsOf(steps...)
+	c := routableChangesOf(steps...)
 	for _, f := range all {
-		n.addEvents(f, unrecorded)
+		c.addEvents(f, unrecorded)
 	}
-	return changes, db.fanOut(ctx, tx, run, n)
+	return changes, db.fanOut(ctx, tx, run, c)
 }
 
 // addCriteria adds to alerts what counted as bad, by the configs that the monitors have now.

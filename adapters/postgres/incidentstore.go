@@ -173,10 +173,10 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.I
 			return err
 		}
 		done = *stored
-		if err := s.db.fanOut(ctx, tx, optionally, newsOf(steps)); err != nil {
+		if err := s.db.fanOut(ctx, tx, optionally, routableChangesOf(steps)); err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, steps.changes()...)
+		return s.db.feed.append(ctx, tx, steps.changes()...)
 	})
 	return done, err
 }
@@ -226,7 +226,7 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 			}
 		}
 		var changes []feed.Data
-		changed := newsOf(swept...)
+		changed := routableChangesOf(swept...)
 		for _, steps := range swept {
 			changes = append(changes, steps.changes()...)
 			if len(steps.changed) == 0 { // due_at is rounded, and may be a moment too early
@@ -239,7 +239,7 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 		if err := s.db.fanOut(ctx, tx, optionally, changed); err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, changes...)
+		return s.db.feed.append(ctx, tx, changes...)
 	})
 	return more, err
 }

@@ -53,29 +53,29 @@ func (o *DestinationOutbox) addMissedEvents(ctx context.Context) error {
 			ORDER BY e.seq LIMIT $1 FOR UPDATE OF e SKIP LOCKED`, maxMissed); err != nil || len(rows) == 0 {
 			return err
 		}
-		routing, err := o.db.routing(ctx, tx)
+		routing, err := o.db.routing.current(ctx, tx)
 		if err != nil {
 			return err
 		}
-		n := newsOf()
+		c := routableChangesOf()
 		var ids, incidentIDs []string
 		for _, r := range rows {
 			ids = append(ids, r.ID)
-			n.events = append(n.events, newEvent{
+			c.events = append(c.events, newEvent{
 				Event:   event.Event{ID: r.ID, Type: r.Type, At: r.CreatedAt},
 				monitor: lockedMonitor{id: r.MonitorID, metadata: []byte(r.Metadata.String)}, unrecorded: r.Unrecorded,
 			})
 			if r.IncidentID.Valid {
-				n.incidentOf[r.ID], incidentIDs = r.IncidentID.String, append(incidentIDs, r.IncidentID.String)
+				c.incidentOf[r.ID], incidentIDs = r.IncidentID.String, append(incidentIDs, r.IncidentID.String)
 			}
 		}
 		incidents, err := o.db.readRoutedIncidents(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
 		if err != nil {
 			return err
 		}
-		f := fanOut{routing: routing}
-		f.addEvents(n, incidents)
-		if err := f.store(ctx, tx); err != nil {
+		batch := deliveryBatch{routing: routing}
+		batch.addEvents(c, incidents)
+		if err := batch.store(ctx, tx); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE monitor_events SET deliveries_missed = false WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))

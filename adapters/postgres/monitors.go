@@ -31,7 +31,7 @@ const registrationLock = `SELECT pg_advisory_xact_lock(21325, 1)`
 // MonitorStore stores monitors.
 type MonitorStore struct{ db *database }
 
-// Insert implements registry.MonitorStore. It succeeds if the monitor is stored already,
+// Insert implements registry.RegistrationStore. It succeeds if the monitor is stored already,
 // because an earlier try with an unknown outcome may have stored it.
 func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	return s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
@@ -42,7 +42,7 @@ func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int)
 		if err != nil || !stored {
 			return err
 		}
-		return s.db.appendMonitor(ctx, tx, m.ID)
+		return s.db.feed.appendMonitor(ctx, tx, m.ID)
 	})
 }
 
@@ -149,7 +149,7 @@ func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.Stre
 	return watched, total, nil
 }
 
-// Get implements registry.MonitorStore and supervisor.Store.
+// Get implements registry.MonitorGetter and supervisor.Store.
 func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	m, err := readMonitor(ctx, s.db, id)
 	return m, wrapError(ctx, "read "+string(id), err)
@@ -167,7 +167,7 @@ func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (mon
 	return row.toMonitor()
 }
 
-// End implements registry.MonitorStore.
+// End implements registry.SettingsStore.
 func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	if to.Active() {
 		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not a final status", id, to)
@@ -199,7 +199,7 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 		if ended, err = readMonitor(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.db.appendFeed(ctx, tx, slices.Concat([]feed.Data{feed.NewMonitor(ended)}, changes, incidents)...)
+		return s.db.feed.append(ctx, tx, slices.Concat([]feed.Data{feed.NewMonitor(ended)}, changes, incidents)...)
 	})
 	return ended, err
 }

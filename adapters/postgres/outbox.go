@@ -59,7 +59,7 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d callback.Delivery, a deliv
 		if err != nil {
 			return err
 		}
-		return o.db.appendFeed(ctx, tx, changes...)
+		return o.db.feed.append(ctx, tx, changes...)
 	})
 	if err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (o *Outbox) failEvent(ctx context.Context, tx *sqlx.Tx, d callback.Delivery
 	if err != nil {
 		return "", nil, err
 	}
-	end, err := o.db.monitorChanges(ctx, tx, m.id)
+	end, err := o.db.feed.monitorChanges(ctx, tx, m.id)
 	return m.id, slices.Concat(changes, end, incidents), err
 }
 

@@ -54,16 +54,16 @@ const (
 	cleanupBatch    = 1000
 )
 
-// RateLimiter counts the requests of clients, for all gateways together.
-type RateLimiter struct {
+// RateLimitStore counts the requests of clients, for all gateways together.
+type RateLimitStore struct {
 	db          *database
 	lastCleanup atomic.Pointer[time.Time] // nil: the next cleanup need not wait
 }
 
-// Allow implements registry.RateLimiter. If it is repeated after an error, it may count two
+// Allow implements registry.RateLimitStore. If it is repeated after an error, it may count two
 // requests. Allow deletes idle clients when it meets an unknown client. So the table
 // keeps about the clients of the last hour.
-func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) (time.Duration, error) {
+func (r *RateLimitStore) Allow(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) (time.Duration, error) {
 	interval := requestInterval(perMin)
 	window := interval * time.Duration(perMin)
 	var found struct {
@@ -86,9 +86,9 @@ func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, limit r
 	return wait, nil
 }
 
-// Refund implements registry.RateLimiter. If it is repeated after an error, it may take
+// Refund implements registry.RateLimitStore. If it is repeated after an error, it may take
 // back two requests.
-func (r *RateLimiter) Refund(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) error {
+func (r *RateLimitStore) Refund(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) error {
 	_, err := r.db.ExecContext(ctx, `
 		UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $3) WHERE client = $1 AND budget = $2`,
 		client[:], limit, requestInterval(perMin).Seconds())
@@ -104,7 +104,7 @@ func requestInterval(perMin int) time.Duration {
 
 // cleanUp deletes idle clients. It does nothing for cleanupInterval after a cleanup that
 // deleted all of them.
-func (r *RateLimiter) cleanUp(ctx context.Context) {
+func (r *RateLimitStore) cleanUp(ctx context.Context) {
 	last, now := r.lastCleanup.Load(), time.Now()
 	if last != nil && now.Sub(*last) < cleanupInterval || !r.lastCleanup.CompareAndSwap(last, &now) {
 		return

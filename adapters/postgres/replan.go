@@ -50,7 +50,7 @@ func (o *DestinationOutbox) replanThreads(ctx context.Context) (due bool, err er
 			Due     bool      `db:"due"`
 			Now     time.Time `db:"now"`
 		}
-		routing, err := o.db.routing(ctx, tx)
+		routing, err := o.db.routing.current(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -76,17 +76,18 @@ func (o *DestinationOutbox) replanThreads(ctx context.Context) (due bool, err er
 		if err != nil {
 			return err
 		}
-		f, p := fanOut{routing: routing, openStorms: storms}, newThreadPlan(routing, last.Now, incidents, storms)
+		batch := deliveryBatch{routing: routing, openStorms: storms}
+		p := newThreadPlan(routing, last.Now, incidents, storms)
 		for _, i := range incidents {
-			f.addThreads(i, last.Now)
+			batch.addThreads(i, last.Now)
 		}
-		f.rows, f.incidents = p.missing(f.rows, threads), nil
+		batch.rows, batch.incidents = p.missing(batch.rows, threads), nil
 		if last.Version == routing.Version {
-			f.storms = nil
+			batch.storms = nil
 		} else {
 			p.wake(threads)
 		}
-		if err := f.store(ctx, tx); err != nil {
+		if err := batch.store(ctx, tx); err != nil {
 			return err
 		}
 		if err := p.store(ctx, tx); err != nil {

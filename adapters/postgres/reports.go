@@ -171,7 +171,7 @@ func (s *ReportStore) store(ctx context.Context, tx *sqlx.Tx, run runPart, all [
 	if err := s.db.storeHistory(ctx, tx, run, history...); err != nil {
 		return err
 	}
-	monitors, err := s.db.monitorChanges(ctx, tx, visible...)
+	monitors, err := s.db.feed.monitorChanges(ctx, tx, visible...)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *ReportStore) store(ctx context.Context, tx *sqlx.Tx, run runPart, all [
 	if err != nil {
 		return err
 	}
-	return s.db.appendFeed(ctx, tx, slices.Concat(monitors, changes, incidents)...)
+	return s.db.feed.append(ctx, tx, slices.Concat(monitors, changes, incidents)...)
 }
 
 // foundIn is what an accepted report says about trouble. A monitor that has ended keeps

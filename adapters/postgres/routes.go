@@ -59,14 +59,17 @@ func (r routeRow) toRecord() (routing.RouteRecord, error) {
 	return record, nil
 }
 
+// RouteStore keeps routes in their order (section 19.2).
+type RouteStore struct{ db *database }
+
 // Routes implements routing.RouteStore.
-func (s *RoutingStore) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
-	records, err := s.db.readRoutes(ctx, s.db)
+func (s *RouteStore) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
+	records, err := s.readAll(ctx, s.db)
 	return records, wrapError(ctx, "list routes", err)
 }
 
-// readRoutes reads the routes in their order. It logs and leaves out those that it cannot read.
-func (db *database) readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]routing.RouteRecord, error) {
+// readAll reads the routes in their order. It logs and leaves out those that it cannot read.
+func (s *RouteStore) readAll(ctx context.Context, q sqlx.QueryerContext) ([]routing.RouteRecord, error) {
 	var rows []routeRow
 	if err := sqlx.SelectContext(ctx, q, &rows, selectRoutes+orderOfRoutes); err != nil {
 		return nil, err
@@ -75,7 +78,7 @@ func (db *database) readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]ro
 	for _, r := range rows {
 		record, err := r.toRecord()
 		if err != nil {
-			logUnreadable(db.log, "routes", r.ID, err)
+			logUnreadable(s.db.log, "routes", r.ID, err)
 			continue
 		}
 		records = append(records, record)
@@ -84,7 +87,7 @@ func (db *database) readRoutes(ctx context.Context, q sqlx.QueryerContext) ([]ro
 }
 
 // Route implements routing.RouteStore.
-func (s *RoutingStore) Route(ctx context.Context, id string) (routing.RouteRecord, error) {
+func (s *RouteStore) Route(ctx context.Context, id string) (routing.RouteRecord, error) {
 	record, err := readRoute(ctx, s.db, id, "")
 	return record, wrapError(ctx, "read route "+id, err)
 }
@@ -103,7 +106,7 @@ func readRoute(ctx context.Context, q sqlx.QueryerContext, id, lock string) (rou
 }
 
 // CreateRoute implements routing.RouteStore.
-func (s *RoutingStore) CreateRoute(ctx context.Context, r notify.Route) (routing.RouteRecord, error) {
+func (s *RouteStore) CreateRoute(ctx context.Context, r notify.Route) (routing.RouteRecord, error) {
 	var created routing.RouteRecord
 	err := s.db.changeRouting(ctx, "create route "+r.ID, func(tx *sqlx.Tx) error {
 		if err := storeRoute(ctx, tx, r, `
@@ -123,7 +126,7 @@ func (s *RoutingStore) CreateRoute(ctx context.Context, r notify.Route) (routing
 }
 
 // ChangeRoute implements routing.RouteStore.
-func (s *RoutingStore) ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (routing.RouteRecord, error) {
+func (s *RouteStore) ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (routing.RouteRecord, error) {
 	var changed routing.RouteRecord
 	err := s.db.changeRouting(ctx, "change route "+id, func(tx *sqlx.Tx) error {
 		before, err := readRoute(ctx, tx, id, " FOR UPDATE")
@@ -176,7 +179,7 @@ func storeRoute(ctx context.Context, tx *sqlx.Tx, r notify.Route, statement stri
 }
 
 // DeleteRoute implements routing.RouteStore.
-func (s *RoutingStore) DeleteRoute(ctx context.Context, id string) error {
+func (s *RouteStore) DeleteRoute(ctx context.Context, id string) error {
 	return s.db.changeRouting(ctx, "delete route "+id, func(tx *sqlx.Tx) error {
 		var isDefault []bool
 		if err := tx.SelectContext(ctx, &isDefault, `SELECT is_default FROM routes`+whereID, id); err != nil {
@@ -191,10 +194,10 @@ func (s *RoutingStore) DeleteRoute(ctx context.Context, id string) error {
 }
 
 // OrderRoutes implements routing.RouteStore.
-func (s *RoutingStore) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteRecord, error) {
+func (s *RouteStore) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteRecord, error) {
 	var ordered []routing.RouteRecord
 	err := s.db.changeRouting(ctx, "order routes", func(tx *sqlx.Tx) error {
-		stored, err := s.db.readRoutes(ctx, tx)
+		stored, err := s.readAll(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -207,7 +210,7 @@ func (s *RoutingStore) OrderRoutes(ctx context.Context, ids []string) ([]routing
 			WHERE routes.id = wanted.id AND routes.position <> wanted.position`, pq.Array(ids)); err != nil {
 			return err
 		}
-		ordered, err = s.db.readRoutes(ctx, tx)
+		ordered, err = s.readAll(ctx, tx)
 		return err
 	})
 	return ordered, err

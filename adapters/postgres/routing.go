@@ -8,15 +8,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
-
-// RoutingStore keeps destinations, routes and silences (section 19).
-type RoutingStore struct{ db *database }
 
 // Secrets encrypts what nobody may read in the database. secretbox.Box implements it.
 type Secrets interface {
@@ -39,38 +37,45 @@ func (noSecrets) Seal([]byte, string) ([]byte, error) { return nil, errNoSecrets
 // Open implements Secrets.
 func (noSecrets) Open([]byte, string) ([]byte, bool, error) { return nil, false, errNoSecretsKey }
 
-// routing returns the routing of the transaction: of its version, or of a newer one. It
+// routingCache reads the routing, and keeps what it has read last.
+type routingCache struct {
+	secrets Secrets
+	log     *slog.Logger
+	cached  atomic.Pointer[notify.Routing] // nil: none was read yet
+}
+
+// current returns the routing of the transaction: of its version, or of a newer one. It
 // reads one number, and the tables only if another gateway or request has changed them.
 // The caller must not change the result. A transaction that has itself changed the
-// routing calls readRouting: its version may be rolled back, and would stay in the cache.
-func (db *database) routing(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
+// routing calls read: its version may be rolled back, and would stay in the cache.
+func (c *routingCache) current(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
 	var version int64
 	if err := sqlx.GetContext(ctx, tx, &version, `SELECT version FROM routing_version`); err != nil {
 		return notify.Routing{}, fmt.Errorf("read the version of the routing: %w", err)
 	}
-	if cached := db.cachedRouting.Load(); cached != nil && cached.Version == version {
+	if cached := c.cached.Load(); cached != nil && cached.Version == version {
 		return *cached, nil
 	}
 	// A change that is committed after version was read has a higher version, so the cache
 	// is then read again.
-	r, err := db.readRouting(ctx, tx, db.log)
+	r, err := c.read(ctx, tx, c.log)
 	if err != nil {
 		return notify.Routing{}, err
 	}
 	r.Version = version
-	db.cachedRouting.Store(&r)
+	c.cached.Store(&r)
 	return r, nil
 }
 
 // lostSecrets returns the destinations whose secrets this gateway cannot decrypt. It does not
 // look for new ones, which readDeliveries finds. It looks whether those it knows are repaired.
-func (db *database) lostSecrets(ctx context.Context) (ids []string, err error) {
+func (c *routingCache) lostSecrets(ctx context.Context, q sqlx.QueryerContext) (ids []string, err error) {
 	ids = []string{} // pq writes nil as NULL
-	known := db.cachedRouting.Load()
+	known := c.cached.Load()
 	if known == nil || !slices.ContainsFunc(slices.Collect(maps.Values(known.Destinations)), secretsLost) {
 		return ids, nil
 	}
-	present, err := db.routing(ctx, db)
+	present, err := c.current(ctx, q)
 	for id, d := range present.Destinations {
 		if secretsLost(d) {
 			ids = append(ids, id)
@@ -81,16 +86,16 @@ func (db *database) lostSecrets(ctx context.Context) (ids []string, err error) {
 
 func secretsLost(d notify.Destination) bool { return d.SecretsLost }
 
-// readRouting reads the routing as the transaction sees it, without its version. A row that this
+// read reads the routing as the transaction sees it, without its version. A row that this
 // gateway cannot read is logged and left out: it must not keep an event from being stored.
-func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext, log *slog.Logger) (notify.Routing, error) {
+func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext, log *slog.Logger) (notify.Routing, error) {
 	r := notify.Routing{Destinations: map[string]notify.Destination{}}
 	var destinations []destinationRow
 	if err := sqlx.SelectContext(ctx, tx, &destinations, selectDestinations); err != nil {
 		return r, fmt.Errorf("read destinations: %w", err)
 	}
 	for _, row := range destinations {
-		d, err := row.toRecord(db.secrets)
+		d, err := row.toRecord(c.secrets)
 		if err != nil {
 			logUnreadable(log, "destinations", row.ID, err)
 			continue
@@ -149,18 +154,18 @@ func (db *database) changeRouting(ctx context.Context, operation string, change 
 		if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
 			return err
 		}
-		before, err := db.readRouting(ctx, tx, quiet)
+		before, err := db.routing.read(ctx, tx, quiet)
 		if err != nil {
 			return err
 		}
 		if err := change(tx); err != nil {
 			return err
 		}
-		after, err := db.readRouting(ctx, tx, quiet)
+		after, err := db.routing.read(ctx, tx, quiet)
 		if err != nil {
 			return err
 		}
-		if reflect.DeepEqual(telling(before), telling(after)) {
+		if reflect.DeepEqual(routingEffect(before), routingEffect(after)) {
 			if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET planned_version = version WHERE planned_version = version - 1`); err != nil {
 				return err
 			}
@@ -169,20 +174,20 @@ func (db *database) changeRouting(ctx context.Context, operation string, change 
 	})
 }
 
-// telling returns a routing without what decides about no message.
-func telling(r notify.Routing) notify.Routing {
-	t := notify.Routing{Destinations: map[string]notify.Destination{}}
+// routingEffect returns a routing without what decides about no message.
+func routingEffect(r notify.Routing) notify.Routing {
+	effect := notify.Routing{Destinations: map[string]notify.Destination{}}
 	for id, d := range r.Destinations {
 		d.Name, d.Fallback, d.DisabledReason, d.PreviousUntil, d.Owner = "", "", "", time.Time{}, ""
-		t.Destinations[id] = d
+		effect.Destinations[id] = d
 	}
 	for _, route := range r.Routes {
 		route.Name, route.Owner = "", ""
-		t.Routes = append(t.Routes, route)
+		effect.Routes = append(effect.Routes, route)
 	}
 	for _, s := range r.Silences {
 		s.CreatedBy, s.Comment, s.Owner = "", "", ""
-		t.Silences = append(t.Silences, s)
+		effect.Silences = append(effect.Silences, s)
 	}
-	return t
+	return effect
 }

@@ -60,13 +60,16 @@ func (r silenceRow) toRecord() (routing.SilenceRecord, error) {
 		if err := json.Unmarshal(r.Repeats, &record.Window); err != nil {
 			return record, fmt.Errorf("window of silence %s: %w", r.ID, err)
 		}
-		_ = record.Window.LoadZone(time.LoadLocation) // readRouting logs a zone that is unknown here; its window is never open
+		_ = record.Window.LoadZone(time.LoadLocation) // routingCache logs a zone that is unknown here; its window is never open
 	}
 	return record, nil
 }
 
+// SilenceStore keeps the silences of messages (section 19.6).
+type SilenceStore struct{ db *database }
+
 // Silences implements routing.SilenceStore.
-func (s *RoutingStore) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
+func (s *SilenceStore) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
 	var rows []silenceRow
 	if err := s.db.SelectContext(ctx, &rows, `
 		(`+selectSilences+` WHERE `+silenceLasts+`)
@@ -88,7 +91,7 @@ func (s *RoutingStore) Silences(ctx context.Context) ([]routing.SilenceRecord, e
 }
 
 // Silence implements routing.SilenceStore.
-func (s *RoutingStore) Silence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+func (s *SilenceStore) Silence(ctx context.Context, id string) (routing.SilenceRecord, error) {
 	record, err := readSilence(ctx, s.db, id, "")
 	return record, wrapError(ctx, "read silence "+id, err)
 }
@@ -112,7 +115,7 @@ func readSilenceRow(ctx context.Context, q sqlx.QueryerContext, id, lock string)
 }
 
 // CreateSilence implements routing.SilenceStore.
-func (s *RoutingStore) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
+func (s *SilenceStore) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
 	var created routing.SilenceRecord
 	err := s.db.changeRouting(ctx, "create silence "+silence.ID, func(tx *sqlx.Tx) error {
 		if err := storeSilence(ctx, tx, silence, `
@@ -132,7 +135,7 @@ func (s *RoutingStore) CreateSilence(ctx context.Context, silence notify.Silence
 }
 
 // ChangeSilence implements routing.SilenceStore.
-func (s *RoutingStore) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (routing.SilenceRecord, error) {
+func (s *SilenceStore) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (routing.SilenceRecord, error) {
 	var changed routing.SilenceRecord
 	err := s.db.changeRouting(ctx, "change silence "+id, func(tx *sqlx.Tx) error {
 		before, err := readSilence(ctx, tx, id, " FOR UPDATE")
@@ -177,7 +180,7 @@ func storeSilence(ctx context.Context, tx *sqlx.Tx, s notify.Silence, statement 
 }
 
 // EndSilence implements routing.SilenceStore.
-func (s *RoutingStore) EndSilence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+func (s *SilenceStore) EndSilence(ctx context.Context, id string) (routing.SilenceRecord, error) {
 	var ended routing.SilenceRecord
 	err := s.db.changeRouting(ctx, "end silence "+id, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE silences SET ended_at = now(), updated_at = now()`+whereID+` AND `+silenceLasts, id); err != nil {

@@ -23,15 +23,11 @@ import (
 )
 
 var (
-	_ registry.MonitorStore  = (*Store)(nil)
-	_ registry.ReportStore   = (*Store)(nil)
-	_ registry.EventStore    = (*Store)(nil)
-	_ registry.SettingsStore = (*Store)(nil)
-	_ record.HistoryStore    = (*Store)(nil)
-	_ registry.RateLimiter   = (*Store)(nil)
-	_ callback.Outbox        = (*Outbox)(nil)
-	_ destination.Outbox     = (*DestinationOutbox)(nil)
-	_ supervisor.Store       = (*Store)(nil)
+	_ registry.Store      = (*Store)(nil)
+	_ record.HistoryStore = (*Store)(nil)
+	_ callback.Outbox     = (*Outbox)(nil)
+	_ destination.Outbox  = (*DestinationOutbox)(nil)
+	_ supervisor.Store    = (*Store)(nil)
 
 	_ record.EvidenceStore      = (*Store)(nil)
 	_ record.EvidenceSweepStore = (*Store)(nil)
@@ -66,7 +62,7 @@ type Store struct {
 	*EventStore
 	*SettingsStore
 	*HistoryStore
-	*RateLimiter
+	*RateLimitStore
 	*SupervisorStore
 	*ReservationStore
 	*LeaderElection
@@ -78,7 +74,10 @@ type Store struct {
 	*Listener
 	*FeedStore
 	*ThumbnailStore
-	*RoutingStore
+	*DestinationStore
+	*RouteStore
+	*SilenceStore
+	*SubjectStore
 
 	db        *database
 	migrating connector
@@ -123,7 +122,8 @@ func New(dsn string, cfg Config) (*Store, error) {
 	pool.SetMaxOpenConns(cfg.MaxConnections)
 	pool.SetMaxIdleConns(cfg.MaxConnections)
 	pool.SetConnMaxIdleTime(maxIdleTime)
-	db := &database{DB: pool, zone: cfg.Zone, log: cfg.Log.With("component", "store"), secrets: cfg.Secrets}
+	log := cfg.Log.With("component", "store")
+	db := &database{DB: pool, zone: cfg.Zone, log: log, feed: &feedWriter{log: log}, routing: &routingCache{secrets: cfg.Secrets, log: log}}
 	return &Store{
 		MonitorStore:      &MonitorStore{db},
 		IdempotencyStore:  &IdempotencyStore{db},
@@ -131,7 +131,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		EventStore:        &EventStore{db},
 		SettingsStore:     &SettingsStore{db},
 		HistoryStore:      &HistoryStore{db},
-		RateLimiter:       &RateLimiter{db: db},
+		RateLimitStore:    &RateLimitStore{db: db},
 		SupervisorStore:   &SupervisorStore{db},
 		ReservationStore:  &ReservationStore{db},
 		LeaderElection:    newLeaderElection(connector),
@@ -143,7 +143,10 @@ func New(dsn string, cfg Config) (*Store, error) {
 		Listener:          &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
 		FeedStore:         &FeedStore{db},
 		ThumbnailStore:    &ThumbnailStore{db},
-		RoutingStore:      &RoutingStore{db},
+		DestinationStore:  &DestinationStore{db, cfg.Secrets},
+		RouteStore:        &RouteStore{db},
+		SilenceStore:      &SilenceStore{db},
+		SubjectStore:      &SubjectStore{db},
 		db:                db,
 		migrating:         migrating,
 	}, nil

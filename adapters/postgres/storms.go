@@ -21,26 +21,26 @@ import (
 const stormLock = `SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_xact_lock(21325, 3)`
 
 // recordStorm stores which incidents are told as a storm now that some were opened. It
-// returns the news with all of them. If the server refuses, they are told one by one, and
+// returns the changes with all of them. If the server refuses, they are told one by one, and
 // counted later: with the next that is opened, or by gatherUncounted.
-func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, n news) (news, error) {
-	if len(n.opened) == 0 {
-		return n, nil
+func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, c routableChanges) (routableChanges, error) {
+	if len(c.opened) == 0 {
+		return c, nil
 	}
 	var members []string
 	uncounted := false
 	err := optionallyWithin(ctx, tx, func() (err error) {
-		members, err = gather(ctx, tx, n.opened, n.now)
+		members, err = gather(ctx, tx, c.opened, c.now)
 		return err
 	}, func(err error) {
 		members, uncounted = nil, true
 		db.log.Warn("incidents could not be counted, and are told one by one: check the database", "error", err.Error())
 	})
 	if err == nil && uncounted {
-		_, err = tx.ExecContext(ctx, `UPDATE incidents SET uncounted = true WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(n.opened))
+		_, err = tx.ExecContext(ctx, `UPDATE incidents SET uncounted = true WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(c.opened))
 	}
-	n.changed = slices.Concat(n.changed, slices.DeleteFunc(members, func(id string) bool { return slices.Contains(n.changed, id) }))
-	return n, err
+	c.changed = slices.Concat(c.changed, slices.DeleteFunc(members, func(id string) bool { return slices.Contains(c.changed, id) }))
+	return c, err
 }
 
 // gatherUncounted gathers the newest incidents of the last hour that recordStorm could not
@@ -70,7 +70,7 @@ func (o *DestinationOutbox) gatherUncounted(ctx context.Context) error {
 			newest.OpenedAt.Add(-notify.StormWindow)); err != nil {
 			return err
 		}
-		return o.db.fanOut(ctx, tx, required, news{changed: members, now: newest.Now})
+		return o.db.fanOut(ctx, tx, required, routableChanges{changed: members, now: newest.Now})
 	})
 }
 
@@ -149,12 +149,12 @@ func readOpenings(ctx context.Context, tx *sqlx.Tx, opened []string) (o notify.O
 	return o, storm.ID.String, nil
 }
 
-// resolveStorms resolves the storms whose last incidents the news resolve. A storm is locked
+// resolveStorms resolves the storms whose last incidents the changes resolve. A storm is locked
 // before its incidents are counted, so that one of two transactions sees the end of both.
-func resolveStorms(ctx context.Context, tx *sqlx.Tx, n news, incidents []routedIncident) error {
+func resolveStorms(ctx context.Context, tx *sqlx.Tx, c routableChanges, incidents []routedIncident) error {
 	var ids []string
 	for _, i := range incidents {
-		if i.inStorm && i.State == incident.Resolved && slices.Contains(n.changed, i.ID) {
+		if i.inStorm && i.State == incident.Resolved && slices.Contains(c.changed, i.ID) {
 			ids = append(ids, i.stormID)
 		}
 	}
@@ -167,6 +167,6 @@ func resolveStorms(ctx context.Context, tx *sqlx.Tx, n news, incidents []routedI
 	_, err := tx.ExecContext(ctx, `
 		UPDATE storms s SET state = 'resolved', resolved_at = $2, updated_at = now()
 		WHERE s.id = ANY (CAST($1 AS uuid[])) AND s.state = 'open' AND NOT EXISTS (SELECT FROM incidents i WHERE i.storm_id = s.id AND i.state = 'open')`,
-		pq.Array(ids), n.now.UTC())
+		pq.Array(ids), c.now.UTC())
 	return err
 }

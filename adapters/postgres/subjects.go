@@ -11,7 +11,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-var _ routing.SubjectReader = (*RoutingStore)(nil)
+// SubjectStore reads what routes are explained for (section 19.2).
+type SubjectStore struct{ db *database }
+
+var _ routing.SubjectReader = (*SubjectStore)(nil)
 
 type subjectRow struct {
 	MonitorID  monitor.ID     `db:"monitor_id"`
@@ -37,7 +40,7 @@ func (r subjectRow) toSubject() (routing.StoredSubject, error) {
 }
 
 // EventSubject implements routing.SubjectReader.
-func (s *RoutingStore) EventSubject(ctx context.Context, eventID string) (routing.StoredSubject, error) {
+func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (routing.StoredSubject, error) {
 	subject, err := s.subject(ctx, `
 		SELECT e.monitor_id, m.metadata, e.event_type, i.id AS incident_id, i.severity, i.conditions
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
@@ -47,7 +50,7 @@ func (s *RoutingStore) EventSubject(ctx context.Context, eventID string) (routin
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *RoutingStore) IncidentSubject(ctx context.Context, incidentID string) (routing.StoredSubject, error) {
+func (s *SubjectStore) IncidentSubject(ctx context.Context, incidentID string) (routing.StoredSubject, error) {
 	return s.subject(ctx, `
 		SELECT i.monitor_id, m.metadata, CAST(NULL AS text) AS event_type, i.id AS incident_id, i.severity, i.conditions
 		FROM incidents i JOIN monitors m ON m.id = i.monitor_id
@@ -55,7 +58,7 @@ func (s *RoutingStore) IncidentSubject(ctx context.Context, incidentID string) (
 }
 
 // OpenSubjects implements routing.SubjectReader.
-func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.StoredSubject, error) {
+func (s *SubjectStore) OpenSubjects(ctx context.Context) ([]routing.StoredSubject, error) {
 	var rows []subjectRow
 	if err := s.db.SelectContext(ctx, &rows, `
 		SELECT i.monitor_id, m.metadata, i.id AS incident_id, i.severity, i.conditions
@@ -74,7 +77,7 @@ func (s *RoutingStore) OpenSubjects(ctx context.Context) ([]routing.StoredSubjec
 }
 
 // Storm implements routing.SubjectReader.
-func (s *RoutingStore) Storm(ctx context.Context, stormID string) (notify.Storm, error) {
+func (s *SubjectStore) Storm(ctx context.Context, stormID string) (notify.Storm, error) {
 	storms, err := s.db.readStorms(ctx, s.db, []string{stormID})
 	if err != nil {
 		return notify.Storm{}, wrapError(ctx, "read the storm "+stormID, err)
@@ -86,7 +89,7 @@ func (s *RoutingStore) Storm(ctx context.Context, stormID string) (notify.Storm,
 	return storm.Storm, nil
 }
 
-func (s *RoutingStore) subject(ctx context.Context, query, id string, missing error) (routing.StoredSubject, error) {
+func (s *SubjectStore) subject(ctx context.Context, query, id string, missing error) (routing.StoredSubject, error) {
 	var row subjectRow
 	err := s.db.GetContext(ctx, &row, query, id)
 	switch {

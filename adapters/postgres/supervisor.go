@@ -116,8 +116,8 @@ func (s *SupervisorStore) addEventOnce(ctx context.Context, operation string, m 
 		case err != nil:
 			return err
 		case change == nil:
-			return s.db.appendFeed(ctx, tx, changes...)
+			return s.db.feed.append(ctx, tx, changes...)
 		}
-		return s.db.appendMonitor(ctx, tx, m.ID, changes...)
+		return s.db.feed.appendMonitor(ctx, tx, m.ID, changes...)
 	})
 }

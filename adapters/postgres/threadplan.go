@@ -12,8 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// lastsLong is the age from which an incident is old news to a destination that does not know
-// it. Such messages leave room for those about new incidents.
+// lastsLong is the age from which the first message about an incident can wait. Such messages
+// leave room for those about new incidents.
 const lastsLong = time.Hour
 
 // storedThread is a thread of an open incident.

@@ -52,8 +52,8 @@ type stormRow struct {
 	Live       int          `db:"live"`
 }
 
-// toldRow is a row of selectRoutedIncidents.
-type toldRow struct {
+// routedIncidentRow is a row of selectRoutedIncidents.
+type routedIncidentRow struct {
 	incidentRow
 
 	Metadata    sql.NullString `db:"metadata_text"`
@@ -68,7 +68,7 @@ const selectRoutedIncidents = `
 // readRoutedIncidents reads the incidents that match a condition, in the order of their opening. One
 // that cannot be read is logged and left out, so that the others are told.
 func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerContext, where string, args ...any) (all []routedIncident, err error) {
-	var rows []toldRow
+	var rows []routedIncidentRow
 	if err := sqlx.SelectContext(ctx, q, &rows, selectRoutedIncidents+` WHERE `+where+` ORDER BY i.seq`, args...); err != nil {
 		return nil, err
 	}
