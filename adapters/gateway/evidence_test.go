@@ -27,7 +27,7 @@ import (
 func evidenceGateway(t *testing.T) (*gateway.Client, *record.EvidenceService) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	monitors, err := registry.New(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
+	monitors, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
 		NewUUID: func() (u [16]byte) { return u }, Log: log,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	ctx := context.Background()
 	store := &registrytest.Store{}
-	service, err := registry.New(store, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
+	service, err := registry.NewServices(store, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
 		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u },
 		Log:     slog.New(slog.DiscardHandler),
 	})
@@ -45,7 +45,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
 	config.ScheduledStartTime = &start
 	config.Set(detector.SilenceDB, -42.5)
-	m, err := service.Register(ctx, registry.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
+	m, err := service.Registrar.Register(ctx, registry.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		if err != nil || answer.Order != monitor.Stop { // the report is of the end
 			t.Fatalf("order is %q, %v", answer.Order, err)
 		}
-		got, err := service.Get(ctx, m.ID)
+		got, err := service.Monitors.Get(ctx, m.ID)
 		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health || got.Visibility != *r.Visibility ||
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
 			t.Errorf("stored is %+v, %v", got, err)
@@ -98,7 +98,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		if signals := store.Signals(); !slices.Equal(signals, r.Signals) {
 			t.Errorf("signals are %v", signals)
 		}
-		records, total, err := service.Events(ctx, m.ID, 200, 0)
+		records, total, err := service.Events.Events(ctx, m.ID, 200, 0)
 		if err != nil || total != 450 {
 			t.Fatalf("%d events arrived, %v", total, err)
 		}

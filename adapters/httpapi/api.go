@@ -41,7 +41,7 @@ type Config struct {
 
 // Services are the parts of the application that an API calls.
 type Services struct {
-	Monitors  *registry.Service
+	Monitors  *registry.Services
 	Evidence  *record.EvidenceService // nil: there are no routes for evidence
 	History   *record.History         // nil: there are no routes for the history
 	Incidents *record.IncidentService // nil: there are no routes for incidents
@@ -56,7 +56,7 @@ type Services struct {
 type API struct {
 	*responder
 
-	service  *registry.Service
+	monitors *registry.Services
 	evidence *record.EvidenceService
 	signIn   *signIn // nil: there is no dashboard
 	cfg      Config
@@ -88,7 +88,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 		cfg.Log = slog.Default()
 	}
 	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
-	a := &API{responder: respond, service: services.Monitors, evidence: services.Evidence, cfg: cfg}
+	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg}
 	if err := a.routePublic(probeHandlers{respond, ready}); err != nil {
 		return nil, err
 	}
@@ -142,18 +142,20 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 	a.public.GET("/healthz", a.answer(probes.healthz))
 	a.public.GET("/readyz", a.answer(probes.readyz))
 	a.public.GET("/openapi.yaml", a.answer(probes.openapi))
-	monitors, events := monitorHandlers{a.responder, a.service}, eventHandlers{a.responder, a.service}
+	registrations := registrationHandlers{a.responder, a.monitors.Registrar, a.monitors.Previewer, a.monitors.RateLimiter}
+	monitors := monitorHandlers{a.responder, a.monitors.Monitors, a.monitors.Editor}
+	events := eventHandlers{a.responder, a.monitors.Events, a.monitors.WebhookTester}
 	creating, querying := a.rateLimited(registry.Creating), a.rateLimited(registry.Querying)
 	v1 := a.public.Group("/api/v1")
-	v1.POST("/monitors", creating, a.answer(monitors.registerOrRefuse))
-	a.public.POST(batchPath, creating, a.answer(monitors.registerBatch))
+	v1.POST("/monitors", creating, a.answer(registrations.registerOrRefuse))
+	a.public.POST(batchPath, creating, a.answer(registrations.registerBatch))
 	v1.GET("/monitors", querying, a.answer(monitors.list))
 	v1.GET("/monitors/:monitor_id", querying, a.answer(monitors.get))
 	v1.PATCH("/monitors/:monitor_id", querying, a.answer(monitors.change))
 	v1.DELETE("/monitors/:monitor_id", a.answer(monitors.stop))
 	v1.GET("/monitors/:monitor_id/events", querying, a.answer(events.events))
 	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", querying, a.answer(events.redeliver))
-	a.public.POST(previewPath, a.rateLimited(registry.Previewing), a.answer(monitors.preview))
+	a.public.POST(previewPath, a.rateLimited(registry.Previewing), a.answer(registrations.preview))
 	v1.POST("/webhooks/test", creating, a.answer(events.testWebhook))
 	v1.GET("/deliveries", querying, a.answer(events.deliveries))
 	return nil
@@ -163,7 +165,7 @@ func (a *API) routeInternal() (err error) {
 	if a.internal, err = a.engine(internalKeyHeader, a.cfg.InternalAPIKey, nil); err != nil {
 		return err
 	}
-	workers := workerHandlers{a.responder, a.service}
+	workers := workerHandlers{a.responder, a.monitors.Workers}
 	v1 := a.internal.Group("/internal/v1")
 	v1.GET("/monitors/:monitor_id", a.answer(workers.assignment))
 	v1.PUT("/monitors/:monitor_id/status", a.answer(workers.report))
@@ -259,7 +261,8 @@ func (a *API) engine(header, key string, signIn *signIn, open ...string) (*gin.E
 	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("httpapi: TrustedProxies: %w", err)
 	}
-	e.Use(a.recovered, a.limited, a.authenticated(header, sha256.Sum256([]byte(key)), signIn, open))
+	m := middleware{a.responder, a.cfg.RequestTimeout}
+	e.Use(m.recovered, m.limited, m.authenticated(header, sha256.Sum256([]byte(key)), signIn, open))
 	e.NoRoute(a.answer(func(c *gin.Context) error {
 		return refusef(routeNotFound, "the path %.100q does not exist; /openapi.yaml lists the paths", c.Request.URL.Path)
 	}))

@@ -36,7 +36,7 @@ type batchResultBody struct {
 // registerBatch is POST /api/v1/monitors/batch (section 16.6): up to registry.MaxBatch
 // registrations as JSON or CSV. It counts as one request, and each registration has its
 // own answer.
-func (h monitorHandlers) registerBatch(c *gin.Context) error {
+func (h registrationHandlers) registerBatch(c *gin.Context) error {
 	if c.GetHeader(idempotencyHeader) != "" {
 		return refusef(monitor.InvalidConfig, "%s is not accepted with a batch: when it is repeated, registered streams are refused as %s",
 			idempotencyHeader, monitor.Duplicate)
@@ -55,9 +55,9 @@ func (h monitorHandlers) registerBatch(c *gin.Context) error {
 	}
 	var results []registry.BatchResult
 	if dryRun {
-		results, err = h.service.CheckBatch(c.Request.Context(), requests)
+		results, err = h.registrar.CheckBatch(c.Request.Context(), requests)
 	} else {
-		results = h.service.RegisterBatch(c.Request.Context(), requests)
+		results = h.registrar.RegisterBatch(c.Request.Context(), requests)
 	}
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (h monitorHandlers) registerBatch(c *gin.Context) error {
 	return nil
 }
 
-func (h monitorHandlers) batchBody(c *gin.Context, dryRun bool, requests []registry.Request, results []registry.BatchResult) batchBody {
+func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []registry.Request, results []registry.BatchResult) batchBody {
 	body := batchBody{DryRun: dryRun, Results: make([]batchResultBody, 0, len(results))}
 	for i, r := range results {
 		m := r.Monitor

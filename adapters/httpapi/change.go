@@ -24,7 +24,7 @@ func (h monitorHandlers) change(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := h.service.ChangeMonitor(c.Request.Context(), id, change)
+	m, err := h.editor.ChangeMonitor(c.Request.Context(), id, change)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ import (
 type eventHandlers struct {
 	*responder
 
-	service *registry.Service
+	service *registry.EventService
+	tester  *registry.WebhookTester
 }
 
 type historyBody struct {
@@ -125,7 +126,7 @@ func (h eventHandlers) testWebhook(c *gin.Context) error {
 	if err := body.err(); err != nil {
 		return err
 	}
-	result, err := h.service.TestWebhook(c.Request.Context(), callback)
+	result, err := h.tester.TestWebhook(c.Request.Context(), callback)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (h monitorHandlers) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	page, err := h.service.List(c.Request.Context(), q)
+	page, err := h.reader.List(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -23,23 +23,30 @@ const (
 	internalKeyHeader = "X-Internal-API-Key"
 )
 
+// middleware is what every request passes through before its handler.
+type middleware struct {
+	*responder
+
+	timeout time.Duration // of a request that transfers no media and runs no tool
+}
+
 // recovered answers a panic like any internal error and logs the request.
-func (a *API) recovered(c *gin.Context) {
+func (m middleware) recovered(c *gin.Context) {
 	began := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 				panic(p) // net/http drops the connection on this panic
 			}
-			a.log.Error("request handler panicked, only this request failed: report the defect with panic and stack", "method", c.Request.Method, "route", c.FullPath(),
+			m.log.Error("request handler panicked, only this request failed: report the defect with panic and stack", "method", c.Request.Method, "route", c.FullPath(),
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			c.Abort()
 			if c.Writer.Written() {
 				panic(http.ErrAbortHandler) // half an answer must not look whole
 			}
-			a.refuse(c, internalError())
+			m.refuse(c, internalError())
 		}
-		a.log.Debug("request", "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(),
+		m.log.Debug("request", "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(),
 			"duration_ms", time.Since(began).Milliseconds(), "client", c.ClientIP())
 	}()
 	c.Header("X-Content-Type-Options", "nosniff")
@@ -51,14 +58,14 @@ func (a *API) recovered(c *gin.Context) {
 var transferTimeouts = map[string]time.Duration{uploadPath: uploadTimeout, evidencePath: downloadTimeout, previewPath: previewTimeout, destinationTestPath: destinationTestTimeout}
 
 // limited ends the request's context when its time is up. The feed has no end.
-func (a *API) limited(c *gin.Context) {
+func (m middleware) limited(c *gin.Context) {
 	if c.FullPath() == feedPath {
 		c.Next()
 		return
 	}
 	timeout, transfers := transferTimeouts[c.FullPath()]
 	if !transfers {
-		timeout = a.cfg.RequestTimeout
+		timeout = m.timeout
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
@@ -70,7 +77,7 @@ func (a *API) limited(c *gin.Context) {
 // compares digests in constant time, so that neither the content nor the length of the
 // key can be measured. It also protects paths that do not exist, so that callers without
 // a key cannot find paths.
-func (a *API) authenticated(header string, key [sha256.Size]byte, signIn *signIn, open []string) gin.HandlerFunc {
+func (m middleware) authenticated(header string, key [sha256.Size]byte, signIn *signIn, open []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if slices.ContainsFunc(open, func(route string) bool { return matchesRoute(route, c.Request.URL.Path) }) {
 			return
@@ -83,7 +90,7 @@ func (a *API) authenticated(header string, key [sha256.Size]byte, signIn *signIn
 		if given == "" && signIn != nil {
 			if err := signIn.accept(c); err != nil {
 				c.Abort()
-				a.fail(c, err)
+				m.fail(c, err)
 				return
 			}
 			if s, is := sessionOf(c); is {
@@ -95,7 +102,7 @@ func (a *API) authenticated(header string, key [sha256.Size]byte, signIn *signIn
 			}
 		}
 		c.Abort()
-		a.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", header))
+		m.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", header))
 	}
 }
 

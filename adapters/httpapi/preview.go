@@ -36,7 +36,7 @@ type problemBody struct {
 }
 
 // preview is POST /api/v1/preview (section 17.3).
-func (h monitorHandlers) preview(c *gin.Context) error {
+func (h registrationHandlers) preview(c *gin.Context) error {
 	raw, err := readJSON(c, maxPublicBody)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (h monitorHandlers) preview(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.service.Preview(c.Request.Context(), request)
+	p, err := h.previewer.Preview(c.Request.Context(), request)
 	if err != nil {
 		return err
 	}

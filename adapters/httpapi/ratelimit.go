@@ -19,7 +19,7 @@ func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 		if _, is := sessionOf(c); is && limit == registry.Querying {
 			counted = registry.Viewing
 		}
-		wait, err := a.service.Allow(c.Request.Context(), clientOf(c), counted)
+		wait, err := a.monitors.RateLimiter.Allow(c.Request.Context(), clientOf(c), counted)
 		if err == nil {
 			return
 		}

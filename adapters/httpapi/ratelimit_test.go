@@ -30,7 +30,7 @@ func newTestAPIWithLimits(t *testing.T, create, query int, change ...func(*httpa
 func newTestAPIOnStore(t *testing.T, store *registrytest.Store, create, query int, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
 	api := &testAPI{t: t, store: store, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}}
-	service, err := registry.New(api.store, api.workers, registrytest.CallbackPolicy(nil), api.sender, registry.Config{
+	service, err := registry.NewServices(api.store, api.workers, registrytest.CallbackPolicy(nil), api.sender, registry.Config{
 		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, CreatePerMin: create, QueryPerMin: query,
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
-	service, err := registry.New(api.store, api.workers, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, registry.Config{
+	service, err := registry.NewServices(api.store, api.workers, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, registry.Config{
 		MaxMonitors:  3,
 		CreatePerMin: requestsPerMin,
 		QueryPerMin:  requestsPerMin,

@@ -18,7 +18,7 @@ import (
 type workerHandlers struct {
 	*responder
 
-	service *registry.Service
+	service *registry.WorkerService
 }
 
 type assignmentBody struct {

@@ -62,7 +62,7 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 func TestWritersAtOnceLoseNoChange(t *testing.T) { // section 16.6
 	t.Parallel()
 	s := open(t, database(t))
-	service, err := registry.New(s, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{},
+	service, err := registry.NewServices(s, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{},
 		registry.Config{NewUUID: func() [16]byte { panic("nothing is registered") }})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestWritersAtOnceLoseNoChange(t *testing.T) { // section 16.6
 	for _, field := range settings {
 		writers.Go(func() {
 			for n := 1; n <= rounds; n++ {
-				if _, err := service.ChangeMonitor(context.Background(), m.ID, registry.Change{Settings: map[string]float64{field: float64(100 + n)}}); err != nil {
+				if _, err := service.Editor.ChangeMonitor(context.Background(), m.ID, registry.Change{Settings: map[string]float64{field: float64(100 + n)}}); err != nil {
 					failures <- fmt.Errorf("%s: %w", field, err)
 				}
 			}

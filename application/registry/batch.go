@@ -17,19 +17,11 @@ type BatchResult struct {
 	Err     error           // as Register returns it
 }
 
-// AdmissionReader reads what a registration would be refused for.
-type AdmissionReader interface {
-	// ActiveStreams returns the active monitors of these streams, and how many
-	// monitors are active in all. It blocks for one exchange with the store and may
-	// be called concurrently.
-	ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (watched map[monitor.StreamURL]monitor.ID, active int, err error)
-}
-
 // RegisterBatch registers at most MaxBatch monitors in order, each as Register does, and
 // returns a result for each. A refused registration does not stop those after it. When
 // ctx is done, the remaining ones are not registered, and their Err is that of ctx.
-func (s *Service) RegisterBatch(ctx context.Context, requests []Request) []BatchResult {
-	batch := s.withCheckedCallbacks()
+func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) []BatchResult {
+	batch := reg.withCheckedCallbacks()
 	results := make([]BatchResult, len(requests))
 	for i, r := range requests {
 		if results[i].Err = ctx.Err(); results[i].Err == nil {
@@ -41,14 +33,14 @@ func (s *Service) RegisterBatch(ctx context.Context, requests []Request) []Batch
 
 // CheckBatch returns what RegisterBatch would return now, but stores nothing and starts
 // no worker. The monitors' IDs are not kept. Errors: the store cannot be read.
-func (s *Service) CheckBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
-	batch := s.withCheckedCallbacks()
+func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
+	batch := reg.withCheckedCallbacks()
 	results := make([]BatchResult, len(requests))
 	var streams []monitor.StreamURL
 	for i, r := range requests {
 		m, err := batch.newMonitor(ctx, r)
 		if err == nil {
-			err = batch.checkPolicies(ctx, m)
+			err = checkPolicies(ctx, batch.callbacks, m)
 		}
 		if err != nil {
 			results[i].Err = err
@@ -57,7 +49,7 @@ func (s *Service) CheckBatch(ctx context.Context, requests []Request) ([]BatchRe
 		results[i].Monitor = m
 		streams = append(streams, m.StreamURL)
 	}
-	watched, active, err := s.store.ActiveStreams(ctx, streams)
+	watched, active, err := reg.store.ActiveStreams(ctx, streams)
 	if err != nil {
 		return nil, fmt.Errorf("check a batch: %w", err)
 	}
@@ -70,8 +62,8 @@ func (s *Service) CheckBatch(ctx context.Context, requests []Request) ([]BatchRe
 		switch {
 		case duplicate:
 			err = monitor.DuplicateOf(m.StreamURL, same)
-		case active >= s.cfg.MaxMonitors:
-			err = monitor.TooMany(active, s.cfg.MaxMonitors)
+		case active >= reg.maxMonitors:
+			err = monitor.TooMany(active, reg.maxMonitors)
 		default:
 			watched[m.StreamURL], active, err = m.ID, active+1, nil
 		}
@@ -82,12 +74,12 @@ func (s *Service) CheckBatch(ctx context.Context, requests []Request) ([]BatchRe
 	return results, nil
 }
 
-// withCheckedCallbacks returns a Service that asks the callback policy once for each
+// withCheckedCallbacks returns a Registrar that asks the callback policy once for each
 // URL. The registrations of a batch often have the same receiver, and each check may
 // resolve its host.
-func (s *Service) withCheckedCallbacks() *Service {
-	batch := *s
-	batch.callbacks = &checkedCallbacks{CallbackPolicy: s.callbacks, decided: map[monitor.CallbackURL]error{}}
+func (reg *Registrar) withCheckedCallbacks() *Registrar {
+	batch := *reg
+	batch.callbacks = &checkedCallbacks{CallbackPolicy: reg.callbacks, decided: map[monitor.CallbackURL]error{}}
 	return &batch
 }
 

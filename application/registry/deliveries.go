@@ -85,7 +85,7 @@ func (r DeliveryRecord) State() DeliveryState {
 // Deliveries reads a page of deliveries, newest first, and the place after which the next
 // page begins; zero: this is the last. Errors: *monitor.Error InvalidConfig that names
 // every wrong filter.
-func (s *Service) Deliveries(ctx context.Context, q DeliveryQuery) (page []DeliveryRecord, next DeliveryPlace, err error) {
+func (s *EventService) Deliveries(ctx context.Context, q DeliveryQuery) (page []DeliveryRecord, next DeliveryPlace, err error) {
 	if err := q.check(); err != nil {
 		return nil, next, err
 	}

@@ -1,31 +1,32 @@
-// Package registry answers callers and workers. A caller registers, stops, reads
-// and lists monitors and reads their events; a worker fetches its assignment and
-// reports.
+// Package registry answers callers and workers. A caller registers, changes, stops and reads
+// monitors, and reads their events; a worker fetches its assignment and reports.
 //
-//	caller ──▶ Allow, CountRefusal ─────────▶ RateLimiter  ─┐
-//	           Register, RegisterIdempotent,                │
-//	           Stop, Get, List ─────────────▶ MonitorStore ─┤
-//	           ChangeMonitor ───────────────▶ SettingsStore ┤
-//	           Events, Redeliver ───────────▶ EventStore   ─┤ one Store
-//	worker ──▶ Assign, Report ──────────────▶ ReportStore  ─┘
-//	           Register, Stop ──────────────▶ WorkerManager (starts and stops workers)
-//	           TestWebhook ─────────────────▶ TestSender    (sends one signed test webhook)
+//	caller ──▶ RateLimiter ────────────────────▶ RateLimitStore    ─┐
+//	           Registrar ──────────────────────▶ RegistrationStore ─┤
+//	           Previewer ──────────────────────▶ AdmissionReader   ─┤
+//	           Editor (changes and stops) ─────▶ SettingsStore     ─┤ one Store
+//	           MonitorReader ──────────────────▶ MonitorStore      ─┤
+//	           EventService ───────────────────▶ EventStore        ─┤
+//	worker ──▶ WorkerService ──────────────────▶ ReportStore       ─┘
+//	           Registrar, Editor, WorkerService ▶ WorkerManager  (starts and stops workers)
+//	           Registrar, Previewer, Editor ───▶ CallbackPolicy (where webhooks may go)
+//	           WebhookTester ──────────────────▶ CallbackPolicy, TestSender
 //
 // Guarantees:
 //
-//   - Register stores a monitor, then enqueues the start of its worker, and returns
+//   - Registrar stores a monitor, then enqueues the start of its worker, and returns
 //     without waiting for the worker. A reservation gets no worker yet (decision A10);
 //     package supervisor promotes it.
 //   - All requests with the same idempotency key register one monitor (decision A9).
 //     All gateways share the rate limits of a client (A5).
 //   - If a caller disconnects during a registration, the store contains either nothing
 //     or a monitor that gets a worker. The caller's context does not cancel changes.
-//   - Stop is idempotent (decision A6), and so is ChangeMonitor. Changes at the same time
-//     are applied one after another (section 16.6).
-//   - When Report returns, the whole report is stored. A report of an older
+//   - Editor.Stop is idempotent (decision A6), and so is Editor.ChangeMonitor. Changes at
+//     the same time are applied one after another (section 16.6).
+//   - When WorkerService.Report returns, the whole report is stored. A report of an older
 //     generation changes nothing (decision O2).
 //
 // Errors that callers and workers may see are *monitor.Error and
-// monitor.ErrSuperseded. Every other error is internal and names the failed operation. The package keeps no state in memory, so any number of gateways may
-// run side by side.
+// monitor.ErrSuperseded. Every other error is internal and names the failed operation. The
+// package keeps no state in memory, so any number of gateways may run side by side.
 package registry

@@ -38,8 +38,8 @@ type IdempotencyRecord struct {
 // IdempotencyRetention registers nothing and returns the first answer, even if that
 // monitor has ended; replayed is then true. Refusals are not recorded.
 // Errors: those of Register; ErrKeyReused if the key came with another request.
-func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
-	m, err = s.newMonitor(ctx, r)
+func (reg *Registrar) RegisterIdempotent(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
+	m, err = reg.newMonitor(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, false, err
 	}
@@ -49,13 +49,13 @@ func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest)
 	}
 	// A repeat gets its first answer even if a new registration would now be
 	// refused, for example because the DNS does not resolve the callback's host.
-	first, err := s.store.FindIdempotent(ctx, key)
+	first, err := reg.store.FindIdempotent(ctx, key)
 	if err != nil {
 		return monitor.Monitor{}, false, fmt.Errorf("look for an earlier registration with this key: %w", err)
 	}
 	if first == nil {
-		first, err = s.insert(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
-			return s.store.InsertIdempotent(ctx, m, s.cfg.MaxMonitors, IdempotencyKey{Key: key, Request: request})
+		first, err = reg.insert(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
+			return reg.store.InsertIdempotent(ctx, m, reg.maxMonitors, IdempotencyKey{Key: key, Request: request})
 		})
 	}
 	switch {
@@ -66,7 +66,7 @@ func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest)
 	case first.Request != request:
 		return monitor.Monitor{}, false, ErrKeyReused
 	}
-	s.log.Info("registration repeated", "monitor_id", string(first.Monitor.ID))
+	reg.log.Info("registration repeated", "monitor_id", string(first.Monitor.ID))
 	return first.Monitor, true, nil
 }
 

@@ -9,20 +9,22 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Store is everything that a Service stores.
+// Store is everything that the Services store. Each method blocks for one exchange with the
+// store and may be called concurrently, by several gateways.
 type Store interface {
+	RegistrationStore
 	MonitorStore
-	AdmissionReader
+	SettingsStore
 	ReportStore
 	EventStore
-	SettingsStore
-	RateLimiter
+	RateLimitStore
 }
 
-// MonitorStore stores the monitors. Each method blocks for one exchange with the store
-// and may be called concurrently, by several gateways. The store itself enforces that
-// active streams are unique and limited in number, so all gateways together obey both.
-type MonitorStore interface {
+// RegistrationStore stores new monitors. The store itself enforces that active streams are
+// unique and limited in number, so all gateways together obey both.
+type RegistrationStore interface {
+	AdmissionReader
+
 	// Insert stores a new monitor. The time of monitor.Monitor.Held counts from the
 	// insertion, by the store's clock. Errors: *monitor.Error Duplicate when an active monitor has the
 	// same stream, MaxMonitorsExceeded when limit monitors are active.
@@ -38,13 +40,40 @@ type MonitorStore interface {
 	// FindIdempotent reads the record of a key. It returns nil if the key has no
 	// record, or an expired one.
 	FindIdempotent(ctx context.Context, key Digest) (*IdempotencyRecord, error)
+}
 
+// AdmissionReader reads what a registration would be refused for.
+type AdmissionReader interface {
+	// ActiveStreams returns the active monitors of these streams, and how many
+	// monitors are active in all.
+	ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (watched map[monitor.StreamURL]monitor.ID, active int, err error)
+}
+
+// MonitorGetter reads one monitor.
+type MonitorGetter interface {
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
+}
+
+// MonitorStore reads monitors.
+type MonitorStore interface {
+	MonitorGetter
 
 	// List reads a page of the monitors that match a query, newest first, and how many
 	// match on all pages. Limit may be one more than MaxPage.
 	List(ctx context.Context, q MonitorQuery) (page []ListedMonitor, total int, err error)
+}
+
+// SettingsStore changes and ends monitors.
+type SettingsStore interface {
+	MonitorGetter
+
+	// UpdateSettings stores Config, CallbackURL and Metadata of m with the revision after
+	// that of m, and returns the monitor. A promoteAt that is not zero moves the
+	// promotion of a reservation that has never had a worker (decision A10). Errors:
+	// ErrRevisionConflict when the stored revision is not that of m; *monitor.Error
+	// NotFound, Ended, and InvalidConfig for metadata that cannot be stored.
+	UpdateSettings(ctx context.Context, m monitor.Monitor, promoteAt time.Time) (monitor.Monitor, error)
 
 	// End moves an active monitor to a final status and returns the result. It
 	// returns an ended monitor unchanged (decision A6). A last event that is not nil
@@ -54,6 +83,8 @@ type MonitorStore interface {
 
 // ReportStore stores the reports of workers.
 type ReportStore interface {
+	MonitorGetter
+
 	// Accept stores a whole report in one transaction. It stores the events as pending
 	// webhooks, in order, and skips those that are already stored. It stores the state if
 	// the stored status may change to the reported one. Statistics and the time of the
@@ -65,14 +96,14 @@ type ReportStore interface {
 	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 }
 
-// EventStore reads the events of monitors.
+// EventStore reads the events of monitors and their deliveries.
 type EventStore interface {
 	// Events reads a page of a monitor's events, newest first, and their total
 	// number. Errors: *monitor.Error NotFound.
 	Events(ctx context.Context, id monitor.ID, limit, offset int) (page []EventRecord, total int, err error)
 
-	// Redeliver makes a sent or failed event pending again and sets its attempts to 0. Errors: *monitor.Error NotFound when the monitor has no such
-	// event.
+	// Redeliver makes a sent or failed event pending again and sets its attempts to 0.
+	// Errors: *monitor.Error NotFound when the monitor has no such event.
 	Redeliver(ctx context.Context, id monitor.ID, eventID string) error
 
 	// Deliveries reads a page of the events of all monitors that match a query, newest
@@ -80,16 +111,14 @@ type EventStore interface {
 	Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRecord, error)
 }
 
-// RateLimiter counts the requests of clients, for all gateways together.
-type RateLimiter interface {
+// RateLimitStore counts the requests of clients, for all gateways together.
+type RateLimitStore interface {
 	// Allow counts one request of a client against a limit of perMin requests a
 	// minute, 1 to MaxPerMin. wait is 0 if the request is allowed; otherwise nothing
-	// is counted, and wait is how long until the next request is allowed. It blocks
-	// for one exchange with the store and may be called concurrently.
+	// is counted, and wait is how long until the next request is allowed.
 	Allow(ctx context.Context, client Client, limit RateLimit, perMin int) (wait time.Duration, err error)
 
-	// Refund takes back one request that Allow counted. It blocks for one exchange
-	// with the store and may be called concurrently.
+	// Refund takes back one request that Allow counted.
 	Refund(ctx context.Context, client Client, limit RateLimit, perMin int) error
 }
 

@@ -29,37 +29,47 @@ type Preview struct {
 	Problems   []FieldError      // why Register would refuse it now; Field is empty if no field is to blame
 }
 
+// Previewer answers what a registration would meet. It may be used concurrently.
+type Previewer struct {
+	streams     AdmissionReader
+	callbacks   CallbackPolicy
+	resolver    StreamResolver // nil: the state of the stream stays unknown
+	maxMonitors int
+	now         func() time.Time
+	running     chan struct{} // a semaphore of maxPreviews
+}
+
 // Preview checks a registration as Register does, and resolves its stream once, within
 // PreviewTimeout. It stores nothing. An empty CallbackURL is not checked. Errors: the store
 // cannot be read.
-func (s *Service) Preview(ctx context.Context, r Request) (Preview, error) {
-	var p Preview
+func (p *Previewer) Preview(ctx context.Context, r Request) (Preview, error) {
+	var preview Preview
 	var err error
-	if p.Problems, err = s.problems(ctx, r); err != nil {
-		return p, err
+	if preview.Problems, err = p.problems(ctx, r); err != nil {
+		return preview, err
 	}
-	if p.StreamURL, err = monitor.ParseStreamURL(r.StreamURL); err != nil || !r.readable("stream_url") {
-		p.StreamURL = ""
-		return p, nil //nolint:nilerr // it is among the problems
+	if preview.StreamURL, err = monitor.ParseStreamURL(r.StreamURL); err != nil || !r.readable("stream_url") {
+		preview.StreamURL = ""
+		return preview, nil //nolint:nilerr // it is among the problems
 	}
-	p.Resolution = s.resolveOnce(ctx, p.StreamURL)
-	return p, nil
+	preview.Resolution = p.resolveOnce(ctx, preview.StreamURL)
+	return preview, nil
 }
 
 // resolveOnce waits for its turn and asks the resolver. A failure is in the Resolution.
-func (s *Service) resolveOnce(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	if s.cfg.Resolver == nil {
+func (p *Previewer) resolveOnce(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	if p.resolver == nil {
 		return watch.Resolution{State: watch.ToolFailed, Detail: "this gateway has no resolver"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, PreviewTimeout)
 	defer cancel()
 	select {
-	case s.previews <- struct{}{}:
-		defer func() { <-s.previews }()
+	case p.running <- struct{}{}:
+		defer func() { <-p.running }()
 	case <-ctx.Done():
 		return watch.Resolution{State: watch.Unreachable, Detail: fmt.Sprintf("%d other previews are under way; try again", maxPreviews)}
 	}
-	resolution := s.cfg.Resolver.Resolve(ctx, url)
+	resolution := p.resolver.Resolve(ctx, url)
 	if ctx.Err() != nil && !resolution.State.Known() {
 		return watch.Resolution{State: watch.Unreachable, Detail: fmt.Sprintf("no answer within %.0f s", PreviewTimeout.Seconds())}
 	}
@@ -67,7 +77,7 @@ func (s *Service) resolveOnce(ctx context.Context, url monitor.StreamURL) watch.
 }
 
 // problems returns why Register would refuse a request now.
-func (s *Service) problems(ctx context.Context, r Request) (all []FieldError, err error) {
+func (p *Previewer) problems(ctx context.Context, r Request) (all []FieldError, err error) {
 	all = append(all, r.Unreadable...)
 	add := func(field string, refusal error) bool {
 		switch {
@@ -85,7 +95,7 @@ func (s *Service) problems(ctx context.Context, r Request) (all []FieldError, er
 	if r.CallbackURL != "" {
 		callback, refusal := monitor.ParseCallbackURL(r.CallbackURL)
 		if add("callback_url", refusal) {
-			add("callback_url", s.callbacks.Check(ctx, callback))
+			add("callback_url", p.callbacks.Check(ctx, callback))
 		}
 	}
 	_, refusal = checkMetadata(r.Metadata)
@@ -93,18 +103,18 @@ func (s *Service) problems(ctx context.Context, r Request) (all []FieldError, er
 	for _, e := range configErrors(r.Config.Valid()) {
 		add(e.Field, e.Err)
 	}
-	add("config.scheduled_end_time", checkExpiry(r.Config, s.cfg.Now()))
+	add("config.scheduled_end_time", checkExpiry(r.Config, p.now()))
 	if err != nil || !streamOK {
 		return all, err
 	}
-	watched, active, err := s.store.ActiveStreams(ctx, []monitor.StreamURL{stream})
+	watched, active, err := p.streams.ActiveStreams(ctx, []monitor.StreamURL{stream})
 	if err != nil {
 		return nil, fmt.Errorf("preview a registration: %w", err)
 	}
 	if same, duplicate := watched[stream]; duplicate {
 		add("stream_url", monitor.DuplicateOf(stream, same))
-	} else if active >= s.cfg.MaxMonitors {
-		add("", monitor.TooMany(active, s.cfg.MaxMonitors))
+	} else if active >= p.maxMonitors {
+		add("", monitor.TooMany(active, p.maxMonitors))
 	}
 	return all, nil
 }

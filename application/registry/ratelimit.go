@@ -38,25 +38,32 @@ const MaxPerMin = 60_000_000
 // (decision A5).
 type Client [sha256.Size]byte
 
+// RateLimiter limits the requests of clients. It may be used concurrently.
+type RateLimiter struct {
+	store        RateLimitStore
+	createPerMin int
+	queryPerMin  int
+}
+
 // Allow counts one request of a client against a rate limit. If the limit is
 // exceeded, wait is how long until the next request is allowed, and the error is
 // *monitor.Error RateLimitExceeded. A limit of 0 a minute allows everything.
-func (s *Service) Allow(ctx context.Context, client Client, limit RateLimit) (wait time.Duration, err error) {
-	perMin, allowed := s.cfg.QueryPerMin, "requests a minute are allowed to read and redeliver"
+func (l *RateLimiter) Allow(ctx context.Context, client Client, limit RateLimit) (wait time.Duration, err error) {
+	perMin, allowed := l.queryPerMin, "requests a minute are allowed to read and redeliver"
 	switch limit {
 	case Viewing:
 		perMin = min(viewFactor*perMin, MaxPerMin)
 	case Creating:
-		perMin, allowed = s.cfg.CreatePerMin, "requests a minute are allowed to register and to test webhooks"
+		perMin, allowed = l.createPerMin, "requests a minute are allowed to register and to test webhooks"
 	case Previewing:
-		perMin, allowed = s.cfg.CreatePerMin, "previews a minute are allowed"
+		perMin, allowed = l.createPerMin, "previews a minute are allowed"
 	case Refusing:
-		perMin, allowed = s.cfg.CreatePerMin, "refused registrations a minute are answered; correct the request first"
+		perMin, allowed = l.createPerMin, "refused registrations a minute are answered; correct the request first"
 	}
 	if perMin == 0 {
 		return 0, nil
 	}
-	wait, err = s.store.Allow(ctx, client, limit, perMin)
+	wait, err = l.store.Allow(ctx, client, limit, perMin)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("count a request: %w", err)
@@ -68,16 +75,16 @@ func (s *Service) Allow(ctx context.Context, client Client, limit RateLimit) (wa
 
 // CountRefusal moves a refused registration from the rate limit Creating to Refusing,
 // even if the caller has closed its connection. wait and errors are those of Allow.
-func (s *Service) CountRefusal(ctx context.Context, client Client) (wait time.Duration, err error) {
-	if s.cfg.CreatePerMin == 0 {
+func (l *RateLimiter) CountRefusal(ctx context.Context, client Client) (wait time.Duration, err error) {
+	if l.createPerMin == 0 {
 		return 0, nil
 	}
 	var limited error
 	err = settle(ctx, "count a refused registration", func(ctx context.Context) error {
-		if err := s.store.Refund(ctx, client, Creating, s.cfg.CreatePerMin); err != nil {
+		if err := l.store.Refund(ctx, client, Creating, l.createPerMin); err != nil {
 			return err
 		}
-		wait, limited = s.Allow(ctx, client, Refusing)
+		wait, limited = l.Allow(ctx, client, Refusing)
 		if wait > 0 {
 			return nil
 		}

@@ -143,7 +143,7 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 		"a negative lead":             {NewUUID: uuid, ScheduleLead: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := registry.New(nil, nil, nil, nil, cfg); err == nil {
+			if _, err := registry.NewServices(nil, nil, nil, nil, cfg); err == nil {
 				t.Error("no error")
 			}
 		})

@@ -29,7 +29,7 @@ type assembly struct {
 	clock func() time.Time
 	ports faultinject.Ports
 
-	monitors   *registry.Service
+	monitors   *registry.Services
 	evidence   *record.EvidenceService
 	thumbnails *record.Thumbnails
 	messages   *destination.Sender
@@ -62,7 +62,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 			err = errors.Join(err, g.closePorts())
 		}
 	}()
-	if g.launcher.launcher, err = g.newLauncher(a.monitors, a.evidence, a.thumbnails, keys, output, log); err != nil {
+	if g.launcher.launcher, err = g.newLauncher(a.monitors.Workers, a.evidence, a.thumbnails, keys, output, log); err != nil {
 		return err
 	}
 	if err := a.makeSupervisor(); err != nil {
@@ -83,7 +83,7 @@ func (a *assembly) makeMonitors() (err error) {
 		Destinations: a.store.DestinationOutbox, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, a.clock),
 	})
 	c.Watching.Export() // previews run the tools in this process
-	a.monitors, err = registry.New(a.ports.RegistryStore, a.lateSupervisor, guard, sender, registry.Config{
+	a.monitors, err = registry.NewServices(a.ports.RegistryStore, a.lateSupervisor, guard, sender, registry.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,
 		CreatePerMin: c.RateLimitCreatePerMin,

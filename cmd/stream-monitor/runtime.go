@@ -32,7 +32,7 @@ type launcher interface {
 // API, which is known when the gateway listens.
 type lateLauncher struct{ launcher }
 
-func (g *gatewayServer) newLauncher(monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
+func (g *gatewayServer) newLauncher(monitors *registry.WorkerService, evidence *record.EvidenceService, thumbnails *record.Thumbnails, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
 	c := g.settings
 	g.inlineDelays = worker.NewCheckDelays(log)
 	runDir := filepath.Join(c.Database.DataDir, "run")
@@ -88,7 +88,7 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 }
 
 // inlineWorker runs a worker as a goroutine of the gateway.
-func inlineWorker(c *config.Serve, tools *watchingTools, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
+func inlineWorker(c *config.Serve, tools *watchingTools, monitors *registry.WorkerService, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
 		err := worker.New(tools.ports(inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
 			ID:           spec.ID,
@@ -105,7 +105,7 @@ func inlineWorker(c *config.Serve, tools *watchingTools, monitors *registry.Serv
 }
 
 // inlineGateway gives inline workers direct access to the gateway, without a network.
-type inlineGateway struct{ *registry.Service }
+type inlineGateway struct{ *registry.WorkerService }
 
 var _ worker.Gateway = inlineGateway{}
 

@@ -1,4 +1,4 @@
-// Package registrytest has the ports that registry.New needs, in memory, for tests
+// Package registrytest has the ports that registry.NewServices needs, in memory, for tests
 // of package registry and of the adapters that call it. Its Store keeps the
 // guarantees of the ports within one process. Its WorkerManager and TestSender
 // record their calls.

@@ -7,7 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// InsertIdempotent implements registry.MonitorStore. A key never expires.
+// InsertIdempotent implements registry.RegistrationStore. A key never expires.
 func (s *Store) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
 	end, err := s.begin(ctx, "InsertIdempotent")
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Store) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit i
 	return nil, nil
 }
 
-// FindIdempotent implements registry.MonitorStore.
+// FindIdempotent implements registry.RegistrationStore.
 func (s *Store) FindIdempotent(ctx context.Context, key registry.Digest) (*registry.IdempotencyRecord, error) {
 	end, err := s.begin(ctx, "FindIdempotent")
 	if err != nil {

@@ -13,7 +13,7 @@ type clientLimit struct {
 	limit  registry.RateLimit
 }
 
-// Allow implements registry.RateLimiter. A used-up limit is never restored by time.
+// Allow implements registry.RateLimitStore. A used-up limit is never restored by time.
 func (s *Store) Allow(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) (time.Duration, error) {
 	end, err := s.begin(ctx, "Allow")
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Store) Allow(ctx context.Context, client registry.Client, limit registr
 	return 0, nil
 }
 
-// Refund implements registry.RateLimiter.
+// Refund implements registry.RateLimitStore.
 func (s *Store) Refund(ctx context.Context, client registry.Client, limit registry.RateLimit, _ int) error {
 	end, err := s.begin(ctx, "Refund")
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *Store) Minutes() []monitor.Minute {
 	return slices.Clone(s.minutes)
 }
 
-// Insert implements registry.MonitorStore.
+// Insert implements registry.RegistrationStore.
 func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	end, err := s.begin(ctx, "Insert")
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) ActiveStreams(ctx context.Context, streams []monitor.StreamURL) 
 	return watched, active, nil
 }
 
-// Get implements registry.MonitorStore.
+// Get implements registry.MonitorGetter.
 func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	end, err := s.begin(ctx, "Get")
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) List(ctx context.Context, q registry.MonitorQuery) ([]registry.L
 	return page(matching, q.Limit, q.Offset), total, nil
 }
 
-// End implements registry.MonitorStore.
+// End implements registry.SettingsStore.
 func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	end, err := s.begin(ctx, "End")
 	if err != nil {

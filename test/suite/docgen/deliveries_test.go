@@ -109,7 +109,7 @@ func deliveries(t *testing.T) map[string]request {
 			}
 		})
 	}
-	desk, err := registry.New(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), sender, registry.Config{
+	services, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), sender, registry.Config{
 		NewUUID: func() [16]byte {
 			return [16]byte{0x01, 0x90, 0xa5, 0xd0, 0x1c, 0x2b, 0x7d, 0x8a, 0x9c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b, 0x6c, 0x7d}
 		},
@@ -119,7 +119,7 @@ func deliveries(t *testing.T) map[string]request {
 		t.Fatal(err)
 	}
 	all["webhook.test"] = receive(t, func(url monitor.CallbackURL) {
-		if trial, err := desk.TestWebhook(context.Background(), string(url)); err != nil || trial.Attempt.Error != "" {
+		if trial, err := services.WebhookTester.TestWebhook(context.Background(), string(url)); err != nil || trial.Attempt.Error != "" {
 			t.Errorf("webhook.test: %v %v", trial, err)
 		}
 	})

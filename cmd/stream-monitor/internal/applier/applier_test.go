@@ -74,7 +74,7 @@ func newSystem(t *testing.T) *system {
 	s := &system{t: t, store: routingtest.NewStore(time.Now()), env: map[string]string{"SLACK_TOKEN": "xoxb-1"}}
 	id := func() string { return uuid.Must(uuid.NewV7()).String() }
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
-	monitors, err := registry.New(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &registrytest.TestSender{},
+	monitors, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &registrytest.TestSender{},
 		registry.Config{NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, Log: log})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const (
 // settleTimeout is how long one change to the store may take.
 const settleTimeout = 10 * time.Second
 
-// Config configures a Service.
+// Config configures the Services.
 type Config struct {
 	NewUUID      func() [16]byte  // makes UUIDv7s; required
 	MaxMonitors  int              // MAX_MONITORS, ≥ 1; 0: 50 (section 8.5)
@@ -33,35 +33,56 @@ type Config struct {
 	Resolver     StreamResolver   // for previews; nil: they do not tell the state of the stream
 }
 
-// Service answers callers and workers. It may be used concurrently.
-type Service struct {
-	store      Store
-	workers    WorkerManager
-	callbacks  CallbackPolicy
-	testSender TestSender
-	cfg        Config
-	log        *slog.Logger
-	previews   chan struct{} // a semaphore of maxPreviews
+// Services answer callers and workers.
+type Services struct {
+	Registrar *Registrar
+	Previewer *Previewer
+	Editor    *Editor
+	Monitors  *MonitorReader
+	Events    *EventService
+	Workers   *WorkerService
+
+	WebhookTester *WebhookTester
+	RateLimiter   *RateLimiter
 }
 
-// New makes a Service. Errors: a value of cfg is missing or out of its range.
-func New(store Store, workers WorkerManager, callbacks CallbackPolicy, testSender TestSender, cfg Config) (*Service, error) {
+// NewServices makes the Services. Errors: a value of cfg is missing or out of its range.
+func NewServices(store Store, workers WorkerManager, callbacks CallbackPolicy, testSender TestSender, cfg Config) (*Services, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	log := cfg.Log.With("component", "registry")
+	return &Services{
+		Registrar:     &Registrar{store, workers, callbacks, cfg.NewUUID, cfg.MaxMonitors, cfg.ScheduleLead, cfg.Now, log},
+		Previewer:     &Previewer{store, callbacks, cfg.Resolver, cfg.MaxMonitors, cfg.Now, make(chan struct{}, maxPreviews)},
+		Editor:        &Editor{store, workers, callbacks, cfg.ScheduleLead, cfg.Now, log},
+		Monitors:      &MonitorReader{store},
+		Events:        &EventService{store},
+		Workers:       &WorkerService{store, workers, cfg.Now, log},
+		WebhookTester: &WebhookTester{testSender, callbacks, cfg.NewUUID, cfg.Now, cfg.Zone},
+		RateLimiter:   &RateLimiter{store, cfg.CreatePerMin, cfg.QueryPerMin},
+	}, nil
+}
+
+// complete returns the configuration with its defaults.
+func (cfg Config) complete() (Config, error) {
 	if cfg.NewUUID == nil {
-		return nil, errors.New("registry: NewUUID is required")
+		return cfg, errors.New("NewUUID is required")
 	}
 	if cfg.MaxMonitors == 0 {
 		cfg.MaxMonitors = 50
 	}
 	if cfg.MaxMonitors < 0 {
-		return nil, fmt.Errorf("registry: MaxMonitors is %d; accepted is 1 or more", cfg.MaxMonitors)
+		return cfg, fmt.Errorf("MaxMonitors is %d; accepted is 1 or more", cfg.MaxMonitors)
 	}
 	for name, perMin := range map[string]int{"CreatePerMin": cfg.CreatePerMin, "QueryPerMin": cfg.QueryPerMin} {
 		if perMin < 0 || perMin > MaxPerMin {
-			return nil, fmt.Errorf("registry: %s is %d; accepted is 0 to %d", name, perMin, MaxPerMin)
+			return cfg, fmt.Errorf("%s is %d; accepted is 0 to %d", name, perMin, MaxPerMin)
 		}
 	}
 	if cfg.ScheduleLead < 0 {
-		return nil, fmt.Errorf("registry: ScheduleLead is %s; accepted is 0 or more", cfg.ScheduleLead)
+		return cfg, fmt.Errorf("ScheduleLead is %s; accepted is 0 or more", cfg.ScheduleLead)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -72,7 +93,7 @@ func New(store Store, workers WorkerManager, callbacks CallbackPolicy, testSende
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Service{store, workers, callbacks, testSender, cfg, cfg.Log.With("component", "registry"), make(chan struct{}, maxPreviews)}, nil
+	return cfg, nil
 }
 
 // settle runs a change to the store for at most settleTimeout. It continues if the caller

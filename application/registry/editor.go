@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -40,28 +41,27 @@ func (c TimeChange) apply(t **time.Time) {
 // read.
 var ErrRevisionConflict = errors.New("the monitor has been changed meanwhile")
 
-// SettingsStore changes what callers have registered.
-type SettingsStore interface {
-	// UpdateSettings stores Config, CallbackURL and Metadata of m with the revision after
-	// that of m, and returns the monitor. A promoteAt that is not zero moves the
-	// promotion of a reservation that has never had a worker (decision A10). It blocks for
-	// one exchange with the store and may be called concurrently. Errors:
-	// ErrRevisionConflict when the stored revision is not that of m; *monitor.Error
-	// NotFound, Ended, and InvalidConfig for metadata that cannot be stored.
-	UpdateSettings(ctx context.Context, m monitor.Monitor, promoteAt time.Time) (monitor.Monitor, error)
+// Editor changes and stops active monitors. It may be used concurrently.
+type Editor struct {
+	store        SettingsStore
+	workers      WorkerManager
+	callbacks    CallbackPolicy
+	scheduleLead time.Duration
+	now          func() time.Time
+	log          *slog.Logger
 }
 
 // ChangeMonitor changes an active monitor and returns it (section 16.6). It applies the
 // rules of a registration. Its worker adopts the change with the answer to its next
 // report. A change that is repeated, or changes nothing, stores nothing. Errors:
 // *monitor.Error NotFound, Ended, InvalidURL, InvalidConfig.
-func (s *Service) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (changed monitor.Monitor, err error) {
+func (ed *Editor) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (changed monitor.Monitor, err error) {
 	for {
-		m, err := s.Get(ctx, id)
+		m, err := ed.store.Get(ctx, id)
 		if err != nil {
-			return monitor.Monitor{}, err
+			return monitor.Monitor{}, fmt.Errorf("read a monitor: %w", err)
 		}
-		draft, err := s.draft(ctx, m, c)
+		draft, err := ed.draft(ctx, m, c)
 		if err != nil {
 			return monitor.Monitor{}, err
 		}
@@ -70,7 +70,7 @@ func (s *Service) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (c
 			return m, err
 		}
 		err = settle(ctx, "change a monitor", func(ctx context.Context) (err error) {
-			changed, err = s.store.UpdateSettings(ctx, draft, s.movedPromotion(m, draft))
+			changed, err = ed.store.UpdateSettings(ctx, draft, ed.movedPromotion(m, draft))
 			return err
 		})
 		switch {
@@ -79,15 +79,42 @@ func (s *Service) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (c
 		case err != nil:
 			return monitor.Monitor{}, err
 		}
-		s.log.Info("monitor changed", "monitor_id", string(id), "revision", changed.Revision)
+		ed.log.Info("monitor changed", "monitor_id", string(id), "revision", changed.Revision)
 		return changed, nil
 	}
+}
+
+// Stop ends a monitor and asks for its worker to be ended. A monitor that has
+// ended is returned as it is (decision A6), and nothing is logged. Errors:
+// *monitor.Error NotFound.
+func (ed *Editor) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	now := ed.now()
+	var m monitor.Monitor
+	active := false
+	err := settle(ctx, "stop a monitor", func(ctx context.Context) (err error) {
+		if m, err = ed.store.Get(ctx, id); err != nil || !m.Status.Active() {
+			return err
+		}
+		active = true
+		m, err = ed.store.End(ctx, id, monitor.Stopped, "", nil, now)
+		return err
+	})
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	// This is repeated for an ended monitor: the gateway may have died after the monitor
+	// ended and before it stopped the worker.
+	ed.workers.Stop(id)
+	if active {
+		ed.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
+	}
+	return m, nil
 }
 
 // draft returns an active monitor with the change applied. Its error names every wrong
 // field (decision A3). The policies judge only what the change changes, so that a repeated
 // change is not refused because time has passed or a name server fails.
-func (s *Service) draft(ctx context.Context, m monitor.Monitor, c Change) (monitor.Monitor, error) {
+func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monitor.Monitor, error) {
 	if !m.Status.Active() {
 		return m, monitor.EndedAlready(m.ID, m.Status)
 	}
@@ -106,7 +133,7 @@ func (s *Service) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 	}
 	refused = append(refused, draft.Config.Valid())
 	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
-		refused = append(refused, checkExpiry(draft.Config, s.cfg.Now()))
+		refused = append(refused, checkExpiry(draft.Config, ed.now()))
 	}
 	if c.Metadata != nil {
 		metadata, err := checkMetadata(c.Metadata)
@@ -117,7 +144,7 @@ func (s *Service) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 		callback, err := monitor.ParseCallbackURL(*c.CallbackURL)
 		draft.CallbackURL, refused = callback, append(refused, err)
 		if err == nil && callback != m.CallbackURL {
-			policyErr = s.callbacks.Check(ctx, callback)
+			policyErr = ed.callbacks.Check(ctx, callback)
 		}
 	}
 	err := monitor.Join(refused...)
@@ -130,15 +157,15 @@ func (s *Service) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 // movedPromotion returns when a reservation is promoted after its scheduled start has
 // changed, or zero if it has not. A start that is near or has been removed makes it due
 // now.
-func (s *Service) movedPromotion(before, after monitor.Monitor) time.Time {
+func (ed *Editor) movedPromotion(before, after monitor.Monitor) time.Time {
 	start := after.Config.ScheduledStartTime
 	if before.Status != monitor.Waiting || before.ReservedUntil.IsZero() || sameTime(before.Config.ScheduledStartTime, start) {
 		return time.Time{}
 	}
-	if until, reserved := s.reservedUntil(after.Config, s.cfg.Now()); reserved {
+	if until, reserved := reservedUntil(after.Config, ed.scheduleLead, ed.now()); reserved {
 		return until
 	}
-	return s.cfg.Now()
+	return ed.now()
 }
 
 // expiry returns when a stream that has not started is given up (decision A10); nil: never.

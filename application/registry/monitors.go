@@ -41,14 +41,26 @@ type MonitorPage struct {
 	Next     int64 // Before of the next page; 0: this is the last
 }
 
+// MonitorReader reads monitors. It may be used concurrently.
+type MonitorReader struct{ store MonitorStore }
+
+// Get reads a monitor. Errors: *monitor.Error NotFound.
+func (r *MonitorReader) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	m, err := r.store.Get(ctx, id)
+	if err != nil {
+		return monitor.Monitor{}, fmt.Errorf("read a monitor: %w", err)
+	}
+	return m, nil
+}
+
 // List reads a page of monitors. Errors: *monitor.Error InvalidConfig.
-func (s *Service) List(ctx context.Context, q MonitorQuery) (MonitorPage, error) {
+func (r *MonitorReader) List(ctx context.Context, q MonitorQuery) (MonitorPage, error) {
 	if err := q.check(); err != nil {
 		return MonitorPage{}, err
 	}
 	limit := q.Limit
 	q.Limit++ // one more shows whether there is a next page
-	monitors, total, err := s.store.List(ctx, q)
+	monitors, total, err := r.store.List(ctx, q)
 	if err != nil {
 		return MonitorPage{}, fmt.Errorf("list monitors: %w", err)
 	}

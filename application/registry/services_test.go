@@ -21,9 +21,17 @@ const (
 	callbackURL = "https://example.com/hook"
 )
 
-// testService is a Service with fakes and a fixed clock.
+// testService has the Services, with fakes and a fixed clock.
 type testService struct {
-	*registry.Service
+	*registry.Registrar
+	*registry.Previewer
+	*registry.Editor
+	*registry.MonitorReader
+	*registry.EventService
+	*registry.WorkerService
+	*registry.WebhookTester
+	*registry.RateLimiter
+
 	t       *testing.T
 	store   *registrytest.Store
 	workers *registrytest.WorkerManager
@@ -40,7 +48,7 @@ func newService(t *testing.T, limit int, policy registrytest.CallbackPolicy) tes
 
 func newServiceWith(t *testing.T, change ...func(*registry.Config)) testService {
 	t.Helper()
-	s := testService{t: t, store: &registrytest.Store{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, policy: new(registrytest.CallbackPolicy)}
+	store, workers, sender, policy := &registrytest.Store{}, &registrytest.WorkerManager{}, &registrytest.TestSender{}, new(registrytest.CallbackPolicy)
 	n := uint32(0)
 	cfg := registry.Config{
 		NewUUID: func() (u [16]byte) {
@@ -56,13 +64,15 @@ func newServiceWith(t *testing.T, change ...func(*registry.Config)) testService 
 	for _, c := range change {
 		c(&cfg)
 	}
-	policy := registrytest.CallbackPolicy(func(u monitor.CallbackURL) error { return s.policy.Check(context.Background(), u) })
-	service, err := registry.New(s.store, s.workers, policy, s.sender, cfg)
+	changeable := registrytest.CallbackPolicy(func(u monitor.CallbackURL) error { return policy.Check(context.Background(), u) })
+	all, err := registry.NewServices(store, workers, changeable, sender, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Service = service
-	return s
+	return testService{
+		all.Registrar, all.Previewer, all.Editor, all.Monitors, all.Events, all.Workers, all.WebhookTester, all.RateLimiter,
+		t, store, workers, sender, policy,
+	}
 }
 
 // register registers the stream whose video id ends in last.

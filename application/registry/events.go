@@ -9,18 +9,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Get reads a monitor. Errors: *monitor.Error NotFound.
-func (s *Service) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
-	m, err := s.store.Get(ctx, id)
-	if err != nil {
-		return monitor.Monitor{}, fmt.Errorf("read a monitor: %w", err)
-	}
-	return m, nil
-}
+// EventService reads the events of monitors and their deliveries, and has events delivered
+// again. It may be used concurrently.
+type EventService struct{ store EventStore }
 
 // Events reads the events of a monitor, newest first, with the state of each delivery
 // (decision A8). Errors: *monitor.Error NotFound, InvalidConfig.
-func (s *Service) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]EventRecord, int, error) {
+func (s *EventService) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]EventRecord, int, error) {
 	if err := checkPage(limit, offset); err != nil {
 		return nil, 0, err
 	}
@@ -33,7 +28,7 @@ func (s *Service) Events(ctx context.Context, id monitor.ID, limit, offset int) 
 
 // Redeliver makes the dispatcher send an event again (decision A8). The receiver gets the
 // same event_id. Errors: *monitor.Error NotFound when the monitor has no such event.
-func (s *Service) Redeliver(ctx context.Context, id monitor.ID, eventID string) error {
+func (s *EventService) Redeliver(ctx context.Context, id monitor.ID, eventID string) error {
 	if !uuidPattern.MatchString(eventID) {
 		return monitor.Errorf(monitor.NotFound, "no event has the id %.60q: an event id is a UUID", eventID)
 	}

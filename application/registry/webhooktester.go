@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -16,23 +17,32 @@ type WebhookTest struct {
 	Attempt Attempt
 }
 
+// WebhookTester sends test webhooks. It may be used concurrently.
+type WebhookTester struct {
+	sender    TestSender
+	callbacks CallbackPolicy
+	newUUID   func() [16]byte
+	now       func() time.Time
+	zone      *time.Location // of the times in a body
+}
+
 // TestWebhook sends one signed test webhook to a URL and returns the result. A
 // refusal by the receiver is part of the result, not an error. It blocks until the
 // receiver answers, 10 s at most. Errors: *monitor.Error InvalidURL.
-func (s *Service) TestWebhook(ctx context.Context, callbackURL string) (WebhookTest, error) {
+func (t *WebhookTester) TestWebhook(ctx context.Context, callbackURL string) (WebhookTest, error) {
 	to, err := monitor.ParseCallbackURL(callbackURL)
 	if err != nil {
 		return WebhookTest{}, err
 	}
-	if err := s.callbacks.Check(ctx, to); err != nil {
+	if err := t.callbacks.Check(ctx, to); err != nil {
 		return WebhookTest{}, err
 	}
-	u := s.cfg.NewUUID()
+	u := t.newUUID()
 	id := fmt.Sprintf("%s-%s-%s-%s-%s", hex.EncodeToString(u[:4]), hex.EncodeToString(u[4:6]),
 		hex.EncodeToString(u[6:8]), hex.EncodeToString(u[8:10]), hex.EncodeToString(u[10:]))
-	body, err := event.NewTest(id, s.cfg.Now().In(s.cfg.Zone))
+	body, err := event.NewTest(id, t.now().In(t.zone))
 	if err != nil {
 		return WebhookTest{}, err
 	}
-	return WebhookTest{EventID: id, Body: body, Attempt: s.testSender.Deliver(ctx, to, id, event.Test, body)}, nil
+	return WebhookTest{EventID: id, Body: body, Attempt: t.sender.Deliver(ctx, to, id, event.Test, body)}, nil
 }

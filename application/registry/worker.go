@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
@@ -20,11 +22,19 @@ const (
 	MaxLastError     = 4 << 10   // bytes
 )
 
+// WorkerService answers workers. It may be used concurrently.
+type WorkerService struct {
+	store   ReportStore
+	workers WorkerManager
+	now     func() time.Time
+	log     *slog.Logger
+}
+
 // Assign returns the assignment of a worker (decision O1). Generation 0 means the
 // newest. Errors: monitor.ErrSuperseded when the generation is not the newest;
 // *monitor.Error NotFound when the monitor does not exist or has ended. The worker then
 // exits with status 0.
-func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+func (s *WorkerService) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	m, err := s.store.Get(ctx, id)
 	if err != nil {
 		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
@@ -49,13 +59,13 @@ func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (mo
 // report leaves out keeps its stored value (section 8.6). Left out are generation 0, an
 // empty status or condition, a zero time, a nil visibility and an empty snapshot.
 // Errors: *monitor.Error InvalidConfig, NotFound; monitor.ErrSuperseded.
-func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
+func (s *WorkerService) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	if err := checkReport(r); err != nil {
 		return monitor.Answer{}, err
 	}
 	s.workers.RenewLease(id, r.Generation)
 	if r.At.IsZero() {
-		r.At = s.cfg.Now()
+		r.At = s.now()
 	}
 	if incomplete(r) {
 		m, err := s.store.Get(ctx, id)
@@ -126,7 +136,7 @@ func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 
 // knownSignals returns the signals that this release knows. The others are left out: the
 // record must not have a report refused, with its alerts.
-func (s *Service) knownSignals(id monitor.ID, signals []monitor.Signal) (known []monitor.Signal) {
+func (s *WorkerService) knownSignals(id monitor.ID, signals []monitor.Signal) (known []monitor.Signal) {
 	for n, signal := range signals {
 		err := signal.Valid()
 		if n >= MaxReportSignals {
@@ -143,10 +153,10 @@ func (s *Service) knownSignals(id monitor.ID, signals []monitor.Signal) (known [
 
 // acceptableMinutes returns the minutes that can be stored. The timestamps of a hostile
 // stream may claim minutes of the future, which no retention would delete.
-func (s *Service) acceptableMinutes(id monitor.ID, minutes []monitor.Minute) (accepted []monitor.Minute) {
+func (s *WorkerService) acceptableMinutes(id monitor.ID, minutes []monitor.Minute) (accepted []monitor.Minute) {
 	var refused error
 	for n, m := range minutes {
-		err := history.Acceptable(m, s.cfg.Now())
+		err := history.Acceptable(m, s.now())
 		if n >= history.MaxReported {
 			err = fmt.Errorf("the report has more than %d minutes", history.MaxReported)
 		}

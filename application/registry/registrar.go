@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -38,17 +39,29 @@ func (r Request) readable(field string) bool {
 // dies, or does not learn that the insertion succeeded.
 const claimTerm = 10 * time.Second
 
+// Registrar registers monitors and starts their workers. It may be used concurrently.
+type Registrar struct {
+	store        RegistrationStore
+	workers      WorkerManager
+	callbacks    CallbackPolicy
+	newUUID      func() [16]byte
+	maxMonitors  int
+	scheduleLead time.Duration
+	now          func() time.Time
+	log          *slog.Logger
+}
+
 // Register stores a new monitor, starts its worker and returns without waiting for
 // it. A monitor whose scheduled start is further away than Config.ScheduleLead is a
 // reservation (decision A10) and gets no worker yet. Errors: *monitor.Error InvalidURL,
 // InvalidConfig, Duplicate, MaxMonitorsExceeded.
-func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
-	m, err := s.newMonitor(ctx, r)
+func (reg *Registrar) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
+	m, err := reg.newMonitor(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	_, err = s.insert(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
-		return nil, s.store.Insert(ctx, m, s.cfg.MaxMonitors)
+	_, err = reg.insert(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
+		return nil, reg.store.Insert(ctx, m, reg.maxMonitors)
 	})
 	if err != nil {
 		return monitor.Monitor{}, err
@@ -58,7 +71,7 @@ func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, err
 
 // newMonitor returns the monitor for a request, not stored yet. Its error names every wrong
 // field (decision A3). Times are in whole milliseconds, as in the answers (decision A11).
-func (s *Service) newMonitor(ctx context.Context, r Request) (monitor.Monitor, error) {
+func (reg *Registrar) newMonitor(ctx context.Context, r Request) (monitor.Monitor, error) {
 	var refused []error
 	for _, e := range r.Unreadable {
 		refused = append(refused, e.Err)
@@ -77,15 +90,15 @@ func (s *Service) newMonitor(ctx context.Context, r Request) (monitor.Monitor, e
 		// The policy may have to resolve a host. If it cannot, the answer names the other
 		// wrong fields only.
 		if callbackErr == nil {
-			if policyErr := s.callbacks.Check(ctx, callback); isRefusal(policyErr) {
+			if policyErr := reg.callbacks.Check(ctx, callback); isRefusal(policyErr) {
 				err = monitor.Join(err, policyErr)
 			}
 		}
 		return monitor.Monitor{}, err
 	}
-	now := s.cfg.Now().Truncate(time.Millisecond)
+	now := reg.now().Truncate(time.Millisecond)
 	m := monitor.Monitor{
-		ID:           monitor.NewID(s.cfg.NewUUID()),
+		ID:           monitor.NewID(reg.newUUID()),
 		StreamURL:    stream,
 		CallbackURL:  callback,
 		Config:       r.Config,
@@ -99,26 +112,26 @@ func (s *Service) newMonitor(ctx context.Context, r Request) (monitor.Monitor, e
 
 		ReservedUntil: now.Add(claimTerm),
 	}
-	if until, reserved := s.reservedUntil(r.Config, now); reserved {
+	if until, reserved := reservedUntil(r.Config, reg.scheduleLead, now); reserved {
 		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
 	}
 	return m, nil
 }
 
 // reservedUntil returns when a monitor is promoted whose scheduled start is further away
-// than Config.ScheduleLead. reserved is false for any other.
-func (s *Service) reservedUntil(c monitor.Config, now time.Time) (until time.Time, reserved bool) {
+// than lead. reserved is false for any other.
+func reservedUntil(c monitor.Config, lead time.Duration, now time.Time) (until time.Time, reserved bool) {
 	if c.ScheduledStartTime == nil {
 		return until, false
 	}
-	until = c.ScheduledStartTime.Add(-s.cfg.ScheduleLead)
+	until = c.ScheduledStartTime.Add(-lead)
 	return until, until.After(now)
 }
 
 // insert calls store to insert a new monitor, and starts its worker. If store returns the
 // record of an earlier registration, insert returns that record and starts no worker.
-func (s *Service) insert(ctx context.Context, m monitor.Monitor, store func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
-	if err := s.checkPolicies(ctx, m); err != nil {
+func (reg *Registrar) insert(ctx context.Context, m monitor.Monitor, store func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
+	if err := checkPolicies(ctx, reg.callbacks, m); err != nil {
 		return nil, err
 	}
 	err = settle(ctx, "register a monitor", func(ctx context.Context) (err error) {
@@ -129,18 +142,18 @@ func (s *Service) insert(ctx context.Context, m monitor.Monitor, store func(cont
 		return first, err
 	}
 	if m.Status == monitor.Waiting {
-		s.log.Info("monitor reserved", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL), "until", m.ReservedUntil)
+		reg.log.Info("monitor reserved", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL), "until", m.ReservedUntil)
 		return nil, nil
 	}
-	s.workers.Start(m)
-	s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
+	reg.workers.Start(m)
+	reg.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
 	return nil, nil
 }
 
 // checkPolicies refuses a draft whose scheduled end has passed, or whose webhooks may
 // not go to its callback URL. A repeated registration is not checked again.
-func (s *Service) checkPolicies(ctx context.Context, m monitor.Monitor) error {
-	return monitor.Join(checkExpiry(m.Config, m.CreatedAt), s.callbacks.Check(ctx, m.CallbackURL))
+func checkPolicies(ctx context.Context, callbacks CallbackPolicy, m monitor.Monitor) error {
+	return monitor.Join(checkExpiry(m.Config, m.CreatedAt), callbacks.Check(ctx, m.CallbackURL))
 }
 
 // checkExpiry refuses a scheduled end that has passed with its tolerance.
@@ -150,33 +163,6 @@ func checkExpiry(c monitor.Config, now time.Time) error {
 			"accepted is a future time, or none", c.ScheduledEndTime.Format(time.RFC3339))
 	}
 	return nil
-}
-
-// Stop ends a monitor and asks for its worker to be ended. A monitor that has
-// ended is returned as it is (decision A6), and nothing is logged. Errors:
-// *monitor.Error NotFound.
-func (s *Service) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
-	now := s.cfg.Now()
-	var m monitor.Monitor
-	active := false
-	err := settle(ctx, "stop a monitor", func(ctx context.Context) (err error) {
-		if m, err = s.store.Get(ctx, id); err != nil || !m.Status.Active() {
-			return err
-		}
-		active = true
-		m, err = s.store.End(ctx, id, monitor.Stopped, "", nil, now)
-		return err
-	})
-	if err != nil {
-		return monitor.Monitor{}, err
-	}
-	// This is repeated for an ended monitor: the gateway may have died after the monitor
-	// ended and before it stopped the worker.
-	s.workers.Stop(id)
-	if active {
-		s.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
-	}
-	return m, nil
 }
 
 // isRefusal reports whether err is about a wrong request, and not about a failed check.

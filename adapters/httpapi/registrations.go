@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// registrationHandlers answers registrations, alone and in batches, and previews of them.
+type registrationHandlers struct {
+	*responder
+
+	registrar   *registry.Registrar
+	previewer   *registry.Previewer
+	rateLimiter *registry.RateLimiter
+}
+
+// readRegistration decodes the body of section 3.1 and sets its defaults. The request
+// lists the wrong fields, which the registry refuses with its own.
+func readRegistration(raw []byte) (registry.Request, error) {
+	r := registry.Request{Config: monitor.DefaultConfig()}
+	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
+	if err != nil {
+		return r, err
+	}
+	body.text("stream_url", &r.StreamURL)
+	body.text("callback_url", &r.CallbackURL)
+	r.Metadata = body.fields["metadata"]
+	r.Unreadable = body.refused
+	raw, given := body.fields["config"]
+	if !given {
+		return r, nil
+	}
+	config, notObject := readObject(raw, "config", configFields()...)
+	if notObject != nil {
+		r.Unreadable = append(r.Unreadable, registry.FieldError{Field: "config", Err: notObject})
+		return r, nil //nolint:nilerr // it is refused together with the other wrong fields
+	}
+	for _, s := range monitor.Settings() {
+		if v, ok := config.number(s); ok {
+			r.Config.Set(s.Field, v)
+		}
+	}
+	config.timestamp("scheduled_start_time", &r.Config.ScheduledStartTime)
+	config.timestamp("scheduled_end_time", &r.Config.ScheduledEndTime)
+	config.text("on_callback_failure", (*string)(&r.Config.OnCallbackFailure))
+	r.Unreadable = append(r.Unreadable, config.refused...)
+	return r, nil
+}
+
+// configFields are the fields of config (section 3.1).
+func configFields() []string {
+	fields := []string{"scheduled_start_time", "scheduled_end_time", "on_callback_failure"}
+	for _, s := range monitor.Settings() {
+		fields = append(fields, s.Field)
+	}
+	return fields
+}
+
+type registeredBody struct {
+	MonitorID monitor.ID     `json:"monitor_id"`
+	Status    monitor.Status `json:"status"`
+	CreatedAt time.Time      `json:"created_at"`
+	LateBySec int64          `json:"late_by_sec,omitempty"`
+}
+
+// registerOrRefuse is POST /api/v1/monitors (section 3.1). A refusal counts
+// against a rate limit of its own (section 12.3).
+func (h registrationHandlers) registerOrRefuse(c *gin.Context) error {
+	refusal := h.register(c)
+	if !refused(refusal) {
+		return refusal
+	}
+	wait, err := h.rateLimiter.CountRefusal(c.Request.Context(), clientOf(c))
+	if err != nil {
+		retryAfter(c, wait)
+		return err
+	}
+	return refusal
+}
+
+// register stores a monitor. With an idempotency key it may be repeated
+// (decision A9).
+func (h registrationHandlers) register(c *gin.Context) error {
+	key, keyed, err := idempotencyKey(c)
+	if err != nil {
+		return err
+	}
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	request, err := readRegistration(raw)
+	if err != nil {
+		return err
+	}
+	var m monitor.Monitor
+	replayed := false
+	if keyed {
+		m, replayed, err = h.registrar.RegisterIdempotent(c.Request.Context(), request, key)
+	} else {
+		m, err = h.registrar.Register(c.Request.Context(), request)
+	}
+	if err != nil {
+		return err
+	}
+	if replayed {
+		c.Header(replayedHeader, "true")
+	}
+	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
+	h.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, h.localTime(m.CreatedAt), int64(m.LateBy() / time.Second)})
+	return nil
+}
