@@ -54,7 +54,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if err := a.makeServices(listening); err != nil {
 		return err
 	}
-	if err := g.listen(a.services, keys, log); err != nil {
+	if err := a.listen(); err != nil {
 		return err
 	}
 	defer func() {
@@ -62,7 +62,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 			err = errors.Join(err, g.closePorts())
 		}
 	}()
-	if g.launcher.launcher, err = g.newLauncher(a.monitors.Workers, a.evidence, a.thumbnails, keys, output, log); err != nil {
+	if g.launcher.launcher, err = a.newLauncher(output); err != nil {
 		return err
 	}
 	if err := a.makeSupervisor(); err != nil {
@@ -100,17 +100,17 @@ func (a *assembly) makeMonitors() (err error) {
 // the database until ctx is done.
 func (a *assembly) makeServices(ctx context.Context) (err error) {
 	var sweepEvidence, expireHistory, expireFeed supervisor.LeaderTask
-	if a.evidence, sweepEvidence, err = a.newEvidence(a.keys.Links, a.clock, a.log); err != nil {
+	if a.evidence, sweepEvidence, err = a.newEvidence(); err != nil {
 		return err
 	}
-	if a.messages, err = a.newDestinationSender(a.ports.Webhooks, a.ports.Messages, a.evidence, a.keys.Links, a.log); err != nil {
+	if a.messages, err = a.newDestinationSender(); err != nil {
 		return err
 	}
 	destinations, err := routing.NewServices(a.store, routing.Config{NewID: newEventID, Test: a.messages, Replay: a.store, Subjects: a.store, Now: a.clock})
 	if err != nil {
 		return err
 	}
-	history, expireHistory, err := a.newHistory(a.clock, a.log)
+	history, expireHistory, err := a.newHistory()
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.feed, expireFeed, err = a.newFeed(ctx, a.clock, a.log); err != nil {
+	if a.feed, expireFeed, err = a.newFeed(ctx); err != nil {
 		return err
 	}
 	incidents := record.NewIncidentService(a.store)
@@ -173,27 +173,27 @@ func (a *assembly) makeDispatchers(ctx context.Context) (err error) {
 }
 
 // listen begins to listen on the TCP ports of the public and the internal API.
-func (g *gatewayServer) listen(services httpapi.Services, keys config.Keys, log *slog.Logger) error {
-	c := g.settings
+func (a *assembly) listen() error {
+	c := a.settings
 	var err error
-	if g.dashboard, err = g.newDashboard(); err != nil {
+	if a.dashboard, err = a.newDashboard(); err != nil {
 		return err
 	}
-	g.api, err = httpapi.New(services, g.ready, httpapi.Config{
-		APIKey: keys.API, InternalAPIKey: keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), PublicURL: c.PublicURL,
-		Dashboard: g.dashboard, LinkKeys: keys.Links, Log: log,
+	a.api, err = httpapi.New(a.services, a.ready, httpapi.Config{
+		APIKey: a.keys.API, InternalAPIKey: a.keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), PublicURL: c.PublicURL,
+		Dashboard: a.dashboard, LinkKeys: a.keys.Links, Log: a.log,
 	})
 	if err != nil {
 		return err
 	}
 	server := func(name, addr string) httpapi.ServerConfig {
-		return httpapi.ServerConfig{Name: name, Addr: addr, CertFile: c.TLSCertFile, KeyFile: c.TLSKeyFile, Log: log}
+		return httpapi.ServerConfig{Name: name, Addr: addr, CertFile: c.TLSCertFile, KeyFile: c.TLSKeyFile, Log: a.log}
 	}
-	if g.internal, err = httpapi.Listen(g.api.Internal(), server("internal", c.InternalListenAddr)); err != nil {
+	if a.internal, err = httpapi.Listen(a.api.Internal(), server("internal", c.InternalListenAddr)); err != nil {
 		return config.ExplainListen("INTERNAL_LISTEN_ADDR", c.InternalListenAddr, err)
 	}
-	if g.public, err = httpapi.Listen(g.api.Public(), server("public", c.ListenAddr)); err != nil {
-		return errors.Join(config.ExplainListen("LISTEN_ADDR", c.ListenAddr, err), g.internal.Shutdown(context.Background()))
+	if a.public, err = httpapi.Listen(a.api.Public(), server("public", c.ListenAddr)); err != nil {
+		return errors.Join(config.ExplainListen("LISTEN_ADDR", c.ListenAddr, err), a.internal.Shutdown(context.Background()))
 	}
 	return nil
 }

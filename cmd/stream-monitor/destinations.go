@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"time"
 
@@ -45,17 +44,17 @@ func messageSenders(allowed config.Networks, now func() time.Time) map[notify.Ki
 
 // newDestinationSender makes what sends events and messages to destinations. Errors: a
 // template of TEMPLATES_DIR is wrong.
-func (g *gatewayServer) newDestinationSender(webhooks destination.WebhookSender, senders map[notify.Kind]message.Sender, service *record.EvidenceService, links evidence.LinkKeys, log *slog.Logger) (*destination.Sender, error) {
+func (a *assembly) newDestinationSender() (*destination.Sender, error) {
 	var files fs.FS
-	if g.settings.TemplatesDir != "" {
-		files = os.DirFS(g.settings.TemplatesDir)
+	if a.settings.TemplatesDir != "" {
+		files = os.DirFS(a.settings.TemplatesDir)
 	}
-	renderer, err := message.Load(message.Config{Files: files, PublicURL: g.settings.PublicURL, Keys: links, Log: log})
+	renderer, err := message.Load(message.Config{Files: files, PublicURL: a.settings.PublicURL, Keys: a.keys.Links, Log: a.log})
 	if err != nil {
 		return nil, err
 	}
 	return destination.NewSender(destination.SenderConfig{
-		Webhooks: webhooks, Messages: senders, Renderer: renderer, Pictures: messagePictures{service}, Evidence: service,
+		Webhooks: a.ports.Webhooks, Messages: a.ports.Messages, Renderer: renderer, Pictures: messagePictures{a.evidence}, Evidence: a.evidence,
 	}), nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/blob/directory"
@@ -45,15 +44,17 @@ func openBlobStore(f config.EvidenceFlags, inDatabase blobStore) (blobStore, err
 
 // newEvidence makes the service of evidence, and the task that deletes what has
 // expired.
-func (g *gatewayServer) newEvidence(keys evidence.LinkKeys, now func() time.Time, log *slog.Logger) (*record.EvidenceService, supervisor.LeaderTask, error) {
-	c := g.settings
-	blobs, err := openBlobStore(c.Evidence, g.store.BlobStore())
+func (a *assembly) newEvidence() (*record.EvidenceService, supervisor.LeaderTask, error) {
+	c := a.settings
+	blobs, err := openBlobStore(c.Evidence, a.store.BlobStore())
 	if err != nil {
 		return nil, supervisor.LeaderTask{}, err
 	}
 	retention := evidence.Retention{Normal: c.EvidenceRetention, Quarantine: c.EvidenceQuarantineRetention}
-	service, err := record.NewEvidenceService(g.store, blobs, record.EvidenceConfig{Keys: keys, PublicURL: c.PublicURL, Retention: retention, Now: now, Log: log})
-	sweep := record.NewEvidenceSweep(g.store, blobs, retention, log)
+	service, err := record.NewEvidenceService(a.store, blobs, record.EvidenceConfig{
+		Keys: a.keys.Links, PublicURL: c.PublicURL, Retention: retention, Now: a.clock, Log: a.log,
+	})
+	sweep := record.NewEvidenceSweep(a.store, blobs, retention, a.log)
 	return service, supervisor.LeaderTask{Name: "evidence", Every: sweepInterval, Run: sweep.Run}, err
 }
 

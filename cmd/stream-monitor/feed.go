@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -16,32 +15,32 @@ const feedInterval = 10 * time.Minute
 
 // newFeed returns the feed, which listens to the database until ctx is done, and the
 // task that deletes expired entries.
-func (g *gatewayServer) newFeed(ctx context.Context, now func() time.Time, log *slog.Logger) (*record.Feed, supervisor.LeaderTask, error) {
+func (a *assembly) newFeed(ctx context.Context) (*record.Feed, supervisor.LeaderTask, error) {
 	var announcer atomic.Pointer[record.Feed]
-	wakes := g.store.ListenFeed(ctx, func(t feed.Thumbnail) {
+	wakes := a.store.ListenFeed(ctx, func(t feed.Thumbnail) {
 		if f := announcer.Load(); f != nil {
 			f.Announce(t)
 		}
 	})
-	f, err := record.NewFeed(g.store, wakes, record.FeedConfig{Log: log, Now: now})
+	f, err := record.NewFeed(a.store, wakes, record.FeedConfig{Log: a.log, Now: a.clock})
 	if err != nil {
 		return nil, supervisor.LeaderTask{}, err
 	}
 	announcer.Store(f)
 	expire := func(ctx context.Context) error {
-		deleted, err := g.deleteExpiredFeed(ctx)
+		deleted, err := a.deleteExpiredFeed(ctx)
 		if deleted > 0 {
-			log.Info("expired entries of the feed deleted", "component", "record", "entries", deleted)
+			a.log.Info("expired entries of the feed deleted", "component", "record", "entries", deleted)
 		}
 		return err
 	}
 	return f, supervisor.LeaderTask{Name: "feed", Every: feedInterval, Run: expire}, nil
 }
 
-func (g *gatewayServer) deleteExpiredFeed(ctx context.Context) (total int64, err error) {
+func (a *assembly) deleteExpiredFeed(ctx context.Context) (total int64, err error) {
 	for more := true; more && err == nil; {
 		var deleted int64
-		deleted, more, err = g.store.DeleteFeed(ctx, g.settings.FeedRetention)
+		deleted, more, err = a.store.DeleteFeed(ctx, a.settings.FeedRetention)
 		total += deleted
 	}
 	return total, err

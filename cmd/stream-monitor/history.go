@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/record"
@@ -15,8 +14,8 @@ const historyInterval = 10 * time.Minute
 
 // newHistory returns the service that answers questions about the history, and the
 // task that merges old minutes and deletes what has expired.
-func (g *gatewayServer) newHistory(now func() time.Time, log *slog.Logger) (*record.History, supervisor.LeaderTask, error) {
-	service, err := record.NewHistory(g.store, record.HistoryConfig{Retention: g.settings.HistoryRetention, Now: now})
+func (a *assembly) newHistory() (*record.History, supervisor.LeaderTask, error) {
+	service, err := record.NewHistory(a.store, record.HistoryConfig{Retention: a.settings.HistoryRetention, Now: a.clock})
 	if err != nil {
 		return nil, supervisor.LeaderTask{}, err
 	}
@@ -24,7 +23,7 @@ func (g *gatewayServer) newHistory(now func() time.Time, log *slog.Logger) (*rec
 		failed := service.MergeSettled(ctx)
 		spans, minutes, err := service.DeleteExpired(ctx)
 		if spans > 0 || minutes > 0 {
-			log.Info("expired history deleted", "component", "record", "spans", spans, "minutes", minutes)
+			a.log.Info("expired history deleted", "component", "record", "spans", spans, "minutes", minutes)
 		}
 		return errors.Join(failed, err)
 	}

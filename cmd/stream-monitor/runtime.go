@@ -32,26 +32,27 @@ type launcher interface {
 // API, which is known when the gateway listens.
 type lateLauncher struct{ launcher }
 
-func (g *gatewayServer) newLauncher(monitors *registry.WorkerService, evidence *record.EvidenceService, thumbnails *record.Thumbnails, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
-	c := g.settings
-	g.inlineDelays = worker.NewCheckDelays(log)
+// newLauncher makes what starts workers. output gets the output of worker processes.
+func (a *assembly) newLauncher(output io.Writer) (launcher, error) {
+	c := a.settings
+	a.inlineDelays = worker.NewCheckDelays(a.log)
 	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
-		tools := newWatchingTools(c.Watching, g.decoders)
-		tools.resolving = g.resolving
-		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, tools, monitors, evidence, thumbnails, g.inlineDelays, log), Log: log})
+		tools := newWatchingTools(c.Watching, a.decoders)
+		tools.resolving = a.resolving
+		return inline.New(inline.Config{RunDir: runDir, RunWorker: a.inlineWorker(tools), Log: a.log})
 	case config.RuntimeKubernetes:
-		return newPodLauncher(c, log)
+		return newPodLauncher(c, a.log)
 	}
-	url, err := c.WorkersURL(g.internal.Addr())
+	url, err := c.WorkersURL(a.internal.Addr())
 	if err != nil {
 		return nil, err
 	}
 	return process.New(process.Config{
-		GatewayURL: url, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
+		GatewayURL: url, GatewayCA: c.TLSCertFile, InternalKey: a.keys.Internal, LogLevel: c.Log.LogLevel,
 		Environ: append(os.Environ(), c.Watching.Environ()...), RunDir: runDir, GatewayPatience: c.GatewayPatience,
-		Output: output, Log: log,
+		Output: output, Log: a.log,
 	})
 }
 
@@ -88,19 +89,20 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 }
 
 // inlineWorker runs a worker as a goroutine of the gateway.
-func inlineWorker(c *config.Serve, tools *watchingTools, monitors *registry.WorkerService, evidence *record.EvidenceService, thumbnails *record.Thumbnails, delays *worker.CheckDelays, log *slog.Logger) inline.WorkerFunc {
+func (a *assembly) inlineWorker(tools *watchingTools) inline.WorkerFunc {
+	gateway, store, thumbnails := inlineGateway{a.monitors.Workers}, inlineEvidence{a.evidence}, inlineThumbnails{a.thumbnails}
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
-		err := worker.New(tools.ports(inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
+		err := worker.New(tools.ports(gateway, store, thumbnails, spec.ID, a.log), worker.Config{
 			ID:           spec.ID,
 			Generation:   spec.Generation,
-			Preference:   watch.RenditionPreference(c.Watching.StreamRendition),
+			Preference:   watch.RenditionPreference(a.settings.Watching.StreamRendition),
 			NewEventID:   newEventID,
 			SpreadChecks: true,
-			Delays:       delays,
-			Log:          log,
+			Delays:       a.inlineDelays,
+			Log:          a.log,
 			Now:          faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 		}).RunUntil(ctx, force)
-		return ignoreReplaced(log.With("component", "worker", "monitor_id", string(spec.ID)), err)
+		return ignoreReplaced(a.log.With("component", "worker", "monitor_id", string(spec.ID)), err)
 	}
 }
 
