@@ -113,10 +113,7 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	past, err := record.NewHistory(api.history, record.HistoryConfig{Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	past := record.NewHistory(api.history, func() time.Time { return now })
 	created := 0
 	routes, err := routing.NewServices(api.routing, routing.Config{
 		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },

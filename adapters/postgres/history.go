@@ -250,7 +250,7 @@ func (s *HistoryStore) Broadcasts(ctx context.Context, id monitor.ID) (found rec
 	return found, err
 }
 
-// MergeMinutes implements record.HistoryStore. Gateways take turns by the row of
+// MergeMinutes implements record.HistoryExpiryStore. Gateways take turns by the row of
 // history_merged.
 func (s *HistoryStore) MergeMinutes(ctx context.Context, before time.Time) (more bool, err error) {
 	err = s.db.inTx(ctx, "merge the minutes of the history", func(tx *sqlx.Tx) error {
@@ -279,7 +279,7 @@ func (s *HistoryStore) MergeMinutes(ctx context.Context, before time.Time) (more
 	return more, err
 }
 
-// DeleteHistory implements record.HistoryStore. It skips rows that another gateway is
+// DeleteHistory implements record.HistoryExpiryStore. It skips rows that another gateway is
 // deleting. A lane of a monitor that has ended goes with the spans of that time.
 func (s *HistoryStore) DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error) {
 	remove := func(statement string) int {

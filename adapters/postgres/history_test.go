@@ -436,11 +436,7 @@ func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
 			return sum.Total.Time["black"]
 		},
 		"a timeline": func() (black time.Duration) {
-			h, err := record.NewHistory(s, record.HistoryConfig{Now: func() time.Time { return until }})
-			if err != nil {
-				t.Error(err)
-				return 0
-			}
+			h := record.NewHistory(s, func() time.Time { return until })
 			timeline, err := h.Timeline(t.Context(), m.ID, noon, until, 0)
 			if err != nil {
 				t.Error(err)

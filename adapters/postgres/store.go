@@ -29,6 +29,7 @@ var (
 	_ destination.Outbox  = (*DestinationOutbox)(nil)
 	_ supervisor.Store    = (*Store)(nil)
 
+	_ record.HistoryExpiryStore = (*Store)(nil)
 	_ record.EvidenceStore      = (*Store)(nil)
 	_ record.EvidenceSweepStore = (*Store)(nil)
 	_ record.IncidentStore      = (*Store)(nil)

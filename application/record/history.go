@@ -58,29 +58,12 @@ type HistoryStore interface {
 
 	// Broadcasts reads the newest broadcasts of a monitor, at most 1,000.
 	Broadcasts(ctx context.Context, id monitor.ID) (Broadcasts, error)
-
-	// MergeMinutes stores minutes merged: the oldest that are not merged yet, of one
-	// history.MergedLength that ends before a time. more says whether others are left.
-	MergeMinutes(ctx context.Context, before time.Time) (more bool, err error)
-
-	// DeleteHistory deletes at most limit spans and at most limit minutes that ended
-	// before the time before, and returns how many it deleted.
-	DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error)
 }
-
-// HistoryConfig configures a History.
-type HistoryConfig struct {
-	Retention time.Duration    // of spans and minutes; default 35 days
-	Now       func() time.Time // default time.Now
-}
-
-// DefaultHistoryRetention is the default time for which spans and minutes are kept.
-const DefaultHistoryRetention = 35 * 24 * time.Hour
 
 // History answers questions about the history of monitors (section 16.3).
 type History struct {
 	store HistoryStore
-	cfg   HistoryConfig
+	now   func() time.Time
 
 	timelines, sums slots
 }
@@ -92,18 +75,12 @@ const (
 	maxSums      = 2 // statistics and sessions: those of all monitors read for seconds
 )
 
-// NewHistory returns a History. It fails if the retention is negative.
-func NewHistory(store HistoryStore, cfg HistoryConfig) (*History, error) {
-	if cfg.Retention < 0 {
-		return nil, errors.New("record: the retention of the history is negative")
+// NewHistory returns a History. now may be nil: time.Now.
+func NewHistory(store HistoryStore, now func() time.Time) *History {
+	if now == nil {
+		now = time.Now
 	}
-	if cfg.Retention == 0 {
-		cfg.Retention = DefaultHistoryRetention
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return &History{store, cfg, make(slots, maxTimelines), make(slots, maxSums)}, nil
+	return &History{store, now, make(slots, maxTimelines), make(slots, maxSums)}
 }
 
 // Defaults of a timeline.
@@ -122,7 +99,7 @@ type Timeline struct {
 // from is 24 hours before to, 0 buckets are 288. Errors: *monitor.Error InvalidConfig,
 // NotFound.
 func (h *History) Timeline(ctx context.Context, id monitor.ID, from, to time.Time, buckets int) (Timeline, error) {
-	now := h.cfg.Now()
+	now := h.now()
 	from, to, err := h.span(from, to, now)
 	if err != nil {
 		return Timeline{}, err
@@ -197,7 +174,7 @@ func (h *History) Statistics(ctx context.Context, q StatisticsQuery) (Statistics
 	if q.By != history.Hour && q.By != history.Day {
 		return Statistics{}, monitor.Errorf(monitor.InvalidConfig, "by is %.40q; accepted is %s or %s", q.By, history.Hour, history.Day)
 	}
-	now := h.cfg.Now()
+	now := h.now()
 	from, to, err := h.span(q.From, q.To, now)
 	if err != nil {
 		return Statistics{}, err
@@ -233,7 +210,7 @@ func (h *History) Sessions(ctx context.Context, id monitor.ID) ([]history.Sessio
 	if len(found.Started) == 0 {
 		return nil, nil
 	}
-	now := h.cfg.Now()
+	now := h.now()
 	sessions, periods := history.Sessions(found.Started, found.Ended, found.life(now), found.EndedAt.IsZero())
 	sum := history.NewSummary(periods)
 	if err := h.sum(ctx, id, now, sum); err != nil {
@@ -244,33 +221,4 @@ func (h *History) Sessions(ctx context.Context, id monitor.ID) ([]history.Sessio
 	}
 	slices.Reverse(sessions)
 	return sessions, nil
-}
-
-// MergeSettled merges minutes that do not change any more, which makes long timelines
-// fast, until ctx is done or none is left.
-func (h *History) MergeSettled(ctx context.Context) error {
-	before := history.SettledBefore(h.cfg.Now())
-	for {
-		more, err := h.store.MergeMinutes(ctx, before)
-		if err != nil || !more {
-			return err
-		}
-	}
-}
-
-// deleteBatch is how many rows one statement deletes, so that it holds its locks for
-// milliseconds.
-const deleteBatch = 1000
-
-// DeleteExpired deletes spans and minutes that are older than the retention, in
-// small batches, until ctx is done or none is left. It returns how many it deleted.
-func (h *History) DeleteExpired(ctx context.Context) (spans, minutes int, err error) {
-	before := h.cfg.Now().Add(-h.cfg.Retention)
-	for {
-		s, m, err := h.store.DeleteHistory(ctx, before, deleteBatch)
-		spans, minutes = spans+s, minutes+m
-		if err != nil || s < deleteBatch && m < deleteBatch {
-			return spans, minutes, err
-		}
-	}
 }

@@ -17,7 +17,7 @@ import (
 func TestTheExpiredHistoryIsDeletedUntilNoneIsLeft(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	store := &recordtest.HistoryStore{Expired: []int{1000, 1000, 7}}
-	h, err := record.NewHistory(store, record.HistoryConfig{Now: func() time.Time { return now }})
+	h, err := record.NewHistoryExpiry(store, 0, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestTheExpiredHistoryIsDeletedUntilNoneIsLeft(t *testing.T) {
 
 func TestAFailureEndsTheDeletionOfTheHistory(t *testing.T) {
 	failure := errors.New("no database")
-	h, err := record.NewHistory(&recordtest.HistoryStore{DeleteErr: failure, Expired: []int{1000, 1000}}, record.HistoryConfig{Retention: time.Hour})
+	h, err := record.NewHistoryExpiry(&recordtest.HistoryStore{DeleteErr: failure, Expired: []int{1000, 1000}}, time.Hour, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAFailureEndsTheDeletionOfTheHistory(t *testing.T) {
 }
 
 func TestANegativeRetentionIsRefused(t *testing.T) {
-	if _, err := record.NewHistory(&recordtest.HistoryStore{}, record.HistoryConfig{Retention: -time.Hour}); err == nil {
+	if _, err := record.NewHistoryExpiry(&recordtest.HistoryStore{}, -time.Hour, nil); err == nil {
 		t.Error("a negative retention is accepted")
 	}
 }
@@ -70,10 +70,7 @@ func TestQuestionsAboutTheHistoryAreAnsweredAFewAtATime(t *testing.T) {
 					reading.Add(1)
 					<-finish
 				}}
-				h, err := record.NewHistory(store, record.HistoryConfig{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				h := record.NewHistory(store, nil)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				answers := make(chan error, 10)
@@ -108,7 +105,7 @@ func TestQuestionsAboutTheHistoryAreAnsweredAFewAtATime(t *testing.T) {
 func TestMinutesAreMergedOnceTheyDoNotChange(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 0, 0, time.UTC)
 	store := &recordtest.HistoryStore{Unmerged: 3}
-	h, err := record.NewHistory(store, record.HistoryConfig{Now: func() time.Time { return now }})
+	h, err := record.NewHistoryExpiry(store, 0, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// HistoryStore is a record.HistoryStore that returns its fields for every monitor
+// HistoryStore is a record.HistoryStore and a record.HistoryExpiryStore that returns its fields for every monitor
 // except those in Unknown.
 type HistoryStore struct {
 	Unknown        map[monitor.ID]bool
@@ -31,7 +31,10 @@ type HistoryStore struct {
 	DeleteErr error // of every DeleteHistory, after it has deleted
 }
 
-var _ record.HistoryStore = (*HistoryStore)(nil)
+var (
+	_ record.HistoryStore       = (*HistoryStore)(nil)
+	_ record.HistoryExpiryStore = (*HistoryStore)(nil)
+)
 
 func (s *HistoryStore) check(id monitor.ID) error {
 	if s.Reading != nil {
@@ -85,14 +88,14 @@ func (s *HistoryStore) Broadcasts(_ context.Context, id monitor.ID) (record.Broa
 	return record.Broadcasts{MonitorLife: s.Life, Started: s.Started, Ended: s.Ended}, s.check(id)
 }
 
-// MergeMinutes implements record.HistoryStore.
+// MergeMinutes implements record.HistoryExpiryStore.
 func (s *HistoryStore) MergeMinutes(_ context.Context, before time.Time) (more bool, err error) {
 	s.Before = before
 	s.Unmerged--
 	return s.Unmerged > 0, s.Err
 }
 
-// DeleteHistory implements record.HistoryStore.
+// DeleteHistory implements record.HistoryExpiryStore.
 func (s *HistoryStore) DeleteHistory(_ context.Context, before time.Time, _ int) (spans, minutes int, err error) {
 	s.Before = before
 	if len(s.Expired) == 0 {

@@ -75,7 +75,7 @@ func sweepsOf(store *postgres.Store) ([]sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, err := record.NewHistory(store, record.HistoryConfig{Retention: 33 * 24 * time.Hour})
+	history, err := record.NewHistoryExpiry(store, 33*24*time.Hour, nil)
 	if err != nil {
 		return nil, err
 	}
