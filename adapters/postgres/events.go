@@ -95,7 +95,7 @@ func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID strin
 		if err := wakeDispatcher(ctx, tx); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, changes...)
+		return s.db.feed.appendAndCommit(ctx, tx, changes...)
 	})
 }
 

@@ -124,7 +124,7 @@ func (s *EvidenceStore) AddEvidence(ctx context.Context, generation int, r evide
 		if err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, append(changes, feed.NewEvidence(stored))...)
+		return s.db.feed.appendAndCommit(ctx, tx, append(changes, feed.NewEvidence(stored))...)
 	})
 	return stored, err
 }
@@ -257,7 +257,7 @@ func (s *EvidenceStore) SetEvidenceClass(ctx context.Context, id evidence.ID, c 
 		if r, err = readEvidence(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, feed.NewEvidence(r))
+		return s.db.feed.appendAndCommit(ctx, tx, feed.NewEvidence(r))
 	})
 	return r, err
 }

@@ -54,7 +54,7 @@ func (s *EvidenceStore) DeleteExpiredEvidence(ctx context.Context, c evidence.Cl
 		if err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, changes...)
+		return s.db.feed.appendAndCommit(ctx, tx, changes...)
 	})
 	return deleted, err
 }

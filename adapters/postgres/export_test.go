@@ -46,7 +46,7 @@ func (s *Store) Append(ctx context.Context, after time.Duration, data feed.Data)
 		if _, err := tx.ExecContext(ctx, `SELECT txid_current(), pg_sleep($1)`, after.Seconds()); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, data)
+		return s.db.feed.appendAndCommit(ctx, tx, data)
 	})
 }
 

@@ -34,14 +34,14 @@ type feedWriter struct {
 	incomplete atomic.Bool // a change was left out of the feed, and its epoch is still the same
 }
 
-// append appends data to the feed, in order, notifies its readers, and commits the
+// appendAndCommit appends data to the feed, in order, notifies its readers, and commits the
 // transaction, all in one message. So no halted gateway keeps the others waiting for
 // feed_head. If there is nothing to append, it leaves the commit to inTx. Either
 // way it must be the last call of a transaction.
 //
 // It logs and leaves out what the server refuses, so that no report is refused for it.
 // The readers then get a new epoch, and with it the whole state.
-func (w *feedWriter) append(ctx context.Context, tx *sqlx.Tx, changes ...feed.Data) error {
+func (w *feedWriter) appendAndCommit(ctx context.Context, tx *sqlx.Tx, changes ...feed.Data) error {
 	statement := w.statement(changes)
 	if statement == "" {
 		return nil
@@ -106,13 +106,13 @@ func (w *feedWriter) monitorChanges(ctx context.Context, tx *sqlx.Tx, ids ...mon
 	return changes, nil
 }
 
-// appendMonitor appends monitor.updated, and then the other changes.
+// appendMonitor appends monitor.updated and then the other changes, as appendAndCommit does.
 func (w *feedWriter) appendMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, others ...feed.Data) error {
 	changes, err := w.monitorChanges(ctx, tx, id)
 	if err != nil {
 		return err
 	}
-	return w.append(ctx, tx, append(changes, others...)...)
+	return w.appendAndCommit(ctx, tx, append(changes, others...)...)
 }
 
 // deliveryColumns are what a statement returns of the deliveries that it changed.

@@ -80,7 +80,7 @@ func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, in
 		if err := s.db.fanOut(ctx, tx, optionally, routableChangesOf(steps)); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, steps.changes()...)
+		return s.db.feed.appendAndCommit(ctx, tx, steps.changes()...)
 	})
 	return changed, err
 }

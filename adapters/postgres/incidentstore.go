@@ -176,7 +176,7 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.I
 		if err := s.db.fanOut(ctx, tx, optionally, routableChangesOf(steps)); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, steps.changes()...)
+		return s.db.feed.appendAndCommit(ctx, tx, steps.changes()...)
 	})
 	return done, err
 }
@@ -239,7 +239,7 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 		if err := s.db.fanOut(ctx, tx, optionally, changed); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, changes...)
+		return s.db.feed.appendAndCommit(ctx, tx, changes...)
 	})
 	return more, err
 }

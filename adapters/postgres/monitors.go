@@ -199,7 +199,7 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 		if ended, err = readMonitor(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, slices.Concat([]feed.Data{feed.NewMonitor(ended)}, changes, incidents)...)
+		return s.db.feed.appendAndCommit(ctx, tx, slices.Concat([]feed.Data{feed.NewMonitor(ended)}, changes, incidents)...)
 	})
 	return ended, err
 }

@@ -59,7 +59,7 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d callback.Delivery, a deliv
 		if err != nil {
 			return err
 		}
-		return o.db.feed.append(ctx, tx, changes...)
+		return o.db.feed.appendAndCommit(ctx, tx, changes...)
 	})
 	if err != nil {
 		return "", err

@@ -180,7 +180,7 @@ func (s *ReportStore) store(ctx context.Context, tx *sqlx.Tx, run runPart, all [
 	if err != nil {
 		return err
 	}
-	return s.db.feed.append(ctx, tx, slices.Concat(monitors, changes, incidents)...)
+	return s.db.feed.appendAndCommit(ctx, tx, slices.Concat(monitors, changes, incidents)...)
 }
 
 // foundIn is what an accepted report says about trouble. A monitor that has ended keeps

@@ -86,7 +86,7 @@ func (s *ReservationStore) Promote(ctx context.Context, r supervisor.Reservation
 		if promoted, err = readMonitor(ctx, tx, r.ID); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, feed.NewMonitor(promoted))
+		return s.db.feed.appendAndCommit(ctx, tx, feed.NewMonitor(promoted))
 	})
 	return promoted, err
 }

@@ -54,7 +54,7 @@ func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, p
 		if updated, err = readMonitor(ctx, tx, m.ID); err != nil {
 			return err
 		}
-		return s.db.feed.append(ctx, tx, feed.NewMonitor(updated))
+		return s.db.feed.appendAndCommit(ctx, tx, feed.NewMonitor(updated))
 	})
 	return updated, err
 }

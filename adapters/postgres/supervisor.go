@@ -116,7 +116,7 @@ func (s *SupervisorStore) addEventOnce(ctx context.Context, operation string, m 
 		case err != nil:
 			return err
 		case change == nil:
-			return s.db.feed.append(ctx, tx, changes...)
+			return s.db.feed.appendAndCommit(ctx, tx, changes...)
 		}
 		return s.db.feed.appendMonitor(ctx, tx, m.ID, changes...)
 	})

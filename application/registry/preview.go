@@ -29,7 +29,8 @@ type Preview struct {
 	Problems   []FieldError      // why Register would refuse it now; Field is empty if no field is to blame
 }
 
-// Previewer answers what a registration would meet. It may be used concurrently.
+// Previewer checks registrations without making them, and finds the state of their streams.
+// It may be used concurrently.
 type Previewer struct {
 	streams     AdmissionReader
 	callbacks   CallbackPolicy
