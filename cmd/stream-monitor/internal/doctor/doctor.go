@@ -67,7 +67,8 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, check := range []func(context.Context) []finding{
-		d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.youtube,
+		d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
+		youtubeCheck{d.Settings, d.LookupHost, d.ProbeVideo}.run,
 	} {
 		findings = append(findings, check(ctx)...)
 	}

@@ -11,7 +11,9 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 const (
@@ -23,17 +25,23 @@ const (
 	knownVideo = monitor.StreamURL(youtubeURL + "watch?v=jNQXAC9IVRw")
 )
 
-// youtube checks the way to YouTube: the name, the connection through the proxy
+// youtubeCheck checks the way to YouTube: the name, the connection through the proxy
 // that would be used, and one question to the oEmbed service.
-func (d Doctor) youtube(ctx context.Context) []finding {
+type youtubeCheck struct {
+	settings   config.Doctor
+	lookupHost func(ctx context.Context, host string) (addresses []string, err error)
+	probeVideo func(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult
+}
+
+func (y youtubeCheck) run(ctx context.Context) []finding {
 	const subject = "YouTube"
-	if d.Settings.Offline {
+	if y.settings.Offline {
 		return []finding{{subject: subject, verdict: fine, found: "not asked (--offline)"}}
 	}
 	unreachable := func(found, advice string) []finding {
 		return []finding{{subject, fail, "YouTube cannot be reached from here: " + found, "an answer of " + youtubeHost, advice + "; or leave this check out with --offline"}}
 	}
-	proxy, err := d.proxy()
+	proxy, err := y.proxy()
 	if err != nil {
 		return unreachable(fmt.Sprintf("the proxy cannot be used: %v", err), "correct HTTPS_PROXY")
 	}
@@ -41,23 +49,23 @@ func (d Doctor) youtube(ctx context.Context) []finding {
 	if proxy != nil {
 		host, port, way, advice = proxy.Hostname(), proxyPort(proxy), "through the proxy "+proxy.Host, "check HTTPS_PROXY, and that the proxy runs and accepts connections from this machine"
 	}
-	addresses, err := d.resolve(ctx, host)
+	addresses, err := y.resolve(ctx, host)
 	if err != nil {
 		return unreachable(fmt.Sprintf("DNS does not resolve %s (%v)", host, err), "check the name server (/etc/resolv.conf), or set HTTPS_PROXY")
 	}
 	if err := connect(ctx, addresses, host, port, proxy == nil); err != nil {
 		return unreachable(fmt.Sprintf("no connection to %s (%v)", net.JoinHostPort(host, port), err), advice)
 	}
-	if p := d.ProbeVideo(ctx, knownVideo); !p.Known {
+	if p := y.probeVideo(ctx, knownVideo); !p.Known {
 		return unreachable(fmt.Sprintf("YouTube did not answer a question about a video, sent %s (%s)", way, p.Detail), advice)
 	}
 	return []finding{{subject: subject, verdict: fine, found: youtubeHost + " answers, " + way}}
 }
 
 // proxy returns the proxy for YouTube, or nil.
-func (d Doctor) proxy() (*url.URL, error) {
+func (y youtubeCheck) proxy() (*url.URL, error) {
 	settings := httpproxy.FromEnvironment() // NO_PROXY
-	settings.HTTPProxy, settings.HTTPSProxy = d.Settings.Watching.HTTPProxy, d.Settings.Watching.HTTPSProxy
+	settings.HTTPProxy, settings.HTTPSProxy = y.settings.Watching.HTTPProxy, y.settings.Watching.HTTPSProxy
 	target, err := url.Parse(youtubeURL)
 	if err != nil {
 		return nil, err
@@ -75,13 +83,13 @@ func proxyPort(proxy *url.URL) string {
 	return "1080" // SOCKS (RFC 1928)
 }
 
-func (d Doctor) resolve(ctx context.Context, host string) ([]string, error) {
+func (y youtubeCheck) resolve(ctx context.Context, host string) ([]string, error) {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return []string{host}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	addresses, err := d.LookupHost(ctx, host)
+	addresses, err := y.lookupHost(ctx, host)
 	if err == nil && len(addresses) == 0 {
 		err = errors.New("no address")
 	}
