@@ -20,15 +20,15 @@ type outage struct {
 // beginOutage captures what was there before an outage. An outage may be alerted when the
 // media are back already; then the media before its onset count.
 func (t *Tracker) beginOutage(c monitor.SignalCondition, alert string, onset time.Time) []Job {
-	o := &outage{condition: c, alert: alert, instant: t.mediaEnd()}
+	o := &outage{condition: c, alert: alert, instant: t.stream.mediaEnd()}
 	if o.instant.After(onset) {
 		o.instant = onset
 	}
 	t.outages = append(slices.DeleteFunc(t.outages, func(old *outage) bool { return old.condition == c }), o)
-	if len(t.media) == 0 {
+	if len(t.stream.media) == 0 {
 		return nil
 	}
-	return []Job{t.withMedia(Job{
+	return []Job{t.stream.withMedia(Job{
 		Key: key(string(c), evidence.AlertPhase, onset), Step: Complete, Condition: string(c), Phase: evidence.AlertPhase,
 		EventID: alert, Instant: o.instant, Fetch: true,
 	})}
@@ -47,25 +47,15 @@ func (t *Tracker) handleSignal(s monitor.Signal) {
 // media. The evidence is of the alert's event: a recovery from an outage has none.
 func (t *Tracker) recoverOutages() (jobs []Job) {
 	t.outages = slices.DeleteFunc(t.outages, func(o *outage) bool {
-		if !o.over || !t.mediaEnd().After(o.instant) {
+		if !o.over || !t.stream.mediaEnd().After(o.instant) {
 			return false
 		}
-		instant := t.newestStart()
-		jobs = append(jobs, t.withMedia(Job{
+		instant := t.stream.newestStart()
+		jobs = append(jobs, t.stream.withMedia(Job{
 			Key: key(string(o.condition), evidence.RecoveryPhase, instant), Step: Complete, Condition: string(o.condition),
 			Phase: evidence.RecoveryPhase, EventID: o.alert, Instant: instant, Fetch: true,
 		}))
 		return true
 	})
 	return jobs
-}
-
-// newestStart returns the start of the newest segment, of the picture if there is one.
-func (t *Tracker) newestStart() (start time.Time) {
-	for _, m := range t.media {
-		if n := len(m.Segments); n > 0 && (start.IsZero() || m.Video) {
-			start = m.Segments[n-1].ProgramTime
-		}
-	}
-	return start
 }

@@ -19,7 +19,7 @@ type recovery struct {
 // captureRecoveries captures the recoveries whose picture is listed, or will not come.
 func (t *Tracker) captureRecoveries(now time.Time) (jobs []Job) {
 	t.recoveries = slices.DeleteFunc(t.recoveries, func(r recovery) bool {
-		if !t.mediaEnd().After(r.instant.Add(afterRecovery)) && now.Sub(r.reportedAt) < completeWait {
+		if !t.stream.mediaEnd().After(r.instant.Add(afterRecovery)) && now.Sub(r.reportedAt) < completeWait {
 			return false
 		}
 		jobs = append(jobs, t.capture(r)...)
@@ -39,10 +39,10 @@ func (t *Tracker) Finish() (jobs []Job) {
 }
 
 func (t *Tracker) capture(r recovery) []Job {
-	if len(t.media) == 0 {
+	if len(t.stream.media) == 0 {
 		return nil
 	}
-	return []Job{t.withMedia(Job{
+	return []Job{t.stream.withMedia(Job{
 		Key: key(r.condition, evidence.RecoveryPhase, r.instant), Step: Complete, Condition: r.condition,
 		Phase: evidence.RecoveryPhase, EventID: r.event, Instant: r.instant, Fetch: true,
 	})}

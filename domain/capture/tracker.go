@@ -14,13 +14,10 @@ import (
 // Tracker plans the captures of one stream. The zero value is ready for use. It is not
 // safe for concurrent use.
 type Tracker struct {
-	renditions []watch.Rendition // as last listed
-	media      []watch.Media     // the watched playlists; Segments are remembered
+	stream     stream
 	episodes   []*episode
 	outages    []*outage
 	recoveries []recovery // whose capture waits for newer media
-	levels     []Level    // as measured by the checks
-	silenceDB  float64
 }
 
 // episode is the capture of one condition from its onset on.
@@ -48,7 +45,7 @@ type Input struct {
 // Step takes in a step of the watcher that ended at now, and returns the jobs to do, in
 // their order.
 func (t *Tracker) Step(now time.Time, in Input) (jobs []Job) {
-	t.learn(in)
+	t.stream.learn(in)
 	for _, e := range in.Events {
 		jobs = append(jobs, t.handleEvent(now, e)...)
 	}
@@ -59,47 +56,6 @@ func (t *Tracker) Step(now time.Time, in Input) (jobs []Job) {
 	jobs = append(jobs, t.captureRecoveries(now)...)
 	jobs = append(jobs, t.complete(now)...)
 	return append(jobs, t.follow(in.Open)...)
-}
-
-// learn remembers renditions and segments.
-func (t *Tracker) learn(in Input) {
-	t.silenceDB = in.SilenceDB
-	switch o := in.Observation.(type) {
-	case watch.Resolution:
-		if len(o.Renditions) > 0 {
-			t.renditions = o.Renditions
-		}
-	case watch.Playlist:
-		if len(o.Renditions) > 0 {
-			t.renditions = o.Renditions
-		}
-	}
-	var media []watch.Media
-	for _, m := range in.Media {
-		for _, old := range t.media {
-			if old.Video == m.Video && old.Audio == m.Audio {
-				m.Segments = merge(old.Segments, m.Segments)
-				break
-			}
-		}
-		media = append(media, m)
-	}
-	if len(media) > 0 {
-		t.media = media
-	}
-	if a, ok := in.Observation.(watch.Analysis); ok {
-		t.learnLevels(a)
-	}
-}
-
-// learnLevels remembers the sound levels of an analysis, on the media timeline.
-func (t *Tracker) learnLevels(a watch.Analysis) {
-	for _, m := range t.media {
-		if i := slices.IndexFunc(m.Segments, func(s watch.Segment) bool { return s.ID() == a.Segment }); i >= 0 {
-			t.levels = addLevels(t.levels, m.Segments[i], a.Measures)
-			return
-		}
-	}
 }
 
 // handleEvent plans what an event asks for.
@@ -153,10 +109,10 @@ func (t *Tracker) follow(open []watch.OpenCondition) (jobs []Job) {
 		if c.Alerted && !known {
 			p.complete = true // an earlier worker has alerted it
 		}
-		end := t.mediaEnd()
+		end := t.stream.mediaEnd()
 		begins := p.collectedTo.IsZero() && c.BadUntil.Sub(c.Onset) >= suspectAfter
 		goesOn := !p.collectedTo.IsZero() && p.collectedTo.Before(p.instant.Add(After)) && end.Sub(p.collectedTo) >= collectEvery
-		if !p.complete && (begins || goesOn) && len(t.media) > 0 {
+		if !p.complete && (begins || goesOn) && len(t.stream.media) > 0 {
 			jobs = append(jobs, t.job(p, Collect))
 		}
 	}
@@ -169,7 +125,7 @@ func (t *Tracker) complete(now time.Time) (jobs []Job) {
 		if p.alert == "" || p.complete {
 			continue
 		}
-		if !t.mediaEnd().Before(p.instant.Add(After)) || now.Sub(p.alertedAt) >= completeWait {
+		if !t.stream.mediaEnd().Before(p.instant.Add(After)) || now.Sub(p.alertedAt) >= completeWait {
 			p.complete = true
 			jobs = append(jobs, t.job(p, Complete))
 		}
@@ -200,47 +156,12 @@ func (t *Tracker) forget(condition string) {
 
 // job returns a step of an episode, with the media that are known now.
 func (t *Tracker) job(p *episode, s Step) Job {
-	p.collectedTo = t.mediaEnd()
-	return t.withMedia(Job{
+	p.collectedTo = t.stream.mediaEnd()
+	return t.stream.withMedia(Job{
 		Key: key(p.condition, evidence.AlertPhase, p.onset), Step: s, Condition: p.condition, Phase: evidence.AlertPhase,
 		EventID: p.alert, Instant: p.instant, Fetch: p.alert != "",
 		LevelsTo: p.due.Add(After),
 	})
-}
-
-// withMedia adds pictures, media and sound levels to a job.
-func (t *Tracker) withMedia(j Job) Job {
-	j.SilenceDB = t.silenceDB
-	if j.Step == Complete {
-		j.LevelsFrom = j.Instant.Add(-LastMinute)
-		if least := j.Instant.Add(After); j.LevelsTo.Before(least) {
-			j.LevelsTo = least
-		}
-		j.Levels = levelsBetween(t.levels, j.LevelsFrom, j.LevelsTo)
-	}
-	j.Pictures = picturesOf(j.Phase, j.Instant)
-	if j.Condition == string(monitor.NoMedia) || j.Condition == string(monitor.Blind) {
-		j.Pictures = j.Pictures[:1] // there is no picture of no media
-	}
-	for _, m := range t.media {
-		j.Tracks = append(j.Tracks, Track{m.Video, m.Audio, around(m.Segments, j.Instant)})
-		if m.Video {
-			j.ExtraURL = extraRendition(t.renditions, m)
-		}
-	}
-	return j
-}
-
-// mediaEnd returns the end of the newest media of all tracks; zero: none are known.
-func (t *Tracker) mediaEnd() (end time.Time) {
-	for _, m := range t.media {
-		if n := len(m.Segments); n > 0 {
-			if last := m.Segments[n-1].End(); end.IsZero() || last.Before(end) {
-				end = last
-			}
-		}
-	}
-	return end
 }
 
 func key(condition string, phase evidence.Phase, at time.Time) string {
