@@ -50,7 +50,7 @@ func (o *DestinationOutbox) readDeliveries(ctx context.Context, ids []string, le
 	if err != nil {
 		return nil, err
 	}
-	facts, err := o.readFacts(ctx, rows)
+	facts, err := readFacts(ctx, o.db, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,8 @@ type facts struct {
 	storms    map[string]stormWithIncidents
 }
 
-func (o *DestinationOutbox) readFacts(ctx context.Context, rows []destinationDeliveryRow) (facts, error) {
+// readFacts reads what the messages of leased threads are about.
+func readFacts(ctx context.Context, db *database, rows []destinationDeliveryRow) (facts, error) {
 	f := facts{incidents: map[string]routedIncident{}}
 	var incidentIDs, stormIDs []string
 	for _, r := range rows {
@@ -103,7 +104,7 @@ func (o *DestinationOutbox) readFacts(ctx context.Context, rows []destinationDel
 		}
 	}
 	if len(incidentIDs) > 0 {
-		incidents, err := o.db.readRoutedIncidents(ctx, o.db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
+		incidents, err := db.readRoutedIncidents(ctx, db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
 		if err != nil {
 			return f, err
 		}
@@ -114,7 +115,7 @@ func (o *DestinationOutbox) readFacts(ctx context.Context, rows []destinationDel
 			}
 		}
 	}
-	storms, err := o.db.readStorms(ctx, o.db, stormIDs)
+	storms, err := db.readStorms(ctx, db, stormIDs)
 	f.storms = storms
 	return f, err
 }
