@@ -20,8 +20,9 @@ type lanes struct {
 
 // runningTask is the task that runs in a lane. The zero value means that none runs.
 type runningTask struct {
-	kind   watch.TaskKind
-	cancel context.CancelFunc
+	kind     watch.TaskKind
+	priority *Priority // of a TaskResolve
+	cancel   context.CancelFunc
 }
 
 // outcome is the result of a task.
@@ -41,7 +42,9 @@ func newLanes(force context.Context, log *slog.Logger, run func(context.Context,
 func (l *lanes) start(t watch.Task) {
 	ctx, cancel := context.WithCancel(l.force)
 	lane := t.Kind.Lane()
-	l.running[lane] = runningTask{kind: t.Kind, cancel: cancel}
+	priority := NewPriority(t.Urgency)
+	ctx = WithPriority(ctx, priority)
+	l.running[lane] = runningTask{kind: t.Kind, priority: priority, cancel: cancel}
 	run := l.run
 	go func() {
 		defer cancel()
@@ -63,6 +66,13 @@ func (l *lanes) release(o outcome) watch.TaskKind {
 
 // idle reports whether no task runs in a lane.
 func (l *lanes) idle(lane watch.Lane) bool { return l.running[lane].cancel == nil }
+
+// raise makes the question that runs in the resolve lane at least so urgent, if there is one.
+func (l *lanes) raise(u watch.Urgency) {
+	if running := l.running[watch.LaneResolve]; running.kind == watch.TaskResolve {
+		running.priority.Raise(u)
+	}
+}
 
 // busy reports whether a task runs in any lane.
 func (l *lanes) busy() bool { return !l.idle(watch.LaneResolve) || !l.idle(watch.LaneMedia) }

@@ -149,6 +149,7 @@ func (l *loop) finishTasks(deadline time.Time) error {
 func (l *loop) startDueTasks() (next time.Time, more bool) {
 	tasks := l.watcher.Next()
 	now := l.clock.now()
+	l.lanes.raise(l.watcher.Urgency(now)) // the question may wait, and more may have happened since it was asked
 	for _, t := range tasks {
 		if lane := t.Kind.Lane(); lane != watch.LaneTimer {
 			if !l.lanes.idle(lane) {

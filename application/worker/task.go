@@ -29,7 +29,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
 		defer cancel()
-		return r.ports.Resolver.Resolve(WithUrgency(ctx, t.Urgency), r.stream)
+		return r.ports.Resolver.Resolve(ctx, r.stream)
 	case watch.TaskOEmbed:
 		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 		defer cancel()

@@ -2,23 +2,56 @@ package worker
 
 import (
 	"context"
+	"sync"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-type urgencyKey struct{}
-
-// WithUrgency returns a context for a question of that urgency. A Resolver that many
-// streams share asks the more urgent ones first.
-func WithUrgency(ctx context.Context, u watch.Urgency) context.Context {
-	return context.WithValue(ctx, urgencyKey{}, u)
+// Priority is the urgency of one question, which may grow while the question waits: its
+// stream fails, or its scheduled start comes. It may be used concurrently.
+type Priority struct {
+	mu      sync.Mutex
+	urgency watch.Urgency
+	grown   chan struct{} // closed when urgency grows
 }
 
-// UrgencyOf returns the urgency of the question that ctx is for. A question without one is
-// as urgent as a start: a person waits for the preview of a stream.
-func UrgencyOf(ctx context.Context) watch.Urgency {
-	if u, ok := ctx.Value(urgencyKey{}).(watch.Urgency); ok {
-		return u
+// NewPriority makes a Priority that begins with an urgency.
+func NewPriority(u watch.Urgency) *Priority {
+	return &Priority{urgency: u, grown: make(chan struct{})}
+}
+
+// Raise makes the question at least so urgent.
+func (p *Priority) Raise(u watch.Urgency) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u > p.urgency {
+		p.urgency = u
+		close(p.grown)
+		p.grown = make(chan struct{})
 	}
-	return watch.UrgencyStart
+}
+
+// get returns the urgency, and a channel that is closed when it grows.
+func (p *Priority) get() (watch.Urgency, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.urgency, p.grown
+}
+
+type priorityKey struct{}
+
+// WithPriority returns a context for a question of that priority. A Resolver that many
+// streams share asks the more urgent ones first.
+func WithPriority(ctx context.Context, p *Priority) context.Context {
+	return context.WithValue(ctx, priorityKey{}, p)
+}
+
+// UrgencyOf returns the urgency of the question that ctx is for, and a channel that is closed
+// when it grows. A question without one is as urgent as a start, and remains so: a person
+// waits for the preview of a stream.
+func UrgencyOf(ctx context.Context) (u watch.Urgency, grown <-chan struct{}) {
+	if p, ok := ctx.Value(priorityKey{}).(*Priority); ok {
+		return p.get()
+	}
+	return watch.UrgencyStart, nil
 }

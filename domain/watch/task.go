@@ -88,9 +88,7 @@ func (p planner) resolveTask() Task {
 			at = earliest(at, moment)
 		}
 	}
-	task := Task{Kind: TaskResolve, At: at}
-	task.Urgency = p.resolveUrgency(task)
-	return task
+	return Task{Kind: TaskResolve, At: at, Urgency: p.resolveUrgency(at)}
 }
 
 // nextQuestionAt returns when the regular question is due. A moving playlist answers it

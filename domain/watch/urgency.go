@@ -26,8 +26,12 @@ func (u Urgency) Lead() time.Duration {
 	return 0
 }
 
-// resolveUrgency returns how urgent a question is that is asked at the time of task.
-func (p planner) resolveUrgency(task Task) Urgency {
+// Urgency returns how urgent a question about the stream's state is at now. One that still
+// waits for its turn is as urgent as one that is asked now.
+func (w *Watcher) Urgency(now time.Time) Urgency { return w.plan().resolveUrgency(now) }
+
+// resolveUrgency returns how urgent a question is at a time.
+func (p planner) resolveUrgency(at time.Time) Urgency {
 	r := &p.state.Resolve
 	switch {
 	case p.state.monitoring():
@@ -36,7 +40,7 @@ func (p planner) resolveUrgency(task Task) Urgency {
 		}
 	case r.LastBegan.IsZero():
 		return UrgencyStart
-	case !p.rules.ScheduledStart.IsZero() && !task.At.Before(p.rules.ScheduledStart):
+	case !p.rules.ScheduledStart.IsZero() && !at.Before(p.rules.ScheduledStart):
 		return UrgencyStart
 	}
 	return UrgencyPoll

@@ -21,8 +21,9 @@ type Queue struct {
 
 // turn is a run that waits.
 type turn struct {
-	due   time.Time     // earlier ones come first
-	given chan struct{} // closed when the run has a place
+	joined time.Time
+	due    time.Time     // earlier ones come first
+	given  chan struct{} // closed when the run has a place
 }
 
 // NewQueue makes a Queue with a number of places, at least one.
@@ -30,21 +31,28 @@ func NewQueue(places int) *Queue { return &Queue{free: max(places, 1)} }
 
 // acquire waits for a place. The caller must release it. Error: ctx's, and no place.
 func (q *Queue) acquire(ctx context.Context) error {
-	t := q.join(worker.UrgencyOf(ctx))
-	select {
-	case <-t.given:
-		return nil
-	case <-ctx.Done():
+	urgency, grown := worker.UrgencyOf(ctx)
+	t := q.join(urgency)
+	for {
+		select {
+		case <-t.given:
+			return nil
+		case <-grown:
+			urgency, grown = worker.UrgencyOf(ctx)
+			q.hasten(t, urgency)
+		case <-ctx.Done():
+			if !q.leave(t) {
+				q.release() // it got a place meanwhile
+			}
+			return context.Cause(ctx)
+		}
 	}
-	if !q.leave(t) {
-		q.release() // it got a place meanwhile
-	}
-	return context.Cause(ctx)
 }
 
 // join takes a free place, or the end of those that are as urgent.
 func (q *Queue) join(u watch.Urgency) *turn {
-	t := &turn{due: time.Now().Add(-u.Lead()), given: make(chan struct{})}
+	now := time.Now()
+	t := &turn{joined: now, due: now.Add(-u.Lead()), given: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.free > 0 {
@@ -52,18 +60,38 @@ func (q *Queue) join(u watch.Urgency) *turn {
 		close(t.given)
 		return t
 	}
+	q.insert(t)
+	return t
+}
+
+// insert puts a run behind those that come before it or at the same time. q.mu is held.
+func (q *Queue) insert(t *turn) {
 	at := len(q.waiting)
 	for at > 0 && t.due.Before(q.waiting[at-1].due) {
 		at--
 	}
 	q.waiting = slices.Insert(q.waiting, at, t)
-	return t
+}
+
+// hasten moves a run that waits forward, as if it had joined with that urgency.
+func (q *Queue) hasten(t *turn, u watch.Urgency) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.remove(t) {
+		t.due = t.joined.Add(-u.Lead())
+		q.insert(t)
+	}
 }
 
 // leave removes a run that waits. It reports false if the run has a place.
 func (q *Queue) leave(t *turn) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.remove(t)
+}
+
+// remove is leave. q.mu is held.
+func (q *Queue) remove(t *turn) bool {
 	at := slices.Index(q.waiting, t)
 	if at < 0 {
 		return false

@@ -55,10 +55,15 @@ func newHost(places int) *host {
 	return &host{Resolver: fallback.NewResolver(tool, tool, fallback.NewHost(places, discardLog), discardLog), tool: tool}
 }
 
+// asked returns the context of a question.
+func asked(ctx context.Context, u watch.Urgency) context.Context {
+	return worker.WithPriority(ctx, worker.NewPriority(u))
+}
+
 // ask asks a question and returns once it runs or waits.
 func (h *host) ask(t *testing.T, u watch.Urgency, url monitor.StreamURL) {
 	t.Helper()
-	h.asking.Go(func() { h.Resolve(worker.WithUrgency(t.Context(), u), url) })
+	h.asking.Go(func() { h.Resolve(asked(t.Context(), u), url) })
 	synctest.Wait()
 }
 
@@ -74,6 +79,25 @@ func TestTheMoreUrgentQuestionIsAskedFirst(t *testing.T) {
 		h.ask(t, watch.UrgencyStart, "start 2")
 		h.asking.Wait()
 		if want := []monitor.StreamURL{"running", "outage 1", "outage 2", "start 1", "start 2", "poll 1", "poll 2"}; !slices.Equal(h.tool.order, want) {
+			t.Errorf("asked %v", h.tool.order)
+		}
+	})
+}
+
+func TestAQuestionThatWaitsMayBecomeMoreUrgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(1)
+		h.ask(t, watch.UrgencyPoll, "running")
+		h.ask(t, watch.UrgencyPoll, "poll 1")
+		h.ask(t, watch.UrgencyStart, "start")
+		failing := worker.NewPriority(watch.UrgencyPoll)
+		h.asking.Go(func() { h.Resolve(worker.WithPriority(t.Context(), failing), "poll whose stream fails") })
+		synctest.Wait()
+		h.ask(t, watch.UrgencyPoll, "poll 2")
+		failing.Raise(watch.UrgencyOutage)
+		failing.Raise(watch.UrgencyPoll) // it does not become less urgent again
+		h.asking.Wait()
+		if want := []monitor.StreamURL{"running", "poll whose stream fails", "start", "poll 1", "poll 2"}; !slices.Equal(h.tool.order, want) {
 			t.Errorf("asked %v", h.tool.order)
 		}
 	})
@@ -101,13 +125,13 @@ func TestNoQuestionStarves(t *testing.T) {
 		for range 2000 {
 			h.asking.Go(func() {
 				for ctx.Err() == nil {
-					h.Resolve(worker.WithUrgency(ctx, watch.UrgencyOutage), "outage")
+					h.Resolve(asked(ctx, watch.UrgencyOutage), "outage")
 				}
 			})
 		}
 		synctest.Wait()
 		began := time.Now()
-		h.Resolve(worker.WithUrgency(t.Context(), watch.UrgencyPoll), "poll")
+		h.Resolve(asked(t.Context(), watch.UrgencyPoll), "poll")
 		// Those that waited already, those of the ten minutes that an outage leads, and itself.
 		if took := time.Since(began); took < 10*time.Minute || took > 2000*time.Second+10*time.Minute+time.Second {
 			t.Errorf("the poll took %v", took)
@@ -124,7 +148,7 @@ func TestAQuestionThatIsCancelledGivesUpItsTurn(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		h.asking.Go(func() {
-			if got := h.Resolve(worker.WithUrgency(ctx, watch.UrgencyOutage), "cancelled"); got.State != watch.Unreachable || !strings.Contains(got.Detail, "waited for its turn") {
+			if got := h.Resolve(asked(ctx, watch.UrgencyOutage), "cancelled"); got.State != watch.Unreachable || !strings.Contains(got.Detail, "waited for its turn") {
 				t.Errorf("got %+v", got)
 			}
 		})
