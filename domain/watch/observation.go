@@ -16,7 +16,7 @@ type Observation interface{ kind() TaskKind }
 // 7.2).
 type StreamState string
 
-// The states of a stream. The last five leave it unknown.
+// The states of a stream. The last six leave it unknown.
 const (
 	Live           StreamState = "live"                 // is_live; without Renditions and Manifest the encoder sends nothing
 	Upcoming       StreamState = "upcoming"             // scheduled, a premiere, or "will begin in"
@@ -29,7 +29,8 @@ const (
 	AgeRestricted  StreamState = "age_restricted"       // needs a signed-in adult
 	MembersOnly    StreamState = "members_only"         // needs a membership
 	ManifestFound  StreamState = "manifest_found"       // streamlink found a manifest; nobody knows whether the stream is live
-	Blocked        StreamState = "blocked"              // bot check, captcha, rate limit: the stream's state is unknown
+	Blocked        StreamState = "blocked"              // bot check, captcha, 403: YouTube refuses the address; unknown
+	RateLimited    StreamState = "rate_limited"         // 429: too many questions from the address; unknown
 	Unreachable    StreamState = "unreachable"          // network, DNS, timeout, 5xx: unknown
 	ToolFailed     StreamState = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
 	CircuitOpen    StreamState = "circuit_breaker_open" // not asked (section 10.3): unknown
@@ -38,11 +39,14 @@ const (
 // Known reports whether the stream's state is known.
 func (s StreamState) Known() bool {
 	switch s {
-	case ManifestFound, Blocked, Unreachable, ToolFailed, CircuitOpen, "":
+	case ManifestFound, Blocked, RateLimited, Unreachable, ToolFailed, CircuitOpen, "":
 		return false
 	}
 	return true
 }
+
+// Refused reports whether YouTube refuses to answer the address that asks.
+func (s StreamState) Refused() bool { return s == Blocked || s == RateLimited }
 
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {

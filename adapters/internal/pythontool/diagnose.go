@@ -14,7 +14,7 @@ const MaxCause = 150
 // Diagnosis is the meaning of a tool's message about the network. The zero value stands
 // for a message about something else.
 type Diagnosis struct {
-	State watch.StreamState // Blocked: YouTube refused; Unreachable: every other failure
+	State watch.StreamState // Blocked or RateLimited: YouTube refused; Unreachable: every other failure
 	Cause string            // what failed and where; at most MaxCause bytes
 }
 
@@ -49,8 +49,8 @@ var (
 	certificate = regexp.MustCompile(`(?i)certificate verify failed: ([a-z0-9 ,'-]{1,45})`)
 )
 
-// Diagnose reads a message about the network: Blocked when YouTube refused (HTTP
-// 403 and 429), Unreachable for a failure of HTTP, TLS, DNS or a proxy.
+// Diagnose reads a message about the network: Blocked for HTTP 403, RateLimited for 429,
+// Unreachable for a failure of HTTP, TLS, DNS or a proxy.
 func Diagnose(message string) Diagnosis {
 	text := Normalize(message)
 	has := func(phrases []string) bool { return containsAny(text, phrases) }
@@ -58,7 +58,7 @@ func Diagnose(message string) Diagnosis {
 	case has(proxyFaults):
 		return unreachable("%s; check HTTPS_PROXY", proxyCause(text))
 	case has(rateLimits):
-		return Diagnosis{watch.Blocked, "YouTube limits the requests of this address (HTTP 429)"}
+		return Diagnosis{watch.RateLimited, "YouTube limits the requests of this address (HTTP 429)"}
 	case has(forbidden):
 		return Diagnosis{watch.Blocked, "YouTube refuses the requests of this address (HTTP 403)"}
 	case has(lookupTimeouts), has(lookupFailures), has(refused), has(noRoutes):

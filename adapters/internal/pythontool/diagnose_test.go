@@ -60,8 +60,8 @@ func TestEveryNetworkFailureHasACause(t *testing.T) {
 		"('Connection aborted.', RemoteDisconnected('Remote end closed": {watch.Unreachable, unreachable + "the connection broke off"},
 		"IncompleteRead(10 bytes read, 90 more expected)":               {watch.Unreachable, unreachable + "the connection broke off"},
 
-		"HTTP Error 429: Too Many Requests (caused by <HTTPError 429: Too Many Requests>)":                                                       {watch.Blocked, "YouTube limits the requests of this address (HTTP 429)"},
-		"Unable to open URL: https://www.youtube.com/watch?v=x (429 Client Error: Too Many Requests for url: https://www.youtube.com/watch?v=x)": {watch.Blocked, "YouTube limits the requests of this address (HTTP 429)"},
+		"HTTP Error 429: Too Many Requests (caused by <HTTPError 429: Too Many Requests>)":                                                       {watch.RateLimited, "YouTube limits the requests of this address (HTTP 429)"},
+		"Unable to open URL: https://www.youtube.com/watch?v=x (429 Client Error: Too Many Requests for url: https://www.youtube.com/watch?v=x)": {watch.RateLimited, "YouTube limits the requests of this address (HTTP 429)"},
 		"HTTP Error 403: Forbidden":                                                {watch.Blocked, "YouTube refuses the requests of this address (HTTP 403)"},
 		"403 Client Error: Forbidden for url: x":                                   {watch.Blocked, "YouTube refuses the requests of this address (HTTP 403)"},
 		"HTTP Error 404: Not Found":                                                {watch.Unreachable, "YouTube answers with an error (HTTP 404)"},

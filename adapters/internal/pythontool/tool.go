@@ -74,7 +74,7 @@ func (t Tool) timeout(res subprocess.Result) *Failure {
 	last := ""
 	for line := range Lines(res.Stderr) {
 		last = "; its last message: " + line
-		if d := Diagnose(line); d.State == watch.Blocked || d.State != "" && found.State != watch.Blocked {
+		if d := Diagnose(line); d.State.Refused() || d.State != "" && !found.State.Refused() {
 			found = d
 		}
 	}

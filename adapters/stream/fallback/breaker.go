@@ -117,7 +117,7 @@ func (b *breaker) logChange(log *slog.Logger, from, to gobreaker.State) {
 // advice returns what an operator can do about a tool that fails repeatedly.
 func advice(last watch.Resolution) string {
 	switch last.State {
-	case watch.Blocked:
+	case watch.Blocked, watch.RateLimited:
 		return "YouTube refuses this address; wait, or use another address (HTTPS_PROXY)"
 	case watch.Unreachable:
 		return "check DNS, proxy and firewall of this machine: stream-monitor doctor"

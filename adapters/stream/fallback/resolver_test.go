@@ -75,7 +75,7 @@ func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 	for state, helps := range map[watch.StreamState]bool{
 		watch.Live: false, watch.Upcoming: false, watch.Offline: false, watch.Ended: false, watch.NotALiveStream: false,
 		watch.Private: false, watch.Removed: false, watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false,
-		watch.Blocked: true, watch.Unreachable: true, watch.ToolFailed: true,
+		watch.Blocked: true, watch.RateLimited: true, watch.Unreachable: true, watch.ToolFailed: true,
 	} {
 		t.Run(fmt.Sprintf("%s: %v", state, helps), func(t *testing.T) {
 			withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {

@@ -3,7 +3,8 @@
 //
 //	streamlink --no-config --stream-url -- URL
 //	   ├─ one line, a URL ─────────▶ ManifestFound with Manifest
-//	   ├─ error: … HTTP 403, 429 ──▶ Blocked
+//	   ├─ error: … HTTP 403 ───────▶ Blocked
+//	   ├─ error: … HTTP 429 ───────▶ RateLimited
 //	   ├─ error: … ────────────────▶ Unreachable
 //	   └─ did not run to its end, or printed something else ▶ ToolFailed, Unreachable
 //

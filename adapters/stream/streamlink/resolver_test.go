@@ -54,7 +54,7 @@ func TestEveryOutputGivesItsState(t *testing.T) {
 		},
 		"the player is rate limited": {
 			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (429 Client Error: Too Many Requests for url: https://www.youtube.com/youtubei/v1/player?key=k)\n",
-			want: watch.Resolution{State: watch.Blocked, Detail: "YouTube limits the requests of this address (HTTP 429): Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
+			want: watch.Resolution{State: watch.RateLimited, Detail: "YouTube limits the requests of this address (HTTP 429): Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
 		},
 		"the player hangs": {
 			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))\n",

@@ -7,7 +7,8 @@
 //	   ├─ stdout: JSON ─ live_status, formats ┐
 //	   └─ stderr: WARNING and ERROR lines ────┴▶ Live with Renditions, Upcoming, Offline, Ended,
 //	        read whatever the exit code           NotALiveStream, Private, Removed, RegionLocked,
-//	                                              AgeRestricted, MembersOnly; or Blocked, Unreachable
+//	                                              AgeRestricted, MembersOnly; or Blocked, RateLimited,
+//	                                              Unreachable
 //
 // A run is a process of the command, or a fork of a process that has loaded yt-dlp (ForkServer).
 //

@@ -21,7 +21,7 @@ type meaning struct {
 // locks, ended streams and private videos.
 var meanings = []meaning{
 	{watch.Blocked, "YouTube demands a bot check from this address", []string{"not a bot", "captcha challenge", "unusual traffic"}},
-	{watch.Blocked, "YouTube limits the requests of this address", []string{"rate-limited by youtube", "try again later"}},
+	{watch.RateLimited, "YouTube limits the requests of this address", []string{"rate-limited by youtube", "try again later"}},
 	{watch.Blocked, "YouTube refuses the requests of this address", []string{"not available on this app", "likely being blocked"}},
 	{watch.RegionLocked, "", []string{"in your country", "from your location", "in your location", "geo restriction"}},
 	{watch.AgeRestricted, "", []string{"confirm your age", "age-restricted", "age restricted", "inappropriate for some users"}},
@@ -64,7 +64,7 @@ func readMessages(stderr []byte) messages {
 	for line := range pythontool.Lines(stderr) {
 		text, failed := parseLine(line)
 		if fault := pythontool.Diagnose(text); fault.State != "" {
-			if all.fault.state == "" || all.fault.state == watch.Unreachable && fault.State == watch.Blocked {
+			if all.fault.state == "" || all.fault.state == watch.Unreachable && fault.State.Refused() {
 				all.fault = message{fault.State, fault.Detail(text)}
 			}
 		} else if reason := reasonOf(text); reason.state != "" && all.reason.state == "" {

@@ -37,7 +37,7 @@ func TestOtherWordingsGiveTheSameStates(t *testing.T) {
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: Tunnel connection failed: 403 Forbidden", watch.Unreachable},
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: [Errno 104] Connection reset by peer", watch.Unreachable},
 		{"ERROR: [youtube] abcdefghijk: Failed to extract any player response; please report this issue on  https://github.com/yt-dlp/yt-dlp/issues?q=", watch.ToolFailed},
-		{"WARNING: HTTP Error 503: Service Unavailable. Retrying (1/1)...\nWARNING: HTTP Error 429: Too Many Requests", watch.Blocked},
+		{"WARNING: HTTP Error 503: Service Unavailable. Retrying (1/1)...\nWARNING: HTTP Error 429: Too Many Requests", watch.RateLimited},
 		{"ERROR: [generic] '--version' is not a valid URL", watch.ToolFailed},
 		{"yt-dlp: error: no such option: --bad", watch.ToolFailed},
 		{"WARNING: [youtube] No supported JavaScript runtime could be found. YouTube extraction without a JS runtime has been deprecated, and some formats may be missing", watch.ToolFailed},
@@ -92,7 +92,7 @@ func TestUnusableOutputIsAToolFailure(t *testing.T) {
 func TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes(t *testing.T) {
 	refusals := map[string]watch.StreamState{
 		"Sign in to confirm you’re not a bot.":                              watch.Blocked,
-		"Video unavailable. This content isn't available, try again later.": watch.Blocked,
+		"Video unavailable. This content isn't available, try again later.": watch.RateLimited,
 		"Please sign in": watch.Blocked,
 		"Sign in to confirm your age. This video may be inappropriate for some users.": watch.AgeRestricted,
 		"This video is age-restricted and only available on YouTube.":                  watch.AgeRestricted,

@@ -81,7 +81,7 @@ func (v *video) wasLive(found messages) watch.Resolution {
 	switch found.reason.state {
 	case watch.Upcoming:
 		return v.upcoming(found)
-	case watch.Blocked, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
+	case watch.Blocked, watch.RateLimited, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
 		answer.State = found.reason.state
 	}
 	return answer

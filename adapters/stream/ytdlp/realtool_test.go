@@ -39,7 +39,7 @@ func testEveryState(t *testing.T, newResolver resolverMaker) {
 		youtube.Age:         watch.AgeRestricted,
 		youtube.Members:     watch.MembersOnly,
 		youtube.BotCheck:    watch.Blocked,
-		youtube.RateLimited: watch.Blocked,
+		youtube.RateLimited: watch.RateLimited,
 		youtube.Captcha:     watch.Blocked,
 	}
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
@@ -106,7 +106,7 @@ func testFailuresOfYouTube(t *testing.T, newResolver resolverMaker) {
 		fault httpfault.Fault
 		want  watch.StreamState
 	}{
-		"everything answers 429":        {"", httpfault.Status(429), watch.Blocked},
+		"everything answers 429":        {"", httpfault.Status(429), watch.RateLimited},
 		"everything answers 503":        {"", httpfault.Status(503), watch.Unreachable},
 		"connections are reset":         {"", httpfault.Reset(), watch.Unreachable},
 		"everything hangs":              {"", httpfault.Hang(), watch.Unreachable},

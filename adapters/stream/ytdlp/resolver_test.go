@@ -83,7 +83,7 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 		"the second run has another state":    {printed(""), `echo '{"id":"abcdefghijk","live_status":"was_live"}'`, 2, watch.Resolution{State: watch.Offline, Detail: "YouTube calls the stream live but lists no media"}},
 		"HLS needs no second run":             {printed(hls), printed(dash), 1, watch.Resolution{State: watch.Live, Renditions: []watch.Rendition{{URL: "https://x.example/hls", HasVideo: true, HasAudio: true}}}},
 		"a reason needs no second run":        {printed("") + "; echo 'WARNING: [youtube] abcdefghijk: Offline.' >&2", printed(dash), 1, watch.Resolution{State: watch.Offline, Detail: "Offline."}},
-		"a refusal needs no second run":       {printed("") + "; echo 'WARNING: HTTP Error 429: Too Many Requests' >&2", printed(dash), 1, watch.Resolution{State: watch.Blocked, Detail: "YouTube limits the requests of this address (HTTP 429): HTTP Error 429: Too Many Requests"}},
+		"a refusal needs no second run":       {printed("") + "; echo 'WARNING: HTTP Error 429: Too Many Requests' >&2", printed(dash), 1, watch.Resolution{State: watch.RateLimited, Detail: "YouTube limits the requests of this address (HTTP 429): HTTP Error 429: Too Many Requests"}},
 		"an ended stream needs no second run": {`echo '{"id":"abcdefghijk","live_status":"was_live"}'`, printed(dash), 1, watch.Resolution{State: watch.Ended}},
 	} {
 		t.Run(name, func(t *testing.T) {

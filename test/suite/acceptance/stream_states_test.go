@@ -87,14 +87,14 @@ func TestADelayedStreamIsReportedOnce(t *testing.T) { // sections 7.3 and 7.5
 
 func TestAnUnknownStreamStateIsLoggedAndPolledAgain(t *testing.T) { // decision S15
 	t.Parallel()
-	for _, state := range []youtube.State{youtube.BotCheck, youtube.RateLimited, youtube.Captcha} {
+	for state, logged := range map[youtube.State]string{youtube.BotCheck: "blocked", youtube.RateLimited: "rate_limited", youtube.Captcha: "blocked"} {
 		t.Run(string(state), func(t *testing.T) {
 			runOutageTimeline(t, 1, 60*time.Second)
 			v := newVideoID()
 			shared.YouTube.Add(v, youtube.Video{State: state})
 			id := register(t, shared, v, fastConfig())
 			line, err := shared.Service.WaitLog(timeoutContext(t, 60*time.Second), func(l system.Line) bool {
-				return l.MonitorID == id && l.Level == "WARN" && l.Data["state"] == "blocked"
+				return l.MonitorID == id && l.Level == "WARN" && l.Data["state"] == logged
 			})
 			if err != nil {
 				t.Fatal(err)

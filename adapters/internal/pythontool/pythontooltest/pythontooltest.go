@@ -84,7 +84,7 @@ type misbehaviour struct {
 var misbehaviours = map[string]misbehaviour{
 	"that hangs":                  {`echo $$ >"$ids"; exec sleep 60`, watch.Unreachable, "no answer within"},
 	"that ignores SIGTERM":        {`trap "" TERM; echo $$ >"$ids"; while :; do sleep 1; done`, watch.Unreachable, "no answer within"},
-	"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.Blocked, "429"},
+	"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.RateLimited, "429"},
 	"that is killed":              {`kill -9 $$`, watch.ToolFailed, "killed"},
 	"that prints HTML":            {`echo "<html>"`, watch.ToolFailed, ""},
 	"that prints nothing":         {`exit 0`, watch.ToolFailed, ""},
@@ -111,7 +111,7 @@ func Run(t *testing.T, newResolver NewResolver) {
 func testMisbehaviour(t *testing.T, newResolver NewResolver, m misbehaviour) {
 	path, ids := Script(t, m.script)
 	limit := 10 * time.Second
-	if strings.Contains(m.says, "no answer") || m.state == watch.Blocked {
+	if strings.Contains(m.says, "no answer") || m.state.Refused() {
 		limit = 400 * time.Millisecond
 	}
 	if m.script == "" {
