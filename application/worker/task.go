@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -25,6 +26,7 @@ type taskRunner struct {
 
 // run runs a task and returns the observation. It blocks until the task has ended.
 func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
+	ctx = request.WithEgress(ctx, t.Egress)
 	switch t.Kind {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
@@ -39,6 +41,9 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		defer cancel()
 		p := r.ports.Playlists.ReadPlaylist(ctx, t.URL)
 		p.URL = t.URL
+		for i := range p.Segments {
+			p.Segments[i].Egress = t.Egress
+		}
 		return p
 	case watch.TaskSegment:
 		return r.analyse(ctx, t.Segment, t.Look)
@@ -80,7 +85,7 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment, look watch.Loo
 	body, again := r.screened.body(s)
 	if !again {
 		var err error
-		if body, err = r.ports.Segments.FetchSegment(ctx, s); err != nil {
+		if body, err = r.ports.Segments.FetchSegment(request.WithEgress(ctx, s.Egress), s); err != nil {
 			return failed(err)
 		}
 		body = r.keep(s, body)

@@ -11,7 +11,8 @@ import (
 // picture and sound, and one feed for each track otherwise. A snapshot holds the
 // exported fields only.
 type mediaFeed struct {
-	URL           string    `json:"url,omitempty"` // empty: not known
+	URL           string    `json:"url,omitempty"`    // empty: not known
+	Egress        string    `json:"egress,omitempty"` // the address to which URL is bound
 	Quality       quality   `json:"quality"`
 	Tracks        trackSet  `json:"tracks"`
 	Newest        newest    `json:"newest"`

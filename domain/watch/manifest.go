@@ -11,6 +11,7 @@ import (
 type manifest struct {
 	AdoptedAt         time.Time `json:"since,omitzero"`
 	ExpiresAt         time.Time `json:"expires,omitzero"`  // by the server's clock, from when on it refuses the URLs; zero: unknown
+	Egress            string    `json:"egress,omitempty"`  // the address to which the URLs are bound (decision O8)
 	PendingURL        string    `json:"list,omitempty"`    // of a renewed manifest that has yet to be read
 	SoonAfterPrevious bool      `json:"again,omitempty"`   // the previous manifest was adopted less than segmentRenewPause before this one
 	Nesting           int       `json:"nesting,omitempty"` // master playlists that the watch read on the way to the feeds
@@ -55,7 +56,7 @@ func (w *Watcher) adoptManifest(o Resolution) {
 	case w.state.Feeds.hasURL():
 		choices = nil // the feeds go on until the manifest has been read
 	}
-	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(segmentRenewPause)), Avoid: m.Avoid}
+	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, Egress: o.Egress, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(segmentRenewPause)), Avoid: m.Avoid}
 	if choices == nil {
 		m.PendingURL = o.Manifest
 		return
@@ -71,6 +72,7 @@ func (w *Watcher) switchTo(choices []choice) {
 	}
 	w.state.Feeds = before.replace(choices, w.now)
 	for _, f := range w.state.Feeds {
+		f.Egress = w.state.Manifest.Egress
 		if slices.ContainsFunc(before, func(old *mediaFeed) bool { return old.URL == f.URL }) {
 			continue
 		}

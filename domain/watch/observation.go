@@ -57,6 +57,7 @@ type Resolution struct {
 	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
 	Manifest    string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
 	Expires     time.Time   `json:"expires,omitzero"`     // by the server's clock, from when on it refuses these URLs; zero: unknown
+	Egress      string      `json:"egress,omitempty"`     // the address that asked, and to which these URLs are bound (decision O8); empty: there is no choice
 	ActualStart time.Time   `json:"actual_start,omitzero"`
 
 	// For people who register the stream; the watcher does not use them.
@@ -122,6 +123,7 @@ type Segment struct {
 	Range       *ByteRange    `json:"range,omitempty"`       // EXT-X-BYTERANGE
 	Init        *Init         `json:"init,omitempty"`        // EXT-X-MAP
 	Key         *Key          `json:"key,omitempty"`         // EXT-X-KEY; nil: not encrypted
+	Egress      string        `json:"egress,omitempty"`      // the address through which its playlist was read
 	Container   string        `json:"container,omitempty"`   // mpegts, mp4, aac, mp3; empty: the analyser detects it
 }
 

@@ -45,6 +45,7 @@ type Task struct {
 	Kind    TaskKind
 	At      time.Time // not before
 	URL     string    // TaskPlaylist: to be read
+	Egress  string    // the address through which to ask or read; empty: there is no choice, or none was made
 	Segment Segment   // TaskSegment: to be analysed
 	Urgency Urgency   // TaskResolve: of its answer
 	Look    Look      // TaskSegment: how closely (decision S18)
@@ -76,7 +77,7 @@ func (p planner) tasks() []Task {
 func (p planner) resolveTask() Task {
 	r := p.state.Resolve
 	if r.OEmbedDue {
-		return Task{Kind: TaskOEmbed, At: p.now}
+		return Task{Kind: TaskOEmbed, At: p.now, Egress: p.state.Manifest.Egress}
 	}
 	at := earliest(p.nextQuestionAt(), r.RenewAt)
 	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}
@@ -88,7 +89,7 @@ func (p planner) resolveTask() Task {
 			at = earliest(at, moment)
 		}
 	}
-	return Task{Kind: TaskResolve, At: at, Urgency: p.resolveUrgency(at)}
+	return Task{Kind: TaskResolve, At: at, Egress: p.state.Manifest.Egress, Urgency: p.resolveUrgency(at)}
 }
 
 // nextQuestionAt returns when the regular question is due. A moving playlist answers it
@@ -118,14 +119,14 @@ func (p planner) nextQuestionAt() time.Time {
 // the other one.
 func (p planner) mediaTask() (next Task, ok bool) {
 	if url := p.state.Manifest.PendingURL; url != "" {
-		return Task{Kind: TaskPlaylist, At: p.now, URL: url}, true
+		return Task{Kind: TaskPlaylist, At: p.now, URL: url, Egress: p.state.Manifest.Egress}, true
 	}
 	var chosen *mediaFeed
 	for _, f := range p.state.Feeds {
 		if f.URL == "" {
 			continue
 		}
-		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL}
+		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL, Egress: f.Egress}
 		if f.pending != nil {
 			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Look: f.look}
 		}

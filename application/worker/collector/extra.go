@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/capture"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -30,7 +31,7 @@ func (s *pictures) fetchExtra(ctx context.Context, j capture.Job, t *track, watc
 
 // fetchBetter fetches the segment of another rendition at a time, or returns nil.
 func (s *pictures) fetchBetter(ctx context.Context, url string, watched watch.Segment, at time.Time) *track {
-	p := s.playlists.ReadPlaylist(ctx, url)
+	p := s.playlists.ReadPlaylist(request.WithEgress(ctx, watched.Egress), url)
 	if p.Failure != nil {
 		s.defects.note("better rendition: %v", p.Failure)
 		return nil
@@ -39,6 +40,7 @@ func (s *pictures) fetchBetter(ctx context.Context, url string, watched watch.Se
 	if !ok {
 		return nil
 	}
+	better.Egress = watched.Egress
 	t, err := s.media.fetchAlone(ctx, better)
 	if err != nil {
 		s.defects.note("better rendition: %v", err)

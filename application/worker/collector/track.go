@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/capture"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -52,7 +53,7 @@ func (t *track) fetch(ctx context.Context, segments Fetcher, s watch.Segment) (e
 	t.tried = append(t.tried, s.ID())
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
-	body, err := segments.FetchSegment(ctx, s)
+	body, err := segments.FetchSegment(request.WithEgress(ctx, s.Egress), s)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,22 @@
+// Package request carries in a context what the adapters need to know about a request beside
+// its URL: the egress address through which it leaves (section 10.3).
+package request
+
+import "context"
+
+type egressKey struct{}
+
+// WithEgress returns a context for requests that leave through an egress address. An empty
+// name changes nothing.
+func WithEgress(ctx context.Context, address string) context.Context {
+	if address == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, egressKey{}, address)
+}
+
+// Egress returns the name of the egress address of ctx; empty: none was chosen.
+func Egress(ctx context.Context) string {
+	address, _ := ctx.Value(egressKey{}).(string)
+	return address
+}
