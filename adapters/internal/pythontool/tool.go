@@ -19,6 +19,9 @@ type Tool struct {
 	Timeout   time.Duration // of one run
 	MaxOutput int           // bytes of stdout, and of stderr
 
+	// Environ returns the environment of one run; nil: that of this process.
+	Environ func(context.Context) []string
+
 	// Exec runs a command by the rules of subprocess.Run, which is the default.
 	Exec func(context.Context, subprocess.Command) (subprocess.Result, error)
 }
@@ -46,7 +49,11 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	if run == nil {
 		run = subprocess.Run
 	}
-	res, err := run(bounded, subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput})
+	command := subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput}
+	if t.Environ != nil {
+		command.Env = t.Environ(ctx)
+	}
+	res, err := run(bounded, command)
 	log.Debug("ran "+t.Name,
 		"exit_code", res.ExitCode, "duration_ms", time.Since(began).Milliseconds(), "cpu_ms", res.CPUTime.Milliseconds(), "stderr", OneLine(string(res.Stderr[:min(len(res.Stderr), MaxText)])))
 

@@ -29,6 +29,8 @@ type Config struct {
 	Path        string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
 	Timeout     time.Duration // limit of a run; default 30 s
 	HTTPTimeout time.Duration // limit of each request, in whole seconds; default 10 s
+
+	Environ func(context.Context) []string // environment of one run; nil, or its result nil: that of this process
 }
 
 // Resolver is a worker.Resolver. It keeps no state between calls and may be used
@@ -52,7 +54,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	return &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput,
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, Environ: c.Environ,
 			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
 		},
 		options: []string{

@@ -52,6 +52,7 @@ type forkedRun struct {
 type request struct {
 	ID     int            `json:"id"`
 	Args   []string       `json:"args,omitempty"` // without a Signal
+	Env    []string       `json:"env,omitempty"`  // of the run, NAME=VALUE; empty: that of the process
 	Signal syscall.Signal `json:"signal,omitempty"`
 }
 
@@ -201,12 +202,12 @@ func (p *forkProcess) handle(r reply, output []byte) {
 
 // run runs yt-dlp in a fork. It blocks until the run has ended, and for at most twice
 // the grace period after ctx is done. Errors: ctx's cause; the run was lost.
-func (p *forkProcess) run(ctx context.Context, args []string) (subprocess.Result, error) {
+func (p *forkProcess) run(ctx context.Context, args, env []string) (subprocess.Result, error) {
 	id, run, err := p.add()
 	if err != nil {
 		return subprocess.Result{}, err
 	}
-	p.send(request{ID: id, Args: args})
+	p.send(request{ID: id, Args: args, Env: env})
 	beginning := time.NewTimer(p.limits.begin)
 	defer beginning.Stop()
 	began := run.began

@@ -82,15 +82,15 @@ func (s *ForkServer) Check(ctx context.Context) error {
 	return err
 }
 
-// Run runs yt-dlp as subprocess.Run does. It uses the Args of c, and its MaxOutput is that
-// of this package.
+// Run runs yt-dlp as subprocess.Run does. It uses Args and Env of c, and its MaxOutput is
+// that of this package.
 func (s *ForkServer) Run(ctx context.Context, c subprocess.Command) (subprocess.Result, error) {
 	for range 2 { // a process may be replaced before it gets the run
 		p, err := s.process(ctx)
 		if err != nil {
 			break
 		}
-		res, err := p.run(ctx, c.Args)
+		res, err := p.run(ctx, c.Args, c.Env)
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return res, err

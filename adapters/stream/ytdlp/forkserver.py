@@ -4,7 +4,8 @@ Arguments: the path of yt-dlp, and how many bytes of each output of a run are ke
 
 Standard input, one JSON object a line:
 
-    {"id": 7, "args": ["--dump-json", ...]}     run yt-dlp with these arguments
+    {"id": 7, "args": ["--dump-json", ...],     run yt-dlp with these arguments, and with this environment
+     "env": ["NAME=VALUE", ...]}                if there is one, instead of that of this process
     {"id": 7, "signal": 15}                     send a signal to the process group of a run
 
 Standard output, one JSON object a line:
@@ -49,14 +50,14 @@ runs = {}
 class Run:
     """A run of yt-dlp in a process of its own, and what it has printed."""
 
-    def __init__(self, number, args):
+    def __init__(self, number, args, env):
         self.number = number
         self.outputs = {}  # by the end of its pipe
         self.truncated = False
         ends = [os.pipe() for _ in range(3)]
         self.pid = os.fork()
         if self.pid == 0:
-            run_tool(args, [write for _, write in ends])
+            run_tool(args, env, [write for _, write in ends])
         join_group(self.pid)  # here too: a signal may be sent before the child has done it
         (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
         for read, write in ends:
@@ -120,7 +121,7 @@ def join_group(pid):
         pass  # it has ended
 
 
-def run_tool(args, outputs):
+def run_tool(args, env, outputs):
     """Be yt-dlp with these arguments. Never returns."""
     status = 1
     try:
@@ -131,6 +132,9 @@ def run_tool(args, outputs):
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
         sys.argv += args
+        if env:
+            os.environ.clear()
+            os.environ.update(variable.split("=", 1) for variable in env)
         yt_dlp.main(args)
         status = 0
     except SystemExit as end:  # as the interpreter does at its end
@@ -168,7 +172,7 @@ class Requests:
         for line in lines:
             request = json.loads(line)
             if "signal" not in request:
-                Run(request["id"], request.get("args", []))
+                Run(request["id"], request.get("args", []), request.get("env", []))
             elif request["id"] in runs:
                 runs[request["id"]].signal(request["signal"])
 

@@ -128,13 +128,14 @@ func pythonTool(t *testing.T, main string) (path string) {
 type answer struct {
 	ImportedBy, PID int
 	Args            []string
+	Proxy           string // HTTPS_PROXY of its environment
 }
 
 func (a answer) forked() bool { return a.ImportedBy != a.PID }
 
 const printAnswer = `
 import json
-print(json.dumps({"ImportedBy": imported_by, "PID": os.getpid(), "Args": args}))`
+print(json.dumps({"ImportedBy": imported_by, "PID": os.getpid(), "Args": args, "Proxy": os.environ.get("HTTPS_PROXY", "")}))`
 
 // forks is a fork server of a made-up tool.
 type forks struct {
@@ -191,6 +192,21 @@ assert not hasattr(sys, "mark"), "left by another run"
 sys.mark = True`)
 	f.ask()
 	f.ask()
+}
+
+func TestARunHasItsOwnEnvironment(t *testing.T) {
+	f := startForks(t, "")
+	for _, want := range []string{"http://a.example:1", "", "http://b.example:1"} {
+		env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HTTPS_PROXY=") })
+		if want != "" {
+			env = append(env, "HTTPS_PROXY="+want)
+		}
+		res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Env: env})
+		var got answer
+		if jsonErr := json.Unmarshal(res.Stdout, &got); err != nil || jsonErr != nil || got.Proxy != want || !got.forked() {
+			t.Errorf("got %+v, %v, %v; want %q", got, err, jsonErr, want)
+		}
+	}
 }
 
 func TestAProcessIsReplaced(t *testing.T) {

@@ -25,6 +25,8 @@ type Config struct {
 	Timeout       time.Duration // limit of Resolve; default 45 s
 	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
 	ForkServer    *ForkServer   // runs the yt-dlp at Path; nil: each run starts the command
+
+	Environ func(context.Context) []string // environment of one run; nil, or its result nil: that of this process
 }
 
 // Resolver is a worker.Resolver. It keeps no state between calls and may be used
@@ -60,7 +62,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	r := &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput,
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, Environ: c.Environ,
 			Install: `install it with pip install "yt-dlp[default]", or set YTDLP_PATH`,
 		},
 		common: []string{
