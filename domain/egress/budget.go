@@ -1,0 +1,92 @@
+package egress
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// The intervals of polls.
+const (
+	pollInterval = 30 * time.Second // of a waiting stream, by section 7.5
+	relaxedBelow = 24 * time.Second // the interval that the budget allows when it stretches no longer
+	maxInterval  = 4*time.Minute + 30*time.Second
+)
+
+// Delay returns for how long a poll of a stream is held back at now, so that its address keeps the
+// budget. What starts and outages leave of it is shared equally by the streams that wait. No
+// two polls of a stream are more than 4.5 minutes apart: after 5 it would count as blind.
+func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (delay time.Duration, notices []Notice) {
+	s := p.streams[url]
+	if p.budget == 0 || s == nil {
+		return 0, nil
+	}
+	a := p.pick(now, url, preferred)
+	interval := p.allowedInterval(now, a)
+	switch {
+	case interval > pollInterval:
+		if a.stretched == 0 {
+			notices = append(notices, Notice{Kind: Stretched, Address: a.name, Interval: interval})
+		}
+		a.stretched = interval
+	case a.stretched == 0:
+	case interval > relaxedBelow:
+		a.stretched = pollInterval
+	default:
+		a.stretched = 0
+		notices = append(notices, Notice{Kind: StretchedOver, Address: a.name})
+	}
+	if a.stretched == 0 {
+		return 0, notices
+	}
+	return max(0, s.askedAt.Add(interval).Sub(now)), notices
+}
+
+// allowedInterval returns the shortest interval between two polls of each waiting stream of an
+// address with which it keeps the budget, up to maxInterval.
+func (p *Pool) allowedInterval(now time.Time, a *address) time.Duration {
+	waiting := 0
+	for _, s := range p.streams {
+		if s.address == a && s.waiting && now.Sub(s.askedAt) < waitingKept {
+			waiting++
+		}
+	}
+	_, others := a.asked.lastHour(now)
+	left := p.budget - others
+	if left <= 0 {
+		return maxInterval
+	}
+	return min(maxInterval, time.Duration(waiting)*time.Hour/time.Duration(left))
+}
+
+// hourCount counts questions, to the minute.
+type hourCount [60]minuteCount
+
+type minuteCount struct {
+	minute        int64 // since 1970
+	polls, others int
+}
+
+func (h *hourCount) add(now time.Time, poll bool) {
+	minute := now.Unix() / 60
+	m := &h[minute%60]
+	if m.minute != minute {
+		*m = minuteCount{minute: minute}
+	}
+	if poll {
+		m.polls++
+	} else {
+		m.others++
+	}
+}
+
+func (h *hourCount) lastHour(now time.Time) (polls, others int) {
+	first := now.Unix()/60 - 59
+	for _, m := range h {
+		if m.minute >= first {
+			polls += m.polls
+			others += m.others
+		}
+	}
+	return polls, others
+}

@@ -1,0 +1,98 @@
+package egress_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/egress"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// wait lets streams wait for their start for a time, and returns how often each polled in its
+// last hour. A stream wants to poll every 30 s. others is how many other questions are asked in
+// an hour.
+func (c *clock) wait(streams int, lasting time.Duration, others int) (polls []int, longest time.Duration) {
+	polls = make([]int, streams)
+	due, asked := make([]time.Time, streams), make([]time.Time, streams)
+	end := c.now.Add(lasting)
+	nextOther := c.now
+	for ; c.now.Before(end); c.now = c.now.Add(time.Second) {
+		for others > 0 && !c.now.Before(nextOther) {
+			c.ask("another", "a", watch.UrgencyOutage, watch.Live)
+			nextOther = nextOther.Add(time.Hour / time.Duration(others))
+		}
+		for n := range streams {
+			if c.now.Before(due[n]) {
+				continue
+			}
+			urgency := watch.UrgencyStart
+			if !asked[n].IsZero() {
+				urgency = watch.UrgencyPoll
+				delay, notices := c.Delay(c.now, streamOf(n), "")
+				c.take(notices)
+				if delay > 0 {
+					due[n] = c.now.Add(delay)
+					continue
+				}
+				longest = max(longest, c.now.Sub(asked[n]))
+			}
+			c.ask(streamOf(n), "", urgency, watch.Upcoming)
+			asked[n], due[n] = c.now, c.now.Add(30*time.Second)
+			if end.Sub(c.now) <= time.Hour {
+				polls[n]++
+			}
+		}
+	}
+	return polls, longest
+}
+
+func TestTheBudgetStretchesPollsEvenly(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget, streams, others int
+		min, max                int // polls of each stream in an hour
+		stretched               bool
+	}{
+		"none":                                  {0, 10, 0, 119, 120, false},
+		"a budget that is enough":               {1300, 10, 0, 119, 120, false},
+		"half of what they want":                {600, 10, 0, 58, 60, true},
+		"others are not held back":              {600, 10, 300, 28, 31, true},
+		"nothing is left: the longest is 4.5 m": {100, 10, 200, 13, 14, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newClock(c.budget, "a")
+			polls, longest := p.wait(c.streams, 3*time.Hour, c.others)
+			if slices.Min(polls) < c.min || slices.Max(polls) > c.max || longest > 271*time.Second {
+				t.Errorf("the streams polled %v times, at most every %v", polls, longest)
+			}
+			if got := slices.Equal(p.notices, []egress.NoticeKind{egress.Stretched}); got != c.stretched {
+				t.Errorf("noticed %v", p.notices)
+			}
+			if got := p.status("a"); (got.PollIntervalSec > 30) != c.stretched {
+				t.Errorf("the address is %+v", got)
+			}
+		})
+	}
+}
+
+func TestPollsAreRelaxedWhenFewerStreamsWait(t *testing.T) {
+	c := newClock(600, "a")
+	c.wait(10, 2*time.Hour, 0)
+	polls, _ := c.wait(3, 2*time.Hour, 0)
+	if want := []egress.NoticeKind{egress.Stretched, egress.StretchedOver}; !slices.Equal(c.notices, want) || slices.Min(polls) < 119 {
+		t.Errorf("noticed %v; the streams polled %v times", c.notices, polls)
+	}
+}
+
+func TestAStreamThatWasNotAskedIsNotHeldBack(t *testing.T) {
+	c := newClock(1, "a")
+	for n := range 10 {
+		c.ask(streamOf(n), "", watch.UrgencyStart, watch.Upcoming)
+	}
+	for url, held := range map[monitor.StreamURL]bool{streamOf(0): true, streamOf(20): false} {
+		if delay, _ := c.Delay(c.now, url, ""); (delay > 0) != held {
+			t.Errorf("%s is held back for %v", url, delay)
+		}
+	}
+}

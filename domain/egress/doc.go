@@ -1,0 +1,15 @@
+// Package egress decides through which address the requests about each stream leave
+// (section 10.3).
+//
+//	         10 failures in a row
+//	in use ────────────────────────▶ resting ─ 30 minutes, or an answer ─▶ in use
+//
+// Guarantees:
+//
+//   - A stream keeps its address until the address rests. It moves at its next question, and
+//     its media with the URLs of the answer.
+//   - A stream without an address gets the one with the fewest streams.
+//   - A question always has an address: if all rest, the one whose rest ends first.
+//   - A budget holds back polls only, for all streams equally, and never for so long that a
+//     stream would count as blind (decision S15).
+package egress

@@ -1,0 +1,198 @@
+package egress
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// The rules of an address.
+const (
+	MaxFailures = 10               // in a row, after which it rests
+	RestTime    = 30 * time.Minute // of a rest
+
+	streamKept  = 2 * time.Hour    // since its last question; a live stream has one an hour
+	waitingKept = 10 * time.Minute // since its last question, for a stream that waits for its start
+)
+
+// Pool is the addresses of a process and the streams that use them. It is not safe for
+// concurrent use. Times never decrease from one call to the next, or little.
+type Pool struct {
+	budget    int // questions per hour and address; 0: no limit
+	addresses []*address
+	streams   map[monitor.StreamURL]*stream
+	allRest   bool // it was noticed that all addresses rest
+}
+
+// address is one way to YouTube.
+type address struct {
+	name       string
+	failures   int     // in a row
+	last       Failure // the newest of them
+	restsUntil time.Time
+	asked      hourCount
+	stretched  time.Duration // between two polls of a stream, while the budget stretches them; else 0
+}
+
+// stream is what a Pool remembers of a stream.
+type stream struct {
+	address *address
+	askedAt time.Time // the last question
+	waiting bool      // for its start, by the last answer
+}
+
+// NewPool makes a Pool of addresses, of which there is at least one. Their names differ. budget
+// is how many questions each may ask in an hour; 0: any number.
+func NewPool(names []string, budget int) *Pool {
+	p := &Pool{budget: budget, streams: map[monitor.StreamURL]*stream{}}
+	for _, name := range names {
+		p.addresses = append(p.addresses, &address{name: name})
+	}
+	return p
+}
+
+// Choose returns the address for a question that is asked at now. preferred is the one to
+// which the stream's URLs are bound; empty or unknown: none.
+func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (name string, notices []Notice) {
+	p.forgetStreams(now)
+	a := p.pick(now, url, preferred)
+	s := p.streams[url]
+	if s == nil {
+		s = &stream{}
+		p.streams[url] = s
+	}
+	s.address, s.askedAt = a, now
+	if !a.restsUntil.IsZero() && !a.rests(now) {
+		notices = append(notices, a.endRest())
+	}
+	allRest := a.rests(now)
+	if allRest && !p.allRest {
+		notices = append(notices, Notice{Kind: AllRest, Address: a.name, Left: a.restsUntil.Sub(now)})
+	}
+	p.allRest = allRest
+	return a.name, notices
+}
+
+// Current returns the address that Choose would return.
+func (p *Pool) Current(now time.Time, url monitor.StreamURL, preferred string) string {
+	return p.pick(now, url, preferred).name
+}
+
+func (p *Pool) pick(now time.Time, url monitor.StreamURL, preferred string) *address {
+	if a := p.named(preferred); a != nil && !a.rests(now) {
+		return a
+	}
+	if s := p.streams[url]; s != nil && !s.address.rests(now) {
+		return s.address
+	}
+	var least, first *address // the least loaded that does not rest; the one whose rest ends first
+	loads := p.loads()
+	for _, a := range p.inOrderOf(url) {
+		switch {
+		case a.rests(now):
+			if first == nil || a.restsUntil.Before(first.restsUntil) {
+				first = a
+			}
+		case least == nil || loads[a] < loads[least]:
+			least = a
+		}
+	}
+	if least != nil {
+		return least
+	}
+	return first
+}
+
+// inOrderOf returns the addresses from one on that the stream decides. So streams whose workers
+// know nothing of each other use different ones.
+func (p *Pool) inOrderOf(url monitor.StreamURL) []*address {
+	hash := sha256.Sum256([]byte(url))
+	from := (int(hash[0])<<8 | int(hash[1])) % len(p.addresses)
+	return append(p.addresses[from:len(p.addresses):len(p.addresses)], p.addresses[:from]...)
+}
+
+// Record takes in the answer to a question that was asked through an address.
+func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch.Urgency, state watch.StreamState) (notices []Notice) {
+	a := p.named(name)
+	if a == nil || state == watch.CircuitOpen { // nothing was asked
+		return nil
+	}
+	a.asked.add(now, u == watch.UrgencyPoll)
+	if state.Known() {
+		if s := p.streams[url]; s != nil {
+			s.waiting = state == watch.Upcoming || state == watch.Offline
+		}
+		a.failures, a.last = 0, ""
+		if !a.restsUntil.IsZero() {
+			notices = append(notices, a.endRest())
+		}
+		return notices
+	}
+	failure := failureOf(state)
+	if failure == "" {
+		return nil
+	}
+	a.failures++
+	a.last = failure
+	if a.failures >= MaxFailures && !a.rests(now) {
+		a.restsUntil = now.Add(RestTime)
+		notices = append(notices, Notice{Kind: Rests, Address: a.name, Failure: failure, Left: RestTime})
+	}
+	return notices
+}
+
+// Status returns the state of every address, in their order.
+func (p *Pool) Status(now time.Time) []Status {
+	p.forgetStreams(now)
+	loads := p.loads()
+	all := make([]Status, len(p.addresses))
+	for i, a := range p.addresses {
+		polls, others := a.asked.lastHour(now)
+		all[i] = Status{Name: a.name, Failures: a.failures, Streams: loads[a], Questions: polls + others, Budget: p.budget}
+		if a.last != "" {
+			all[i].LastFailure = &a.last
+		}
+		if a.rests(now) {
+			all[i].RestSec = int64((a.restsUntil.Sub(now) + time.Second - 1) / time.Second)
+		}
+		all[i].PollIntervalSec = int64(a.stretched / time.Second)
+	}
+	return all
+}
+
+// named returns the address of that name, or nil.
+func (p *Pool) named(name string) *address {
+	for _, a := range p.addresses {
+		if a.name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// loads returns how many streams use each address.
+func (p *Pool) loads() map[*address]int {
+	loads := map[*address]int{}
+	for _, s := range p.streams {
+		loads[s.address]++
+	}
+	return loads
+}
+
+// forgetStreams forgets the streams about which nobody asks any more.
+func (p *Pool) forgetStreams(now time.Time) {
+	for url, s := range p.streams {
+		if now.Sub(s.askedAt) > streamKept {
+			delete(p.streams, url)
+		}
+	}
+}
+
+func (a *address) rests(now time.Time) bool { return now.Before(a.restsUntil) }
+
+func (a *address) endRest() Notice {
+	a.restsUntil = time.Time{}
+	return Notice{Kind: UsedAgain, Address: a.name}
+}
