@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -17,6 +18,9 @@ type ServiceInfo struct {
 	WorkerRuntime string
 	Limits        ServiceLimits
 	Retention     ServiceRetention
+
+	// Egress returns the addresses of section 10.3; nil: this gateway chooses none. It may be nil.
+	Egress func() []egress.Status
 
 	// Tools returns the tools of this gateway, by name. It may run them, within ctx.
 	Tools func(ctx context.Context) map[string]ToolInfo
@@ -54,6 +58,7 @@ type serviceBody struct {
 	Tools         map[string]ToolInfo `json:"tools"`
 	Limits        ServiceLimits       `json:"limits"`
 	Retention     ServiceRetention    `json:"retention"`
+	Egress        []egress.Status     `json:"egress"`
 	Settings      []settingBody       `json:"settings"`
 	Presets       []presetBody        `json:"presets"`
 }
@@ -92,6 +97,9 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		Limits: h.info.Limits, Retention: h.info.Retention,
 	}
 	body.Limits.MaxBatch, body.Limits.MaxMetadataBytes = registry.MaxBatch, monitor.MaxMetadata
+	if h.info.Egress != nil {
+		body.Egress = h.info.Egress()
+	}
 	if h.info.Tools != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), toolsTimeout)
 		defer cancel()

@@ -1,10 +1,12 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -13,6 +15,29 @@ func testInfo() *httpapi.ServiceInfo {
 	return &httpapi.ServiceInfo{
 		Version: "1.2.3", WorkerRuntime: "process", Limits: httpapi.ServiceLimits{MaxMonitors: 3, CreatePerMin: 10, QueryPerMin: 100, ScheduleLeadSec: 600},
 		Retention: httpapi.ServiceRetention{EventsSec: 1, HistorySec: 2, FeedSec: 3, EvidenceSec: 4, EvidenceQuarantineSec: 5},
+	}
+}
+
+func TestTheServiceShowsItsEgressAddresses(t *testing.T) { // section 17.4
+	blocked := egress.Blocked
+	for _, c := range []struct {
+		given []egress.Status
+		want  string
+	}{
+		{nil, `null`},
+		{[]egress.Status{{Name: "proxy.example:3128", RestSec: 1740, Failures: 10, LastFailure: &blocked, Streams: 2, Questions: 9}, {Name: "direct", Budget: 60, PollIntervalSec: 45}},
+			`[{"name":"proxy.example:3128","rest_sec":1740,"failures":10,"last_failure":"blocked","streams":2,"questions":9,"budget":0,"poll_interval_sec":0},` +
+				`{"name":"direct","rest_sec":0,"failures":0,"last_failure":null,"streams":0,"questions":0,"budget":60,"poll_interval_sec":45}]`},
+	} {
+		h := newTestAPI(t)
+		h.egress = c.given
+		var body struct{ Egress json.RawMessage }
+		if err := json.Unmarshal(h.get("/api/v1/service").hasStatus(http.StatusOK).body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if string(body.Egress) != c.want {
+			t.Errorf("egress is %s, want %s", body.Egress, c.want)
+		}
 	}
 }
 

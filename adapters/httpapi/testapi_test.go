@@ -25,6 +25,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -70,6 +71,7 @@ type testAPI struct {
 	policy     error        // of the callback policy
 	ready      error        // of the readiness check
 	resolve    resolverFunc // of previews
+	egress     []egress.Status
 
 	unvalidated bool // responses are not compared with openapi.yaml
 }
@@ -123,7 +125,9 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 		t.Fatal(err)
 	}
 	api.hub = runFeed(t, api.feed)
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: testInfo()}, func(context.Context) error { return api.ready }, cfg)
+	info := testInfo()
+	info.Egress = func() []egress.Status { return api.egress }
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error { return api.ready }, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

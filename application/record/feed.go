@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
@@ -38,6 +39,9 @@ type FeedConfig struct {
 	PageSize   int              // entries that one query reads, 1 or more, default 500
 	Log        *slog.Logger     // default: nothing is logged
 	Now        func() time.Time // default time.Now
+
+	// Egress returns the addresses of section 10.3, for the heartbeat; nil: there are none.
+	Egress func() []egress.Status
 }
 
 // Limits of the queries of a Feed.
@@ -243,6 +247,9 @@ func (f *Feed) newHeartbeat(ctx context.Context) (feed.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(checkerTimeout, f.cfg.Heartbeat))
 	defer cancel()
 	var heartbeat feed.Heartbeat
+	if f.cfg.Egress != nil {
+		heartbeat.Egress = f.cfg.Egress()
+	}
 	checker, err := f.store.ReadChecker(ctx)
 	if err == nil {
 		heartbeat.Checker = &checker

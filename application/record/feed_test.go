@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
@@ -261,7 +262,8 @@ func TestEveryReaderGetsByeAtTheEnd(t *testing.T) {
 }
 
 func TestEveryReaderGetsAHeartbeatEveryFiveSeconds(t *testing.T) {
-	inVirtualTime(t, record.FeedConfig{}, func(f *follower) {
+	addresses := func() []egress.Status { return []egress.Status{{Name: "direct", RestSec: 60}} }
+	inVirtualTime(t, record.FeedConfig{Egress: addresses}, func(f *follower) {
 		r := f.follow(at(0))
 		next := func() string {
 			f.t.Helper()
@@ -271,8 +273,8 @@ func TestEveryReaderGetsAHeartbeatEveryFiveSeconds(t *testing.T) {
 			}
 			return string(messages[0].Line)
 		}
-		if line := next(); !strings.Contains(line, `"watched":3`) {
-			f.t.Errorf("the heartbeat is %s, want the state of the workers", line)
+		if line := next(); !strings.Contains(line, `"watched":3`) || !strings.Contains(line, `"egress":[{"name":"direct","rest_sec":60,`) {
+			f.t.Errorf("the heartbeat is %s, want the state of workers and addresses", line)
 		}
 		began := time.Now()
 		f.store.Fail(true)

@@ -125,7 +125,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	a.thumbnails = record.NewThumbnails(a.store, a.clock)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Evidence: a.evidence, History: history, Incidents: incidents, Feed: a.feed,
-		Thumbnails: a.thumbnails, Routing: destinations, Info: serviceInfo(a.settings),
+		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(),
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,

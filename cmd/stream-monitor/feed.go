@@ -7,6 +7,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
@@ -22,7 +24,7 @@ func (a *assembly) newFeed(ctx context.Context) (*record.Feed, supervisor.Leader
 			f.Announce(t)
 		}
 	})
-	f, err := record.NewFeed(a.store, wakes, record.FeedConfig{Log: a.log, Now: a.clock})
+	f, err := record.NewFeed(a.store, wakes, record.FeedConfig{Log: a.log, Now: a.clock, Egress: a.egress})
 	if err != nil {
 		return nil, supervisor.LeaderTask{}, err
 	}
@@ -35,6 +37,15 @@ func (a *assembly) newFeed(ctx context.Context) (*record.Feed, supervisor.Leader
 		return err
 	}
 	return f, supervisor.LeaderTask{Name: "feed", Every: feedInterval, Run: expire}, nil
+}
+
+// egress returns the addresses of this gateway's inline workers. Worker processes and pods
+// choose for themselves, and nobody else knows what they know.
+func (g *gatewayServer) egress() []egress.Status {
+	if g.settings.WorkerRuntime != config.RuntimeInline {
+		return nil
+	}
+	return g.resolving.egress.Status()
 }
 
 func (a *assembly) deleteExpiredFeed(ctx context.Context) (total int64, err error) {

@@ -39,8 +39,7 @@ func (a *assembly) newLauncher(output io.Writer) (launcher, error) {
 	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
-		tools := newWatchingTools(c.Watching, a.decoders)
-		tools.resolving = a.resolving
+		tools := newWatchingTools(c.Watching, a.decoders, a.resolving)
 		return inline.New(inline.Config{RunDir: runDir, RunWorker: a.inlineWorker(tools), Log: a.log})
 	case config.RuntimeKubernetes:
 		return newPodLauncher(c, a.log)

@@ -58,6 +58,7 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	if err := g.database.tryOnce(ctx); err != nil {
 		return err
 	}
+	g.resolving = newResolvingTools(g.settings.Watching, log)
 	if g.settings.WorkerRuntime == config.RuntimeInline {
 		g.resolving.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, log)
 		defer g.resolving.forks.Close()

@@ -14,7 +14,8 @@ import (
 const versionsKept = 10 * time.Minute
 
 // serviceInfo describes this gateway (section 17.4).
-func serviceInfo(c *config.Serve) *httpapi.ServiceInfo {
+func (g *gatewayServer) serviceInfo() *httpapi.ServiceInfo {
+	c := g.settings
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
 	return &httpapi.ServiceInfo{
 		Version:       version,
@@ -26,7 +27,8 @@ func serviceInfo(c *config.Serve) *httpapi.ServiceInfo {
 			EventsSec: seconds(c.EventRetention), HistorySec: seconds(c.HistoryRetention), FeedSec: seconds(c.FeedRetention),
 			EvidenceSec: seconds(c.EvidenceRetention), EvidenceQuarantineSec: seconds(c.EvidenceQuarantineRetention),
 		},
-		Tools: (&toolVersions{watching: c.Watching}).read,
+		Egress: g.egress,
+		Tools:  (&toolVersions{watching: c.Watching}).read,
 	}
 }
 

@@ -48,7 +48,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config()}
 	pool := newDecoderPool(c.Watching, 1, log)
 	defer pool.Close()
-	if err := worker.New(newWatchingTools(c.Watching, pool).ports(g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
+	if err := worker.New(newWatchingTools(c.Watching, pool, newResolvingTools(c.Watching, log)).ports(g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
 		return err
 	}
 	return g.failure()

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/adapters/tempfile"
@@ -55,11 +57,12 @@ func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *de
 }
 
 // newWatchingTools makes the adapters. With a nil pool ffmpeg decodes every segment.
-func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool) *watchingTools {
+func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving resolvingTools) *watchingTools {
 	f.Export()
-	client := media.New(media.Config{IdleConns: sharedConns})
+	client := media.New(media.Config{IdleConns: sharedConns, Proxy: resolving.proxies.Proxy})
 	return &watchingTools{
 		flags:     f,
+		resolving: resolving,
 		media:     client,
 		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
 		analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path, Decoder: pool}),
@@ -93,23 +96,40 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 	}
 }
 
-// resolvingTools holds the tools that the workers of a process share to resolve streams. The
-// zero value shares nothing: every question starts yt-dlp, at once.
+// resolvingTools holds what the workers of a process share to resolve streams.
 type resolvingTools struct {
-	forks *ytdlp.ForkServer
-	host  *fallback.Host
+	proxies *proxies.List
+	egress  *proxies.Chooser  // nil: HTTP_PROXY and HTTPS_PROXY decide
+	oembed  http.RoundTripper // of requests to oEmbed
+	forks   *ytdlp.ForkServer // nil: every question starts yt-dlp
+	host    *fallback.Host    // nil: every question is asked at once
+}
+
+func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools {
+	list, budget, is := f.Egress()
+	r := resolvingTools{proxies: list, oembed: http.DefaultTransport}
+	if is {
+		r.egress = proxies.NewChooser(list, budget, log)
+		r.oembed = &http.Transport{Proxy: list.Proxy, IdleConnTimeout: time.Minute}
+	}
+	return r
 }
 
 // sources wires the tools that resolve streams.
 func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
+	var egress fallback.Egress
+	var prober worker.Prober = oembed.New(&http.Client{Transport: r.oembed})
+	if r.egress != nil {
+		egress, prober = r.egress, r.egress.Prober(prober)
+	}
 	return worker.Sources{
 		monitor.YouTube: {
 			Resolver: fallback.NewResolver(
-				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, ForkServer: r.forks}, log),
-				streamlink.New(streamlink.Config{Path: f.Streamlink().Path}, log),
-				r.host, log,
+				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, ForkServer: r.forks, Environ: r.proxies.Environ}, log),
+				streamlink.New(streamlink.Config{Path: f.Streamlink().Path, Environ: r.proxies.Environ}, log),
+				egress, r.host, log,
 			),
-			Prober: oembed.New(&http.Client{}),
+			Prober: prober,
 		},
 	}
 }

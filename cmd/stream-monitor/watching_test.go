@@ -18,7 +18,7 @@ func TestTheLogOfAFailingToolNamesTheMonitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	ports := newWatchingTools(config.WatchingFlags{YTDLPPath: tool, StreamlinkPath: tool, FFmpegPath: tool}, nil).ports(nil, nil, nil, someMonitor, slog.New(slog.NewJSONHandler(&log, nil)))
+	ports := newWatchingTools(config.WatchingFlags{YTDLPPath: tool, StreamlinkPath: tool, FFmpegPath: tool}, nil, newResolvingTools(config.WatchingFlags{}, slog.New(slog.DiscardHandler))).ports(nil, nil, nil, someMonitor, slog.New(slog.NewJSONHandler(&log, nil)))
 	url, err := monitor.ParseStreamURL("https://www.youtube.com/watch?v=abcdefghijk")
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 	defer delays.Close()
 	pool := newDecoderPool(c.Watching, 1, log.With("monitor_id", string(c.MonitorID)))
 	defer pool.Close()
-	w := worker.New(newWatchingTools(c.Watching, pool).ports(client, client, client, c.MonitorID, log), worker.Config{
+	w := worker.New(newWatchingTools(c.Watching, pool, newResolvingTools(c.Watching, log.With("monitor_id", string(c.MonitorID)))).ports(client, client, client, c.MonitorID, log), worker.Config{
 		ID:             c.MonitorID,
 		Generation:     c.Generation,
 		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -32,7 +33,8 @@ func (State) Type() Type { return StateReplace }
 // Heartbeat is the data of heartbeat. It says that the gateway lives, and how the
 // watching goes.
 type Heartbeat struct {
-	Checker *Checker `json:"checker"` // null: the database did not tell
+	Checker *Checker        `json:"checker"` // null: the database did not tell
+	Egress  []egress.Status `json:"egress"`  // the addresses of this gateway (section 10.3); null: it chooses none
 }
 
 // Checker is the state of all workers together, at all gateways.

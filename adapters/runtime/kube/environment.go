@@ -17,7 +17,10 @@ import (
 const internalKey = "INTERNAL_API_KEY"
 
 // proxyVariables are the variables whose address may have a password.
-var proxyVariables = map[string]bool{"HTTP_PROXY": true, "HTTPS_PROXY": true}
+var proxyVariables = map[string]bool{"HTTP_PROXY": true, "HTTPS_PROXY": true, egressProxies: true}
+
+// egressProxies is the variable of a list of proxies.
+const egressProxies = "EGRESS_PROXIES"
 
 // literalEnv escapes $ in the value. Kubernetes replaces $(NAME) by the variable
 // of that name, so a callback address could otherwise reveal $(INTERNAL_API_KEY).
@@ -49,7 +52,7 @@ func (c Config) sharedEnv() []corev1.EnvVar {
 		name, value, _ := strings.Cut(v, "=")
 		switch {
 		case hasVariable(env, name):
-		case proxyVariables[name] && hasUserinfo(value):
+		case isSecretProxy(name, value):
 			env = append(env, c.secretEnv(name))
 		default:
 			env = append(env, literalEnv(name, value))
@@ -87,6 +90,14 @@ func overrideEnv(own, shared []corev1.EnvVar) []corev1.EnvVar {
 
 func hasVariable(env []corev1.EnvVar, name string) bool {
 	return slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+// isSecretProxy reports whether a variable has proxies of which one has a user in its address.
+func isSecretProxy(name, value string) bool {
+	if name == egressProxies { // a list is no address
+		return strings.Contains(value, "@")
+	}
+	return proxyVariables[name] && hasUserinfo(value)
 }
 
 // hasUserinfo reports whether a value is an address with a user, and perhaps a

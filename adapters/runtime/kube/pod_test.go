@@ -3,6 +3,7 @@ package kube_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,6 +178,17 @@ func TestAProxyAddressWithAUserIsTakenFromTheSecret(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestAListOfProxiesWithAUserIsTakenFromTheSecret(t *testing.T) {
+	for list, want := range map[string]string{
+		"direct,http://u:geheim@proxy.example:3128": `{"name":"EGRESS_PROXIES","valueFrom":{"secretKeyRef":{"name":"keys","key":"EGRESS_PROXIES"}}}`,
+		"direct,http://proxy.example:3128":          `{"name":"EGRESS_PROXIES","value":"direct,http://proxy.example:3128"}`,
+	} {
+		p := launchedPod(t, func(cfg *kube.Config) { cfg.Environ = []string{"EGRESS_PROXIES=" + list} })
+		env := p.Spec.Containers[0].Env
+		expectJSON(t, "the list", env[slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == "EGRESS_PROXIES" })], want)
 	}
 }
 

@@ -25,6 +25,35 @@ var (
 	errNotRun         = errors.New("not run")         // another breaker did not let it run; it counts as nothing
 )
 
+// breakers are the circuit breakers of a tool, one for each egress address: one that is
+// refused does not keep the tool from asking through another.
+type breakers struct {
+	name    string
+	streams int // see newBreaker
+	log     *slog.Logger
+
+	mu        sync.Mutex
+	byAddress map[string]*breaker
+}
+
+func newBreakers(name string, streams int, log *slog.Logger) *breakers {
+	return &breakers{name: name, streams: streams, log: log, byAddress: map[string]*breaker{}}
+}
+
+// of returns the breaker for an address. Its name is empty if there is no choice.
+func (b *breakers) of(address string) *breaker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.byAddress[address] == nil {
+		log := b.log
+		if address != "" {
+			log = log.With("egress", address)
+		}
+		b.byAddress[address] = newBreaker(b.name, b.streams, log)
+	}
+	return b.byAddress[address]
+}
+
 // breaker is the circuit breaker of a tool, for one stream or for those of a host.
 type breaker struct {
 	circuit *gobreaker.CircuitBreaker[watch.Resolution]
@@ -118,7 +147,7 @@ func (b *breaker) logChange(log *slog.Logger, from, to gobreaker.State) {
 func advice(last watch.Resolution) string {
 	switch last.State {
 	case watch.Blocked, watch.RateLimited:
-		return "YouTube refuses this address; wait, or use another address (HTTPS_PROXY)"
+		return "YouTube refuses this address; wait, or use further addresses (EGRESS_PROXIES)"
 	case watch.Unreachable:
 		return "check DNS, proxy and firewall of this machine: stream-monitor doctor"
 	}

@@ -7,9 +7,11 @@
 //	          └▶ secondary ─▶ a manifest, or a state ──▶ that
 //	                  └─ neither ──────────────────────▶ what the primary reported
 //
-// Each tool has its own circuit breaker: a tool that always fails is run only every 30 s
-// (section 10.3). A Resolution is a failure if it gives neither the stream's state nor a
-// manifest. cmd passes the tools, yt-dlp and streamlink.
+// Each tool has its own circuit breaker for each egress address: a tool that always fails is
+// run only every 30 s (section 10.3). A Resolution is a failure if it gives neither the
+// stream's state nor a manifest. cmd passes the tools, yt-dlp and streamlink.
+//
+// An Egress, if there is one, chooses the address of each question, and both tools use it.
 //
 // The Resolvers of a gateway with inline workers share a Host. Its queue limits the runs at
 // once, and the more urgent run begins first; its breakers open for all streams.

@@ -4,16 +4,15 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Host holds a queue, and a circuit breaker for each tool, which the Resolvers of many
-// streams share. A shared breaker opens when its tool has failed for MaxFailures streams in a
+// Host holds a queue, and a circuit breaker for each tool and egress address, which the
+// Resolvers of many streams share. A shared breaker opens when its tool has failed for MaxFailures streams in a
 // row. One stream for which it always fails does not keep it from the others.
 type Host struct {
 	queue              *Queue
-	primary, secondary *breaker
+	primary, secondary *breakers
 }
 
 // NewHost makes a Host that runs so many tools at once.
@@ -21,8 +20,8 @@ func NewHost(places int, log *slog.Logger) *Host {
 	log = log.With("component", "resolver")
 	return &Host{
 		queue:     NewQueue(places),
-		primary:   newBreaker("primary of the host", MaxFailures, log),
-		secondary: newBreaker("secondary of the host", MaxFailures, log),
+		primary:   newBreakers("primary of the host", MaxFailures, log),
+		secondary: newBreakers("secondary of the host", MaxFailures, log),
 	}
 }
 
@@ -30,25 +29,30 @@ func NewHost(places int, log *slog.Logger) *Host {
 // and its breaker.
 type guardedTool struct {
 	tool   Tool
-	own    *breaker
-	queue  *Queue   // nil: every run begins at once
-	shared *breaker // nil: there is no host
+	own    *breakers
+	queue  *Queue    // nil: every run begins at once
+	shared *breakers // nil: there is no host
 }
 
 // resolve waits for its turn before it looks at the circuits, so that questions that wait
 // notice when one opens.
-func (g guardedTool) resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+func (g guardedTool) resolve(ctx context.Context, q *question) watch.Resolution {
 	if g.queue != nil {
 		if err := g.queue.acquire(ctx); err != nil {
-			return watch.Resolution{State: watch.Unreachable, Detail: "the question waited for its turn and was not asked: " + err.Error()}
+			return notAsked(err)
 		}
 		defer g.queue.release()
 	}
-	return g.own.resolve(ctx, url, func() watch.Resolution {
-		run := func() watch.Resolution { return g.tool.Resolve(ctx, url) }
+	ctx = q.leave(ctx)
+	return g.own.of(q.address).resolve(ctx, q.url, func() watch.Resolution {
+		run := func() watch.Resolution { return g.tool.Resolve(ctx, q.url) }
 		if g.shared == nil {
 			return run()
 		}
-		return g.shared.resolve(ctx, url, run)
+		return g.shared.of(q.address).resolve(ctx, q.url, run)
 	})
+}
+
+func notAsked(err error) watch.Resolution {
+	return watch.Resolution{State: watch.Unreachable, Detail: "the question waited for its turn and was not asked: " + err.Error()}
 }

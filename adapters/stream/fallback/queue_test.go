@@ -52,7 +52,7 @@ type host struct {
 
 func newHost(places int) *host {
 	tool := &recordingTool{}
-	return &host{Resolver: fallback.NewResolver(tool, tool, fallback.NewHost(places, discardLog), discardLog), tool: tool}
+	return &host{Resolver: fallback.NewResolver(tool, tool, nil, fallback.NewHost(places, discardLog), discardLog), tool: tool}
 }
 
 // asked returns the context of a question.
@@ -176,7 +176,7 @@ func TestQuestionsThatWaitNoticeTheOpenCircuit(t *testing.T) {
 		h := fallback.NewHost(1, slog.New(slog.NewTextHandler(&log, nil)))
 		var asking sync.WaitGroup
 		for n := range 100 {
-			asking.Go(func() { fallback.NewResolver(tool, tool, h, discardLog).Resolve(t.Context(), streamOf(n)) })
+			asking.Go(func() { fallback.NewResolver(tool, tool, nil, h, discardLog).Resolve(t.Context(), streamOf(n)) })
 		}
 		asking.Wait()
 		if n := tool.takeRuns(); n != 2*fallback.MaxFailures {
@@ -188,7 +188,7 @@ func TestQuestionsThatWaitNoticeTheOpenCircuit(t *testing.T) {
 		time.Sleep(fallback.OpenTime)
 		tool.setState(watch.Live)
 		for n := range 10 {
-			if got := fallback.NewResolver(tool, tool, h, discardLog).Resolve(t.Context(), streamOf(n)); got.State != watch.Live {
+			if got := fallback.NewResolver(tool, tool, nil, h, discardLog).Resolve(t.Context(), streamOf(n)); got.State != watch.Live {
 				t.Errorf("after the trial: %+v", got)
 			}
 		}
@@ -199,7 +199,7 @@ func TestOneFailingStreamOpensNoCircuitOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad, good := &fakeTool{answer: watch.Resolution{State: watch.ToolFailed}}, &fakeTool{answer: watch.Resolution{State: watch.Live}}
 		h := fallback.NewHost(4, discardLog)
-		failing := fallback.NewResolver(bad, bad, h, discardLog)
+		failing := fallback.NewResolver(bad, bad, nil, h, discardLog)
 		for range 100 {
 			failing.Resolve(t.Context(), streamOf(0))
 			time.Sleep(time.Second)
@@ -207,7 +207,7 @@ func TestOneFailingStreamOpensNoCircuitOfOthers(t *testing.T) {
 		if n := bad.takeRuns(); n > 20 {
 			t.Errorf("its tools ran %d times", n)
 		}
-		if got := fallback.NewResolver(good, bad, h, discardLog).Resolve(t.Context(), streamOf(1)); got.State != watch.Live {
+		if got := fallback.NewResolver(good, bad, nil, h, discardLog).Resolve(t.Context(), streamOf(1)); got.State != watch.Live {
 			t.Errorf("another stream: %+v", got)
 		}
 	})

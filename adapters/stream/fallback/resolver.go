@@ -15,15 +15,20 @@ type Tool interface {
 }
 
 // Resolver is a worker.Resolver of two tools. It may be used concurrently.
-type Resolver struct{ primary, secondary guardedTool }
+type Resolver struct {
+	primary, secondary guardedTool
+	egress             Egress // nil: there is no choice of addresses
+}
 
 // NewResolver makes a Resolver for one stream. With a nil host it shares nothing with those
-// of other streams. log should carry the monitor's id.
-func NewResolver(primary, secondary Tool, host *Host, log *slog.Logger) *Resolver {
+// of other streams. With a nil egress the environment decides how requests leave. log should
+// carry the monitor's id.
+func NewResolver(primary, secondary Tool, egress Egress, host *Host, log *slog.Logger) *Resolver {
 	log = log.With("component", "resolver")
 	r := &Resolver{
-		primary:   guardedTool{tool: primary, own: newBreaker("primary", 1, log)},
-		secondary: guardedTool{tool: secondary, own: newBreaker("secondary", 1, log)},
+		primary:   guardedTool{tool: primary, own: newBreakers("primary", 1, log)},
+		secondary: guardedTool{tool: secondary, own: newBreakers("secondary", 1, log)},
+		egress:    egress,
 	}
 	if host != nil {
 		r.primary.queue, r.primary.shared = host.queue, host.primary
@@ -32,14 +37,32 @@ func NewResolver(primary, secondary Tool, host *Host, log *slog.Logger) *Resolve
 	return r
 }
 
-// Resolve implements worker.Resolver. It blocks for at most the limits of both tools, and
-// while it waits for its turn.
+// Resolve implements worker.Resolver. It blocks for at most the limits of both tools, while
+// it waits for its turn, and while the budget of questions holds it back.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	first := r.primary.resolve(ctx, url)
+	q := &question{url: url, egress: r.egress}
+	if err := q.holdBack(ctx); err != nil {
+		return notAsked(err)
+	}
+	answer := r.ask(ctx, q)
+	answer.Egress = q.address
+	return answer
+}
+
+// ask runs the tools. Its outcome for the address is that of the primary, if it was run: what
+// the secondary finds does not show that YouTube answers the questions of this address.
+func (r *Resolver) ask(ctx context.Context, q *question) watch.Resolution {
+	first := r.primary.resolve(ctx, q)
 	if learned(first) || ctx.Err() != nil {
+		q.record(ctx, first.State)
 		return first
 	}
-	second := r.secondary.resolve(ctx, url)
+	second := r.secondary.resolve(ctx, q)
+	if first.State == watch.ToolFailed || first.State == watch.CircuitOpen {
+		q.record(ctx, second.State)
+	} else {
+		q.record(ctx, first.State)
+	}
 	if learned(second) {
 		if second.Detail == "" {
 			second.Detail = summary(first)

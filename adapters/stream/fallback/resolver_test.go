@@ -64,7 +64,7 @@ func withTools(t *testing.T, scenario func(t *testing.T, f *fallback.Resolver, y
 		ytdlp.setState(watch.Unreachable)
 		streamlink.setState(watch.Unreachable)
 		var log bytes.Buffer
-		f := fallback.NewResolver(ytdlp, streamlink, nil, slog.New(slog.NewTextHandler(&log, nil)).With("monitor_id", "mon-1"))
+		f := fallback.NewResolver(ytdlp, streamlink, nil, nil, slog.New(slog.NewTextHandler(&log, nil)).With("monitor_id", "mon-1"))
 		scenario(t, f, ytdlp, streamlink, &log)
 	})
 }

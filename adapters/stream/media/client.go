@@ -48,7 +48,8 @@ type Config struct {
 	// Resolver resolves the hosts of direct connections. Default: the system's.
 	Resolver *net.Resolver
 
-	// Proxy returns the proxy for a request, or nil for a direct connection.
+	// Proxy returns the proxy for a request, or nil for a direct connection. The
+	// request's context names the address through which it leaves (request.Egress).
 	// Default: http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 }

@@ -1,7 +1,7 @@
 // Package media fetches playlists and segments over HTTP from servers that may
 // be slow, broken or hostile. It implements worker.SegmentFetcher.
 //
-//	Get ───────────┐             ┌─ proxied: through the proxy of the environment (decision O8)
+//	Get ───────────┐             ┌─ proxied: through the stream's proxy (decision O8)
 //	               ├─▶ request ──┤
 //	FetchSegment ──┘   budget,   └─ direct: every address is checked before the connection
 //	  ├ init section   limits
@@ -26,5 +26,6 @@
 //   - Its errors are *watch.Failure. They name the host and the status, never the path
 //     or the query of a URL: media URLs are signed and therefore secret.
 //
-// HTTP_PROXY, HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are honoured.
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured unless Config.Proxy decides, and
+// SSL_CERT_FILE always.
 package media

@@ -31,7 +31,7 @@ var (
 	errAddress = errors.New("its address is not allowed: media must be on the public internet")
 	errScheme  = errors.New("its URL is neither http nor https")
 	errHost    = errors.New("the host is neither an IP address nor a DNS name")
-	errProxy   = errors.New("the proxy setting (HTTP_PROXY, HTTPS_PROXY) is not a valid URL")
+	errProxy   = errors.New("the proxy setting (HTTP_PROXY, HTTPS_PROXY, EGRESS_PROXIES) is not a valid URL")
 )
 
 // proxyStatus is the status with which a proxy refused CONNECT.

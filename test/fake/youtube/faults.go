@@ -23,7 +23,8 @@ const videoHeader = "X-Fake-Video"
 type injectedFault struct {
 	class     Class
 	video     string
-	remaining int // requests; negative: no limit
+	proxy     string // empty: any
+	remaining int    // requests; negative: no limit
 	fault     httpfault.Fault
 }
 
@@ -34,7 +35,16 @@ func (y *Server) Inject(class Class, id string, times int, f httpfault.Fault) (r
 	if times == 0 {
 		times = -1
 	}
-	i := &injectedFault{class, id, times, f}
+	return y.inject(&injectedFault{class, id, "", times, f})
+}
+
+// InjectAt answers all requests of a class that come through a proxy with f, until remove is
+// called. url is that of the proxy.
+func (y *Server) InjectAt(url string, class Class, f httpfault.Fault) (remove func()) {
+	return y.inject(&injectedFault{class, "", url, -1, f})
+}
+
+func (y *Server) inject(i *injectedFault) (remove func()) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.faults = append(y.faults, i)
@@ -51,11 +61,12 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 		r.Header.Set(videoHeader, videoInBody(r))
 	}
 	class, id := classify(r)
+	proxy := proxyOf(r)
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.requests = append(y.requests, Request{At: time.Now(), Class: class, Video: id, Host: r.Host, Path: r.URL.Path})
+	y.requests = append(y.requests, Request{At: time.Now(), Class: class, Video: id, Host: r.Host, Path: r.URL.Path, Proxy: proxy})
 	for _, i := range slices.Backward(y.faults) {
-		if i.remaining != 0 && (i.class == "" || i.class == class) && (i.video == "" || i.video == id) {
+		if i.remaining != 0 && (i.class == "" || i.class == class) && (i.video == "" || i.video == id) && (i.proxy == "" || i.proxy == proxy) {
 			if i.remaining > 0 {
 				i.remaining--
 			}

@@ -1,6 +1,7 @@
 package youtube
 
 import (
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -28,6 +29,16 @@ type Request struct {
 	Video string // id; empty: of no video
 	Host  string
 	Path  string // without the query
+	Proxy string // URL of the proxy through which it came
+}
+
+// proxyOf returns the URL of the proxy through which a request came: its tunnel ends there.
+func proxyOf(r *http.Request) string {
+	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if address == nil {
+		return ""
+	}
+	return "http://" + address.String()
 }
 
 // Requests returns every request so far, in order.

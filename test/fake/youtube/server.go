@@ -32,7 +32,7 @@ type Server struct {
 	temporary bool
 	expiry    time.Duration
 	address   string
-	outer     *http.Server // the proxy
+	outer     *http.Server // the proxies
 	inner     *http.Server // YouTube itself, inside the tunnels
 	tunnels   *tunnelListener
 	serving   sync.WaitGroup
@@ -93,6 +93,16 @@ func (y *Server) URL(id string) string { return "https://www.youtube.com/watch?v
 
 // Proxy is the proxy's URL, http://host:port.
 func (y *Server) Proxy() string { return "http://" + y.address }
+
+// AddProxy starts another proxy, which YouTube sees as another address, and returns its URL.
+func (y *Server) AddProxy() (url string, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("youtube: listen: %w", err)
+	}
+	y.serving.Go(func() { _ = y.outer.Serve(listener) })
+	return "http://" + listener.Addr().String(), nil
+}
 
 // CAFile is the path of the authority's certificate, PEM.
 func (y *Server) CAFile() string { return filepath.Join(y.dir, "ca.pem") }

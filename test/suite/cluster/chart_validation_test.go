@@ -42,6 +42,7 @@ func TestTheChartRefusesInvalidValues(t *testing.T) {
 		"an invalid network":                     {[]string{"settings.TRUSTED_PROXIES=everyone"}, "settings.TRUSTED_PROXIES"},
 		"an invalid database URL":                {[]string{"secret.values.DB_DSN=mysql://h/d"}, "secret.values.DB_DSN"},
 		"an invalid proxy":                       {[]string{"secret.values.HTTPS_PROXY=proxy"}, "secret.values.HTTPS_PROXY"},
+		"an invalid list of proxies":             {[]string{`secret.values.EGRESS_PROXIES=direct\,proxy`}, "secret.values.EGRESS_PROXIES"},
 		"the tag latest":                         {[]string{"image.tag=latest"}, "image.tag"},
 		"an invalid pull policy":                 {[]string{"image.pullPolicy=Sometimes"}, "image.pullPolicy"},
 		"too many seconds":                       {[]string{"gateway.drainSeconds=900"}, "gateway.drainSeconds"},

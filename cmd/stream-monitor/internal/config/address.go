@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 )
 
 func parseAddress(text string, _ *kong.Tag) (any, error) {
@@ -30,6 +31,14 @@ func parseProxy(text string, _ *kong.Tag) (any, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
 		return nil, errors.New("accepted is http://[USER:PASSWORD@]HOST:PORT, or the same with https, socks5 or socks5h")
+	}
+	return text, nil
+}
+
+// parseEgress checks a list of proxies.
+func parseEgress(text string, _ *kong.Tag) (any, error) {
+	if _, err := proxies.Parse(text); err != nil {
+		return nil, fmt.Errorf("in this list, separated by commas, %w", err)
 	}
 	return text, nil
 }

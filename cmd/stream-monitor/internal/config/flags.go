@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
@@ -71,6 +72,19 @@ type WatchingFlags struct {
 	EvidenceBudget  string `name:"evidence-budget-mib" type:"numeral" min:"1" max:"1048576" env:"EVIDENCE_BUDGET_MIB" default:"256" placeholder:"MIB" help:"MiB of temporary files that the captures of all streams on one host (in Kubernetes: of one pod) may hold at a time."`
 	HTTPProxy       string `type:"proxy" secret:"" name:"http-proxy" env:"HTTP_PROXY,http_proxy" placeholder:"URL" help:"Proxy for http requests to YouTube; never used for webhooks."`
 	HTTPSProxy      string `type:"proxy" secret:"" name:"https-proxy" env:"HTTPS_PROXY,https_proxy" placeholder:"URL" help:"Proxy for https requests to YouTube; never used for webhooks."`
+	EgressProxies   string `type:"egress" secret:"" name:"egress-proxies" env:"EGRESS_PROXIES" kept:"" placeholder:"URL,…" help:"Several ways to YouTube, in place of HTTP_PROXY and HTTPS_PROXY: URLs of proxies, and the word direct for this machine's own address. Each stream uses one of them until YouTube refuses it. Default: none."`
+	EgressQuestions string `name:"egress-questions-per-hour" type:"numeral" min:"0" max:"1000000" env:"EGRESS_QUESTIONS_PER_HOUR" kept:"" default:"0" placeholder:"N" help:"How many questions about streams each way may ask YouTube in an hour before waiting streams are polled less often; 0: any number. Each worker process or pod counts for itself."`
+}
+
+// Egress returns the proxies of EGRESS_PROXIES, and the budget of questions of each. is says
+// whether one of them was set.
+func (f WatchingFlags) Egress() (list *proxies.List, budget int, is bool) {
+	list, err := proxies.Parse(f.EgressProxies)
+	if err != nil { // the parser of the setting has accepted it
+		list, _ = proxies.Parse("")
+	}
+	budget, _ = strconv.Atoi(f.EgressQuestions) // its parser accepts digits only
+	return list, budget, f.EgressProxies != "" || budget > 0
 }
 
 // YTDLP locates yt-dlp.
@@ -125,13 +139,21 @@ func (f WatchingFlags) PodEnviron() (env []string) {
 }
 
 // Export sets these settings in the environment of this process, for its tools
-// and its HTTP clients.
+// and its HTTP clients. It leaves out those with the tag kept: no tool reads them, and
+// EGRESS_PROXIES has the passwords of all proxies.
 func (f WatchingFlags) Export() {
-	for _, variable := range f.Environ() {
-		name, value, _ := strings.Cut(variable, "=")
-		_ = os.Setenv(name, value) // fails only if an environment cannot contain the name or the value
-		if value == "" {
-			_ = os.Unsetenv(name) // tools differ in how they read an empty variable
+	settings := reflect.ValueOf(f)
+	for i := range settings.NumField() {
+		field := settings.Type().Field(i)
+		if _, kept := field.Tag.Lookup("kept"); kept {
+			continue
+		}
+		for name := range strings.SplitSeq(field.Tag.Get("env"), ",") {
+			value := settings.Field(i).String()
+			_ = os.Setenv(name, value) // fails only if an environment cannot contain the name or the value
+			if value == "" {
+				_ = os.Unsetenv(name) // tools differ in how they read an empty variable
+			}
 		}
 	}
 }

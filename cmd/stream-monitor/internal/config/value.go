@@ -35,6 +35,7 @@ var parsers = map[string]parser{
 	"certificates":  parseCertificates,
 	"signing":       parseSigning,
 	"duration":      parseDuration,
+	"egress":        parseEgress,
 	"evidencestore": parseEvidenceStore,
 	"linkkeys":      parseLinkKeys,
 	"secretskeys":   parseSecretsKeys,

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -10,9 +11,11 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 	flags := map[string]string{
 		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg", "DECODER_PATH": "/opt/segment-decoder",
 		"STREAM_RENDITION": "best", "EVIDENCE_CAPTURE": "off", "EVIDENCE_BUDGET_MIB": "64", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
+		"EGRESS_PROXIES": "http://u:w@p:3,direct", "EGRESS_QUESTIONS_PER_HOUR": "600",
 	}
 	given := []string{"serve", "--ytdlp-path=/opt/yt-dlp", "--streamlink-path=/opt/streamlink", "--ffmpeg-path=/opt/ffmpeg", "--decoder-path=/opt/segment-decoder",
-		"--stream-rendition=best", "--evidence-capture=off", "--evidence-budget-mib=64", "--http-proxy=http://p:1", "--https-proxy=http://p:2"}
+		"--stream-rendition=best", "--evidence-capture=off", "--evidence-budget-mib=64", "--http-proxy=http://p:1", "--https-proxy=http://p:2",
+		"--egress-proxies=http://u:w@p:3,direct", "--egress-questions-per-hour=600"}
 
 	t.Run("given as flags only", func(t *testing.T) {
 		clearEnvironment(t)
@@ -26,7 +29,10 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 	t.Run("and are the same settings there", func(t *testing.T) {
 		clearEnvironment(t)
 		serve := mustParse(t, given...).Serve.Watching
-		serve.Export()
+		for _, variable := range serve.Environ() {
+			name, value, _ := strings.Cut(variable, "=")
+			t.Setenv(name, value)
+		}
 		if got := mustParse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk").Watch.Watching; got != serve {
 			t.Errorf("a worker has %+v, want %+v", got, serve)
 		}
@@ -45,8 +51,18 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 			t.Errorf("it gets %q, want %q", got, want)
 		}
 		t.Setenv("TZ", "")
-		if got := mustParse(t, "serve").Serve.Watching.PodEnviron(); !slices.Equal(got, []string{"STREAM_RENDITION=smallest", "EVIDENCE_CAPTURE=on", "EVIDENCE_BUDGET_MIB=256"}) {
+		if got := mustParse(t, "serve").Serve.Watching.PodEnviron(); !slices.Equal(got, []string{"STREAM_RENDITION=smallest", "EVIDENCE_CAPTURE=on", "EVIDENCE_BUDGET_MIB=256", "EGRESS_QUESTIONS_PER_HOUR=0"}) {
 			t.Errorf("with nothing given it gets %q", got)
+		}
+	})
+	t.Run("and the tools of this process, but for the list of proxies", func(t *testing.T) {
+		clearEnvironment(t)
+		mustParse(t, given...).Serve.Watching.Export()
+		if got := os.Getenv("HTTPS_PROXY"); got != "http://p:2" {
+			t.Errorf("HTTPS_PROXY is %q", got)
+		}
+		if got := os.Getenv("EGRESS_PROXIES"); got != "" {
+			t.Errorf("EGRESS_PROXIES is %q", got)
 		}
 	})
 	t.Run("and a flag that empties a variable empties it there", func(t *testing.T) {

@@ -191,6 +191,9 @@ func TestEachProblemIsFound(t *testing.T) {
 			[]string{"no connection to www.youtube.com:443", "check the firewall"}},
 		"a proxy that does not run": {func(m *machine) { m.settings.Watching.HTTPSProxy = "http://user:hunter2@127.0.0.1:1" }, fail, "YouTube",
 			[]string{"no connection to 127.0.0.1:1 (", "connection refused", "check HTTPS_PROXY"}},
+		"several proxies, of which one does not run": {func(m *machine) {
+			m.settings.Watching.EgressProxies = "http://user:hunter2@127.0.0.1:1," + m.settings.Watching.HTTPSProxy
+		}, fail, "YouTube, 127.0.0.1:1", []string{"check EGRESS_PROXIES", "www.youtube.com answers, through the proxy 127.0.0.1:"}},
 		"a proxy that refuses": {func(m *machine) { m.video = watch.OEmbedResult{Detail: "oEmbed not reached: Forbidden"} }, fail, "YouTube",
 			[]string{"through the proxy 127.0.0.1:", "oEmbed not reached: Forbidden"}},
 		"YouTube that is not asked": {func(m *machine) { m.settings.Offline, m.dns = true, errors.New("no such host") }, fine, "YouTube", []string{"not asked (--offline)"}},

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -25,33 +27,51 @@ const (
 	knownVideo = monitor.StreamURL(youtubeURL + "watch?v=jNQXAC9IVRw")
 )
 
-// youtubeCheck checks the way to YouTube: the name, the connection through the proxy
-// that would be used, and one question to the oEmbed service.
+// youtubeCheck checks each way to YouTube.
 type youtubeCheck struct {
 	settings   config.Doctor
 	lookupHost func(ctx context.Context, host string) (addresses []string, err error)
 	probeVideo func(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult
 }
 
-func (y youtubeCheck) run(ctx context.Context) []finding {
-	const subject = "YouTube"
+func (y youtubeCheck) run(ctx context.Context) (found []finding) {
 	if y.settings.Offline {
-		return []finding{{subject: subject, verdict: fine, found: "not asked (--offline)"}}
+		return []finding{{subject: "YouTube", verdict: fine, found: "not asked (--offline)"}}
 	}
+	if y.settings.Watching.EgressProxies == "" {
+		return y.way(ctx, "YouTube", "HTTPS_PROXY", y.proxy)
+	}
+	list, _, _ := y.settings.Watching.Egress()
+	for _, name := range list.Names() {
+		ctx := request.WithEgress(ctx, name)
+		found = append(found, y.way(ctx, "YouTube, "+name, "EGRESS_PROXIES", func() (*url.URL, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, youtubeURL, nil)
+			if err != nil {
+				return nil, err
+			}
+			return list.Proxy(req)
+		})...)
+	}
+	return found
+}
+
+// way checks one way: the name, the connection through its proxy, and one question to
+// the oEmbed service. setting is the variable that names the proxy.
+func (y youtubeCheck) way(ctx context.Context, subject, setting string, proxyOf func() (*url.URL, error)) []finding {
 	unreachable := func(found, advice string) []finding {
 		return []finding{{subject, fail, "YouTube cannot be reached from here: " + found, "an answer of " + youtubeHost, advice + "; or leave this check out with --offline"}}
 	}
-	proxy, err := y.proxy()
+	proxy, err := proxyOf()
 	if err != nil {
-		return unreachable(fmt.Sprintf("the proxy cannot be used: %v", err), "correct HTTPS_PROXY")
+		return unreachable(fmt.Sprintf("the proxy cannot be used: %v", err), "correct "+setting)
 	}
-	host, port, way, advice := youtubeHost, "443", "directly", "check the firewall, or set HTTPS_PROXY"
+	host, port, way, advice := youtubeHost, "443", "directly", "check the firewall, or set "+setting
 	if proxy != nil {
-		host, port, way, advice = proxy.Hostname(), proxyPort(proxy), "through the proxy "+proxy.Host, "check HTTPS_PROXY, and that the proxy runs and accepts connections from this machine"
+		host, port, way, advice = proxy.Hostname(), proxyPort(proxy), "through the proxy "+proxy.Host, "check "+setting+", and that the proxy runs and accepts connections from this machine"
 	}
 	addresses, err := y.resolve(ctx, host)
 	if err != nil {
-		return unreachable(fmt.Sprintf("DNS does not resolve %s (%v)", host, err), "check the name server (/etc/resolv.conf), or set HTTPS_PROXY")
+		return unreachable(fmt.Sprintf("DNS does not resolve %s (%v)", host, err), "check the name server (/etc/resolv.conf), or set "+setting)
 	}
 	if err := connect(ctx, addresses, host, port, proxy == nil); err != nil {
 		return unreachable(fmt.Sprintf("no connection to %s (%v)", net.JoinHostPort(host, port), err), advice)

@@ -1,0 +1,149 @@
+package fallback_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// fakeEgress chooses the address that a test says.
+type fakeEgress struct {
+	mu       sync.Mutex
+	address  string
+	delay    time.Duration
+	bound    []string // of each question
+	recorded []string
+}
+
+func (e *fakeEgress) Delay(monitor.StreamURL, string) time.Duration { return e.delay }
+
+func (e *fakeEgress) Choose(_ monitor.StreamURL, bound string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.bound = append(e.bound, bound)
+	return e.address
+}
+
+func (e *fakeEgress) Record(_ monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.recorded = append(e.recorded, fmt.Sprintf("%s %d %s", address, u, state))
+}
+
+// addressedTool is blocked at one address, and live at others.
+type addressedTool struct {
+	blocked string
+	asked   []string
+}
+
+func (a *addressedTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+	address := request.Egress(ctx)
+	a.asked = append(a.asked, address)
+	if address == a.blocked {
+		return watch.Resolution{State: watch.Blocked}
+	}
+	return watch.Resolution{State: watch.Live}
+}
+
+func TestBothToolsUseTheChosenAddress(t *testing.T) {
+	ytdlp, streamlink, e := &addressedTool{blocked: "a"}, &addressedTool{}, &fakeEgress{address: "a"}
+	f := fallback.NewResolver(ytdlp, streamlink, e, nil, discardLog)
+	got := f.Resolve(request.WithEgress(asked(t.Context(), watch.UrgencyOutage), "b"), watched)
+	if got.Egress != "a" || !slices.Equal(ytdlp.asked, []string{"a"}) || !slices.Equal(streamlink.asked, []string{"a"}) || !slices.Equal(e.bound, []string{"b"}) {
+		t.Errorf("got %+v; asked through %v and %v, bound to %v", got, ytdlp.asked, streamlink.asked, e.bound)
+	}
+}
+
+func TestTheAnswerOfThePrimaryDecidesAboutTheAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		primary, secondary watch.StreamState
+		want               []string
+	}{
+		"an answer": {watch.Upcoming, "", []string{"a 1 upcoming"}},
+		"a refusal, although the other tool finds a manifest": {watch.Blocked, watch.ManifestFound, []string{"a 1 blocked"}},
+		"a broken tool, beside a refusal":                     {watch.ToolFailed, watch.RateLimited, []string{"a 1 rate_limited"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &fakeEgress{address: "a"}
+			primary, secondary := &fakeTool{answer: watch.Resolution{State: c.primary}}, &fakeTool{answer: watch.Resolution{State: c.secondary}}
+			fallback.NewResolver(primary, secondary, e, nil, discardLog).Resolve(t.Context(), watched)
+			if !slices.Equal(e.recorded, c.want) {
+				t.Errorf("recorded %q", e.recorded)
+			}
+		})
+	}
+	t.Run("nothing, if the question was cancelled", func(t *testing.T) {
+		e, ctx := &fakeEgress{address: "a"}, t.Context()
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		tool := &fakeTool{duration: time.Hour}
+		fallback.NewResolver(tool, tool, e, nil, discardLog).Resolve(ctx, watched)
+		if len(e.recorded) != 0 {
+			t.Errorf("recorded %q", e.recorded)
+		}
+	})
+}
+
+func TestACircuitIsThatOfAnAddress(t *testing.T) {
+	for name, host := range map[string]*fallback.Host{"of a stream": nil, "of a host": fallback.NewHost(4, discardLog)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tool, e := &addressedTool{blocked: "a"}, &fakeEgress{address: "a"}
+				resolve := func(n int) watch.StreamState {
+					return fallback.NewResolver(tool, &addressedTool{blocked: "a"}, e, host, discardLog).Resolve(t.Context(), streamOf(n)).State
+				}
+				if host == nil {
+					f := fallback.NewResolver(tool, &addressedTool{blocked: "a"}, e, nil, discardLog)
+					resolve = func(int) watch.StreamState { return f.Resolve(t.Context(), watched).State }
+				}
+				for n := range fallback.MaxFailures {
+					resolve(n)
+				}
+				if got := resolve(10); got != watch.CircuitOpen {
+					t.Errorf("through the refused address: %s", got)
+				}
+				e.address = "b"
+				if got := resolve(10); got != watch.Live {
+					t.Errorf("through another one: %s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheBudgetHoldsBackPollsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &fakeEgress{address: "a", delay: time.Minute}
+		f := fallback.NewResolver(&addressedTool{}, &addressedTool{}, e, nil, discardLog)
+		took := func(ctx context.Context) time.Duration {
+			began := time.Now()
+			f.Resolve(ctx, watched)
+			return time.Since(began)
+		}
+		for u, want := range map[watch.Urgency]time.Duration{watch.UrgencyPoll: time.Minute, watch.UrgencyStart: 0, watch.UrgencyOutage: 0} {
+			if got := took(asked(t.Context(), u)); got != want {
+				t.Errorf("urgency %d: asked after %v", u, got)
+			}
+		}
+		failing := worker.NewPriority(watch.UrgencyPoll)
+		time.AfterFunc(10*time.Second, func() { failing.Raise(watch.UrgencyOutage) })
+		if got := took(worker.WithPriority(t.Context(), failing)); got != 10*time.Second {
+			t.Errorf("a stream that fails after 10 s was asked about after %v", got)
+		}
+		cancelled, cancel := context.WithTimeout(asked(t.Context(), watch.UrgencyPoll), time.Second)
+		defer cancel()
+		if got := took(cancelled); got != time.Second {
+			t.Errorf("a cancelled poll took %v", got)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package fallback
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Egress chooses the address through which a question leaves, and learns from the answer
+// (section 10.3). bound is the address to which the stream's present URLs are bound; empty:
+// none. It may be used concurrently.
+type Egress interface {
+	// Delay returns for how long the budget of questions holds back a poll.
+	Delay(url monitor.StreamURL, bound string) time.Duration
+
+	// Choose returns the name of the address of a question that is asked now.
+	Choose(url monitor.StreamURL, bound string) (address string)
+
+	// Record takes in the answer to a question of that urgency.
+	Record(url monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState)
+}
+
+// question is one call of Resolve. Both tools use the same address.
+type question struct {
+	url    monitor.StreamURL
+	egress Egress // nil: there is no choice
+
+	address string        // empty: none was chosen
+	urgency watch.Urgency // when it was
+}
+
+// holdBack waits while the budget holds the question back, and it is no more than a poll. Error:
+// ctx's.
+func (q *question) holdBack(ctx context.Context) error {
+	urgency, grown := worker.UrgencyOf(ctx)
+	if q.egress == nil || urgency != watch.UrgencyPoll {
+		return nil
+	}
+	delay := q.egress.Delay(q.url, request.Egress(ctx))
+	if delay <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-grown:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// leave chooses the address when the first tool has its turn, and returns a context with
+// which the tools use it.
+func (q *question) leave(ctx context.Context) context.Context {
+	if q.egress == nil {
+		return ctx
+	}
+	if q.address == "" {
+		q.urgency, _ = worker.UrgencyOf(ctx)
+		q.address = q.egress.Choose(q.url, request.Egress(ctx))
+	}
+	return request.WithEgress(ctx, q.address)
+}
+
+// record passes on the outcome for the address. A cancelled question has none.
+func (q *question) record(ctx context.Context, state watch.StreamState) {
+	if q.address != "" && ctx.Err() == nil {
+		q.egress.Record(q.url, q.address, q.urgency, state)
+	}
+}

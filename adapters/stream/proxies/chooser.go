@@ -1,0 +1,106 @@
+package proxies
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+	"github.com/stream-monitor/stream-monitor/domain/egress"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Chooser chooses the address of each question by the rules of domain/egress, and logs what
+// changes. All streams of a process share one. It may be used concurrently.
+type Chooser struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	pool *egress.Pool
+}
+
+// NewChooser makes a Chooser of the addresses of a list. budget is how many questions each may
+// ask in an hour; 0: any number.
+func NewChooser(l *List, budget int, log *slog.Logger) *Chooser {
+	return &Chooser{pool: egress.NewPool(l.Names(), budget), log: log.With("component", "egress")}
+}
+
+// Delay returns for how long the budget holds back a poll.
+func (c *Chooser) Delay(url monitor.StreamURL, bound string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delay, notices := c.pool.Delay(time.Now(), url, bound)
+	c.tell(notices)
+	return delay
+}
+
+// Choose returns the address of a question that is asked now.
+func (c *Chooser) Choose(url monitor.StreamURL, bound string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	address, notices := c.pool.Choose(time.Now(), url, bound)
+	c.tell(notices)
+	return address
+}
+
+// Record takes in the answer to a question.
+func (c *Chooser) Record(url monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tell(c.pool.Record(time.Now(), url, address, u, state))
+}
+
+// Status returns the state of every address. A nil Chooser has none.
+func (c *Chooser) Status() []egress.Status {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pool.Status(time.Now())
+}
+
+// Prober returns a Prober that asks through the address that a question of the stream would
+// have.
+func (c *Chooser) Prober(next worker.Prober) worker.Prober { return prober{next, c} }
+
+type prober struct {
+	worker.Prober
+
+	chooser *Chooser
+}
+
+// Probe implements worker.Prober.
+func (p prober) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult {
+	return p.Prober.Probe(request.WithEgress(ctx, p.chooser.current(url, request.Egress(ctx))), url)
+}
+
+func (c *Chooser) current(url monitor.StreamURL, bound string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pool.Current(time.Now(), url, bound)
+}
+
+// tell logs what has changed. c.mu is held, so that the lines are in order.
+func (c *Chooser) tell(notices []egress.Notice) {
+	for _, n := range notices {
+		switch log := c.log.With("egress", n.Address); n.Kind {
+		case egress.Rests:
+			log.Warn("An egress address fails repeatedly and rests; streams move to another one with their next question: check the proxy, or wait",
+				"failure", n.Failure, "failures", egress.MaxFailures, "rest_sec", n.Left.Seconds())
+		case egress.UsedAgain:
+			log.Info("An egress address is used again")
+		case egress.AllRest:
+			log.Warn("All egress addresses rest, questions go on through the one whose rest ends first: add addresses to EGRESS_PROXIES, or watch fewer streams",
+				"rest_sec", n.Left.Seconds())
+		case egress.Stretched:
+			log.Warn("The budget of questions of an egress address is used up, waiting streams are polled less often: add addresses to EGRESS_PROXIES, or raise EGRESS_QUESTIONS_PER_HOUR",
+				"interval_sec", n.Interval.Seconds())
+		case egress.StretchedOver:
+			log.Info("The budget of questions of an egress address is enough again")
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package proxies_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
+)
+
+const secret = "hunter2"
+
+func parse(t *testing.T, text string) *proxies.List {
+	t.Helper()
+	l, err := proxies.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestAProxyIsNamedByItsHost(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": {"default"},
+		"http://a.example:3128, https://user:" + secret + "@b.example:443 ,direct":                                                     {"a.example:3128", "b.example:443", "direct"},
+		"socks5://c.example:1080,socks5h://[2001:db8::1]:1080/":                                                                        {"c.example:1080", "[2001:db8::1]:1080"},
+		"http://one:" + secret + "@g.example:7000,http://two:" + secret + "@g.example:7000,http://three:" + secret + "@g.example:7000": {"g.example:7000", "g.example:7000#2", "g.example:7000#3"},
+	} {
+		if got := parse(t, text).Names(); !slices.Equal(got, want) {
+			t.Errorf("the names are %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAWrongListIsRefusedWithoutShowingIt(t *testing.T) {
+	for name, text := range map[string]string{
+		"no scheme":         "proxy.example:3128",
+		"another scheme":    "ftp://" + secret + "@proxy.example",
+		"socks4":            "socks4://user:" + secret + "@proxy.example:1080",
+		"no host":           "http://user:" + secret + "@:3128",
+		"a path":            "http://proxy.example/" + secret,
+		"an empty entry":    "direct,,http://user:" + secret + "@proxy.example:1",
+		"not a URL":         "http://user:" + secret + "%zz@proxy.example:1",
+		"the same twice":    "http://user:" + secret + "@proxy.example:1,http://user:" + secret + "@proxy.example:1",
+		"another direct":    "direct,direct",
+		"a misspelt direct": "Direct",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := proxies.Parse(text)
+			if err == nil || !strings.Contains(err.Error(), "entry ") || strings.Contains(err.Error(), secret) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestRequestsAndToolsUseTheSameProxy(t *testing.T) {
+	t.Setenv("NO_PROXY", "internal.example")
+	t.Setenv("HTTPS_PROXY", "http://another.example:1")
+	t.Setenv("all_proxy", "http://another.example:1")
+	t.Setenv("EGRESS_TEST", "kept")
+	l := parse(t, "http://a.example:3128,socks5h://user:"+secret+"@b.example:1080,direct")
+	for name, want := range map[string]string{
+		"":               "http://a.example:3128",
+		"gone":           "http://a.example:3128",
+		"a.example:3128": "http://a.example:3128",
+		"b.example:1080": "socks5h://user:" + secret + "@b.example:1080",
+		"direct":         "",
+	} {
+		ctx := request.WithEgress(t.Context(), name)
+		for _, address := range []string{"https://www.youtube.com/watch", "http://media.example/1.ts"} {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.Proxy(req)
+			if err != nil || got == nil && want != "" || got != nil && got.String() != want {
+				t.Errorf("through %q: %s goes through %v, %v", name, address, got, err)
+			}
+		}
+		env := l.Environ(ctx)
+		for _, variable := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			if is := slices.Contains(env, variable+"="+want); is != (want != "") {
+				t.Errorf("through %q: %s is in %v: %v", name, variable, env, is)
+			}
+		}
+		if text := strings.Join(env, "\n"); strings.Contains(text, "another.example") || !strings.Contains(text, "EGRESS_TEST=kept") || !strings.Contains(text, "NO_PROXY=internal.example") {
+			t.Errorf("through %q the environment is %s", name, text)
+		}
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://internal.example/", nil)
+	if got, err := l.Proxy(req); got != nil || err != nil {
+		t.Errorf("a host of NO_PROXY goes through %v, %v", got, err)
+	}
+}
+
+func TestWithoutAListTheEnvironmentDecides(t *testing.T) {
+	if env := parse(t, "").Environ(t.Context()); env != nil {
+		t.Errorf("a tool gets %v", env)
+	}
+}
