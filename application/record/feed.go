@@ -40,7 +40,7 @@ type FeedConfig struct {
 	Log        *slog.Logger     // default: nothing is logged
 	Now        func() time.Time // default time.Now
 
-	// Egress returns the addresses of section 10.3, for the heartbeat; nil: there are none.
+	// Egress returns the addresses of section 10.3, for the heartbeat. It may be nil.
 	Egress func() []egress.Status
 }
 

@@ -14,7 +14,7 @@ const (
 )
 
 // Delay returns for how long a poll of a stream is held back at now, so that its address keeps the
-// budget. What starts and outages leave of it is shared equally by the streams that wait. No
+// budget. Waiting streams share equally the part of it that starts and outages leave. No
 // two polls of a stream are more than 4.5 minutes apart: after 5 it would count as blind.
 func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (delay time.Duration, notices []Notice) {
 	s := p.streams[url]
@@ -53,7 +53,10 @@ func (p *Pool) allowedInterval(now time.Time, a *address) time.Duration {
 	}
 	_, others := a.asked.lastHour(now)
 	left := p.budget - others
-	if left <= 0 {
+	switch {
+	case waiting == 0:
+		return 0
+	case left <= 0:
 		return maxInterval
 	}
 	return min(maxInterval, time.Duration(waiting)*time.Hour/time.Duration(left))

@@ -85,6 +85,17 @@ func TestPollsAreRelaxedWhenFewerStreamsWait(t *testing.T) {
 	}
 }
 
+func TestLiveStreamsAloneAreNotHeldBack(t *testing.T) {
+	c := newClock(10, "a")
+	for range 20 {
+		c.ask(streamOf(1), "a", watch.UrgencyOutage, watch.Live)
+	}
+	delay, notices := c.Delay(c.now, streamOf(1), "a")
+	if delay != 0 || len(notices) != 0 {
+		t.Errorf("its poll is held back for %v; noticed %v", delay, notices)
+	}
+}
+
 func TestAStreamThatWasNotAskedIsNotHeldBack(t *testing.T) {
 	c := newClock(1, "a")
 	for n := range 10 {

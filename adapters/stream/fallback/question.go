@@ -33,8 +33,8 @@ type question struct {
 	urgency watch.Urgency // when it was
 }
 
-// holdBack waits while the budget holds the question back, and it is no more than a poll. Error:
-// ctx's.
+// holdBack waits while the budget holds the question back. It ends early when the question
+// becomes more urgent than a poll. Error: ctx's.
 func (q *question) holdBack(ctx context.Context) error {
 	urgency, grown := worker.UrgencyOf(ctx)
 	if q.egress == nil || urgency != watch.UrgencyPoll {

@@ -49,8 +49,8 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	return answer
 }
 
-// ask runs the tools. Its outcome for the address is that of the primary, if it was run: what
-// the secondary finds does not show that YouTube answers the questions of this address.
+// ask runs the tools. If the primary was run, its outcome is that of the address: a manifest
+// that the secondary finds does not show that YouTube answers this address.
 func (r *Resolver) ask(ctx context.Context, q *question) watch.Resolution {
 	first := r.primary.resolve(ctx, q)
 	if learned(first) || ctx.Err() != nil {

@@ -1,5 +1,5 @@
-// Package request carries in a context what the adapters need to know about a request beside
-// its URL: the egress address through which it leaves (section 10.3).
+// Package request carries the egress address of a request in its context, from the worker to
+// the adapters (section 10.3).
 package request
 
 import "context"
