@@ -8,8 +8,9 @@ import (
 )
 
 // Host holds a queue, and a circuit breaker for each tool and egress address, which the
-// Resolvers of many streams share. A shared breaker opens when its tool has failed for MaxFailures streams in a
-// row. One stream for which it always fails does not keep it from the others.
+// Resolvers of many streams share. A shared breaker opens when its tool has failed for
+// MaxFailures streams in a row. One stream for which it always fails does not keep it from the
+// others.
 type Host struct {
 	queue              *Queue
 	primary, secondary *breakers

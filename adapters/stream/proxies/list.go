@@ -90,8 +90,8 @@ func (l *List) Names() (names []string) {
 	return names
 }
 
-// of returns the proxy of a request. A request without a name, or with that of a proxy that was
-// removed from the list, uses the first, so that no request evades the proxies.
+// of returns the proxy of a request. Without a name, or with that of a proxy that was removed
+// from the list, it is the first: no request evades the proxies.
 func (l *List) of(ctx context.Context) proxy {
 	name := request.Egress(ctx)
 	for _, p := range l.proxies {
