@@ -207,6 +207,7 @@ export interface Service {
   tools: Record<string, { version: string | null; error: string | null }>;
   limits: Record<string, number>;
   retention: Record<string, number>;
+  egress?: { name: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
   settings: { field: string; min: number; max: number; default: number; whole: boolean; help: string }[];
   presets: { name: string; config: Partial<Config> }[];
 }
