@@ -16,6 +16,7 @@ func TestOneLineHidesSignedURLs(t *testing.T) {
 		"a bare host stays":                          {"see https://www.youtube.com for more", "see https://www.youtube.com for more"},
 		"of a URL only the host stays":               {"GET https://rr1---sn.googlevideo.com/videoplayback/expire/1/sig/SECRET/x.ts?a=SECRET, failed", "GET https://rr1---sn.googlevideo.com/… failed"},
 		"a URL without a path":                       {"https://a.example?sig=SECRET", "https://a.example/…"},
+		"and that of a SOCKS proxy":                  {"proxy socks5h://me:SECRET@proxy.example:1080", "proxy socks5h://proxy.example:1080/…"},
 		"a user name is removed":                     {"proxy http://me:SECRET@proxy.example:3128", "proxy http://proxy.example:3128/…"},
 		"a URL in upper case":                        {"HTTPS://RR1.GOOGLEVIDEO.COM/SECRET", "https://RR1.GOOGLEVIDEO.COM/…"},
 		"quotes end a URL":                           {`"https://a.example/SECRET" and 'https://b.example/SECRET'`, `"https://a.example/…" and 'https://b.example/…'`},
