@@ -62,9 +62,15 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 	}
 	class, id := classify(r)
 	proxy := proxyOf(r)
+	request := Request{At: time.Now(), Class: class, Video: id, Host: r.Host, Path: r.URL.Path, Proxy: proxy}
+	if y.onRequest != nil {
+		y.onRequest(request)
+	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.requests = append(y.requests, Request{At: time.Now(), Class: class, Video: id, Host: r.Host, Path: r.URL.Path, Proxy: proxy})
+	if y.onRequest == nil {
+		y.requests = append(y.requests, request)
+	}
 	for _, i := range slices.Backward(y.faults) {
 		if i.remaining != 0 && (i.class == "" || i.class == class) && (i.video == "" || i.video == id) && (i.proxy == "" || i.proxy == proxy) {
 			if i.remaining > 0 {

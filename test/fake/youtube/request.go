@@ -41,15 +41,15 @@ func proxyOf(r *http.Request) string {
 	return "http://" + address.String()
 }
 
-// Requests returns every request so far, in order.
+// Requests returns every request so far, in order; none if Config.OnRequest got them.
 func (y *Server) Requests() []Request {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return append([]Request(nil), y.requests...)
 }
 
-// Count returns the number of requests of a class for a video. An empty class or
-// id means any.
+// Count returns the number of requests of a class for a video; 0 if Config.OnRequest got
+// them. An empty class or id means any.
 func (y *Server) Count(class Class, id string) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()

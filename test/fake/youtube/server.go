@@ -24,6 +24,8 @@ type Config struct {
 	Addr   string        // to listen on, default 127.0.0.1:0
 	Dir    string        // for the CA and the Python module, default a temporary one that Close removes
 	Expiry time.Duration // of media URLs, default 6 h
+
+	OnRequest func(Request) // gets each request, which is then not kept for Requests and Count; nil: all are kept
 }
 
 // Server is the fake YouTube. It is safe for concurrent use.
@@ -31,6 +33,7 @@ type Server struct {
 	dir       string
 	temporary bool
 	expiry    time.Duration
+	onRequest func(Request)
 	address   string
 	outer     *http.Server // the proxies
 	inner     *http.Server // YouTube itself, inside the tunnels
@@ -54,7 +57,7 @@ func Start(c Config) (*Server, error) {
 	if c.Expiry == 0 {
 		c.Expiry = 6 * time.Hour
 	}
-	y := &Server{dir: c.Dir, expiry: c.Expiry, videos: map[string]*entry{}}
+	y := &Server{dir: c.Dir, expiry: c.Expiry, onRequest: c.OnRequest, videos: map[string]*entry{}}
 	certificate, root, err := authority()
 	if err != nil {
 		return nil, err

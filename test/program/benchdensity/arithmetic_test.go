@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
 var began = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -78,7 +79,8 @@ func TestWebhooksAreComparedWithTheTruth(t *testing.T) {
 		delivery("7", "calm", black.alert, 118, 100),
 		delivery("8", "somebody else's", black.alert, 118, 100),
 	}
-	got := compare(episodes, deliveries, map[string]int{"a": 8, "b": 9, "calm": 0}, after(90), threshold)
+	timelines := map[string]int{"a": 8, "b": 9, "calm": 0}
+	got := compare(episodes, deliveries, timelines, after(90), after(300), threshold)
 	if got.Expected != 3 || got.Missed != 1 || got.Unexpected != 2 || got.Recoveries != 2 {
 		t.Errorf("%+v, want 3 expected, 1 missed, 2 unexpected, 2 recoveries", got)
 	}
@@ -87,6 +89,78 @@ func TestWebhooksAreComparedWithTheTruth(t *testing.T) {
 	near(t, "the smaller error", got.OnsetError.P50, 0.25)
 	near(t, "the larger error", got.OnsetError.Max, 0.5)
 	near(t, "the recovery's latency", got.RecoveryLatency.Max, 4)
+
+	got = compare(episodes, deliveries, timelines, after(90), after(205+lastRecovery.Seconds()-1), threshold)
+	if got.Expected != 2 || got.Unexpected != 2 {
+		t.Errorf("interrupted before the recovery of the second episode: %+v, want 2 expected, and its alert not unexpected", got)
+	}
+}
+
+func TestTheMediaServerSeesLateChecks(t *testing.T) {
+	c := newTraffic(10 * time.Second)
+	for _, at := range []float64{0, 10.9, 22, 30} { // late by 0.9 s and 1.1 s, then early
+		c.check("a", after(at))
+	}
+	c.check("b", after(5))
+	c.check("b", after(25.5)) // more than an interval late
+	if got, want := c.count(true), (counters{Checks: 6, Late: 2, LateByInterval: 1, LargestSec: 10.5}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	c.check("a", after(70)) // 40 s after the one before the reset
+	if got, want := c.count(false), (counters{Checks: 1, Late: 1, LateByInterval: 1, LargestSec: 30}); got != want {
+		t.Errorf("after a reset: %+v, want %+v", got, want)
+	}
+}
+
+func TestTheMediaServerSeesWhichStreamsAreWatched(t *testing.T) {
+	c := newTraffic(10 * time.Second)
+	c.segment("a", after(1))
+	c.segment("b", after(2))
+	c.segment("a", after(3))
+	if got, want := c.count(true), (counters{Watched: 2, WatchedAt: after(2)}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	c.segment("b", after(9))
+	if got := c.count(false); got.Watched != 1 || !got.WatchedAt.Equal(after(9)) {
+		t.Errorf("after a reset: %+v", got)
+	}
+	c.request(youtube.Request{Class: youtube.Watch, Video: "a"})
+	c.request(youtube.Request{Class: youtube.Watch, Video: yardstickID})
+	c.request(youtube.Request{Class: youtube.Player, Video: "a"})
+	if got := c.count(false); got.Questions != 1 {
+		t.Errorf("%d questions, want that for a", got.Questions)
+	}
+}
+
+func TestToolsAreNamed(t *testing.T) {
+	for cmdline, want := range map[string]string{
+		"/usr/bin/ffmpeg\x00-i\x00pipe:0":                          "ffmpeg",
+		"/x/segment-decoder-12\x00":                                "segment-decoder-12",
+		"/x/venv/bin/python3\x00/x/venv/bin/yt-dlp\x00--dump-json": "yt-dlp",
+		"/x/venv/bin/python3.11\x00-c\x00import sys":               "yt-dlp that stays up",
+	} {
+		if got := toolName(cmdline); got != want {
+			t.Errorf("%q is named %q, want %q", cmdline, got, want)
+		}
+	}
+}
+
+func TestAnInterruptedWindowIsDescribed(t *testing.T) {
+	before := snapshot{at: after(0), transactions: 5, machine: time.Minute}
+	later := snapshot{at: after(1800), transactions: 1805, machine: time.Hour}
+	later.product, later.server, later.yardstick = 10*time.Second, time.Minute, time.Minute
+	var r result
+	r.describeWindow(before, later, 2)
+	near(t, "the gateway's CPU", r.CPUSecPerStreamHour.Gateway, 10)
+	near(t, "transactions", r.TransactionsPerSec, 1)
+	near(t, "others", r.OtherCores, float64(3540-130)/1800)
+	if r.Duration != 30*time.Minute {
+		t.Errorf("it took %s", r.Duration)
+	}
+	r = result{}
+	if r.describeWindow(before, before, 2); r.Duration != 0 || r.CPUSecPerStreamHour != (parts{}) {
+		t.Errorf("interrupted at once: %+v", r)
+	}
 }
 
 func TestAStatFileIsParsed(t *testing.T) {
@@ -116,8 +190,8 @@ func TestToolsAreTakenForWhatTheyAre(t *testing.T) {
 }
 
 func TestCPUTimeIsDividedByStreamHours(t *testing.T) {
-	before := usage{cpuByRole{time.Second, 2 * time.Second, 0}, 3 * time.Second, 0, 0}
-	later := usage{cpuByRole{5 * time.Second, 12 * time.Second, time.Second}, 5 * time.Second, time.Minute, 0}
+	before := usage{cpuByRole: cpuByRole{time.Second, 2 * time.Second, 0}, postgres: 3 * time.Second}
+	later := usage{cpuByRole: cpuByRole{5 * time.Second, 12 * time.Second, time.Second}, postgres: 5 * time.Second, server: time.Minute}
 	got := partsOf(before, later, 2)
 	if want := (parts{Gateway: 2, Analyser: 5, Resolver: 0.5, PostgreSQL: 1, MediaServer: 30}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -147,7 +221,7 @@ func TestThePeakIsTheLargestOfEach(t *testing.T) {
 func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{"-n", "0"}, {"-n", "10,x"}, {"-for", "10s"}, {"-interval", "0"}, {"-trouble", "101"},
-		{"-starting", "0"}, {"-runtime", "kubernetes"}, {"more"}, {"-settle", "-1s"},
+		{"-starting", "0"}, {"-runtime", "kubernetes"}, {"more"}, {"-settle", "-1s"}, {"-for", "0"}, {"-storms", "-runtime", "process"},
 	} {
 		if code := command(t.Context(), args, io.Discard, io.Discard); code != exitUsage {
 			t.Errorf("%v: exit code %d, want %d", args, code, exitUsage)

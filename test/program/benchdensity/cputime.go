@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -82,10 +84,11 @@ type processTree struct {
 	last  map[int]time.Duration // CPU time of live resolvers when last seen, without their children's that live
 	ended time.Duration         // that of ended resolvers that the product has started
 	top   map[int]bool          // resolvers that the product has started
+	seen  map[string]int        // processes of each tool that the product has started
 }
 
 func newProcessTree(root int) *processTree {
-	return &processTree{root: root, roles: map[int]role{root: product}, last: map[int]time.Duration{}, top: map[int]bool{}}
+	return &processTree{root: root, roles: map[int]role{root: product}, last: map[int]time.Duration{}, top: map[int]bool{}, seen: map[string]int{}}
 }
 
 // cpuByRole is CPU time of a gateway and its descendants until an instant.
@@ -168,7 +171,33 @@ func (t *processTree) newRole(pid int, parents map[int]int, depth int) role {
 	if r == resolver {
 		t.top[pid] = true
 	}
+	if r != product && depth == 0 {
+		t.seen[toolName(string(cmdline))]++
+	}
 	return r
+}
+
+// toolName names a tool by its command line.
+func toolName(cmdline string) string {
+	words := strings.Split(cmdline, "\x00")
+	name := filepath.Base(words[0])
+	if !strings.HasPrefix(name, "python") || len(words) < 2 {
+		return name
+	}
+	if script := filepath.Base(words[1]); !strings.HasPrefix(script, "-") {
+		return script
+	}
+	return "yt-dlp that stays up"
+}
+
+// toolsSeen lists the tools that the product has started, with the number of processes that
+// were seen of each.
+func (t *processTree) toolsSeen() (all []string) {
+	for name, n := range t.seen {
+		all = append(all, fmt.Sprintf("%s (%d)", name, n))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // forget removes the processes that have ended. By then the time of a resolver's child is
@@ -185,6 +214,30 @@ func (t *processTree) forget(all map[int]bool) {
 		delete(t.last, pid)
 		delete(t.top, pid)
 	}
+}
+
+// machineCPU returns the CPU time that all processes of this machine have used, and the kernel
+// and its host instead of them; 0: it is not known.
+func machineCPU() (busy time.Duration) {
+	text, _ := os.ReadFile("/proc/stat")
+	first, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(first) {
+		if i == 0 || i == 4 || i == 5 || i > 8 {
+			continue // the name, idle, iowait, and what is counted in another field
+		}
+		ticks, _ := strconv.ParseInt(field, 10, 64)
+		busy += time.Duration(ticks) * clockTick
+	}
+	return busy
+}
+
+// ownCPU returns the CPU time of this process or of its children that have ended (getrusage(2)).
+func ownCPU(who int) time.Duration {
+	var own syscall.Rusage
+	if syscall.Getrusage(who, &own) != nil {
+		return 0
+	}
+	return time.Duration(own.Utime.Nano() + own.Stime.Nano())
 }
 
 // cpuOfTree returns the CPU time of a process and of its children, ended ones included.

@@ -83,9 +83,9 @@ type accuracy struct {
 	RecoveryLatency distribution // s from the end of the trouble to the webhook
 }
 
-// compare compares deliveries since start with episodes. timelines is the timeline of each
-// monitor.
-func compare(episodes []episode, deliveries []webhookreceiver.Delivery, timelines map[string]int, start time.Time, threshold time.Duration) (a accuracy) {
+// compare compares deliveries from start to end with episodes. An episode that ends later than
+// lastRecovery before end does not count. timelines is the timeline of each monitor.
+func compare(episodes []episode, deliveries []webhookreceiver.Delivery, timelines map[string]int, start, end time.Time, threshold time.Duration) (a accuracy) {
 	var latencies, errors, recoveries []float64
 	used := map[string]bool{}
 	find := func(id, event string, after, before time.Time) (webhookreceiver.Delivery, bool) {
@@ -103,9 +103,12 @@ func compare(episodes []episode, deliveries []webhookreceiver.Delivery, timeline
 			if e.timeline != t {
 				continue
 			}
-			a.Expected++
 			next := e.to.Add(betweenThem)
 			d, ok := find(id, e.alert, e.from, next)
+			if e.to.After(end.Add(-lastRecovery)) {
+				continue
+			}
+			a.Expected++
 			if !ok {
 				a.Missed++
 				continue

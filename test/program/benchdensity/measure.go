@@ -23,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
 const (
@@ -45,6 +46,7 @@ type run struct {
 	conn     *sql.DB
 	server   *mediaServer
 	receiver *webhookreceiver.Receiver
+	binary   string // of the gateway
 	gateway  *system.Service
 	profiles string // base URL of the gateway's profiles
 	tree     *processTree
@@ -52,15 +54,22 @@ type run struct {
 	timelines map[string]int // of each monitor
 }
 
-// measure measures n streams. It keeps its files in dir.
+// measure measures n streams. It keeps its files in dir. With an error, the result has what
+// was measured until then.
 func measure(ctx context.Context, o options, n int, binary, dir string, progress io.Writer) (r result, err error) {
-	m := &run{options: o, n: n, dir: dir, progress: progress, timelines: map[string]int{}}
-	defer func() { err = errors.Join(err, m.close(&r)) }()
-	if err := m.start(ctx, binary); err != nil {
+	m := &run{options: o, n: n, dir: dir, binary: binary, progress: progress, timelines: map[string]int{}}
+	defer func() { err = errors.Join(err, m.close()) }()
+	r = result{Streams: n, Runtime: o.runtime, IntervalSec: o.interval, ThresholdSec: o.threshold}
+	if err := m.start(ctx); err != nil {
 		return r, err
 	}
 	before := m.usage()
-	if err := m.registerAll(ctx); err != nil {
+	if o.storms {
+		err = m.measureStorm(ctx, &r, "registration", m.registerAtOnce)
+	} else {
+		err = m.registerAll(ctx)
+	}
+	if err != nil {
 		return r, err
 	}
 	m.say("all %d streams are watched; the measurement begins in %s", n, o.settle)
@@ -68,13 +77,19 @@ func measure(ctx context.Context, o options, n int, binary, dir string, progress
 		return r, err
 	}
 	started := m.usage()
-	r = result{Streams: n, Runtime: o.runtime, IntervalSec: o.interval, ThresholdSec: o.threshold, Duration: o.duration}
 	r.StartSec = partsOf(before, started, float64(n))
-	return r, m.measureWindow(ctx, &r)
+	if o.duration > 0 {
+		err = m.measureWindow(ctx, &r)
+	}
+	r.Tools = m.tree.toolsSeen()
+	if err == nil && o.storms {
+		err = m.measureStorms(ctx, &r)
+	}
+	return r, err
 }
 
 // start starts everything that the streams need.
-func (m *run) start(ctx context.Context, binary string) (err error) {
+func (m *run) start(ctx context.Context) (err error) {
 	if err := os.Mkdir(m.dir, 0o755); err != nil {
 		return err
 	}
@@ -90,17 +105,25 @@ func (m *run) start(ctx context.Context, binary string) (err error) {
 	if m.receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey}); err != nil {
 		return err
 	}
+	return m.startGateway(ctx)
+}
+
+// startGateway starts a gateway with segment-decoder, if that can be built.
+func (m *run) startGateway(ctx context.Context) (err error) {
 	profileAddr, err := freeAddr()
 	if err != nil {
 		return err
 	}
 	m.profiles = "http://" + profileAddr + "/debug/pprof/"
-	m.gateway, err = system.Start(ctx, system.Config{
-		Binary: binary, DataDir: filepath.Join(m.dir, "data"),
-		Env: slices.Concat(m.server.Env, []string{
-			"DB_DSN=" + m.db.DSN(), "MAX_MONITORS=10000", "WORKER_RUNTIME=" + m.runtime, "PROFILE_LISTEN_ADDR=" + profileAddr,
-		}, m.env),
+	env := slices.Concat(m.server.Env, []string{
+		"DB_DSN=" + m.db.DSN(), "MAX_MONITORS=10000", "WORKER_RUNTIME=" + m.runtime, "PROFILE_LISTEN_ADDR=" + profileAddr,
 	})
+	if decoder, err := testtools.Decoder(); err != nil {
+		m.say("ffmpeg decodes every segment, because there is no segment-decoder: %v", err)
+	} else {
+		env = append(env, "DECODER_PATH="+decoder)
+	}
+	m.gateway, err = system.Start(ctx, system.Config{Binary: m.binary, DataDir: filepath.Join(m.dir, "data"), Env: append(env, m.env...)})
 	if err == nil {
 		m.tree = newProcessTree(m.gateway.PID())
 	}
@@ -124,7 +147,7 @@ const yardstickID = "yardstick00"
 // videos assigns the streams to timelines. Those from calmTimelines on have trouble.
 func (m *run) videos() serverSetup {
 	troubled := m.troubled()
-	s := serverSetup{Timelines: calmTimelines + min(troubled, maxTroubled), Videos: map[string]int{yardstickID: 0}}
+	s := serverSetup{Interval: time.Duration(m.interval) * time.Second, Timelines: calmTimelines + min(troubled, maxTroubled), Videos: map[string]int{yardstickID: 0}}
 	for k := range m.n {
 		s.Videos[videoID(k)] = k % calmTimelines
 		if k < troubled {
@@ -143,6 +166,13 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
+// register registers stream k.
+func (m *run) register(ctx context.Context, k int) (id string, err error) {
+	return m.gateway.Register(ctx, "https://www.youtube.com/watch?v="+videoID(k), m.receiver.URL(), map[string]any{
+		"check_interval_sec": m.interval, "blackout_threshold_sec": m.threshold, "silence_threshold_sec": m.threshold,
+	})
+}
+
 // registerAll registers the streams, a few at a time, until all are watched.
 func (m *run) registerAll(ctx context.Context) error {
 	videos := m.videos().Videos
@@ -150,9 +180,7 @@ func (m *run) registerAll(ctx context.Context) error {
 	said := time.Now()
 	for watched < m.n {
 		for k := len(m.timelines); k < min(m.n, watched+m.starting); k++ {
-			id, err := m.gateway.Register(ctx, "https://www.youtube.com/watch?v="+videoID(k), m.receiver.URL(), map[string]any{
-				"check_interval_sec": m.interval, "blackout_threshold_sec": m.threshold, "silence_threshold_sec": m.threshold,
-			})
+			id, err := m.register(ctx, k)
 			if err != nil {
 				return err
 			}
@@ -161,14 +189,12 @@ func (m *run) registerAll(ctx context.Context) error {
 		if err := m.watchFor(ctx, time.Now().Add(scanInterval), nil); err != nil {
 			return err
 		}
-		n := 0
-		for _, d := range m.receiver.All() {
-			if d.EventType == "stream.started" && d.Attempt == 1 {
-				n++
-			}
+		served, err := m.server.count(false)
+		if err != nil {
+			return err
 		}
-		if n > watched {
-			watched, last = n, time.Now()
+		if served.Watched > watched {
+			watched, last = served.Watched, time.Now()
 		}
 		if time.Since(last) > startTimeout {
 			return fmt.Errorf("no stream began to be watched for %s, %d are; the gateway's log ends:\n%s", startTimeout, watched, m.gateway.Tail(10))
@@ -182,8 +208,8 @@ func (m *run) registerAll(ctx context.Context) error {
 }
 
 // watchFor follows the gateway's processes until an instant. It calls each, if it is not nil,
-// after every progressInterval.
-func (m *run) watchFor(ctx context.Context, until time.Time, each func()) error {
+// after every progressInterval. An error of each ends it.
+func (m *run) watchFor(ctx context.Context, until time.Time, each func() error) error {
 	tick := time.NewTicker(scanInterval)
 	defer tick.Stop()
 	next := time.Now().Add(progressInterval)
@@ -198,13 +224,15 @@ func (m *run) watchFor(ctx context.Context, until time.Time, each func()) error 
 		m.tree.scan()
 		if each != nil && !time.Now().Before(next) {
 			next = next.Add(progressInterval)
-			each()
+			if err := each(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// measureWindow measures for the duration.
+// measureWindow measures for the duration. If it is interrupted, it measures until then.
 func (m *run) measureWindow(ctx context.Context, r *result) (err error) {
 	start := time.Now()
 	end := start.Add(m.duration)
@@ -217,44 +245,72 @@ func (m *run) measureWindow(ctx context.Context, r *result) (err error) {
 		return err
 	}
 	yardsticks := m.startYardsticks(ctx, end)
-	before, from := m.usage(), time.Now()
-	checksBefore, transactionsBefore, err := m.databaseCounters(ctx)
+	before, err := m.look(ctx)
 	if err != nil {
 		return err
 	}
-	err = m.watchFor(ctx, end, func() {
+	if _, err := m.server.count(true); err != nil {
+		return err
+	}
+	now := before
+	look := func() error {
 		r.Peak.raise(m.resources())
-		m.say("%d streams, %s of %s: %d alerts, %d checks late", m.n, time.Since(start).Round(time.Second), m.duration,
-			len(m.deliveries(start)), m.lateChecks(start).Late)
+		later, err := m.look(ctx)
+		if err == nil {
+			now = later
+			r.counters, err = m.server.count(false)
+		}
+		return err
+	}
+	err = m.watchFor(ctx, end, func() error {
+		err := look()
+		m.say("%d streams, %s of %s: %d alerts, %d of %d checks late", m.n, time.Since(start).Round(time.Second), m.duration,
+			len(m.alerts(start, black.alert, silence.alert)), r.Late, r.Checks)
+		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = look()
 	}
-	after, took := m.usage(), time.Since(from)
-	r.Peak.raise(m.resources())
-	checks, transactions, err := m.databaseCounters(ctx)
+	r.describeWindow(before, now, float64(m.n))
+	r.accuracy = compare(episodes, m.receiver.Accepted(), m.timelines, start, now.at.Add(time.Second), time.Duration(m.threshold)*time.Second)
+	r.LoggedLate = m.loggedLate(start)
 	if err != nil {
-		return err
+		return err // the yardsticks end with the context or with this process
 	}
-	hours := float64(m.n) * took.Hours()
-	r.Checks, r.TransactionsPerSec = checks-checksBefore, float64(transactions-transactionsBefore)/took.Seconds()
-	r.CPUSecPerStreamHour = partsOf(before, after, hours)
-	r.accuracy = compare(episodes, m.receiver.Accepted(), m.timelines, start, time.Duration(m.threshold)*time.Second)
-	r.LateChecks = m.lateChecks(start)
 	if r.Yardstick, err = yardsticks(); err != nil {
-		return err
+		r.Notes = append(r.Notes, fmt.Sprintf("the specification's method was not measured: %v", err))
 	}
-	return stopProfile()
+	if err := stopProfile(); err != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("profiles are missing: %v", err))
+	}
+	return nil
+}
+
+// snapshot is what was used until an instant.
+type snapshot struct {
+	usage
+
+	at           time.Time
+	machine      time.Duration // CPU time of all processes of this machine
+	transactions int64         // of the database
+}
+
+// look returns what was used until now.
+func (m *run) look(ctx context.Context) (s snapshot, err error) {
+	s = snapshot{usage: m.usage(), at: time.Now(), machine: machineCPU()}
+	err = m.conn.QueryRowContext(ctx, `
+		SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&s.transactions)
+	return s, err
 }
 
 // cueAll makes the streams fail at known instants, and returns these.
 func (m *run) cueAll(start, end time.Time) (all []episode, err error) {
 	for i := calmTimelines; i < len(m.server.Began); i++ {
 		for _, e := range plan(i, m.server.Began[i], start, end, time.Duration(m.threshold)*time.Second) {
-			if e.from, err = m.server.do(cue{i, e.from, e.on}); err != nil {
+			if e.from, err = m.server.cue(cue{i, e.from, e.on}); err != nil {
 				return nil, err
 			}
-			if e.to, err = m.server.do(cue{i, e.to, e.off}); err != nil {
+			if e.to, err = m.server.cue(cue{i, e.to, e.off}); err != nil {
 				return nil, err
 			}
 			all = append(all, e)
@@ -263,15 +319,8 @@ func (m *run) cueAll(start, end time.Time) (all []episode, err error) {
 	return all, nil
 }
 
-// deliveries returns the alerts since start.
-func (m *run) deliveries(start time.Time) []webhookreceiver.Delivery {
-	return slices.DeleteFunc(m.receiver.Accepted(), func(d webhookreceiver.Delivery) bool {
-		return d.Received.Before(start) || d.EventType != black.alert && d.EventType != silence.alert
-	})
-}
-
-// lateChecks counts the late checks that the log has reported since start.
-func (m *run) lateChecks(start time.Time) (late lateChecks) {
+// loggedLate counts the late checks that the log has reported since start.
+func (m *run) loggedLate(start time.Time) (late lateChecks) {
 	for _, l := range m.gateway.Log() {
 		if strings.HasPrefix(l.Message, "Checks began late") && l.Timestamp.After(start) {
 			n, _ := l.Data["late"].(float64)
@@ -288,10 +337,7 @@ func (m *run) usage() (u usage) {
 	u.cpuByRole, _ = m.tree.scan()
 	u.postgres, _ = cpuOfTree(m.postmaster())
 	u.server, _ = cpuOfTree(m.server.cmd.Process.Pid)
-	var own syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil {
-		u.program = time.Duration(own.Utime.Nano() + own.Stime.Nano())
-	}
+	u.program, u.yardstick = ownCPU(syscall.RUSAGE_SELF), ownCPU(syscall.RUSAGE_CHILDREN)
 	return u
 }
 
@@ -341,18 +387,10 @@ func (m *run) goroutines() (n int) {
 	return n
 }
 
-// databaseCounters returns how many segments were analysed and how many transactions ended.
-func (m *run) databaseCounters(ctx context.Context) (checks, transactions int64, err error) {
-	err = m.conn.QueryRowContext(ctx, `
-		SELECT (SELECT COALESCE(sum(total_segments), 0) FROM monitor_stats),
-		       (SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database())`).Scan(&checks, &transactions)
-	return checks, transactions, err
-}
-
 // profileGateway profiles the gateway's CPU until end, if that was asked for. The returned
 // function waits for it, and writes profiles of memory and goroutines.
 func (m *run) profileGateway(end time.Time) (finish func() error, err error) {
-	if m.profile == "" {
+	if m.out == "" {
 		return func() error { return nil }, nil
 	}
 	cpu := make(chan error, 1)
@@ -370,7 +408,7 @@ func (m *run) saveProfile(path, name string) error {
 		return err
 	}
 	defer res.Body.Close()
-	f, err := os.Create(filepath.Join(m.profile, fmt.Sprintf("%d-%s", m.n, name)))
+	f, err := os.Create(filepath.Join(m.out, fmt.Sprintf("%d-%s", m.n, name)))
 	if err != nil {
 		return err
 	}
@@ -382,15 +420,11 @@ func (m *run) say(format string, args ...any) {
 	fmt.Fprintf(m.progress, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-// close stops everything. The gateway may log late checks when it stops; they are added.
-func (m *run) close(r *result) error {
+// close stops everything.
+func (m *run) close() error {
 	var errs []error
 	if m.gateway != nil {
-		stopped := time.Now()
 		errs = append(errs, m.gateway.Stop())
-		last := m.lateChecks(stopped)
-		r.LateChecks.Late += last.Late
-		r.LateChecks.LargestSec = max(r.LateChecks.LargestSec, last.LargestSec)
 	}
 	if m.receiver != nil {
 		errs = append(errs, m.receiver.Close())

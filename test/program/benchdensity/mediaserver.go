@@ -29,6 +29,7 @@ var best = livestream.Rendition{Itag: 96, Width: 1920, Height: 1080, Bandwidth: 
 
 // serverSetup is the first line that a media server reads.
 type serverSetup struct {
+	Interval  time.Duration  // between two checks of a stream
 	Timelines int            // how many different streams there are
 	Videos    map[string]int // the timeline that each video shows
 }
@@ -39,7 +40,20 @@ type serverReady struct {
 	Began []time.Time // first frame of each timeline
 }
 
-// cue is each later line that it reads. It answers with the instant as a line.
+// order is each later line that it reads.
+type order struct {
+	Cue    *cue // nil: none
+	Expire bool // refuse every media URL that was given out so far, but the yardstick's
+	Reset  bool // count anew
+}
+
+// answer is the line that follows an order.
+type answer struct {
+	At       time.Time // when the cue takes effect
+	Counters counters  // until now
+}
+
+// cue is something that happens to a timeline.
 type cue struct {
 	Timeline int
 	At       time.Time
@@ -57,7 +71,8 @@ func serveMedia(in io.Reader, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	y, err := youtube.Start(youtube.Config{})
+	counted := newTraffic(setup.Interval)
+	y, err := youtube.Start(youtube.Config{OnRequest: counted.request})
 	if err != nil {
 		return err
 	}
@@ -78,25 +93,72 @@ func serveMedia(in io.Reader, out io.Writer) (err error) {
 		ready.Began = append(ready.Began, stream.Began())
 	}
 	for id, i := range setup.Videos {
-		y.Add(id, youtube.Video{State: youtube.Live, Source: timelines[i]})
+		video := youtube.Video{State: youtube.Live, Source: viewed{timelines[i], id, counted}}
+		if id == yardstickID {
+			video.Source = timelines[i]
+		}
+		y.Add(id, video)
 	}
 	if err := answers.Encode(ready); err != nil {
 		return err
 	}
 	for {
-		var c cue
-		err := lines.Decode(&c)
+		var o order
+		err := lines.Decode(&o)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
 		}
-		s := timelines[c.Timeline].Stream
-		if err := answers.Encode(s.Do(livestream.Cue{At: c.At.Sub(s.Began()), Do: c.Do})); err != nil {
+		var a answer
+		if c := o.Cue; c != nil {
+			s := timelines[c.Timeline].Stream
+			a.At = s.Do(livestream.Cue{At: c.At.Sub(s.Began()), Do: c.Do})
+		}
+		if o.Expire {
+			expire(y, setup.Videos)
+		}
+		a.Counters = counted.count(o.Reset)
+		if err := answers.Encode(a); err != nil {
 			return err
 		}
 	}
+}
+
+// expire makes the server refuse the URLs of all videos but the yardstick's.
+func expire(y *youtube.Server, videos map[string]int) {
+	for id := range videos {
+		if id != yardstickID {
+			y.ExpireNow(id)
+		}
+	}
+}
+
+// viewed is a timeline as one video shows it. It counts what is served of it.
+type viewed struct {
+	*timeline
+
+	video   string
+	traffic *traffic
+}
+
+// Playlist implements youtube.Source.
+func (v viewed) Playlist(itag int) (livestream.Playlist, error) {
+	p, err := v.timeline.Playlist(itag)
+	if err == nil {
+		v.traffic.check(v.video, time.Now())
+	}
+	return p, err
+}
+
+// Segment implements youtube.Source.
+func (v viewed) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
+	b, err := v.timeline.Segment(ctx, itag, sequence)
+	if err == nil {
+		v.traffic.segment(v.video, time.Now())
+	}
+	return b, err
 }
 
 // timeline is a stream that many videos show. It keeps its segments, because many viewers
@@ -173,12 +235,24 @@ func startMediaServer(setup serverSetup) (*mediaServer, error) {
 
 func (s *mediaServer) send(v any) error { return json.NewEncoder(s.in).Encode(v) }
 
-// do adds a cue and returns the instant at which it takes effect.
-func (s *mediaServer) do(c cue) (at time.Time, err error) {
-	if err := s.send(c); err != nil {
-		return at, err
+// do gives an order. Only one goroutine may call it.
+func (s *mediaServer) do(o order) (a answer, err error) {
+	if err := s.send(o); err != nil {
+		return a, err
 	}
-	return at, s.answers.Decode(&at)
+	return a, s.answers.Decode(&a)
+}
+
+// cue adds a cue and returns the instant at which it takes effect.
+func (s *mediaServer) cue(c cue) (at time.Time, err error) {
+	a, err := s.do(order{Cue: &c})
+	return a.At, err
+}
+
+// count returns what the server has counted, and lets it count anew if that is asked for.
+func (s *mediaServer) count(reset bool) (counters, error) {
+	a, err := s.do(order{Reset: reset})
+	return a.Counters, err
 }
 
 // stop ends the process.

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,13 @@ type usage struct {
 	cpuByRole
 
 	postgres, server, program time.Duration
+
+	yardstick time.Duration // of the specification's method, as far as it has ended
+}
+
+// measured returns the CPU time of everything that belongs to the measurement.
+func (u usage) measured() time.Duration {
+	return u.product + u.analyser + u.resolver + u.postgres + u.server + u.program + u.yardstick
 }
 
 // parts is CPU time by part, in seconds for each of something.
@@ -40,6 +48,9 @@ type resources struct {
 	Descriptors, Threads, Goroutines        int   // of the gateway
 }
 
+// bytes returns what all hold together.
+func (r resources) bytes() int64 { return r.GatewayBytes + r.ToolsBytes + r.PostgresBytes }
+
 // raise keeps the larger value of each.
 func (r *resources) raise(now resources) {
 	*r = resources{
@@ -61,17 +72,34 @@ type result struct {
 	IntervalSec  int
 	ThresholdSec int
 	Duration     time.Duration
+	Tools        []string // that the gateway ran
 
 	CPUSecPerStreamHour parts
 	StartSec            parts // CPU seconds for the start of a stream, and until the measurement
 	Yardstick           yardstickCost
+	OtherCores          float64 // cores that the rest of the machine used meanwhile
 
-	Checks     int64 // analysed segments
-	LateChecks lateChecks
+	counters
 	accuracy
 
+	LoggedLate         lateChecks
 	Peak               resources
 	TransactionsPerSec float64
+
+	Storms []storm
+	Notes  []string // what could not be measured
+}
+
+// describeWindow sets what was used between two looks at n streams.
+func (r *result) describeWindow(before, after snapshot, n float64) {
+	took := after.at.Sub(before.at)
+	if took <= 0 {
+		return // interrupted before the first look
+	}
+	r.Duration = took.Round(time.Second)
+	r.CPUSecPerStreamHour = partsOf(before.usage, after.usage, n*took.Hours())
+	r.TransactionsPerSec = float64(after.transactions-before.transactions) / took.Seconds()
+	r.OtherCores = max(0, (after.machine-before.machine-(after.measured()-before.measured())).Seconds()/took.Seconds())
 }
 
 // print prints a result for people.
@@ -79,8 +107,27 @@ func (r result) print(out io.Writer) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "  %-32s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	cpu, start := r.CPUSecPerStreamHour, r.StartSec
 	fmt.Fprintf(out, "\n%d streams for %s, WORKER_RUNTIME=%s, a check every %d s, thresholds of %d s\n", r.Streams, r.Duration, r.Runtime, r.IntervalSec, r.ThresholdSec)
+	line("tools", "%s", strings.Join(r.Tools, ", "))
+	if r.Duration > 0 {
+		r.printWindow(line)
+	}
+	if len(r.Storms) > 0 {
+		fmt.Fprintf(out, "  storms: all %d streams at once\n", r.Streams)
+	}
+	for _, s := range r.Storms {
+		s.print(line, r.Streams)
+	}
+	line("memory (PSS, peak)", "%d MB: gateway %d, tools %d, PostgreSQL %d", r.Peak.bytes()>>20, r.Peak.GatewayBytes>>20, r.Peak.ToolsBytes>>20, r.Peak.PostgresBytes>>20)
+	line("the gateway's peak", "%d file descriptors, %d goroutines, %d threads", r.Peak.Descriptors, r.Peak.Goroutines, r.Peak.Threads)
+	for _, note := range r.Notes {
+		line("note", "%s", note)
+	}
+}
+
+// printWindow prints what was measured in the duration.
+func (r result) printWindow(line func(name, format string, args ...any)) {
+	cpu, start := r.CPUSecPerStreamHour, r.StartSec
 	line("", "CPU s per stream-hour   CPU s for its start")
 	for _, p := range []struct {
 		name      string
@@ -99,10 +146,11 @@ func (r result) print(out io.Writer) {
 	line("not counted: media server", "%21.2f", cpu.MediaServer)
 	line("not counted: this program", "%21.2f", cpu.Program)
 	line("cores in use by the product", "%21.2f", cpu.all()*float64(r.Streams)/time.Hour.Seconds())
-	line("checks late by more than 1 s", "%d of %d, by %.1f s at most", r.LateChecks.Late, r.Checks, r.LateChecks.LargestSec)
+	line("cores in use by others", "%21.2f", r.OtherCores)
+	line("checks", "%d; %d late by more than 1 s, %d by more than an interval, %.1f s at most", r.Checks, r.Late, r.LateByInterval, r.LargestSec)
+	line("late by the gateway's log", "%d, by %.1f s at most", r.LoggedLate.Late, r.LoggedLate.LargestSec)
+	line("questions to yt-dlp", "%d", r.Questions)
 	r.accuracy.print(line)
-	line("memory (PSS, peak)", "gateway %d MB, tools %d MB, PostgreSQL %d MB", r.Peak.GatewayBytes>>20, r.Peak.ToolsBytes>>20, r.Peak.PostgresBytes>>20)
-	line("the gateway's peak", "%d file descriptors, %d goroutines, %d threads", r.Peak.Descriptors, r.Peak.Goroutines, r.Peak.Threads)
 	line("database transactions", "%.1f a second", r.TransactionsPerSec)
 }
 
