@@ -98,15 +98,20 @@ func TestWebhooksAreComparedWithTheTruth(t *testing.T) {
 
 func TestTheMediaServerSeesLateChecks(t *testing.T) {
 	c := newTraffic(10 * time.Second)
-	for _, at := range []float64{0, 10.9, 22, 30} { // late by 0.9 s and 1.1 s, then early
-		c.check("a", after(at))
+	check := func(video string, at float64) {
+		c.request(youtube.Request{Class: youtube.Playlist, Video: video, At: after(at)})
 	}
-	c.check("b", after(5))
-	c.check("b", after(25.5)) // more than an interval late
+	for _, at := range []float64{0, 10.9, 22, 30} { // late by 0.9 s and 1.1 s, then early
+		check("a", at)
+	}
+	check("b", 5)
+	check("b", 25.5) // more than an interval late
+	check(yardstickID, 0)
+	check(yardstickID, 100)
 	if got, want := c.count(true), (counters{Checks: 6, Late: 2, LateByInterval: 1, LargestSec: 10.5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	c.check("a", after(70)) // 40 s after the one before the reset
+	check("a", 70) // 40 s after the one before the reset
 	if got, want := c.count(false), (counters{Checks: 1, Late: 1, LateByInterval: 1, LargestSec: 30}); got != want {
 		t.Errorf("after a reset: %+v, want %+v", got, want)
 	}

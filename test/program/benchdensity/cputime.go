@@ -79,7 +79,9 @@ func roleOf(cmdline string) role {
 
 // processTree follows the descendants of a gateway, to divide their CPU time among roles.
 type processTree struct {
-	root  int
+	root    int
+	cmdline string // of root
+
 	roles map[int]role          // of the processes that live
 	last  map[int]time.Duration // CPU time of live resolvers when last seen, without their children's that live
 	ended time.Duration         // that of ended resolvers that the product has started
@@ -88,7 +90,7 @@ type processTree struct {
 }
 
 func newProcessTree(root int) *processTree {
-	return &processTree{root: root, roles: map[int]role{root: product}, last: map[int]time.Duration{}, top: map[int]bool{}, seen: map[string]int{}}
+	return &processTree{root: root, cmdline: commandLine(root), roles: map[int]role{root: product}, last: map[int]time.Duration{}, top: map[int]bool{}, seen: map[string]int{}}
 }
 
 // cpuByRole is CPU time of a gateway and its descendants until an instant.
@@ -142,7 +144,8 @@ func (t *processTree) readNew() (all map[int]bool) {
 		if _, known := t.roles[pid]; known {
 			continue
 		}
-		if s, err := readStat(pid); err == nil && !s.zombie {
+		// A process that has not executed its program yet cannot be told from the product.
+		if s, err := readStat(pid); err == nil && !s.zombie && commandLine(pid) != t.cmdline {
 			fresh = append(fresh, pid)
 			parents[pid] = s.parent
 		}
@@ -166,15 +169,21 @@ func (t *processTree) newRole(pid int, parents map[int]int, depth int) role {
 	if of != product {
 		return of // the children of a tool belong to it
 	}
-	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	r := roleOf(string(cmdline))
+	cmdline := commandLine(pid)
+	r := roleOf(cmdline)
 	if r == resolver {
 		t.top[pid] = true
 	}
 	if r != product && depth == 0 {
-		t.seen[toolName(string(cmdline))]++
+		t.seen[toolName(cmdline)]++
 	}
 	return r
+}
+
+// commandLine returns the arguments of a process, each with a NUL behind it; empty: it has ended.
+func commandLine(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return string(text)
 }
 
 // toolName names a tool by its command line.

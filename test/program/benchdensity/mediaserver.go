@@ -135,21 +135,12 @@ func expire(y *youtube.Server, videos map[string]int) {
 	}
 }
 
-// viewed is a timeline as one video shows it. It counts what is served of it.
+// viewed is a timeline as one video shows it. It counts the segments that are served.
 type viewed struct {
 	*timeline
 
 	video   string
 	traffic *traffic
-}
-
-// Playlist implements youtube.Source.
-func (v viewed) Playlist(itag int) (livestream.Playlist, error) {
-	p, err := v.timeline.Playlist(itag)
-	if err == nil {
-		v.traffic.check(v.video, time.Now())
-	}
-	return p, err
 }
 
 // Segment implements youtube.Source.

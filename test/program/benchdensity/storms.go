@@ -49,7 +49,7 @@ func (s storm) print(line func(name, format string, args ...any), streams int) {
 	if s.AlertLatency != (distribution{}) {
 		alerts = fmt.Sprintf(" (p50 %.1f s, p99 %.1f s after %s)", s.AlertLatency.P50, s.AlertLatency.P99, stallLimit)
 	}
-	line(s.Name, "%d of %d watched after %.1f s%s; %d questions; %d of %d checks late, %d by an interval, largest %.1f s; %d alerts%s; CPU %.0f s",
+	line(s.Name, "%d of %d watched after %.1f s%s; %d questions; %d of %d checks late, %d by more than an interval, %.1f s at most; %d alerts%s; CPU %.0f s",
 		s.Watched, streams, s.TookSec, s.Words, s.Questions, s.Late, s.Checks, s.LateByInterval, s.LargestSec, s.Alerts, alerts, s.CPUSec.all())
 }
 
@@ -210,7 +210,7 @@ func (m *run) stallAll(ctx context.Context, s *storm) error {
 		return err
 	}
 	err = m.awaitWatched(ctx, s, over)
-	s.Words = fmt.Sprintf(" its end, which came after %.0f s", over.Sub(began).Seconds())
+	s.Words = fmt.Sprintf(" from the end of the stall, which took %.0f s", over.Sub(began).Seconds())
 	s.counters = s.plus(stalled)
 	return err
 }

@@ -24,10 +24,10 @@ type traffic struct {
 
 // counters are what was counted since the last reset.
 //
-// A gateway reads a playlist for each check. The next check is due an interval later, or
+// A gateway requests a playlist for each check. The next check is due an interval later, or
 // sooner, so what the time between them exceeds the interval by is how late the later one is.
 type counters struct {
-	Checks         int     // playlists that were served
+	Checks         int     // requests of playlists, refused ones too
 	Late           int     // of these, by more than lateBy
 	LateByInterval int     // of these, by more than an interval
 	LargestSec     float64 // the largest delay; 0: none was late
@@ -42,21 +42,25 @@ func newTraffic(interval time.Duration) *traffic {
 	return &traffic{interval: interval, checked: map[string]time.Time{}, watched: map[string]bool{}}
 }
 
-// request counts a question.
+// request counts a question or a check.
 func (t *traffic) request(r youtube.Request) {
-	if r.Class != youtube.Watch || r.Video == yardstickID {
+	if r.Video == yardstickID {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.Questions++
+	switch r.Class {
+	case youtube.Watch:
+		t.Questions++
+	case youtube.Playlist:
+		t.check(r.Video, r.At)
+	default:
+	}
 }
 
-// check counts a playlist that is served at a time. A check that follows a reset is compared
-// with the one before it.
+// check counts a check. One that follows a reset is compared with the one before it. t.mu is
+// held.
 func (t *traffic) check(video string, at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.Checks++
 	before, known := t.checked[video]
 	t.checked[video] = at
