@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -34,7 +35,7 @@ func hasOnlyBuiltIn() bool {
 // decode analyses a segment with the Decoder. If that leaves it to the command, done is
 // false, and rest is the segment for a later Analyser with the time that is left.
 func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (found watch.Analysis, rest io.Reader, later *Analyser, done bool, err error) {
-	began := time.Now()
+	began, announced := time.Now(), collector.AnnouncedSize(body)
 	limited, cancel := context.WithTimeoutCause(ctx, a.config.Timeout, errTooSlow)
 	defer cancel()
 	in := newInput(body, a.config.MaxInput, func() {})
@@ -43,7 +44,7 @@ func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look,
 	var media []byte
 	demuxer, err := detectContainer(in, s)
 	if err == nil {
-		media, err = io.ReadAll(io.LimitReader(in, decoder.MaxMedia+1))
+		media, err = readAll(in, announced)
 	}
 	var result decoder.Result
 	isDecoded := false
@@ -67,6 +68,14 @@ func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look,
 	left := *a
 	left.config.Timeout = max(a.config.Timeout-time.Since(began), minTimeLeft)
 	return watch.Analysis{}, resumed{io.MultiReader(bytes.NewReader(media), in.buffer), body}, &left, false, nil
+}
+
+// readAll reads a segment, but no more than shows that it is too large for a Decoder.
+func readAll(segment io.Reader, announced int) ([]byte, error) {
+	var media bytes.Buffer
+	media.Grow(announced + bytes.MinRead) // room for one more read, to see the end
+	_, err := media.ReadFrom(io.LimitReader(segment, decoder.MaxMedia+1))
+	return media.Bytes(), err
 }
 
 // resumed is a segment of which the first bytes have been read already.

@@ -108,6 +108,15 @@ func (r *response) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
+// announced returns how many bytes are to come by the server's header; 0: unknown. Nothing must
+// have been read.
+func (r *response) announced() int64 {
+	if r.required >= 0 {
+		return r.required
+	}
+	return max(0, r.http.ContentLength)
+}
+
 func (r *response) tooLarge() error {
 	return watch.NewFailure(watch.FailureTooLarge, "%s: sent more bytes than allowed", r.host)
 }

@@ -10,7 +10,7 @@ import (
 // FetchSegment opens s: its init section followed by its media, both decrypted.
 // It reads the init section and the keys whole before it requests the media.
 // Config.Total is for all of them together, and nothing is cached for the next
-// segment. The caller closes the body. FetchSegment and Read of the body return
+// segment. The caller closes the body, which has a method Size. FetchSegment and Read of the body return
 // the errors of Get and, as *watch.Failure:
 //
 //	malformed     a key is not 16 bytes long
@@ -30,6 +30,7 @@ func (c *Client) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadClos
 type segmentBody struct {
 	fetch    *fetch
 	init     []byte // not read yet
+	size     int64  // bytes that the servers have announced; 0: unknown
 	response *response
 	media    io.Reader // response, or what it is decrypted to
 }
@@ -46,6 +47,9 @@ func (b *segmentBody) open(s watch.Segment) error {
 	}
 	var err error
 	b.response, b.media, err = b.fetch.requestDecrypted(s.URI, s.Range, b.fetch.client.config.MaxSegment, s.Key)
+	if err == nil {
+		b.size = int64(len(b.init)) + b.response.announced()
+	}
 	return err
 }
 
@@ -76,6 +80,10 @@ func (b *segmentBody) Read(p []byte) (int, error) {
 	}
 	return b.media.Read(p)
 }
+
+// Size returns how many bytes the servers have announced; 0: unknown. There may be more, and of
+// an encrypted segment there are less.
+func (b *segmentBody) Size() int64 { return b.size }
 
 // Close aborts what has not been read.
 func (b *segmentBody) Close() error {

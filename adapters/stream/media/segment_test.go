@@ -49,9 +49,18 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 				if s.Init != nil {
 					s.Init = &watch.Init{URI: base + s.Init.URI, Range: s.Init.Range}
 				}
-				got, err := fetch(t, newClient(t, nil), s)
+				client := newClient(t, nil)
+				got, err := fetch(t, client, s)
 				if err != nil || string(got) != c.want {
 					t.Errorf("got %q, %v, want %q", got, err, c.want)
+				}
+				body, err := client.FetchSegment(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer body.Close()
+				if sized, ok := body.(interface{ Size() int64 }); !ok || sized.Size() != int64(len(c.want)) {
+					t.Errorf("its body does not announce %d bytes: %v", len(c.want), sized)
 				}
 			})
 		}

@@ -9,10 +9,12 @@ import (
 	"image/jpeg"
 	"io"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -696,6 +698,40 @@ func TestAFewSegmentsAreKept(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// announced is a body that announces a size.
+type announced struct {
+	io.Reader
+
+	size int64
+}
+
+func (a announced) Size() int64 { return a.size }
+
+func (announced) Close() error { return nil }
+
+func TestABodyIsCopiedWhateverItAnnounces(t *testing.T) {
+	const content = "the bytes of a segment"
+	for _, size := range []int64{math.MinInt64, -1, 0, 3, int64(len(content)), 1000, math.MaxInt64} {
+		for limit, want := range map[int]string{5: "nothing", len(content): content, 1 << 20: content} {
+			copied := "nothing"
+			body := collector.CopyBody(announced{iotest.OneByteReader(strings.NewReader(content)), size}, limit, func(b []byte) { copied = string(b) })
+			read, err := io.ReadAll(body)
+			if err = errors.Join(err, body.Close()); err != nil || string(read) != content {
+				t.Errorf("size %d, limit %d: read %q, %v", size, limit, read, err)
+			}
+			if copied != want {
+				t.Errorf("size %d, limit %d: copied %q, want %q", size, limit, copied, want)
+			}
+			if n := collector.AnnouncedSize(body); n < 0 || n > 1<<20 || size == int64(len(content)) && n != len(content) {
+				t.Errorf("size %d: the copy announces %d", size, n)
+			}
+		}
+	}
+	if n := collector.AnnouncedSize(strings.NewReader(content)); n != len(content) {
+		t.Errorf("a reader of a string announces %d", n)
 	}
 }
 

@@ -6,14 +6,28 @@ import (
 	"io"
 )
 
+// maxAnnounced is up to how many bytes a server is believed about the size of a segment.
+const maxAnnounced = 1 << 20
+
+// AnnouncedSize returns how many bytes a body announces with a method Size, at most 1 MiB; 0:
+// none. A buffer of this size need not grow while the body is read.
+func AnnouncedSize(body io.Reader) int {
+	sized, ok := body.(interface{ Size() int64 })
+	if !ok {
+		return 0
+	}
+	return int(min(max(sized.Size(), 0), maxAnnounced))
+}
+
 // CopyBody returns a body that reads like body. Once it was read to its end and closed, it
 // passes its bytes to keep, unless there are more than limit.
 func CopyBody(body io.ReadCloser, limit int, keep func(content []byte)) io.ReadCloser {
-	return &copiedBody{ReadCloser: body, limit: limit, keep: keep}
+	return &copiedBody{ReadCloser: body, size: AnnouncedSize(body), limit: limit, keep: keep}
 }
 
 type copiedBody struct {
 	io.ReadCloser
+	size     int // that the body announces
 	limit    int // bytes
 	keep     func(content []byte)
 	content  bytes.Buffer
@@ -21,16 +35,27 @@ type copiedBody struct {
 	whole    bool // it was read to its end
 }
 
+// Size returns what the body announces.
+func (b *copiedBody) Size() int64 { return int64(b.size) }
+
 // Read implements io.Reader.
 func (b *copiedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.tooLarge = b.tooLarge || b.content.Len()+n > b.limit; b.tooLarge {
-		b.content = bytes.Buffer{}
-	} else {
-		b.content.Write(p[:n])
-	}
+	b.copy(p[:n])
 	b.whole = b.whole || errors.Is(err, io.EOF)
 	return n, err
+}
+
+// copy keeps bytes that were read.
+func (b *copiedBody) copy(read []byte) {
+	if b.tooLarge = b.tooLarge || b.content.Len()+len(read) > b.limit; b.tooLarge {
+		b.content = bytes.Buffer{}
+		return
+	}
+	if b.content.Cap() == 0 {
+		b.content.Grow(min(max(b.size, len(read)), b.limit))
+	}
+	b.content.Write(read)
 }
 
 // Close implements io.Closer.

@@ -65,7 +65,10 @@ func (c *Collector) Keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
 		return body
 	}
 	return CopyBody(body, c.kept.memory.share(), func(content []byte) {
-		c.kept.add(keptSegment{s, bytes.Clone(content)})
+		if cap(content) > len(content)+len(content)/8 {
+			content = bytes.Clone(content) // else what a buffer grew by in vain would stay in memory, too
+		}
+		c.kept.add(keptSegment{s, content})
 	})
 }
 
