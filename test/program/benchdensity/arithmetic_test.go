@@ -5,6 +5,7 @@ package main
 import (
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,6 +213,34 @@ func TestTheYardstickIsPerStreamHour(t *testing.T) {
 	near(t, "yt-dlp's", got.YTDLPSec, 1)
 	if got := costOf(nil, time.Hour); got != (yardstickCost{}) {
 		t.Errorf("without a stream: %+v", got)
+	}
+}
+
+func TestAResultIsPrinted(t *testing.T) {
+	some := distribution{1, 2, 3}
+	r := result{
+		Streams: 7, Duration: time.Minute, Tools: []string{"a decoder (2)"}, Yardstick: yardstickCost{Streams: 1},
+		counters: counters{Checks: 42}, accuracy: accuracy{Expected: 5, Missed: 1, AlertLatency: some, Recoveries: 4},
+		Storms: []storm{{Name: "restart", AlertLatency: some, counters: counters{Watched: 7, Questions: 9}}, {Name: "stall", Failure: "it broke"}},
+		Notes:  []string{"a note"},
+	}
+	var out strings.Builder
+	r.print(&out)
+	for _, want := range []string{"7 streams for 1m0s", "a decoder (2)", "42; 0 late", "4 of 5 came", "p50 1.00 s, p99 2.00 s", "4 recoveries", "7 of 7 watched", "9 questions", "it broke", "a note"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(out.String(), "%!") {
+		t.Error("a value does not match its format")
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+	out.Reset()
+	result{Streams: 7, Storms: r.Storms}.print(&out)
+	if strings.Contains(out.String(), "stream-hour") || !strings.Contains(out.String(), "7 of 7 watched") {
+		t.Errorf("storms only:\n%s", &out)
 	}
 }
 
