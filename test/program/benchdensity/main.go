@@ -150,7 +150,7 @@ func parseFlags(args []string, errOut io.Writer) (o options, err error) {
 	flags.BoolVar(&o.storms, "storms", false, "measure what befalls all streams at once, too")
 	flags.DurationVar(&o.settle, "settle", time.Minute, "wait for so long between the start of the last stream and the measurement")
 	flags.IntVar(&o.interval, "interval", 10, "check interval in `SECONDS`")
-	flags.IntVar(&o.threshold, "threshold", 15, "threshold of black and silence in `SECONDS`")
+	flags.IntVar(&o.threshold, "threshold", 30, "threshold of black and silence in `SECONDS`")
 	flags.IntVar(&o.trouble, "trouble", 10, "how many in 100 streams go black or silent; 0: none")
 	flags.IntVar(&o.starting, "starting", 8, "how many streams may be registered and not watched yet")
 	flags.IntVar(&o.yardstick, "yardstick", 1, "how many streams are watched by the specification's method; 0: none")
@@ -220,7 +220,8 @@ func measureAll(ctx context.Context, o options, out, progress io.Writer) (err er
 		r, err := measure(ctx, o, n, binary, filepath.Join(dir, strconv.Itoa(n)), progress)
 		if err != nil {
 			err = fmt.Errorf("%d streams: %w", n, err)
-			r.Notes = append(r.Notes, "interrupted, see the error")
+			reason, _, _ := strings.Cut(err.Error(), "\n")
+			r.Notes = append(r.Notes, "measured until an error: "+reason)
 			fmt.Fprintln(progress, err)
 		}
 		r.print(out)
@@ -230,7 +231,7 @@ func measureAll(ctx context.Context, o options, out, progress io.Writer) (err er
 	return errors.Join(errs...)
 }
 
-// writeResults writes what was measured so far to the directory of results, if there is one.
+// writeResults writes results.json to the directory of -out, if that is set.
 func writeResults(o options, all []result) error {
 	if o.out == "" {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
@@ -207,6 +208,8 @@ func startMediaServer(setup serverSetup) (*mediaServer, error) {
 	}
 	s := &mediaServer{cmd: exec.Command(self, mediaServerArg)}
 	s.cmd.Stderr = os.Stderr
+	// Ctrl-C reaches this program alone, which then stops the gateway before its streams.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

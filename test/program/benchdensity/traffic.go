@@ -25,7 +25,7 @@ type traffic struct {
 // counters are what was counted since the last reset.
 //
 // A gateway requests a playlist for each check. The next check is due an interval later, or
-// sooner, so what the time between them exceeds the interval by is how late the later one is.
+// sooner. So a check is late by the time since the one before less an interval, or by more.
 type counters struct {
 	Checks         int     // requests of playlists, refused ones too
 	Late           int     // of these, by more than lateBy
