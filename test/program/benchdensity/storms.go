@@ -53,28 +53,27 @@ func (s storm) print(line func(name, format string, args ...any), streams int) {
 		s.Watched, streams, s.TookSec, s.Words, s.Questions, s.Late, s.Checks, s.LateByInterval, s.LargestSec, s.Alerts, alerts, s.CPUSec.all())
 }
 
-// measureStorms lets one storm after the other befall all streams. It stops at the first one
-// that fails.
+// measureStorms lets one storm after the other befall all streams. If one is not over in time,
+// the next one follows all the same.
 func (m *run) measureStorms(ctx context.Context, r *result) error {
+	var errs []error
 	for _, one := range []struct {
 		name    string
 		measure func(context.Context, *storm) error
 	}{{"restart", m.restart}, {"all URLs expire", m.expireAll}, {"all playlists stall", m.stallAll}} {
 		m.say("%d streams: %s, in %s", m.n, one.name, betweenStorms)
 		if err := m.watchFor(ctx, time.Now().Add(betweenStorms), nil); err != nil {
-			return err
+			return errors.Join(append(errs, err)...) // interrupted, or the gateway has ended
 		}
-		if err := m.measureStorm(ctx, r, one.name, one.measure); err != nil {
-			return err
-		}
+		errs = append(errs, m.measureStorm(ctx, r, one.name, one.measure))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // measureStorm measures one storm from its beginning until every stream is watched again.
 func (m *run) measureStorm(ctx context.Context, r *result, name string, measure func(context.Context, *storm) error) error {
 	s := storm{Name: name}
-	before, began := m.usage(), time.Now()
+	tree, before, began := m.tree, m.usage(), time.Now()
 	if _, err := m.server.count(true); err != nil {
 		return err
 	}
@@ -84,7 +83,7 @@ func (m *run) measureStorm(ctx context.Context, r *result, name string, measure 
 	}
 	r.Peak.raise(m.resources())
 	after := m.usage()
-	if after.product < before.product { // a restart: another process
+	if m.tree != tree { // a restart: other processes
 		before.cpuByRole = cpuByRole{}
 	}
 	s.CPUSec = partsOf(before, after, 1)
@@ -160,8 +159,9 @@ func (m *run) registerAtOnce(ctx context.Context, s *storm) error {
 // restart ends the gateway with SIGTERM and starts it again.
 func (m *run) restart(ctx context.Context, s *storm) error {
 	began := time.Now()
+	slow := ""
 	if err := m.gateway.Stop(); err != nil {
-		return err
+		slow = fmt.Sprintf(" (%v)", err)
 	}
 	ended := time.Now()
 	if _, err := m.server.count(true); err != nil { // the old gateway watched until now
@@ -170,7 +170,7 @@ func (m *run) restart(ctx context.Context, s *storm) error {
 	if err := m.startGateway(ctx); err != nil {
 		return err
 	}
-	s.Words = fmt.Sprintf(", ended after %.1f s, listening after %.1f s", ended.Sub(began).Seconds(), time.Since(began).Seconds())
+	s.Words = fmt.Sprintf(", ended after %.1f s%s, listening after %.1f s", ended.Sub(began).Seconds(), slow, time.Since(began).Seconds())
 	return m.awaitWatched(ctx, s, began)
 }
 
