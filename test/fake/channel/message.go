@@ -22,6 +22,14 @@ type Message struct {
 
 	PostedAt time.Time
 	Posted   string // Text as it was posted, before edits
+	Changes  []Change
+}
+
+// Change is an edit after which people see something else.
+type Change struct {
+	At    time.Time
+	Text  string // from then on
+	State string
 }
 
 // Link is text that leads somewhere.

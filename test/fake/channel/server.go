@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ type Fault struct {
 	After    time.Duration // how long the provider asks to wait
 	Hang     bool          // it never answers
 	Redirect string        // it answers 302 to this URL
+	HangUp   bool          // a mail server takes the message and ends the connection without an answer
 	After1st int           // how many requests it lets pass before
 
 	HTTP httpfault.Fault // it answers by this; nil: by the fields above
@@ -133,9 +135,12 @@ func (s *Server) Edit(id string, change func(m *Message)) bool {
 	defer s.mu.Unlock()
 	for _, m := range s.messages {
 		if m.ID == id {
-			postedAt, posted := m.PostedAt, m.Posted
+			before := *m
 			change(m)
-			m.PostedAt, m.Posted = postedAt, posted
+			m.PostedAt, m.Posted, m.Changes = before.PostedAt, before.Posted, before.Changes
+			if m.Text != before.Text || m.State != before.State || m.Picture != before.Picture {
+				m.Changes = append(slices.Clip(m.Changes), Change{time.Now(), m.Text, m.State})
+			}
 			return true
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -71,8 +72,8 @@ func New(tlsAtOnce bool) (*Server, error) {
 	s.RootCAs.AddCert(s.Certificate)
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: issuer.TLS.Certificates}
 
-	s.smtp = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
-		return &session{server: s}, nil
+	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		return &session{server: s, conn: c}, nil
 	}))
 	s.smtp.Domain = "mail.example.com"
 	s.smtp.MaxMessageBytes = maxMessage
@@ -140,7 +141,7 @@ func (s *Server) Requests() int {
 }
 
 // Fail makes the next messages fail until Recover: with a permanent failure after the
-// data for the status 400, and with a temporary one for others.
+// data for the status 400, with a temporary one for others, or without an answer.
 func (s *Server) Fail(f channel.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,6 +156,7 @@ func (s *Server) Delete(string) bool { return false }
 
 type session struct {
 	server *Server
+	conn   *smtp.Conn
 	known  bool
 }
 
@@ -211,11 +213,15 @@ func (s *session) Data(r io.Reader) error {
 		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "Message rejected"}
 	}
 	m, header, err := read(data)
+	m.PostedAt, m.Posted = time.Now(), m.Text
 	if err != nil {
 		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: err.Error()}
 	}
 	s.server.messages = append(s.server.messages, m)
 	s.server.Headers = append(s.server.Headers, header)
+	if s.server.fault.HangUp {
+		_ = s.conn.Conn().Close() // so the answer does not arrive
+	}
 	return nil
 }
 
