@@ -30,6 +30,7 @@ type audit struct {
 	injected       []injection
 	clocks         [][]clockSetting // of each gateway, in order
 	missed         []string
+	operations     operationRecords
 	gatewayRuns    []gatewayRun // those of a gateway one after the other
 	workerExits    []workerExit
 
@@ -54,6 +55,10 @@ type counters struct {
 	webhooks, messages int            // that destinations got
 	undelivered        int            // events and incidents that did not reach a destination
 	repeated           map[string]int // what a destination got again, by its name
+
+	operations map[string]int // that were done
+	planned    map[string]int // those that found no target included
+	quiet      float64        // seconds in which nothing but ends was to be sent, and that were checked
 }
 
 // monitorRecord is everything that is known of one monitor.
@@ -84,7 +89,7 @@ type storedEvent struct {
 // check runs every check and returns its findings, one line for each violation.
 func (a *audit) check() (findings []string, t counters) {
 	findings = append(findings, a.findings...)
-	t = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, crashes: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}}
+	t = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, crashes: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}, operations: map[string]int{}, planned: map[string]int{}}
 	a.countFaults(&t)
 	findings = append(findings, a.gatewayErrors...)
 	findings = append(findings, a.checkGatewayExits()...)
@@ -94,6 +99,9 @@ func (a *audit) check() (findings []string, t counters) {
 	findings = append(findings, a.checkRedeliveries(&t)...)
 	findings = append(findings, a.checkWebhooks(&t)...)
 	findings = append(findings, a.checkMessages(&t)...)
+	findings = append(findings, a.operations.failures...)
+	findings = append(findings, a.checkQuiet(&t)...)
+	findings = append(findings, a.checkAcknowledgements()...)
 	for i := range a.monitors {
 		for _, f := range a.checkMonitor(&a.monitors[i], &t) {
 			findings = append(findings, fmt.Sprintf("monitor %d: %s", i, f))
@@ -112,6 +120,13 @@ func (a *audit) countFaults(c *counters) {
 	}
 	for _, name := range a.missed {
 		c.missed[name]++
+	}
+	for _, name := range a.operations.names {
+		c.operations[name]++
+		c.planned[name]++
+	}
+	for _, name := range a.operations.missed {
+		c.planned[name]++
 	}
 	for _, f := range a.schedule.faults {
 		if f.replaces != "" {
@@ -177,6 +192,9 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 		a.destinations = destinationRecords{}
 		if err := env.collectDestinations(ctx, &a.destinations); err != nil {
 			return fmt.Errorf("read the database's record of the destinations: %w", err)
+		}
+		if err := env.checkDeleted(ctx); err != nil {
+			return err
 		}
 		return env.checkNothingPending(ctx, `true`)
 	})

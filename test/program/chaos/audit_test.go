@@ -26,11 +26,11 @@ func faultlessRun() *audit {
 	a := &audit{acceptedEvents: map[string]bool{}, destinations: destinationRecords{
 		webhooks: map[string]webhookRecord{}, incidents: []incidentRecord{{id: "incident-a", state: "resolved"}},
 		messages: map[channelKind][]channel.Message{
-			editingChannel: {aMessage("1", 13, "🟠 HIGH｜Black video 3 s｜a")},
-			postingChannel: {aMessage("1", 13, "🟠 HIGH｜Black video 3 s｜a"), aMessage("2", 30, "✅ RESOLVED｜Black video, 17 s｜a")},
+			telegramChannel: {aMessage("1", 13, "🟠 HIGH｜Black video 3 s｜a")},
+			teamsChannel:    {aMessage("1", 13, "🟠 HIGH｜Black video 3 s｜a"), aMessage("2", 30, "✅ RESOLVED｜Black video, 17 s｜a")},
 		},
 	}}
-	a.destinations.messages[editingChannel][0].Text = "✅ RESOLVED｜Black video, 17 s｜a"
+	a.destinations.messages[telegramChannel][0].Text = "✅ RESOLVED｜Black video, 17 s｜a"
 	for kind := range a.destinations.messages {
 		a.destinations.threads = append(a.destinations.threads, thread{about: "incident-a", destination: string(kind), state: "delivered", opened: true, ref: "chat/1/false"})
 	}
@@ -72,8 +72,8 @@ func aMessage(id string, seconds float64, text string) channel.Message {
 
 // repeat posts a message again at the channel that only posts.
 func repeat(a *audit, n int, seconds float64, text string) {
-	posted := a.destinations.messages[postingChannel]
-	a.destinations.messages[postingChannel] = slices.Insert(posted, n+1, aMessage("again", seconds, text))
+	posted := a.destinations.messages[teamsChannel]
+	a.destinations.messages[teamsChannel] = slices.Insert(posted, n+1, aMessage("again", seconds, text))
 }
 
 // auditCase changes a run without faults. finding is a part of the expected finding.
@@ -194,7 +194,7 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 	checkFindings(t, map[string]auditCase{
 		"finds an incident that nobody was told of": {
 			change: func(a *audit) {
-				a.destinations.threads, a.destinations.messages[editingChannel], a.destinations.messages[postingChannel] = nil, nil, nil
+				a.destinations.threads, a.destinations.messages[telegramChannel], a.destinations.messages[teamsChannel] = nil, nil, nil
 			}, finding: "teams of incident or storm incident-a: lost: nobody was told of it",
 		},
 		"accepts an incident that a storm tells": {
@@ -212,7 +212,7 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 			},
 		},
 		"finds a message that is recorded and never came": {
-			change: func(a *audit) { a.destinations.messages[postingChannel] = nil }, finding: "it is stored as told, and no message was ever posted",
+			change: func(a *audit) { a.destinations.messages[teamsChannel] = nil }, finding: "it is stored as told, and no message was ever posted",
 		},
 		"finds a message that is not recorded": {
 			change: func(a *audit) { a.destinations.threads = nil }, finding: "that is not recorded, and no fault explains it",
@@ -224,10 +224,10 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 			change: func(a *audit) { a.destinations.incidents[0].state = "open" }, finding: "incident-a is open",
 		},
 		"finds a message that is never edited to its end": {
-			change: func(a *audit) { a.destinations.messages[editingChannel][0].Text = opened }, finding: "telegram of incident or storm incident-a: its end was not told",
+			change: func(a *audit) { a.destinations.messages[telegramChannel][0].Text = opened }, finding: "telegram of incident or storm incident-a: its end was not told",
 		},
 		"finds an end that is never posted": {
-			change: func(a *audit) { a.destinations.messages[postingChannel] = a.destinations.messages[postingChannel][:1] }, finding: "teams of incident or storm incident-a: its end was not told",
+			change: func(a *audit) { a.destinations.messages[teamsChannel] = a.destinations.messages[teamsChannel][:1] }, finding: "teams of incident or storm incident-a: its end was not told",
 		},
 		"finds a ref to another message": {
 			change: func(a *audit) {
@@ -266,8 +266,8 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 			change: func(a *audit) {
 				alert := aMessage("incident-a", 13, opened)
 				alert.State = "resolved"
-				a.destinations.messages[alertingChannel] = []channel.Message{alert, alert}
-				a.destinations.threads = append(a.destinations.threads, thread{about: "incident-a", destination: string(alertingChannel), state: "delivered", opened: true})
+				a.destinations.messages[pagerDutyChannel] = []channel.Message{alert, alert}
+				a.destinations.threads = append(a.destinations.threads, thread{about: "incident-a", destination: string(pagerDutyChannel), state: "delivered", opened: true})
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
 			}, finding: "pagerduty of incident or storm incident-a: redelivered",
 		},

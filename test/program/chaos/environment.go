@@ -58,7 +58,9 @@ type environment struct {
 	destination     *webhookreceiver.Receiver // of the webhook destination
 	destinationLink *link
 	channels        []channelUnderTest
+	deleted         channelUnderTest  // whose destination is deleted in the run; without a fake: none
 	destinationIDs  map[string]string // by name
+	defaultRouteID  string
 
 	startedAt time.Time // when the monitors were registered
 	monitors  []*monitorUnderTest
@@ -67,6 +69,7 @@ type environment struct {
 	mu       sync.Mutex
 	injected []injection
 	missed   []string // fault types that found no target
+	done     operationRecords
 	log      []string // lines of the report
 	mounts   []string
 }
@@ -194,7 +197,7 @@ func (env *environment) gatewayConfig(g *gateway, internal, dsn string, crashes 
 			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
 			"FAULTS_GATEWAY_URL=http://"+g.link.address(), "FAULTS_ACCEPTED="+env.path("accepted"),
 			"CLOCK_OFFSET_FILE="+g.clockFile, "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
-			"MISSING_WORKER="+env.missingWorkerPolicy(), "PUBLIC_URL="+publicURL,
+			"MISSING_WORKER="+env.missingWorkerPolicy(), "PUBLIC_URL="+publicURL, "SSL_CERT_DIR="+env.path("trusted"),
 		)
 		if n < len(crashes) {
 			variables = append(variables, "CRASH_AT="+crashes[n].String())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
@@ -127,9 +128,9 @@ func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
 		{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLink(receiverLink, "timeout")},
 		{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(receiverLink, "latency")},
 		{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, refuseConnections)},
-		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500))},
-		{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp)},
-		{name: "receiver slow to respond", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(2500 * ms))},
+		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500), channel.Fault{Status: 500})},
+		{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp, channel.Fault{HangUp: true})},
+		{name: "receiver slow to respond", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(2500*ms), channel.Fault{})},
 
 		{name: "data directory full", component: diskComponent, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: fillData, requires: canMountDisks, fallback: faultTypeNamed("gateway killed")},
 		{name: databaseDiskFull, component: diskComponent, applies: hasExternalDatabase, minDuration: 1500 * ms, maxDuration: 4000 * ms, inject: fillDatabase, requires: canMountDisks, fallback: faultTypeNamed("PostgreSQL killed")},

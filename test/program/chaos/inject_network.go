@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
@@ -36,11 +37,11 @@ func disturbLink(id linkID, toxic string) injectFunc {
 const maxFailedDeliveries = 2
 
 // disturbReceiver returns a fault in which the receiver answers its next
-// deliveries with response, and so does every destination.
-func disturbReceiver(response httpfault.Fault) injectFunc {
+// deliveries with response, and so does every destination. The mail server does what mail says.
+func disturbReceiver(response httpfault.Fault, mail channel.Fault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
-		stop := env.disturbOutside(response)
+		stop := env.disturbOutside(response, mail)
 		pause(ctx, f.duration)
 		stop()
 		return nil

@@ -15,6 +15,9 @@
 // A third of the seeds have two gateways on one database, each with a clock that is wrong by
 // up to an hour. One is killed, or ends itself at a crash point, while the other one lives.
 //
+// Meanwhile people act: they acknowledge incidents by the API and by the links of messages,
+// silence monitors, take channels out of a route, and disable and delete destinations.
+//
 // A link is a toxiproxy. The gateway is the product, built with the tag "faults",
 // which adds crash points and a clock offset (cmd/stream-monitor/internal/faultinject).
 //
@@ -24,6 +27,8 @@
 //	messages.go    every event reaches the webhook destination, in order and with its
 //	               sequence; every incident is told and resolved at every channel, and
 //	               nothing comes twice unless a fault lost its record
+//	quiet.go       a silence, a changed route or a disabled destination holds back all but
+//	               ends; nobody is woken for what somebody has acknowledged
 //	episodes.go    every blackout and silence is reported with its true times
 //	coverage.go    no monitor is unwatched for longer than the faults explain
 //	resources.go   no process, connection, descriptor or file is left behind
@@ -56,7 +61,8 @@ const help = `Injects faults into stream-monitor and checks that no event is los
 
 Each seed starts a service of its own (PostgreSQL, one or two gateways, workers). Two or three
 streams go black and silent by a schedule. Meanwhile processes are killed and stopped,
-connections cut and slowed, disks filled and clocks set wrong. Then all faults end, the
+connections cut and slowed, disks filled and clocks set wrong, and people acknowledge
+incidents, silence them and change routes and destinations. Then all faults end, the
 streams end, and the audit compares what was stored with what was delivered. A seed
 takes about 40 s. The report of a seed that failed is %s/seed-N.log.
 

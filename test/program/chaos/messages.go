@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lib/pq"
+
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 )
@@ -32,6 +34,11 @@ type incidentRecord struct {
 	storm     string // that the incident began in; empty: none
 	isStorm   bool
 	reopened  int // how often
+
+	monitor                        string // its ID; empty: of a storm
+	severity, acknowledgedSeverity int
+	acknowledgedBy                 string   // empty: nobody has it
+	acknowledgements               []string // who has acknowledged it, by its log
 }
 
 // webhookRecord is a stored delivery of an event to the webhook destination.
@@ -55,12 +62,16 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 	for _, c := range env.channels {
 		r.messages[c.kind] = c.fake.Messages()
 	}
+	if env.deleted.fake != nil {
+		r.messages[deletedChannel] = env.deleted.fake.Messages()
+	}
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		if err := eachRow(ctx, db, `
-			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false, reopened FROM incidents
-			UNION ALL SELECT id, state, '', true, 0 FROM storms`, func(rows *sql.Rows) error {
+			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false, reopened, monitor_id, severity, acknowledged_by, acknowledged_severity,
+			       ARRAY(SELECT l.by FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'acknowledged' ORDER BY l.id) FROM incidents
+			UNION ALL SELECT id, state, '', true, 0, '', 0, '', 0, ARRAY[]::text[] FROM storms`, func(rows *sql.Rows) error {
 			var i incidentRecord
-			err := rows.Scan(&i.id, &i.state, &i.storm, &i.isStorm, &i.reopened)
+			err := rows.Scan(&i.id, &i.state, &i.storm, &i.isStorm, &i.reopened, &i.monitor, &i.severity, &i.acknowledgedBy, &i.acknowledgedSeverity, pq.Array(&i.acknowledgements))
 			r.incidents = append(r.incidents, i)
 			return err
 		}); err != nil {
@@ -168,6 +179,9 @@ func (a *audit) checkMessages(c *counters) (findings []string) {
 			findings = append(findings, fmt.Sprintf("incident or storm %s is %s", i.id, i.state))
 		}
 		for _, kind := range sortedKeys(a.destinations.messages) {
+			if kind == deletedChannel {
+				continue // it need not be told anything
+			}
 			for _, f := range a.checkThread(i, kind, c) {
 				findings = append(findings, fmt.Sprintf("%s of incident or storm %s: %s", kind, i.id, f))
 			}
@@ -185,7 +199,7 @@ func (a *audit) checkThread(i incidentRecord, kind channelKind, c *counters) (fi
 	case (!planned || !t.opened) && len(visible) > 0 && a.redeliveryCause(visible[0].PostedAt.Add(-tolerance), visible[0].PostedAt.Add(causeWindow)) == "":
 		return []string{"a message was posted that is not recorded, and no fault explains it"}
 	case !planned || !t.opened:
-		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened {
+		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened && (kind != pagerDutyChannel || !a.mayBeUntold(i)) {
 			c.undelivered++
 			return []string{"lost: nobody was told of it"}
 		}
@@ -205,10 +219,9 @@ func (a *audit) checkThread(i incidentRecord, kind channelKind, c *counters) (fi
 // presentMessage returns the message that shows the present state: where a channel edits,
 // that of the stored ref, else the last one.
 func (a *audit) presentMessage(t thread, kind channelKind, visible []channel.Message) channel.Message {
-	if kind == editingChannel {
-		parts := strings.Split(t.ref, "/") // of the chat, the message, and whether it has a photo
+	if edited := traitsOf[kind].edited; edited != nil {
 		for _, m := range visible {
-			if len(parts) == 3 && m.ID == parts[1] {
+			if m.ID == edited(t.ref) {
 				return m
 			}
 		}
@@ -232,7 +245,8 @@ func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, v
 		}
 		c.repeated[string(kind)]++
 		last := before[len(before)-1]
-		known := kind == postingChannel && t.recorded >= len(visible) || kind == alertingChannel || kind == keyedChannel && title(m) == title(last)
+		traits := traitsOf[kind]
+		known := kind == pagerDutyChannel || traits.keyed && title(m) == title(last) || !traits.keyed && traits.edited == nil && t.recorded >= len(visible)
 		if known || a.redeliveryCause(last.PostedAt.Add(-tolerance), last.PostedAt.Add(causeWindow)) == "" || m.PostedAt.Sub(last.PostedAt) > maxRedeliveryDelay {
 			findings = append(findings, fmt.Sprintf("redelivered: %q, posted at %s, came again at %s as %q, and no fault explains it",
 				title(last), formatTime(last.PostedAt), formatTime(m.PostedAt), title(m)))
@@ -271,12 +285,15 @@ var duration = regexp.MustCompile(`,? \d+ (s|min|h)\b( \d+ (s|min)\b)?`)
 func title(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }
 
 // stepOf returns what a message told when it was posted: "opened", whatever the conditions
-// were by then, "resolved", or its title for all else.
+// were by then, "resolved", who has acknowledged it, or its title for all else.
 func stepOf(m channel.Message) string {
 	state, _, _ := strings.Cut(title(m), "｜")
 	switch {
 	case strings.HasPrefix(state, "✅"):
 		return "resolved"
+	case strings.HasPrefix(state, "🔧"):
+		_, by, _ := strings.Cut(m.Posted, "Acknowledged by ")
+		return "acknowledged by " + firstLine(by)
 	case !strings.Contains(state, ","):
 		return "opened"
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -46,8 +47,10 @@ var mutations = map[string]*mutation{
 	"again":       {"an event is delivered to the webhook destination again without a fault", alterAlert(`UPDATE deliveries SET state = 'pending', due_at = now() WHERE event_id = $1`)},
 	"retold": {"an incident is told again without a fault", alterThread(`
 		UPDATE deliveries SET told = NULL, state = 'pending', due_at = now(), planned_at = now(), tried = 0, round_began_at = now() WHERE id = $1`)},
-	"unresolved": {"a channel is never told of a recovery", alterThread(`UPDATE deliveries SET told = told || '{"open": false}' WHERE id = $1`)},
-	"leak":       {"connections to the database are left open", leakConnections},
+	"unresolved":     {"a channel is never told of a recovery", alterThread(`UPDATE deliveries SET told = told || '{"open": false}' WHERE id = $1`)},
+	"unacknowledged": {"an acknowledgement that was answered is not stored", forgetAcknowledgements},
+	"early":          {"a silence ends before its time", endSilenceEarly},
+	"leak":           {"connections to the database are left open", leakConnections},
 }
 
 // alterAlert changes an alert that has been delivered.
@@ -77,7 +80,7 @@ func alterThread(statement string) func(context.Context, *environment) error {
 				SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN incidents i ON i.id = x.incident_id
 				LEFT JOIN storms s ON s.id = x.storm_id
 				WHERE d.name = $1 AND x.told IS NOT NULL AND COALESCE(i.state, s.state) = 'open' ORDER BY x.storm_id IS NULL LIMIT 1`,
-				string(postingChannel)).Scan(&id); err != nil {
+				string(teamsChannel)).Scan(&id); err != nil {
 				return err
 			}
 			env.logf("mutation: the messages of delivery %s", id)
@@ -86,6 +89,33 @@ func alterThread(statement string) func(context.Context, *environment) error {
 			return err
 		})
 	}
+}
+
+// forgetAcknowledgements deletes what the logs of incidents say of acknowledgements.
+func forgetAcknowledgements(ctx context.Context, env *environment) error {
+	return env.withDatabase(ctx, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, `DELETE FROM incident_log WHERE kind = 'acknowledged'`)
+		return err
+	})
+}
+
+// endSilenceEarly silences all, and ends that in the database. An incident that has something new
+// to tell is then told.
+func endSilenceEarly(ctx context.Context, env *environment) error {
+	var silenced sync.WaitGroup
+	silenced.Go(func() { env.runOperation(ctx, operation{kind: &allSilenced, duration: 10 * time.Second}) })
+	defer silenced.Wait()
+	pause(ctx, 2*sendMargin)
+	if err := env.withDatabase(ctx, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, `
+			WITH changed AS (UPDATE routing_version SET version = version + 1) UPDATE silences SET ended_at = now() WHERE ended_at IS NULL`)
+		return err
+	}); err != nil {
+		return err
+	}
+	return alterThread(`
+		UPDATE deliveries SET told = told || '{"severity": -1}', state = 'pending', due_at = now(), planned_at = now(), tried = 0, round_began_at = now()
+		WHERE id = $1`)(ctx, env)
 }
 
 // insertUnsentEvent stores an event as sent that was never sent.
@@ -170,7 +200,7 @@ func leakConnections(ctx context.Context, env *environment) error {
 func listMutations() string {
 	var list strings.Builder
 	for _, name := range sortedKeys(mutations) {
-		fmt.Fprintf(&list, "  %-11s %s\n", name, mutations[name].description)
+		fmt.Fprintf(&list, "  %-14s %s\n", name, mutations[name].description)
 	}
 	return list.String()
 }

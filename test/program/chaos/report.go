@@ -29,7 +29,7 @@ func (r result) line() string {
 // summary prints the totals of all seeds. The run is inconclusive if more than
 // a tenth of the episodes were unobserved: the machine was too busy.
 func summary(out io.Writer, results []result, took time.Duration) (conclusive bool) {
-	all := counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}}
+	all := counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}, operations: map[string]int{}, planned: map[string]int{}}
 	slowest := map[string]string{}
 	failed := []string{}
 	for _, r := range results {
@@ -46,6 +46,9 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 		all.messages += r.counters.messages
 		all.undelivered += r.counters.undelivered
 		add(all.repeated, r.counters.repeated)
+		add(all.operations, r.counters.operations)
+		add(all.planned, r.counters.planned)
+		all.quiet += r.counters.quiet
 		for name, times := range r.counters.recoveries {
 			if len(all.recoveries[name]) == 0 || slices.Max(times) > slices.Max(all.recoveries[name]) {
 				slowest[name] = fmt.Sprintf("seed %d", r.schedule.seed)
@@ -85,10 +88,15 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 		len(results), total(all.injected), all.events, all.deliveries, all.lost, all.redelivered, all.unobserved, all.episodes, took.Round(time.Second))
 	fmt.Fprintf(out, "destinations: %d webhooks, %d messages: %d lost; repeated because of a fault: webhook %d",
 		all.webhooks, all.messages, all.undelivered, all.repeated["webhook"])
-	for _, kind := range []channelKind{editingChannel, postingChannel, alertingChannel, keyedChannel} {
+	for _, kind := range channelKinds {
 		fmt.Fprintf(out, ", %s %d", kind, all.repeated[string(kind)])
 	}
 	fmt.Fprintln(out)
+	fmt.Fprintf(out, "operations: ")
+	for _, o := range operationTypes {
+		fmt.Fprintf(out, "%s %d of %d, ", o.name, all.operations[o.name], all.planned[o.name])
+	}
+	fmt.Fprintf(out, "%.0f s in which nothing but ends was to be sent\n", all.quiet)
 	if conclusive = all.unobserved*10 <= all.episodes; !conclusive {
 		fmt.Fprintln(out, "FAILED: more than a tenth were unobserved: the machine is too busy, and the run proves too little")
 	}
@@ -160,6 +168,12 @@ func (env *environment) report(a audit, r result) string {
 	}
 	for _, t := range a.destinations.threads {
 		fmt.Fprintf(&text, "%+v\n", t)
+	}
+	for _, k := range a.operations.acknowledgements {
+		fmt.Fprintf(&text, "%+v\n", k)
+	}
+	for _, q := range a.operations.quiet {
+		fmt.Fprintf(&text, "%+v\n", q)
 	}
 	for _, kind := range sortedKeys(a.destinations.messages) {
 		heading("messages at %s", kind)

@@ -63,7 +63,7 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) (r resul
 	}
 	a.workerExits = env.workers.exits
 	env.mu.Lock()
-	a.injected, a.missed = env.injected, env.missed
+	a.injected, a.missed, a.operations = env.injected, env.missed, env.done
 	for _, g := range env.gateways {
 		a.clocks = append(a.clocks, g.clock)
 	}
@@ -102,6 +102,7 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 	for _, m := range env.monitors {
 		pollers.Go(func() { env.pollStatistics(polling, m) })
 	}
+	env.runOperations(ctx, env.startedAt, env.schedule.operations)
 	env.injectAll(ctx, env.startedAt, env.schedule.faults)
 	pause(ctx, time.Until(env.startedAt.Add(latestRecovery+2*time.Second)))
 	env.logf("all faults are over")
@@ -115,6 +116,9 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 		}
 	}
 	a.findings = append(a.findings, env.checkResources(ctx)...)
+	if last := env.schedule.lastOperation; last != nil {
+		env.runOperation(ctx, operation{kind: last, channel: env.schedule.leftAtTheEnd})
+	}
 	for _, m := range env.monitors {
 		m.endedAt = m.stream.End()
 		env.youtube.Set(m.video, youtube.Ended)
@@ -206,11 +210,26 @@ func (env *environment) checkNothingPending(ctx context.Context, condition strin
 		if pending > 0 {
 			return fmt.Errorf("%d events are pending", pending)
 		}
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'pending' AND `+condition).Scan(&pending); err != nil {
+		if err := db.QueryRowContext(ctx, `
+			SELECT count(*) FROM deliveries WHERE state = 'pending' AND destination_id IN (SELECT id FROM destinations WHERE deleted_at IS NULL) AND `+condition).Scan(&pending); err != nil {
 			return fmt.Errorf("count pending deliveries: %w", err)
 		}
 		if pending > 0 {
 			return fmt.Errorf("%d deliveries to destinations are pending", pending)
+		}
+		return nil
+	})
+}
+
+// checkDeleted returns an error while something is stored of a deleted destination.
+func (env *environment) checkDeleted(ctx context.Context) error {
+	return env.withDatabase(ctx, func(db *sql.DB) error {
+		var left int
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM destinations WHERE deleted_at IS NOT NULL`).Scan(&left); err != nil {
+			return fmt.Errorf("count deleted destinations: %w", err)
+		}
+		if left > 0 {
+			return fmt.Errorf("%d deleted destinations are still stored", left)
 		}
 		return nil
 	})

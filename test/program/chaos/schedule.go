@@ -71,6 +71,10 @@ type schedule struct {
 	finalFaults      []fault       // injected after the streams have ended
 	gateways         []gatewayPlan // one or two
 	clockOffset      time.Duration // of the only gateway's clock at its start
+
+	operations    []operation
+	lastOperation *operationType // done before the streams end; nil: none
+	leftAtTheEnd  channelKind    // that no route leads to then, if the operation is that
 }
 
 // gatewayPlan is what a seed decides of a gateway.
@@ -104,6 +108,7 @@ func generate(seed int, available capabilities) schedule {
 	s.chooseGateways(r)
 	s.addFinalFaults(r, available)
 	s.addClockOffAtStart()
+	s.addOperations()
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
 	return s
 }
@@ -316,6 +321,12 @@ func (s schedule) String() string {
 	}
 	for _, f := range s.faults {
 		fmt.Fprintf(&b, "  %8.3f s  %s\n", f.at.Seconds(), f)
+	}
+	for _, o := range s.operations {
+		fmt.Fprintf(&b, "  %8.3f s  %s\n", o.at.Seconds(), o)
+	}
+	if s.lastOperation != nil {
+		fmt.Fprintf(&b, "  before the streams end: %s\n", operation{kind: s.lastOperation, channel: s.leftAtTheEnd})
 	}
 	for _, f := range s.finalFaults {
 		fmt.Fprintf(&b, "  %8.3f s after the streams have ended: %s\n", f.at.Seconds(), f)

@@ -53,6 +53,35 @@ func TestASeedDecidesTheSchedule(t *testing.T) {
 		}
 	})
 
+	t.Run("twenty seeds cover every operation", func(t *testing.T) {
+		seen := map[*operationType]int{}
+		left, last := map[channelKind]int{}, map[*operationType]int{}
+		for seed := 1; seed <= 20; seed++ {
+			s := generate(seed, allCapabilities)
+			for _, o := range s.operations {
+				seen[o.kind]++
+				left[o.channel]++
+				if o.at+o.duration > latestRecovery {
+					t.Errorf("seed %d: %s at %s", seed, o, o.at)
+				}
+			}
+			last[s.lastOperation]++
+		}
+		for _, o := range operationTypes {
+			if seen[o] == 0 {
+				t.Errorf("no %s", o.name)
+			}
+		}
+		for _, kind := range channelKinds {
+			if left[kind] == 0 && kind != pagerDutyChannel {
+				t.Errorf("%s is never disabled nor taken out of its route", kind)
+			}
+		}
+		if last[nil] == 0 || last[&allSilenced] == 0 || last[&routeChanged] == 0 {
+			t.Errorf("the streams end during %v", last)
+		}
+	})
+
 	t.Run("a third of the seeds have two gateways with wrong clocks, and each is killed in some", func(t *testing.T) {
 		two, killed := 0, map[int]int{}
 		for seed := 1; seed <= 60; seed++ {

@@ -1,0 +1,163 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+)
+
+// sendMargin is how long a message may take that was being sent when a quiet time began or an
+// incident was acknowledged. Faults that last at that time lengthen it.
+const sendMargin = 2 * time.Second
+
+// settled returns when everything has arrived that was being sent at a time.
+func (a *audit) settled(at time.Time) time.Time {
+	settled := at.Add(sendMargin)
+	for extended := true; extended; { // one fault may follow another
+		extended = false
+		for _, inj := range a.injected {
+			if inj.from.Before(settled) && inj.to.After(at.Add(-time.Second)) && inj.to.Add(sendMargin).After(settled) {
+				settled, extended = inj.to.Add(sendMargin), true
+			}
+		}
+	}
+	return settled
+}
+
+// shown is what people see of a message from a time on.
+type shown struct {
+	at          time.Time
+	text, state string
+	edited      bool
+}
+
+// shownOf returns what a message showed when it was posted, and after each change.
+func shownOf(m channel.Message) []shown {
+	all := []shown{{at: m.PostedAt, text: m.Posted}}
+	for _, c := range m.Changes {
+		all = append(all, shown{c.At, c.Text, c.State, true})
+	}
+	return all
+}
+
+// checkQuiet finds what was sent in a time in which nothing but ends may be: during a
+// silence, while no route leads to a channel, while a destination is disabled, and after it was
+// deleted.
+func (a *audit) checkQuiet(c *counters) (findings []string) {
+	monitorOf := map[string]string{}
+	for _, i := range a.destinations.incidents {
+		monitorOf[i.id] = i.monitor
+	}
+	for _, q := range a.operations.quiet {
+		from := a.settled(q.from)
+		if !q.to.IsZero() && !q.to.After(from) {
+			continue
+		}
+		if q.to.IsZero() {
+			c.quiet++
+		} else {
+			c.quiet += q.to.Sub(from).Seconds()
+		}
+		for _, kind := range sortedKeys(a.destinations.messages) {
+			if q.channels != nil && !slices.Contains(q.channels, kind) || q.channels == nil && kind == deletedChannel {
+				continue
+			}
+			for _, m := range a.destinations.messages[kind] {
+				if q.monitor != "" && monitorOf[incidentOf(m)] != q.monitor {
+					continue
+				}
+				for _, s := range shownOf(m) {
+					isEnd := strings.HasPrefix(s.text, "✅") || s.state == "resolved"
+					if s.at.After(from) && (q.to.IsZero() || s.at.Before(q.to)) && (q.noEnds || !isEnd) {
+						findings = append(findings, fmt.Sprintf("%s: %q was sent at %s (edited: %v), and there was a %s from %s to %s",
+							kind, firstLine(s.text), formatTime(s.at), s.edited, q.reason, formatTime(q.from), formatTime(q.to)))
+					}
+				}
+			}
+		}
+	}
+	return findings
+}
+
+// checkAcknowledgements finds acknowledgements that are not stored once, incidents that were
+// escalated or made a sound although somebody had them, and ends that do not say who had them.
+func (a *audit) checkAcknowledgements() (findings []string) {
+	for _, k := range a.operations.acknowledgements {
+		at := slices.IndexFunc(a.destinations.incidents, func(i incidentRecord) bool { return i.id == k.incident })
+		if at < 0 {
+			continue // it was of a storm
+		}
+		i := a.destinations.incidents[at]
+		lines := 0
+		for _, by := range i.acknowledgements {
+			if by == k.by {
+				lines++
+			}
+		}
+		if lines != 1 {
+			findings = append(findings, fmt.Sprintf("the acknowledgement of incident %s by %s is stored %d times", i.id, k.by, lines))
+		}
+		if !i.isHandled() || i.storm != "" {
+			continue // it needed somebody again, or its storm was told
+		}
+		for _, f := range a.soundsAfter(i, a.settled(k.at)) {
+			findings = append(findings, fmt.Sprintf("incident %s was acknowledged at %s: %s", i.id, formatTime(k.at), f))
+		}
+	}
+	for _, i := range a.destinations.incidents {
+		findings = append(findings, a.checkHandlerNamed(i)...)
+	}
+	return findings
+}
+
+// soundsAfter finds messages after a time that wake somebody for what somebody has. Only another
+// condition may do so.
+func (a *audit) soundsAfter(i incidentRecord, at time.Time) (findings []string) {
+	for _, kind := range sortedKeys(a.destinations.messages) {
+		for _, m := range a.messagesAbout(i, kind) {
+			wakes := kind == pagerDutyChannel || traitsOf[kind].silent && m.Sound
+			if wakes && m.PostedAt.After(at) && !strings.Contains(title(m), ", worse") {
+				findings = append(findings, fmt.Sprintf("%s: %q was posted at %s and made a sound", kind, title(m), formatTime(m.PostedAt)))
+			}
+		}
+	}
+	return findings
+}
+
+// checkHandlerNamed finds ends of an incident that do not name who had it.
+func (a *audit) checkHandlerNamed(i incidentRecord) (findings []string) {
+	if !i.isHandled() || i.reopened > 0 {
+		return nil
+	}
+	for _, kind := range sortedKeys(a.destinations.messages) {
+		t, _ := a.thread(i.id, kind)
+		visible := a.messagesAbout(i, kind)
+		if kind == pagerDutyChannel || !t.opened || len(visible) == 0 {
+			continue // an alert names nobody
+		}
+		if last := a.presentMessage(t, kind, visible); !strings.Contains(last.Text, "Acknowledged by "+i.acknowledgedBy) {
+			findings = append(findings, fmt.Sprintf("%s of incident %s: its last message does not say that it was acknowledged by %s: %q", kind, i.id, i.acknowledgedBy, last.Text))
+		}
+	}
+	return findings
+}
+
+// isHandled reports whether somebody has an incident, and it has not got worse or come back
+// since.
+func (i incidentRecord) isHandled() bool {
+	return i.acknowledgedBy != "" && i.severity <= i.acknowledgedSeverity
+}
+
+// mayBeUntold reports whether PagerDuty may lack an incident or a storm: somebody had it before the
+// delay of the route was over.
+func (a *audit) mayBeUntold(i incidentRecord) bool {
+	if !i.isStorm {
+		return i.isHandled()
+	}
+	return !slices.ContainsFunc(a.destinations.incidents, func(one incidentRecord) bool { return one.storm == i.id && !one.isHandled() })
+}
