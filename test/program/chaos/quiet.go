@@ -45,43 +45,49 @@ func shownOf(m channel.Message) []shown {
 	return all
 }
 
+// isEnd reports whether this tells the end of an incident or a storm.
+func (s shown) isEnd() bool { return strings.HasPrefix(s.text, "✅") || s.state == "resolved" }
+
 // checkQuiet finds what was sent in a time in which nothing but ends may be: during a
 // silence, while no route leads to a channel, while a destination is disabled, and after it was
 // deleted.
 func (a *audit) checkQuiet(c *counters) (findings []string) {
-	monitorOf := map[string]string{}
-	for _, i := range a.destinations.incidents {
-		monitorOf[i.id] = i.monitor
-	}
 	for _, q := range a.operations.quiet {
-		from := a.settled(q.from)
-		if !q.to.IsZero() && !q.to.After(from) {
-			continue
-		}
-		if q.to.IsZero() {
-			c.quiet++
-		} else {
-			c.quiet += q.to.Sub(from).Seconds()
+		began := a.settled(q.from)
+		if q.to.After(began) {
+			c.quiet += q.to.Sub(began).Seconds()
 		}
 		for _, kind := range sortedKeys(a.destinations.messages) {
-			if q.channels != nil && !slices.Contains(q.channels, kind) || q.channels == nil && kind == deletedChannel {
+			if !q.concerns(kind) {
 				continue
 			}
-			for _, m := range a.destinations.messages[kind] {
-				if q.monitor != "" && monitorOf[incidentOf(m)] != q.monitor {
-					continue
-				}
-				for _, s := range shownOf(m) {
-					isEnd := strings.HasPrefix(s.text, "✅") || s.state == "resolved"
-					if s.at.After(from) && (q.to.IsZero() || s.at.Before(q.to)) && (q.noEnds || !isEnd) {
-						findings = append(findings, fmt.Sprintf("%s: %q was sent at %s (edited: %v), and there was a %s from %s to %s",
-							kind, firstLine(s.text), formatTime(s.at), s.edited, q.reason, formatTime(q.from), formatTime(q.to)))
-					}
+			for _, s := range a.shownAbout(q.monitor, kind) {
+				if s.at.After(began) && (q.to.IsZero() || s.at.Before(q.to)) && (q.noEnds || !s.isEnd()) {
+					findings = append(findings, fmt.Sprintf("%s: %q was sent at %s (edited: %v), and from %s to %s: %s",
+						kind, firstLine(s.text), formatTime(s.at), s.edited, formatTime(q.from), formatTime(q.to), q.reason))
 				}
 			}
 		}
 	}
 	return findings
+}
+
+// concerns reports whether a channel is one of those in which the time is quiet. The one whose
+// destination is deleted is no part of what holds for all.
+func (q quietTime) concerns(kind channelKind) bool {
+	return q.channels == nil && kind != deletedChannel || slices.Contains(q.channels, kind)
+}
+
+// shownAbout returns all that a channel showed about the incidents of a monitor; an empty one
+// means everything.
+func (a *audit) shownAbout(monitor string, kind channelKind) (all []shown) {
+	for _, m := range a.destinations.messages[kind] {
+		about := slices.IndexFunc(a.destinations.incidents, func(i incidentRecord) bool { return i.id == incidentOf(m) })
+		if monitor == "" || about >= 0 && a.destinations.incidents[about].monitor == monitor {
+			all = append(all, shownOf(m)...)
+		}
+	}
+	return all
 }
 
 // checkAcknowledgements finds acknowledgements that are not stored once, incidents that were

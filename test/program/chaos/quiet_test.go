@@ -28,12 +28,12 @@ func TestTheAuditFindsWhatIsSentInAQuietTime(t *testing.T) {
 	silence := quietTime{reason: "all monitors silenced", from: at(15), to: at(25)}
 	off := quietTime{reason: "destination disabled", channels: []channelKind{teamsChannel}, from: at(15), to: at(40), noEnds: true}
 	checkFindings(t, map[string]auditCase{
-		"finds a message during a silence":               {change: quiet(silence, post(18, worse)), finding: "and there was a all monitors silenced"},
+		"finds a message during a silence":               {change: quiet(silence, post(18, worse)), finding: ": all monitors silenced"},
 		"finds an edit during a silence":                 {change: quiet(silence, edit(18, worse)), finding: "edited: true"},
 		"accepts an end during a silence":                {change: quiet(silence, edit(18, "✅ RESOLVED｜Black video, 4 s｜a"))},
 		"accepts a message after a silence":              {change: quiet(silence, post(26, worse))},
 		"accepts a message that was being sent":          {change: quiet(silence, post(16, worse))},
-		"finds an end at a destination that is disabled": {change: quiet(off, func(*audit) {}), finding: "there was a destination disabled"},
+		"finds an end at a destination that is disabled": {change: quiet(off, func(*audit) {}), finding: ": destination disabled"},
 		"accepts a message at another destination":       {change: quiet(off, func(a *audit) { edit(18, worse)(a); a.destinations.messages[teamsChannel][1].PostedAt = at(41) })},
 		"accepts a message that a fault delayed": {
 			change: quiet(silence, func(a *audit) {
