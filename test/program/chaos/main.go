@@ -15,8 +15,8 @@
 // A third of the seeds have two gateways on one database, each with a clock that is wrong by
 // up to an hour. One is killed, or ends itself at a crash point, while the other one lives.
 //
-// Meanwhile people act: they acknowledge incidents by the API and by the links of messages,
-// silence monitors, take channels out of a route, and disable and delete destinations.
+// Meanwhile people act. They acknowledge incidents by the API and by the links of messages,
+// and silence monitors. They take channels out of a route, and disable and delete destinations.
 //
 // A link is a toxiproxy. The gateway is the product, built with the tag "faults",
 // which adds crash points and a clock offset (cmd/stream-monitor/internal/faultinject).

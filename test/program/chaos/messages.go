@@ -285,7 +285,7 @@ var duration = regexp.MustCompile(`,? \d+ (s|min|h)\b( \d+ (s|min)\b)?`)
 func title(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }
 
 // stepOf returns what a message told when it was posted: "opened", whatever the conditions
-// were by then, "resolved", who has acknowledged it, or its title for all else.
+// were by then, "resolved", or who has acknowledged it. For all else it returns the title.
 func stepOf(m channel.Message) string {
 	state, _, _ := strings.Cut(title(m), "｜")
 	switch {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,14 +109,16 @@ type acknowledgement struct {
 	at       time.Time // of the answer
 }
 
-// quietTime is a time in which nothing but ends may be sent: the operation that began it was
-// answered at from, and the one that ends it was requested at to.
+// quietTime is a time in which nothing but ends may be sent. It lasts from the answer to the
+// operation that began it, to the request that ends it; to is zero if nothing does.
 type quietTime struct {
 	reason   string
 	channels []channelKind // nil: all
 	monitor  string        // empty: all
 	from, to time.Time
 	noEnds   bool // not even ends are sent: the destination is disabled or deleted
+
+	lastsAnHour bool // and not longer, so it ends where the clock of the database is an hour ahead
 }
 
 // runOperations does operations at their times after since, and returns when all are over.
@@ -154,15 +157,17 @@ const operationTimeout = 25 * time.Second
 func insist(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	var lastErr error // the last one before the timeout
 	for {
 		err := request(ctx)
 		if err == nil || errors.Is(err, errNoTarget) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return err
+			return cmp.Or(lastErr, err)
 		}
-		pause(ctx, 100*time.Millisecond)
+		lastErr = err
+		pause(ctx, 200*time.Millisecond)
 	}
 }
 
@@ -351,7 +356,7 @@ func (env *environment) silence(ctx context.Context, o operation, q quietTime, m
 	return env.keepQuiet(ctx, o, q, func(ctx context.Context) error { return env.endSilence(ctx, id) })
 }
 
-// findSilence returns the ID of the silence with a value in a field; empty: there is none.
+// findSilence returns the ID of the silence with a value in a field, or an empty one.
 func (env *environment) findSilence(ctx context.Context, field, value string) (id string, err error) {
 	list, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/silences", nil, http.StatusOK)
 	silences, _ := list["silences"].([]any)
@@ -377,20 +382,29 @@ func silenceByLink(ctx context.Context, env *environment, o operation) error {
 		return err
 	}
 	if mine, err := env.useLink(ctx, link, by); err != nil || !mine {
-		return errors.Join(err, errors.New("somebody else has used the link"))
+		return cmp.Or(err, fmt.Errorf("%w: the silence of the link is over", errNoTarget))
 	}
-	id, monitor := "", ""
+	id, to := "", time.Time{}
+	q := quietTime{lastsAnHour: true}
 	if err := insist(ctx, func(ctx context.Context) (err error) {
 		if id, err = env.findSilence(ctx, "by", by); err != nil || id == "" {
 			return errors.Join(err, errors.New("no silence is of the link"))
 		}
+		silence, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/silences/"+id, nil, http.StatusOK)
+		if err != nil {
+			return err
+		}
+		to, _ = time.Parse(time.RFC3339Nano, fmt.Sprint(silence["to"]))
 		about, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/incidents/"+incident, nil, http.StatusOK)
-		monitor, _ = about["monitor_id"].(string)
+		q.monitor, _ = about["monitor_id"].(string)
 		return err
 	}); err != nil {
 		return err
 	}
-	return env.keepQuiet(ctx, o, quietTime{monitor: monitor}, func(ctx context.Context) error { return env.endSilence(ctx, id) })
+	if time.Until(to) < o.duration+time.Minute {
+		return fmt.Errorf("%w: the silence of the link ends at %s, by a clock that is off", errNoTarget, to)
+	}
+	return env.keepQuiet(ctx, o, q, func(ctx context.Context) error { return env.endSilence(ctx, id) })
 }
 
 // changeRoute takes a channel out of the default route, and puts it back.

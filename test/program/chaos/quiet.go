@@ -48,11 +48,13 @@ func shownOf(m channel.Message) []shown {
 // isEnd reports whether this tells the end of an incident or a storm.
 func (s shown) isEnd() bool { return strings.HasPrefix(s.text, "✅") || s.state == "resolved" }
 
-// checkQuiet finds what was sent in a time in which nothing but ends may be: during a
-// silence, while no route leads to a channel, while a destination is disabled, and after it was
-// deleted.
+// checkQuiet finds what was sent in a quiet time: during a silence, while no route leads to a
+// channel, or to a destination that is disabled or deleted.
 func (a *audit) checkQuiet(c *counters) (findings []string) {
 	for _, q := range a.operations.quiet {
+		if q.lastsAnHour && a.databaseClockChanged(q.from) {
+			continue
+		}
 		began := a.settled(q.from)
 		if q.to.After(began) {
 			c.quiet += q.to.Sub(began).Seconds()
@@ -90,8 +92,8 @@ func (a *audit) shownAbout(monitor string, kind channelKind) (all []shown) {
 	return all
 }
 
-// checkAcknowledgements finds acknowledgements that are not stored once, incidents that were
-// escalated or made a sound although somebody had them, and ends that do not say who had them.
+// checkAcknowledgements finds acknowledgements that are not stored once. It also finds incidents
+// that woke somebody although they were acknowledged, and ends that do not say who had them.
 func (a *audit) checkAcknowledgements() (findings []string) {
 	for _, k := range a.operations.acknowledgements {
 		at := slices.IndexFunc(a.destinations.incidents, func(i incidentRecord) bool { return i.id == k.incident })

@@ -140,8 +140,8 @@ func (s *Server) Requests() int {
 	return s.connections
 }
 
-// Fail makes the next messages fail until Recover: with a permanent failure after the
-// data for the status 400, with a temporary one for others, or without an answer.
+// Fail makes the next messages fail until Recover. The status 400 is a permanent failure after
+// the data, others are temporary ones.
 func (s *Server) Fail(f channel.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
