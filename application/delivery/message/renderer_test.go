@@ -123,7 +123,10 @@ func special() []message.Example {
 	unknown := find("black, opened")
 	unknown.Name = "another detector"
 	unknown.Facts.Incident.Conditions[0].Name = "frozen"
-	return []message.Example{both, resolved, often, late, yesterday, hostile, unnamed, unknown}
+
+	over := find("black, acknowledged")
+	over.Name, over.Facts.Incident.Conditions[0].EndedAt = "acknowledged while nothing lasts any more", eight.Add(-time.Second)
+	return []message.Example{both, resolved, often, late, yesterday, hostile, unnamed, unknown, over}
 }
 
 func TestAMessageKeepsItsLimits(t *testing.T) {
