@@ -21,12 +21,22 @@ func (a *audit) settled(at time.Time) time.Time {
 	for extended := true; extended; { // one fault may follow another
 		extended = false
 		for _, inj := range a.injected {
-			if inj.from.Before(settled) && inj.to.After(at.Add(-time.Second)) && inj.to.Add(sendMargin).After(settled) {
+			if mayDelaySending(inj) && inj.from.Before(settled) && inj.to.After(at.Add(-time.Second)) && inj.to.Add(sendMargin).After(settled) {
 				settled, extended = inj.to.Add(sendMargin), true
 			}
 		}
 	}
 	return settled
+}
+
+// mayDelaySending reports whether a fault affects what a gateway sends. Others delay only what
+// there is to tell.
+func mayDelaySending(inj injection) bool {
+	switch inj.component {
+	case workerComponent, toolComponent, reportComponent:
+		return false
+	}
+	return true
 }
 
 // shown is what people see of a message from a time on.
@@ -48,8 +58,8 @@ func shownOf(m channel.Message) []shown {
 // isEnd reports whether this tells the end of an incident or a storm.
 func (s shown) isEnd() bool { return strings.HasPrefix(s.text, "✅") || s.state == "resolved" }
 
-// checkQuiet finds what was sent in a quiet time: during a silence, while no route leads to a
-// channel, or to a destination that is disabled or deleted.
+// checkQuiet finds what was sent in a quiet time: during a silence, to a channel without a route,
+// or to a destination that is disabled or deleted.
 func (a *audit) checkQuiet(c *counters) (findings []string) {
 	for _, q := range a.operations.quiet {
 		if q.lastsAnHour && a.databaseClockChanged(q.from) {

@@ -41,6 +41,12 @@ func TestTheAuditFindsWhatIsSentInAQuietTime(t *testing.T) {
 				a.injected = []injection{{name: "gateway stopped", component: gatewayComponent, from: at(15.5), to: at(18)}}
 			}),
 		},
+		"finds a message that the end of a worker does not delay": {
+			change: quiet(silence, func(a *audit) {
+				post(19, worse)(a)
+				a.injected = []injection{{name: "worker stopped", component: workerComponent, from: at(15.5), to: at(18)}}
+			}), finding: ": all monitors silenced",
+		},
 		"accepts a message about another monitor": {
 			change: quiet(quietTime{reason: "monitor silenced", monitor: "mon-b", from: at(15), to: at(25)}, post(18, worse)),
 		},
