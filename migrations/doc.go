@@ -31,6 +31,7 @@
 //	00029_destination_pauses.sql since when a destination pauses
 //	00030_refusals.sql        incidents that were refused, or not counted for a storm
 //	00031_turns.sql           whose turn it is at a destination, and an index for it
+//	00032_gateways.sql        which gateways with inline workers run
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored.

@@ -4,7 +4,7 @@
 //
 //	port                    types
 //	registry.Store          MonitorStore, IdempotencyStore, SettingsStore, ReportStore, EventStore, RateLimitStore
-//	supervisor.Store        SupervisorStore, ReservationStore, LeaderElection (an advisory lock)
+//	supervisor.Store        SupervisorStore, ReservationStore, MembershipStore, LeaderElection (an advisory lock)
 //	callback.Outbox         Outbox
 //	destination.Outbox      DestinationOutbox
 //	routing.Store           DestinationStore, RouteStore, SilenceStore

@@ -133,3 +133,9 @@ func (q *GroupQueue) Groups() [][]string {
 
 // Close ends the queue.
 func (q *GroupQueue) Close() { q.queue.close() }
+
+// HeartbeatSetting returns a setting of the session that sends heartbeats.
+func (s *Store) HeartbeatSetting(ctx context.Context, name string) (value string, err error) {
+	err = s.MembershipStore.db.QueryRowContext(ctx, `SELECT current_setting($1)`, name).Scan(&value)
+	return value, err
+}

@@ -44,7 +44,7 @@ var (
 type Config struct {
 	Zone             *time.Location // of the times in webhook payloads (decision A11); default UTC
 	Log              *slog.Logger   // default: nothing is logged
-	MaxConnections   int            // 1 or more, default 16; Listen, ListenFeed and TryLead use one more each
+	MaxConnections   int            // 1 or more, default 16; Listen, ListenFeed, TryLead and Heartbeat use one more each
 	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
 	ReportDelay      time.Duration  // how long a report without events may wait for others to share its transaction; default 0
@@ -67,6 +67,7 @@ type Store struct {
 	*SupervisorStore
 	*ReservationStore
 	*LeaderElection
+	*MembershipStore
 	*Outbox
 	*DestinationOutbox
 	*EvidenceStore
@@ -119,6 +120,10 @@ func New(dsn string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
+	heartbeats, err := newConnector(dsn, heartbeatSettings)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
 	pool := sqlx.NewDb(sql.OpenDB(connector), "postgres")
 	pool.SetMaxOpenConns(cfg.MaxConnections)
 	pool.SetMaxIdleConns(cfg.MaxConnections)
@@ -136,6 +141,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		SupervisorStore:   &SupervisorStore{db},
 		ReservationStore:  &ReservationStore{db},
 		LeaderElection:    newLeaderElection(connector),
+		MembershipStore:   newMembershipStore(heartbeats),
 		Outbox:            &Outbox{db: db},
 		DestinationOutbox: &DestinationOutbox{db: db},
 		EvidenceStore:     &EvidenceStore{db},
@@ -190,7 +196,7 @@ func (c Config) complete() (Config, error) {
 func (s *Store) Close() error {
 	s.queue.close()
 	s.successes.close()
-	return errors.Join(s.endElection(), s.db.Close())
+	return errors.Join(s.endElection(), s.MembershipStore.close(), s.db.Close())
 }
 
 // Ping checks that the database answers. It blocks for one round trip.
