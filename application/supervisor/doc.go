@@ -5,6 +5,7 @@
 //	Reconciler     compares monitors and workers, at the start and every 5 s
 //	Promoter       gives reservations their worker when they are due
 //	Handover       releases this gateway's monitors when it stops
+//	Membership     finds out that another gateway with inline workers has died
 //
 // One worker's life:
 //

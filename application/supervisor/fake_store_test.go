@@ -2,6 +2,7 @@ package supervisor_test
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -87,5 +88,28 @@ func (r *fakeStore) Release(_ context.Context, held []supervisor.Reservation) er
 			r.monitors[h.ID] = m
 		}
 	}
+	return nil
+}
+
+func (r *fakeStore) Heartbeat(ctx context.Context, runtimeID string) (map[string]int64, error) {
+	if err := r.waitIfHanging(ctx, "heartbeat"); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return nil, errDatabase
+	}
+	r.heartbeats[runtimeID]++
+	return maps.Clone(r.heartbeats), nil
+}
+
+func (r *fakeStore) Leave(_ context.Context, runtimeID string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return errDatabase
+	}
+	delete(r.heartbeats, runtimeID)
 	return nil
 }

@@ -33,11 +33,12 @@ type fakeStore struct {
 	hiddenID            monitor.ID // ListActive leaves it out
 	reportsBeforeGet    int        // so many monitors report just before Get
 	advancesBeforeEvent int        // so many monitors advance just before AddEvent
-	hanging             string     // the method that hangs: active, get, due, promote, or event and an ID
+	heartbeats          map[string]int64
+	hanging             string // the method that hangs: active, get, due, promote, or event and an ID
 }
 
 func newFakeStore(ms ...monitor.Monitor) *fakeStore {
-	r := &fakeStore{monitors: map[monitor.ID]monitor.Monitor{}, maxClaims: 8}
+	r := &fakeStore{monitors: map[monitor.ID]monitor.Monitor{}, maxClaims: 8, heartbeats: map[string]int64{}}
 	for _, m := range ms {
 		r.monitors[m.ID] = m
 	}

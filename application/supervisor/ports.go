@@ -39,6 +39,7 @@ type Worker struct {
 type Runtime struct {
 	ID              string // 1 to 63 characters; it never changes
 	Shared          bool   // several gateways launch workers there
+	EndsWithGateway bool   // its workers end with the process of their gateway, however that ends
 	NotFoundMessage string // begins the error_details of a missing worker: "Worker not found in its gateway"
 }
 
@@ -83,6 +84,7 @@ type Store interface {
 	ReservationStore
 	EventStore
 	LeaderElection
+	MembershipStore
 }
 
 // MonitorStore holds the monitors that should have a worker. Each method blocks
@@ -144,4 +146,16 @@ type LeaderElection interface {
 	// leader must call it every few seconds to know that it still is. Errors: the
 	// database cannot be asked; this gateway is no longer the leader.
 	TryLead(ctx context.Context) (bool, error)
+}
+
+// MembershipStore holds the heartbeats of gateways whose workers end with them (decision O5). Each
+// method blocks for one database exchange.
+type MembershipStore interface {
+	// Heartbeat counts a heartbeat of this gateway and returns how many each gateway has sent, by
+	// the ID of its runtime. It fails unless it could change the database: if no gateway can, none
+	// must look dead. It waits for no other method. A count may start again from 1.
+	Heartbeat(ctx context.Context, runtimeID string) (map[string]int64, error)
+
+	// Leave removes this gateway until its next heartbeat. It may be repeated.
+	Leave(ctx context.Context, runtimeID string) error
 }

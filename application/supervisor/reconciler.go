@@ -22,6 +22,7 @@ type Reconciler struct {
 	log          *slog.Logger
 	workers      *WorkerManager
 	promoter     *Promoter
+	membership   *Membership
 	leases       *leases
 	relaunches   *relaunchHistory
 	shuttingDown *atomic.Bool
@@ -59,8 +60,9 @@ func (r *Reconciler) Reconcile(ctx context.Context) (active int, known bool) {
 }
 
 // ReconcilePeriodically compares monitors and workers every Config.ReconcileInterval
-// until ctx is done. It finds expired leases, workers of gateways that died, and
-// orphaned workers (decisions O3, O5). It is called once, after Reconcile.
+// until ctx is done, and as soon as another gateway has died. It finds expired leases,
+// workers of dead gateways, and orphaned workers (decisions O3, O5). It is called once,
+// after Reconcile.
 // While this gateway is the leader, it also runs Config.LeaderTasks.
 func (r *Reconciler) ReconcilePeriodically(ctx context.Context) {
 	var tasks sync.WaitGroup
@@ -69,7 +71,7 @@ func (r *Reconciler) ReconcilePeriodically(ctx context.Context) {
 		tasks.Go(func() { r.runLeaderTask(ctx, t) })
 	}
 	failures := 0
-	for pause := r.cfg.ReconcileInterval; wait.For(ctx, pause); {
+	for pause := r.cfg.ReconcileInterval; wait.ForOrUntil(ctx, pause, r.membership.due); {
 		err := r.compareOnce(ctx)
 		switch {
 		case err == nil:
@@ -226,6 +228,7 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 		reported:          !m.ReportedAt.IsZero(),
 		unlistedBefore:    unlistedBefore,
 		leaseExpired:      lease > 0,
+		inherited:         r.membership.inherits(m.ID, m.RuntimeID),
 	}) {
 	case adopt:
 		summary.count(adoptedWorkers)
@@ -244,6 +247,14 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 			reason:        event.ReasonWorkerLost,
 			details:       silenceDetails(lease, w),
 			attempts:      1, // a failure renews the lease; the loss is found again when the lease expires
+			seenUpdatedAt: m.UpdatedAt,
+		})
+	case abandoned:
+		r.enqueueLoss(m.ID, summary, workerLoss{
+			generation:    m.Generation,
+			reason:        event.ReasonWorkerLost,
+			details:       "the gateway that ran the worker sends no heartbeat any more",
+			attempts:      1, // the next comparison finds the loss again, unless the gateway has come back
 			seenUpdatedAt: m.UpdatedAt,
 		})
 	case nothingToDo:

@@ -6,13 +6,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Supervisor combines the four parts that keep a worker running for every active
+// Supervisor combines the five parts that keep a worker running for every active
 // monitor. Only WorkerManager launches and stops workers.
 type Supervisor struct {
 	*WorkerManager // Start, Stop, BeginShutdown, Run
 	*Reconciler    // Reconcile, ReconcilePeriodically, RenewLease
 	*Promoter      // Promote
 	*Handover      // Release
+	*Membership    // Join
 }
 
 // New makes a supervisor. Errors: a value of cfg is missing or out of its range.
@@ -49,13 +50,15 @@ func New(store Store, launcher Launcher, cfg Config) (*Supervisor, error) {
 		wake:      make(chan struct{}, 1),
 	}
 	workers.promoter.roundLock <- struct{}{}
+	membership := newMembership(store, launcher.Runtime(), cfg.MissingWorker, log)
 	return &Supervisor{
 		WorkerManager: workers,
 		Promoter:      workers.promoter,
 		Handover:      handover,
+		Membership:    membership,
 		Reconciler: &Reconciler{
 			store: store, launcher: launcher, cfg: cfg, log: log,
-			workers: workers, promoter: workers.promoter,
+			workers: workers, promoter: workers.promoter, membership: membership,
 			leases:       newLeases(cfg.ReportLease, cfg.FirstReportTimeout, cfg.StartTimeout, cfg.ReconcileInterval),
 			relaunches:   relaunches,
 			shuttingDown: shuttingDown,

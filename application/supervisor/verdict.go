@@ -12,6 +12,7 @@ type facts struct {
 	reported          bool // the newest generation has reported
 	unlistedBefore    bool // the launcher did not list the newest generation at the last comparison
 	leaseExpired      bool // it has not reported in time (decision O3)
+	inherited         bool // its gateway has died, and this gateway takes over the monitor (decision O5)
 }
 
 // verdict is the conclusion from the facts.
@@ -22,19 +23,24 @@ const (
 	adopt                      // the worker runs, and this gateway must watch for its exit
 	missing                    // the worker does not run; the gateway handles the loss
 	silent                     // the worker has not reported in time; the gateway handles the loss
+	abandoned                  // the worker has ended with its gateway; this gateway handles the loss
 )
 
-// evaluate decides whether a worker is lost. There are two signs:
+// evaluate decides whether a worker is lost. There are three signs:
 //
 //   - The worker does not run in its runtime. In a private runtime, one comparison is
 //     enough. In a shared runtime, two are needed, because another gateway may be
 //     launching the worker. A worker that this gateway owns is never missing, because
 //     the launcher reports its exit.
+//   - The worker's gateway has died, and its workers end with it. Of the gateways that
+//     see this, the monitor's successor acts.
 //   - The worker's lease has expired. Every gateway sees this, and the leader acts.
 func evaluate(f facts) verdict {
 	runs := f.runningGeneration == f.newestGeneration
 	ownRuntime := f.inOwnRuntime && !f.sharedRuntime
 	switch {
+	case f.inherited:
+		return abandoned
 	case f.listUnavailable && f.leaseExpired && f.leader:
 		return silent
 	case f.listUnavailable:

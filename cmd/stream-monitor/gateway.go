@@ -83,6 +83,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	supervisorRun := start(g.supervisor.Run)
 	publicRun := start(func(context.Context) { cancel(g.public.Serve()) })
 	feedRun := start(g.database.runAfterSetup(g.feed.Run))
+	membershipRun := start(g.database.runAfterSetup(g.supervisor.Join))
 	reconcileRun := start(g.reconcileAndPromote)
 
 	<-ctx.Done()
@@ -91,6 +92,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	}
 	g.supervisor.BeginShutdown()
 	g.stopping.Store(true)
+	membershipRun.stop() // from now on this gateway takes over no monitor of another
 	g.log.Info("the gateway stops")
 	if failed == nil {
 		g.awaitLoadBalancers(forced)

@@ -15,5 +15,6 @@
 // that it has forced, and then leaves them running.
 //
 // All workers end with the gateway's process: by a crash, at a memory limit, or by a panic
-// in another goroutine that RunWorker has started. The next gateway adopts no worker.
+// in another goroutine that RunWorker has started. The next gateway adopts no worker. Other gateways
+// take over the monitors of a gateway that has died (supervisor.Membership).
 package inline

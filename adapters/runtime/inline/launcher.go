@@ -60,7 +60,7 @@ func New(cfg Config) (*Launcher, error) {
 // Runtime identifies the run directory. Its ID stays the same if a later gateway runs
 // workers as processes there.
 func (l *Launcher) Runtime() supervisor.Runtime {
-	return supervisor.Runtime{ID: l.dir.ID.String(), NotFoundMessage: "Worker not found in its gateway"}
+	return supervisor.Runtime{ID: l.dir.ID.String(), EndsWithGateway: true, NotFoundMessage: "Worker not found in its gateway"}
 }
 
 // Workers lists the running workers. It never fails.

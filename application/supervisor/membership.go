@@ -1,0 +1,177 @@
+package supervisor
+
+import (
+	"context"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Gateways whose workers end with them (Runtime.EndsWithGateway) tell each other by heartbeats that
+// they run. A heartbeat is missed when an exchange with the database shows no new one. A gateway
+// that dies has missed four after 3 to 5 s.
+const (
+	heartbeatInterval = time.Second
+
+	// heartbeatTimeout limits one exchange. A lost connection to the database costs one exchange,
+	// and the next one opens another connection.
+	heartbeatTimeout = 2 * time.Second
+
+	// deadAfter is how many heartbeats a dead gateway has missed. A gateway whose connection breaks
+	// misses at most three.
+	deadAfter = 4
+
+	// anyoneAfter is how many heartbeats a dead gateway has missed when every gateway may take over its
+	// monitors. Until then each monitor is left to its successor, which may be stopping, or may not
+	// have seen the dead gateway alive.
+	anyoneAfter = deadAfter + 3
+)
+
+// Membership finds out which gateways have died, and which of the others takes over each of their
+// monitors (decision O5). It is for gateways whose workers end with them, under the policy
+// Relaunch: elsewhere nothing needs a quick answer.
+type Membership struct {
+	store   MembershipStore
+	runtime Runtime
+	active  bool
+	log     *slog.Logger
+	due     chan struct{} // receives when there may be monitors to take over
+
+	mu     sync.Mutex
+	others map[string]member // by runtime ID
+}
+
+// member is another gateway.
+type member struct {
+	heartbeats int64
+	seen       bool // it has sent a heartbeat since this gateway first read of it
+	missed     int  // heartbeats in a row
+}
+
+func (m member) dead() bool { return m.seen && m.missed >= deadAfter }
+
+func newMembership(store MembershipStore, r Runtime, policy MissingWorkerPolicy, log *slog.Logger) *Membership {
+	return &Membership{
+		store: store, runtime: r, active: r.EndsWithGateway && policy == Relaunch, log: log,
+		due: make(chan struct{}, 1), others: map[string]member{},
+	}
+}
+
+// Join sends heartbeats until ctx is done, and follows those of the other gateways. It is called
+// once, before Reconcile, so that no other gateway takes over what Reconcile launches. ctx must be
+// done when the shutdown begins, because the gateway takes over no monitor from then on.
+func (m *Membership) Join(ctx context.Context) {
+	if !m.active {
+		return
+	}
+	defer m.leave()
+	for failing := false; ; {
+		began := time.Now()
+		var counts map[string]int64
+		err := attempt(ctx, heartbeatTimeout, func(ctx context.Context) (err error) {
+			counts, err = m.store.Heartbeat(ctx, m.runtime.ID)
+			return err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			m.record(counts)
+		default:
+			m.forget()
+			if !failing {
+				m.log.Warn("cannot send a heartbeat to the other gateways, will try again", "error", err.Error())
+			}
+		}
+		failing = err != nil
+		if !wait.For(ctx, heartbeatInterval-time.Since(began)) {
+			return
+		}
+	}
+}
+
+// leave tells the other gateways that this one stops. They leave its monitors to Handover.
+func (m *Membership) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), heartbeatTimeout)
+	defer cancel()
+	if err := m.store.Leave(ctx, m.runtime.ID); err != nil {
+		m.log.Warn("cannot tell the other gateways that this one stops, they may take over its monitors before their workers have ended", "error", err.Error())
+	}
+}
+
+// record takes in how many heartbeats each gateway has sent. A gateway that is not counted any more
+// has stopped.
+func (m *Membership) record(counts map[string]int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.others
+	m.others = map[string]member{}
+	for id, n := range counts {
+		if id == m.runtime.ID {
+			continue
+		}
+		now, known := before[id]
+		switch {
+		case !known:
+			now = member{heartbeats: n}
+		case now.heartbeats != n:
+			if now.dead() {
+				m.log.Info("a gateway that counted as dead sends heartbeats again", "runtime_id", id)
+			}
+			now = member{heartbeats: n, seen: true}
+		default:
+			now.missed++
+		}
+		m.others[id] = now
+		if !now.seen {
+			continue
+		}
+		if now.missed == deadAfter {
+			m.log.Warn("a gateway with inline workers has died or cannot reach the database, the other gateways take over its monitors", "runtime_id", id)
+		}
+		if now.missed == deadAfter || now.missed == anyoneAfter {
+			notify(m.due)
+		}
+	}
+}
+
+// forget forgets the other gateways, because the database could not be reached or changed. They
+// may have had the same trouble, so none of them counts as dead before its next heartbeat.
+func (m *Membership) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.others = map[string]member{}
+}
+
+// inherits reports whether this gateway is to take over a monitor whose worker was launched in that
+// runtime: its gateway is dead, and this one is the monitor's successor, or the successor has had
+// its time.
+func (m *Membership) inherits(id monitor.ID, runtimeID string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	former := m.others[runtimeID]
+	return former.dead() && (former.missed >= anyoneAfter || m.successor(id) == m.runtime.ID)
+}
+
+// successor returns the runtime ID of the gateway that takes over a monitor. All gateways that see
+// the same members choose the same one, and the monitors of one gateway spread evenly over them
+// (rendezvous hashing). The caller holds mu.
+func (m *Membership) successor(id monitor.ID) string {
+	chosen, highest := m.runtime.ID, weight(id, m.runtime.ID)
+	for other, state := range m.others {
+		if w := weight(id, other); state.seen && !state.dead() && w > highest {
+			chosen, highest = other, w
+		}
+	}
+	return chosen
+}
+
+func weight(id monitor.ID, runtimeID string) uint64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(string(id) + " " + runtimeID)) // it never fails
+	return hash.Sum64()
+}

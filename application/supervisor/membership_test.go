@@ -1,0 +1,241 @@
+package supervisor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+// takeoverLimit is the longest time from a gateway's death to the launch of the workers that take
+// over. The promise is 10 s to their first check.
+const takeoverLimit = 6 * time.Second
+
+// Decisions O2, O3 and O5.
+func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
+	for after, monitors := range map[time.Duration]int{0: 500, 200 * time.Millisecond: 20, 550 * time.Millisecond: 20, 990 * time.Millisecond: 20} {
+		scenario(t, fmt.Sprintf("%d within 6 s, %v after a heartbeat", monitors, after), func(t *testing.T) {
+			n := names(2)
+			c := newCluster(t, monitors, n...)
+			defer c.stop()
+			a, b := c.gateways[n[0]], c.gateways[n[1]]
+			c.advance(after)
+			a.kill()
+			took := c.waitWatched()
+			if t.Logf("watched again after %v", took); took > takeoverLimit || took < 3*time.Second {
+				t.Errorf("watched again after %v, want 3 to 6 s", took)
+			}
+			b.expectLaunches(monitors)
+			c.advance(time.Minute)
+			b.expectLaunches(monitors)
+			if log := b.log.String(); strings.Count(log, "the other gateways take over its monitors") != 1 {
+				t.Errorf("the log says:\n%.1000s", log)
+			}
+		})
+	}
+
+	scenario(t, "two gateways that survive share them, without the leader", func(t *testing.T) {
+		n := names(3)
+		c := newCluster(t, 500, n...)
+		defer c.stop()
+		c.gateways[n[0]].kill()
+		c.elect("nobody")
+		if took := c.waitWatched(); took > takeoverLimit {
+			t.Errorf("watched again after %v", took)
+		}
+		at := c.watchedAt()
+		if t.Logf("watched at %v", at); at[n[1]] < 200 || at[n[2]] < 200 {
+			t.Errorf("watched at %v, want about as many at each", at)
+		}
+		c.gateways[n[1]].expectLaunches(at[n[1]]) // nobody launched what the other had taken
+		c.gateways[n[2]].expectLaunches(at[n[2]])
+	})
+
+	scenario(t, "a gateway that hangs is replaced, and launches nothing when it goes on", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 20, n...)
+		defer c.stop()
+		a, b := c.gateways[n[0]], c.gateways[n[1]]
+		a.suspend()
+		c.advance(takeoverLimit)
+		b.expectLaunches(20)
+		c.advance(time.Minute)
+		a.resume()
+		c.advance(20 * time.Second)
+		if all, _ := a.launcher.Workers(t.Context()); len(all) > 0 {
+			t.Errorf("%d of its workers run", len(all))
+		}
+		c.advance(time.Minute)
+		b.expectLaunches(20)
+		if at := c.watchedAt(); at[n[1]] != 20 {
+			t.Errorf("watched at %v", at)
+		}
+	})
+
+	scenario(t, "a gateway that dies soon after another one leaves both to the third", func(t *testing.T) {
+		n := names(3)
+		c := newCluster(t, 100, n...)
+		defer c.stop()
+		c.gateways[n[0]].kill()
+		c.advance(1500 * time.Millisecond)
+		c.gateways[n[1]].kill()
+		if took := c.waitWatched(); took > takeoverLimit {
+			t.Errorf("watched again after %v", took)
+		}
+		c.gateways[n[2]].expectLaunches(100)
+	})
+
+	scenario(t, "a gateway that has not seen the dead one alive delays nothing for long", func(t *testing.T) {
+		n := names(3)
+		c := newCluster(t, 100, n[:2]...)
+		defer c.stop()
+		c.gateways[n[0]].kill()
+		c.advance(time.Second)
+		c.start(n[2])
+		if took := c.waitWatched(); took > 8*time.Second {
+			t.Errorf("watched again after %v", took)
+		}
+	})
+
+	scenario(t, "a monitor whose takeover fails is taken over at the next comparison", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 20, n...)
+		defer c.stop()
+		failing := c.all()[0].ID
+		c.store.set(func(s *fakeStore) { s.failingID = failing })
+		c.gateways[n[0]].kill()
+		c.advance(takeoverLimit)
+		if at := c.watchedAt(); at[n[1]] != 19 {
+			t.Errorf("watched at %v", at)
+		}
+		c.store.set(func(s *fakeStore) { s.failingID = "" })
+		c.advance(5 * time.Second)
+		if at := c.watchedAt(); at[n[1]] != 20 {
+			t.Errorf("watched at %v", at)
+		}
+	})
+}
+
+func TestNoMonitorIsTakenOverWithoutNeed(t *testing.T) {
+	// quiet is a scenario of two gateways, at the end of which neither has launched more workers.
+	quiet := func(name string, f func(c *cluster, a, b *inlineGateway)) {
+		scenario(t, name, func(t *testing.T) {
+			n := names(2)
+			c := newCluster(t, 20, n...)
+			defer c.stop()
+			a, b := c.gateways[n[0]], c.gateways[n[1]]
+			f(c, a, b)
+			a.expectLaunches(20)
+			b.expectLaunches(0)
+		})
+	}
+
+	quiet("when the database was away for a minute and one gateway reaches it later", func(c *cluster, a, b *inlineGateway) {
+		a.disconnect()
+		b.disconnect()
+		c.advance(time.Minute)
+		b.resume()
+		c.advance(15 * time.Second)
+		a.resume()
+		c.advance(time.Minute)
+	})
+
+	quiet("when the database restarts again and again", func(c *cluster, a, b *inlineGateway) {
+		for range 20 {
+			a.disconnect()
+			b.disconnect()
+			c.advance(3 * time.Second)
+			b.resume()
+			c.advance(2 * time.Second)
+			a.resume()
+			c.advance(2500 * time.Millisecond)
+		}
+	})
+
+	quiet("when a gateway loses its connection for a moment", func(c *cluster, a, _ *inlineGateway) {
+		for range 20 {
+			a.disconnect()
+			c.advance(2700 * time.Millisecond)
+			a.resume()
+			c.advance(1300 * time.Millisecond)
+		}
+	})
+
+	quiet("when the gateway that looks was suspended", func(c *cluster, _, b *inlineGateway) {
+		b.suspend()
+		c.advance(time.Minute)
+		b.resume()
+		c.advance(time.Minute)
+	})
+
+	quiet("when all gateways were suspended", func(c *cluster, a, b *inlineGateway) {
+		a.suspend()
+		b.suspend()
+		c.advance(time.Hour)
+		b.resume()
+		c.advance(2 * time.Second)
+		a.resume()
+		c.advance(time.Minute)
+	})
+
+	quiet("while a gateway stops", func(c *cluster, a, _ *inlineGateway) {
+		a.sup.BeginShutdown()
+		a.leave()
+		c.advance(25 * time.Second) // its workers end meanwhile
+	})
+
+	quiet("when the database was away while a gateway stopped", func(c *cluster, a, b *inlineGateway) {
+		a.disconnect()
+		b.disconnect()
+		a.leave()
+		c.advance(10 * time.Second)
+		a.resume()
+		b.resume()
+		c.advance(20 * time.Second)
+	})
+
+	scenario(t, "under the policy error, which the lease of the reports follows as before", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 0, n...)
+		defer c.stop()
+		c.policy = supervisor.EndMonitor
+		m := monitored("mon-a")
+		m.RuntimeID = "c"
+		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
+		a, b := c.start("c"), c.start("d")
+		a.sup.Start(m)
+		c.elect("d")
+		c.advance(20 * time.Second)
+		a.kill()
+		c.advance(20 * time.Second)
+		b.expectActive("mon-a")
+		c.advance(20 * time.Second)
+		b.expectFailed("mon-a", event.ReasonWorkerLost, "not reported for 30s")
+	})
+}
+
+func TestARestartedGatewayAndItsSuccessorLaunchEachWorkerOnce(t *testing.T) {
+	for after, want := range map[time.Duration]int{2 * time.Second: 100, 8 * time.Second: 0} {
+		scenario(t, "it starts again after "+after.String(), func(t *testing.T) {
+			n := names(2)
+			c := newCluster(t, 100, n...)
+			defer c.stop()
+			first := c.gateways[n[0]]
+			first.kill()
+			c.advance(after)
+			first.leave()
+			first.stop()
+			again := c.start(n[0])
+			again.sup.Reconcile(t.Context())
+			c.advance(time.Minute)
+			again.expectLaunches(want)
+			c.gateways[n[1]].expectLaunches(100 - want)
+			if at := c.watchedAt(); at[n[0]] != want || at[n[1]] != 100-want {
+				t.Errorf("watched at %v", at)
+			}
+		})
+	}
+}
