@@ -123,6 +123,21 @@ func (e *Env) startService(ctx context.Context, c Config) error {
 	return err
 }
 
+// StartBeside starts another gateway, with a data directory of its own, on the database that
+// DB_DSN in c.Env names. The caller stops it before Close.
+func (e *Env) StartBeside(ctx context.Context, c Config) (*system.Service, error) {
+	dir, err := os.MkdirTemp(e.dir, "beside-")
+	if err != nil {
+		return nil, err
+	}
+	return system.Start(ctx, system.Config{
+		Binary:  c.Binary,
+		DataDir: dir,
+		Env:     slices.Concat(e.YouTube.Env(), e.tools, c.Env),
+		Log:     c.Log,
+	})
+}
+
 // Restart stops the gateway in good order and starts it again on the same data.
 func (e *Env) Restart(ctx context.Context, c Config) error {
 	if err := e.Service.Stop(); err != nil {

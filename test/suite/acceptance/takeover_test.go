@@ -1,0 +1,81 @@
+package acceptance_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decisions O5, S11, S17
+	runQuietTimeline(t, 4, 60*time.Second)
+	const (
+		streams = 20
+		// The product promises 10 s, which the tests of application/supervisor check in virtual time. This
+		// limit is for a busy machine. Without heartbeats it would be 30 s and more.
+		limit = 25 * time.Second
+	)
+	db := database{startDatabase(t, databaseDir(t))}
+	t.Cleanup(db.end)
+	settings := []string{"DB_DSN=" + db.DSN(), "WORKER_RUNTIME=inline", "EVIDENCE_CAPTURE=off"}
+	env := startEnv(t, settings...)
+	dying, err := env.StartBeside(t.Context(), testenv.Config{Binary: binary, Env: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(dying.Kill)
+
+	stream, err := env.StartStream(t.Context(), newVideoID(), livestream.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range streams {
+		id := newVideoID()
+		env.YouTube.Broadcast(id, stream)
+		env.YouTube.Replay(id)
+		if _, err := dying.Register(t.Context(), env.YouTube.URL(id), env.Receiver.URL(), map[string]any{"check_interval_sec": 5}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, startTimeout, "all streams are watched", func() bool { return len(lastChecks(t, env)) == streams })
+	if n := countStarts(dying); n != streams {
+		t.Fatalf("%d streams are watched at the gateway that is to die, want %d", n, streams)
+	}
+
+	calls, killed := env.YouTube.Count(youtube.Watch, ""), time.Now()
+	dying.Kill()
+	dead := time.Now()
+	eventually(t, 2*limit, "all streams are watched again", func() bool {
+		again := 0
+		for _, at := range lastChecks(t, env) {
+			if at.After(dead) {
+				again++
+			}
+		}
+		return again == streams
+	})
+	took := time.Since(killed)
+	if t.Logf("all watched again %.1f s after the kill", took.Seconds()); took > limit {
+		t.Errorf("watched again after %s, want %s", took, limit)
+	}
+	if n := env.YouTube.Count(youtube.Watch, "") - calls; n != 0 {
+		t.Errorf("yt-dlp was asked %d times, want none: the manifests had not expired", n)
+	}
+	if n := countStarts(env.Service); n != streams {
+		t.Errorf("%d workers were started, want %d", n, streams)
+	}
+}
+
+// countStarts returns how many workers have begun to watch in a gateway.
+func countStarts(s *system.Service) (n int) {
+	for _, l := range s.Log() {
+		if l.Component == "worker" && strings.HasPrefix(l.Message, "Monitoring started") {
+			n++
+		}
+	}
+	return n
+}
