@@ -46,7 +46,7 @@ func (s *MembershipStore) heartbeat(ctx context.Context, runtimeID string) (map[
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err has its error
 	counts := map[string]int64{}
 	for rows.Next() {
 		var id string
@@ -65,4 +65,4 @@ func (s *MembershipStore) Leave(ctx context.Context, runtimeID string) error {
 	return wrapError(ctx, "leave the other gateways", err)
 }
 
-func (s *MembershipStore) close() error { return s.db.Close() }
+func (s *MembershipStore) endHeartbeats() error { return s.db.Close() }

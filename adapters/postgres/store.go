@@ -196,7 +196,7 @@ func (c Config) complete() (Config, error) {
 func (s *Store) Close() error {
 	s.queue.close()
 	s.successes.close()
-	return errors.Join(s.endElection(), s.MembershipStore.close(), s.db.Close())
+	return errors.Join(s.endElection(), s.endHeartbeats(), s.db.Close())
 }
 
 // Ping checks that the database answers. It blocks for one round trip.

@@ -147,9 +147,8 @@ func (m *Membership) forget() {
 	m.others = map[string]member{}
 }
 
-// inherits reports whether this gateway is to take over a monitor whose worker was launched in that
-// runtime: its gateway is dead, and this one is the monitor's successor, or the successor has had
-// its time.
+// inherits reports whether this gateway is to take over a monitor of that runtime. The runtime's
+// gateway is dead, and this one is the monitor's successor, or the successor has had its time.
 func (m *Membership) inherits(id monitor.ID, runtimeID string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
