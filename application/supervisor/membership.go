@@ -29,6 +29,12 @@ const (
 	// monitors. Until then each monitor is left to its successor, which may be stopping, or may not
 	// have seen the dead gateway alive.
 	anyoneAfter = deadAfter + 3
+
+	// takeoverPause is the time between two takeovers, and takeoverSpread that in which all begin. So
+	// the first checks of hundreds of streams do not ask media servers at one instant. Two cores check
+	// about so many streams at a time.
+	takeoverPause  = 4 * time.Millisecond
+	takeoverSpread = 2 * time.Second
 )
 
 // Membership finds out which gateways have died, and which of the others takes over each of their

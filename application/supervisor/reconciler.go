@@ -29,8 +29,9 @@ type Reconciler struct {
 	isLeader     atomic.Bool // whether this gateway was the leader at the last election
 
 	// Only Reconcile and then ReconcilePeriodically use these.
-	notice  *timeoutNotice
-	orphans map[Worker]time.Time // when a comparison first found each one
+	notice    *timeoutNotice
+	orphans   map[Worker]time.Time // when a comparison first found each one
+	takeovers int                  // that this comparison has begun
 }
 
 // Reconcile brings monitors and workers together when a gateway starts (section
@@ -183,6 +184,7 @@ func (r *Reconciler) applyComparison(ctx context.Context, c comparison, summary 
 	if r.shuttingDown.Load() {
 		return
 	}
+	r.takeovers = 0
 	for _, m := range c.active {
 		r.checkMonitor(c, m, summary)
 	}
@@ -254,9 +256,11 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 			generation:    m.Generation,
 			reason:        event.ReasonWorkerLost,
 			details:       "the gateway that ran the worker sends no heartbeat any more",
+			delay:         time.Duration(r.takeovers) * takeoverPause % takeoverSpread,
 			attempts:      1, // the next comparison finds the loss again, unless the gateway has come back
 			seenUpdatedAt: m.UpdatedAt,
 		})
+		r.takeovers++
 	case nothingToDo:
 	}
 	if w.Generation != 0 && w.Generation < m.Generation && m.RuntimeID != runtime.ID {
