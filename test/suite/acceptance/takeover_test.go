@@ -49,7 +49,7 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 	calls, killed := env.YouTube.Count(youtube.Watch, ""), time.Now()
 	dying.Kill()
 	dead := time.Now()
-	eventually(t, 2*limit, "all streams are watched again", func() bool {
+	eventually(t, time.Minute, "all streams are watched again", func() bool {
 		again := 0
 		for _, at := range lastChecks(t, env) {
 			if at.After(dead) {
@@ -58,7 +58,8 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 		}
 		return again == streams
 	})
-	took := time.Since(killed)
+	// On a busy machine the API shows a check seconds later. The requests for media say when it was.
+	took := lastFirstSegment(env, dead).Sub(killed)
 	if t.Logf("all watched again %.1f s after the kill", took.Seconds()); took > limit {
 		t.Errorf("watched again after %s, want %s", took, limit)
 	}
@@ -68,6 +69,18 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 	if n := countStarts(env.Service); n != streams {
 		t.Errorf("%d workers were started, want %d", n, streams)
 	}
+}
+
+// lastFirstSegment returns when the last of the videos that are watched after a time had its first
+// segment fetched.
+func lastFirstSegment(env *testenv.Env, after time.Time) (last time.Time) {
+	fetched := map[string]bool{}
+	for _, r := range env.YouTube.Requests() {
+		if r.Class == youtube.Segment && r.At.After(after) && !fetched[r.Video] {
+			fetched[r.Video], last = true, r.At
+		}
+	}
+	return last
 }
 
 // countStarts returns how many workers have begun to watch in a gateway.
