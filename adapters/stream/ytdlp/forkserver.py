@@ -16,7 +16,8 @@ Standard output, one JSON object a line:
      "stderr": 60, "truncated": false,          as many bytes of its outputs follow this line;
      "cpu": 0.08, "memory": 51000000}           seconds of CPU, and bytes of memory of this process
 
-At the end of standard input it waits for the runs, and exits.
+At the end of standard input it waits for the runs, and exits. When it is killed, so are the runs and what
+they have started.
 """
 import sys
 
@@ -38,11 +39,64 @@ TOOL, MAX_OUTPUT = sys.argv[1], int(sys.argv[2])
 sys.argv = [TOOL]
 sys.path.insert(0, TOOL if zipfile.is_zipfile(TOOL) else os.path.dirname(os.path.realpath(TOOL)))
 
-import yt_dlp
-
 PR_SET_PDEATHSIG = 1
 prctl = ctypes.CDLL(None).prctl
 server = os.getpid()
+
+
+class Keeper:
+    """A process that kills the groups of the runs when this process has died.
+
+    The kernel kills the runs then (PR_SET_PDEATHSIG), but not what they have started, such as deno.
+    """
+
+    def __init__(self):
+        read, self.pipe = os.pipe()
+        if os.fork() == 0:
+            os.close(self.pipe)
+            try:
+                self.keep(read)
+            finally:
+                os._exit(0)
+        os.close(read)
+
+    def keep(self, read):
+        os.setsid()  # whoever kills the group of this process must not kill the keeper
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(nothing, descriptor)
+        groups = set()
+        with os.fdopen(read) as changes:  # until the last process that could write has ended
+            for change in changes:
+                group = int(change)
+                groups.add(group) if group > 0 else groups.discard(-group)
+        for group in groups:
+            kill_group(group, signal.SIGKILL)
+
+    def add(self, group):
+        self.tell(b"%d\n" % group)
+
+    def remove(self, group):
+        self.tell(b"-%d\n" % group)
+
+    def tell(self, change):
+        try:
+            os.write(self.pipe, change)
+        except BrokenPipeError:
+            pass  # somebody has killed it
+
+
+def kill_group(group, number):
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        pass
+
+
+keeper = Keeper()  # before yt-dlp is loaded, so it is small
+
+import yt_dlp
+
 events = selectors.DefaultSelector()
 runs = {}
 
@@ -59,6 +113,7 @@ class Run:
         if self.pid == 0:
             run_tool(args, env, [write for _, write in ends])
         join_group(self.pid)  # here too: a signal may be sent before the child has done it
+        keeper.add(self.pid)
         (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
         for read, write in ends:
             os.close(write)
@@ -87,6 +142,7 @@ class Run:
     def finish(self, _):
         """Report a run whose process has ended. What it has started is killed."""
         self.signal(signal.SIGKILL)  # before wait4: until then nobody else gets the number of its group
+        keeper.remove(self.pid)
         _, status, usage = os.wait4(self.pid, 0)
         del runs[self.number]
         events.unregister(self.alive)
@@ -107,10 +163,7 @@ class Run:
         }, stdout + stderr)
 
     def signal(self, number):
-        try:
-            os.killpg(self.pid, number)
-        except ProcessLookupError:
-            pass
+        kill_group(self.pid, number)
 
 
 def join_group(pid):
@@ -129,6 +182,7 @@ def run_tool(args, env, outputs):
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
+        os.close(keeper.pipe)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
         sys.argv += args

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -375,6 +378,66 @@ time.sleep(60)`)
 	}
 	cancel()
 	asking.Wait()
+}
+
+// processes are those of a run that has started another one, as yt-dlp starts deno.
+type processes struct{ run, server, child int }
+
+const startChild = `
+import subprocess
+child = subprocess.Popen(["sleep", "60"])
+open(args[0] + ".new", "w").write(f"{os.getpid()} {os.getppid()} {child.pid}")
+os.rename(args[0] + ".new", args[0])
+time.sleep(60)`
+
+func readProcesses(t *testing.T, file string) (p processes) {
+	t.Helper()
+	var text []byte
+	if !pythontooltest.Eventually(func() (ok bool) { text, _ = os.ReadFile(file); return len(text) > 0 }) {
+		t.Fatal("it did not begin")
+	}
+	if _, err := fmt.Sscan(string(text), &p.run, &p.server, &p.child); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
+	for name, end := range map[string]func(p processes, cancel func()) error{
+		"when the run is cancelled":                func(_ processes, cancel func()) error { cancel(); return nil },
+		"when the run is killed":                   func(p processes, _ func()) error { return syscall.Kill(p.run, syscall.SIGKILL) },
+		"when the process that stays up is killed": func(p processes, _ func()) error { return syscall.Kill(p.server, syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startForks(t, startChild)
+			file := filepath.Join(t.TempDir(), "processes")
+			ctx, cancel := context.WithCancel(t.Context())
+			var asking sync.WaitGroup
+			asking.Go(func() { _, _ = f.Run(ctx, subprocess.Command{Path: "/bin/true", Args: []string{file}}) })
+			p := readProcesses(t, file)
+			if err := end(p, cancel); err != nil {
+				t.Error(err)
+			}
+			pythontooltest.CheckEnded(t, p.run)
+			pythontooltest.CheckEnded(t, p.child)
+			cancel()
+			asking.Wait()
+		})
+	}
+	t.Run("when the gateway is killed", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "processes")
+		gateway := exec.CommandContext(t.Context(), os.Args[0])
+		gateway.Env = append(os.Environ(), asGateway+"="+pythonTool(t, startChild), asGatewayArgument+"="+file)
+		if err := gateway.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p := readProcesses(t, file)
+		_ = gateway.Process.Kill()
+		_ = gateway.Wait()
+		for _, id := range []int{p.server, p.run, p.child} {
+			pythontooltest.CheckEnded(t, id)
+		}
+	})
 }
 
 func TestTheInterpreterIsThatOfTheFirstLine(t *testing.T) {

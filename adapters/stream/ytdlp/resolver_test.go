@@ -1,6 +1,7 @@
 package ytdlp_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -18,7 +20,20 @@ import (
 
 var _ worker.Resolver = (*ytdlp.Resolver)(nil)
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asGateway makes the test binary run the yt-dlp that it names, with asGatewayArgument, for a
+// test that kills the binary.
+const (
+	asGateway         = "FORK_TEST_RUNS_TOOL"
+	asGatewayArgument = "FORK_TEST_ARGUMENT"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(asGateway); path != "" {
+		_, _ = ytdlp.NewForkServer(path, discardLog).Run(context.Background(), subprocess.Command{Path: path, Args: []string{os.Getenv(asGatewayArgument)}})
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var discardLog = slog.New(slog.DiscardHandler)
 
