@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // lateChecks runs a worker with a check interval of 2 s for two minutes. Each analysis takes
-// so long. It returns the lines about late checks.
-func lateChecks(t *testing.T, analysis time.Duration) (lines []lateLine) {
+// so long. The configuration is changed every half minute before. It returns the lines about
+// late checks.
+func lateChecks(t *testing.T, analysis time.Duration, changes ...func(*monitor.Config)) (lines []lateLine) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -22,6 +24,10 @@ func lateChecks(t *testing.T, analysis time.Duration) (lines []lateLine) {
 		s, g := &fakeStream{analyse: func(context.Context) { time.Sleep(analysis) }}, newFakeGateway()
 		ctx, stop := context.WithCancel(t.Context())
 		wait := startWorker(ctx, t, s, g, func(c *worker.Config) { c.Delays = delays })
+		for _, change := range changes {
+			time.Sleep(30 * time.Second)
+			g.change(change)
+		}
 		time.Sleep(2 * time.Minute)
 		stop()
 		if err := wait(); err != nil {
@@ -64,4 +70,18 @@ func TestLateChecksAreLoggedOnceAMinute(t *testing.T) {
 	if late != 9 || checks != 10 || largest < 2 || largest > 13 {
 		t.Errorf("%d of %d checks late, by %.1f s at most", late, checks, largest)
 	}
+}
+
+func TestACheckThatAChangeOfTheConfigurationMovedIsNotLate(t *testing.T) {
+	set := func(interval int) func(*monitor.Config) {
+		return func(c *monitor.Config) { c.CheckIntervalSec = interval }
+	}
+	if lines := lateChecks(t, 100*time.Millisecond, set(300), set(2)); len(lines) > 0 {
+		t.Errorf("logged: %+v", lines)
+	}
+	t.Run("a later one that is late is", func(t *testing.T) {
+		if lines := lateChecks(t, 13*time.Second, set(3)); len(lines) < 2 {
+			t.Errorf("logged: %+v", lines)
+		}
+	})
 }

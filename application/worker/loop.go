@@ -30,6 +30,7 @@ type loop struct {
 	collector *collector.Collector
 
 	reportedAt time.Time // the At of the newest report
+	adoptedAt  time.Time // when the configuration was changed; no check was due before because of it
 	measured   string    // the segment whose measures were added last; a closer look at it adds none
 }
 
@@ -157,7 +158,7 @@ func (l *loop) startDueTasks() (next time.Time, more bool) {
 			}
 			if !t.At.After(now) {
 				if t.Kind == watch.TaskPlaylist {
-					l.cfg.Delays.record(now.Sub(t.At))
+					l.cfg.Delays.record(min(now.Sub(t.At), now.Sub(l.adoptedAt)))
 				}
 				l.lanes.start(t)
 				continue
@@ -216,6 +217,7 @@ func measuredFrom(s watch.Segment, began time.Time) time.Time {
 // by the old one.
 func (l *loop) adopt(a monitor.Assignment) {
 	l.followClock()
+	l.adoptedAt = l.clock.now()
 	l.tasks.setting = a.Config.Value
 	l.lanes.run = l.tasks.run
 	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
@@ -225,6 +227,7 @@ func (l *loop) adopt(a monitor.Assignment) {
 // followClock adopts a changed wall clock and passes the step to the watcher.
 func (l *loop) followClock() {
 	if step := l.clock.follow(); step != 0 {
+		l.adoptedAt = l.adoptedAt.Add(step)
 		l.step(watch.ClockStep{By: step})
 	}
 }
