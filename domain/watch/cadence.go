@@ -63,8 +63,8 @@ func (p planner) nextReadAt(f *mediaFeed) time.Time {
 
 // nextCheckAt returns when the next check of a feed is due: one CheckInterval
 // after the last check began (section 6.2). It returns an earlier time if a
-// condition may reach its threshold within that interval (decision S2). While an alert
-// is open it is when the next segment appears (decision S18). A time that has passed
+// condition may reach its threshold within that interval (decision S2). For some minutes
+// after an alert it is when the next segment appears (decision S18). A time that has passed
 // means now.
 func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 	if f.LastCheckedAt.IsZero() {
@@ -79,11 +79,12 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 		return at // no condition can be judged
 	}
 	for _, d := range detectorsOf(f.Tracks) {
-		if c := p.state.Conditions.of(d); c.Open && c.Alerted {
+		c, threshold := p.state.Conditions.of(d), p.rules.threshold(d)
+		if c.recoveryNear(threshold) {
 			at = earliest(at, f.nextSegmentAt())
 			continue
 		}
-		crossing := p.state.Conditions.of(d).thresholdAt(p.rules.threshold(d))
+		crossing := c.thresholdAt(threshold)
 		if crossing.IsZero() {
 			continue
 		}

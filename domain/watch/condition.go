@@ -139,3 +139,11 @@ func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 	}
 	return c.Onset.Add(threshold)
 }
+
+// recoveryNear reports whether each new segment is looked at for the recovery (decision
+// S18). That is so while the alerted condition has lasted for less than closeLimit beyond
+// the threshold. Without the limit, a stream without sound would cost several times a
+// calm one for ever.
+func (c *condition) recoveryNear(threshold time.Duration) bool {
+	return c.Open && c.Alerted && c.BadUntil.Sub(c.Onset) < threshold+closeLimit
+}
