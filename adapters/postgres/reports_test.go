@@ -146,6 +146,18 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		}
 	})
 
+	t.Run("a report without a snapshot leaves the stored one", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+		calm := report()
+		calm.At, calm.Snapshot = noon.Add(time.Second), nil
+		acceptReport(t, s, m.ID, calm, monitor.Run)
+		if after := getMonitor(t, s, m.ID); string(after.Snapshot) != `{"mode": "monitoring"}` {
+			t.Errorf("it left %s", after.Snapshot)
+		}
+	})
+
 	t.Run("of an overtaken report only the events are stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := register(t, s, 1)

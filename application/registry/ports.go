@@ -88,10 +88,9 @@ type ReportStore interface {
 	// Accept stores a whole report in one transaction. It stores the events as pending
 	// webhooks, in order, and skips those that are already stored. It stores the state if
 	// the stored status may change to the reported one. Statistics and the time of the
-	// last check never decrease; a zero time and a nil visibility keep the stored value.
-	// It answers Stop if the monitor has ended, by this report or before, and the
-	// monitor's revision. Errors:
-	// *monitor.Error NotFound; monitor.ErrSuperseded when the report's generation is not
+	// last check never decrease; a zero time, a nil visibility and an empty snapshot keep
+	// the stored value. It answers Stop if the monitor has ended, by this report or before,
+	// and the monitor's revision. Errors: *monitor.Error NotFound; monitor.ErrSuperseded when the report's generation is not
 	// the newest. After an error nothing is stored.
 	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 }

@@ -125,6 +125,25 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 		}
 	})
 
+	t.Run("reads nothing for a report that lacks only the snapshot", func(t *testing.T) {
+		s, id := newMonitor(t)
+		send(t, s, id, completeReport())
+		var operations []string
+		s.store.Fail = func(_ context.Context, operation string) error {
+			operations = append(operations, operation)
+			return nil
+		}
+		calm := completeReport()
+		calm.Snapshot = nil
+		send(t, s, id, calm)
+		if s.store.Fail = nil; !slices.Equal(operations, []string{"Accept"}) {
+			t.Errorf("the store was asked for %q", operations)
+		}
+		if m, _ := s.Get(ctx, id); string(m.Snapshot) != `{"v":1}` {
+			t.Errorf("the snapshot is %s", m.Snapshot)
+		}
+	})
+
 	t.Run("counts newly analysed segments as a check when last_check_at is missing", func(t *testing.T) {
 		s, id := newMonitor(t)
 		send(t, s, id, completeReport())

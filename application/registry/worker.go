@@ -98,10 +98,10 @@ func (s *WorkerService) Report(ctx context.Context, id monitor.ID, r monitor.Rep
 
 // incomplete reports whether r leaves out fields that only the stored monitor has. Before
 // its first analysed segment, a worker has no time of the last check. Such a report counts
-// as complete.
+// as complete. So does one without a snapshot, as most are: the store keeps the stored one.
 func incomplete(r monitor.Report) bool {
 	return r.Generation == 0 || r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" ||
-		r.Health.Audio == "" || len(r.Snapshot) == 0 ||
+		r.Health.Audio == "" ||
 		r.Health.LastCheckAt.IsZero() && r.Statistics.TotalSegmentsAnalyzed > 0
 }
 
@@ -127,9 +127,6 @@ func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 		if r.Statistics.TotalSegmentsAnalyzed > m.Statistics.TotalSegmentsAnalyzed {
 			r.Health.LastCheckAt = r.At // something was analysed since
 		}
-	}
-	if len(r.Snapshot) == 0 {
-		r.Snapshot = m.Snapshot
 	}
 	return r
 }

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -16,7 +18,8 @@ const maxEvents = 200
 //
 // Events are never dropped and stay in order. Older states are dropped, except the one
 // at the end of each report. The next worker may continue from the snapshot of any
-// accepted report, so the gateway must have all events before that snapshot.
+// accepted report, so the gateway must have all events before that snapshot. A state
+// without a snapshot has that of the state before, until the gateway has accepted it.
 //
 // The stream itself limits the number of events. The shortest threshold is 1 s, so
 // picture and sound together give at most four events a second, some 2 KB. A worker
@@ -38,6 +41,7 @@ func (b *backlog) add(r monitor.Report) {
 	b.delivered = false
 	if n := len(b.reports); n > 0 {
 		last := &b.reports[n-1]
+		r.Snapshot = newerSnapshot(last.Snapshot, r.Snapshot)
 		if size(*last)+size(r) <= maxEvents {
 			r.Events = append(last.Events, r.Events...)
 			r.Signals = append(last.Signals, r.Signals...)
@@ -60,7 +64,17 @@ func (b *backlog) add(r monitor.Report) {
 func (b *backlog) refresh(state monitor.Report) {
 	last := &b.reports[len(b.reports)-1]
 	state.Events, state.Signals = last.Events, last.Signals
+	state.Snapshot = newerSnapshot(last.Snapshot, state.Snapshot)
 	*last = state
+}
+
+// newerSnapshot returns the snapshot of a state that follows another one. A state without
+// one needs none that is newer (watch.Watcher.SnapshotIfDue).
+func newerSnapshot(before, after json.RawMessage) json.RawMessage {
+	if after == nil {
+		return before
+	}
+	return after
 }
 
 // next returns the report to send next, and the revision to pass to accepted.
@@ -74,6 +88,9 @@ func (b *backlog) next() (r monitor.Report, revision int) {
 func (b *backlog) accepted(r monitor.Report, revision int) {
 	first := &b.reports[0]
 	first.Events, first.Signals = first.Events[len(r.Events):], first.Signals[len(r.Signals):]
+	if bytes.Equal(first.Snapshot, r.Snapshot) {
+		first.Snapshot = nil
+	}
 	switch {
 	case len(b.reports) > 1 && size(*first) == 0:
 		b.reports = b.reports[1:]

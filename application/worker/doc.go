@@ -16,9 +16,10 @@
 //     until the gateway has stored them (decision W1). An alert is sent within 5 s
 //     of the gateway's return.
 //   - A report whose answer is lost is sent again, so it may arrive twice.
-//   - The snapshot of a report includes exactly the events up to that report. So the
-//     next worker (decision S11) neither repeats nor misses an event. Exceptions are the
-//     parts of a rejected report, and a step with more than 200 events.
+//   - The newest snapshot that the gateway has accepted includes exactly the events that
+//     it has accepted. So the next worker (decision S11) neither repeats nor misses an
+//     event. Exceptions are the parts of a rejected report, and a step with more than 200
+//     events.
 //   - Event times follow the wall clock, also after somebody sets it. Waits and limits
 //     use the monotonic clock.
 //

@@ -281,11 +281,12 @@ func (l *loop) writeLogEntry(e watch.LogEntry) {
 	}
 }
 
-// state returns the watcher's state as a report without events.
+// state returns the watcher's state as a report without events. It has a snapshot if the
+// next worker needs a newer one.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
 	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)
-	snapshot, err := l.watcher.Snapshot()
+	snapshot, err := l.watcher.SnapshotIfDue()
 	if err != nil {
 		l.log.Error("The worker could not make a snapshot; the next worker would start without one", "error", err)
 	}

@@ -216,7 +216,6 @@ func TestASuccessorContinuesFromTheSnapshot(t *testing.T) { // decision S11
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		g.set(func(g *fakeGateway) { g.snapshot = g.reports[len(g.reports)-1].Snapshot })
 		wait = startWorker(t.Context(), t, s, g, func(c *worker.Config) {
 			c.NewEventID = func() string { return time.Now().String() }
 		})
@@ -278,4 +277,26 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestACalmStreamReportsASnapshotOnceAMinute(t *testing.T) { // decision S11
+	synctest.Test(t, func(t *testing.T) {
+		s, g := &fakeStream{}, newFakeGateway()
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := startWorker(ctx, t, s, g)
+		time.Sleep(10 * time.Minute)
+		cancel()
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		snapshots := 0
+		for _, r := range g.reports {
+			if r.Snapshot != nil {
+				snapshots++
+			}
+		}
+		if len(g.reports) < 290 || snapshots < 10 || snapshots > 14 {
+			t.Errorf("%d snapshots in %d reports of 10 minutes", snapshots, len(g.reports))
+		}
+	})
 }

@@ -15,7 +15,7 @@ type Assignment struct {
 	Revision   int // of Config, see Monitor.Revision; a gateway of an earlier release gives 0
 	StreamURL  StreamURL
 	Config     Config
-	Snapshot   json.RawMessage // of the last accepted report; empty at the first start
+	Snapshot   json.RawMessage // the newest of an accepted report; empty at the first start
 }
 
 // Report is the report of a worker to the gateway (section 8.6, decision O1). The
@@ -30,9 +30,9 @@ type Report struct {
 	Visibility   *Visibility // nil: not reported, and stays as it is
 	Statistics   Statistics
 	Events       []event.Event
-	Signals      []Signal // in the order in which they were found
-	Minutes      []Minute // measured since the last accepted report; one may be reported again as it grows
-	Snapshot     json.RawMessage
+	Signals      []Signal        // in the order in which they were found
+	Minutes      []Minute        // measured since the last accepted report; one may be reported again as it grows
+	Snapshot     json.RawMessage // empty: not reported, and stays as it is
 }
 
 // SignalCondition is a condition whose end has no event (section 16.1).

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -315,4 +316,49 @@ func TestASuccessorGoesOnFromTheSnapshot(t *testing.T) { // S11
 			t.Error("no error")
 		}
 	})
+}
+
+func TestASnapshotIsDueOnlyWhenASuccessorNeedsIt(t *testing.T) { // S11
+	for _, c := range []struct {
+		name      string
+		change    func(*world)
+		snapshots int // in 1000 s
+	}{
+		{"nothing happens", nil, 17},
+		{"segments of 10 s", func(w *world) { w.segment = 10 }, 17},
+		{"picture and sound apart", apart, 17},
+		{"a check every second", func(w *world) { w.rules.CheckInterval = seconds(1) }, 17},
+		{"a check every 5 minutes", func(w *world) { w.rules.CheckInterval = seconds(300) }, 17},
+		{"there is no sound", func(w *world) { w.noSound = true }, 17},
+		{"the lag varies", func(w *world) { w.copyDelays = []int{0, 1, 0, 2, 1} }, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := scenario(t, withTaskTimes, func(w *world) { w.storesReports = true })
+			if c.change != nil {
+				c.change(w)
+			}
+			w.from(100).until(1000)
+			reports, snapshots := w.reports, w.snapshots
+			w.until(2000)
+			reports, snapshots = w.reports-reports, w.snapshots-snapshots
+			if snapshots > c.snapshots || snapshots < 14 || reports < 30 {
+				t.Errorf("%d snapshots in %d reports of 1000 s, want at most %d", snapshots, reports, c.snapshots)
+			}
+		})
+	}
+	for name, change := range map[string]func(*world){
+		"an outage":              func(w *world) { w.playlistFails = []span{{1000, 1050}} },
+		"a playlist that stands": func(w *world) { w.stalls = []span{{990, 1050}} },
+		"blindness":              func(w *world) { w.playlistFails, w.unanswered = []span{{500, 1050}}, []span{{500, 1050}} },
+		"a condition that may reach its threshold": func(w *world) { w.black, w.rules.Thresholds[detector.Blackout] = []span{{990, 1050}}, seconds(300) },
+	} {
+		t.Run("at every report in "+name, func(t *testing.T) {
+			w := scenario(t, withTaskTimes, change, func(w *world) { w.storesReports = true }).from(100).until(1012)
+			reports, snapshots := w.reports, w.snapshots
+			w.until(1045)
+			if reports, snapshots = w.reports-reports, w.snapshots-snapshots; reports < 1 || snapshots != reports {
+				t.Errorf("%d snapshots in %d reports", snapshots, reports)
+			}
+		})
+	}
 }

@@ -46,6 +46,9 @@ const (
 	minSegmentRatio = 0.2 // shortest usual segment, as a part of the target duration (S10)
 	maxSegmentRatio = 3   // longest usual segment, in target durations (S10)
 
+	snapshotInterval = time.Minute      // between two snapshots of a stream to which nothing happens (S11)
+	steadyLimit      = 10 * time.Second // without a new segment before a snapshot counts time that a successor must know (S11)
+
 	maxNesting        = 1                // master playlists that the watch reads on the way to a feed
 	maxAvoided        = 3                // renditions that the watch avoids at most in one outage
 	bisectionLimit    = 20 * time.Second // longest bisection, from the analysis of the newest segment on

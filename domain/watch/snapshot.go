@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -28,6 +29,76 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	return b, nil
+}
+
+// SnapshotIfDue returns the Snapshot, or nothing while a successor can go on from the one
+// that it returned last (decision S11). That is so while nothing happens to the stream, for
+// snapshotInterval. The caller must deliver each one, unless a later one comes first.
+func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
+	rest, err := json.Marshal(w.state.lasting())
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	next := snapshotMark{at: w.state.At, steady: w.state.steady(), rest: rest}
+	if w.newestSnapshot.serves(next) {
+		return nil, nil
+	}
+	w.newestSnapshot = next
+	return w.Snapshot()
+}
+
+// snapshotMark describes a snapshot that was returned.
+type snapshotMark struct {
+	at     time.Time
+	steady bool
+	rest   []byte // lasting, as JSON
+}
+
+// serves reports whether a successor needs no later snapshot.
+func (m snapshotMark) serves(later snapshotMark) bool {
+	age := later.at.Sub(m.at)
+	return m.steady && later.steady && age >= 0 && age < snapshotInterval && bytes.Equal(m.rest, later.rest)
+}
+
+// steady reports whether nothing is wrong, so that no time counts for which a successor
+// needs the newest snapshot. An alert that lasts is steady, too: its onset is fixed.
+func (s *state) steady() bool {
+	if s.Blind.LastError != "" || s.Blind.Alerted || s.Resolve.Claim.open() || s.Feeds.inOutage() {
+		return false
+	}
+	for _, c := range s.Conditions {
+		if c.Open && !c.Alerted {
+			return false
+		}
+	}
+	for _, f := range s.Feeds {
+		if s.At.Sub(f.Newest.unchangedSince()) > steadyLimit {
+			return false
+		}
+	}
+	return true
+}
+
+// lasting returns the state without what every check changes. In a steady state a successor
+// learns that from its first reading of the playlist.
+func (s *state) lasting() state {
+	rest := *s
+	rest.At, rest.LastCheckAt, rest.OddSegments, rest.Statistics.TotalSegmentsAnalyzed = time.Time{}, time.Time{}, 0, 0
+	rest.Blind.Since, rest.Blind.ObservedAt = time.Time{}, time.Time{}
+	rest.Feeds = make(mediaFeeds, len(s.Feeds))
+	for i, f := range s.Feeds {
+		feed := *f
+		feed.Newest, feed.Clock.End, feed.Screened = newest{}, time.Time{}, nil
+		feed.LastCheckedAt, feed.LastReadAt = time.Time{}, time.Time{}
+		rest.Feeds[i] = &feed
+	}
+	rest.Conditions = make(conditions, len(s.Conditions))
+	for name, c := range s.Conditions {
+		condition := *c
+		condition.JudgedUntil, condition.BadUntil = time.Time{}, time.Time{}
+		rest.Conditions[name] = &condition
+	}
+	return rest
 }
 
 // readSnapshot reads the JSON of any version up to snapshotVersion. A detector that

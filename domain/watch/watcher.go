@@ -14,6 +14,8 @@ type Watcher struct {
 	rules Rules
 	state state
 	emitter
+
+	newestSnapshot snapshotMark // of SnapshotIfDue
 }
 
 // state is everything that outlives a worker. Its JSON is the content of a

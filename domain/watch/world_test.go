@@ -99,10 +99,15 @@ type world struct {
 	over          bool
 
 	storesReports  bool   // reports are stored for a restart
+	everySnapshot  bool   // each of them has a snapshot, due or not
 	reportsRefused []span // when no report is stored
-	storedSnapshot []byte // of the last stored report
+	dueSnapshot    []byte // not stored yet
+	storedSnapshot []byte // the newest of the stored reports
 	storedEvents   int    // how many events were emitted before it
 	storedAt       float64
+	dueEvents      int // how many events the newest snapshot that was due knows of
+	reports        int // how many were stored
+	snapshots      int // how many of them had a snapshot
 }
 
 type outcome struct {
@@ -272,9 +277,34 @@ func (w *world) step(o watch.Observation) {
 			w.over = true
 		}
 	}
-	// A worker reports a step with effects at once, and otherwise every 10 s.
-	if w.storesReports && (len(effects) > 0 || w.now-w.storedAt >= 10) && !within(w.reportsRefused, w.now) {
-		w.storedSnapshot, w.storedEvents, w.storedAt = w.snapshot(), len(w.events), w.now
+	if w.storesReports {
+		w.storeReport(len(effects) > 0)
+	}
+}
+
+// storeReport stores a report as a worker sends it: at once after a step with effects, and
+// otherwise every 10 s. A report has a snapshot if one is due.
+func (w *world) storeReport(atOnce bool) {
+	w.t.Helper()
+	due, err := w.watcher.SnapshotIfDue()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.everySnapshot {
+		due = w.snapshot()
+	}
+	if due != nil {
+		w.dueSnapshot, w.dueEvents = due, len(w.events)
+	}
+	if len(w.events) > w.dueEvents {
+		w.t.Errorf("second %v: an event without a snapshot that knows of it", w.now)
+	}
+	if !atOnce && w.now-w.storedAt < 10 || within(w.reportsRefused, w.now) {
+		return
+	}
+	w.storedEvents, w.storedAt, w.reports = len(w.events), w.now, w.reports+1
+	if w.dueSnapshot != nil {
+		w.storedSnapshot, w.dueSnapshot, w.snapshots = w.dueSnapshot, nil, w.snapshots+1
 	}
 }
 
@@ -291,7 +321,7 @@ func (w *world) snapshot() []byte {
 // from the last report that was accepted; later events are lost.
 func (w *world) restart(pause float64) *world {
 	w.t.Helper()
-	w.events = w.events[:w.storedEvents]
+	w.events, w.dueEvents, w.dueSnapshot = w.events[:w.storedEvents], w.storedEvents, nil
 	w.now, w.pending, w.over = w.now+pause, nil, false
 	var err error
 	if w.watcher, err = watch.Restore(w.rules, w.storedSnapshot, at(w.now)); err != nil {

@@ -188,7 +188,10 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 	if r.Health.LastCheckAt.Before(m.Health.LastCheckAt) {
 		r.Health.LastCheckAt = m.Health.LastCheckAt
 	}
-	m.StreamStatus, m.Health, m.Snapshot, m.UpdatedAt = r.StreamStatus, r.Health, r.Snapshot, r.At
+	m.StreamStatus, m.Health, m.UpdatedAt = r.StreamStatus, r.Health, r.At
+	if len(r.Snapshot) > 0 {
+		m.Snapshot = r.Snapshot
+	}
 	m.Statistics = m.Statistics.Max(r.Statistics)
 	if r.Visibility != nil {
 		m.Visibility = *r.Visibility
