@@ -40,7 +40,9 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 		f.Newest.Analysed = true
 		f.recordAnalysed()
 		w.state.Resolve.contradictClaim()
-		w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
+		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are older than the standstill
+			w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
+		}
 		f.bisection.startedAt = w.now
 	}
 	f.bisection.add(newSample(segment, f.Tracks, o))
