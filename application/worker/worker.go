@@ -115,7 +115,7 @@ func (w *Worker) RunUntil(ctx, force context.Context) error {
 }
 
 func (w *Worker) run(ctx, force context.Context) error {
-	assignment, err := w.assignment(ctx)
+	l, err := w.start(ctx, force)
 	switch {
 	case err != nil && force.Err() != nil:
 		return ErrForced
@@ -123,6 +123,20 @@ func (w *Worker) run(ctx, force context.Context) error {
 		return err
 	case err != nil:
 		return nil // ctx is done before monitoring started
+	}
+	defer l.tasks.thumbnails.stop()
+	return l.run(ctx)
+}
+
+// start requests the assignment and makes the loop. It is a function of its own because what
+// it has on the stack would stay there as long as the worker: a thousand workers would
+// hold 16 MB more.
+//
+//go:noinline
+func (w *Worker) start(ctx, force context.Context) (*loop, error) {
+	assignment, err := w.assignment(ctx)
+	if err != nil {
+		return nil, err
 	}
 	header := watch.RecordingHeader{
 		Rules:    w.rules(assignment.Config),
@@ -134,17 +148,16 @@ func (w *Worker) run(ctx, force context.Context) error {
 		w.log.Warn("The previous worker's snapshot cannot be read; monitoring starts without it", "error", err)
 		header.Snapshot = nil
 		if watcher, err = header.Watcher(); err != nil {
-			return fmt.Errorf("start watching: %w", err)
+			return nil, fmt.Errorf("start watching: %w", err)
 		}
 	}
 	rec := &recorder{w: w.cfg.Recording, log: w.log}
 	if err := rec.writeHeader(header); err != nil {
-		return err
+		return nil, err
 	}
 	w.log.Info("Monitoring started", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(header.Snapshot) > 0)
 
 	thumbnails := newThumbnailer(force, w)
-	defer thumbnails.stop()
 	revisions := newRevisionFollower(w, assignment.Revision)
 	reporter := newReporter(force, w, revisions, thumbnails)
 	evidence := collector.Start(force, w.ports.Evidence, collector.Config{
@@ -154,7 +167,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 		Reported:   reporter.flush,
 	}, w.log)
 	tasks := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, keep: evidence.Keep, screened: &screened{}, thumbnails: thumbnails}
-	l := &loop{
+	return &loop{
 		Worker:    w,
 		watcher:   watcher,
 		recorder:  rec,
@@ -164,8 +177,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 		lanes:     newLanes(force, w.log, tasks.run),
 		collector: evidence,
 		force:     force,
-	}
-	return l.run(ctx)
+	}, nil
 }
 
 // assignment requests the assignment from the gateway until it gets one.
