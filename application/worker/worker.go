@@ -128,9 +128,9 @@ func (w *Worker) run(ctx, force context.Context) error {
 	return l.run(ctx)
 }
 
-// start requests the assignment and makes the loop. It is a function of its own because what
-// it has on the stack would stay there as long as the worker: a thousand workers would
-// hold 16 MB more.
+// start requests the assignment and makes the loop. It is a function of its own, so that its
+// part of the stack is free while the loop runs. Otherwise a thousand workers hold 16 MB
+// more.
 //
 //go:noinline
 func (w *Worker) start(ctx, force context.Context) (*loop, error) {
