@@ -241,9 +241,11 @@ func (w *world) askEvery5Minutes(end float64) *world {
 	}
 }
 
-// maxLater is how many seconds later an event may come than with a question every 5 minutes.
-// The media stop with the stream.
-const maxLater = 60
+// maxLater is how many seconds later an event may come than with a question every 5 minutes,
+// besides the times of the tasks: a reading waits for that of the other playlist and for an
+// analysis, and the questions every 5 minutes are answered at once. The media stop with the
+// stream.
+const maxLater = 75
 
 func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // S17
 	const end = 4000
@@ -268,7 +270,8 @@ func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // 
 					}
 				}
 			}
-			if at > e.at+maxLater && !(w.over && w.events[len(w.events)-1].at < e.at+maxLater) {
+			latest := e.at + maxLater + 2*w.taskTime[watch.TaskPlaylist] + w.taskTime[watch.TaskSegment] + w.taskTime[watch.TaskResolve]
+			if at > latest && !(w.over && w.events[len(w.events)-1].at < latest) {
 				r.Fatalf("%s comes at %v, with a question every 5 minutes at %v\n%+v\n%+v", e.Type, at, e.at, w.events, before.events)
 			}
 		}
