@@ -39,7 +39,7 @@ type watchingTools struct {
 	flags     config.WatchingFlags
 	media     *media.Client
 	playlists *manifest.Reader
-	analyser  *ffmpeg.Analyser
+	decoders  *decoder.Pool
 	capturer  *ffmpeg.Capturer
 	budget    *tempfile.Budget
 	memory    *collector.Memory
@@ -47,10 +47,14 @@ type watchingTools struct {
 }
 
 // newDecoderPool returns a pool of processes of segment-decoder, one for each core if
-// processes is 0; or nil, if no such program is configured. Close ends it.
+// processes is 0; or nil, if the program was not found or is switched off. Close ends it.
 func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *decoder.Pool {
 	tool, is := f.Decoder()
 	if !is {
+		return nil
+	}
+	if tool.FoundBy == "" {
+		log.Info("segment-decoder was not found; ffmpeg analyses every segment, which takes more CPU time")
 		return nil
 	}
 	return decoder.New(decoder.Config{Path: tool.Path, Processes: processes}, log)
@@ -65,7 +69,7 @@ func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving reso
 		resolving: resolving,
 		media:     client,
 		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
-		analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path, Decoder: pool}),
+		decoders:  pool,
 		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path}),
 		budget:    tempfile.NewBudget(f.BudgetMiB()),
 		memory:    collector.NewMemory(keptMemory),
@@ -80,14 +84,15 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 	if t.flags.EvidenceCapture == "off" {
 		evidence = nil
 	}
-	sources := t.resolving.sources(t.flags, log.With("monitor_id", string(id)))
+	monitorLog := log.With("monitor_id", string(id))
+	sources := t.resolving.sources(t.flags, monitorLog)
 	return worker.Ports{
 		Gateway:    gateway,
 		Resolver:   sources,
 		Prober:     sources,
 		Playlists:  t.playlists,
 		Segments:   t.media,
-		Analyser:   t.analyser,
+		Analyser:   ffmpeg.New(ffmpeg.Config{Path: t.flags.FFmpeg().Path, Decoder: t.decoders.Stream(monitorLog)}),
 		Thumbnails: worker.ThumbnailPorts{Maker: t.capturer, Store: thumbnails},
 		Evidence: collector.Ports{
 			Tools: t.capturer, Segments: t.media, Playlists: t.playlists, Store: evidence, Memory: t.memory,

@@ -16,7 +16,7 @@ type Config struct {
 	Path string
 
 	// Decoder decodes most segments in place of the command; nil: none does.
-	Decoder *decoder.Pool
+	Decoder *decoder.Stream
 
 	Timeout   time.Duration // of one segment, from the first byte read until the process has ended; default DefaultTimeout
 	MaxInput  int64         // bytes of one segment; default DefaultMaxInput

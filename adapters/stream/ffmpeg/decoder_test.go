@@ -38,6 +38,8 @@ func newPool(tb testing.TB, change func(*decoder.Config)) *decoder.Pool {
 	return p
 }
 
+func newStream(p *decoder.Pool) *decoder.Stream { return p.Stream(slog.New(slog.DiscardHandler)) }
+
 // sameAsCommand is how far the times of the decoder may be from those of the command.
 const sameAsCommand = 50 * time.Millisecond
 
@@ -50,7 +52,7 @@ func checkDecoder(t *testing.T, s watch.Segment, look watch.Look, segment []byte
 	t.Helper()
 	pool := newPool(t, nil)
 	defer pool.Close()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: pool}).Analyse(context.Background(), s, look, bytes.NewReader(segment), setting)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}).Analyse(context.Background(), s, look, bytes.NewReader(segment), setting)
 	if err != nil {
 		return false
 	}
@@ -168,21 +170,23 @@ func TestADecoderAnswersForEveryKindOfStream(t *testing.T) {
 	}
 }
 
-// A hostile segment may have any outcome. The next one, in the same pool, has its own.
+// A hostile segment may have any outcome. That of another stream, in the same process, has
+// its own.
 func TestAHostileSegmentCostsItsNeighbourNothing(t *testing.T) {
 	calm := scene{codec: keyFramesEvery("30"), black: [][2]float64{{1, 2}}}.make(t)
 	pool := newPool(t, func(c *decoder.Config) { c.Timeout = 2 * time.Second })
-	a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: pool})
+	neighbour := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
 	answered := 0
 	for _, group := range []map[string]func(t *testing.T) []byte{hostilePictures, hostileMP4, hostileTS, hostileAudio, hostileTimes, mutatedSegments()} {
 		for name, makeSegment := range group {
 			t.Run(name, func(t *testing.T) {
+				hostile := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
 				for _, look := range []watch.Look{watch.EveryFrame, watch.KeyFrames} {
-					if _, err := a.Analyse(t.Context(), watch.Segment{Container: "mp3"}, look, bytes.NewReader(makeSegment(t)), settings); err == nil {
+					if _, err := hostile.Analyse(t.Context(), watch.Segment{Container: "mp3"}, look, bytes.NewReader(makeSegment(t)), settings); err == nil {
 						answered++
 					}
 				}
-				got, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(calm), settings)
+				got, err := neighbour.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(calm), settings)
 				if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
 					t.Errorf("the next segment: %v, %v", got.Intervals, err)
 				}
@@ -194,18 +198,21 @@ func TestAHostileSegmentCostsItsNeighbourNothing(t *testing.T) {
 
 // A decoder that fails changes no verdict.
 func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
+	// A program that answers at its start that one byte is unusual.
+	const works = `head -c 57 >/dev/null; printf 'SDA1\001\000\000\000\000\000\000\000\001\000\000\000u'; `
 	segment := scene{black: [][2]float64{{1, 9}}}.make(t)
 	for name, path := range map[string]string{
 		"not installed":    filepath.Join(t.TempDir(), "segment-decoder"),
 		"another program":  fakeFFmpeg(t, "cat"),
 		"ends at once":     fakeFFmpeg(t, "exit 127"),
-		"crashes":          fakeFFmpeg(t, "head -c 1000 >/dev/null; kill -SEGV $$"),
-		"answers nonsense": fakeFFmpeg(t, "printf 'SDA1\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
-		"hangs":            fakeFFmpeg(t, "cat >/dev/null; sleep 600"),
+		"never answers":    fakeFFmpeg(t, "cat >/dev/null; sleep 600"),
+		"crashes":          fakeFFmpeg(t, works+"head -c 1000 >/dev/null; kill -SEGV $$"),
+		"answers nonsense": fakeFFmpeg(t, works+"printf 'SDA1\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
+		"hangs":            fakeFFmpeg(t, works+"cat >/dev/null; sleep 600"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := newPool(t, func(c *decoder.Config) { c.Path, c.Timeout = path, 300*time.Millisecond })
-			got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: pool}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings)
+			got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings)
 			if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
 				t.Errorf("found %v: %v", got.Intervals, err)
 			}
@@ -215,7 +222,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	}
 	t.Run("too large for a decoder", func(t *testing.T) {
 		large := slices.Concat(segment, bytes.Repeat(append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...), decoder.MaxMedia/188+1))
-		got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: newPool(t, nil)}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(large), settings)
+		got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: newStream(newPool(t, nil))}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(large), settings)
 		if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
 			t.Errorf("found %v: %v", got.Intervals, err)
 		}
@@ -223,7 +230,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 }
 
 func TestABodyFailsTheSameWithADecoder(t *testing.T) {
-	c := ffmpeg.Config{Path: noCommand, Decoder: newPool(t, nil), MaxInput: 100_000}
+	c := ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil)), MaxInput: 100_000}
 	large := analyseFails(t, ffmpeg.New(c), bytes.NewReader(make([]byte, 200_000)), watch.FailureUndecodable)
 	if large.Detail == "" {
 		t.Error("no detail")

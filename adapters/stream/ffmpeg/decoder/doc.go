@@ -1,10 +1,11 @@
 // Package decoder decodes segments in processes that stay up. Its caller, the package
 // ffmpeg, judges what they saw.
 //
-//	Decode ─ wait for a free process ─ start one if there is none ─▶ segment-decoder
-//	            │                                                       request, answer
-//	            ├─ answer: decoded, or unusual ───────────▶ the caller   (program/segment-decoder.c)
-//	            └─ crash, hang, wrong answer: once more in a fresh process, then an error
+//	Decode ─ wait for a process ─ start one if none is idle ─▶ segment-decoder
+//	            │                                                request, answer
+//	            ├─ answer: decoded, or unusual ──────▶ the caller (program/segment-decoder.c)
+//	            ├─ too slow ─────────────────────────▶ the caller runs the command ffmpeg
+//	            └─ crash, wrong answer: once more in a fresh process, then the command
 //
 // Most of what the command ffmpeg costs for a small segment is its start. The program
 // segment-decoder is written for this package on the libraries of FFmpeg and starts once
@@ -13,13 +14,17 @@
 // # Guarantees
 //
 // One process has one segment at a time, and keeps nothing of it. A segment may crash a
-// process, stop it or make it grow. That costs this segment one retry, and the next one
-// the start of a process. After each error the caller runs the command, so a missing or
-// defective program costs CPU time and no verdict.
+// process, stop it or make it grow. That costs this segment time, and the next one the
+// start of a process. A segment has a process for Timeout, but only for Share while others
+// wait. So a few that hang do not hold up those of other streams. Each reaches the command
+// after one try, or two if it ended a process that others had used. A stream with two
+// segments within 10 minutes that no process could decode is left to the command for as
+// long.
 //
-// A process is replaced after MaxSegments, and when it has more than MaxResident of memory
-// after an answer. If the program is missing, or fails for four segments in a row, Decode
-// fails at once for a minute.
+// After each error the caller runs the command, so a missing or defective program costs
+// CPU time and no verdict. A process proves that it works before it gets a segment. If it
+// does not, Decode fails at once for a minute. A process is replaced after MaxSegments, and
+// when it has more than MaxResident of memory after an answer.
 //
 // # Untrusted segments
 //

@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 )
 
 // Config sets the limits of a Pool. A field that is zero or negative has its default.
@@ -19,6 +17,7 @@ type Config struct {
 	Processes   int           // at most; default one for each core
 	MaxSegments int           // after which a process is replaced; default DefaultMaxSegments
 	Timeout     time.Duration // of one segment in one process; default DefaultTimeout
+	Share       time.Duration // of one segment in one process while others wait; default DefaultShare
 	MaxResident int64         // bytes of memory with which a process is replaced; default DefaultMaxResident
 	MaxMemory   int64         // bytes that a process may allocate, Linux only; default DefaultMaxMemory
 }
@@ -28,6 +27,7 @@ type Config struct {
 const (
 	DefaultMaxSegments = 1000
 	DefaultTimeout     = 5 * time.Second
+	DefaultShare       = time.Second
 	DefaultMaxResident = 128 << 20
 	DefaultMaxMemory   = 192 << 20
 )
@@ -37,9 +37,7 @@ const (
 	maxCPU       = 20 * time.Minute // of a process in its whole life
 	maxFiles     = 64               // each library is open while it is loaded
 	maxComplaint = 64 << 10         // bytes of stderr
-	attempts     = 2                // for one segment
-	maxFailures  = 4                // segments in a row without an answer
-	pause        = time.Minute      // after which the program is tried again
+	retryAfter   = time.Minute      // when the program does not work
 )
 
 func (c Config) withDefaults() Config {
@@ -47,94 +45,194 @@ func (c Config) withDefaults() Config {
 	c.Processes = cmp.Or(max(c.Processes, 0), runtime.GOMAXPROCS(0))
 	c.MaxSegments = cmp.Or(max(c.MaxSegments, 0), DefaultMaxSegments)
 	c.Timeout = cmp.Or(max(c.Timeout, 0), DefaultTimeout)
+	c.Share = cmp.Or(max(c.Share, 0), DefaultShare)
 	c.MaxResident = cmp.Or(max(c.MaxResident, 0), DefaultMaxResident)
 	c.MaxMemory = cmp.Or(max(c.MaxMemory, 0), DefaultMaxMemory)
 	return c
 }
 
-// Pool decodes segments in a few processes, which it starts when they are first needed.
-// It is safe for concurrent use.
+// Pool holds a few processes, which it starts when they are first needed. It is safe for
+// concurrent use.
 type Pool struct {
-	config Config
-	log    *slog.Logger
-	slots  chan *process // each process that is free; nil: not started
+	start   func(context.Context) (runner, error)
+	config  Config
+	log     *slog.Logger
+	tokens  chan struct{} // one for each process that may decode now
+	waiting chan struct{} // a segment that waits sends; one that has had its share receives
 
-	closing  sync.Once
-	mu       sync.Mutex
-	failures int       // segments in a row that had no answer
-	pausing  bool      // since the last answer, Decode has paused
-	until    time.Time // when to try again
+	closing sync.Once
+	mu      sync.Mutex
+	idle    []runner
+	broken  bool      // since the last start that succeeded, one has failed
+	until   time.Time // when to try again
+}
+
+// runner is a process that decodes segments.
+type runner interface {
+	// exchange decodes a segment. Errors: ErrUnusual; after any other, the process has been
+	// stopped.
+	exchange(context.Context, Job) (Result, error)
+	isWorn(Config) bool // it is to be replaced
+	end()
 }
 
 // New returns a Pool without a process. Close ends it.
 func New(c Config, log *slog.Logger) *Pool {
 	c = c.withDefaults()
-	p := &Pool{config: c, log: log, slots: make(chan *process, c.Processes)}
+	return newPool(c, log, func(ctx context.Context) (runner, error) { return startProcess(ctx, c) })
+}
+
+func newPool(c Config, log *slog.Logger, start func(context.Context) (runner, error)) *Pool {
+	p := &Pool{start: start, config: c, log: log, tokens: make(chan struct{}, c.Processes), waiting: make(chan struct{})}
 	for range c.Processes {
-		p.slots <- nil
+		p.tokens <- struct{}{}
 	}
 	return p
 }
 
-// errPaused means that segment-decoder did not work within the last minute.
-var errPaused = errors.New("segment-decoder does not work")
+// Reasons for which a segment is left to the command.
+var (
+	errBroken    = errors.New("segment-decoder does not work")
+	errAbandoned = errors.New("segment-decoder could not decode the segment")
+	errTooSlow   = errors.New("too slow") // a cause of errAbandoned
+)
 
-// Decode lets a process decode a segment. It blocks until one is free and has answered,
-// or ctx is done. After any error the command ffmpeg decides about the segment. Errors:
-// ErrUnusual; the cause of ctx; the program does not work, or the segment ended two
-// processes.
-func (p *Pool) Decode(ctx context.Context, j Job) (Result, error) {
-	if p.paused() {
-		return Result{}, errPaused
+// decode lets a process decode a segment. It blocks until one is free and has answered,
+// or ctx is done. Errors: ErrUnusual; the cause of ctx; errBroken; errAbandoned.
+//
+// A segment that is too slow is not tried again. One that ended a process has another try
+// if that process had answered others: an earlier segment may have damaged it.
+func (p *Pool) decode(ctx context.Context, j Job) (Result, error) {
+	if err := p.acquire(ctx); err != nil {
+		return Result{}, err
 	}
-	var running *process
-	select {
-	case running = <-p.slots:
-	case <-ctx.Done():
-		return Result{}, context.Cause(ctx)
-	}
-	defer func() { p.slots <- running }()
-
-	var err error
-	for range attempts {
-		if running == nil {
-			if running, err = start(p.config); err != nil {
-				break
+	defer func() { p.tokens <- struct{}{} }()
+	running := p.takeIdle()
+	for {
+		isFresh := running == nil
+		if isFresh {
+			var err error
+			if running, err = p.startOne(ctx); err != nil {
+				return Result{}, err
 			}
 		}
-		var result Result
-		result, err = p.once(ctx, running, j)
-		if err == nil || errors.Is(err, ErrUnusual) {
-			running = p.keep(running)
+		result, err := p.once(ctx, running, j)
+		switch {
+		case err == nil, errors.Is(err, ErrUnusual):
+			p.keep(running)
 			return result, err
+		case ctx.Err() != nil:
+			return Result{}, context.Cause(ctx)
+		case isFresh, errors.Is(err, errTooSlow):
+			return Result{}, fmt.Errorf("%w: %w", errAbandoned, err)
 		}
 		running = nil
-		if ctx.Err() != nil {
-			return Result{}, context.Cause(ctx)
-		}
 	}
-	p.failed(err)
-	return Result{}, fmt.Errorf("decode segment: %w", err)
 }
 
-// once lets a process decode a segment. Its errors are those of exchange.
-func (p *Pool) once(ctx context.Context, running *process, j Job) (Result, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, p.config.Timeout, fmt.Errorf("segment-decoder did not finish within %v", p.config.Timeout))
+// acquire waits until another process may decode. A segment that has had its share makes
+// room.
+func (p *Pool) acquire(ctx context.Context) error {
+	for {
+		if p.isBroken() {
+			return errBroken
+		}
+		select {
+		case <-p.tokens:
+			return nil
+		default:
+		}
+		select {
+		case <-p.tokens:
+			if !p.isBroken() {
+				return nil
+			}
+			p.tokens <- struct{}{}
+		case p.waiting <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// takeIdle returns a process that is idle, or nil.
+func (p *Pool) takeIdle() runner {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	running := p.idle[last]
+	p.idle = p.idle[:last]
+	return running
+}
+
+// startOne starts a process. Errors: the cause of ctx; errBroken.
+func (p *Pool) startOne(ctx context.Context) (runner, error) {
+	running, err := p.start(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p.noteStart(err)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	return running, nil
+}
+
+// noteStart notes whether the program works. One that does not is left alone for a while.
+func (p *Pool) noteStart(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil && !p.broken {
+		p.log.Warn("segment-decoder does not work; ffmpeg analyses every segment, which takes more CPU time", "error", err.Error())
+	}
+	p.broken = err != nil
+	if p.broken {
+		p.until = time.Now().Add(retryAfter)
+	}
+}
+
+// isBroken reports whether it is too early to start the program again.
+func (p *Pool) isBroken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken && len(p.idle) == 0 && time.Now().Before(p.until)
+}
+
+// once lets a process decode a segment within its limits of time. Its errors are those of
+// exchange.
+func (p *Pool) once(ctx context.Context, running runner, j Job) (Result, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, p.config.Timeout, fmt.Errorf("%w: more than %v", errTooSlow, p.config.Timeout))
 	defer cancel()
-	result, err := running.exchange(limited, j)
-	if err == nil || errors.Is(err, ErrUnusual) {
-		p.answered()
+	sharing, stop := context.WithCancelCause(limited)
+	stopped := make(chan struct{})
+	share := time.AfterFunc(p.config.Share, func() {
+		defer close(stopped)
+		select {
+		case <-p.waiting:
+			stop(fmt.Errorf("%w: more than %v, and others wait", errTooSlow, p.config.Share))
+		case <-sharing.Done():
+		}
+	})
+	result, err := running.exchange(sharing, j)
+	stop(nil)
+	if !share.Stop() {
+		<-stopped
 	}
 	return result, err
 }
 
-// keep returns the process, or nil if it was to be replaced.
-func (p *Pool) keep(running *process) *process {
-	if running.segments < p.config.MaxSegments && running.memory <= p.config.MaxResident {
-		return running
+// keep keeps a process for later segments, or ends it.
+func (p *Pool) keep(running runner) {
+	if running.isWorn(p.config) {
+		running.end()
+		return
 	}
-	running.Stop()
-	return nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, running)
 }
 
 // Close ends the processes. It waits for those that decode. A nil Pool has none.
@@ -146,38 +244,9 @@ func (p *Pool) Close() {
 
 func (p *Pool) close() {
 	for range p.config.Processes {
-		if running := <-p.slots; running != nil {
-			running.Stop()
-		}
+		<-p.tokens
 	}
-}
-
-// paused reports whether it is too early to try the program again.
-func (p *Pool) paused() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.pausing && time.Now().Before(p.until)
-}
-
-// failed notes that a segment had no answer. A program that is missing, or that answered
-// none of several segments, is left alone for a while.
-func (p *Pool) failed(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failures++
-	if p.failures < maxFailures && !errors.Is(err, subprocess.ErrNotInstalled) {
-		p.log.Info("segment-decoder could not decode a segment; ffmpeg analyses it", "error", err.Error())
-		return
+	for _, running := range p.idle {
+		running.end()
 	}
-	if !p.pausing {
-		p.log.Warn("segment-decoder does not work; ffmpeg analyses every segment, which takes more CPU time", "error", err.Error())
-	}
-	p.pausing, p.until = true, time.Now().Add(pause)
-}
-
-// answered notes that the program works.
-func (p *Pool) answered() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failures, p.pausing = 0, false
 }

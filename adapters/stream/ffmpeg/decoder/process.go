@@ -22,16 +22,34 @@ type process struct {
 // stopGrace is how long the end of a process waits for a descendant that holds its stderr.
 const stopGrace = 200 * time.Millisecond
 
-func start(c Config) (*process, error) {
-	p, err := subprocess.Start(subprocess.Command{
+// startProcess starts a process and lets it answer for a byte that is no segment. So a
+// program that does not work is not mistaken for a segment that breaks it.
+func startProcess(ctx context.Context, c Config) (*process, error) {
+	started, err := subprocess.Start(subprocess.Command{
 		Path: c.Path, Env: environment(), GracePeriod: stopGrace, MaxOutput: maxComplaint,
 		Limits: subprocess.Limits{DataBytes: c.MaxMemory, CPUTime: maxCPU, OpenFiles: maxFiles, NoFileWrites: true},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &process{Process: p}, nil
+	p := &process{Process: started}
+	limited, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("segment-decoder did not answer within %v", c.Timeout))
+	defer cancel()
+	if _, err := p.exchange(limited, Job{Media: []byte{0}}); !errors.Is(err, ErrUnusual) {
+		if err == nil {
+			p.end()
+			err = errProtocol
+		}
+		return nil, err
+	}
+	return p, nil
 }
+
+func (p *process) isWorn(c Config) bool {
+	return p.segments >= c.MaxSegments || p.memory > c.MaxResident
+}
+
+func (p *process) end() { p.Stop() }
 
 // exchange lets the process decode a segment. Errors: ErrUnusual; after any other, the
 // process has been stopped.

@@ -1,0 +1,22 @@
+package decoder
+
+import (
+	"context"
+	"log/slog"
+)
+
+// FakeProcess stands in for a process.
+type FakeProcess struct {
+	Exchange func(context.Context, Job) (Result, error)
+	Worn     bool
+	End      func()
+}
+
+func (f FakeProcess) exchange(ctx context.Context, j Job) (Result, error) { return f.Exchange(ctx, j) }
+func (f FakeProcess) isWorn(Config) bool                                  { return f.Worn }
+func (f FakeProcess) end()                                                { f.End() }
+
+// NewWithFakes returns a Pool that starts FakeProcesses.
+func NewWithFakes(c Config, log *slog.Logger, start func(context.Context) (FakeProcess, error)) *Pool {
+	return newPool(c.withDefaults(), log, func(ctx context.Context) (runner, error) { return start(ctx) })
+}
