@@ -41,3 +41,36 @@ func TestTheLogOfAFailingToolNamesTheMonitor(t *testing.T) {
 		t.Errorf("no tool failed repeatedly: %s", &log)
 	}
 }
+
+func TestADecoderThatIsMissingIsLoggedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		path      string
+		decodes   bool
+		lines     int
+		installed bool
+	}{
+		"not found":  {"", false, 1, false},
+		"found":      {"", true, 0, true},
+		"off":        {"off", false, 0, true},
+		"configured": {"/opt/segment-decoder", true, 0, false}, // Decode says that it is missing
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("PATH", dir)
+			if c.installed {
+				if err := os.WriteFile(filepath.Join(dir, "segment-decoder"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var log bytes.Buffer
+			pool := newDecoderPool(config.WatchingFlags{DecoderPath: c.path}, 1, slog.New(slog.NewTextHandler(&log, nil)))
+			defer pool.Close()
+			if (pool != nil) != c.decodes {
+				t.Errorf("the pool is %v", pool)
+			}
+			if n := strings.Count(log.String(), "segment-decoder was not found"); n != c.lines {
+				t.Errorf("logged %d lines, want %d: %s", n, c.lines, &log)
+			}
+		})
+	}
+}

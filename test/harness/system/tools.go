@@ -19,6 +19,9 @@ func toolEnv() (env []string) {
 			env = append(env, name+"="+path)
 		}
 	}
+	if path, err := testtools.Decoder(); err == nil {
+		env = append(env, "DECODER_PATH="+path)
+	}
 	return env
 }
 

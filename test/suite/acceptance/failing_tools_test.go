@@ -73,7 +73,7 @@ func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 
 func TestAMissingFFmpegIsReported(t *testing.T) {
 	runOutageTimeline(t, 1, 85*time.Second)
-	env := startEnv(t, "FFMPEG_PATH=/nowhere/ffmpeg")
+	env := startEnv(t, "FFMPEG_PATH=/nowhere/ffmpeg", "DECODER_PATH=off")
 	v := newVideoID()
 	if _, err := env.StartStream(t.Context(), v, livestream.Config{}); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
 	}
 	ffmpeg, ffmpegRuns := count("ffmpeg")
 	ytdlp, ytdlpRuns := count("yt-dlp")
-	env := startEnv(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
+	env := startEnv(t, "FFMPEG_PATH="+ffmpeg, "DECODER_PATH=off", "YTDLP_PATH="+ytdlp)
 	v := newVideoID()
 	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {

@@ -18,7 +18,7 @@ const maxCompressed = 200_000_000
 
 // Section 13.1.
 func TestTheToolsHaveTheVersionsOfTheSpecification(t *testing.T) {
-	minimums := map[string]string{"yt-dlp": "2025.01.15", "ffmpeg": "7.1", "streamlink": "7.1.0", "deno": "2", "stream-monitor": "", "python": "3.10"}
+	minimums := map[string]string{"yt-dlp": "2025.01.15", "ffmpeg": "7.1", "streamlink": "7.1.0", "deno": "2", "segment-decoder": "1", "stream-monitor": "", "python": "3.10"}
 	labels := inspect(t).Labels
 	seen := 0
 	for line := range strings.Lines(runInside(t, "cat", "/usr/share/stream-monitor/versions")) {
@@ -81,11 +81,13 @@ func TestFFmpegComesWithItsLicences(t *testing.T) {
 	const dir = "/usr/share/doc/ffmpeg/"
 	configured := strings.TrimPrefix(runInside(t, "sh", "-c", "ffmpeg -hide_banner -version | grep ^configuration:"), "configuration: ")
 	for file, want := range map[string][]string{
-		"COPYING.LGPLv2.1": {"GNU LESSER GENERAL PUBLIC LICENSE"},
-		"LICENSE.md":       {"LGPL"},
-		"COPYING.dav1d":    {"VideoLAN", "Redistribution and use in source and binary forms"},
-		"ffmpeg.sh":        {"sha256sum -c", "./configure"},
-		"README":           {configured, "https://ffmpeg.org/releases/ffmpeg-" + inspect(t).Labels["stream-monitor.ffmpeg"], "/dav1d-", "sha256 "},
+		"COPYING.LGPLv2.1":  {"GNU LESSER GENERAL PUBLIC LICENSE"},
+		"LICENSE.md":        {"LGPL"},
+		"COPYING.dav1d":     {"VideoLAN", "Redistribution and use in source and binary forms"},
+		"ffmpeg.sh":         {"sha256sum -c", "./configure"},
+		"segment-decoder.c": {"int main("},
+		"decoder.sh":        {"gcc"},
+		"README":            {configured, "https://ffmpeg.org/releases/ffmpeg-" + inspect(t).Labels["stream-monitor.ffmpeg"], "/dav1d-", "sha256 "},
 	} {
 		text := runInside(t, "cat", dir+file)
 		for _, part := range want {

@@ -5,6 +5,7 @@ package image_test
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,21 +14,24 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// The image's ffmpeg has few codecs. It must find the same blackouts and silences as
-// the ffmpeg of this machine, which also encodes the clips. Black lasts from 1 s to
+// The image's ffmpeg has few codecs. It and segment-decoder must find the same blackouts
+// and silences as the ffmpeg of this machine, which also encodes the clips. Black lasts from 1 s to
 // 2.5 s, silence from 1 s to 2 s.
 func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 	hostFFmpeg, err := testtools.Tool("ffmpeg", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	imageFFmpeg := extractFFmpeg(t)
+	imageFFmpeg, imageDecoder := extract(t, "ffmpeg"), extract(t, "segment-decoder")
+	pool := decoder.New(decoder.Config{Path: imageDecoder}, slog.New(slog.DiscardHandler))
+	defer pool.Close()
 	var (
 		h264     = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p"}
 		h264deep = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p10le"}
@@ -84,12 +88,10 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clip := encode(t, hostFFmpeg, c[0], c[1], c[2])
-			want, got := analyse(t, hostFFmpeg, clip), analyse(t, imageFFmpeg, clip)
-			expectSameTrack(t, "video", got.Video, want.Video)
-			expectSameTrack(t, "audio", got.Audio, want.Audio)
-			for _, d := range detector.Table {
-				expectSameIntervals(t, d.Name, got.Intervals[d.Name], want.Intervals[d.Name])
-			}
+			want, got := analyse(t, ffmpeg.Config{Path: hostFFmpeg}, clip), analyse(t, ffmpeg.Config{Path: imageFFmpeg}, clip)
+			expectSame(t, got, want)
+			// It leaves nothing of these to ffmpeg.
+			expectSame(t, analyse(t, ffmpeg.Config{Path: "/nonexistent/ffmpeg", Decoder: pool.Stream(slog.New(slog.DiscardHandler))}, clip), want)
 			black, silent := want.Intervals[detector.Blackout], want.Intervals[detector.Silence]
 			expectEvidence(t, imageFFmpeg, clip, want)
 			if !want.Video.Present && !want.Audio.Present || want.Video.Present && len(black) == 0 || want.Audio.Present && len(silent) == 0 {
@@ -99,13 +101,13 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 	}
 }
 
-// extractFFmpeg copies the image's ffmpeg, which is linked statically, to this machine.
-func extractFFmpeg(t *testing.T) (path string) {
+// extract copies a program of the image, which is linked statically, to this machine.
+func extract(t *testing.T, program string) (path string) {
 	t.Helper()
 	container := docker(t, "create", image)
 	defer docker(t, "rm", container)
-	path = filepath.Join(t.TempDir(), "ffmpeg")
-	if _, err := try(t, "cp", container+":/usr/local/bin/ffmpeg", path); err != nil {
+	path = filepath.Join(t.TempDir(), program)
+	if _, err := try(t, "cp", container+":/usr/local/bin/"+program, path); err != nil {
 		t.Fatalf("the image was not built with FFMPEG=static: %v", err)
 	}
 	return path
@@ -130,13 +132,23 @@ func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
 	return clip
 }
 
-func analyse(t *testing.T, tool string, clip []byte) watch.Analysis {
+func analyse(t *testing.T, c ffmpeg.Config, clip []byte) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: tool}).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.EveryFrame, bytes.NewReader(clip), func(string) float64 { return -50 })
+	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.EveryFrame, bytes.NewReader(clip), func(string) float64 { return -50 })
 	if err != nil {
-		t.Fatalf("%s: %v", tool, err)
+		t.Fatalf("%s: %v", c.Path, err)
 	}
 	return got
+}
+
+// expectSame fails the test unless two analyses found the same.
+func expectSame(t *testing.T, got, want watch.Analysis) {
+	t.Helper()
+	expectSameTrack(t, "video", got.Video, want.Video)
+	expectSameTrack(t, "audio", got.Audio, want.Audio)
+	for _, d := range detector.Table {
+		expectSameIntervals(t, d.Name, got.Intervals[d.Name], want.Intervals[d.Name])
+	}
 }
 
 // expectEvidence fails the test unless a picture, the sound level and an MP4 can be made

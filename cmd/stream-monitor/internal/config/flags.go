@@ -66,7 +66,7 @@ type WatchingFlags struct {
 	YTDLPPath       string `name:"ytdlp-path" env:"YTDLP_PATH" placeholder:"FILE" help:"Path of yt-dlp. Default: the one that \"make tools\" installed, else the one in PATH."`
 	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"Path of streamlink, which is used when yt-dlp fails. Default: as for yt-dlp."`
 	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"Path of ffmpeg. Default: as for yt-dlp."`
-	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones. Default: none, ffmpeg decodes every segment."`
+	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones; off: ffmpeg decodes every segment. Default: the one beside this program, else as for yt-dlp."`
 	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Quality to analyse: smallest (a tenth of the CPU, same result) or best."`
 	EvidenceCapture string `type:"choice" accept:"on,off" env:"EVIDENCE_CAPTURE" default:"on" help:"Capture pictures, sound levels and clips of alerts (on), or spare their CPU and storage (off)."`
 	EvidenceBudget  string `name:"evidence-budget-mib" type:"numeral" min:"1" max:"1048576" env:"EVIDENCE_BUDGET_MIB" default:"256" placeholder:"MIB" help:"MiB of temporary files that the captures of all streams on one host (in Kubernetes: of one pod) may hold at a time."`
@@ -88,20 +88,30 @@ func (f WatchingFlags) Egress() (list *proxies.List, budget int, is bool) {
 }
 
 // YTDLP locates yt-dlp.
-func (f WatchingFlags) YTDLP() Tool { return findTool("yt-dlp", "YTDLP_PATH", f.YTDLPPath) }
+func (f WatchingFlags) YTDLP() Tool { return findTool("yt-dlp", "YTDLP_PATH", f.YTDLPPath, ofTools) }
 
 // Streamlink locates streamlink.
 func (f WatchingFlags) Streamlink() Tool {
-	return findTool("streamlink", "STREAMLINK_PATH", f.StreamlinkPath)
+	return findTool("streamlink", "STREAMLINK_PATH", f.StreamlinkPath, ofTools)
 }
 
 // FFmpeg locates ffmpeg.
-func (f WatchingFlags) FFmpeg() Tool { return findTool("ffmpeg", "FFMPEG_PATH", f.FFmpegPath) }
+func (f WatchingFlags) FFmpeg() Tool { return findTool("ffmpeg", "FFMPEG_PATH", f.FFmpegPath, ofTools) }
 
-// Decoder names segment-decoder. is says whether it is to be used.
+// decoderOff is the value of DECODER_PATH with which ffmpeg decodes every segment.
+const decoderOff = "off"
+
+// Decoder locates segment-decoder: also beside this program, where the image has it. is
+// says whether it is to be used.
 func (f WatchingFlags) Decoder() (t Tool, is bool) {
-	return Tool{f.DecoderPath, "DECODER_PATH"}, f.DecoderPath != ""
+	if f.DecoderPath == decoderOff {
+		return Tool{}, false
+	}
+	return findTool("segment-decoder", "DECODER_PATH", f.DecoderPath, ofDecoder...), true
 }
+
+// ofDecoder is where segment-decoder is looked for.
+var ofDecoder = []place{{".", "the folder of stream-monitor"}, {"../.tools/bin", ofTools.name}}
 
 // BudgetMiB returns the limit of the temporary files of captures.
 func (f WatchingFlags) BudgetMiB() int {

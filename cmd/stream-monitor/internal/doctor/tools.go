@@ -133,23 +133,24 @@ func (d Doctor) streamlink(ctx context.Context) []finding {
 	return []finding{f}
 }
 
-// decoder checks segment-decoder, if one is configured. ffmpeg does its work without it.
+// decoder checks segment-decoder. ffmpeg does its work without it.
 func (d Doctor) decoder(ctx context.Context) []finding {
 	const (
 		subject  = "segment-decoder"
-		expected = "a program of this version"
-		advice   = `build it with test/tools/decoder.sh, or unset DECODER_PATH: ffmpeg then decodes every segment, for more CPU time`
+		expected = "the program of this version; without it ffmpeg decodes every segment, for more CPU time"
+		advice   = `run "make tools", or put it beside stream-monitor; or set DECODER_PATH (off: do without it)`
 	)
 	t, is := d.Settings.Watching.Decoder()
 	if !is {
-		return nil
+		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment"}}
 	}
 	answer, err := runTool(ctx, t, "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
+	// The first number is that of its protocol.
 	version, ok := strings.CutPrefix(firstLine(answer), "segment-decoder ")
-	if !ok {
+	if !ok || !strings.HasPrefix(version, "1 ") {
 		return []finding{{subject, warn, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
 	return []finding{{subject, fine, describeTool(version, t), expected, advice}}
