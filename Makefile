@@ -39,7 +39,7 @@ help: ## explain the targets
 	@if [[ -t 1 && -z "$${NO_COLOR:-}" ]]; then bold=$$'\e[1m' blue=$$'\e[36m' off=$$'\e[0m'; else bold= blue= off=; fi; \
 	awk -v bold="$$bold" -v blue="$$blue" -v off="$$off" -F ':.*## ' ' \
 		/^##@ /                { printf "\n%s%s%s\n", bold, substr($$0, 5), off } \
-		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-12s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-14s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: tools build ## show everything at work: a stream fails, webhooks arrive (3 minutes); KEEP=1 leaves the dashboard open
@@ -142,9 +142,13 @@ nightly: ## run what takes hours: the cluster, 200 seeds of faults, the race det
 	$(MAKE) fuzz FUZZTIME=10m
 
 .PHONY: quality
-quality: tools ## measure the detectors on 61 clips whose truth is known, and check the clips (2 minutes)
+quality: tools ## measure the detectors on 61 clips whose truth is known, with segment-decoder and with ffmpeg (3 minutes)
 	go test -count=1 -run TestEachClipIsBadExactlyWhenItsItemSays ./test/harness/corpus -whole
 	@go run ./test/program/quality
+
+.PHONY: quality-random
+quality-random: tools ## compare segment-decoder with ffmpeg on N (300) random clips, from SEED (0) on (20 minutes)
+	@go run ./test/program/quality -random $(or $(N),300) $(if $(SEED),-seed $(SEED))
 
 .PHONY: bench
 bench: tools ## measure the cost of a check: decoding, measuring and watching (3 minutes)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ type Clip struct {
 	Segments []Segment // in order
 }
 
-// Segment is one file of MPEG-TS.
+// Segment is one file of MPEG-TS, or a fragment of MP4 after the init section.
 type Segment struct {
 	Name     string        // of the file
 	Start    time.Duration // from the beginning of the clip
@@ -31,8 +32,11 @@ func (s Segment) End() time.Duration { return s.Start + s.Duration }
 // Length returns the sum of the segments' durations.
 func (c Clip) Length() time.Duration { return c.Segments[len(c.Segments)-1].End() }
 
-// playlistName is the name of the packager's playlist.
-const playlistName = "index.m3u8"
+// The files of the packager beside segments.
+const (
+	playlistName = "index.m3u8"
+	initName     = "init.mp4"
+)
 
 // load reads a clip from its directory.
 func load(dir string, i Item) (Clip, error) {
@@ -40,6 +44,12 @@ func load(dir string, i Item) (Clip, error) {
 	playlist, err := os.ReadFile(filepath.Join(dir, playlistName))
 	if err != nil {
 		return Clip{}, err
+	}
+	var init []byte
+	if i.stream.fragments {
+		if init, err = os.ReadFile(filepath.Join(dir, initName)); err != nil {
+			return Clip{}, err
+		}
 	}
 	var at, duration time.Duration
 	for lines := bufio.NewScanner(bytes.NewReader(playlist)); lines.Scan(); {
@@ -58,11 +68,12 @@ func load(dir string, i Item) (Clip, error) {
 		if err != nil {
 			return Clip{}, err
 		}
-		c.Segments = append(c.Segments, Segment{Name: line, Start: at, Duration: duration, Bytes: body})
+		c.Segments = append(c.Segments, Segment{Name: line, Start: at, Duration: duration, Bytes: slices.Concat(init, body)})
 		at += duration
 	}
 	if missing := seconds(i.Length) - at; missing.Abs() > time.Second/Rate {
 		return Clip{}, fmt.Errorf("corpus: %s is %v long, not %v s", dir, at, i.Length)
 	}
+	c.Segments = spliced(c.Segments, i.stream.splice)
 	return c, nil
 }

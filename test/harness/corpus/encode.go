@@ -10,7 +10,7 @@ import (
 
 // encode writes an item's segments and their playlist in work/segments.
 func (l *Library) encode(ctx context.Context, i Item, work string) error {
-	clip := filepath.Join(work, "clip.ts")
+	clip := filepath.Join(work, "clip")
 	if err := l.run(ctx, append(i.encodingArgs(), clip)...); err != nil {
 		return err
 	}
@@ -34,14 +34,25 @@ func (l *Library) encode(ctx context.Context, i Item, work string) error {
 // encodingArgs returns ffmpeg's arguments without the output file. One thread encodes, so
 // that the result is the same everywhere.
 func (i Item) encodingArgs() []string {
-	codec := i.codec()
+	codec, sound := i.codec(), i.Sound.filterGraph()
+	if i.stream.opus {
+		sound += ",asetnsamples=n=960:p=0" // as in filterGraph
+	}
 	args := []string{
 		"-filter_threads", "1", "-filter_complex_threads", "1",
-		"-filter_complex", i.Picture.filterGraph() + "[v];" + i.Sound.filterGraph() + "[a]",
+		"-filter_complex", i.Picture.filterGraph() + "[v];" + sound + "[a]",
 		"-map", "[v]", "-map", "[a]", "-t", fmt.Sprint(i.Length),
 	}
 	args = append(args, codec.args...)
-	return append(args, "-c:a", "aac", "-aac_coder", "fast", "-b:a", "96k", "-f", "mpegts")
+	if i.stream.opus {
+		args = append(args, "-c:a", "libopus", "-b:a", "64k")
+	} else {
+		args = append(args, "-c:a", "aac", "-aac_coder", "fast", "-b:a", "96k")
+	}
+	if i.stream.fragments {
+		return append(args, "-f", "nut")
+	}
+	return append(args, "-f", "mpegts")
 }
 
 func (i Item) codec() Codec {
@@ -54,9 +65,18 @@ func (i Item) codec() Codec {
 // packagingArgs returns the arguments that cut a clip into segments at key frames, without
 // encoding it again.
 func packagingArgs(i Item, clip, dir string) []string {
-	return []string{
-		"-i", clip, "-map", "0", "-c", "copy", "-f", "hls",
-		"-hls_time", strconv.Itoa(int(i.Target().Seconds())), "-hls_list_size", "0",
-		"-hls_segment_filename", filepath.Join(dir, "%03d.ts"), filepath.Join(dir, playlistName),
+	args := []string{"-i", clip}
+	if i.stream.late > 0 {
+		args = append(args, "-itsoffset", fmt.Sprint(i.stream.late.Seconds()), "-i", clip, "-map", "0:v", "-map", "1:a")
+	} else {
+		args = append(args, "-map", "0")
 	}
+	args = append(args, "-c", "copy", "-f", "hls", "-hls_time", strconv.Itoa(int(i.Target().Seconds())), "-hls_list_size", "0")
+	if i.stream.offset > 0 {
+		args = append(args, "-output_ts_offset", fmt.Sprint(i.stream.offset.Seconds()))
+	}
+	if i.stream.fragments {
+		args = append(args, "-strict", "experimental", "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", initName)
+	}
+	return append(args, "-hls_segment_filename", filepath.Join(dir, "%03d.ts"), filepath.Join(dir, playlistName))
 }

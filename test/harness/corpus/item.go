@@ -28,6 +28,7 @@ type Item struct {
 	Segment     time.Duration // target of the packager, whole seconds, default 2 s
 	Missing     *MissingTrack // a track that is missing for a while, default none
 	Truth       []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
+	stream      stream
 }
 
 // BadInterval is a part of a clip that is black, silent or without a track, by the

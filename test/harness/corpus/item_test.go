@@ -2,6 +2,8 @@ package corpus_test
 
 import (
 	"math"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
@@ -29,5 +31,24 @@ func TestEveryItemIsConsistent(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRandomItemsHaveEveryShape(t *testing.T) {
+	var all strings.Builder
+	for seed := range uint64(300) {
+		i := corpus.Random(seed)
+		if again := corpus.Random(seed); !reflect.DeepEqual(i, again) {
+			t.Fatalf("seed %d makes %+v and %+v", seed, i, again)
+		}
+		all.WriteString(i.Description + "\n")
+	}
+	for _, shape := range []string{
+		"H.264 and AAC in MPEG-TS", "with B frames", "with open groups of pictures", "H.264 and AAC in MP4", "HEVC and AAC in MPEG-TS", "HEVC and Opus in MP4", "VP9 and Opus in MP4",
+		"every 1 frames", "every 25 frames", "every 250 frames", "late", "timestamps from", "timestamps jump", "timestamps wrap",
+	} {
+		if !strings.Contains(all.String(), shape) {
+			t.Errorf("none of 300 has %q", shape)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
 // A sample of the corpus is played here, and all of it by "make quality". Every onset
@@ -13,7 +14,13 @@ func TestEveryEventIsFoundAndNoFalseAlarmIsGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := run(t.Context(), l, corpus.Sample(), func(corpus.Item) {})
+	path, err := testtools.Decoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := newPool(path)
+	defer pool.Close()
+	results, err := run(t.Context(), l, tools{ffmpeg: l.FFmpeg(), pool: pool}, corpus.Sample(), func(corpus.Item) {})
 	if err != nil {
 		t.Fatal(err)
 	}

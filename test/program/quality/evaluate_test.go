@@ -121,7 +121,8 @@ func TestTheTableShowsResultsBesideTheTruth(t *testing.T) {
 	p := newPrinter(&out)
 	p.table([]result{r})
 	sum := total([]result{r})
-	p.summary(sum, 42*time.Second)
+	p.summary(sum)
+	p.took(42 * time.Second)
 	for _, want := range []string{
 		"black in the middle                        black 12.00–26.00     alert   +80    -12     MISSED 2 of 4          alert   +80    -12\n",
 		"                                           silent for 4.0 s      none                   none                   1 FALSE ALARM\n",

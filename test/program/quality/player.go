@@ -199,14 +199,19 @@ func (p *playback) analysis(ctx context.Context, s watch.Segment, closely watch.
 	if p.result.first < 0 {
 		p.result.first = p.clip.Segments[n].Start
 	}
-	a, known := p.analyses[look{n, closely}]
-	if !known {
-		var err error
-		a, err = p.analyser.Analyse(ctx, s, closely, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
-		if err != nil {
-			return a, fmt.Errorf("segment %d: %w", n, err)
-		}
-		p.analyses[look{n, closely}] = a
+	return p.analyse(ctx, s, closely, p.setting)
+}
+
+// analyse analyses a segment, or remembers what was found.
+func (v *clipPlayer) analyse(ctx context.Context, s watch.Segment, closely watch.Look, setting func(string) float64) (watch.Analysis, error) {
+	n := int(s.Sequence)
+	if a, known := v.analyses[look{n, closely}]; known {
+		return a, nil
 	}
+	a, err := v.analyser.Analyse(ctx, s, closely, bytes.NewReader(v.clip.Segments[n].Bytes), setting)
+	if err != nil {
+		return a, fmt.Errorf("segment %d: %w", n, err)
+	}
+	v.analyses[look{n, closely}] = a
 	return a, nil
 }

@@ -123,7 +123,7 @@ func (p *printer) line(style func(string) string, name, truth string, cells [len
 }
 
 // summary prints the totals.
-func (p *printer) summary(t totals, took time.Duration) {
+func (p *printer) summary(t totals) {
 	missed, alarms := fmt.Sprintf("%d missed", t.missed), count(t.falseAlarms, "false alarm")
 	if t.missed > 0 {
 		missed = p.red(missed)
@@ -136,8 +136,26 @@ func (p *printer) summary(t totals, took time.Duration) {
 	fmt.Fprintf(p.out, "end:   at worst %d ms off after a cut and %d ms in a fade, 95 %% within %d ms\n", ms(t.end.cut), ms(t.end.fade), ms(t.end.p95))
 	fmt.Fprintf(p.out, "alert: at most %.1f, %.1f and %.1f s after the threshold was reached, %.1f s of it from a segment's end to its publication\n",
 		t.delay[0].Seconds(), t.delay[1].Seconds(), t.delay[2].Seconds(), latency.Seconds())
-	fmt.Fprintf(p.out, "took %.0f s\n", took.Seconds())
 }
+
+// comparison prints how segment-decoder differs from ffmpeg.
+func (p *printer) comparison(c comparison) {
+	fmt.Fprintf(p.out, "segment-decoder: answered for %d of %s at segments, and left the others to ffmpeg\n", c.looks-c.left, count(c.looks, "look"))
+	if c.compared == 0 {
+		return
+	}
+	differences := count(len(c.differences), "difference")
+	if len(c.differences) > 0 {
+		differences = p.red(differences)
+	}
+	fmt.Fprintf(p.out, "compared with ffmpeg alone: %s in %s with %s; instants at most %d ms apart\n",
+		differences, count(c.compared, "watch"), count(c.alerts, "alert"), ms(c.largest))
+	for _, d := range c.differences {
+		fmt.Fprintf(p.out, "%s %s\n", p.red("difference"), d)
+	}
+}
+
+func (p *printer) took(d time.Duration) { fmt.Fprintf(p.out, "took %.0f s\n", d.Seconds()) }
 
 func (p *printer) plain(text string) string { return text }
 func (p *printer) red(text string) string   { return p.styled("31", text) }
@@ -158,6 +176,9 @@ func pad(text string, width int) string {
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if what == "watch" {
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

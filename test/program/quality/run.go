@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
@@ -24,6 +24,14 @@ const startPoints = 4
 type result struct {
 	item corpus.Item
 	at   [len(intervals)]intervalResult
+	comparison
+}
+
+// tools analyse segments.
+type tools struct {
+	ffmpeg  string
+	pool    *decoder.Pool // nil: ffmpeg analyses every segment
+	compare bool          // with what ffmpeg finds
 }
 
 // intervalResult holds the results of one item at one check interval.
@@ -35,7 +43,7 @@ type intervalResult struct {
 // run encodes the items' clips and watches GOMAXPROCS of them at a time. It
 // returns the results in the order of the items, and calls done after each. The
 // first error ends it.
-func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(corpus.Item)) ([]result, error) {
+func run(ctx context.Context, l *corpus.Library, t tools, items []corpus.Item, done func(corpus.Item)) ([]result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make([]result, len(items))
@@ -48,7 +56,11 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for n := range next {
-				if results[n], failures[n] = watchItem(ctx, l, items[n]); failures[n] != nil {
+				results[n], failures[n] = watchItem(ctx, l, t, items[n])
+				if err := failures[n]; err != nil && isRandom(items[n]) && ctx.Err() == nil {
+					results[n].differences, failures[n] = append(results[n].differences, err.Error()), nil
+				}
+				if failures[n] != nil {
 					failures[n] = fmt.Errorf("%s: %w", items[n].Name, failures[n])
 					cancel()
 					continue
@@ -67,8 +79,9 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 	return results, errors.Join(failures...)
 }
 
-// watchItem watches one item at every check interval, from every start point.
-func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, error) {
+// watchItem watches one item at every check interval, from every start point. An item
+// without truth is only compared.
+func watchItem(ctx context.Context, l *corpus.Library, t tools, i corpus.Item) (result, error) {
 	r := result{item: i}
 	if err := ctx.Err(); err != nil {
 		return r, err
@@ -77,7 +90,11 @@ func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, e
 	if err != nil {
 		return r, err
 	}
-	player := newPlayer(clip, ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg(), Timeout: 2 * time.Minute}), hls.Format{})
+	command := newPlayer(clip, t.command(), hls.Format{})
+	player := command
+	if t.pool != nil {
+		player = newPlayer(clip, t.decoder(command, &r.comparison), hls.Format{})
+	}
 	for n, interval := range intervals {
 		at := &r.at[n]
 		at.verdicts = make([]verdict, len(i.Truth))
@@ -87,8 +104,18 @@ func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, e
 			if err != nil {
 				return r, fmt.Errorf("checks every %v: %w", interval, err)
 			}
-			for _, alarm := range evaluate(i, clip.Length(), watched, at.verdicts) {
-				at.falseAlarms = append(at.falseAlarms, fmt.Sprintf("checks every %v, begun %v in: %s", interval, phase, alarm))
+			where := fmt.Sprintf("checks every %v, begun %v in", interval, phase)
+			if !isRandom(i) {
+				for _, alarm := range evaluate(i, clip.Length(), watched, at.verdicts) {
+					at.falseAlarms = append(at.falseAlarms, where+": "+alarm)
+				}
+			}
+			if t.compare {
+				want, err := command.watch(ctx, interval, phase)
+				if err != nil {
+					return r, fmt.Errorf("checks every %v by ffmpeg: %w", interval, err)
+				}
+				r.add(where, watched.events, want.events)
 			}
 		}
 	}
