@@ -19,7 +19,7 @@ type role string
 const (
 	gatewayRole role = "gateway"
 	workerRole  role = "worker"
-	ffmpegRole  role = "ffmpeg"
+	ffmpegRole  role = "ffmpeg" // or segment-decoder
 	ytdlpRole   role = "yt-dlp"
 	otherRole   role = "other"
 )
@@ -99,7 +99,7 @@ func readIdentity(pid int) (id identity) {
 		id.role = workerRole
 	case base == "stream-monitor" && len(args) > 1 && args[1] == "serve":
 		id.role = gatewayRole
-	case base == "ffmpeg":
+	case base == "ffmpeg", strings.HasPrefix(base, "segment-decoder"):
 		id.role = ffmpegRole
 	case base == "yt-dlp" || len(args) > 1 && filepath.Base(args[1]) == "yt-dlp":
 		id.role = ytdlpRole
