@@ -87,38 +87,50 @@ func TestAMissingFFmpegIsReported(t *testing.T) {
 	assertEvents(t, env, id, "stream.started", "alert.segment_error")
 }
 
-func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
-	runTimeline(t, 1, 40*time.Second)
-	dir := t.TempDir()
-	count := func(tool string) (path string, runs func() int) {
-		// Each run creates an empty file, because ffmpeg may not write to files.
-		mark := filepath.Join(dir, tool)
-		return writeScript(t, ": > "+mark+".$$; exec "+toolPath(t, tool)+` "$@"`), func() int {
-			runs, err := filepath.Glob(mark + ".*")
+func TestACheckRunsNoYtdlpAndAtMostOneFFmpeg(t *testing.T) {
+	runTimeline(t, 2, 40*time.Second)
+	for name, c := range map[string]struct {
+		decoder      []string
+		runsPerCheck int
+	}{
+		"ffmpeg alone":         {[]string{"DECODER_PATH=off"}, 1},
+		"with segment-decoder": {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			count := func(tool string) (path string, runs func() int) {
+				// Each run creates an empty file, because ffmpeg may not write to files.
+				mark := filepath.Join(dir, tool)
+				return writeScript(t, ": > "+mark+".$$; exec "+toolPath(t, tool)+` "$@"`), func() int {
+					runs, err := filepath.Glob(mark + ".*")
+					if err != nil {
+						t.Fatal(err)
+					}
+					return len(runs)
+				}
+			}
+			ffmpeg, ffmpegRuns := count("ffmpeg")
+			ytdlp, ytdlpRuns := count("yt-dlp")
+			env := startEnv(t, append(c.decoder, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)...)
+			v := newVideoID()
+			stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return len(runs)
-		}
-	}
-	ffmpeg, ffmpegRuns := count("ffmpeg")
-	ytdlp, ytdlpRuns := count("yt-dlp")
-	env := startEnv(t, "FFMPEG_PATH="+ffmpeg, "DECODER_PATH=off", "YTDLP_PATH="+ytdlp)
-	v := newVideoID()
-	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := register(t, env, v, fastConfig())
-	waitEvent(t, env, id, "stream.started", startTimeout)
-	eventually(t, 60*time.Second, "ten checks", func() bool { return checks(t, env, id) >= 10 })
-	stream.End()
-	waitEvent(t, env, id, "stream.ended", 30*time.Second)
-	if got, want := ffmpegRuns(), int(checks(t, env, id)); got != want {
-		t.Errorf("%d runs of ffmpeg for %d checks", got, want)
-	}
-	if got := ytdlpRuns(); got != 1 {
-		t.Errorf("%d runs of yt-dlp, want the one at the start", got)
+			id := register(t, env, v, fastConfig())
+			waitEvent(t, env, id, "stream.started", startTimeout)
+			eventually(t, 60*time.Second, "ten checks", func() bool { return checks(t, env, id) >= 10 })
+			stream.End()
+			waitEvent(t, env, id, "stream.ended", 30*time.Second)
+			done := int(checks(t, env, id))
+			if got, want := ffmpegRuns(), c.runsPerCheck*done; got != want {
+				t.Errorf("%d runs of ffmpeg for %d checks, want %d", got, done, want)
+			}
+			if got := ytdlpRuns(); got != 1 {
+				t.Errorf("%d runs of yt-dlp, want the one at the start", got)
+			}
+		})
 	}
 }
 
