@@ -52,7 +52,7 @@ run: tools build ## start the service on this machine, with a database of its ow
 ##@ Build
 
 .PHONY: tools
-tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno; Node.js for the dashboard
+tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno; build segment-decoder; Node.js for the dashboard
 	@test/tools/install.sh
 
 .PHONY: build
