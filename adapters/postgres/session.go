@@ -85,20 +85,33 @@ func (h *handshake) end() {
 // handshakeKey is the context key of a *handshake.
 type handshakeKey struct{}
 
-// dialer dials for the driver. The driver also dials to send the server a request to
-// cancel a statement. Only ioTimeout limits such a connection: it has no handshake.
+// dialer dials for the driver.
 type dialer struct{ ioTimeout time.Duration }
 
-// DialContext implements pq.DialerContext.
+// cancelTimeout limits each step of a request to cancel a statement: the dial, a read, a
+// write. The driver returns from a prepared statement only after this request, so a silent
+// network would otherwise hold the caller for ioTimeout after the end of its context.
+const cancelTimeout = time.Second
+
+// DialContext implements pq.DialerContext. A connection without a handshake is for a
+// request to cancel a statement.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	opening, ok := ctx.Value(handshakeKey{}).(*handshake)
+	if !ok {
+		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+		defer cancel()
+		netConn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &contextConn{Conn: netConn, ioTimeout: cancelTimeout}, nil
+	}
 	netConn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	conn := &contextConn{Conn: netConn, ioTimeout: d.ioTimeout}
-	if opening, ok := ctx.Value(handshakeKey{}).(*handshake); ok {
-		opening.begin(conn)
-	}
+	opening.begin(conn)
 	return conn, nil
 }
 

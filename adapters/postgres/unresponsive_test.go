@@ -42,6 +42,25 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
 
+	t.Run("while a prepared statement runs, whose cancellation is lost, too", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		s := open(t, proxied.dsn)
+		m := register(t, s, 1)
+		proxied.lose(func(statement string) loss {
+			if strings.Contains(statement, "FOR UPDATE") {
+				proxied.dropAll.Store(true)
+				return silentLoss
+			}
+			return noLoss
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := s.Accept(ctx, m.ID, report()); err == nil {
+			t.Error("it was answered")
+		}
+		requireWithin(t, 4*time.Second, "to end its transaction", func() { _ = s.Close() })
+	})
+
 	t.Run("without a context a call ends a second after the statement timeout", func(t *testing.T) {
 		proxied := startProxy(t, database(t))
 		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
