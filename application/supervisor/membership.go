@@ -30,6 +30,11 @@ const (
 	// have seen the dead gateway alive.
 	anyoneAfter = deadAfter + 3
 
+	// excusedAfterFailure is in how many exchanges after one that failed a missing heartbeat does not
+	// count. What failed, such as the database, may have failed for the other gateways too, and they
+	// may come back later.
+	excusedAfterFailure = 4
+
 	// takeoverPause is the time between two takeovers, and takeoverSpread that in which all begin. So
 	// the first checks of hundreds of streams do not ask media servers at one instant. Two cores check
 	// about so many streams at a time.
@@ -55,7 +60,7 @@ type Membership struct {
 type member struct {
 	heartbeats int64
 	seen       bool // it has sent a heartbeat since this gateway first read of it
-	missed     int  // heartbeats in a row
+	missed     int  // heartbeats in a row; below 0: in so many exchanges none counts as missed
 }
 
 func (m member) dead() bool { return m.seen && m.missed >= deadAfter }
@@ -88,7 +93,7 @@ func (m *Membership) Join(ctx context.Context) {
 		case err == nil:
 			m.record(counts)
 		default:
-			m.forget()
+			m.excuse()
 			if !failing {
 				m.log.Warn("cannot send a heartbeat to the other gateways, will try again", "error", err.Error())
 			}
@@ -128,7 +133,8 @@ func (m *Membership) record(counts map[string]int64) {
 			if now.dead() {
 				m.log.Info("a gateway that counted as dead sends heartbeats again", "runtime_id", id)
 			}
-			now = member{heartbeats: n, seen: true}
+			// What is excused stays so: the heartbeat may be from before the failure.
+			now = member{heartbeats: n, seen: true, missed: min(now.missed+1, 0)}
 		default:
 			now.missed++
 		}
@@ -145,12 +151,15 @@ func (m *Membership) record(counts map[string]int64) {
 	}
 }
 
-// forget forgets the other gateways, because the database could not be reached or changed. They
-// may have had the same trouble, so none of them counts as dead before its next heartbeat.
-func (m *Membership) forget() {
+// excuse gives the other gateways time, because an exchange has failed: the longer, the more have
+// failed in a row. After an outage of some ten seconds the leases of the reports end first.
+func (m *Membership) excuse() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.others = map[string]member{}
+	for id, other := range m.others {
+		other.missed = min(other.missed, 0) - excusedAfterFailure
+		m.others[id] = other
+	}
 }
 
 // inherits reports whether this gateway is to take over a monitor of that runtime. The runtime's

@@ -37,6 +37,24 @@ func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
 		})
 	}
 
+	scenario(t, "20 within 12 s, though an exchange with the database fails meanwhile", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 20, n...)
+		defer c.stop()
+		a, b := c.gateways[n[0]], c.gateways[n[1]]
+		a.kill()
+		died := time.Now()
+		c.advance(1500 * time.Millisecond)
+		b.disconnect()
+		c.advance(time.Second)
+		b.resume()
+		c.waitWatched()
+		if took := time.Since(died); took > 12*time.Second {
+			t.Errorf("watched again after %v", took)
+		}
+		b.expectLaunches(20)
+	})
+
 	scenario(t, "their workers start one after the other", func(t *testing.T) {
 		n := names(2)
 		c := newCluster(t, 500, n...)
