@@ -163,6 +163,26 @@ func TestALinkSilencesAStreamForAnHour(t *testing.T) { // section 19.3
 	api.do(usedAction(path, "ann")).hasStatus(http.StatusConflict).hasWords("The silence is over")
 }
 
+func TestASilenceBeginsByTheClockOfTheDatabase(t *testing.T) { // section 19.6
+	for name, create := range map[string]func(*testAPI){
+		"of a link":       func(api *testAPI) { api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "ann")) },
+		"without a start": func(api *testAPI) { api.post("/api/v1/silences", `{"by":"ann","match":{},"to":"2024-01-15T21:25:00+09:00"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t)
+			addIncident(api, "")
+			api.routing.Now = now.Add(30 * time.Minute) // of the database; the gateway's clock is behind
+			create(api)
+			for _, s := range api.get("/api/v1/silences").json()["silences"].([]any) {
+				if silence := s.(map[string]any); silence["from"] == "2024-01-15T20:25:00.123+09:00" && silence["to"] == "2024-01-15T21:25:00+09:00" {
+					return
+				}
+			}
+			t.Errorf("the silences are %s", api.get("/api/v1/silences").body)
+		})
+	}
+}
+
 func TestALinkSaysWhereElseToSilenceAStream(t *testing.T) {
 	api := newTestAPI(t)
 	addIncident(api, "")

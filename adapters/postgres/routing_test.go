@@ -492,6 +492,9 @@ func TestSilences(t *testing.T) {
 	change := func(id string, to time.Time) (routing.SilenceRecord, error) {
 		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.EndsAt = newID(), to; return nil })
 	}
+	if now := must[time.Time](t)(s.CurrentTime(t.Context())); time.Since(now).Abs() > time.Minute {
+		t.Errorf("the time is %v", now)
+	}
 	weekly := weekly()
 	weekly.EndsAt, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
 	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly))

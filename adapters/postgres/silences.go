@@ -114,6 +114,11 @@ func readSilenceRow(ctx context.Context, q sqlx.QueryerContext, id, lock string)
 	return row, err
 }
 
+// CurrentTime implements routing.SilenceStore.
+func (s *SilenceStore) CurrentTime(ctx context.Context) (now time.Time, err error) {
+	return now, wrapError(ctx, "read the time", s.db.GetContext(ctx, &now, `SELECT now()`))
+}
+
 // CreateSilence implements routing.SilenceStore.
 func (s *SilenceStore) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
 	var created routing.SilenceRecord

@@ -158,6 +158,9 @@ type SilenceReader interface {
 
 // SilenceWriter changes silences.
 type SilenceWriter interface {
+	// CurrentTime reads the clock of the store, by which silences begin and end.
+	CurrentTime(ctx context.Context) (time.Time, error)
+
 	// CreateSilence stores a new silence. Errors: *monitor.Error InvalidConfig when
 	// MaxSilences have not ended.
 	CreateSilence(ctx context.Context, s notify.Silence) (SilenceRecord, error)

@@ -103,14 +103,17 @@ func (s *SilenceService) Get(ctx context.Context, id string) (SilenceWithState, 
 	return s.withState(r), err
 }
 
-// Create creates a silence. Errors: *monitor.Error InvalidConfig that names every
-// wrong field.
+// Create creates a silence. Without a start it begins now, by the clock of the store. Errors:
+// *monitor.Error InvalidConfig that names every wrong field.
 func (s *SilenceService) Create(ctx context.Context, c SilenceChange) (SilenceWithState, error) {
-	return s.create(ctx, s.newID(), c)
+	now, err := s.store.CurrentTime(ctx)
+	if err != nil {
+		return SilenceWithState{}, err
+	}
+	return s.create(ctx, now, s.newID(), c)
 }
 
-func (s *SilenceService) create(ctx context.Context, id string, c SilenceChange) (SilenceWithState, error) {
-	now := s.now()
+func (s *SilenceService) create(ctx context.Context, now time.Time, id string, c SilenceChange) (SilenceWithState, error) {
 	silence := notify.Silence{ID: id}
 	c.apply(&silence, now)
 	if err := joinProblems(c.FieldErrors, silence.Check(now)); err != nil {
@@ -123,11 +126,16 @@ func (s *SilenceService) create(ctx context.Context, id string, c SilenceChange)
 // silenceOfLink is the duration of the silence that the link of a message makes (section 19.3).
 const silenceOfLink = time.Hour
 
-// CreateForMonitor silences a monitor for an hour. The same id creates one silence, whose CreatedBy
-// and EndsAt are then those of the first call. Errors: *monitor.Error InvalidConfig.
+// CreateForMonitor silences a monitor for an hour, by the clock of the store. The same id creates
+// one silence, whose CreatedBy and EndsAt are then those of the first call. Errors:
+// *monitor.Error InvalidConfig.
 func (s *SilenceService) CreateForMonitor(ctx context.Context, id string, of monitor.ID, by, comment string) (SilenceWithState, error) {
-	to := s.now().Add(silenceOfLink).UTC().Truncate(time.Second)
-	return s.create(ctx, id, SilenceChange{Match: &notify.Match{Monitors: []monitor.ID{of}}, EndsAt: &to, CreatedBy: &by, Comment: &comment})
+	now, err := s.store.CurrentTime(ctx)
+	if err != nil {
+		return SilenceWithState{}, err
+	}
+	to := now.Add(silenceOfLink).UTC().Truncate(time.Second)
+	return s.create(ctx, now, id, SilenceChange{Match: &notify.Match{Monitors: []monitor.ID{of}}, EndsAt: &to, CreatedBy: &by, Comment: &comment})
 }
 
 // Change changes a silence, and stores it even if nothing differs. Errors: *monitor.Error SilenceNotFound; InvalidConfig

@@ -327,6 +327,16 @@ func (s *Store) Silence(ctx context.Context, id string) (routing.SilenceRecord, 
 	return s.silences[i], nil
 }
 
+// CurrentTime implements routing.SilenceStore.
+func (s *Store) CurrentTime(ctx context.Context) (time.Time, error) {
+	end, err := s.begin(ctx, "CurrentTime")
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer end()
+	return s.Now, nil
+}
+
 // CreateSilence implements routing.SilenceStore.
 func (s *Store) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
 	end, err := s.begin(ctx, "CreateSilence")
