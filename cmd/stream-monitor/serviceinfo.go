@@ -47,13 +47,17 @@ func (v *toolVersions) read(ctx context.Context) map[string]httpapi.ToolInfo {
 	if v.known != nil && time.Since(v.at) < versionsKept {
 		return v.known
 	}
-	tools := []struct {
+	type asked struct {
 		name, argument string
 		tool           config.Tool
-	}{
+	}
+	tools := []asked{
 		{"yt-dlp", "--version", v.watching.YTDLP()},
 		{"streamlink", "--version", v.watching.Streamlink()},
 		{"ffmpeg", "-version", v.watching.FFmpeg()},
+	}
+	if decoder, is := v.watching.Decoder(); is {
+		tools = append(tools, asked{"segment-decoder", "--version", decoder})
 	}
 	answers := make([]httpapi.ToolInfo, len(tools))
 	var asking sync.WaitGroup

@@ -148,12 +148,17 @@ func (d Doctor) decoder(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
-	// The first number is that of its protocol.
-	version, ok := strings.CutPrefix(firstLine(answer), "segment-decoder ")
-	if !ok || !strings.HasPrefix(version, "1 ") {
+	version, is := decoderVersion(answer)
+	if !is || !strings.HasPrefix(version, "1 ") {
 		return []finding{{subject, warn, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
 	return []finding{{subject, fine, describeTool(version, t), expected, advice}}
+}
+
+// decoderVersion returns the version that segment-decoder prints: the number of its protocol, and
+// its libavcodec.
+func decoderVersion(answer string) (version string, is bool) {
+	return strings.CutPrefix(firstLine(answer), "segment-decoder ")
 }
 
 var (

@@ -17,6 +17,9 @@ func Version(ctx context.Context, t config.Tool, argument string) (string, error
 	if err != nil {
 		return "", err
 	}
+	if version, is := decoderVersion(answer); is {
+		return version, nil
+	}
 	if version := anyVersion.FindString(firstLine(answer)); version != "" {
 		return version, nil
 	}
