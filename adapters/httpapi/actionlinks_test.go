@@ -165,8 +165,12 @@ func TestALinkSilencesAStreamForAnHour(t *testing.T) { // section 19.3
 
 func TestASilenceBeginsByTheClockOfTheDatabase(t *testing.T) { // section 19.6
 	for name, create := range map[string]func(*testAPI){
-		"of a link":       func(api *testAPI) { api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "ann")) },
-		"without a start": func(api *testAPI) { api.post("/api/v1/silences", `{"by":"ann","match":{},"to":"2024-01-15T21:25:00+09:00"}`) },
+		"of a link": func(api *testAPI) {
+			api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "ann"))
+		},
+		"without a start": func(api *testAPI) {
+			api.post("/api/v1/silences", `{"by":"ann","match":{},"to":"2024-01-15T21:25:00+09:00"}`)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newTestAPI(t)
