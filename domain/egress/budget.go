@@ -11,11 +11,16 @@ const (
 	pollInterval = 30 * time.Second // of a waiting stream, by section 7.5
 	relaxedBelow = 24 * time.Second // the interval that the budget allows when it stretches no longer
 	maxInterval  = 4*time.Minute + 30*time.Second
+
+	// A stream without an answer is told to be blind by this time (decisions S15 and S20).
+	toldBlind = 6*time.Minute + 30*time.Second
 )
 
 // Delay returns for how long a poll of a stream is held back at now, so that its address keeps the
 // budget. Waiting streams share equally the part of it that starts and outages leave. No
-// two polls of a stream are more than 4.5 minutes apart: after 5 it would count as blind.
+// two polls of a stream are more than 4.5 minutes apart: after 5 it would count as blind. A
+// stream that has had no answer for 4.5 minutes is not held back until it is told to be
+// blind. Otherwise one poll that fails would make it so.
 func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (delay time.Duration, notices []Notice) {
 	s := p.streams[url]
 	if p.budget == 0 || s == nil {
@@ -39,18 +44,17 @@ func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (de
 	if a.stretched == 0 {
 		return 0, notices
 	}
-	return max(0, s.askedAt.Add(interval).Sub(now)), notices
+	due := s.askedAt.Add(interval)
+	if limit := s.answeredAt.Add(maxInterval); limit.Before(due) && now.Before(s.answeredAt.Add(toldBlind)) {
+		due = limit
+	}
+	return max(0, due.Sub(now)), notices
 }
 
 // allowedInterval returns the shortest interval between two polls of each waiting stream of an
 // address with which it keeps the budget, up to maxInterval.
 func (p *Pool) allowedInterval(now time.Time, a *address) time.Duration {
-	waiting := 0
-	for _, s := range p.streams {
-		if s.address == a && s.waiting && now.Sub(s.askedAt) < waitingKept {
-			waiting++
-		}
-	}
+	waiting := p.waiting(now, a)
 	_, others := a.asked.lastHour(now)
 	left := p.budget - others
 	switch {
@@ -60,6 +64,16 @@ func (p *Pool) allowedInterval(now time.Time, a *address) time.Duration {
 		return maxInterval
 	}
 	return min(maxInterval, time.Duration(waiting)*time.Hour/time.Duration(left))
+}
+
+// waiting returns how many streams of an address wait for their start.
+func (p *Pool) waiting(now time.Time, a *address) (n int) {
+	for _, s := range p.streams {
+		if s.address == a && s.waiting && now.Sub(s.askedAt) < waitingKept {
+			n++
+		}
+	}
+	return n
 }
 
 // hourCount counts questions, to the minute.

@@ -76,12 +76,52 @@ func TestTheBudgetStretchesPollsEvenly(t *testing.T) {
 	}
 }
 
+func TestAPollThatFailsIsRepeatedBeforeItsStreamIsBlind(t *testing.T) { // S15
+	c := newClock(1, "a")
+	for n := range 10 {
+		c.ask(streamOf(n), "", watch.UrgencyStart, watch.Upcoming)
+	}
+	answered := c.now
+	for _, at := range []struct {
+		after time.Duration
+		held  bool
+	}{
+		{4 * time.Minute, true},
+		{4*time.Minute + 30*time.Second, false},
+		{4*time.Minute + 35*time.Second, false}, // the pause of the watcher after one failure
+		{5 * time.Minute, false},                // blindness reaches its limit, and the watcher asks once more
+		{6 * time.Minute, false},
+		{7 * time.Minute, true},
+	} {
+		c.now = answered.Add(at.after)
+		delay, _ := c.Delay(c.now, streamOf(0), "")
+		if held := delay > 0; held != at.held {
+			t.Errorf("%v after the last answer the poll is held back for %v", at.after, delay)
+		}
+		if delay == 0 {
+			c.ask(streamOf(0), "", watch.UrgencyPoll, watch.Unreachable)
+		}
+	}
+}
+
 func TestPollsAreRelaxedWhenFewerStreamsWait(t *testing.T) {
 	c := newClock(600, "a")
 	c.wait(10, 2*time.Hour, 0)
 	polls, _ := c.wait(3, 2*time.Hour, 0)
 	if want := []egress.NoticeKind{egress.Stretched, egress.StretchedOver}; !slices.Equal(c.notices, want) || slices.Min(polls) < 119 {
 		t.Errorf("noticed %v; the streams polled %v times", c.notices, polls)
+	}
+}
+
+func TestNoPollsAreStretchedWhenNoStreamWaitsAnyMore(t *testing.T) {
+	c := newClock(100, "a")
+	c.wait(10, time.Hour, 0)
+	if got := c.status("a").PollIntervalSec; got <= 30 {
+		t.Fatalf("polls come every %d s", got)
+	}
+	c.now = c.now.Add(15 * time.Minute) // nobody asks
+	if got := c.status("a").PollIntervalSec; got != 0 {
+		t.Errorf("polls are said to come every %d s", got)
 	}
 }
 

@@ -38,9 +38,10 @@ type address struct {
 
 // stream is what a Pool remembers of a stream.
 type stream struct {
-	address *address
-	askedAt time.Time // the last question
-	waiting bool      // for its start, by the last answer
+	address    *address
+	askedAt    time.Time // the last question
+	answeredAt time.Time // the last answer that told its state; before one, the first question
+	waiting    bool      // for its start, by the last answer
 }
 
 // NewPool makes a Pool of addresses, of which there is at least one. Their names differ. budget
@@ -60,7 +61,7 @@ func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (n
 	a := p.pick(now, url, preferred)
 	s := p.streams[url]
 	if s == nil {
-		s = &stream{}
+		s = &stream{answeredAt: now}
 		p.streams[url] = s
 	}
 	s.address, s.askedAt = a, now
@@ -122,7 +123,7 @@ func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch
 	a.asked.add(now, u == watch.UrgencyPoll)
 	if state.Known() {
 		if s := p.streams[url]; s != nil {
-			s.waiting = state == watch.Upcoming || state == watch.Offline
+			s.answeredAt, s.waiting = now, state == watch.Upcoming || state == watch.Offline
 		}
 		a.failures, a.last = 0, ""
 		if !a.restsUntil.IsZero() {
@@ -157,7 +158,9 @@ func (p *Pool) Status(now time.Time) []Status {
 		if a.rests(now) {
 			all[i].RestSec = int64((a.restsUntil.Sub(now) + time.Second - 1) / time.Second)
 		}
-		all[i].PollIntervalSec = int64(a.stretched / time.Second)
+		if p.waiting(now, a) > 0 { // otherwise nobody polls, so no Delay ends the stretching
+			all[i].PollIntervalSec = int64(a.stretched / time.Second)
+		}
 	}
 	return all
 }
