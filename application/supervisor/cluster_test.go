@@ -21,6 +21,7 @@ type cluster struct {
 	t        *testing.T
 	store    *fakeStore
 	policy   supervisor.MissingWorkerPolicy
+	outlives bool // workers of gateways that start from now on outlive them, as processes do
 	monitors int
 	gateways map[string]*inlineGateway // by runtime ID
 	passed   time.Duration
@@ -56,7 +57,7 @@ func (c *cluster) start(name string) *inlineGateway {
 	c.t.Helper()
 	launcher := newFakeLauncher()
 	launcher.exits = make(chan supervisor.Exit, 1000)
-	launcher.runtime = supervisor.Runtime{ID: name, EndsWithGateway: true, NotFoundMessage: "Worker not found here"}
+	launcher.runtime = supervisor.Runtime{ID: name, EndsWithGateway: !c.outlives, NotFoundMessage: "Worker not found here"}
 	g := &inlineGateway{harness: &harness{t: c.t, store: c.store, launcher: launcher}, name: name, cluster: c}
 	sup, err := supervisor.New(g, launcher, supervisor.Config{
 		NewEventID: func() string { return "event" }, MissingWorker: c.policy, Log: slog.New(slog.NewTextHandler(&g.log, nil)),

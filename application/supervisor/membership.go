@@ -75,8 +75,14 @@ func newMembership(store MembershipStore, r Runtime, policy MissingWorkerPolicy,
 // Join sends heartbeats until ctx is done, and follows those of the other gateways. It is called
 // once, before Reconcile, so that no other gateway takes over what Reconcile launches. ctx must be
 // done when the shutdown begins, because the gateway takes over no monitor from then on.
+//
+// A gateway that sends none leaves. An earlier one of its runtime may have sent some and died, and
+// the others would take over what this one launches.
 func (m *Membership) Join(ctx context.Context) {
 	if !m.active {
+		_ = retry(ctx, m.log, retryPolicy{timeout: heartbeatTimeout}, "leave the other gateways", func(ctx context.Context) error {
+			return m.store.Leave(ctx, m.runtime.ID)
+		})
 		return
 	}
 	defer m.leave()

@@ -249,6 +249,35 @@ func TestNoMonitorIsTakenOverWithoutNeed(t *testing.T) {
 	})
 }
 
+func TestAGatewayThatStartsAgainWithoutHeartbeatsKeepsItsWorkers(t *testing.T) {
+	for name, change := range map[string]func(*cluster){
+		"because its workers are processes now": func(c *cluster) { c.outlives = true },
+		"because its policy is error now":       func(c *cluster) { c.policy = supervisor.EndMonitor },
+	} {
+		scenario(t, name, func(t *testing.T) {
+			n := names(2)
+			c := newCluster(t, 20, n...)
+			defer c.stop()
+			first := c.gateways[n[0]]
+			first.kill()
+			c.advance(takeoverLimit + time.Second)
+			first.leave()
+			first.stop()
+			change(c)
+			again := c.start(n[0])
+			c.advance(2 * time.Second) // the other gateway reads that it has left
+			m := monitored("mon-new")
+			m.RuntimeID = n[0]
+			c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
+			again.sup.Start(m)
+			c.advance(30 * time.Second)
+			if m := c.store.get(m.ID); m.RuntimeID != n[0] {
+				t.Errorf("its new monitor was taken over by %s", m.RuntimeID)
+			}
+		})
+	}
+}
+
 func TestARestartedGatewayAndItsSuccessorLaunchEachWorkerOnce(t *testing.T) {
 	for after, want := range map[time.Duration]int{2 * time.Second: 100, 8 * time.Second: 0} {
 		scenario(t, "it starts again after "+after.String(), func(t *testing.T) {
