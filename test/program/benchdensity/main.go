@@ -53,7 +53,7 @@ const help = `How many live streams does one gateway watch on this machine, and 
 Each run starts PostgreSQL, a gateway and a media server, registers the streams a few at a time,
 waits until all are watched, and then measures. Some streams go black or silent at known
 instants. segment-decoder is built and used if there are a compiler and the libraries of FFmpeg;
--env DECODER_PATH= measures without it. It prints for each number of streams:
+-env DECODER_PATH=off measures without it. It prints for each number of streams:
 
   The tools that the gateway ran, and how many processes of each were seen.
   CPU seconds per stream-hour, by part. The gateway includes worker processes. What ffmpeg and the
