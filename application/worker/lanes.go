@@ -67,7 +67,7 @@ func (l *lanes) release(o outcome) watch.TaskKind {
 // idle reports whether no task runs in a lane.
 func (l *lanes) idle(lane watch.Lane) bool { return l.running[lane].cancel == nil }
 
-// raise makes the question that runs in the resolve lane at least so urgent, if there is one.
+// raise makes the question that runs in the resolve lane, if there is one, at least as urgent as u.
 func (l *lanes) raise(u watch.Urgency) {
 	if running := l.running[watch.LaneResolve]; running.kind == watch.TaskResolve {
 		running.priority.Raise(u)

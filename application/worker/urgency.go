@@ -7,35 +7,35 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Priority is the urgency of one question, which may grow while the question waits: its
+// Priority is the urgency of one question. It may be raised while the question waits: its
 // stream fails, or its scheduled start comes. It may be used concurrently.
 type Priority struct {
 	mu      sync.Mutex
 	urgency watch.Urgency
-	grown   chan struct{} // closed when urgency grows
+	raised  chan struct{} // closed when urgency is raised
 }
 
 // NewPriority makes a Priority that begins with an urgency.
 func NewPriority(u watch.Urgency) *Priority {
-	return &Priority{urgency: u, grown: make(chan struct{})}
+	return &Priority{urgency: u, raised: make(chan struct{})}
 }
 
-// Raise makes the question at least so urgent.
+// Raise makes the question at least as urgent as u.
 func (p *Priority) Raise(u watch.Urgency) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u > p.urgency {
 		p.urgency = u
-		close(p.grown)
-		p.grown = make(chan struct{})
+		close(p.raised)
+		p.raised = make(chan struct{})
 	}
 }
 
-// get returns the urgency, and a channel that is closed when it grows.
+// get returns the urgency, and a channel that is closed when it is raised.
 func (p *Priority) get() (watch.Urgency, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.urgency, p.grown
+	return p.urgency, p.raised
 }
 
 type priorityKey struct{}
@@ -47,9 +47,9 @@ func WithPriority(ctx context.Context, p *Priority) context.Context {
 }
 
 // UrgencyOf returns the urgency of the question that ctx is for, and a channel that is closed
-// when it grows. A question without one is as urgent as a start, and remains so: a person
+// when it is raised. A question without one is as urgent as a start, and remains so: a person
 // waits for the preview of a stream.
-func UrgencyOf(ctx context.Context) (u watch.Urgency, grown <-chan struct{}) {
+func UrgencyOf(ctx context.Context) (u watch.Urgency, raised <-chan struct{}) {
 	if p, ok := ctx.Value(priorityKey{}).(*Priority); ok {
 		return p.get()
 	}

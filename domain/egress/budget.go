@@ -9,7 +9,7 @@ import (
 // The intervals of polls.
 const (
 	pollInterval = 30 * time.Second // of a waiting stream, by section 7.5
-	relaxedBelow = 24 * time.Second // the interval that the budget allows when it stretches no longer
+	relaxedBelow = 24 * time.Second // stretching ends when the budget allows a shorter interval than this
 	maxInterval  = 4*time.Minute + 30*time.Second
 
 	// A stream without an answer is told to be blind by this time (decisions S15 and S20).
@@ -21,12 +21,12 @@ const (
 // two polls of a stream are more than 4.5 minutes apart: after 5 it would count as blind. A
 // stream that has had no answer for 4.5 minutes is not held back until it is told to be
 // blind. Otherwise one poll that fails would make it so.
-func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (delay time.Duration, notices []Notice) {
+func (p *Pool) Delay(now time.Time, url monitor.StreamURL, bound string) (delay time.Duration, notices []Notice) {
 	s := p.streams[url]
 	if p.budget == 0 || s == nil {
 		return 0, nil
 	}
-	a := p.pick(now, url, preferred)
+	a := p.pick(now, url, bound)
 	interval := p.allowedInterval(now, a)
 	switch {
 	case interval > pollInterval:
@@ -76,7 +76,7 @@ func (p *Pool) waiting(now time.Time, a *address) (n int) {
 	return n
 }
 
-// hourCount counts questions, to the minute.
+// hourCount counts the questions of the last hour, by the minute.
 type hourCount [60]minuteCount
 
 type minuteCount struct {

@@ -11,19 +11,19 @@ import (
 // The rules of an address.
 const (
 	MaxFailures = 10               // in a row, after which it rests
-	RestTime    = 30 * time.Minute // of a rest
+	RestTime    = 30 * time.Minute // for which it rests
 
-	streamKept  = 2 * time.Hour    // since its last question; a live stream has one an hour
-	waitingKept = 10 * time.Minute // since its last question, for a stream that waits for its start
+	streamKept  = 2 * time.Hour    // for which a stream is remembered after its last question; a live stream has one an hour
+	waitingKept = 10 * time.Minute // for which a stream counts as waiting for its start after its last question
 )
 
-// Pool is the addresses of a process and the streams that use them. It is not safe for
-// concurrent use. Times never decrease from one call to the next, or little.
+// Pool holds the addresses of a process and the streams that use them. It is not safe for
+// concurrent use. The times that it gets should not decrease; a small step back does no harm.
 type Pool struct {
 	budget    int // questions per hour and address; 0: no limit
 	addresses []*address
 	streams   map[monitor.StreamURL]*stream
-	allRest   bool // it was noticed that all addresses rest
+	allRest   bool // Choose has returned a Notice of AllRest, and they still rest
 }
 
 // address is one way to YouTube.
@@ -33,7 +33,7 @@ type address struct {
 	last       Failure // the newest of them
 	restsUntil time.Time
 	asked      hourCount
-	stretched  time.Duration // between two polls of a stream, while the budget stretches them; else 0
+	stretched  time.Duration // interval of the polls of a stream while the budget stretches it; 0: it does not
 }
 
 // stream is what a Pool remembers of a stream.
@@ -54,11 +54,11 @@ func NewPool(names []string, budget int) *Pool {
 	return p
 }
 
-// Choose returns the address for a question that is asked at now. preferred is the one to
-// which the stream's URLs are bound; empty or unknown: none.
-func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (name string, notices []Notice) {
+// Choose returns the address for a question that is asked at now. bound is the one to which
+// the stream's URLs are bound; empty or unknown: none.
+func (p *Pool) Choose(now time.Time, url monitor.StreamURL, bound string) (name string, notices []Notice) {
 	p.forgetStreams(now)
-	a := p.pick(now, url, preferred)
+	a := p.pick(now, url, bound)
 	s := p.streams[url]
 	if s == nil {
 		s = &stream{answeredAt: now}
@@ -77,12 +77,14 @@ func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (n
 }
 
 // Current returns the address that Choose would return.
-func (p *Pool) Current(now time.Time, url monitor.StreamURL, preferred string) string {
-	return p.pick(now, url, preferred).name
+func (p *Pool) Current(now time.Time, url monitor.StreamURL, bound string) string {
+	return p.pick(now, url, bound).name
 }
 
-func (p *Pool) pick(now time.Time, url monitor.StreamURL, preferred string) *address {
-	if a := p.named(preferred); a != nil && !a.rests(now) {
+// pick returns the address of that name, or that of the stream, or a new one for the stream. It
+// passes over those that rest, unless all do.
+func (p *Pool) pick(now time.Time, url monitor.StreamURL, bound string) *address {
+	if a := p.named(bound); a != nil && !a.rests(now) {
 		return a
 	}
 	if s := p.streams[url]; s != nil && !s.address.rests(now) {
@@ -90,7 +92,7 @@ func (p *Pool) pick(now time.Time, url monitor.StreamURL, preferred string) *add
 	}
 	var least, first *address // the least loaded that does not rest; the one whose rest ends first
 	loads := p.loads()
-	for _, a := range p.inOrderOf(url) {
+	for _, a := range p.rotated(url) {
 		switch {
 		case a.rests(now):
 			if first == nil || a.restsUntil.Before(first.restsUntil) {
@@ -106,15 +108,15 @@ func (p *Pool) pick(now time.Time, url monitor.StreamURL, preferred string) *add
 	return first
 }
 
-// inOrderOf returns the addresses from one on that the stream decides. So streams whose workers
-// know nothing of each other use different ones.
-func (p *Pool) inOrderOf(url monitor.StreamURL) []*address {
+// rotated returns the addresses in their order, beginning with one that a hash of the stream's
+// URL selects. So workers that do not share a Pool spread their streams over the addresses.
+func (p *Pool) rotated(url monitor.StreamURL) []*address {
 	hash := sha256.Sum256([]byte(url))
 	from := (int(hash[0])<<8 | int(hash[1])) % len(p.addresses)
 	return append(p.addresses[from:len(p.addresses):len(p.addresses)], p.addresses[:from]...)
 }
 
-// Record takes in the answer to a question that was asked through an address.
+// Record records the answer to a question of that urgency, which was asked through an address.
 func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch.Urgency, state watch.StreamState) (notices []Notice) {
 	a := p.named(name)
 	if a == nil || state == watch.CircuitOpen { // nothing was asked

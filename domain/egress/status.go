@@ -59,6 +59,6 @@ type Notice struct {
 	Kind     NoticeKind
 	Address  string
 	Failure  Failure       // Rests: the last one
-	Left     time.Duration // Rests, AllRest: of the rest
+	Left     time.Duration // Rests, AllRest: until Address is used again
 	Interval time.Duration // Stretched: between two polls of a stream
 }

@@ -22,11 +22,11 @@ const (
 
 var (
 	errNothingLearned = errors.New("nothing learned") // the breaker counts the run as a failure
-	errNotRun         = errors.New("not run")         // another breaker did not let it run; it counts as nothing
+	errNotRun         = errors.New("not run")         // another breaker did not let it run; neither a success nor a failure
 )
 
-// breakers are the circuit breakers of a tool, one for each egress address: one that is
-// refused does not keep the tool from asking through another.
+// breakers are the circuit breakers of a tool, one for each egress address. An address that
+// YouTube refuses does not keep the tool from asking through another.
 type breakers struct {
 	name    string
 	streams int // see newBreaker
@@ -40,7 +40,7 @@ func newBreakers(name string, streams int, log *slog.Logger) *breakers {
 	return &breakers{name: name, streams: streams, log: log, byAddress: map[string]*breaker{}}
 }
 
-// of returns the breaker for an address. Its name is empty if there is no choice.
+// of returns the breaker for an address, by its name; empty: there is no choice of addresses.
 func (b *breakers) of(address string) *breaker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ type breaker struct {
 }
 
 // newBreaker makes a breaker that opens when the last MaxFailures runs have failed, if they
-// were of at least so many streams. The breaker of one stream has 1.
+// were about at least that many different streams. The breaker of one stream has 1.
 func newBreaker(name string, streams int, log *slog.Logger) *breaker {
 	b := &breaker{failed: map[monitor.StreamURL]struct{}{}}
 	b.circuit = gobreaker.NewCircuitBreaker[watch.Resolution](gobreaker.Settings{

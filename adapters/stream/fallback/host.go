@@ -16,7 +16,7 @@ type Host struct {
 	primary, secondary *breakers
 }
 
-// NewHost makes a Host that runs so many tools at once.
+// NewHost makes a Host that runs at most that many tools at once.
 func NewHost(places int, log *slog.Logger) *Host {
 	log = log.With("component", "resolver")
 	return &Host{
@@ -26,8 +26,8 @@ func NewHost(places int, log *slog.Logger) *Host {
 	}
 }
 
-// guardedTool is a Tool behind the breaker of its stream, and with a host behind its queue
-// and its breaker.
+// guardedTool is a Tool behind the breaker of its stream. If there is a host, it is also behind
+// the host's queue and breaker.
 type guardedTool struct {
 	tool   Tool
 	own    *breakers
@@ -44,7 +44,7 @@ func (g guardedTool) resolve(ctx context.Context, q *question) watch.Resolution 
 		}
 		defer g.queue.release()
 	}
-	ctx = q.leave(ctx)
+	ctx = q.withAddress(ctx)
 	return g.own.of(q.address).resolve(ctx, q.url, func() watch.Resolution {
 		run := func() watch.Resolution { return g.tool.Resolve(ctx, q.url) }
 		if g.shared == nil {
@@ -54,6 +54,7 @@ func (g guardedTool) resolve(ctx context.Context, q *question) watch.Resolution 
 	})
 }
 
+// notAsked is the answer to a question that ended before a tool was run.
 func notAsked(err error) watch.Resolution {
 	return watch.Resolution{State: watch.Unreachable, Detail: "the question waited for its turn and was not asked: " + err.Error()}
 }

@@ -20,7 +20,7 @@ type Egress interface {
 	// Choose returns the name of the address of a question that is asked now.
 	Choose(url monitor.StreamURL, bound string) (address string)
 
-	// Record takes in the answer to a question of that urgency.
+	// Record records the answer to a question of urgency u.
 	Record(url monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState)
 }
 
@@ -30,13 +30,13 @@ type question struct {
 	egress Egress // nil: there is no choice
 
 	address string        // empty: none was chosen
-	urgency watch.Urgency // when it was
+	urgency watch.Urgency // of the question when address was chosen
 }
 
 // holdBack waits while the budget holds the question back. It ends early when the question
 // becomes more urgent than a poll. Error: ctx's.
 func (q *question) holdBack(ctx context.Context) error {
-	urgency, grown := worker.UrgencyOf(ctx)
+	urgency, raised := worker.UrgencyOf(ctx)
 	if q.egress == nil || urgency != watch.UrgencyPoll {
 		return nil
 	}
@@ -48,16 +48,16 @@ func (q *question) holdBack(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-grown:
+	case <-raised:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// leave chooses the address when the first tool has its turn, and returns a context with
-// which the tools use it.
-func (q *question) leave(ctx context.Context) context.Context {
+// withAddress chooses the address when the first tool has its turn. The tools use the address
+// of the context that it returns.
+func (q *question) withAddress(ctx context.Context) context.Context {
 	if q.egress == nil {
 		return ctx
 	}
@@ -68,7 +68,7 @@ func (q *question) leave(ctx context.Context) context.Context {
 	return request.WithEgress(ctx, q.address)
 }
 
-// record passes on the outcome for the address. A cancelled question has none.
+// record passes the outcome for the address to Egress. A cancelled question has none.
 func (q *question) record(ctx context.Context, state watch.StreamState) {
 	if q.address != "" && ctx.Err() == nil {
 		q.egress.Record(q.url, q.address, q.urgency, state)

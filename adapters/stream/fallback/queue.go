@@ -11,8 +11,8 @@ import (
 )
 
 // Queue limits how many tools a host runs at once. When all places are taken, runs wait
-// for their turn: an outage comes before a start, and a start before a poll. Equal ones
-// come in order. It may be used concurrently.
+// for their turn: an outage comes before a start, and a start before a poll. Runs of the
+// same urgency begin in the order in which they came. It may be used concurrently.
 type Queue struct {
 	mu      sync.Mutex
 	free    int
@@ -31,15 +31,15 @@ func NewQueue(places int) *Queue { return &Queue{free: max(places, 1)} }
 
 // acquire waits for a place. The caller must release it. Error: ctx's, and no place.
 func (q *Queue) acquire(ctx context.Context) error {
-	urgency, grown := worker.UrgencyOf(ctx)
+	urgency, raised := worker.UrgencyOf(ctx)
 	t := q.join(urgency)
 	for {
 		select {
 		case <-t.given:
 			return nil
-		case <-grown:
-			urgency, grown = worker.UrgencyOf(ctx)
-			q.hasten(t, urgency)
+		case <-raised:
+			urgency, raised = worker.UrgencyOf(ctx)
+			q.raise(t, urgency)
 		case <-ctx.Done():
 			if !q.leave(t) {
 				q.release() // it got a place meanwhile
@@ -49,7 +49,7 @@ func (q *Queue) acquire(ctx context.Context) error {
 	}
 }
 
-// join takes a free place, or the end of those that are as urgent.
+// join takes a free place, or waits behind the runs that are as urgent.
 func (q *Queue) join(u watch.Urgency) *turn {
 	now := time.Now()
 	t := &turn{joined: now, due: now.Add(-u.Lead()), given: make(chan struct{})}
@@ -73,8 +73,8 @@ func (q *Queue) insert(t *turn) {
 	q.waiting = slices.Insert(q.waiting, at, t)
 }
 
-// hasten moves a run that waits forward, as if it had joined with that urgency.
-func (q *Queue) hasten(t *turn, u watch.Urgency) {
+// raise moves a run that waits to where it would be if it had joined with urgency u.
+func (q *Queue) raise(t *turn, u watch.Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.remove(t) {
@@ -90,7 +90,7 @@ func (q *Queue) leave(t *turn) bool {
 	return q.remove(t)
 }
 
-// remove is leave. q.mu is held.
+// remove does what leave does. q.mu is held.
 func (q *Queue) remove(t *turn) bool {
 	at := slices.Index(q.waiting, t)
 	if at < 0 {

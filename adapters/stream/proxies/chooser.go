@@ -33,7 +33,7 @@ func (c *Chooser) Delay(url monitor.StreamURL, bound string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delay, notices := c.pool.Delay(time.Now(), url, bound)
-	c.tell(notices)
+	c.logNotices(notices)
 	return delay
 }
 
@@ -42,15 +42,15 @@ func (c *Chooser) Choose(url monitor.StreamURL, bound string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	address, notices := c.pool.Choose(time.Now(), url, bound)
-	c.tell(notices)
+	c.logNotices(notices)
 	return address
 }
 
-// Record takes in the answer to a question.
+// Record records the answer to a question of urgency u.
 func (c *Chooser) Record(url monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tell(c.pool.Record(time.Now(), url, address, u, state))
+	c.logNotices(c.pool.Record(time.Now(), url, address, u, state))
 }
 
 // Status returns the state of every address. A nil Chooser has none.
@@ -84,8 +84,8 @@ func (c *Chooser) current(url monitor.StreamURL, bound string) string {
 	return c.pool.Current(time.Now(), url, bound)
 }
 
-// tell logs what has changed. c.mu is held, so that the lines are in order.
-func (c *Chooser) tell(notices []egress.Notice) {
+// logNotices logs what has changed. c.mu is held, so that the lines are in order.
+func (c *Chooser) logNotices(notices []egress.Notice) {
 	for _, n := range notices {
 		switch log := c.log.With("egress", n.Address); n.Kind {
 		case egress.Rests:
