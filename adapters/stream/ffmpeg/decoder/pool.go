@@ -58,13 +58,13 @@ type Pool struct {
 	config  Config
 	log     *slog.Logger
 	tokens  chan struct{} // one for each process that may decode now
-	waiting chan struct{} // a segment that waits sends; one that has had its share receives
+	waiting chan struct{} // a segment that waits for a process sends; one that has had its Share receives, and is stopped
 
 	closing sync.Once
 	mu      sync.Mutex
 	idle    []runner
-	broken  bool      // since the last start that succeeded, one has failed
-	until   time.Time // when to try again
+	broken  bool      // the last start has failed
+	retryAt time.Time // when to try again, if broken
 }
 
 // runner is a process that decodes segments.
@@ -116,7 +116,7 @@ func (p *Pool) decode(ctx context.Context, j Job) (Result, error) {
 				return Result{}, err
 			}
 		}
-		result, err := p.once(ctx, running, j)
+		result, err := p.decodeIn(ctx, running, j)
 		switch {
 		case err == nil, errors.Is(err, ErrUnusual):
 			p.keep(running)
@@ -130,8 +130,8 @@ func (p *Pool) decode(ctx context.Context, j Job) (Result, error) {
 	}
 }
 
-// acquire waits until another process may decode. A segment that has had its share makes
-// room.
+// acquire takes a token. While it waits for one, a segment that has had its Share gives up its
+// own.
 func (p *Pool) acquire(ctx context.Context) error {
 	for {
 		if p.isBroken() {
@@ -174,15 +174,16 @@ func (p *Pool) startOne(ctx context.Context) (runner, error) {
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p.noteStart(err)
+	p.recordStart(err)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return running, nil
 }
 
-// noteStart notes whether the program works. One that does not is left alone for a while.
-func (p *Pool) noteStart(err error) {
+// recordStart records whether the program works. One that does not is not started again for
+// retryAfter.
+func (p *Pool) recordStart(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil && !p.broken {
@@ -190,7 +191,7 @@ func (p *Pool) noteStart(err error) {
 	}
 	p.broken = err != nil
 	if p.broken {
-		p.until = time.Now().Add(retryAfter)
+		p.retryAt = time.Now().Add(retryAfter)
 	}
 }
 
@@ -198,12 +199,12 @@ func (p *Pool) noteStart(err error) {
 func (p *Pool) isBroken() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.broken && len(p.idle) == 0 && time.Now().Before(p.until)
+	return p.broken && len(p.idle) == 0 && time.Now().Before(p.retryAt)
 }
 
-// once lets a process decode a segment within its limits of time. Its errors are those of
-// exchange.
-func (p *Pool) once(ctx context.Context, running runner, j Job) (Result, error) {
+// decodeIn lets a process decode a segment within Timeout, and within Share while others wait.
+// Errors: those of exchange.
+func (p *Pool) decodeIn(ctx context.Context, running runner, j Job) (Result, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.config.Timeout, fmt.Errorf("%w: more than %v", errTooSlow, p.config.Timeout))
 	defer cancel()
 	sharing, stop := context.WithCancelCause(limited)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// leaveFor is how long the segments of a stream are left to the command after the second
-// one within this time that was abandoned.
-const leaveFor = 10 * time.Minute
+// commandOnlyTime is how long the segments of a stream are left to the command after the
+// second one within this time that was abandoned.
+const commandOnlyTime = 10 * time.Minute
 
 // Stream decodes the segments of one stream in the processes of a Pool. It is safe for
 // concurrent use.
@@ -18,9 +18,9 @@ type Stream struct {
 	pool *Pool
 	log  *slog.Logger
 
-	mu        sync.Mutex
-	abandoned time.Time // when a segment was, last; zero: none was
-	leave     bool      // until leaveFor after that
+	mu          sync.Mutex
+	abandonedAt time.Time // when a segment was abandoned last; zero: none was
+	commandOnly bool      // until commandOnlyTime after that
 }
 
 // Stream returns a Stream, or nil for a nil Pool.
@@ -31,37 +31,37 @@ func (p *Pool) Stream(log *slog.Logger) *Stream {
 	return &Stream{pool: p, log: log}
 }
 
-// errLeft means that recent segments of the stream were abandoned.
-var errLeft = errors.New("the stream is left to the command ffmpeg")
+// errCommandOnly means that recent segments of the stream were abandoned.
+var errCommandOnly = errors.New("the stream is left to the command ffmpeg")
 
 // Decode lets a process decode a segment. It blocks until one is free and has answered,
 // or ctx is done. After any error the command ffmpeg decides about the segment. Errors:
 // ErrUnusual; the cause of ctx; the program does not work, the segment is too slow or ended
 // a process, or the stream is left to the command.
 func (s *Stream) Decode(ctx context.Context, j Job) (Result, error) {
-	if s.isLeft() {
-		return Result{}, errLeft
+	if s.isCommandOnly() {
+		return Result{}, errCommandOnly
 	}
 	result, err := s.pool.decode(ctx, j)
 	if errors.Is(err, errAbandoned) {
-		s.note(err)
+		s.recordAbandoned(err)
 	}
 	return result, err
 }
 
-func (s *Stream) isLeft() bool {
+func (s *Stream) isCommandOnly() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.leave && time.Since(s.abandoned) < leaveFor
+	return s.commandOnly && time.Since(s.abandonedAt) < commandOnlyTime
 }
 
-// note notes that a segment was abandoned.
-func (s *Stream) note(err error) {
+// recordAbandoned records that a segment was abandoned.
+func (s *Stream) recordAbandoned(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leave = !s.abandoned.IsZero() && time.Since(s.abandoned) < leaveFor
-	s.abandoned = time.Now()
-	if s.leave {
+	s.commandOnly = !s.abandonedAt.IsZero() && time.Since(s.abandonedAt) < commandOnlyTime
+	s.abandonedAt = time.Now()
+	if s.commandOnly {
 		s.log.Info("segment-decoder could not decode two segments of the stream; ffmpeg analyses it for 10 minutes", "error", err.Error())
 		return
 	}
