@@ -30,14 +30,14 @@ const (
 	// have seen the dead gateway alive.
 	anyoneAfter = deadAfter + 3
 
-	// excusedAfterFailure is in how many exchanges after one that failed a missing heartbeat does not
-	// count. What failed, such as the database, may have failed for the other gateways too, and they
-	// may come back later.
+	// excusedAfterFailure is the number of exchanges after a failed one in which a missing heartbeat
+	// does not count. What failed, such as the database, may have failed for the other gateways too,
+	// and they may come back later.
 	excusedAfterFailure = 4
 
-	// takeoverPause is the time between two takeovers, and takeoverSpread that in which all begin. So
-	// the first checks of hundreds of streams do not ask media servers at one instant. Two cores check
-	// about so many streams at a time.
+	// takeoverPause is the time between two takeovers, about as long as two cores need for one check.
+	// All begin within takeoverSpread. Without the pauses, hundreds of first checks would request from
+	// the same media servers at one instant.
 	takeoverPause  = 4 * time.Millisecond
 	takeoverSpread = 2 * time.Second
 )
@@ -72,7 +72,7 @@ func newMembership(store MembershipStore, r Runtime, policy MissingWorkerPolicy,
 	}
 }
 
-// Join sends heartbeats until ctx is done, and follows those of the other gateways. It is called
+// Join sends heartbeats until ctx is done, and counts those that the other gateways miss. It is called
 // once, before Reconcile, so that no other gateway takes over what Reconcile launches. ctx must be
 // done when the shutdown begins, because the gateway takes over no monitor from then on.
 //
@@ -120,8 +120,8 @@ func (m *Membership) leave() {
 	}
 }
 
-// record takes in how many heartbeats each gateway has sent. A gateway that is not counted any more
-// has stopped.
+// record compares how many heartbeats each gateway has sent with the exchange before. A gateway that
+// counts no longer holds has stopped.
 func (m *Membership) record(counts map[string]int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,9 +168,9 @@ func (m *Membership) excuse() {
 	}
 }
 
-// inherits reports whether this gateway is to take over a monitor of that runtime. The runtime's
-// gateway is dead, and this one is the monitor's successor, or the successor has had its time.
-func (m *Membership) inherits(id monitor.ID, runtimeID string) bool {
+// takesOver reports whether this gateway is to take over a monitor of that runtime: the runtime's
+// gateway is dead, and this one is the monitor's successor, or the successor has not acted in time.
+func (m *Membership) takesOver(id monitor.ID, runtimeID string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	former := m.others[runtimeID]

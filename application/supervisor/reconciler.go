@@ -230,7 +230,7 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 		reported:          !m.ReportedAt.IsZero(),
 		unlistedBefore:    unlistedBefore,
 		leaseExpired:      lease > 0,
-		inherited:         r.membership.inherits(m.ID, m.RuntimeID),
+		takesOver:         r.membership.takesOver(m.ID, m.RuntimeID),
 	}) {
 	case adopt:
 		summary.count(adoptedWorkers)
@@ -252,21 +252,27 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 			seenUpdatedAt: m.UpdatedAt,
 		})
 	case abandoned:
-		r.enqueueLoss(m.ID, summary, workerLoss{
-			generation:    m.Generation,
-			reason:        event.ReasonWorkerLost,
-			details:       "the gateway that ran the worker sends no heartbeat any more",
-			delay:         time.Duration(r.takeovers) * takeoverPause % takeoverSpread,
-			attempts:      1, // the next comparison finds the loss again, unless the gateway has come back
-			seenUpdatedAt: m.UpdatedAt,
-		})
-		r.takeovers++
+		r.takeOver(m, summary)
 	case nothingToDo:
 	}
 	if w.Generation != 0 && w.Generation < m.Generation && m.RuntimeID != runtime.ID {
 		summary.count(supersededWorkers)
 		r.workers.stopUpTo(m.ID, w.Generation) // a newer generation works in another runtime
 	}
+}
+
+// takeOver enqueues the loss of a worker that has ended with its gateway. Several takeovers of
+// one comparison begin one after the other.
+func (r *Reconciler) takeOver(m monitor.Monitor, summary *reconcileSummary) {
+	r.enqueueLoss(m.ID, summary, workerLoss{
+		generation:    m.Generation,
+		reason:        event.ReasonWorkerLost,
+		details:       "the gateway that ran the worker sends no heartbeat any more",
+		delay:         time.Duration(r.takeovers) * takeoverPause % takeoverSpread,
+		attempts:      1, // the next comparison finds the loss again, unless the gateway has come back
+		seenUpdatedAt: m.UpdatedAt,
+	})
+	r.takeovers++
 }
 
 // silenceDetails says how long a worker has not reported, with the launcher's reason if

@@ -12,7 +12,7 @@ type facts struct {
 	reported          bool // the newest generation has reported
 	unlistedBefore    bool // the launcher did not list the newest generation at the last comparison
 	leaseExpired      bool // it has not reported in time (decision O3)
-	inherited         bool // its gateway has died, and this gateway takes over the monitor (decision O5)
+	takesOver         bool // its gateway has died, and this gateway takes over the monitor (decision O5)
 }
 
 // verdict is the conclusion from the facts.
@@ -39,7 +39,7 @@ func evaluate(f facts) verdict {
 	runs := f.runningGeneration == f.newestGeneration
 	ownRuntime := f.inOwnRuntime && !f.sharedRuntime
 	switch {
-	case f.inherited:
+	case f.takesOver:
 		return abandoned
 	case f.listUnavailable && f.leaseExpired && f.leader:
 		return silent

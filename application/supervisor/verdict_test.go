@@ -55,10 +55,10 @@ func TestEvidenceLeadsToItsVerdict(t *testing.T) {
 		{facts{runningGeneration: other, leaseExpired: true, leader: true}, silent},
 
 		// Its gateway has died.
-		{facts{inherited: true}, abandoned},
-		{facts{inherited: true, leaseExpired: true, leader: true}, abandoned},
-		{facts{inherited: true, listUnavailable: true}, abandoned},
-		{facts{inherited: true, runningGeneration: other}, abandoned}, // of an earlier generation, which ran here
+		{facts{takesOver: true}, abandoned},
+		{facts{takesOver: true, leaseExpired: true, leader: true}, abandoned},
+		{facts{takesOver: true, listUnavailable: true}, abandoned},
+		{facts{takesOver: true, runningGeneration: other}, abandoned}, // of an earlier generation, which ran here
 	} {
 		c.newestGeneration = 4
 		if got := evaluate(c.facts); got != c.want {
