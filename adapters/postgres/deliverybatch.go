@@ -21,8 +21,8 @@ type deliveryBatch struct {
 	routing    notify.Routing
 	openStorms map[string]stormWithIncidents // by ID; those of the incidents
 	rows       []newDelivery
-	incidents  []string // whose threads have something to tell, perhaps
-	storms     []string
+	incidents  []string // IDs of those whose threads may have something to tell
+	storms     []string // the same
 }
 
 // newDelivery is a new row of deliveries.
@@ -119,8 +119,8 @@ func wakeColumns(at string) string {
 	}, ", ")
 }
 
-// insertFresh inserts some of the new deliveries. The caller names what may exist already. A
-// number that another event has is no such thing.
+// insertFresh inserts some of the new deliveries. The caller appends which conflict means that a
+// delivery exists already. A sequence that another event has is an error.
 const insertFresh = `
 		INSERT INTO deliveries (id, destination_id, route_id, monitor_id, event_id, incident_id, storm_id, sequence, state, due_at, round_began_at, created_at)
 		SELECT * FROM fresh`

@@ -7,7 +7,8 @@ const purgeBatch = 500
 
 // PurgeDestinations deletes the deliveries of deleted destinations, in batches, and then the
 // destinations. It also deletes the counters of hours that no list shows any more. It passes
-// over a delivery that another transaction has locked; the next run deletes it. Several gateways may call it at once.
+// over a delivery that another transaction has locked; the next run deletes it. Several gateways
+// may call it at once.
 func (s *DestinationStore) PurgeDestinations(ctx context.Context) error {
 	var deleted []string
 	err := s.db.SelectContext(ctx, &deleted, `SELECT id FROM destinations WHERE deleted_at IS NOT NULL`)

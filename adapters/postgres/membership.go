@@ -11,8 +11,8 @@ import (
 var heartbeatSettings = map[string]string{"synchronous_commit": "off"}
 
 // heartbeatQuery counts a heartbeat of the gateway $1 and reads the counts of all, its own as
-// before. It deletes what is left of gateways whose run directory does not exist any more, and
-// waits for no other heartbeat.
+// before. It deletes other gateways that have sent none for a day: most will never come back
+// with that ID. It waits for no other heartbeat.
 const heartbeatQuery = `
 	WITH sent AS (
 		INSERT INTO gateways (runtime_id) VALUES ($1)
