@@ -40,7 +40,7 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 		f.Newest.Analysed = true
 		f.recordAnalysed()
 		w.state.Resolve.contradictClaim()
-		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are older than the standstill
+		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
 			w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
 		}
 		f.bisection.startedAt = w.now

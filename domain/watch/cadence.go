@@ -80,7 +80,7 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 	}
 	for _, d := range detectorsOf(f.Tracks) {
 		c, threshold := p.state.Conditions.of(d), p.rules.threshold(d)
-		if c.recoveryNear(threshold) {
+		if c.looksForRecovery(threshold) {
 			at = earliest(at, f.nextSegmentAt())
 			continue
 		}

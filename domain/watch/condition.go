@@ -140,10 +140,9 @@ func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 	return c.Onset.Add(threshold)
 }
 
-// recoveryNear reports whether each new segment is looked at for the recovery (decision
-// S18). That is so while the alerted condition has lasted for less than closeLimit beyond
-// the threshold. Without the limit, a stream without sound would cost several times a
-// calm one for ever.
-func (c *condition) recoveryNear(threshold time.Duration) bool {
-	return c.Open && c.Alerted && c.BadUntil.Sub(c.Onset) < threshold+closeLimit
+// looksForRecovery reports whether each new segment is analysed, to find the recovery early
+// (decision S18): until recoveryLooks after the alert. Without this limit, a stream without
+// sound would always cost several times as much as a calm one.
+func (c *condition) looksForRecovery(threshold time.Duration) bool {
+	return c.Open && c.Alerted && c.BadUntil.Sub(c.Onset) < threshold+recoveryLooks
 }

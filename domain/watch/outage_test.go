@@ -266,8 +266,8 @@ func TestRefusedSegmentsAreAlertedWhenOnlyTheFallbackAnswers(t *testing.T) { // 
 	}
 }
 
-func TestOldMediaEndNoStandstill(t *testing.T) { // S6: an outage is alerted once
-	// The newest segment is analysed first when its playlist has stood for a minute.
+func TestMediaFromBeforeAStallDoNotEndIt(t *testing.T) { // S6: an outage is alerted once
+	// The newest segment is first analysed when its playlist has not moved for a minute.
 	scenario(t, func(w *world) {
 		w.rules.CheckInterval, w.stalls = 5*time.Minute, []span{{115, 1000}}
 	}).from(100).until(1500).expect(

@@ -31,16 +31,16 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 	return b, nil
 }
 
-// SnapshotIfDue returns the Snapshot, or nothing while a successor can go on from the one
-// that it returned last (decision S11). That is so while nothing happens to the stream, for
-// snapshotInterval. The caller must deliver each one, unless a later one comes first.
+// SnapshotIfDue returns the Snapshot, or nil while a successor can go on from the one that it
+// returned last (decision S11): while nothing happens to the stream, for snapshotInterval. The
+// caller must deliver each one, unless a later one comes first.
 func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
-	rest, err := json.Marshal(w.state.lasting())
+	lasting, err := json.Marshal(w.state.lasting())
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	next := snapshotMark{at: w.state.At, steady: w.state.steady(), rest: rest}
-	if w.newestSnapshot.serves(next) {
+	next := snapshotMark{at: w.state.At, steady: w.state.steady(), lasting: lasting}
+	if w.newestSnapshot.suffices(next) {
 		return nil, nil
 	}
 	w.newestSnapshot = next
@@ -49,19 +49,19 @@ func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
 
 // snapshotMark describes a snapshot that was returned.
 type snapshotMark struct {
-	at     time.Time
-	steady bool
-	rest   []byte // lasting, as JSON
+	at      time.Time
+	steady  bool
+	lasting []byte // of the state, as JSON
 }
 
-// serves reports whether a successor needs no later snapshot.
-func (m snapshotMark) serves(later snapshotMark) bool {
+// suffices reports whether a successor can go on from this snapshot instead of a later one.
+func (m snapshotMark) suffices(later snapshotMark) bool {
 	age := later.at.Sub(m.at)
-	return m.steady && later.steady && age >= 0 && age < snapshotInterval && bytes.Equal(m.rest, later.rest)
+	return m.steady && later.steady && age >= 0 && age < snapshotInterval && bytes.Equal(m.lasting, later.lasting)
 }
 
-// steady reports whether nothing is wrong, so that no time counts for which a successor
-// needs the newest snapshot. An alert that lasts is steady, too: its onset is fixed.
+// steady reports whether no time is counted that a successor could only learn from the newest
+// snapshot: nothing is wrong, or only a condition that was alerted, whose onset is fixed.
 func (s *state) steady() bool {
 	if s.Blind.LastError != "" || s.Blind.Alerted || s.Resolve.Claim.open() || s.Feeds.inOutage() {
 		return false
@@ -82,23 +82,23 @@ func (s *state) steady() bool {
 // lasting returns the state without what every check changes. In a steady state a successor
 // learns that from its first reading of the playlist.
 func (s *state) lasting() state {
-	rest := *s
-	rest.At, rest.LastCheckAt, rest.OddSegments, rest.Statistics.TotalSegmentsAnalyzed = time.Time{}, time.Time{}, 0, 0
-	rest.Blind.Since, rest.Blind.ObservedAt = time.Time{}, time.Time{}
-	rest.Feeds = make(mediaFeeds, len(s.Feeds))
+	kept := *s
+	kept.At, kept.LastCheckAt, kept.OddSegments, kept.Statistics.TotalSegmentsAnalyzed = time.Time{}, time.Time{}, 0, 0
+	kept.Blind.Since, kept.Blind.ObservedAt = time.Time{}, time.Time{}
+	kept.Feeds = make(mediaFeeds, len(s.Feeds))
 	for i, f := range s.Feeds {
 		feed := *f
 		feed.Newest, feed.Clock.End, feed.Screened = newest{}, time.Time{}, nil
 		feed.LastCheckedAt, feed.LastReadAt = time.Time{}, time.Time{}
-		rest.Feeds[i] = &feed
+		kept.Feeds[i] = &feed
 	}
-	rest.Conditions = make(conditions, len(s.Conditions))
+	kept.Conditions = make(conditions, len(s.Conditions))
 	for name, c := range s.Conditions {
 		condition := *c
 		condition.JudgedUntil, condition.BadUntil = time.Time{}, time.Time{}
-		rest.Conditions[name] = &condition
+		kept.Conditions[name] = &condition
 	}
-	return rest
+	return kept
 }
 
 // readSnapshot reads the JSON of any version up to snapshotVersion. A detector that
