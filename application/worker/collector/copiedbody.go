@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxAnnounced is up to how many bytes a server is believed about the size of a segment.
+// maxAnnounced limits the bytes that are allocated because a server announces them.
 const maxAnnounced = 1 << 20
 
 // AnnouncedSize returns how many bytes a body announces with a method Size, at most 1 MiB; 0:
@@ -27,8 +27,8 @@ func CopyBody(body io.ReadCloser, limit int, keep func(content []byte)) io.ReadC
 
 type copiedBody struct {
 	io.ReadCloser
-	size     int // that the body announces
-	limit    int // bytes
+	size     int // bytes that the body announces
+	limit    int // of content, in bytes
 	keep     func(content []byte)
 	content  bytes.Buffer
 	tooLarge bool

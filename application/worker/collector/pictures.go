@@ -55,13 +55,16 @@ func (s *pictures) take(ctx context.Context, j capture.Job) {
 				defer extra.close()
 			}
 		}
-		watched, offset, ok := video.picture(p, j.Instant)
-		better, betterOffset, isBetter := extra.picture(at)
+		var sources []pictureSource
+		if m, offset, ok := extra.picture(at); ok {
+			sources = append(sources, pictureSource{m, offset})
+		}
+		if m, offset, ok := video.picture(p, j.Instant); ok {
+			sources = append(sources, pictureSource{m, offset})
+		}
 		switch {
-		case isBetter:
-			s.takeOne(ctx, p, better, betterOffset, func() (Media, time.Duration, bool) { return watched, offset, ok })
-		case ok:
-			s.takeOne(ctx, p, watched, offset, nil)
+		case len(sources) > 0:
+			s.takeOne(ctx, p, sources)
 		case j.Step != capture.Collect:
 			s.taken = append(s.taken, takenPicture{variant: p.Variant})
 			s.defects.note("%s: no segment of that time is known", p.Variant)
@@ -70,20 +73,26 @@ func (s *pictures) take(ctx context.Context, j capture.Job) {
 	s.defects.unclear = s.defects.unclear || s.isUnclear()
 }
 
-// takeOne takes a picture of m, or of the media that instead returns.
-func (s *pictures) takeOne(ctx context.Context, p capture.Picture, m Media, offset time.Duration, instead func() (Media, time.Duration, bool)) {
-	raw, err := s.tools.Picture(ctx, m, offset)
-	if err != nil && instead != nil {
-		if watched, watchedOffset, ok := instead(); ok {
-			s.defects.note("better rendition: %v", err)
-			m, offset = watched, watchedOffset
-			raw, err = s.tools.Picture(ctx, m, offset)
-		}
+// pictureSource is media from which a picture can be taken, and how far after their start.
+type pictureSource struct {
+	media  Media
+	offset time.Duration
+}
+
+// takeOne takes a picture from the first of the sources, or from the second if that fails. The
+// first of two is of a better rendition.
+func (s *pictures) takeOne(ctx context.Context, p capture.Picture, sources []pictureSource) {
+	from := sources[0]
+	raw, err := s.tools.Picture(ctx, from.media, from.offset)
+	if err != nil && len(sources) > 1 {
+		s.defects.note("better rendition: %v", err)
+		from = sources[1]
+		raw, err = s.tools.Picture(ctx, from.media, from.offset)
 	}
 	taken := takenPicture{variant: p.Variant}
 	var f evidence.File
 	if err == nil {
-		f, err = pictureFile(p, m.Segment.ProgramTime.Add(offset), raw)
+		f, err = pictureFile(p, from.media.Segment.ProgramTime.Add(from.offset), raw)
 	}
 	if err != nil {
 		s.defects.note("%s: %v", p.Variant, err)

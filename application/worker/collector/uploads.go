@@ -55,9 +55,10 @@ func (u *uploads) add(r *record) {
 			w.loseFiles("too many captures waited")
 		}
 	}
-	if oldest := u.waiting; len(oldest) > maxNotes {
-		oldest[0].logLost("too many captures waited")
-		u.discard(oldest[0])
+	if len(u.waiting) > maxNotes {
+		oldest := u.waiting[0]
+		oldest.logLost("too many captures waited")
+		u.discard(oldest)
 	}
 }
 
@@ -113,8 +114,8 @@ func (u *uploads) attempt(ctx, idle context.Context) {
 	}
 }
 
-// loseExpiredFiles lets captures lose the files that have waited for too long. It returns
-// when the next files will have; zero: no capture has files.
+// loseExpiredFiles frees the files that have waited for too long. It returns when the next
+// files expire; zero: no capture has files.
 func (u *uploads) loseExpiredFiles() (next time.Time) {
 	for _, r := range u.waiting {
 		switch {
