@@ -25,7 +25,7 @@ type forkProcess struct {
 	limits forkLimits
 	ready  chan struct{} // closed when it takes runs
 	done   chan struct{} // closed when it has ended
-	err    error         // why it ended; to be read when done is closed
+	err    error         // why it ended; set before done is closed
 	kill   context.CancelCauseFunc
 	ctx    context.Context // until kill
 
@@ -176,7 +176,7 @@ func (p *forkProcess) readReplies(from *bufio.Reader) error {
 	}
 }
 
-// handle takes in the begin or the end of a run.
+// handle records that a run has begun or ended.
 func (p *forkProcess) handle(r reply, output []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

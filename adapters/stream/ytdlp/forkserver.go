@@ -22,12 +22,12 @@ var forkServerProgram string
 
 // forkLimits say when a process of the fork server is replaced, and when it counts as hung.
 type forkLimits struct {
-	runs   int           // of one process
-	memory int64         // bytes that one process has held at most
+	runs   int           // of one process; then it is replaced
+	memory int64         // bytes; a process that has held more is replaced
 	idle   time.Duration // without a run; then it ends, and the next run starts another
 	ready  time.Duration // to import yt-dlp
 	begin  time.Duration // to fork
-	pause  time.Duration // in which the command is run after a failure
+	pause  time.Duration // for which the command is run after a failure
 	grace  time.Duration // between SIGTERM and SIGKILL of a run
 }
 
@@ -153,7 +153,7 @@ func (s *ForkServer) startedProcess() (*forkProcess, error) {
 	return p, nil
 }
 
-// ended takes note of the end of a process. After a failure the command is run for a while.
+// ended records why a process has ended. After a failure the command is run for limits.pause.
 func (s *ForkServer) ended(p *forkProcess) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *ForkServer) ended(p *forkProcess) {
 	}
 }
 
-// failed records that no process can be started for a while, and logs why, once.
+// failed records that no process is started for limits.pause, and logs each new reason once.
 func (s *ForkServer) failed(err error) {
 	s.failedAt = time.Now()
 	if reason := pythontool.OneLine(err.Error()); reason != s.reason {

@@ -44,8 +44,8 @@ prctl = ctypes.CDLL(None).prctl
 server = os.getpid()
 
 
-class Keeper:
-    """A process that kills the groups of the runs when this process has died.
+class GroupKiller:
+    """A process that kills the process groups of the runs when this process has died.
 
     The kernel kills the runs then (PR_SET_PDEATHSIG), but not what they have started, such as deno.
     """
@@ -55,16 +55,16 @@ class Keeper:
         if os.fork() == 0:
             os.close(self.pipe)
             try:
-                self.keep(read)
+                self.wait_and_kill(read)
             finally:
                 os._exit(0)
         os.close(read)
 
-    def keep(self, read):
-        os.setsid()  # whoever kills the group of this process must not kill the keeper
-        nothing = os.open(os.devnull, os.O_RDWR)
+    def wait_and_kill(self, read):
+        os.setsid()  # whoever kills the group of this process must not kill this one
+        devnull = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):
-            os.dup2(nothing, descriptor)
+            os.dup2(devnull, descriptor)
         groups = set()
         with os.fdopen(read) as changes:  # until the last process that could write has ended
             for change in changes:
@@ -74,16 +74,16 @@ class Keeper:
             kill_group(group, signal.SIGKILL)
 
     def add(self, group):
-        self.tell(b"%d\n" % group)
+        self.send(b"%d\n" % group)
 
     def remove(self, group):
-        self.tell(b"-%d\n" % group)
+        self.send(b"-%d\n" % group)
 
-    def tell(self, change):
+    def send(self, change):
         try:
             os.write(self.pipe, change)
         except BrokenPipeError:
-            pass  # somebody has killed it
+            pass  # it was killed
 
 
 def kill_group(group, number):
@@ -93,11 +93,11 @@ def kill_group(group, number):
         pass
 
 
-keeper = Keeper()  # before yt-dlp is loaded, so it is small
+group_killer = GroupKiller()  # before yt-dlp is loaded, so it is small
 
 import yt_dlp
 
-events = selectors.DefaultSelector()
+selector = selectors.DefaultSelector()
 runs = {}
 
 
@@ -113,20 +113,20 @@ class Run:
         if self.pid == 0:
             run_tool(args, env, [write for _, write in ends])
         join_group(self.pid)  # here too: a signal may be sent before the child has done it
-        keeper.add(self.pid)
+        group_killer.add(self.pid)
         (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
         for read, write in ends:
             os.close(write)
             os.set_blocking(read, False)
         for read in (self.stdout, self.stderr):
             self.outputs[read] = bytearray()
-            events.register(read, selectors.EVENT_READ, self.take_output)
-        events.register(self.alive, selectors.EVENT_READ, self.finish)  # its end: the process has ended
+            selector.register(read, selectors.EVENT_READ, self.read_output)
+        selector.register(self.alive, selectors.EVENT_READ, self.finish)  # its end: the process has ended
         runs[number] = self
         send({"id": number})
 
-    def take_output(self, pipe):
-        """Keep what the pipe has, within the limit. Returns whether there may be more."""
+    def read_output(self, pipe):
+        """Read from a pipe, and keep it within the limit. Returns whether there may be more."""
         try:
             data = os.read(pipe, 1 << 16)
         except BlockingIOError:
@@ -136,23 +136,23 @@ class Run:
         self.truncated |= len(data) > room
         kept += data[:room]
         if not data:
-            events.unregister(pipe)
+            selector.unregister(pipe)
         return bool(data)
 
     def finish(self, _):
         """Report a run whose process has ended. What it has started is killed."""
         self.signal(signal.SIGKILL)  # before wait4: until then nobody else gets the number of its group
-        keeper.remove(self.pid)
+        group_killer.remove(self.pid)
         _, status, usage = os.wait4(self.pid, 0)
         del runs[self.number]
-        events.unregister(self.alive)
+        selector.unregister(self.alive)
         os.close(self.alive)
         for pipe in self.outputs:
-            if pipe in events.get_map():
-                while self.take_output(pipe):
+            if pipe in selector.get_map():
+                while self.read_output(pipe):
                     pass
-            if pipe in events.get_map():
-                events.unregister(pipe)
+            if pipe in selector.get_map():
+                selector.unregister(pipe)
             os.close(pipe)
         stdout, stderr = self.outputs[self.stdout], self.outputs[self.stderr]
         send({
@@ -175,14 +175,14 @@ def join_group(pid):
 
 
 def run_tool(args, env, outputs):
-    """Be yt-dlp with these arguments. Never returns."""
+    """Run yt-dlp in this process, which is a fork. Never returns."""
     status = 1
     try:
         join_group(os.getpid())
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
-        os.close(keeper.pipe)
+        os.close(group_killer.pipe)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
         sys.argv += args
@@ -216,12 +216,12 @@ class Requests:
 
     def __init__(self, pipe):
         self.rest = b""
-        events.register(pipe, selectors.EVENT_READ, self.take)
+        selector.register(pipe, selectors.EVENT_READ, self.read)
 
-    def take(self, pipe):
+    def read(self, pipe):
         data = os.read(pipe, 1 << 16)
         if not data:
-            events.unregister(pipe)
+            selector.unregister(pipe)
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
             request = json.loads(line)
@@ -232,7 +232,7 @@ class Requests:
 
 
 def prepare():
-    """Do what would be most of every run, and what yt-dlp remembers."""
+    """Do now what is the same in every run: imports, and what yt-dlp caches."""
     import yt_dlp.extractor.extractors
     import yt_dlp.extractor.youtube
     yt_dlp.extractor.youtube.YoutubeIE.suitable("https://www.youtube.com/watch?v=")  # a large regular expression
@@ -248,8 +248,8 @@ except Exception:
 
 # The runs print to descriptors 1 and 2, and read nothing.
 requests, replies = os.dup(0), os.dup(1)
-nothing = os.open(os.devnull, os.O_RDWR)
-os.dup2(nothing, 0)
+devnull = os.open(os.devnull, os.O_RDWR)
+os.dup2(devnull, 0)
 os.dup2(2, 1)
 gc.collect()
 gc.freeze()  # a collection in a run would copy all pages
@@ -257,7 +257,7 @@ gc.freeze()  # a collection in a run would copy all pages
 Requests(requests)
 package = os.path.dirname(yt_dlp.__file__)
 send({"files": [TOOL, os.path.dirname(package), os.path.join(package, "version.py")]})
-while events.get_map():
-    for key, _ in events.select():
-        if events.get_map().get(key.fileobj) is key:  # no earlier event of this round has ended it
+while selector.get_map():
+    for key, _ in selector.select():
+        if selector.get_map().get(key.fileobj) is key:  # no earlier event of this round has ended it
             key.data(key.fileobj)
