@@ -26,8 +26,8 @@ type RegistrationStore interface {
 	AdmissionReader
 
 	// Insert stores a new monitor. The time of monitor.Monitor.Held counts from the
-	// insertion, by the store's clock. Errors: *monitor.Error Duplicate when an active monitor has the
-	// same stream, MaxMonitorsExceeded when limit monitors are active.
+	// insertion, by the store's clock. Errors: *monitor.Error Duplicate when an active
+	// monitor has the same stream, MaxMonitorsExceeded when limit monitors are active.
 	Insert(ctx context.Context, m monitor.Monitor, limit int) error
 
 	// InsertIdempotent stores a new monitor together with an idempotency record,
@@ -90,8 +90,8 @@ type ReportStore interface {
 	// the stored status may change to the reported one. Statistics and the time of the
 	// last check never decrease; a zero time, a nil visibility and an empty snapshot keep
 	// the stored value. It answers Stop if the monitor has ended, by this report or before,
-	// and the monitor's revision. Errors: *monitor.Error NotFound; monitor.ErrSuperseded when the report's generation is not
-	// the newest. After an error nothing is stored.
+	// and the monitor's revision. Errors: *monitor.Error NotFound; monitor.ErrSuperseded when
+	// the report's generation is not the newest. After an error nothing is stored.
 	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 }
 
@@ -117,7 +117,7 @@ type RateLimitStore interface {
 	// is counted, and wait is how long until the next request is allowed.
 	Allow(ctx context.Context, client Client, limit RateLimit, perMin int) (wait time.Duration, err error)
 
-	// Refund takes back one request that Allow counted.
+	// Refund undoes the count of one request that Allow counted.
 	Refund(ctx context.Context, client Client, limit RateLimit, perMin int) error
 }
 

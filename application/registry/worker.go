@@ -131,8 +131,8 @@ func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 	return r
 }
 
-// knownSignals returns the signals that this release knows. The others are left out: the
-// record must not have a report refused, with its alerts.
+// knownSignals returns the signals that this release knows. The others are left out: a
+// wrong signal must not cause a report to be refused, with its alerts.
 func (s *WorkerService) knownSignals(id monitor.ID, signals []monitor.Signal) (known []monitor.Signal) {
 	for n, signal := range signals {
 		err := signal.Valid()
