@@ -21,12 +21,12 @@ const (
 // two polls of a stream are more than 4.5 minutes apart: after 5 it would count as blind. A
 // stream that has had no answer for 4.5 minutes is not held back until it is told to be
 // blind. Otherwise one poll that fails would make it so.
-func (p *Pool) Delay(now time.Time, url monitor.StreamURL, bound string) (delay time.Duration, notices []Notice) {
+func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (delay time.Duration, notices []Notice) {
 	s := p.streams[url]
 	if p.budget == 0 || s == nil {
 		return 0, nil
 	}
-	a := p.pick(now, url, bound)
+	a := p.pick(now, url, preferred)
 	interval := p.allowedInterval(now, a)
 	switch {
 	case interval > pollInterval:

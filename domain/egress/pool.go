@@ -54,11 +54,11 @@ func NewPool(names []string, budget int) *Pool {
 	return p
 }
 
-// Choose returns the address for a question that is asked at now. bound is the one to which
-// the stream's URLs are bound; empty or unknown: none.
-func (p *Pool) Choose(now time.Time, url monitor.StreamURL, bound string) (name string, notices []Notice) {
+// Choose returns the address for a question that is asked at now. preferred is the one to
+// which the stream's URLs are bound; empty or unknown: none.
+func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (name string, notices []Notice) {
 	p.forgetStreams(now)
-	a := p.pick(now, url, bound)
+	a := p.pick(now, url, preferred)
 	s := p.streams[url]
 	if s == nil {
 		s = &stream{answeredAt: now}
@@ -77,14 +77,14 @@ func (p *Pool) Choose(now time.Time, url monitor.StreamURL, bound string) (name 
 }
 
 // Current returns the address that Choose would return.
-func (p *Pool) Current(now time.Time, url monitor.StreamURL, bound string) string {
-	return p.pick(now, url, bound).name
+func (p *Pool) Current(now time.Time, url monitor.StreamURL, preferred string) string {
+	return p.pick(now, url, preferred).name
 }
 
-// pick returns the address of that name, or that of the stream, or a new one for the stream. It
-// passes over those that rest, unless all do.
-func (p *Pool) pick(now time.Time, url monitor.StreamURL, bound string) *address {
-	if a := p.named(bound); a != nil && !a.rests(now) {
+// pick returns the preferred address, or else that of the stream, or else the one with the fewest
+// streams. It passes over addresses that rest, unless all do.
+func (p *Pool) pick(now time.Time, url monitor.StreamURL, preferred string) *address {
+	if a := p.named(preferred); a != nil && !a.rests(now) {
 		return a
 	}
 	if s := p.streams[url]; s != nil && !s.address.rests(now) {
@@ -116,7 +116,7 @@ func (p *Pool) rotated(url monitor.StreamURL) []*address {
 	return append(p.addresses[from:len(p.addresses):len(p.addresses)], p.addresses[:from]...)
 }
 
-// Record records the answer to a question of that urgency, which was asked through an address.
+// Record records the answer to a question of urgency u that was asked through an address.
 func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch.Urgency, state watch.StreamState) (notices []Notice) {
 	a := p.named(name)
 	if a == nil || state == watch.CircuitOpen { // nothing was asked

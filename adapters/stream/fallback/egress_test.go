@@ -18,19 +18,19 @@ import (
 
 // fakeEgress chooses the address that a test says.
 type fakeEgress struct {
-	mu       sync.Mutex
-	address  string
-	delay    time.Duration
-	bound    []string // of each question
-	recorded []string
+	mu        sync.Mutex
+	address   string
+	delay     time.Duration
+	preferred []string // address of each question
+	recorded  []string
 }
 
 func (e *fakeEgress) Delay(monitor.StreamURL, string) time.Duration { return e.delay }
 
-func (e *fakeEgress) Choose(_ monitor.StreamURL, bound string) string {
+func (e *fakeEgress) Choose(_ monitor.StreamURL, preferred string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.bound = append(e.bound, bound)
+	e.preferred = append(e.preferred, preferred)
 	return e.address
 }
 
@@ -59,8 +59,8 @@ func TestBothToolsUseTheChosenAddress(t *testing.T) {
 	ytdlp, streamlink, e := &addressedTool{blocked: "a"}, &addressedTool{}, &fakeEgress{address: "a"}
 	f := fallback.NewResolver(ytdlp, streamlink, e, nil, discardLog)
 	got := f.Resolve(request.WithEgress(asked(t.Context(), watch.UrgencyOutage), "b"), watched)
-	if got.Egress != "a" || !slices.Equal(ytdlp.asked, []string{"a"}) || !slices.Equal(streamlink.asked, []string{"a"}) || !slices.Equal(e.bound, []string{"b"}) {
-		t.Errorf("got %+v; asked through %v and %v, bound to %v", got, ytdlp.asked, streamlink.asked, e.bound)
+	if got.Egress != "a" || !slices.Equal(ytdlp.asked, []string{"a"}) || !slices.Equal(streamlink.asked, []string{"a"}) || !slices.Equal(e.preferred, []string{"b"}) {
+		t.Errorf("got %+v; asked through %v and %v, preferred %v", got, ytdlp.asked, streamlink.asked, e.preferred)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestTheAnswerOfThePrimaryDecidesAboutTheAddress(t *testing.T) {
 	})
 }
 
-func TestACircuitIsThatOfAnAddress(t *testing.T) {
+func TestEachAddressHasACircuitOfItsOwn(t *testing.T) {
 	for name, host := range map[string]*fallback.Host{"of a stream": nil, "of a host": fallback.NewHost(4, discardLog)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 )
 
 // Egress chooses the address through which a question leaves, and learns from the answer
-// (section 10.3). bound is the address to which the stream's present URLs are bound; empty:
-// none. It may be used concurrently.
+// (section 10.3). preferred is the address to which the stream's present URLs are bound;
+// empty: none. It may be used concurrently.
 type Egress interface {
 	// Delay returns for how long the budget of questions holds back a poll.
-	Delay(url monitor.StreamURL, bound string) time.Duration
+	Delay(url monitor.StreamURL, preferred string) time.Duration
 
 	// Choose returns the name of the address of a question that is asked now.
-	Choose(url monitor.StreamURL, bound string) (address string)
+	Choose(url monitor.StreamURL, preferred string) (address string)
 
 	// Record records the answer to a question of urgency u.
 	Record(url monitor.StreamURL, address string, u watch.Urgency, state watch.StreamState)

@@ -29,19 +29,19 @@ func NewChooser(l *List, budget int, log *slog.Logger) *Chooser {
 }
 
 // Delay returns for how long the budget holds back a poll.
-func (c *Chooser) Delay(url monitor.StreamURL, bound string) time.Duration {
+func (c *Chooser) Delay(url monitor.StreamURL, preferred string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delay, notices := c.pool.Delay(time.Now(), url, bound)
+	delay, notices := c.pool.Delay(time.Now(), url, preferred)
 	c.logNotices(notices)
 	return delay
 }
 
 // Choose returns the address of a question that is asked now.
-func (c *Chooser) Choose(url monitor.StreamURL, bound string) string {
+func (c *Chooser) Choose(url monitor.StreamURL, preferred string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	address, notices := c.pool.Choose(time.Now(), url, bound)
+	address, notices := c.pool.Choose(time.Now(), url, preferred)
 	c.logNotices(notices)
 	return address
 }
@@ -78,10 +78,10 @@ func (p prober) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedRe
 	return p.Prober.Probe(request.WithEgress(ctx, p.chooser.current(url, request.Egress(ctx))), url)
 }
 
-func (c *Chooser) current(url monitor.StreamURL, bound string) string {
+func (c *Chooser) current(url monitor.StreamURL, preferred string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pool.Current(time.Now(), url, bound)
+	return c.pool.Current(time.Now(), url, preferred)
 }
 
 // logNotices logs what has changed. c.mu is held, so that the lines are in order.
