@@ -142,7 +142,7 @@ func (c *cluster) waitWatched() time.Duration {
 	}
 }
 
-// expectLaunches fails the test unless the gateway was asked for so many launches and nothing else.
+// expectLaunches fails the test unless the launcher of the gateway was asked for n launches and nothing else.
 func (g *inlineGateway) expectLaunches(n int) {
 	g.t.Helper()
 	if got := len(g.launcher.requests()); got != n {
@@ -150,13 +150,13 @@ func (g *inlineGateway) expectLaunches(n int) {
 	}
 }
 
-// condition is what is wrong with a gateway.
-type condition int
+// gatewayState is whether a gateway runs, and what it can reach.
+type gatewayState int
 
 const (
-	healthy      condition = iota
-	disconnected           // it cannot reach the database
-	suspended              // its process is stopped by a signal
+	healthy      gatewayState = iota
+	disconnected              // it cannot reach the database
+	suspended                 // its process is stopped by a signal
 	dead
 )
 
@@ -168,29 +168,29 @@ type inlineGateway struct {
 	cluster *cluster
 	leave   func() // ends Join
 
-	mu        sync.Mutex
-	condition condition
-	resumed   chan struct{} // closed when it is not suspended any more
+	mu      sync.Mutex
+	state   gatewayState
+	resumed chan struct{} // closed when it is not suspended any more
 }
 
 var _ supervisor.Store = (*inlineGateway)(nil)
 
-func (g *inlineGateway) is(c condition) bool {
+func (g *inlineGateway) is(s gatewayState) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.condition == c
+	return g.state == s
 }
 
-func (g *inlineGateway) set(to condition) {
+func (g *inlineGateway) set(to gatewayState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.condition == suspended && to != suspended {
+	if g.state == suspended && to != suspended {
 		close(g.resumed)
 	}
-	if g.condition != suspended && to == suspended {
+	if g.state != suspended && to == suspended {
 		g.resumed = make(chan struct{})
 	}
-	g.condition = to
+	g.state = to
 }
 
 func (g *inlineGateway) disconnect() { g.set(disconnected) }
@@ -235,7 +235,7 @@ func (g *inlineGateway) workersReport() {
 func (g *inlineGateway) reach(ctx context.Context) error {
 	g.mu.Lock()
 	resumed := g.resumed
-	waits := g.condition == suspended
+	waits := g.state == suspended
 	g.mu.Unlock()
 	if waits {
 		<-resumed // no timer of its own ends that

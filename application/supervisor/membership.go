@@ -35,9 +35,9 @@ const (
 	// and they may come back later.
 	excusedAfterFailure = 4
 
-	// takeoverPause is the time between two takeovers, about as long as two cores need for one check.
-	// All begin within takeoverSpread. Without the pauses, hundreds of first checks would request from
-	// the same media servers at one instant.
+	// takeoverPause is the time between two takeovers, and takeoverSpread that in which all begin. So
+	// the first checks of hundreds of streams do not ask media servers at one instant. Two cores take
+	// about one takeoverPause for a check.
 	takeoverPause  = 4 * time.Millisecond
 	takeoverSpread = 2 * time.Second
 )
