@@ -49,8 +49,8 @@ type watchingTools struct {
 // newDecoderPool returns a pool of processes of segment-decoder, one for each core if
 // processes is 0; or nil, if the program was not found or is switched off. Close ends it.
 func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *decoder.Pool {
-	tool, is := f.Decoder()
-	if !is {
+	tool, used := f.Decoder()
+	if !used {
 		return nil
 	}
 	if tool.FoundBy == "" {
@@ -111,9 +111,9 @@ type resolvingTools struct {
 }
 
 func newResolvingTools(f config.WatchingFlags, log *slog.Logger) resolvingTools {
-	list, budget, is := f.Egress()
+	list, budget, set := f.Egress()
 	r := resolvingTools{proxies: list, oembed: http.DefaultTransport}
-	if is {
+	if set {
 		r.egress = proxies.NewChooser(list, budget, log)
 		r.oembed = &http.Transport{Proxy: list.Proxy, IdleConnTimeout: time.Minute}
 	}

@@ -76,9 +76,9 @@ type WatchingFlags struct {
 	EgressQuestions string `name:"egress-questions-per-hour" type:"numeral" min:"0" max:"1000000" env:"EGRESS_QUESTIONS_PER_HOUR" kept:"" default:"0" placeholder:"N" help:"How many questions about streams each way may ask YouTube in an hour before waiting streams are polled less often; 0: any number. Each worker process or pod counts for itself."`
 }
 
-// Egress returns the proxies of EGRESS_PROXIES, and the budget of questions of each. is says
-// whether one of them was set.
-func (f WatchingFlags) Egress() (list *proxies.List, budget int, is bool) {
+// Egress returns the proxies of EGRESS_PROXIES, and how many questions each may ask in an hour.
+// set says whether one of the two was set.
+func (f WatchingFlags) Egress() (list *proxies.List, budget int, set bool) {
 	list, err := proxies.Parse(f.EgressProxies)
 	if err != nil { // the parser of the setting has accepted it
 		list, _ = proxies.Parse("")
@@ -88,30 +88,32 @@ func (f WatchingFlags) Egress() (list *proxies.List, budget int, is bool) {
 }
 
 // YTDLP locates yt-dlp.
-func (f WatchingFlags) YTDLP() Tool { return findTool("yt-dlp", "YTDLP_PATH", f.YTDLPPath, ofTools) }
+func (f WatchingFlags) YTDLP() Tool { return findTool("yt-dlp", "YTDLP_PATH", f.YTDLPPath, toolsPlace) }
 
 // Streamlink locates streamlink.
 func (f WatchingFlags) Streamlink() Tool {
-	return findTool("streamlink", "STREAMLINK_PATH", f.StreamlinkPath, ofTools)
+	return findTool("streamlink", "STREAMLINK_PATH", f.StreamlinkPath, toolsPlace)
 }
 
 // FFmpeg locates ffmpeg.
-func (f WatchingFlags) FFmpeg() Tool { return findTool("ffmpeg", "FFMPEG_PATH", f.FFmpegPath, ofTools) }
+func (f WatchingFlags) FFmpeg() Tool {
+	return findTool("ffmpeg", "FFMPEG_PATH", f.FFmpegPath, toolsPlace)
+}
 
 // decoderOff is the value of DECODER_PATH with which ffmpeg decodes every segment.
 const decoderOff = "off"
 
-// Decoder locates segment-decoder: also beside this program, where the image has it. is
-// says whether it is to be used.
-func (f WatchingFlags) Decoder() (t Tool, is bool) {
+// Decoder locates segment-decoder: also beside this program, where the image has it. used is
+// false if DECODER_PATH is off.
+func (f WatchingFlags) Decoder() (t Tool, used bool) {
 	if f.DecoderPath == decoderOff {
 		return Tool{}, false
 	}
-	return findTool("segment-decoder", "DECODER_PATH", f.DecoderPath, ofDecoder...), true
+	return findTool("segment-decoder", "DECODER_PATH", f.DecoderPath, decoderPlaces...), true
 }
 
-// ofDecoder is where segment-decoder is looked for.
-var ofDecoder = []place{{".", "the folder of stream-monitor"}, {"../.tools/bin", ofTools.name}}
+// decoderPlaces is where segment-decoder is looked for before PATH.
+var decoderPlaces = []place{{".", "the folder of stream-monitor"}, {"../.tools/bin", toolsPlace.name}}
 
 // BudgetMiB returns the limit of the temporary files of captures.
 func (f WatchingFlags) BudgetMiB() int {

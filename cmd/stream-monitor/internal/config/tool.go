@@ -18,9 +18,9 @@ type place struct {
 	name   string // for people
 }
 
-// ofTools is where "make tools" installs tools from PyPI, if this program is in the bin
+// toolsPlace is where "make tools" installs tools from PyPI, if this program is in the bin
 // directory of a checkout.
-var ofTools = place{"../.tools/venv/bin", `"make tools"`}
+var toolsPlace = place{"../.tools/venv/bin", `"make tools"`}
 
 // findTool locates a program. It returns a configured path without checking it.
 // Otherwise it looks in the places, and then in PATH.
