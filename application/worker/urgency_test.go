@@ -19,9 +19,9 @@ func waitsForUrgency(first watch.Resolution, urgent chan<- time.Time) func(conte
 			asked = true
 			return first
 		}
-		if u, grown := worker.UrgencyOf(ctx); u == watch.UrgencyPoll {
+		if u, raised := worker.UrgencyOf(ctx); u == watch.UrgencyPoll {
 			select {
-			case <-grown:
+			case <-raised:
 				urgent <- time.Now()
 			case <-ctx.Done():
 			}

@@ -348,7 +348,7 @@ func TestASnapshotIsDueOnlyWhenASuccessorNeedsIt(t *testing.T) { // S11
 	}
 	for name, change := range map[string]func(*world){
 		"an outage":              func(w *world) { w.playlistFails = []span{{1000, 1050}} },
-		"a playlist that stands": func(w *world) { w.stalls = []span{{990, 1050}} },
+		"a playlist that stalls": func(w *world) { w.stalls = []span{{990, 1050}} },
 		"blindness":              func(w *world) { w.playlistFails, w.unanswered = []span{{500, 1050}}, []span{{500, 1050}} },
 		"a condition that may reach its threshold": func(w *world) { w.black, w.rules.Thresholds[detector.Blackout] = []span{{990, 1050}}, seconds(300) },
 	} {

@@ -15,8 +15,8 @@ const (
 	MaxText = 64 << 10 // bytes that OneLine and Lines read; a failed run prints about 2 KB
 )
 
-// webURL matches URLs, also those of proxies, which may hold a password. signedPath matches the paths of media URLs, which are secret even
-// without their host.
+// webURL matches URLs, also those of proxies, which may hold a password. signedPath matches
+// the paths of media URLs, which are secret even without their host.
 var (
 	webURL     = regexp.MustCompile(`(?i)\b(?:https?|socks[45][ah]?)://[^\s"'<>\\]+`)
 	signedPath = regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`)

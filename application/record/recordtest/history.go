@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// HistoryStore is a record.HistoryStore and a record.HistoryExpiryStore that returns its fields for every monitor
-// except those in Unknown.
+// HistoryStore is a record.HistoryStore and a record.HistoryExpiryStore that returns its
+// fields for every monitor except those in Unknown.
 type HistoryStore struct {
 	Unknown        map[monitor.ID]bool
 	Life           record.MonitorLife

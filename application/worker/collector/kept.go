@@ -66,7 +66,7 @@ func (c *Collector) Keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
 	}
 	return CopyBody(body, c.kept.memory.share(), func(content []byte) {
 		if cap(content) > len(content)+len(content)/8 {
-			content = bytes.Clone(content) // else what a buffer grew by in vain would stay in memory, too
+			content = bytes.Clone(content) // else the unused room of its buffer would stay in memory, too
 		}
 		c.kept.add(keptSegment{s, content})
 	})

@@ -111,7 +111,8 @@ func (y *Server) AddProxy() (url string, err error) {
 func (y *Server) CAFile() string { return filepath.Join(y.dir, "ca.pem") }
 
 // Env returns the environment variables that direct a program and its subprocesses
-// to the fake instead of YouTube. They must come after the inherited ones. Go's client, yt-dlp and streamlink understand them.
+// to the fake instead of YouTube. They must come after the inherited ones. Go's client, yt-dlp
+// and streamlink understand them.
 func (y *Server) Env() []string {
 	env := []string{
 		"SSL_CERT_FILE=" + y.CAFile(),
