@@ -37,11 +37,7 @@ type problemBody struct {
 
 // preview is POST /api/v1/preview (section 17.3).
 func (h registrationHandlers) preview(c *gin.Context) error {
-	raw, err := readJSON(c, maxPublicBody)
-	if err != nil {
-		return err
-	}
-	request, err := readRegistration(raw)
+	request, err := requestOf(c)
 	if err != nil {
 		return err
 	}

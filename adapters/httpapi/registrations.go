@@ -19,6 +19,15 @@ type registrationHandlers struct {
 	rateLimiter *registry.RateLimiter
 }
 
+// requestOf reads the registration in the body of a request.
+func requestOf(c *gin.Context) (registry.Request, error) {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return registry.Request{}, err
+	}
+	return readRegistration(raw)
+}
+
 // readRegistration decodes the body of section 3.1 and sets its defaults. The request
 // lists the wrong fields, which the registry refuses with its own.
 func readRegistration(raw []byte) (registry.Request, error) {
@@ -90,11 +99,7 @@ func (h registrationHandlers) register(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	raw, err := readJSON(c, maxPublicBody)
-	if err != nil {
-		return err
-	}
-	request, err := readRegistration(raw)
+	request, err := requestOf(c)
 	if err != nil {
 		return err
 	}
