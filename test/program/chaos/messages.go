@@ -199,7 +199,7 @@ func (a *audit) checkThread(i incidentRecord, kind channelKind, c *counters) (fi
 	case (!planned || !t.opened) && len(visible) > 0 && a.redeliveryCause(visible[0].PostedAt.Add(-tolerance), visible[0].PostedAt.Add(causeWindow)) == "":
 		return []string{"a message was posted that is not recorded, and no fault explains it"}
 	case !planned || !t.opened:
-		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened && (kind != pagerDutyChannel || !a.mayBeUntold(i)) {
+		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened && (kind != pagerDutyChannel || !a.mayBeUnreported(i)) {
 			c.undelivered++
 			return []string{"lost: nobody was told of it"}
 		}

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
@@ -22,7 +20,7 @@ type operation struct {
 	kind         *operationType
 	at, duration time.Duration // since the registration; of the last operation, since the recovery
 	monitor      int           // index of the monitor that a silence is for
-	channel      channelKind   // that is disabled, or that no route leads to
+	channel      channelKind   // whose destination is disabled, or that no route leads to
 }
 
 // operationType is one kind of operation. run does it and returns when it is over. It returns
@@ -50,11 +48,14 @@ var operationTypes = []*operationType{
 	&acknowledgedByAPI, &acknowledgedByLink, &allSilenced, &monitorSilenced, &silencedByLink, &routeChanged, &destinationOff, &destinationDeleted,
 }
 
+// operationStream selects other random numbers than those of the faults, from the same seed.
+const operationStream = 0x0b5
+
 // addOperations plans what people do. Every seed has two acknowledgements, a silence and a
 // change of the routing, in turn. A third deletes a destination. Two thirds have a silence or a
-// changed route while the streams end. The random numbers are not those of the faults.
+// changed route while the streams end.
 func (s *schedule) addOperations() {
-	r := rand.New(rand.NewPCG(uint64(s.seed), 0x0b5))
+	r := rand.New(rand.NewPCG(uint64(s.seed), operationStream))
 	within := func(from, to time.Duration) time.Duration {
 		return from + time.Duration(r.Int64N(int64(to-from))).Truncate(time.Millisecond)
 	}
@@ -71,7 +72,7 @@ func (s *schedule) addOperations() {
 		s.operations = append(s.operations, operation{kind: &destinationDeleted, at: within(12*time.Second, 20*time.Second), duration: within(time.Second, 3*time.Second)})
 	}
 	s.lastOperation = turn(nil, &allSilenced, &routeChanged)
-	s.leftAtTheEnd = others[r.IntN(len(others))]
+	s.lastLeftOut = others[r.IntN(len(others))]
 }
 
 // deletesDestination reports whether a destination is deleted in the run.
@@ -153,8 +154,8 @@ func (env *environment) runOperation(ctx context.Context, o operation) {
 // something to do.
 const operationTimeout = 25 * time.Second
 
-// insist repeats a request until it succeeds, as people do.
-func insist(ctx context.Context, request func(context.Context) error) error {
+// retry repeats a request until it succeeds, for at most operationTimeout, as people do.
+func retry(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	var lastErr error // the last one before the timeout
@@ -184,7 +185,7 @@ func (env *environment) mustAnswer(ctx context.Context, method, path string, bod
 func acknowledgeByAPI(ctx context.Context, env *environment, o operation) error {
 	const by = "Ann of the API"
 	id := ""
-	err := insist(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		list, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/incidents?state=open", nil, http.StatusOK)
 		incidents, _ := list["incidents"].([]any)
 		for _, i := range incidents {
@@ -198,7 +199,7 @@ func acknowledgeByAPI(ctx context.Context, env *environment, o operation) error 
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoTarget, err)
 	}
-	if err := insist(ctx, func(ctx context.Context) error {
+	if err := retry(ctx, func(ctx context.Context) error {
 		_, err := env.mustAnswer(ctx, http.MethodPost, "/api/v1/incidents/"+id+"/acknowledge", map[string]any{"op_id": "ann-1", "by": by}, http.StatusOK)
 		return err
 	}); err != nil {
@@ -214,103 +215,6 @@ func (env *environment) recordAcknowledgement(incident, by string) {
 	env.done.acknowledgements = append(env.done.acknowledgements, acknowledgement{incident, by, time.Now()})
 }
 
-// acknowledgeByLink opens the link of a message, as a preview does, and then uses it.
-func acknowledgeByLink(ctx context.Context, env *environment, o operation) error {
-	const by = "Bob with a link"
-	link, incident, err := env.waitForLink(ctx, "Acknowledge", true)
-	if err != nil {
-		return err
-	}
-	mine, err := env.useLink(ctx, link, by)
-	if err == nil && mine {
-		env.recordAcknowledgement(incident, by)
-	}
-	return err
-}
-
-// waitForLink waits for a message with a link of this text and returns the link, and the ID of
-// the incident that the message is about; empty: of a storm, if ofStorm allows that.
-func (env *environment) waitForLink(ctx context.Context, text string, ofStorm bool) (link, incident string, err error) {
-	err = insist(ctx, func(context.Context) error {
-		for _, c := range env.channels {
-			for _, m := range slices.Backward(c.fake.Messages()) {
-				incident = incidentOf(m)
-				n := slices.IndexFunc(m.Links, func(l channel.Link) bool { return l.Text == text })
-				if n >= 0 && (incident != "" || ofStorm) && !isResolved(m) {
-					link = m.Links[n].URL
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("no message has the link %q", text)
-	})
-	if err != nil {
-		return "", "", fmt.Errorf("%w: %w", errNoTarget, err)
-	}
-	return link, incident, nil
-}
-
-// incidentOf returns the ID of the incident that a message is about; empty: it is about none.
-func incidentOf(m channel.Message) string {
-	for _, l := range m.Links {
-		if id, is := strings.CutPrefix(l.URL, publicURL+"/incidents/"); is {
-			return id
-		}
-	}
-	return ""
-}
-
-// useLink gets the page of a link and posts its form. mine is false if somebody else has used the
-// link before, or has acknowledged the incident in another way.
-func (env *environment) useLink(ctx context.Context, link, by string) (mine bool, err error) {
-	path := strings.TrimPrefix(link, publicURL)
-	answerLost := false
-	err = insist(ctx, func(ctx context.Context) error {
-		service := env.service()
-		if service == nil {
-			return errNoGateway
-		}
-		for _, form := range []url.Values{nil, {"by": {by}}} {
-			status, err := requestPage(ctx, service.URL()+path, form)
-			if err != nil {
-				answerLost = answerLost || form != nil
-				return err
-			}
-			mine = status == http.StatusOK || answerLost && status == http.StatusConflict
-			if status != http.StatusOK && (form == nil || status != http.StatusConflict) {
-				return fmt.Errorf("the page of a link is answered with %d", status)
-			}
-		}
-		return nil
-	})
-	return mine, err
-}
-
-// requestPage gets a page, or posts a form to it.
-func requestPage(ctx context.Context, to string, form url.Values) (status int, err error) {
-	method := http.MethodGet
-	if form != nil {
-		method = http.MethodPost
-	}
-	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, to, strings.NewReader(form.Encode()))
-	if err != nil {
-		return 0, err
-	}
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	response, err := pages.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	return response.StatusCode, response.Body.Close()
-}
-
-// pages requests pages, never through the proxy that the environment names.
-var pages = &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
-
 // keepQuiet lets a quiet time last for the duration of an operation, and then ends it by end.
 // Without a duration it lasts until the end of the run.
 func (env *environment) keepQuiet(ctx context.Context, o operation, q quietTime, end func(context.Context) error) error {
@@ -319,7 +223,7 @@ func (env *environment) keepQuiet(ctx context.Context, o operation, q quietTime,
 	if o.duration > 0 {
 		pause(ctx, o.duration)
 		q.to = time.Now()
-		err = insist(ctx, end)
+		err = retry(ctx, end)
 	}
 	env.mu.Lock()
 	defer env.mu.Unlock()
@@ -343,7 +247,7 @@ func (env *environment) silence(ctx context.Context, o operation, q quietTime, m
 	comment := fmt.Sprintf("%s at %s", o, o.at)
 	body := map[string]any{"match": match, "from": time.Now().Add(-far), "to": time.Now().Add(far), "by": "Ann", "comment": comment}
 	id := ""
-	if err := insist(ctx, func(ctx context.Context) (err error) {
+	if err := retry(ctx, func(ctx context.Context) (err error) {
 		if id, err = env.findSilence(ctx, "comment", comment); id != "" || err != nil {
 			return err
 		}
@@ -373,43 +277,9 @@ func (env *environment) endSilence(ctx context.Context, id string) error {
 	return err
 }
 
-// silenceByLink uses the link of a message that silences its monitor for an hour. The silence is
-// ended by the API.
-func silenceByLink(ctx context.Context, env *environment, o operation) error {
-	const by = "Cleo with a link"
-	link, incident, err := env.waitForLink(ctx, "Silence 1 h", false)
-	if err != nil {
-		return err
-	}
-	if mine, err := env.useLink(ctx, link, by); err != nil || !mine {
-		return cmp.Or(err, fmt.Errorf("%w: the silence of the link is over", errNoTarget))
-	}
-	id, to := "", time.Time{}
-	q := quietTime{lastsAnHour: true}
-	if err := insist(ctx, func(ctx context.Context) (err error) {
-		if id, err = env.findSilence(ctx, "by", by); err != nil || id == "" {
-			return errors.Join(err, errors.New("no silence is of the link"))
-		}
-		silence, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/silences/"+id, nil, http.StatusOK)
-		if err != nil {
-			return err
-		}
-		to, _ = time.Parse(time.RFC3339Nano, fmt.Sprint(silence["to"]))
-		about, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/incidents/"+incident, nil, http.StatusOK)
-		q.monitor, _ = about["monitor_id"].(string)
-		return err
-	}); err != nil {
-		return err
-	}
-	if time.Until(to) < o.duration+time.Minute {
-		return fmt.Errorf("%w: the silence of the link ends at %s, by a clock that is off", errNoTarget, to)
-	}
-	return env.keepQuiet(ctx, o, q, func(ctx context.Context) error { return env.endSilence(ctx, id) })
-}
-
 // changeRoute takes a channel out of the default route, and puts it back.
 func changeRoute(ctx context.Context, env *environment, o operation) error {
-	if err := insist(ctx, func(ctx context.Context) error { return env.routeDefault(ctx, o.channel) }); err != nil {
+	if err := retry(ctx, func(ctx context.Context) error { return env.routeDefault(ctx, o.channel) }); err != nil {
 		return err
 	}
 	return env.keepQuiet(ctx, o, quietTime{channels: []channelKind{o.channel}}, func(ctx context.Context) error { return env.routeDefault(ctx, "") })
@@ -423,7 +293,7 @@ func disableDestination(ctx context.Context, env *environment, o operation) erro
 			return err
 		}
 	}
-	if err := insist(ctx, set(false)); err != nil {
+	if err := retry(ctx, set(false)); err != nil {
 		return err
 	}
 	return env.keepQuiet(ctx, o, quietTime{channels: []channelKind{o.channel}, noEnds: true}, set(true))
@@ -434,7 +304,7 @@ func disableDestination(ctx context.Context, env *environment, o operation) erro
 func deleteDestination(ctx context.Context, env *environment, o operation) error {
 	env.deleted.fake.Fail(channel.Fault{Status: http.StatusServiceUnavailable})
 	pause(ctx, o.duration)
-	err := insist(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		_, err := env.mustAnswer(ctx, http.MethodDelete, "/api/v1/destinations/"+env.destinationIDs[env.deleted.name], nil, http.StatusNoContent, http.StatusNotFound)
 		return err
 	})

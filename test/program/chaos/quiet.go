@@ -171,9 +171,9 @@ func (i incidentRecord) isHandled() bool {
 	return i.acknowledgedBy != "" && i.severity <= i.acknowledgedSeverity
 }
 
-// mayBeUntold reports whether PagerDuty may lack an incident or a storm: somebody had it before the
+// mayBeUnreported reports whether PagerDuty may lack an incident or a storm: somebody had it before the
 // delay of the route was over.
-func (a *audit) mayBeUntold(i incidentRecord) bool {
+func (a *audit) mayBeUnreported(i incidentRecord) bool {
 	if !i.isStorm {
 		return i.isHandled()
 	}

@@ -29,9 +29,38 @@ func (r result) line() string {
 // summary prints the totals of all seeds. The run is inconclusive if more than
 // a tenth of the episodes were unobserved: the machine was too busy.
 func summary(out io.Writer, results []result, took time.Duration) (conclusive bool) {
-	all := counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}, operations: map[string]int{}, planned: map[string]int{}}
-	slowest := map[string]string{}
-	failed := []string{}
+	all, slowest, failed := sum(results)
+	printFaults(out, all, len(results) == 1)
+	printRecoveries(out, all.recoveries, slowest)
+	fmt.Fprintf(out, "\n%d seeds, %d faults, %d events, %d deliveries: %d lost, %d redelivered; %d of %d episodes were unobserved; %s\n",
+		len(results), total(all.injected), all.events, all.deliveries, all.lost, all.redelivered, all.unobserved, all.episodes, took.Round(time.Second))
+	fmt.Fprintf(out, "destinations: %d webhooks, %d messages: %d lost; repeated because of a fault: webhook %d",
+		all.webhooks, all.messages, all.undelivered, all.repeated["webhook"])
+	for _, kind := range channelKinds {
+		fmt.Fprintf(out, ", %s %d", kind, all.repeated[string(kind)])
+	}
+	fmt.Fprintln(out)
+	fmt.Fprintf(out, "operations: ")
+	for _, o := range operationTypes {
+		fmt.Fprintf(out, "%s %d of %d, ", o.name, all.operations[o.name], all.planned[o.name])
+	}
+	fmt.Fprintf(out, "%.0f s in which nothing but ends was to be sent\n", all.quiet)
+	if conclusive = all.unobserved*10 <= all.episodes; !conclusive {
+		fmt.Fprintln(out, "FAILED: more than a tenth were unobserved: the machine is too busy, and the run proves too little")
+	}
+	if len(failed) > 0 {
+		fmt.Fprintf(out, "FAILED: seeds %s; see %s, and run go run ./test/program/chaos -seed %s -v\n", strings.Join(failed, ", "), logDir, failed[0])
+	} else if conclusive {
+		fmt.Fprintln(out, "passed: no seed has a finding")
+	}
+	return conclusive
+}
+
+// sum adds up the counters of all seeds. It returns the seed with the slowest recovery of each
+// name, and the seeds with findings.
+func sum(results []result) (all counters, slowest map[string]string, failed []string) {
+	all = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}, operations: map[string]int{}, planned: map[string]int{}}
+	slowest = map[string]string{}
 	for _, r := range results {
 		add(all.injected, r.counters.injected)
 		add(all.replaced, r.counters.replaced)
@@ -59,6 +88,12 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 			failed = append(failed, fmt.Sprint(r.schedule.seed))
 		}
 	}
+	return all, slowest, failed
+}
+
+// printFaults prints how often each fault was injected. One seed has few types of faults, so
+// only those are listed.
+func printFaults(out io.Writer, all counters, oneSeed bool) {
 	fmt.Fprintf(out, "\n%-76s %8s %8s %8s\n", "fault", "injected", "missed", "replaced")
 	names := map[string]int{}
 	for _, ft := range faultTypes {
@@ -67,7 +102,7 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 	for _, p := range crashPoints {
 		names["crash at "+p.name] = 0
 	}
-	if len(results) == 1 { // one seed injects few fault types: list only those
+	if oneSeed {
 		names = map[string]int{}
 		add(names, all.injected)
 		add(names, all.missed)
@@ -78,34 +113,16 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 	}
 	fmt.Fprintf(out, "%-76s %8d %8d %8d\n\n", "all", total(all.injected), total(all.missed), total(all.replaced))
 	fmt.Fprintf(out, "missed: there was no target at that time. replaced: this machine does not allow the fault.\n\n")
+}
+
+// printRecoveries prints how long each kind of recovery took, and the seed of the slowest.
+func printRecoveries(out io.Writer, recoveries map[string][]time.Duration, slowest map[string]string) {
 	fmt.Fprintf(out, "%-76s %8s %8s %8s\n", "recovery", "times", "median", "slowest")
-	for _, name := range sortedKeys(all.recoveries) {
-		times := all.recoveries[name]
+	for _, name := range sortedKeys(recoveries) {
+		times := recoveries[name]
 		slices.Sort(times)
 		fmt.Fprintf(out, "%-76s %8d %6.1f s %6.1f s  %s\n", name, len(times), times[len(times)/2].Seconds(), times[len(times)-1].Seconds(), slowest[name])
 	}
-	fmt.Fprintf(out, "\n%d seeds, %d faults, %d events, %d deliveries: %d lost, %d redelivered; %d of %d episodes were unobserved; %s\n",
-		len(results), total(all.injected), all.events, all.deliveries, all.lost, all.redelivered, all.unobserved, all.episodes, took.Round(time.Second))
-	fmt.Fprintf(out, "destinations: %d webhooks, %d messages: %d lost; repeated because of a fault: webhook %d",
-		all.webhooks, all.messages, all.undelivered, all.repeated["webhook"])
-	for _, kind := range channelKinds {
-		fmt.Fprintf(out, ", %s %d", kind, all.repeated[string(kind)])
-	}
-	fmt.Fprintln(out)
-	fmt.Fprintf(out, "operations: ")
-	for _, o := range operationTypes {
-		fmt.Fprintf(out, "%s %d of %d, ", o.name, all.operations[o.name], all.planned[o.name])
-	}
-	fmt.Fprintf(out, "%.0f s in which nothing but ends was to be sent\n", all.quiet)
-	if conclusive = all.unobserved*10 <= all.episodes; !conclusive {
-		fmt.Fprintln(out, "FAILED: more than a tenth were unobserved: the machine is too busy, and the run proves too little")
-	}
-	if len(failed) > 0 {
-		fmt.Fprintf(out, "FAILED: seeds %s; see %s, and run go run ./test/program/chaos -seed %s -v\n", strings.Join(failed, ", "), logDir, failed[0])
-	} else if conclusive {
-		fmt.Fprintln(out, "passed: no seed has a finding")
-	}
-	return conclusive
 }
 
 func total(counts map[string]int) (n int) {
@@ -158,29 +175,7 @@ func (env *environment) report(a audit, r result) string {
 	for _, d := range a.deliveries {
 		fmt.Fprintf(&text, "%s %s %s accepted %v: %s\n", formatTime(d.Received), d.MonitorID, d.EventID, d.Accepted, d)
 	}
-	heading("deliveries to the webhook destination")
-	for _, d := range a.destinationDeliveries {
-		fmt.Fprintf(&text, "%s %s %s accepted %v: %s\n", formatTime(d.Received), d.MonitorID, d.EventID, d.Accepted, d)
-	}
-	heading("incidents and storms")
-	for _, i := range a.destinations.incidents {
-		fmt.Fprintf(&text, "%+v\n", i)
-	}
-	for _, t := range a.destinations.threads {
-		fmt.Fprintf(&text, "%+v\n", t)
-	}
-	for _, k := range a.operations.acknowledgements {
-		fmt.Fprintf(&text, "%+v\n", k)
-	}
-	for _, q := range a.operations.quiet {
-		fmt.Fprintf(&text, "%+v\n", q)
-	}
-	for _, kind := range sortedKeys(a.destinations.messages) {
-		heading("messages at %s", kind)
-		for _, m := range a.destinations.messages[kind] {
-			fmt.Fprintf(&text, "%s posted as %q\n%s", formatTime(m.PostedAt), firstLine(m.Posted), m)
-		}
-	}
+	a.reportDestinations(&text, heading)
 	heading("accepted reports")
 	for _, g := range env.gateways {
 		for _, report := range g.recorder.reports() {
@@ -198,4 +193,32 @@ func (env *environment) report(a audit, r result) string {
 	return text.String()
 }
 
+// reportDestinations formats what the destinations got, and what is stored about them.
+func (a *audit) reportDestinations(text io.Writer, heading func(format string, args ...any)) {
+	heading("deliveries to the webhook destination")
+	for _, d := range a.destinationDeliveries {
+		fmt.Fprintf(text, "%s %s %s accepted %v: %s\n", formatTime(d.Received), d.MonitorID, d.EventID, d.Accepted, d)
+	}
+	heading("incidents and storms")
+	for _, i := range a.destinations.incidents {
+		fmt.Fprintf(text, "%+v\n", i)
+	}
+	for _, t := range a.destinations.threads {
+		fmt.Fprintf(text, "%+v\n", t)
+	}
+	for _, k := range a.operations.acknowledgements {
+		fmt.Fprintf(text, "%+v\n", k)
+	}
+	for _, q := range a.operations.quiet {
+		fmt.Fprintf(text, "%+v\n", q)
+	}
+	for _, kind := range sortedKeys(a.destinations.messages) {
+		heading("messages at %s", kind)
+		for _, m := range a.destinations.messages[kind] {
+			fmt.Fprintf(text, "%s posted as %q\n%s", formatTime(m.PostedAt), firstLine(m.Posted), m)
+		}
+	}
+}
+
+// formatTime formats a time of the day in UTC.
 func formatTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }

@@ -117,7 +117,7 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 	}
 	a.findings = append(a.findings, env.checkResources(ctx)...)
 	if last := env.schedule.lastOperation; last != nil {
-		env.runOperation(ctx, operation{kind: last, channel: env.schedule.leftAtTheEnd})
+		env.runOperation(ctx, operation{kind: last, channel: env.schedule.lastLeftOut})
 	}
 	for _, m := range env.monitors {
 		m.endedAt = m.stream.End()

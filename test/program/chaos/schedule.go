@@ -74,7 +74,7 @@ type schedule struct {
 
 	operations    []operation
 	lastOperation *operationType // done before the streams end; nil: none
-	leftAtTheEnd  channelKind    // that no route leads to then, if the operation is that
+	lastLeftOut   channelKind    // to which lastOperation lets no route lead, if it is routeChanged
 }
 
 // gatewayPlan is what a seed decides of a gateway.
@@ -326,7 +326,7 @@ func (s schedule) String() string {
 		fmt.Fprintf(&b, "  %8.3f s  %s\n", o.at.Seconds(), o)
 	}
 	if s.lastOperation != nil {
-		fmt.Fprintf(&b, "  before the streams end: %s\n", operation{kind: s.lastOperation, channel: s.leftAtTheEnd})
+		fmt.Fprintf(&b, "  before the streams end: %s\n", operation{kind: s.lastOperation, channel: s.lastLeftOut})
 	}
 	for _, f := range s.finalFaults {
 		fmt.Fprintf(&b, "  %8.3f s after the streams have ended: %s\n", f.at.Seconds(), f)
