@@ -163,7 +163,7 @@ bench-deliver: tools ## measure deliveries to 50 destinations of which some hang
 	@go run ./test/program/benchdeliver
 
 .PHONY: bench-density
-bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour); STORMS=1: what befalls all at once, too; OUT: a directory for results and profiles
+bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour); STORMS=1: what happens to all at once, too; OUT: a directory for results and profiles
 	@go run ./test/program/benchdensity $(if $(N),-n $(N)) $(if $(FOR),-for $(FOR)) $(if $(STORMS),-storms) $(if $(OUT),-out $(OUT))
 
 .PHONY: fuzz

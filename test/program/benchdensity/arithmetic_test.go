@@ -246,7 +246,7 @@ func TestAResultIsPrinted(t *testing.T) {
 
 func TestThePeakIsTheLargestOfEach(t *testing.T) {
 	r := resources{GatewayBytes: 5, Goroutines: 1}
-	r.raise(resources{GatewayBytes: 3, Goroutines: 9, Descriptors: 2})
+	r.keepLargest(resources{GatewayBytes: 3, Goroutines: 9, Descriptors: 2})
 	if want := (resources{GatewayBytes: 5, Goroutines: 9, Descriptors: 2}); r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}

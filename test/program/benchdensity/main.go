@@ -147,7 +147,7 @@ func parseFlags(args []string, errOut io.Writer) (o options, err error) {
 	}
 	counts := flags.String("n", "100,300,1000", "numbers of `STREAMS`, measured one after the other")
 	flags.DurationVar(&o.duration, "for", 15*time.Minute, "how long each number is measured, at least a minute; 0: storms only")
-	flags.BoolVar(&o.storms, "storms", false, "measure what befalls all streams at once, too")
+	flags.BoolVar(&o.storms, "storms", false, "measure what happens to all streams at once, too")
 	flags.DurationVar(&o.settle, "settle", time.Minute, "wait for so long between the start of the last stream and the measurement")
 	flags.IntVar(&o.interval, "interval", 10, "check interval in `SECONDS`")
 	flags.IntVar(&o.threshold, "threshold", 30, "threshold of black and silence in `SECONDS`")

@@ -9,13 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	_ "github.com/lib/pq"
@@ -254,7 +251,7 @@ func (m *run) measureWindow(ctx context.Context, r *result) (err error) {
 	}
 	now := before
 	look := func() error {
-		r.Peak.raise(m.resources())
+		r.Peak.keepLargest(m.resources())
 		later, err := m.look(ctx)
 		if err == nil {
 			now = later
@@ -330,90 +327,6 @@ func (m *run) loggedLate(start time.Time) (late lateChecks) {
 		}
 	}
 	return late
-}
-
-// usage returns the CPU time that was used until now.
-func (m *run) usage() (u usage) {
-	u.cpuByRole, _ = m.tree.scan()
-	u.postgres, _ = cpuOfTree(m.postmaster())
-	u.server, _ = cpuOfTree(m.server.cmd.Process.Pid)
-	u.program, u.yardstick = ownCPU(syscall.RUSAGE_SELF), ownCPU(syscall.RUSAGE_CHILDREN)
-	return u
-}
-
-// postmaster returns the process ID of PostgreSQL's first process; 0: it is not known.
-func (m *run) postmaster() int {
-	text, _ := os.ReadFile(filepath.Join(m.dir, "db", "postgres", "postmaster.pid"))
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, _ := strconv.Atoi(first)
-	return pid
-}
-
-// resources returns what is held now.
-func (m *run) resources() (r resources) {
-	_, live := m.tree.scan()
-	for pid, role := range live {
-		pss, _ := system.Process{PID: pid}.Memory()
-		if role != product {
-			r.ToolsBytes += pss
-			continue
-		}
-		r.GatewayBytes += pss
-		r.Descriptors += entries(fmt.Sprintf("/proc/%d/fd", pid))
-		r.Threads += entries(fmt.Sprintf("/proc/%d/task", pid))
-	}
-	_, pids := cpuOfTree(m.postmaster())
-	for _, pid := range pids {
-		pss, _ := system.Process{PID: pid}.Memory()
-		r.PostgresBytes += pss
-	}
-	r.Goroutines = m.goroutines()
-	return r
-}
-
-func entries(dir string) int {
-	all, _ := os.ReadDir(dir) // an error: the process has ended
-	return len(all)
-}
-
-// goroutines returns how many goroutines the gateway has; 0: it does not answer.
-func (m *run) goroutines() (n int) {
-	res, err := http.Get(m.profiles + "goroutine?debug=1")
-	if err != nil {
-		return 0
-	}
-	defer res.Body.Close()
-	_, _ = fmt.Fscanf(res.Body, "goroutine profile: total %d", &n)
-	return n
-}
-
-// profileGateway profiles the gateway's CPU until end, if that was asked for. The returned
-// function waits for it, and writes profiles of memory and goroutines.
-func (m *run) profileGateway(end time.Time) (finish func() error, err error) {
-	if m.out == "" {
-		return func() error { return nil }, nil
-	}
-	cpu := make(chan error, 1)
-	go func() {
-		cpu <- m.saveProfile("profile?seconds="+strconv.Itoa(int(time.Until(end).Seconds())), "cpu.pprof")
-	}()
-	return func() error {
-		return errors.Join(<-cpu, m.saveProfile("allocs", "allocs.pprof"), m.saveProfile("heap?gc=1", "heap.pprof"), m.saveProfile("goroutine?debug=1", "goroutines.txt"))
-	}, nil
-}
-
-func (m *run) saveProfile(path, name string) error {
-	res, err := http.Get(m.profiles + path)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	f, err := os.Create(filepath.Join(m.out, fmt.Sprintf("%d-%s", m.n, name)))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, res.Body)
-	return errors.Join(err, f.Close())
 }
 
 func (m *run) say(format string, args ...any) {

@@ -78,20 +78,13 @@ func serveMedia(in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
+	timelines, err := startTimelines(library, setup.Timelines)
+	if err != nil {
+		return err
+	}
 	ready := serverReady{Env: y.Env()}
-	timelines := make([]*timeline, setup.Timelines)
-	for i := range timelines {
-		// Segments of different timelines end at different times.
-		phase := segmentDuration * time.Duration(i) / time.Duration(len(timelines))
-		stream, err := library.Start(context.Background(), livestream.Config{
-			Start: time.Now().Add(-phase), Preroll: time.Minute, Segment: segmentDuration,
-			Renditions: []livestream.Rendition{livestream.Muxed144p, best},
-		})
-		if err != nil {
-			return err
-		}
-		timelines[i] = &timeline{Stream: stream, segments: map[segmentKey][]byte{}}
-		ready.Began = append(ready.Began, stream.Began())
+	for _, t := range timelines {
+		ready.Began = append(ready.Began, t.Began())
 	}
 	for id, i := range setup.Videos {
 		video := youtube.Video{State: youtube.Live, Source: viewed{timelines[i], id, counted}}
@@ -125,6 +118,23 @@ func serveMedia(in io.Reader, out io.Writer) (err error) {
 			return err
 		}
 	}
+}
+
+// startTimelines starts n streams whose segments end at different times.
+func startTimelines(library *livestream.Library, n int) ([]*timeline, error) {
+	timelines := make([]*timeline, n)
+	for i := range timelines {
+		phase := segmentDuration * time.Duration(i) / time.Duration(n)
+		stream, err := library.Start(context.Background(), livestream.Config{
+			Start: time.Now().Add(-phase), Preroll: time.Minute, Segment: segmentDuration,
+			Renditions: []livestream.Rendition{livestream.Muxed144p, best},
+		})
+		if err != nil {
+			return nil, err
+		}
+		timelines[i] = &timeline{Stream: stream, segments: map[segmentKey][]byte{}}
+	}
+	return timelines, nil
 }
 
 // expire makes the server refuse the URLs of all videos but the yardstick's.

@@ -9,56 +9,6 @@ import (
 	"time"
 )
 
-// usage is CPU time until an instant.
-type usage struct {
-	cpuByRole
-
-	postgres, server, program time.Duration
-
-	yardstick time.Duration // of the specification's method, as far as it has ended
-}
-
-// measured returns the CPU time of everything that belongs to the measurement.
-func (u usage) measured() time.Duration {
-	return u.product + u.analyser + u.resolver + u.postgres + u.server + u.program + u.yardstick
-}
-
-// parts is CPU time by part, in seconds for each of something.
-type parts struct {
-	Gateway, Analyser, Resolver, PostgreSQL float64
-
-	MediaServer, Program float64 // not part of the cost
-}
-
-// partsOf divides what was used between two instants by a number.
-func partsOf(before, after usage, by float64) parts {
-	per := func(from, to time.Duration) float64 { return (to - from).Seconds() / by }
-	return parts{
-		Gateway: per(before.product, after.product), Analyser: per(before.analyser, after.analyser),
-		Resolver: per(before.resolver, after.resolver), PostgreSQL: per(before.postgres, after.postgres),
-		MediaServer: per(before.server, after.server), Program: per(before.program, after.program),
-	}
-}
-
-func (p parts) all() float64 { return p.Gateway + p.Analyser + p.Resolver + p.PostgreSQL }
-
-// resources is what the gateway and its neighbours hold.
-type resources struct {
-	GatewayBytes, ToolsBytes, PostgresBytes int64 // proportional set size
-	Descriptors, Threads, Goroutines        int   // of the gateway
-}
-
-// bytes returns what all hold together.
-func (r resources) bytes() int64 { return r.GatewayBytes + r.ToolsBytes + r.PostgresBytes }
-
-// raise keeps the larger value of each.
-func (r *resources) raise(now resources) {
-	*r = resources{
-		max(r.GatewayBytes, now.GatewayBytes), max(r.ToolsBytes, now.ToolsBytes), max(r.PostgresBytes, now.PostgresBytes),
-		max(r.Descriptors, now.Descriptors), max(r.Threads, now.Threads), max(r.Goroutines, now.Goroutines),
-	}
-}
-
 // lateChecks is what the log says about checks that began more than 1 s late.
 type lateChecks struct {
 	Late       int

@@ -24,11 +24,11 @@ const (
 	segmentMissing = "alert.segment_error"
 )
 
-// storm is something that befell all streams at once.
+// storm is something that happened to all streams at once, and what it cost.
 type storm struct {
 	Name    string
 	TookSec float64 // until the last stream was watched again
-	Words   string  // what else took how long
+	Words   string  // how long its steps took, for people
 
 	counters // until then
 
@@ -53,8 +53,8 @@ func (s storm) print(line func(name, format string, args ...any), streams int) {
 		s.Watched, streams, s.TookSec, s.Words, s.Questions, s.Late, s.Checks, s.LateByInterval, s.LargestSec, s.Alerts, alerts, s.CPUSec.all())
 }
 
-// measureStorms lets one storm after the other befall all streams. If one is not over in time,
-// the next one follows all the same.
+// measureStorms makes and measures one storm after the other. If one is not over in time, the
+// next one follows all the same.
 func (m *run) measureStorms(ctx context.Context, r *result) error {
 	var errs []error
 	for _, one := range []struct {
@@ -81,7 +81,7 @@ func (m *run) measureStorm(ctx context.Context, r *result, name string, measure 
 	if err != nil {
 		s.Failure = fmt.Sprintf("not measured: %v", err)
 	}
-	r.Peak.raise(m.resources())
+	r.Peak.keepLargest(m.resources())
 	after := m.usage()
 	if m.tree != tree { // a restart: other processes
 		before.cpuByRole = cpuByRole{}
