@@ -52,14 +52,16 @@ var (
 func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
 	look = possibleLook(look)
 	if a.config.Decoder != nil && hasOnlyBuiltIn() {
-		found, rest, later, done, err := a.decode(ctx, s, look, body, setting)
+		found, left, err := a.decode(ctx, s, look, body, setting)
 		if err != nil {
 			return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 		}
-		if done {
+		if left == nil {
 			return found, nil
 		}
-		a, body = later, rest
+		later := *a
+		later.config.Timeout = left.timeout
+		return later.runCommand(ctx, s, look, left.body, setting)
 	}
 	return a.runCommand(ctx, s, look, body, setting)
 }

@@ -32,9 +32,14 @@ func hasOnlyBuiltIn() bool {
 	return true
 }
 
-// decode analyses a segment with the Decoder. If that leaves it to the command, done is
-// false, and rest is the segment for a later Analyser with the time that is left.
-func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (found watch.Analysis, rest io.Reader, later *Analyser, done bool, err error) {
+// leftToCommand is a segment that the Decoder has left to the command.
+type leftToCommand struct {
+	body    io.Reader     // the whole segment
+	timeout time.Duration // what remains of the time limit
+}
+
+// decode analyses a segment with the Decoder. left is not nil if that leaves it to the command.
+func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (found watch.Analysis, left *leftToCommand, err error) {
 	began, announced := time.Now(), collector.AnnouncedSize(body)
 	limited, cancel := context.WithTimeoutCause(ctx, a.config.Timeout, errTooSlow)
 	defer cancel()
@@ -57,17 +62,18 @@ func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look,
 	}
 	release()
 	if in.remaining < 0 {
-		return watch.Analysis{}, nil, nil, true, watch.NewFailure(watch.FailureTooLarge, "a segment of more than %d bytes", a.config.MaxInput)
+		return watch.Analysis{}, nil, watch.NewFailure(watch.FailureTooLarge, "a segment of more than %d bytes", a.config.MaxInput)
 	}
 	if err != nil {
-		return watch.Analysis{}, nil, nil, true, a.runError(ctx, limited, in, subprocess.Result{}, err)
+		return watch.Analysis{}, nil, a.runError(ctx, limited, in, subprocess.Result{}, err)
 	}
 	if isDecoded {
-		return fromResult(result, look), nil, nil, true, nil
+		return fromResult(result, look), nil, nil
 	}
-	left := *a
-	left.config.Timeout = max(a.config.Timeout-time.Since(began), minTimeLeft)
-	return watch.Analysis{}, resumed{io.MultiReader(bytes.NewReader(media), in.buffer), body}, &left, false, nil
+	return watch.Analysis{}, &leftToCommand{
+		body:    resumed{io.MultiReader(bytes.NewReader(media), in.buffer), body},
+		timeout: max(a.config.Timeout-time.Since(began), minTimeLeft),
+	}, nil
 }
 
 // readAll reads a segment, but no more than shows that it is too large for a Decoder.

@@ -31,5 +31,5 @@
 // The processes get none of the worker's environment except the path of libraries.
 // Before they get a byte, the kernel limits their memory, CPU time and open files, and
 // forbids them to write any. They die with this process. Their answers are limited and
-// checked as those of a stranger.
+// checked like the bytes of a stranger.
 package decoder

@@ -64,6 +64,8 @@
 #define MICROSECOND ((AVRational){1, 1000000})
 #define MAX_JUMP 10000000LL /* of timestamps, in microseconds; ffmpeg corrects longer ones */
 #define MAX_STEP_BACK 100000LL
+#define BYTES_PER_PIXEL 20           /* of memory, for which max_pixels leaves room: bytesPerPixel in config.go */
+#define H264_BYTES_PER_PIXEL (18 * 3) /* of 18 pictures with 10 bits: h264RanOutOfMemory in outcome.go */
 
 enum { VIDEO, AUDIO, TRACKS };
 enum { FRAME, BEGINS, ENDS, MEASUREMENT };
@@ -128,8 +130,8 @@ static int contains(const char *text, const char *const *words)
 	return 0;
 }
 
-/* take_message reads what libav has to say: its return codes do not tell everything. */
-static void take_message(void *source, int level, const char *format, va_list args)
+/* on_log reads the messages of libav, because its return codes do not tell everything. */
+static void on_log(void *source, int level, const char *format, va_list args)
 {
 	static const char *const limits[] = {"allocat", "get_buffer() failed", "bad_alloc", "max pixel count", "exceeds limit", NULL};
 	static const char *const damage[] = {"error", "corrupt", "invalid", "missing", "mismatch", "conceal", "non-existing", "truncat", "overread", NULL};
@@ -230,7 +232,8 @@ static double luma(const AVFrame *f, int depth)
 	return fmin(fmax(mean, 0), 255);
 }
 
-static void take_picture(struct track *t, const AVFrame *f, int64_t at)
+/* analyse_picture records a picture, whether it is black, and its luma once a second. */
+static void analyse_picture(struct track *t, const AVFrame *f, int64_t at)
 {
 	const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(f->format);
 	const AVComponentDescriptor *y = format ? &format->comp[0] : NULL;
@@ -268,7 +271,8 @@ static const float *to_float(const AVFrame *f, const uint8_t *samples, int count
 	return *scratch;
 }
 
-static void take_sound(struct track *t, const AVFrame *f, int64_t at, int channels)
+/* analyse_sound records a frame of sound, where silence begins or ends, and the level of every sixth frame. */
+static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int channels)
 {
 	/* Whether one sample is loud is asked for a group at once: that is ten times as fast,
 	 * and less than a millisecond off. */
@@ -325,8 +329,8 @@ static void take_sound(struct track *t, const AVFrame *f, int64_t at, int channe
 		record(t, at, MEASUREMENT, 10 * log10(power / ((double)f->nb_samples * channels)));
 }
 
-/* take_frame looks at a decoded frame. */
-static void take_frame(struct track *t, const AVFrame *f)
+/* analyse_frame records a decoded frame, and what is bad in it. */
+static void analyse_frame(struct track *t, const AVFrame *f)
 {
 	int64_t at = t->next;
 	const int sound = t == &job.tracks[AUDIO];
@@ -355,9 +359,9 @@ static void take_frame(struct track *t, const AVFrame *f)
 		return;
 	}
 	if (sound)
-		take_sound(t, f, at, channels);
+		analyse_sound(t, f, at, channels);
 	else
-		take_picture(t, f, at);
+		analyse_picture(t, f, at);
 	t->frames++;
 	t->next = sound ? at + (int64_t)f->nb_samples * 1000000 / f->sample_rate : AV_NOPTS_VALUE;
 }
@@ -383,13 +387,13 @@ static void decode(struct track *t, const AVPacket *packet)
 			job.damaged = 1;
 			return;
 		}
-		take_frame(t, frame);
+		analyse_frame(t, frame);
 		av_frame_unref(frame);
 	}
 }
 
-/* take_packet decodes a packet, unless its timestamps jump as ffmpeg would correct. */
-static void take_packet(struct track *t, const AVPacket *p)
+/* decode_packet decodes a packet, unless its timestamps jump so far that ffmpeg would correct them. */
+static void decode_packet(struct track *t, const AVPacket *p)
 {
 	if (p->pts != AV_NOPTS_VALUE && t->first == AV_NOPTS_VALUE)
 		t->first = av_rescale_q(p->pts, t->stream->time_base, MICROSECOND);
@@ -493,15 +497,15 @@ static void finish(int announced)
 		if (t->frames == 0 && !(i == VIDEO && job.request.key_frames && announced == 3 && t->last_dts != AV_NOPTS_VALUE))
 			unusual("a track without a frame");
 		/* An H.264 decoder may not say that memory is missing. */
-		if (job.damaged && (int64_t)t->width * t->height * 54 > (int64_t)job.request.max_pixels * 20)
+		if (job.damaged && (int64_t)t->width * t->height * H264_BYTES_PER_PIXEL > (int64_t)job.request.max_pixels * BYTES_PER_PIXEL)
 			unusual("damaged, and large");
 	}
 	if (!announced)
 		unusual("no track");
 }
 
-/* zero returns the time from which the others count. */
-static int64_t zero(void)
+/* start_time returns the time of the segment from which the times of records count. */
+static int64_t start_time(void)
 {
 	int64_t first = AV_NOPTS_VALUE;
 	if (job.input->start_time != AV_NOPTS_VALUE)
@@ -529,7 +533,7 @@ static int analyse(AVPacket *packet)
 			job.damaged = 1;
 		for (int i = 0; i < TRACKS; i++)
 			if (job.tracks[i].stream == s)
-				take_packet(&job.tracks[i], packet);
+				decode_packet(&job.tracks[i], packet);
 		if (s->discard != AVDISCARD_ALL && s != job.tracks[VIDEO].stream && s != job.tracks[AUDIO].stream)
 			unusual("a track that was not announced");
 		av_packet_unref(packet);
@@ -540,7 +544,7 @@ static int analyse(AVPacket *packet)
 	finish(announced);
 	for (int i = 0; !job.unusual[0] && i < TRACKS; i++)
 		for (size_t r = 0; r < job.tracks[i].count; r++)
-			job.tracks[i].records[r].at -= zero();
+			job.tracks[i].records[r].at -= start_time();
 	for (int i = 0; i < TRACKS; i++)
 		avcodec_free_context(&job.tracks[i].decoder);
 	avformat_close_input(&job.input);
@@ -615,7 +619,7 @@ int main(int count, char **arguments)
 		printf("segment-decoder 1 with libavcodec %u.%u.%u\n", avcodec_version() >> 16, avcodec_version() >> 8 & 255, avcodec_version() & 255);
 		return strcmp(arguments[1], "--version") != 0;
 	}
-	av_log_set_callback(take_message);
+	av_log_set_callback(on_log);
 	while (packet && read_all(&job.request, sizeof job.request)) {
 		const size_t size = job.request.length;
 		if (job.request.magic != REQUEST || job.request.container > 3 || size > MAX_SEGMENT)
