@@ -66,7 +66,7 @@ func Random(seed uint64) Item {
 	return i
 }
 
-// randomEncoding returns codecs and the way of a stream, with their name.
+// randomEncoding returns a codec and how the tracks reach the player, with a name for both.
 func randomEncoding(r *rand.Rand, group int) (Codec, stream, string) {
 	every := strconv.Itoa(group)
 	h264 := func(more ...string) Codec {
@@ -113,7 +113,7 @@ func randomParts(r *rand.Rand, length float64) (parts [][2]float64) {
 // round keeps the milliseconds of a time in seconds.
 func round(s float64) float64 { return float64(int(s*1000)) / 1000 }
 
-// spliced returns the segments with the first one after a later one, in one file.
+// spliced appends the first segment to the one at an index, so that timestamps jump back in it.
 func spliced(all []Segment, at int) []Segment {
 	if at <= 0 || at >= len(all) {
 		return all

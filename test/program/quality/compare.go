@@ -21,7 +21,7 @@ const sameAsFFmpeg = 50 * time.Millisecond
 
 // comparison says how segment-decoder differs from ffmpeg on one item.
 type comparison struct {
-	looks, left int           // looks at segments; those that segment-decoder left to ffmpeg
+	looks, left int           // looks at segments, and how many of them segment-decoder left to ffmpeg
 	compared    int           // watches
 	alerts      int           // of ffmpeg, in all watches
 	largest     time.Duration // difference of an instant
@@ -89,7 +89,7 @@ func listTypes(events []receivedEvent) string {
 	return strings.Join(types, " ")
 }
 
-// instantOf returns the instant in the media of which an event tells; zero: of none.
+// instantOf returns the instant in the media that an event is about; zero: it is about none.
 func instantOf(e event.Event) time.Time {
 	switch data := e.Data.(type) {
 	case event.Alert:

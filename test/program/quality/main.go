@@ -124,20 +124,27 @@ func command(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "quality:", err)
 		return exitFailed
 	}
+	passed := judge(p, *analyser, isRandom(items[0]), results)
+	p.took(time.Since(start))
+	if !passed {
+		return exitFailed
+	}
+	return exitPassed
+}
+
+// judge prints the results. It reports whether no alert is missed, false, inexact or other than
+// by ffmpeg. Random clips have no truth, so they are compared with ffmpeg only.
+func judge(p *printer, analyser string, random bool, results []result) (passed bool) {
 	t, c, wrong := total(results), totalComparison(results), inexact(results)
-	if !isRandom(items[0]) {
+	if !random {
 		p.table(results)
 		p.inexact(wrong)
 		p.summary(t)
 	}
-	if *analyser != "ffmpeg" {
+	if analyser != "ffmpeg" {
 		p.comparison(c)
 	}
-	p.took(time.Since(start))
-	if t.missed > 0 || t.falseAlarms > 0 || len(wrong) > 0 || len(c.differences) > 0 {
-		return exitFailed
-	}
-	return exitPassed
+	return t.missed == 0 && t.falseAlarms == 0 && len(wrong) == 0 && len(c.differences) == 0
 }
 
 // measure runs the items and prints its progress. Random clips are not kept.

@@ -40,9 +40,9 @@ type clipPlayer struct {
 	analyses map[look]watch.Analysis
 }
 
-// look is a look at a segment.
+// look is one analysis of a segment.
 type look struct {
-	segment int
+	segment int // its index in the clip
 	look    watch.Look
 }
 
