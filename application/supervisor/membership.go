@@ -168,7 +168,7 @@ func (m *Membership) excuse() {
 	}
 }
 
-// takesOver reports whether this gateway is to take over a monitor of that runtime: the runtime's
+// takesOver reports whether this gateway is to take over a monitor of that runtime. The runtime's
 // gateway is dead, and this one is the monitor's successor, or the successor has not acted in time.
 func (m *Membership) takesOver(id monitor.ID, runtimeID string) bool {
 	m.mu.Lock()

@@ -32,8 +32,8 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 }
 
 // SnapshotIfDue returns the Snapshot, or nil while a successor can go on from the one that it
-// returned last (decision S11): while nothing happens to the stream, for snapshotInterval. The
-// caller must deliver each one, unless a later one comes first.
+// returned last (decision S11). That is so for snapshotInterval while nothing happens to the
+// stream. The caller must deliver each one, unless a later one comes first.
 func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
 	lasting, err := json.Marshal(w.state.lasting())
 	if err != nil {
@@ -60,8 +60,8 @@ func (m snapshotMark) suffices(later snapshotMark) bool {
 	return m.steady && later.steady && age >= 0 && age < snapshotInterval && bytes.Equal(m.lasting, later.lasting)
 }
 
-// steady reports whether no time is counted that a successor could only learn from the newest
-// snapshot: nothing is wrong, or only a condition that was alerted, whose onset is fixed.
+// steady reports whether no time is counted that a successor could learn only from the newest
+// snapshot. Nothing is wrong then, or only an alerted condition, whose onset is fixed.
 func (s *state) steady() bool {
 	if s.Blind.LastError != "" || s.Blind.Alerted || s.Resolve.Claim.open() || s.Feeds.inOutage() {
 		return false
