@@ -163,8 +163,10 @@ func (m *Membership) excuse() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, other := range m.others {
-		other.missed = min(other.missed, 0) - excusedAfterFailure
-		m.others[id] = other
+		if !other.dead() { // a death is known once
+			other.missed = min(other.missed, 0) - excusedAfterFailure
+			m.others[id] = other
+		}
 	}
 }
 
