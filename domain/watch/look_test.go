@@ -151,39 +151,39 @@ func TestAnAlertThatLastsIsLookedAtOnceAnIntervalAgain(t *testing.T) { // S18
 	for name, bad := range map[string]func(*world){
 		"no sound":        func(w *world) { w.noSound = true },
 		"no light":        func(w *world) { w.black = []span{{0, never}} },
-		"they take turns": func(w *world) { w.noSound, w.black = true, []span{{2000, never}} },
+		"they take turns": func(w *world) { w.noSound, w.black = true, []span{{30000, never}} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := scenario(t, bad).from(100).until(5000)
+			w := scenario(t, bad).from(100).until(60000)
 			alerts := w.emitted(event.Silence) + w.emitted(event.Blackout)
-			calm := w.begunIn(watch.TaskSegment, span{1000, 2000})
+			calm := w.begunIn(watch.TaskSegment, span{58000, 59000})
 			if calm > 101 {
 				t.Errorf("%d segments in 1000 s with a check every 10 s", calm)
 			}
-			// Five minutes after an alert have 150 segments of 2 s, instead of 30.
-			if n := w.begunIn(watch.TaskSegment, span{100, 5000}); n < 490+120*alerts-10 || n > 490+120*alerts+40 {
+			// Six hours after an alert have 10,800 segments of 2 s, instead of 2,160.
+			if n := w.begunIn(watch.TaskSegment, span{100, 60000}); n < 5990+8640*alerts-100 || n > 5990+8640*alerts+100 {
 				t.Errorf("%d segments, %d alerts", n, alerts)
 			}
-			if n := w.begunIn(watch.TaskPlaylist, span{1000, 2000}); n > 101 {
+			if n := w.begunIn(watch.TaskPlaylist, span{58000, 59000}); n > 101 {
 				t.Errorf("%d readings in 1000 s", n)
 			}
 		})
 	}
 	t.Run("and its recovery is told at the next check, with its instant", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.black = []span{{110.5, 1003.5}} }).from(100).until(1100)
+		w := scenario(t, func(w *world) { w.black = []span{{110.5, 30003.5}} }).from(100).until(30100)
 		if w.emitted(event.BlackoutRecovered) != 1 {
 			t.Fatalf("emitted %v", w.events)
 		}
 		last := w.events[len(w.events)-1]
 		recovered, isRecovery := last.Data.(event.Recovered)
-		if !isRecovery || abs(sec(recovered.RecoveredAt)-1003.5) > tolerance || last.at > 1004+10 {
+		if !isRecovery || abs(sec(recovered.RecoveredAt)-30003.5) > tolerance || last.at > 30004+10 {
 			t.Errorf("told at %v: %+v", last.at, last.Data)
 		}
 	})
 	t.Run("also after a restart", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.noSound = true }).from(100).until(1000).resume(3)
-		w.until(2000)
-		if n := w.begunIn(watch.TaskSegment, span{1003, 2003}); n > 101 {
+		w := scenario(t, func(w *world) { w.noSound = true }).from(100).until(30000).resume(3)
+		w.until(31000)
+		if n := w.begunIn(watch.TaskSegment, span{30003, 31003}); n > 101 {
 			t.Errorf("%d segments in 1000 s with a check every 10 s", n)
 		}
 	})

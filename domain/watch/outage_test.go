@@ -128,7 +128,7 @@ func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S20
 			emits(50, event.StreamStarted),
 			emits(130, event.Blackout, since(100)),
 			emits(206.5, event.SegmentError),
-			emits(1096.5, event.BlackoutRecovered, since(100), lasting(990)),
+			emits(1092, event.BlackoutRecovered, since(100), lasting(990)),
 		)
 	})
 }

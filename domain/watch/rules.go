@@ -39,7 +39,7 @@ const (
 	boundaryTolerance = 100 * time.Millisecond // bad media that begin this soon after a segment's start count from that start
 	audioLead         = 300 * time.Millisecond // longest time between the first sound and the first picture of a segment
 
-	recoveryLooks    = 5 * time.Minute        // after an alert, for which each new segment is analysed (S18)
+	recoveryLooks    = 6 * time.Hour          // after an alert, for which each new segment is analysed (S18)
 	screenPause      = 5 * time.Minute        // after a segment that could not be judged by its key frames (S18)
 	publicationSlack = 100 * time.Millisecond // by which a segment may follow its predecessor sooner than its duration
 
