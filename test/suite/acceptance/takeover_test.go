@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,7 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 		t.Fatalf("%d streams are watched at the gateway that is to die, want %d", n, streams)
 	}
 
+	waitForHeartbeats(t, db, 2, 5)
 	calls, killed := env.YouTube.Count(youtube.Watch, ""), time.Now()
 	dying.Kill()
 	dead := time.Now()
@@ -69,6 +71,22 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 	if n := countStarts(env.Service); n != streams {
 		t.Errorf("%d workers were started, want %d", n, streams)
 	}
+}
+
+// waitForHeartbeats waits until that many gateways have each sent n heartbeats. Then each knows
+// the others, because it reads their heartbeats as often as it sends its own.
+func waitForHeartbeats(t *testing.T, db database, gateways, n int) {
+	t.Helper()
+	pool, err := sql.Open("postgres", db.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	eventually(t, startTimeout, "the gateways know each other", func() bool {
+		known := 0
+		err := pool.QueryRowContext(t.Context(), `SELECT count(*) FROM gateways WHERE heartbeats >= $1`, n).Scan(&known)
+		return err == nil && known == gateways
+	})
 }
 
 // lastFirstSegment returns when the last of the videos that are watched after a time had its first
