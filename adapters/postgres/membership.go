@@ -59,8 +59,9 @@ func (s *MembershipStore) heartbeat(ctx context.Context, runtimeID string) (map[
 	return counts, rows.Err()
 }
 
-// Leave implements supervisor.Store.
+// Leave implements supervisor.Store. It keeps no connection, because no heartbeat follows.
 func (s *MembershipStore) Leave(ctx context.Context, runtimeID string) error {
+	s.db.SetMaxIdleConns(0)
 	_, err := s.db.ExecContext(ctx, `DELETE FROM gateways WHERE runtime_id = $1`, runtimeID)
 	return wrapError(ctx, "leave the other gateways", err)
 }
