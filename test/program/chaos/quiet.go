@@ -105,7 +105,7 @@ func (a *audit) shownAbout(monitor string, kind channelKind) (all []shown) {
 // checkAcknowledgements finds acknowledgements that are not stored once. It also finds incidents
 // that woke somebody although they were acknowledged, and ends that do not say who had them.
 func (a *audit) checkAcknowledgements() (findings []string) {
-	for _, k := range a.operations.acknowledgements {
+	for n, k := range a.operations.acknowledgements {
 		at := slices.IndexFunc(a.destinations.incidents, func(i incidentRecord) bool { return i.id == k.incident })
 		if at < 0 {
 			continue // it was of a storm
@@ -120,7 +120,9 @@ func (a *audit) checkAcknowledgements() (findings []string) {
 		if lines != 1 {
 			findings = append(findings, fmt.Sprintf("the acknowledgement of incident %s by %s is stored %d times", i.id, k.by, lines))
 		}
-		if !i.isHandled() || i.storm != "" {
+		// An earlier acknowledgement may have been replaced because the incident got worse.
+		replaced := slices.ContainsFunc(a.operations.acknowledgements[n+1:], func(later acknowledgement) bool { return later.incident == k.incident })
+		if replaced || !i.isHandled() || i.storm != "" {
 			continue // it needed somebody again, or its storm was told
 		}
 		for _, f := range a.soundsAfter(i, a.settled(k.at)) {

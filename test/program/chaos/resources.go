@@ -18,7 +18,7 @@ import (
 
 // The most that a gateway or worker may hold when no fault is active.
 const (
-	maxConnections  = 20 // the pool of 16, three listeners, and the leader election
+	maxConnections  = 21 // the pool of 16, three listeners, the leader election, and the heartbeats
 	maxGatewayFiles = 90 // file descriptors; 30 to 60 were measured
 	maxWorkerFiles  = 40 // file descriptors; 10 to 20 were measured
 )
