@@ -46,14 +46,19 @@ var severities = map[string]slog.Level{
 	"PANIC":   slog.LevelError,
 }
 
+// clientLost is in the FATAL of a connection that its gateway cut, because the context of a
+// statement ended.
+const clientLost = "connection to client lost"
+
 func (l *logWriter) line(text string) {
 	if text == "" {
 		return
 	}
 	severity, _, _ := strings.Cut(text, ":")
 	level, known := severities[severity]
-	if !known || severity == "FATAL" && l.stopping.Load() {
-		level = slog.LevelDebug // a stopping server ends each remaining connection with a FATAL
+	// A stopping server ends each remaining connection with a FATAL.
+	if !known || severity == "FATAL" && (l.stopping.Load() || strings.Contains(text, clientLost)) {
+		level = slog.LevelDebug
 	}
 	if l.message == "" || level >= slog.LevelWarn {
 		l.message = text

@@ -117,7 +117,7 @@ func settings(c cluster, socketDir string) []string {
 		"unix_socket_directories=" + socketDir,
 		"unix_socket_permissions=0700",
 		"port=" + port,
-		"max_connections=40",
+		"max_connections=60", // two gateways, and connections that end late
 		"shared_buffers=32MB",
 		"huge_pages=off",
 		"fsync=on",
