@@ -89,8 +89,8 @@ type handshakeKey struct{}
 type dialer struct{ ioTimeout time.Duration }
 
 // cancelTimeout limits each step of a request to cancel a statement: the dial, a read, a
-// write. The driver returns from a prepared statement only after this request, so a silent
-// network would otherwise hold the caller for ioTimeout after the end of its context.
+// write. The driver returns from a prepared statement only after this request. Otherwise a
+// silent network would hold the caller for ioTimeout after the end of its context.
 const cancelTimeout = time.Second
 
 // DialContext implements pq.DialerContext. A connection without a handshake is for a

@@ -31,8 +31,8 @@ const (
 	anyoneAfter = deadAfter + 3
 
 	// excusedAfterFailure is the number of exchanges after a failed one in which a missing heartbeat
-	// does not count. What failed, such as the database, may have failed for the other gateways too,
-	// and they may come back later.
+	// does not count. The database may have failed for the other gateways too, and they may come
+	// back later.
 	excusedAfterFailure = 4
 
 	// takeoverPause is the time between two takeovers, and takeoverSpread that in which all begin. So
@@ -139,7 +139,7 @@ func (m *Membership) record(counts map[string]int64) {
 			if now.dead() {
 				m.log.Info("a gateway that counted as dead sends heartbeats again", "runtime_id", id)
 			}
-			// What is excused stays so: the heartbeat may be from before the failure.
+			// The excuse remains, because the heartbeat may be from before the failure.
 			now = member{heartbeats: n, seen: true, missed: min(now.missed+1, 0)}
 		default:
 			now.missed++

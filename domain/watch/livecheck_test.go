@@ -241,9 +241,9 @@ func (w *world) askEvery5Minutes(end float64) *world {
 	}
 }
 
-// maxLater is how many seconds later an event may come than with a question every 5 minutes,
-// besides the times of the tasks: a reading waits for that of the other playlist and for an
-// analysis, and the questions every 5 minutes are answered at once. The media stop with the
+// maxLater is how many seconds later an event may come than with a question every 5 minutes.
+// The times of the tasks come on top: a reading waits for that of the other playlist and for
+// an analysis. The questions every 5 minutes are answered at once. The media stop with the
 // stream.
 const maxLater = 75
 
