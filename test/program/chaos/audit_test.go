@@ -76,6 +76,14 @@ func repeat(a *audit, n int, seconds float64, text string) {
 	a.destinations.messages[teamsChannel] = slices.Insert(posted, n+1, aMessage("again", seconds, text))
 }
 
+// repeatWithKey lets LINE be told twice that an incident was opened, at seconds 13 and 14.
+func repeatWithKey(a *audit, opened string) {
+	a.destinations.messages[lineChannel] = []channel.Message{
+		aMessage("1", 13, opened), aMessage("2", 14, opened), aMessage("3", 30, "✅ RESOLVED｜Black video, 5 s｜a"),
+	}
+	a.destinations.threads = append(a.destinations.threads, thread{about: "incident-a", destination: string(lineChannel), state: "delivered", opened: true, recorded: 2})
+}
+
 // auditCase changes a run without faults. finding is a part of the expected finding.
 // If it is empty, the audit must find nothing.
 type auditCase struct {
@@ -254,6 +262,27 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 				}
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
 			}, finding: "and no fault explains it",
+		},
+		"finds a message with a key that comes again": {
+			change: func(a *audit) {
+				repeatWithKey(a, opened)
+				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
+			}, finding: "line of incident or storm incident-a: redelivered",
+		},
+		"accepts a message with a key that is planned again when the database's clock is set right": {
+			change: func(a *audit) {
+				repeatWithKey(a, opened)
+				a.injected = []injection{
+					{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)},
+					{name: databaseClock + " an hour off", component: clockComponent, from: at(10), to: at(13.5)},
+				}
+			},
+		},
+		"finds a message with a key that only the database's clock precedes": {
+			change: func(a *audit) {
+				repeatWithKey(a, opened)
+				a.injected = []injection{{name: databaseClock + " an hour off", component: clockComponent, from: at(10), to: at(13.5)}}
+			}, finding: "line of incident or storm incident-a: redelivered",
 		},
 		"accepts what is new": {change: func(a *audit) { repeat(a, 0, 15, "🟠 HIGH, worse｜Black video + Silence 5 s｜a") }},
 		"accepts a recovery that is told of each time": {
