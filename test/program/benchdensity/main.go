@@ -72,8 +72,8 @@ instants. segment-decoder is built and used if there are a compiler and the libr
   What the specification's method costs in the same minutes for one stream, and the ratio.
 
 With -storms, all streams are registered at once, and after the measurement the gateway is
-restarted, then all URLs are refused at the same instant, and last all playlists stop until every
-stream has an alert. A line for each says after how long every stream was watched again (a
+restarted, then killed while a second one runs on its database, then all URLs are refused at the
+same instant, and last all playlists stop until every stream has an alert. A line for each says after how long every stream was watched again (a
 segment of it was fetched), and how many questions, late checks and alerts there were meanwhile.
 During a restart a check is late by the time without a gateway.
 

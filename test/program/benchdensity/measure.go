@@ -102,11 +102,12 @@ func (m *run) start(ctx context.Context) (err error) {
 	if m.receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey}); err != nil {
 		return err
 	}
-	return m.startGateway(ctx)
+	return m.startGateway(ctx, "data")
 }
 
-// startGateway starts a gateway with segment-decoder, if that can be built.
-func (m *run) startGateway(ctx context.Context) (err error) {
+// startGateway starts a gateway with segment-decoder, if that can be built. data names
+// its data directory.
+func (m *run) startGateway(ctx context.Context, data string) error {
 	profileAddr, err := freeAddr()
 	if err != nil {
 		return err
@@ -120,11 +121,12 @@ func (m *run) startGateway(ctx context.Context) (err error) {
 	} else {
 		env = append(env, "DECODER_PATH="+decoder)
 	}
-	m.gateway, err = system.Start(ctx, system.Config{Binary: m.binary, DataDir: filepath.Join(m.dir, "data"), Env: append(env, m.env...)})
-	if err == nil {
-		m.tree = newProcessTree(m.gateway.PID())
+	gateway, err := system.Start(ctx, system.Config{Binary: m.binary, DataDir: filepath.Join(m.dir, data), Env: append(env, m.env...)})
+	if err != nil {
+		return err
 	}
-	return err
+	m.gateway, m.tree = gateway, newProcessTree(gateway.PID())
+	return nil
 }
 
 // troubled returns how many streams have trouble. If any has, one is black and one silent.

@@ -17,6 +17,7 @@ import (
 const (
 	pollInterval   = 500 * time.Millisecond // between two looks at how many streams are watched
 	betweenStorms  = 20 * time.Second
+	acquaintance   = 10 * time.Second // in which two gateways have seen each other's heartbeats
 	registrants    = 16              // callers that register streams at once
 	stallLimit     = time.Minute     // decision S6: a playlist that has not moved for so long has stalled
 	longestStall   = 3 * time.Minute // a stall ends when all streams have an alert, or after this
@@ -60,7 +61,7 @@ func (m *run) measureStorms(ctx context.Context, r *result) error {
 	for _, one := range []struct {
 		name    string
 		measure func(context.Context, *storm) error
-	}{{"restart", m.restart}, {"all URLs expire", m.expireAll}, {"all playlists stall", m.stallAll}} {
+	}{{"restart", m.restart}, {"takeover", m.takeOver}, {"all URLs expire", m.expireAll}, {"all playlists stall", m.stallAll}} {
 		m.say("%d streams: %s, in %s", m.n, one.name, betweenStorms)
 		if err := m.watchFor(ctx, time.Now().Add(betweenStorms), nil); err != nil {
 			return errors.Join(append(errs, err)...) // interrupted, or the gateway has ended
@@ -167,10 +168,28 @@ func (m *run) restart(ctx context.Context, s *storm) error {
 	if _, err := m.server.count(true); err != nil { // the old gateway watched until now
 		return err
 	}
-	if err := m.startGateway(ctx); err != nil {
+	if err := m.startGateway(ctx, "data"); err != nil {
 		return err
 	}
 	s.Words = fmt.Sprintf(", ended after %.1f s%s, listening after %.1f s", ended.Sub(began).Seconds(), slow, time.Since(began).Seconds())
+	return m.awaitWatched(ctx, s, began)
+}
+
+// takeOver kills the gateway while another one runs on its database.
+func (m *run) takeOver(ctx context.Context, s *storm) error {
+	first := m.gateway
+	defer first.Kill()
+	if err := m.startGateway(ctx, "data of the second"); err != nil {
+		return err
+	}
+	if err := m.watchFor(ctx, time.Now().Add(acquaintance), nil); err != nil {
+		return err
+	}
+	began := time.Now()
+	first.Kill()
+	if _, err := m.server.count(true); err != nil {
+		return err
+	}
 	return m.awaitWatched(ctx, s, began)
 }
 
