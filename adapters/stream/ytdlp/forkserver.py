@@ -182,6 +182,7 @@ def run_tool(args, env, outputs):
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
+        os.nice(10)  # many questions at once must not delay the segments that are decoded meanwhile
         os.close(group_killer.pipe)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)

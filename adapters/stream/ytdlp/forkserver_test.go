@@ -189,6 +189,12 @@ while len(os.listdir(args[0])) < 4: time.sleep(0.01)`)
 	asking.Wait()
 }
 
+func TestQuestionsLeaveTheCPUToSegments(t *testing.T) {
+	f := startForks(t, `
+assert os.nice(0) == min(os.getpriority(os.PRIO_PROCESS, os.getppid()) + 10, 19), os.nice(0)`)
+	f.ask()
+}
+
 func TestNothingPassesFromOneRunToTheNext(t *testing.T) {
 	f := startForks(t, `
 assert not hasattr(sys, "mark"), "left by another run"

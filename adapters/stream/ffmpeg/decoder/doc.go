@@ -15,11 +15,14 @@
 //
 // One process has one segment at a time, and keeps nothing of it. A segment may crash a
 // process, stop it or make it grow. That costs this segment time, and the next one the
-// start of a process. A segment has a process for Timeout, but only for Share while others
-// wait. So a few that hang do not hold up those of other streams. Each reaches the command
-// after one try, or two if it ended a process that others had used. A stream with two
+// start of a process. A segment has a process for Timeout, but only for Share of CPU time while
+// others wait. So a few that hang do not hold up those of other streams. Each reaches the
+// command after one try, or two if it ended a process that others had used. A stream with two
 // segments within 10 minutes that no process could decode is left to the command for as
 // long.
+//
+// An overload ends no process and leaves nothing to the command, which would make it worse:
+// what waits for too long fails, and what has a process is decoded to its end.
 //
 // After each error the caller runs the command, so a missing or defective program costs
 // CPU time and no verdict. A process proves that it works before it gets a segment. If it

@@ -3,17 +3,20 @@ package decoder
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // FakeProcess stands in for a process.
 type FakeProcess struct {
 	Exchange func(context.Context, Job) (Result, error)
 	Worn     bool
+	CPUTime  func() time.Duration
 	End      func()
 }
 
 func (f FakeProcess) exchange(ctx context.Context, j Job) (Result, error) { return f.Exchange(ctx, j) }
 func (f FakeProcess) isWorn(Config) bool                                  { return f.Worn }
+func (f FakeProcess) cpuTime() time.Duration                              { return f.CPUTime() }
 func (f FakeProcess) end()                                                { f.End() }
 
 // NewWithFakes returns a Pool that starts FakeProcesses.

@@ -17,7 +17,7 @@ type Config struct {
 	Processes   int           // at most; default one for each core
 	MaxSegments int           // after which a process is replaced; default DefaultMaxSegments
 	Timeout     time.Duration // of one segment in one process; default DefaultTimeout
-	Share       time.Duration // of one segment in one process while others wait; default DefaultShare
+	Share       time.Duration // of CPU time of one segment in one process while others wait; default DefaultShare
 	MaxResident int64         // bytes of memory with which a process is replaced; default DefaultMaxResident
 	MaxMemory   int64         // bytes that a process may allocate, Linux only; default DefaultMaxMemory
 }
@@ -73,6 +73,7 @@ type runner interface {
 	// stopped.
 	exchange(context.Context, Job) (Result, error)
 	isWorn(Config) bool // it is to be replaced
+	cpuTime() time.Duration
 	end()
 }
 
@@ -100,6 +101,9 @@ var (
 // decode lets a process decode a segment. It blocks until one is free and has answered,
 // or ctx is done. Errors: ErrUnusual; the cause of ctx; errBroken; errAbandoned.
 //
+// The deadline of ctx limits the wait, but stops no process: in a long queue those that come
+// first have waited longest, and each would cost a process that is to be started again.
+//
 // A segment that is too slow is not tried again. One that ended a process has another try
 // if that process had answered others: an earlier segment may have damaged it.
 func (p *Pool) decode(ctx context.Context, j Job) (Result, error) {
@@ -107,6 +111,8 @@ func (p *Pool) decode(ctx context.Context, j Job) (Result, error) {
 		return Result{}, err
 	}
 	defer func() { p.tokens <- struct{}{} }()
+	ctx, release := withoutDeadline(ctx)
+	defer release()
 	running := p.takeIdle()
 	for {
 		isFresh := running == nil
@@ -153,6 +159,17 @@ func (p *Pool) acquire(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// withoutDeadline returns a context that is done when ctx is cancelled before its deadline.
+func withoutDeadline(ctx context.Context) (outliving context.Context, release func()) {
+	outliving, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			cancel(context.Cause(ctx))
+		}
+	})
+	return outliving, func() { stop(); cancel(nil) }
 }
 
 // takeIdle returns a process that is idle, or nil.
@@ -203,14 +220,25 @@ func (p *Pool) isBroken() bool {
 }
 
 // decodeIn lets a process decode a segment within Timeout, and within Share while others wait.
+// On a busy host a calm segment can take longer than Share, though it needs little CPU time.
 // Errors: those of exchange.
 func (p *Pool) decodeIn(ctx context.Context, running runner, j Job) (Result, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.config.Timeout, fmt.Errorf("%w: more than %v", errTooSlow, p.config.Timeout))
 	defer cancel()
 	sharing, stop := context.WithCancelCause(limited)
-	stopped := make(chan struct{})
+	stopped, usedBefore := make(chan struct{}), running.cpuTime()
 	share := time.AfterFunc(p.config.Share, func() {
 		defer close(stopped)
+		for sharing.Err() == nil {
+			left := p.config.Share - (running.cpuTime() - usedBefore)
+			if left <= 0 {
+				break
+			}
+			select {
+			case <-time.After(left):
+			case <-sharing.Done():
+			}
+		}
 		select {
 		case <-p.waiting:
 			stop(fmt.Errorf("%w: more than %v, and others wait", errTooSlow, p.config.Share))

@@ -31,7 +31,8 @@ const (
 // fakes starts processes for a Pool.
 type fakes struct {
 	started, ended atomic.Int32
-	fails          error // of each start
+	fails          error         // of each start
+	slowdown       time.Duration // of a busy host: each segment takes so much longer, without CPU time
 }
 
 var errEnded = errors.New("segment-decoder ended before it answered")
@@ -41,11 +42,13 @@ func (f *fakes) start(context.Context) (decoder.FakeProcess, error) {
 		return decoder.FakeProcess{}, f.fails
 	}
 	f.started.Add(1)
-	poisoned := false
-	return decoder.FakeProcess{End: func() { f.ended.Add(1) }, Exchange: func(ctx context.Context, j decoder.Job) (decoder.Result, error) {
+	poisoned, began, idled := false, time.Now(), atomic.Int64{}
+	cpuTime := func() time.Duration { return time.Since(began) - time.Duration(idled.Load()) }
+	return decoder.FakeProcess{End: func() { f.ended.Add(1) }, CPUTime: cpuTime, Exchange: func(ctx context.Context, j decoder.Job) (decoder.Result, error) {
 		takes := map[byte]time.Duration{calm: 10 * time.Millisecond, slow: 800 * time.Millisecond, long: 4 * time.Second, hangs: time.Hour, crashes: 0, poison: 0}[j.Media[0]]
+		idled.Add(int64(f.slowdown))
 		select {
-		case <-time.After(takes):
+		case <-time.After(takes + f.slowdown):
 		case <-ctx.Done():
 			f.ended.Add(1)
 			return decoder.Result{}, context.Cause(ctx)
@@ -201,6 +204,38 @@ func TestABurstOfCalmSegmentsIsDecoded(t *testing.T) {
 	})
 }
 
+// On a busy host, each segment takes longer than its share, and more wait than their deadline
+// allows. None of them may cost a process: to start others would make the host busier.
+func TestAnOverloadStopsNoProcess(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, log *bytes.Buffer) {
+		const deadline = 10 * time.Second
+		f.slowdown = 1490 * time.Millisecond
+		s := p.Stream(slog.New(slog.NewTextHandler(log, nil)))
+		results := make(chan error)
+		for range 30 {
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), deadline)
+				defer cancel()
+				_, err := s.Decode(ctx, decoder.Job{Media: []byte{calm}})
+				results <- err
+			}()
+		}
+		decoded := 0
+		for range 30 {
+			switch err := <-results; {
+			case err == nil:
+				decoded++
+			case !errors.Is(err, context.DeadlineExceeded):
+				t.Error(err)
+			}
+		}
+		// Two processes begin a segment every 1.5 s, the last ones at 9 s.
+		if n := f.started.Load(); decoded != 14 || n != 2 || log.Len() > 0 {
+			t.Errorf("%d segments were decoded, want 14; %d processes were started, want 2; logged %q", decoded, n, log)
+		}
+	})
+}
+
 func TestAProgramThatDoesNotWorkIsTriedOnceAMinute(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, log *bytes.Buffer) {
 		f.fails = errors.New("the program is missing")
@@ -228,11 +263,11 @@ func TestTheEndOfAWatchIsNoFailureOfItsSegment(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, _ *fakes, log *bytes.Buffer) {
 		s, ended := p.Stream(slog.New(slog.NewTextHandler(log, nil))), errors.New("the watch ended")
 		for range 3 {
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, ended)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(2*time.Second, func() { cancel(ended) })
 			if _, err := s.Decode(ctx, decoder.Job{Media: []byte{hangs}}); !errors.Is(err, ended) {
 				t.Errorf("error = %v", err)
 			}
-			cancel()
 		}
 		if _, err := decode(t, s, calm); err != nil || log.Len() > 0 {
 			t.Errorf("the next segment: %v; logged %q", err, log)

@@ -49,6 +49,8 @@ func (p *process) isWorn(c Config) bool {
 	return p.segments >= c.MaxSegments || p.memory > c.MaxResident
 }
 
+func (p *process) cpuTime() time.Duration { return p.CPUTime() }
+
 func (p *process) end() { p.Stop() }
 
 // exchange lets the process decode a segment. Errors: ErrUnusual; after any other, the
