@@ -18,6 +18,11 @@ LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
 
+# What looks for vulnerabilities. Go's checksum database knows the bytes of each version.
+GOVULNCHECK_VERSION := v1.9.0
+SYFT_VERSION        := v1.57.0
+GRYPE_VERSION       := v0.121.2
+
 # gotest prints progress. Most packages wait more than they compute, so four run at
 # once, those that take longest first. The acceptance timelines need the whole CPU
 # and run after all others.
@@ -58,7 +63,7 @@ tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, de
 .PHONY: build
 build: ## build bin/stream-monitor, with the dashboard where Node.js is installed
 	@adapters/httpapi/ui/build.sh optional
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/stream-monitor
+	VERSION=$(VERSION) deploy/binary.sh $(BINARY)
 
 .PHONY: ui
 ui: ## build the dashboard, which "make build" puts into the binary
@@ -71,6 +76,15 @@ screenshots: tools build ## take the pictures of the README and the docs from a 
 .PHONY: image
 image: ## build the image stream-monitor:VERSION of gateway and worker (5 minutes the first time)
 	@VERSION=$(VERSION) test/suite/image/build.sh
+
+.PHONY: lock
+lock: ## renew the releases and hashes of yt-dlp and the other Python tools, or those of ONLY (yt-dlp)
+	@test/tools/lock.sh $(ONLY)
+
+.PHONY: lock-images
+lock-images: ## renew the digests of the base images; it needs a registry
+	@test/suite/image/engine.sh
+	@test/suite/image/bases.sh lock
 
 .PHONY: clean
 clean: ## remove what was built and installed here (bin/, .tools/, .cache/, the dashboard)
@@ -87,6 +101,11 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
 	$(TEST) $(DASHBOARD) $(OTHERS)
+	$(TEST) $(ACCEPTANCE)
+
+.PHONY: test-tools
+test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)
+	$(TEST) ./adapters/stream/ytdlp ./adapters/stream/streamlink ./test/fake/youtube
 	$(TEST) $(ACCEPTANCE)
 
 .PHONY: test-ui
@@ -118,6 +137,24 @@ test-api: tools ## fuzz the API with requests generated from openapi.yaml (2 min
 test-faults: tools ## inject faults into processes, network, disk and clock, SEEDS (20) times (4 minutes)
 	@test/tools/install.sh faults
 	@go run ./test/program/chaos -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+
+.PHONY: reproducible
+reproducible: ui ## build the program twice, in two directories, and compare the bytes; FRESH=1: the second time without the cache
+	@FRESH=$(FRESH) test/suite/supplychain/reproducible.sh
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in the Go code that is called; it needs vuln.go.dev
+	go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
+
+.PHONY: scan
+scan: ## write the SBOM of the image to bin/sbom.spdx.json, and look for known vulnerabilities that a newer package repairs
+	@mkdir -p bin
+	docker save -o bin/image.tar stream-monitor:$(VERSION)
+	GOBIN=$(abspath bin) go install github.com/anchore/syft/cmd/syft@$(SYFT_VERSION)
+	bin/syft scan --quiet docker-archive:bin/image.tar -o spdx-json=bin/sbom.spdx.json
+	rm -f bin/image.tar
+	GOBIN=$(abspath bin) go install github.com/anchore/grype/cmd/grype@$(GRYPE_VERSION)
+	bin/grype --only-fixed --fail-on high sbom:bin/sbom.spdx.json
 
 .PHONY: image-smoke
 image-smoke: tools image ## run the image as it is deployed: no root, read-only, every codec (2 minutes)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the tools that stream-monitor calls: ffmpeg and the PostgreSQL server
 # from Debian; yt-dlp, streamlink and deno from PyPI into .tools/venv; where the system
-# has no Node.js 20, Node.js from PyPI into .tools/node, which builds the dashboard. Only
+# has no Node.js 20, Node.js from PyPI into .tools/node, which builds the dashboard. What
+# comes from PyPI has the releases and hashes of a lock file (lock.sh). Only
 # what is missing is installed, so a second run ends at once. segment-decoder is built
 # into .tools/bin. Run it as "make tools".
 #
@@ -13,7 +14,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-oldest_python='(3, 10)'
+oldest_python='(3, 11)' # of test/tools/lock.sh
 extra=${1:-}
 
 say() { printf 'tools: %s\n' "$*" >&2; }
@@ -45,7 +46,7 @@ have_node() {
 # with pip, which Debian packages separately as python3-venv.
 find_python() {
 	local python
-	for python in python3 /usr/bin/python3 python3.{14,13,12,11,10}; do
+	for python in python3 /usr/bin/python3 python3.{14,13,12,11}; do
 		if have "$python" && "$python" -c "
 import ensurepip, sys, venv
 sys.exit(sys.version_info < $oldest_python)" >/dev/null 2>&1; then
@@ -115,9 +116,10 @@ install_venv() {
 	rm -rf "$venv" "$stamp"
 	"$python" -m venv "$venv"
 	say "installing $* from PyPI"
-	# Compiled files save yt-dlp half a second of CPU at every call.
-	env -u PYTHONDONTWRITEBYTECODE "$venv/bin/pip" install \
-		--quiet --disable-pip-version-check --no-input --compile --requirement "$requirements" </dev/null ||
+	# Compiled files save yt-dlp half a second of CPU at every call. Only wheels: what
+	# builds a source distribution would be installed without a check.
+	env -u PYTHONDONTWRITEBYTECODE "$venv/bin/pip" install --quiet --disable-pip-version-check --no-input --compile \
+		--require-hashes --only-binary :all: --requirement "$requirements" </dev/null ||
 		fail "pip could not install ${requirements#"$root/"}; see above"
 	local tool
 	for tool; do

@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# Provides the base images of our images. It pulls them. Where no registry can be
+# Provides the base images of our images. It pulls them, by the digests of
+# deploy/base-images. Where no registry can be
 # reached it builds stand-ins of the same names from Debian's archive and this
 # machine's Go. A stand-in trusts the certificate authorities that were added to this
 # machine and has the label stream-monitor.stand-in. It is for tests: never push an
 # image that was built on one. It is used, with a warning, until "docker rmi" removes it.
 #
-#	bases.sh [IMAGE…]    the named images, or all of them
+#	bases.sh [IMAGE…]         the named images, or all of them
+#	bases.sh check [IMAGE…]   fails unless each has a digest in deploy/base-images and is
+#	                          here with this digest
+#	bases.sh lock             pulls all of them by their tags, and writes the digests that
+#	                          the registry gave them into deploy/base-images
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 exec </dev/null
 
-all=(debian:trixie-slim golang:1.26-trixie postgres:17-trixie)
+digests=${BASE_IMAGES:-$root/deploy/base-images}
+mapfile -t all < <(sed 's/#.*//; /^ *$/d; s/ .*//' "$digests")
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 label='LABEL stream-monitor.stand-in=yes'
 
@@ -93,16 +99,61 @@ make_postgres() {
 	rm -rf "$work"
 }
 
+stand_in() { [[ -n $(docker image inspect -f '{{index .Config.Labels "stream-monitor.stand-in"}}' "$1") ]]; }
+
 # warn prints a warning if the image is a stand-in.
 warn() {
-	[[ -z $(docker image inspect -f '{{index .Config.Labels "stream-monitor.stand-in"}}' "$1") ]] ||
-		say "$1 is a stand-in made here; docker rmi $1 before real use"
+	! stand_in "$1" || say "$1 is a stand-in made here; docker rmi $1 before real use"
+}
+
+# wanted_digest prints the digest that deploy/base-images has of the image, if it has one.
+wanted_digest() { awk -v name="$1" '$1 == name { print $2 }' "$digests"; }
+
+# has_digest IMAGE DIGEST reports whether the registry gave the local image this digest.
+has_digest() { docker image inspect -f '{{range .RepoDigests}}{{println .}}{{end}}' "$1" | grep -q "@$2\$"; }
+
+# pull pulls the image by its digest, if deploy/base-images has one, and gives it its tag.
+pull() {
+	local digest
+	digest=$(wanted_digest "$1")
+	if [[ -z $digest ]]; then
+		timeout 600 docker pull -q "$1"
+	else
+		timeout 600 docker pull -q "${1%%:*}@$digest" && docker tag "${1%%:*}@$digest" "$1"
+	fi
+}
+
+check() {
+	local digest
+	digest=$(wanted_digest "$1")
+	[[ -n $digest ]] || fail "deploy/base-images has no digest of $1: run \"make lock-images\""
+	exists "$1" && has_digest "$1" "$digest" || fail "$1 is not here with the digest $digest"
+}
+
+# lock prints deploy/base-images with the digests of now.
+lock() {
+	local name _ digest
+	grep '^#' "$digests"
+	while read -r name _; do
+		digest=$(timeout 600 docker pull "$name" </dev/null | sed -n 's/^Digest: \(sha256:[0-9a-f]\{64\}\)$/\1/p') || fail "$name cannot be pulled"
+		[[ -n $digest ]] || fail "the registry gave $name no digest"
+		echo "$name $digest"
+	done < <(printf '%s\n' "${all[@]}")
+}
+
+# here_already reports whether nothing is to be pulled: the image is here, and it has the
+# wanted digest, if there is one. A stand-in, which can have none, is used until it is removed.
+here_already() {
+	local digest
+	exists "$1" || return
+	digest=$(wanted_digest "$1")
+	[[ -z $digest ]] || stand_in "$1" || has_digest "$1" "$digest"
 }
 
 ensure() {
-	exists "$1" && return
+	here_already "$1" && return
 	say "pulling $1 …"
-	timeout 600 docker pull -q "$1" >/dev/null 2>&1 && return
+	pull "$1" >/dev/null 2>&1 && return
 	case $1 in
 	debian:*) timed "it cannot be pulled: making $1 from Debian's archive" make_debian "$1" ;;
 	golang:*)
@@ -118,7 +169,21 @@ ensure() {
 }
 
 one_at_a_time bases
-for image in "${@:-${all[@]}}"; do
-	ensure "$image"
-	warn "$image"
-done
+case ${1:-} in
+lock)
+	new=$(mktemp)
+	lock >"$new"
+	cat "$new" >"$digests"
+	rm -f "$new"
+	;;
+check)
+	shift
+	for image in "${@:-${all[@]}}"; do check "$image"; done
+	;;
+*)
+	for image in "${@:-${all[@]}}"; do
+		ensure "$image"
+		warn "$image"
+	done
+	;;
+esac

@@ -5,10 +5,8 @@
 #	VERSION    of stream-monitor, and the tag (default: git describe, else dev)
 #	IMAGE      the name without the tag (default: stream-monitor)
 #	FFMPEG     static (default) or debian
-#	TOOLS_OF   yt-dlp, streamlink and deno are installed again when it changes
-#	           (default: the week; now: always)
-#	YTDLP, STREAMLINK, DENO   requirements for pip, such as yt-dlp==2026.10.26
-#	           (default: the newest)
+#
+# yt-dlp, streamlink and deno are those of test/tools/requirements.txt ("make lock").
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -17,14 +15,10 @@ exec </dev/null
 version=${VERSION:-$(git -C "$root" describe --tags --always --dirty 2>/dev/null || echo dev)}
 revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
 image=${IMAGE:-stream-monitor}:$version
-tools_of=${TOOLS_OF:-$(date -u +%G-W%V)}
-[[ $tools_of != now ]] || tools_of=$(date -u +%FT%TZ)
 [[ $version != latest ]] || fail "VERSION must not be latest: the tag must be the version of the image"
 
-args=(--build-arg "VERSION=$version" --build-arg "TOOLS_OF=$tools_of")
-for name in FFMPEG YTDLP STREAMLINK DENO; do
-	[[ -z ${!name:-} ]] || args+=(--build-arg "$name=${!name}")
-done
+args=(--build-arg "VERSION=$version")
+[[ -z ${FFMPEG:-} ]] || args+=(--build-arg "FFMPEG=$FFMPEG")
 
 # build FILTER ARGUMENT… builds the image and shows its progress through a filter. If it
 # fails it shows the end of the whole log.

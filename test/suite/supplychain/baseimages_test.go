@@ -1,0 +1,147 @@
+package supplychain_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var baseImage = regexp.MustCompile(`^[a-z0-9./-]+:[\w.-]+( sha256:[0-9a-f]{64})?$`)
+
+// baseImages returns the names in deploy/base-images.
+func baseImages(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, line := range logicalLines(read(t, "deploy/base-images")) {
+		if !baseImage.MatchString(line) {
+			t.Errorf("deploy/base-images: %q is neither NAME:TAG nor NAME:TAG sha256:DIGEST", line)
+		}
+		name, _, _ := strings.Cut(line, " ")
+		names = append(names, name)
+	}
+	return names
+}
+
+var fromLine = regexp.MustCompile(`(?m)^FROM (\S+)(?: AS (\S+))?$`)
+
+func TestEveryBaseImageIsListed(t *testing.T) {
+	listed := baseImages(t)
+	used := 0
+	for _, name := range trackedFiles(t) {
+		if filepath.Base(name) != "Dockerfile" {
+			continue
+		}
+		var stages []string
+		for _, from := range fromLine.FindAllStringSubmatch(read(t, name), -1) {
+			used++
+			if image := from[1]; !strings.Contains(image, "${") && !slices.Contains(stages, image) && !slices.Contains(listed, image) {
+				t.Errorf("%s is built on %s, which is not in deploy/base-images", name, image)
+			}
+			stages = append(stages, from[2])
+		}
+	}
+	if used < 8 {
+		t.Errorf("found %d FROM lines, want at least 8: the search is broken", used)
+	}
+}
+
+const (
+	oldDigest = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	newDigest = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+)
+
+// fakeDocker is a docker that has the images of the lines "NAME DIGEST" in $IMAGES, none of
+// them a stand-in. It pulls every image, with newDigest by its tag, and writes its calls
+// to $CALLS.
+const fakeDocker = `#!/usr/bin/env bash
+echo "$*" >>"$CALLS"
+case "$1 $2" in
+"image inspect")
+	line=$(grep "^${!#} " "$IMAGES") || exit 1
+	[[ $* != *RepoDigests* ]] || echo "${line%%:*}@${line#* }" ;;
+"pull "*) echo "Digest: ` + newDigest + `" ;;
+esac
+`
+
+// runBases runs test/suite/image/bases.sh with fakeDocker. lock is the content of
+// deploy/base-images, here what docker has. It returns the calls of docker that change
+// something, the content of deploy/base-images afterwards, and the output.
+func runBases(t *testing.T, lock, here string, args ...string) (calls []string, locked, output string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("docker", fakeDocker, 0o700)
+	lockFile := write("base-images", lock, 0o600)
+	log := write("calls", "", 0o600)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "test/suite/image/bases.sh"), args...)
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+dir,
+		"BASE_IMAGES="+lockFile, "CALLS="+log, "IMAGES="+write("images", here, 0o600))
+	out, err := cmd.CombinedOutput()
+	for call := range strings.Lines(readAbsolute(t, log)) {
+		if !strings.HasPrefix(call, "image inspect") {
+			calls = append(calls, strings.TrimSpace(call))
+		}
+	}
+	return calls, readAbsolute(t, lockFile), string(out), err
+}
+
+func readAbsolute(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestBaseImagesArePulledByTheirDigest(t *testing.T) {
+	const name = "debian:trixie-slim"
+	byDigest := []string{"pull -q debian@" + oldDigest, "tag debian@" + oldDigest + " " + name}
+	for _, c := range []struct {
+		is, lock, here string
+		want           []string
+	}{
+		{"absent", name + " " + oldDigest, "", byDigest},
+		{"here with another digest", name + " " + oldDigest, name + " " + newDigest, byDigest},
+		{"here", name + " " + oldDigest, name + " " + oldDigest, nil},
+		{"absent, and has no digest", name, "", []string{"pull -q " + name}},
+		{"here, and has no digest", name, name + " " + newDigest, nil},
+	} {
+		calls, _, output, err := runBases(t, c.lock+"\n", c.here+"\n")
+		if err != nil || !slices.Equal(calls, c.want) {
+			t.Errorf("the image is %s: docker was called with %q (%v), want %q\n%s", c.is, calls, err, c.want, output)
+		}
+	}
+}
+
+func TestAnImageOnAnUnknownBaseIsNotPublished(t *testing.T) {
+	const name = "golang:1.26-trixie"
+	for is, c := range map[string]struct{ lock, here, want string }{
+		"the wanted one": {name + " " + oldDigest, name + " " + oldDigest, ""},
+		"unpinned":       {name, name + " " + oldDigest, `run "make lock-images"`},
+		"another":        {name + " " + oldDigest, name + " " + newDigest, "is not here with the digest " + oldDigest},
+		"absent":         {name + " " + oldDigest, "", "is not here with the digest " + oldDigest},
+	} {
+		_, _, output, err := runBases(t, c.lock+"\n", c.here+"\n", "check", name)
+		if (err != nil) != (c.want != "") || !strings.Contains(output, c.want) {
+			t.Errorf("the base is %s: %v, output %q, want %q in it", is, err, output, c.want)
+		}
+	}
+}
+
+func TestDigestsAreTheRegistrys(t *testing.T) {
+	_, locked, output, err := runBases(t, "# A comment.\na:1\nb:2 "+oldDigest+"\n", "", "lock")
+	if want := "# A comment.\na:1 " + newDigest + "\nb:2 " + newDigest + "\n"; err != nil || locked != want {
+		t.Errorf("deploy/base-images has %q (%v), want %q\n%s", locked, err, want, output)
+	}
+}
