@@ -40,6 +40,7 @@ const (
 	tmpPath        = "/tmp"
 	tmpSize        = "1Gi" // temporary files of tools, such as yt-dlp's JavaScript
 	segmentsVolume = "workdir"
+	segmentsSize   = "1Gi"
 	segmentsPath   = "/tmp/segments"
 	caVolume       = "gateway-ca"
 	caPath         = "/etc/stream-monitor/ca"
@@ -93,7 +94,7 @@ func runtimeID(namespace, instance string) string {
 
 // defaultPodTemplate builds the template of all worker pods as section 8.1 says, with the
 // fewest rights. A worker is not root and has no capability and no service account token.
-// It can write to /tmp (1 GiB) and to the segments below it (an emptyDir without a limit).
+// It can write to /tmp and to the segments below it, 1 GiB each.
 func (c Config) defaultPodTemplate() *corev1.PodTemplateSpec {
 	t := &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: workerLabels(c.Instance)},
@@ -110,7 +111,7 @@ func (c Config) defaultPodTemplate() *corev1.PodTemplateSpec {
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Volumes: []corev1.Volume{
-				{Name: segmentsVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				{Name: segmentsVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(segmentsSize))}}},
 				{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(tmpSize))}}},
 			},
 			Containers: []corev1.Container{c.defaultContainer()},

@@ -60,7 +60,7 @@ func TestAWorkerPodFollowsTheSpecification(t *testing.T) {
 	expectJSON(t, "the number of its containers", len(p.Spec.Containers), `1`)
 	expectJSON(t, "its container", []any{c.Name, c.Image, c.Command, c.Args}, `["monitor","stream-monitor:1",null,["worker"]]`)
 	expectJSON(t, "its resources", c.Resources, `{"limits":{"cpu":"500m","memory":"512Mi"},"requests":{"cpu":"100m","memory":"256Mi"}}`)
-	expectJSON(t, "its volumes", p.Spec.Volumes, `[{"name":"workdir","emptyDir":{}},{"name":"tmp","emptyDir":{"sizeLimit":"1Gi"}},`+
+	expectJSON(t, "its volumes", p.Spec.Volumes, `[{"name":"workdir","emptyDir":{"sizeLimit":"1Gi"}},{"name":"tmp","emptyDir":{"sizeLimit":"1Gi"}},`+
 		`{"name":"gateway-ca","secret":{"secretName":"authority","items":[{"key":"ca.crt","path":"ca.crt"}]}}]`)
 	expectJSON(t, "its mounts", c.VolumeMounts, `[{"name":"workdir","mountPath":"/tmp/segments"},{"name":"tmp","mountPath":"/tmp"},`+
 		`{"name":"gateway-ca","readOnly":true,"mountPath":"/etc/stream-monitor/ca"}]`)
