@@ -18,6 +18,10 @@ LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
 
+# Raise it together with test/suite/cluster/kube/lib.sh.
+HELM_VERSION := v3.22.0
+HELM         := .tools/helm-$(HELM_VERSION)/helm
+
 # What looks for vulnerabilities. Go's checksum database knows the bytes of each version.
 GOVULNCHECK_VERSION := v1.9.0
 SYFT_VERSION        := v1.57.0
@@ -166,6 +170,10 @@ test-compose: tools image ## test deploy/compose.yaml on a real Docker (3 minute
 	@test/suite/image/bases.sh postgres:17-trixie
 	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/suite/compose
 
+.PHONY: test-chart
+test-chart: $(HELM) ## test what the Helm chart renders, without a cluster (2 minutes)
+	@PATH="$(abspath $(dir $(HELM))):$$PATH" STREAM_MONITOR_TEST_KUBECONFIG=/dev/null go test -tags cluster -count=1 -run '^TestTheChart' ./test/suite/cluster
+
 .PHONY: test-cluster
 test-cluster: tools image ## test the Helm chart in the cluster of STREAM_MONITOR_TEST_KUBECONFIG, or in one started here as root (12 minutes)
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/suite/cluster/run.sh
@@ -216,6 +224,13 @@ $(LINT):
 	@mkdir -p $(@D)
 	@GOBIN=$(abspath $(@D))/build go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(@D)/build/golangci-lint $@
+	@rmdir $(@D)/build
+
+$(HELM):
+	@echo 'test: building helm $(HELM_VERSION), once (about 4 minutes)'
+	@mkdir -p $(@D)
+	@GOBIN=$(abspath $(@D))/build timeout 20m go install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+	@mv $(@D)/build/helm $@
 	@rmdir $(@D)/build
 
 $(VERSITYGW):

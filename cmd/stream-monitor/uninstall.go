@@ -25,5 +25,5 @@ func removeInstallation(ctx context.Context, c *config.Uninstall, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	return kube.Uninstall(ctx, cluster, kube.Installation{Deployment: c.Deployment, Instance: c.Cluster.WorkerInstance, Log: log})
+	return kube.Uninstall(ctx, cluster, kube.Installation{Deployment: c.Deployment, Namespace: c.Namespace, Instance: c.Cluster.WorkerInstance, Log: log})
 }

@@ -25,6 +25,7 @@ var uninstallBackoff = backoff.Policy{First: uninstallPollInterval, Max: maxBack
 // Installation names the installation that Uninstall removes.
 type Installation struct {
 	Deployment string        // of the gateways; required
+	Namespace  string        // of the Deployment; default: the Cluster's, in which the worker pods are
 	Instance   string        // label of the worker pods; default: stream-monitor (Config.Instance)
 	Grace      time.Duration // how long a worker has to stop (section 8.3); default: 30 s
 	Log        *slog.Logger  // default: none
@@ -54,7 +55,7 @@ func Uninstall(ctx context.Context, c *Cluster, installation Installation) error
 	}
 	redirectKlog(installation.Log)
 	installation.Log = installation.Log.With("component", "kube")
-	if err := c.stopGateways(ctx, installation); err != nil {
+	if err := c.WithNamespace(installation.Namespace).stopGateways(ctx, installation); err != nil {
 		return fmt.Errorf("uninstall: %w", err)
 	}
 	if err := c.deleteWorkers(ctx, installation); err != nil {

@@ -103,6 +103,37 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 			`"msg":"waiting until the pods of the workers are gone","component":"kube","left":2`)
 	})
 
+	scenario(t, "the gateways may have another namespace than the workers", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		scaled := cluster.deploy("gateways", func() {})
+		cluster.client.ClearActions()
+		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways", Namespace: "release"}); err != nil {
+			t.Fatal(err)
+		}
+		if *scaled != 0 || cluster.exists(podName) {
+			t.Error("the gateways or the worker are left")
+		}
+		requests := map[string]int{}
+		for _, a := range cluster.client.Actions() {
+			of := a.GetResource().Resource
+			if list, isList := a.(ktesting.ListAction); isList && strings.Contains(list.GetListRestrictions().Labels.String(), "=gateway") {
+				of = "gateways' " + of
+			}
+			requests[a.GetVerb()+" "+of+" in "+a.GetNamespace()]++
+		}
+		for _, want := range []string{"update deployments in release", "list gateways' pods in release", "list pods in " + namespace, "delete pods in " + namespace} {
+			if requests[want] == 0 {
+				t.Errorf("no request to %s; the requests are %v", want, requests)
+			}
+		}
+		for _, wrong := range []string{"list gateways' pods in " + namespace, "list pods in release", "delete pods in release"} {
+			if requests[wrong] > 0 {
+				t.Errorf("%d requests to %s", requests[wrong], wrong)
+			}
+		}
+	})
+
 	scenario(t, "workers on a node that does not answer are deleted by force", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))

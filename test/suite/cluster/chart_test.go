@@ -4,12 +4,16 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // gatewayRules are the rules of the Role in section 14.3.
@@ -40,13 +44,14 @@ func (m manifest) field(path ...any) (v any) {
 	return v
 }
 
-// render renders the chart with these values. The keys are KIND/NAME.
+// render renders the chart with these values. The keys are KIND/NAME, and
+// NAMESPACE/KIND/NAME outside the release's namespace.
 func render(t *testing.T, set ...string) (map[string]manifest, error) {
 	t.Helper()
 	return renderWith(t, []string{"-n", "stream-monitor", "--kube-version", "v1.34.0"}, set...)
 }
 
-// renderWith is render with other arguments of "helm template".
+// renderWith is render with other arguments of "helm template", among them -n NAMESPACE.
 func renderWith(t *testing.T, args []string, set ...string) (map[string]manifest, error) {
 	t.Helper()
 	args = append([]string{"template", release, chart}, args...)
@@ -57,18 +62,20 @@ func renderWith(t *testing.T, args []string, set ...string) (map[string]manifest
 	if err != nil {
 		return nil, err
 	}
-	// kubectl converts the YAML to JSON.
-	list, err := runWithInput(t.Context(), out, "kubectl", "create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-")
-	if err != nil {
-		return nil, err
-	}
 	all := map[string]manifest{}
-	for dec := json.NewDecoder(strings.NewReader(list)); dec.More(); {
+	for document := range strings.SplitSeq("\n"+out, "\n---\n") {
 		var m manifest
-		if err := dec.Decode(&m); err != nil {
-			return nil, err
+		if err := yaml.UnmarshalStrict([]byte(document), &m); err != nil {
+			return nil, fmt.Errorf("%w in\n%s", err, document)
 		}
-		all[m["kind"].(string)+"/"+m.field("metadata", "name").(string)] = m
+		if m == nil { // only comments
+			continue
+		}
+		name := m["kind"].(string) + "/" + m.field("metadata", "name").(string)
+		if in := m.field("metadata", "namespace"); in != args[slices.Index(args, "-n")+1] {
+			name = fmt.Sprintf("%v/%s", in, name)
+		}
+		all[name] = m
 	}
 	return all, nil
 }

@@ -32,6 +32,8 @@ func TestTheChartRefusesInvalidValues(t *testing.T) {
 		"a label of the selector":                {[]string{`gateway.podLabels.app\.kubernetes\.io/component=x`}, "gateway.podLabels sets app.kubernetes.io/component"},
 		"a label of the worker selector":         {[]string{"worker.podLabels.app=x"}, "worker.podLabels sets app,"},
 		"an invalid DNS port":                    {[]string{"networkPolicy.dnsPorts={0}"}, "networkPolicy.dnsPorts.0"},
+		"an invalid namespace of workers":        {[]string{"worker.namespace=Streams"}, "worker.namespace"},
+		"an invalid port of the database":        {[]string{"networkPolicy.databasePort=0"}, "networkPolicy.databasePort"},
 		"a misspelt value":                       {[]string{"setings.LOG_LEVEL=debug"}, "setings"},
 		"a misspelt setting":                     {[]string{"settings.LOGLEVEL=debug"}, "LOGLEVEL"},
 		"a setting that the chart sets":          {[]string{"settings.WORKER_RUNTIME=process"}, "WORKER_RUNTIME"},

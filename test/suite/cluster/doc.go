@@ -23,5 +23,7 @@
 //	                                address in the network of the first node
 //	STREAM_MONITOR_POD_NETWORK      network of the pods, a CIDR; default: from the nodes
 //
-// KUBECONFIG is ignored, because it may name a production cluster.
+// KUBECONFIG is ignored, because it may name a production cluster. The tests whose names
+// begin with TestTheChart only render the chart: "make test-chart" runs them without a
+// cluster.
 package cluster

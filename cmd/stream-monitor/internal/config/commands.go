@@ -182,6 +182,7 @@ type Doctor struct {
 // Uninstall names the installation to remove.
 type Uninstall struct {
 	Deployment string `type:"dnsname" required:"" placeholder:"NAME" help:"The gateway's Deployment. uninstall scales it to 0 first, so that no gateway replaces the workers."`
+	Namespace  string `type:"dnslabel" placeholder:"NAME" help:"Namespace of this Deployment. Default: that of the worker pods."`
 
 	Cluster ClusterFlags `embed:"" group:"Kubernetes"`
 	Log     LogFlags     `embed:"" group:"Log"`

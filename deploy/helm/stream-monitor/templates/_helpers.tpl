@@ -79,6 +79,40 @@ and 30 s for reports in progress.
 {{- define "stream-monitor.port" -}}{{ default (ternary 443 80 .Values.tls.enabled) .Values.service.port }}{{- end -}}
 
 {{- define "stream-monitor.secret" -}}{{ default (include "stream-monitor.fullname" .) .Values.secret.existingSecret }}{{- end -}}
+{{/* true if the workers have a namespace of their own, else empty. */}}
+{{- define "stream-monitor.apart" -}}
+{{- if not (has .Values.worker.namespace (list "" .Release.Namespace)) }}true{{ end -}}
+{{- end -}}
+
+{{- define "stream-monitor.workerNamespace" -}}{{ default .Release.Namespace .Values.worker.namespace }}{{- end -}}
+
+{{/* A pod gets nothing from the Secrets of another namespace, so what workers need is beside them. */}}
+{{- define "stream-monitor.workerSecret" -}}
+{{- if .Values.worker.existingSecret -}}
+{{ .Values.worker.existingSecret }}
+{{- else if not (include "stream-monitor.apart" .) -}}
+{{ include "stream-monitor.secret" . }}
+{{- else -}}
+{{- if .Values.secret.existingSecret -}}
+  {{- fail (printf "worker.existingSecret is missing: the Secret in namespace %s with the INTERNAL_API_KEY and the proxies of secret.existingSecret, and nothing else of it" .Values.worker.namespace) -}}
+{{- end -}}
+{{ include "stream-monitor.fullname" . }}-worker
+{{- end -}}
+{{- end -}}
+
+{{- define "stream-monitor.workerCASecret" -}}
+{{- if .Values.worker.existingCASecret -}}
+{{ .Values.worker.existingCASecret }}
+{{- else if not (include "stream-monitor.apart" .) -}}
+{{ include "stream-monitor.tlsSecret" . }}
+{{- else -}}
+{{- if .Values.tls.existingSecret -}}
+  {{- fail (printf "worker.existingCASecret is missing: the Secret in namespace %s with the ca.crt of tls.existingSecret, and without its key" .Values.worker.namespace) -}}
+{{- end -}}
+{{ include "stream-monitor.fullname" . }}-worker-ca
+{{- end -}}
+{{- end -}}
+
 {{- define "stream-monitor.tlsSecret" -}}{{ default (printf "%s-tls" (include "stream-monitor.fullname" .)) .Values.tls.existingSecret }}{{- end -}}
 
 {{/* true if callers of the gateway need a ca.crt, else empty. */}}
