@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Provides the base images of our images. It pulls them, by the digests of
-# deploy/base-images. Where no registry can be
-# reached it builds stand-ins of the same names from Debian's archive and this
-# machine's Go. A stand-in trusts the certificate authorities that were added to this
+# Provides the base images of our images. It pulls them by the digests of
+# deploy/base-images, or by their tags. Where no registry can be reached it builds
+# stand-ins of the same names from Debian's archive and this machine's Go. A stand-in trusts the certificate authorities that were added to this
 # machine and has the label stream-monitor.stand-in. It is for tests: never push an
 # image that was built on one. It is used, with a warning, until "docker rmi" removes it.
 #

@@ -22,7 +22,7 @@ copy "$first"
 copy "$second"
 git -C "$second" init -q
 git -C "$second" add -A
-git -C "$second" -c user.name=nobody -c user.email=nobody@example.com commit -qm sources
+git -C "$second" -c user.name=nobody -c user.email=nobody@example.com -c commit.gpgsign=false commit -qm sources
 
 VERSION=reproducible "$first/deploy/binary.sh" "$work/a"
 [[ -z ${FRESH:-} ]] || export GOCACHE=$work/cache
