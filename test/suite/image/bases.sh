@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Provides the base images of our images. It pulls them by the digests of
 # deploy/base-images, or by their tags. Where no registry can be reached it builds
-# stand-ins of the same names from Debian's archive and this machine's Go. A stand-in trusts the certificate authorities that were added to this
-# machine and has the label stream-monitor.stand-in. It is for tests: never push an
-# image that was built on one. It is used, with a warning, until "docker rmi" removes it.
+# stand-ins of the same names from Debian's archive and this machine's Go. A stand-in
+# trusts the certificate authorities that were added to this machine and has the label
+# stream-monitor.stand-in. It is for tests: never push an image that was built on one.
+# It is used, with a warning, until "docker rmi" removes it.
 #
 #	bases.sh [IMAGE…]         the named images, or all of them
 #	bases.sh check [IMAGE…]   fails unless each has a digest in deploy/base-images and is
