@@ -18,10 +18,10 @@ const (
 	pollInterval   = 500 * time.Millisecond // between two looks at how many streams are watched
 	betweenStorms  = 20 * time.Second
 	acquaintance   = 10 * time.Second // in which two gateways have seen each other's heartbeats
-	registrants    = 16              // callers that register streams at once
-	stallLimit     = time.Minute     // decision S6: a playlist that has not moved for so long has stalled
-	longestStall   = 3 * time.Minute // a stall ends when all streams have an alert, or after this
-	beforeStall    = time.Second     // so that all timelines stop at the same instant
+	registrants    = 16               // callers that register streams at once
+	stallLimit     = time.Minute      // decision S6: a playlist that has not moved for so long has stalled
+	longestStall   = 3 * time.Minute  // a stall ends when all streams have an alert, or after this
+	beforeStall    = time.Second      // so that all timelines stop at the same instant
 	segmentMissing = "alert.segment_error"
 )
 
