@@ -20,15 +20,12 @@ type assignmentBody struct {
 	Snapshot   json.RawMessage   `json:"snapshot"`
 }
 
-// Assignment requests the assignment of a monitor. Generation 0 stands for the newest.
+// Assignment requests the assignment of a monitor.
 // Errors: monitor.ErrSuperseded; *monitor.Error NotFound if the monitor is unknown or has
 // ended; *monitor.Error InvalidConfig if the gateway rejects the request for good. After any
 // other error a later call may succeed.
 func (c *Client) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	path := "/internal/v1/monitors/" + url.PathEscape(string(id))
-	if generation != 0 {
-		path += "?generation=" + strconv.Itoa(generation)
-	}
+	path := "/internal/v1/monitors/" + url.PathEscape(string(id)) + "?generation=" + strconv.Itoa(generation)
 	var body assignmentBody
 	if err := c.exchange(ctx, http.MethodGet, path, nil, &body); err != nil {
 		return monitor.Assignment{}, fmt.Errorf("request an assignment from the gateway: %w", err)

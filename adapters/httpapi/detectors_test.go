@@ -142,7 +142,7 @@ func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 	}
 	registerWithFields(api, `,"config":{"imaginary_threshold_sec":1}`).
 		hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.imaginary_threshold_sec is 1; accepted is 5 to 600")
-	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"status":"monitoring","health":{"video":"imaginary"},"statistics":{"imaginary_events":2},`+
+	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"generation":1,"status":"monitoring","health":{"video":"imaginary"},"statistics":{"imaginary_events":2},`+
 		`"events":[{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.imaginary","timestamp":"2024-01-15T20:00:00+09:00",`+
 		`"data":{"duration_sec":60,"started_at":"2024-01-15T19:59:00+09:00","threshold_sec":60,"segment_info":{"sequence":1,"duration":2}}}]}`).hasStatus(http.StatusOK)
 	body := api.get("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK).body

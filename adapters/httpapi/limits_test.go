@@ -27,7 +27,7 @@ func TestAMonitorIDHasTheSpecifiedForm(t *testing.T) {
 		}
 	})
 	t.Run("the same everywhere", func(t *testing.T) {
-		for path, holder := range map[string]string{"/api/v1/monitors/" + id: "", "/api/v1/monitors": "monitors", "/internal/v1/monitors/" + id: ""} {
+		for path, holder := range map[string]string{"/api/v1/monitors/" + id: "", "/api/v1/monitors": "monitors", "/internal/v1/monitors/" + id + "?generation=1": ""} {
 			body := api.get(path).hasStatus(http.StatusOK).json()
 			if holder != "" {
 				body = body[holder].([]any)[0].(map[string]any)
@@ -147,7 +147,7 @@ func TestAReservationIsShownAndStoppedLikeAnyMonitor(t *testing.T) {
 func TestEachAPIIsOpenedByItsOwnHeader(t *testing.T) {
 	for _, row := range []struct{ api, path, header, key string }{
 		{"the public API", "/api/v1/monitors", "X-API-Key", apiKey},
-		{"the internal API", "/internal/v1/monitors/" + firstID, "X-Internal-API-Key", internalAPIKey},
+		{"the internal API", "/internal/v1/monitors/" + firstID + "?generation=1", "X-Internal-API-Key", internalAPIKey},
 	} {
 		api := newTestAPI(t)
 		api.register("Q")

@@ -99,7 +99,7 @@ func TestEachRateLimitCountsItsRequests(t *testing.T) {
 			r.Header.Set(publicKeyHeader, "wrong")
 			return api.do(r)
 		},
-		"GET /internal/v1/monitors/{id}": func(api *testAPI) response { return api.get("/internal/v1/monitors/" + noSuchID) },
+		"GET /internal/v1/monitors/{id}": func(api *testAPI) response { return api.get("/internal/v1/monitors/" + noSuchID + "?generation=1") },
 	}
 	for _, row := range []struct {
 		name          string

@@ -88,8 +88,10 @@ func operations() []operation {
 		{"replay", 200, "", func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/" + storedDelivery + "/replay" }, addRouting, true},
 		{"replay failed", 200, `{"since":"2024-01-15T20:00:00+09:00"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/replay" }, addRouting, true},
 		{"feed", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/feed?after=" }, nil, true},
-		{"assignment", 200, "", func(id monitor.ID) (string, string) { return "GET", "/internal/v1/monitors/" + string(id) }, nil, false},
-		{"report", 200, `{"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
+		{"assignment", 200, "", func(id monitor.ID) (string, string) {
+			return "GET", "/internal/v1/monitors/" + string(id) + "?generation=1"
+		}, nil, false},
+		{"report", 200, `{"generation":1,"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
 	}
 }
 
@@ -158,6 +160,12 @@ func responseCases() []responseCase {
 		{"feed after no position", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/feed?after=9", nil) }},
 		{"assignment of a bad generation", 400, func(api *testAPI) *http.Request {
 			return newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q"))+"?generation=0", nil)
+		}},
+		{"assignment of no generation", 400, func(api *testAPI) *http.Request {
+			return newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q")), nil)
+		}},
+		{"report of no generation", 400, func(api *testAPI) *http.Request {
+			return newRequest("PUT", "/internal/v1/monitors/"+string(api.register("Q"))+"/status", strings.NewReader(`{"status":"waiting"}`))
 		}},
 		{"assignment of an old generation", 409, func(api *testAPI) *http.Request {
 			id := api.register("Q")

@@ -10,6 +10,7 @@ import (
 
 // blindReport is the report of a worker that was blind for 5 minutes.
 const blindReport = `{
+	"generation": 1,
 	"status": "waiting",
 	"visibility": {"last_error": "DNS does not resolve\u0000\nwww.youtube.com", "blind_since": "2024-01-15T20:05:00+09:00", "last_observed_at": "2024-01-15T20:04:30+09:00"},
 	"events": [{"event_id": "` + eventID + `", "event_type": "monitor.error", "timestamp": "2024-01-15T20:10:00+09:00",
@@ -21,7 +22,7 @@ func TestBlindnessAndItsEndAreShown(t *testing.T) { // decision S15
 	id := string(api.register("Q"))
 	report := func(body string) {
 		t.Helper()
-		api.put("/internal/v1/monitors/"+id+"/status", body).hasStatus(http.StatusOK)
+		api.put("/internal/v1/monitors/"+id+"/status", ofFirstGeneration(body)).hasStatus(http.StatusOK)
 	}
 	shows := func(lastError, blindSince, lastObserved, resolved any) {
 		t.Helper()
@@ -69,6 +70,6 @@ func TestAnInvalidVisibilityIsRefused(t *testing.T) {
 		`{"visibility":{"last_observed_at":"9999-12-31T00:00:00Z"}}`:        "visibility.last_observed_at is in the year 9999",
 		`{"visibility":{"last_error":"` + strings.Repeat("x", 4097) + `"}}`: "visibility.last_error is 4097 bytes long; accepted is at most 4096",
 	} {
-		api.put(path, body).hasError(http.StatusBadRequest, monitor.InvalidConfig, says)
+		api.put(path, ofFirstGeneration(body)).hasError(http.StatusBadRequest, monitor.InvalidConfig, says)
 	}
 }

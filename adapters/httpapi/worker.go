@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -40,12 +38,9 @@ func (h workerHandlers) assignment(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	generation := 0
-	if query.Has("generation") {
-		generation, err = strconv.Atoi(query.Get("generation"))
-		if err != nil || generation < 1 || generation > math.MaxInt32 {
-			return refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
-		}
+	generation, err := readGeneration(query)
+	if err != nil {
+		return err
 	}
 	assigned, err := h.service.Assign(c.Request.Context(), id, generation)
 	if err != nil {

@@ -80,6 +80,14 @@ func TestAReportIsAcceptedExactlyAsDescribed(t *testing.T) {
 	}
 }
 
+// ofFirstGeneration adds generation 1 to a report that begins with another field.
+func ofFirstGeneration(report string) string {
+	if !strings.HasPrefix(report, `{"`) {
+		return report
+	}
+	return `{"generation":1,` + report[1:]
+}
+
 func TestAWorkerGetsItsAssignment(t *testing.T) {
 	detectortest.Only(t, detector.Blackout, detector.Silence)
 	api := newTestAPI(t)
@@ -92,7 +100,7 @@ func TestAWorkerGetsItsAssignment(t *testing.T) {
 	})
 	t.Run("contains the last snapshot", func(t *testing.T) {
 		api.put(path+"/status", completeReport).hasStatus(http.StatusOK)
-		api.get(path).hasStatus(http.StatusOK).hasBody(`{"monitor_id":"` + firstID + `","generation":1,"stream_url":"` + streamURL + `",
+		api.get(path + "?generation=1").hasStatus(http.StatusOK).hasBody(`{"monitor_id":"` + firstID + `","generation":1,"stream_url":"` + streamURL + `",
 			"config":` + config + `,"snapshot":{"version":1}}`)
 	})
 	t.Run("is refused to an older generation", func(t *testing.T) {
@@ -104,7 +112,7 @@ func TestAWorkerGetsItsAssignment(t *testing.T) {
 		api.delete("/api/v1/monitors/" + firstID).hasStatus(http.StatusOK)
 		api.get(path+"?generation=2").hasError(http.StatusNotFound, monitor.NotFound, "has ended (stopped)")
 	})
-	for _, query := range []string{"generation=0", "generation=-1", "generation=x", "generation=2147483648", "gen=1"} {
+	for _, query := range []string{"", "generation=0", "generation=-1", "generation=x", "generation=2147483648", "gen=1"} {
 		t.Run("refuses "+query, func(t *testing.T) {
 			api.get(path+"?"+query).hasError(http.StatusBadRequest, monitor.InvalidConfig)
 		})
@@ -119,6 +127,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	t.Run("accepts the example of the specification", func(t *testing.T) {
 		api, path := newMonitor(t)
 		api.put(path, `{
+			"generation": 1,
 			"status": "monitoring",
 			"health": {"video": "ok", "audio": "ok"},
 			"statistics": {"total_segments_analyzed": 150, "blackout_events": 0, "silence_events": 1}
@@ -135,7 +144,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	})
 	t.Run("orders the worker that reports the end to stop", func(t *testing.T) {
 		api, path := newMonitor(t)
-		api.put(path, `{"status":"completed"}`).hasStatus(http.StatusOK).hasBody(`{"order":"stop"}`)
+		api.put(path, `{"generation":1,"status":"completed"}`).hasStatus(http.StatusOK).hasBody(`{"order":"stop"}`)
 	})
 	t.Run("stores a repeated report once", func(t *testing.T) {
 		api, path := newMonitor(t)
@@ -147,7 +156,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	})
 	t.Run("ignores fields of another version", func(t *testing.T) {
 		api, path := newMonitor(t)
-		api.put(path, `{"status":"waiting","mood":"good","snapshot":null}`).hasStatus(http.StatusOK)
+		api.put(path, `{"generation":1,"status":"waiting","mood":"good","snapshot":null}`).hasStatus(http.StatusOK)
 	})
 	t.Run("of an older generation changes nothing", func(t *testing.T) {
 		api, path := newMonitor(t)
@@ -158,6 +167,8 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 		}
 	})
 	for name, c := range map[string]struct{ body, says string }{
+		"no generation":                   {strings.Replace(completeReport, `"generation": 1,`, "", 1), "generation is 0; accepted is 1 or more"},
+		"a generation of 0":               {strings.Replace(completeReport, `"generation": 1`, `"generation": 0`, 1), "generation is"},
 		"an array":                        {`[]`, "not a JSON object"},
 		"null":                            {`null`, "not a JSON object"},
 		"a truncated body":                {`{"status":`, "not valid JSON"},
@@ -181,7 +192,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			api, path := newMonitor(t)
-			api.put(path, c.body).hasError(http.StatusBadRequest, monitor.InvalidConfig, c.says)
+			api.put(path, ofFirstGeneration(c.body)).hasError(http.StatusBadRequest, monitor.InvalidConfig, c.says)
 		})
 	}
 }

@@ -163,7 +163,7 @@ type WorkerManager interface {
 
 	// RenewLease records that a worker of this generation has reported. It is called
 	// before the report is stored: workers must not look lost while the store fails.
-	// Generation 0 means any. It returns at once.
+	// It returns at once.
 	RenewLease(id monitor.ID, generation int)
 }
 

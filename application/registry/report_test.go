@@ -22,15 +22,13 @@ func TestOnlyTheNewestGenerationGetsTheAssignment(t *testing.T) {
 	id := s.register("Q").ID
 	s.store.Update(id, func(m *monitor.Monitor) { m.Generation, m.Snapshot = 3, []byte(`{"s":1}`) })
 
-	for name, generation := range map[string]int{"the newest generation": 3, "a worker without a generation": 0} {
-		t.Run("is assigned to "+name, func(t *testing.T) {
-			a, err := s.Assign(ctx, id, generation)
-			if err != nil || a.Generation != 3 || a.StreamURL != streamURL || string(a.Snapshot) != `{"s":1}` || a.Config != monitor.DefaultConfig() {
-				t.Errorf("assigned %+v, %v", a, err)
-			}
-		})
-	}
-	for name, generation := range map[string]int{"older": 2, "newer than the newest": 4} {
+	t.Run("is assigned to the newest generation", func(t *testing.T) {
+		a, err := s.Assign(ctx, id, 3)
+		if err != nil || a.Generation != 3 || a.StreamURL != streamURL || string(a.Snapshot) != `{"s":1}` || a.Config != monitor.DefaultConfig() {
+			t.Errorf("assigned %+v, %v", a, err)
+		}
+	})
+	for name, generation := range map[string]int{"missing": 0, "older": 2, "newer than the newest": 4} {
 		t.Run("is refused to a worker whose generation is "+name, func(t *testing.T) {
 			if _, err := s.Assign(ctx, id, generation); !errors.Is(err, monitor.ErrSuperseded) {
 				t.Errorf("error is %v", err)
@@ -105,10 +103,9 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 		}
 	})
 
-	t.Run("completes a missing generation with the newest and a missing time with now", func(t *testing.T) {
+	t.Run("completes a missing time with now", func(t *testing.T) {
 		s, id := newMonitor(t)
-		s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 5 })
-		send(t, s, id, monitor.Report{Status: monitor.Waiting})
+		send(t, s, id, monitor.Report{Generation: 1, Status: monitor.Waiting})
 		if m, _ := s.Get(ctx, id); m.Status != monitor.Waiting || !m.UpdatedAt.Equal(noon) {
 			t.Errorf("stored %+v", m)
 		}
@@ -117,7 +114,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	t.Run("keeps the stored value of a missing field", func(t *testing.T) {
 		s, id := newMonitor(t)
 		send(t, s, id, completeReport())
-		send(t, s, id, monitor.Report{})
+		send(t, s, id, monitor.Report{Generation: 1})
 		m, _ := s.Get(ctx, id)
 		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != completeReport().Health ||
 			m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
@@ -147,7 +144,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	t.Run("counts newly analysed segments as a check when last_check_at is missing", func(t *testing.T) {
 		s, id := newMonitor(t)
 		send(t, s, id, completeReport())
-		send(t, s, id, monitor.Report{At: noon.Add(2 * time.Minute), Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 8}})
+		send(t, s, id, monitor.Report{Generation: 1, At: noon.Add(2 * time.Minute), Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 8}})
 		if m, _ := s.Get(ctx, id); !m.Health.LastCheckAt.Equal(noon.Add(2 * time.Minute)) {
 			t.Errorf("last check at %v", m.Health.LastCheckAt)
 		}
@@ -212,7 +209,8 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	})
 
 	for name, change := range map[string]func(*monitor.Report){
-		"generation":                         func(r *monitor.Report) { r.Generation = -1 },
+		"generation is -1":                   func(r *monitor.Report) { r.Generation = -1 },
+		"generation is 0":                    func(r *monitor.Report) { r.Generation = 0 },
 		"status":                             func(r *monitor.Report) { r.Status = "running" },
 		"stream_status":                      func(r *monitor.Report) { r.StreamStatus = "paused" },
 		"health.video":                       func(r *monitor.Report) { r.Health.Video = monitor.Silent },

@@ -37,7 +37,7 @@ func checkReport(r monitor.Report) error {
 
 // checkStates validates the generation, the statuses and the conditions.
 func checkStates(r monitor.Report) error {
-	if r.Generation < 0 || r.Generation > math.MaxInt32 {
+	if r.Generation < 1 || r.Generation > math.MaxInt32 {
 		return monitor.Errorf(monitor.InvalidConfig, "generation is %d; accepted is 1 or more", r.Generation)
 	}
 	if r.Status != "" {

@@ -30,10 +30,9 @@ type WorkerService struct {
 	log     *slog.Logger
 }
 
-// Assign returns the assignment of a worker (decision O1). Generation 0 means the
-// newest. Errors: monitor.ErrSuperseded when the generation is not the newest;
-// *monitor.Error NotFound when the monitor does not exist or has ended. The worker then
-// exits with status 0.
+// Assign returns the assignment of a worker (decision O1). Errors: monitor.ErrSuperseded
+// when the generation is not the newest; *monitor.Error NotFound when the monitor does not
+// exist or has ended. The worker then exits with status 0.
 func (s *WorkerService) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	m, err := s.store.Get(ctx, id)
 	if err != nil {
@@ -42,7 +41,7 @@ func (s *WorkerService) Assign(ctx context.Context, id monitor.ID, generation in
 	if !m.Status.Active() {
 		return monitor.Assignment{}, monitor.Errorf(monitor.NotFound, "monitor %s has ended (%s): there is nothing to watch", id, m.Status)
 	}
-	if generation != 0 && generation != m.Generation {
+	if generation != m.Generation {
 		return monitor.Assignment{}, fmt.Errorf("generation %d is not the newest, which is %d: %w", generation, m.Generation, monitor.ErrSuperseded)
 	}
 	return monitor.Assignment{
@@ -56,8 +55,8 @@ func (s *WorkerService) Assign(ctx context.Context, id monitor.ID, generation in
 }
 
 // Report stores the report of a worker and returns the answer to it. A field that the
-// report leaves out keeps its stored value (section 8.6). Left out are generation 0, an
-// empty status or condition, a zero time, a nil visibility and an empty snapshot.
+// report leaves out keeps its stored value (section 8.6). Left out are an empty status or
+// condition, a zero time, a nil visibility and an empty snapshot.
 // Errors: *monitor.Error InvalidConfig, NotFound; monitor.ErrSuperseded.
 func (s *WorkerService) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	if err := checkReport(r); err != nil {
@@ -100,16 +99,12 @@ func (s *WorkerService) Report(ctx context.Context, id monitor.ID, r monitor.Rep
 // its first analysed segment, a worker has no time of the last check. Such a report counts
 // as complete. So does one without a snapshot, as most are: the store keeps the stored one.
 func incomplete(r monitor.Report) bool {
-	return r.Generation == 0 || r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" ||
-		r.Health.Audio == "" ||
+	return r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" || r.Health.Audio == "" ||
 		r.Health.LastCheckAt.IsZero() && r.Statistics.TotalSegmentsAnalyzed > 0
 }
 
 // complete returns r with missing fields copied from the stored monitor m.
 func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
-	if r.Generation == 0 {
-		r.Generation = m.Generation
-	}
 	if r.Status == "" {
 		r.Status = m.Status
 	}

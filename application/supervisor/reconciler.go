@@ -86,8 +86,8 @@ func (r *Reconciler) ReconcilePeriodically(ctx context.Context) {
 }
 
 // RenewLease starts a worker's lease again. It is called for every report, stored or
-// not: workers must not look lost while the database cannot store reports. Generation
-// 0 means any. It does not block.
+// not: workers must not look lost while the database cannot store reports. It does not
+// block.
 func (r *Reconciler) RenewLease(id monitor.ID, generation int) { r.leases.renew(id, generation) }
 
 // compareUntilDone retries a comparison until it has read both workers and monitors.

@@ -23,7 +23,7 @@ func registerWithEvent(ctx context.Context, service *system.Service, receiver *w
 	}
 	event = fmt.Sprintf("0190a5d0-1c2b-7d8a-9c1d-%012x", rand.Int64N(1<<48))
 	at := time.Now().Format(time.RFC3339)
-	body, err := json.Marshal(map[string]any{"events": []any{map[string]any{
+	body, err := json.Marshal(map[string]any{"generation": 1, "events": []any{map[string]any{
 		"event_id": event, "event_type": "alert.blackout", "timestamp": at,
 		"data": map[string]any{"duration_sec": 30, "started_at": at, "threshold_sec": 30,
 			"segment_info": map[string]any{"sequence": 12345, "duration": 5}},

@@ -255,7 +255,7 @@ func hangingTool(t *testing.T) (path string) {
 func reportStream(t *testing.T, s *system.Service, id, video string, events ...map[string]any) {
 	t.Helper()
 	content := map[string]any{
-		"status": "monitoring", "stream_status": "live",
+		"generation": 1, "status": "monitoring", "stream_status": "live",
 		"health": map[string]any{"video": video, "audio": "ok", "last_check_at": time.Now().UTC().Format(time.RFC3339)},
 	}
 	if len(events) > 0 {
