@@ -28,7 +28,7 @@ const (
 // Config holds the settings of an API.
 type Config struct {
 	APIKey         string            // API_KEY; required
-	InternalAPIKey string            // INTERNAL_API_KEY; required
+	InternalAPIKey string            // INTERNAL_API_KEY, from which the tokens of workers come; required
 	TrustedProxies []string          // addresses and CIDRs of proxies whose X-Forwarded-For is used; default none
 	RequestTimeout time.Duration     // of one request, body included; default 15 s
 	PublicURL      string            // PUBLIC_URL: how links to evidence begin; default: they are paths
@@ -132,7 +132,8 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 			return fmt.Errorf("httpapi: PublicURL: %w", err)
 		}
 	}
-	if a.public, err = a.engine(publicKeyHeader, a.cfg.APIKey, a.signIn, open...); err != nil {
+	authenticated := a.middleware().authenticated(publicKeyHeader, sha256.Sum256([]byte(a.cfg.APIKey)), a.signIn, open)
+	if a.public, err = a.engine(authenticated); err != nil {
 		return err
 	}
 	a.public.Use(a.onlyFixedMethods)
@@ -162,7 +163,7 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 }
 
 func (a *API) routeInternal() (err error) {
-	if a.internal, err = a.engine(internalKeyHeader, a.cfg.InternalAPIKey, nil); err != nil {
+	if a.internal, err = a.engine(a.middleware().authenticatedWorker(a.cfg.InternalAPIKey)); err != nil {
 		return err
 	}
 	workers := workerHandlers{a.responder, a.monitors.Workers}
@@ -249,10 +250,11 @@ func (a *API) Public() http.Handler { return a.public }
 // Internal returns the handler of the workers' API (INTERNAL_LISTEN_ADDR, decision O1).
 func (a *API) Internal() http.Handler { return a.internal }
 
-// engine returns a router without routes. It requires the key in the header, or a
-// session of signIn, on every path except the open routes. It answers every error in the
-// envelope.
-func (a *API) engine(header, key string, signIn *signIn, open ...string) (*gin.Engine, error) {
+func (a *API) middleware() middleware { return middleware{a.responder, a.cfg.RequestTimeout} }
+
+// engine returns a router without routes, whose requests all pass through authenticated.
+// It answers every error in the envelope.
+func (a *API) engine(authenticated gin.HandlerFunc) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
@@ -261,8 +263,8 @@ func (a *API) engine(header, key string, signIn *signIn, open ...string) (*gin.E
 	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("httpapi: TrustedProxies: %w", err)
 	}
-	m := middleware{a.responder, a.cfg.RequestTimeout}
-	e.Use(m.recovered, m.limited, m.authenticated(header, sha256.Sum256([]byte(key)), signIn, open))
+	m := a.middleware()
+	e.Use(m.recovered, m.limited, authenticated)
 	e.NoRoute(a.answer(func(c *gin.Context) error {
 		return refusef(routeNotFound, "the path %.100q does not exist; /openapi.yaml lists the paths", c.Request.URL.Path)
 	}))

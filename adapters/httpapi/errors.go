@@ -17,7 +17,8 @@ import (
 )
 
 // Codes beyond those of section 3.5: errors of HTTP itself, a reused idempotency
-// key (decision A9), and the refusal of an older generation (decision O2).
+// key (decision A9), and the refusals of an older generation (decision O2) and of another
+// worker's token (decision O9).
 const (
 	routeNotFound    monitor.Code = "ROUTE_NOT_FOUND"
 	methodNotAllowed monitor.Code = "METHOD_NOT_ALLOWED"
@@ -27,6 +28,7 @@ const (
 	unsupportedMedia monitor.Code = "UNSUPPORTED_MEDIA_TYPE"
 	superseded       monitor.Code = "SUPERSEDED"
 	crossOrigin      monitor.Code = "CROSS_ORIGIN"
+	forbidden        monitor.Code = "FORBIDDEN"
 
 	rangeNotSatisfiable monitor.Code = "RANGE_NOT_SATISFIABLE"
 	unavailable         monitor.Code = "UNAVAILABLE"
@@ -50,6 +52,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	keyReused:                   {http.StatusConflict, 0},
 	superseded:                  {http.StatusConflict, 0},
 	crossOrigin:                 {http.StatusForbidden, 0},
+	forbidden:                   {http.StatusForbidden, 0},
 	bodyTooLarge:                {http.StatusRequestEntityTooLarge, 0},
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
 	monitor.RateLimitExceeded:   {http.StatusTooManyRequests, 60},

@@ -71,6 +71,11 @@ func furtherErrors() []errorCase {
 			api.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
 			return api.get("/internal/v1/monitors/" + string(id) + "?generation=1")
 		}},
+		{"FORBIDDEN", 403, func(api *testAPI) response {
+			r := newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q"))+"?generation=1", nil)
+			withToken(noSuchID, 1)(api, r)
+			return api.do(r)
+		}},
 		{"BODY_TOO_LARGE", 413, func(api *testAPI) response { return api.post("/api/v1/monitors", strings.Repeat(" ", 64<<10+1)) }},
 		{"UNSUPPORTED_MEDIA_TYPE", 415, func(api *testAPI) response {
 			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))

@@ -67,6 +67,16 @@ func evidenceCases() []responseCase {
 		}},
 		{"note", 200, request("PUT", noteURL, "")},
 		{"note of no generation", 400, request("PUT", strings.Replace(noteURL, "generation=1", "generation=x", 1), "")},
+		{"note with another worker's token", 403, func(api *testAPI) *http.Request {
+			r := newRequest("PUT", noteURL, nil)
+			withToken(noSuchID, 2)(api, r)
+			return r
+		}},
+		{"upload with another worker's token", 403, func(api *testAPI) *http.Request {
+			r := upload(uploadURL("onset", aPicture), aPicture)(api)
+			withToken(noSuchID, 2)(api, r)
+			return r
+		}},
 		{"note of an old generation", 409, request("PUT", strings.Replace(noteURL, "generation=1", "generation=2", 1), "")},
 		{"upload", 200, upload(uploadURL("onset", aPicture), aPicture)},
 		{"upload with another digest", 400, upload(uploadURL("onset", "another"), aPicture)},

@@ -79,7 +79,7 @@ func readUpload(c *gin.Context, query url.Values) (u record.EvidenceUpload, err 
 	if u.Record.ID, err = evidence.ParseID(c.Param("evidence_id")); err != nil {
 		return u, err
 	}
-	if u.Generation, err = readGeneration(query); err != nil {
+	if u.Generation, err = readGeneration(c, query); err != nil {
 		return u, err
 	}
 	if u.Unclear, err = readBool(query, "unclear", false); err != nil {

@@ -106,6 +106,45 @@ func (m middleware) authenticated(header string, key [sha256.Size]byte, signIn *
 	}
 }
 
+// tokenGeneration is the key of the request's context for the generation of its token.
+const tokenGeneration = "token_generation"
+
+// authenticatedWorker requires the token of a worker of the monitor in the path (decision
+// O9). It also accepts INTERNAL_API_KEY, which pods of an earlier version present: its
+// holder could make every token. It compares in constant time. A handler that reads the
+// generation compares it with that of the token (checkGeneration).
+func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
+	root, tokens := sha256.Sum256([]byte(internalAPIKey)), monitor.NewTokenKey(internalAPIKey)
+	return func(c *gin.Context) {
+		given := c.GetHeader(internalKeyHeader)
+		digest := sha256.Sum256([]byte(given))
+		if subtle.ConstantTimeCompare(digest[:], root[:]) == 1 {
+			return
+		}
+		id, generation, genuine := tokens.Check(given)
+		wanted := c.Param("monitor_id") // empty for a path that does not exist
+		switch {
+		case !genuine:
+			c.Abort()
+			m.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", internalKeyHeader))
+		case wanted != "" && wanted != string(id):
+			c.Abort()
+			m.refuse(c, monitor.Errorf(forbidden, "the token in %s is of another monitor", internalKeyHeader))
+		default:
+			c.Set(tokenGeneration, generation)
+		}
+	}
+}
+
+// checkGeneration refuses a generation that is not that of the token (decision O9). A
+// missing one is refused as such by what reads the request.
+func checkGeneration(c *gin.Context, generation int) error {
+	if of := c.GetInt(tokenGeneration); of != 0 && generation != 0 && generation != of {
+		return refusef(forbidden, "the token in %s is of generation %d, the request of generation %d", internalKeyHeader, of, generation)
+	}
+	return nil
+}
+
 // matchesRoute reports whether a path is one of a route, whatever the method: a route
 // that needs no key needs none to refuse another method. Parameters of a route begin
 // with a colon and match one element that is not empty.

@@ -58,6 +58,11 @@ func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
 		r.Header.Set(internalKeyHeader, apiKey)
 		newTestAPI(t).do(r).hasError(http.StatusUnauthorized, monitor.Unauthorized, "X-Internal-API-Key")
 	})
+	t.Run("the public API refuses the token of a worker", func(t *testing.T) {
+		r := newRequestWithoutKey("/api/v1/monitors")
+		r.Header.Set(publicKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(firstID, 1))
+		newTestAPI(t).do(r).hasError(http.StatusUnauthorized, monitor.Unauthorized, "X-API-Key")
+	})
 	t.Run("the two APIs are on separate handlers", func(t *testing.T) {
 		handlers := newTestAPI(t).handlers
 		for handler, path := range map[http.Handler]string{handlers.Public(): "/internal/v1/monitors/" + noSuchID, handlers.Internal(): "/api/v1/monitors"} {

@@ -57,13 +57,13 @@ func readBool(query url.Values, name string, absent bool) (bool, error) {
 	}
 }
 
-// readGeneration reads the generation of the worker that uploads something.
-func readGeneration(query url.Values) (int, error) {
+// readGeneration reads the generation of the worker that sends the request.
+func readGeneration(c *gin.Context, query url.Values) (int, error) {
 	generation, err := strconv.Atoi(query.Get("generation"))
 	if err != nil || generation < 1 || generation > math.MaxInt32 {
 		return 0, refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
 	}
-	return generation, nil
+	return generation, checkGeneration(c, generation)
 }
 
 // readTakenAt reads when the content of an upload was taken.

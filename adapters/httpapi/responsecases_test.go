@@ -99,6 +99,13 @@ func reportEvent(api *testAPI, id monitor.ID) {
 	api.put("/internal/v1/monitors/"+string(id)+"/status", completeReport).hasStatus(http.StatusOK)
 }
 
+// withToken gives a request the token of a worker.
+func withToken(id monitor.ID, generation int) func(*testAPI, *http.Request) {
+	return func(_ *testAPI, r *http.Request) {
+		r.Header.Set(internalKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(id, generation))
+	}
+}
+
 // stalledBody is a body that does not arrive in time.
 type stalledBody struct{}
 
@@ -212,6 +219,9 @@ func responseCases() []responseCase {
 				r.Header.Set(header, "wrong")
 			}
 		})
+		if _, path := op.send(noSuchID); strings.HasPrefix(path, "/internal/") {
+			with("with a token of another monitor", 403, withToken(firstID+"0", 1))
+		}
 		if op.limited {
 			with("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })
 		}

@@ -82,7 +82,7 @@ func (h thumbnailHandlers) put(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	generation, err := readGeneration(query)
+	generation, err := readGeneration(c, query)
 	if err != nil {
 		return err
 	}

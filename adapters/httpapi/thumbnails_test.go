@@ -70,6 +70,7 @@ func thumbnailCases() []responseCase {
 		{"upload of a thumbnail", 200, put(putThumbnailURL, small)},
 		{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), small)},
 		{"upload of a thumbnail with a wrong key", 401, put(putThumbnailURL, small, func(_ *testAPI, r *http.Request) { r.Header.Set(internalKeyHeader, "wrong") })},
+		{"upload of a thumbnail with another worker's token", 403, put(putThumbnailURL, small, withToken(noSuchID, 2))},
 		{"upload of a thumbnail of no monitor", 404, put(putThumbnailURL, small, func(api *testAPI, _ *http.Request) { api.thumbnails.Unknown = noSuchID })},
 		{"upload of a thumbnail that does not arrive", 408, put(putThumbnailURL, small, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(stalledBody{}) })},
 		{"upload of a thumbnail by an old worker", 409, put(strings.Replace(putThumbnailURL, "generation=1", "generation=2", 1), small)},

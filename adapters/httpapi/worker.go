@@ -38,7 +38,7 @@ func (h workerHandlers) assignment(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	generation, err := readGeneration(query)
+	generation, err := readGeneration(c, query)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,9 @@ func (h workerHandlers) report(c *gin.Context) error {
 	}
 	var body reportBody
 	if err := decode(raw, &body); err != nil {
+		return err
+	}
+	if err := checkGeneration(c, body.Generation); err != nil {
 		return err
 	}
 	if string(body.Snapshot) == "null" {

@@ -1,0 +1,102 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// workerRequests are the requests of the first generation of a worker: to the monitor
+// firstID, or to noSuchID, which has evidence and thumbnails.
+func workerRequests() map[string]struct {
+	id   monitor.ID
+	send func() *http.Request
+} {
+	type row = struct {
+		id   monitor.ID
+		send func() *http.Request
+	}
+	path := "/internal/v1/monitors/" + firstID
+	return map[string]row{
+		"the assignment": {firstID, func() *http.Request { return newRequest("GET", path+"?generation=1", nil) }},
+		"a report":       {firstID, func() *http.Request { return newRequest("PUT", path+"/status", strings.NewReader(completeReport)) }},
+		"a note":         {noSuchID, func() *http.Request { return newRequest("PUT", noteURL, nil) }},
+		"an upload":      {noSuchID, func() *http.Request { return upload(uploadURL("onset", aPicture), aPicture)(nil) }},
+		"a thumbnail":    {noSuchID, func() *http.Request { return putThumbnail(putThumbnailURL, jpegOf(16, 9)) }},
+	}
+}
+
+func TestATokenSpeaksForOneMonitorAndGeneration(t *testing.T) { // decision O9
+	tokens := monitor.NewTokenKey(internalAPIKey)
+	const otherID = monitor.ID("mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7e")
+	for name, request := range workerRequests() {
+		own := tokens.Token(request.id, 1)
+		for _, c := range []struct {
+			name   string
+			token  string
+			status int
+			code   monitor.Code
+			says   string
+		}{
+			{"its token", own, http.StatusOK, "", ""},
+			{"INTERNAL_API_KEY", internalAPIKey, http.StatusOK, "", ""}, // pods of an earlier version
+			{"the token of another monitor", tokens.Token(otherID, 1), http.StatusForbidden, "FORBIDDEN", "of another monitor"},
+			{"the token of another generation", tokens.Token(request.id, 2), http.StatusForbidden, "FORBIDDEN", "is of generation 2, the request of generation 1"},
+			{"another version", strings.Replace(own, "v1.", "v2.", 1), http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
+			{"another monitor's MAC", strings.Replace(tokens.Token(otherID, 1), string(otherID), string(request.id), 1), http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
+			{"a token of another INTERNAL_API_KEY", monitor.NewTokenKey("another key").Token(request.id, 1), http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
+			{"a token of API_KEY", monitor.NewTokenKey(apiKey).Token(request.id, 1), http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
+			{"nothing", "", http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
+		} {
+			t.Run(name+" with "+c.name, func(t *testing.T) {
+				api := newTestAPI(t)
+				api.register("Q")
+				r := request.send()
+				r.Header.Set(internalKeyHeader, c.token)
+				if a := api.do(r); c.code == "" {
+					a.hasStatus(c.status)
+				} else {
+					a.hasError(c.status, c.code, c.says)
+				}
+			})
+		}
+	}
+}
+
+func TestATokenDiesWithItsGeneration(t *testing.T) { // decisions O2 and O9
+	tokens := monitor.NewTokenKey(internalAPIKey)
+	for _, name := range []string{"the assignment", "a report"} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t)
+			api.register("Q")
+			send := func(token string) response {
+				r := workerRequests()[name].send()
+				r.Header.Set(internalKeyHeader, token)
+				return api.do(r)
+			}
+			send(tokens.Token(firstID, 1)).hasStatus(http.StatusOK)
+			api.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
+			send(tokens.Token(firstID, 1)).hasError(http.StatusConflict, "SUPERSEDED", "taken over")
+		})
+	}
+}
+
+func TestATokenIsNoGeneration(t *testing.T) { // decision O2: every request states it
+	api := newTestAPI(t)
+	path := "/internal/v1/monitors/" + string(api.register("Q"))
+	for _, r := range []*http.Request{
+		newRequest("GET", path, nil),
+		newRequest("PUT", path+"/status", strings.NewReader(`{"status":"waiting"}`)),
+	} {
+		r.Header.Set(internalKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(firstID, 1))
+		api.do(r).hasError(http.StatusBadRequest, monitor.InvalidConfig, "generation is")
+	}
+}
+
+func TestATokenFindsNoPath(t *testing.T) {
+	r := newRequest("GET", "/internal/v1/monitors", nil)
+	r.Header.Set(internalKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(firstID, 1))
+	newTestAPI(t).do(r).hasError(http.StatusNotFound, "ROUTE_NOT_FOUND")
+}
