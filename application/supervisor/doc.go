@@ -9,13 +9,14 @@
 //
 // One worker's life:
 //
-//	Start ──▶ launching ──▶ running ──exit, missing or silent──▶ lost
-//	             │  ▲          │                                  ├──▶ ended monitor: forgotten
-//	      failed │  │ retry    └──Stop──▶ stopping ──▶ forgotten  ├──▶ next generation: Start
-//	             ▼  │                                             └──▶ monitor.error
+//	Start ──▶ launching ──▶ running ──exit, missing, silent or refused──▶ lost
+//	             │  ▲          │                                           ├──▶ ended monitor: forgotten
+//	      failed │  │ retry    └──Stop──▶ stopping ──▶ forgotten           ├──▶ next generation: Start
+//	             ▼  │                                                      └──▶ monitor.error
 //	   monitor.error
 //
-// A missing worker does not run; a silent one has not reported in time; an orphaned one
+// A missing worker does not run; a silent one has not reported in time; a refused one has a
+// token of another INTERNAL_API_KEY, and is replaced under either policy; an orphaned one
 // runs for a monitor that needs none. The gateway retries a launch for 2 minutes, or for
 // 10 minutes under the policy relaunch. Within 10 minutes it relaunches a worker five
 // times, after 0, 1, 2, 4 and 5 s; at the sixth loss the monitor ends. At most one action

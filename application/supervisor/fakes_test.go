@@ -221,10 +221,11 @@ type fakeLauncher struct {
 	runtime        supervisor.Runtime
 	listFails      bool // Workers fails
 	running        map[monitor.ID]int
-	pendingReason  string        // workers are pending for this reason
-	launchFailures int           // so many launches fail
-	launchTime     time.Duration // a launch takes
-	stopTime       time.Duration // a stop takes
+	refused        map[monitor.ID]int // generations whose token the gateway refuses
+	pendingReason  string             // workers are pending for this reason
+	launchFailures int                // so many launches fail
+	launchTime     time.Duration      // a launch takes
+	stopTime       time.Duration      // a stop takes
 	launching      int
 	maxLaunching   int // launches at once
 	exits          chan supervisor.Exit
@@ -315,7 +316,7 @@ func (l *fakeLauncher) Workers(context.Context) ([]supervisor.Worker, error) {
 	}
 	var all []supervisor.Worker
 	for id, g := range l.running {
-		all = append(all, supervisor.Worker{ID: id, Generation: g, Pending: l.pendingReason != "", PendingReason: l.pendingReason})
+		all = append(all, supervisor.Worker{ID: id, Generation: g, Pending: l.pendingReason != "", PendingReason: l.pendingReason, Refused: l.refused[id] == g})
 	}
 	return all, nil
 }

@@ -21,6 +21,7 @@ type workerLoss struct {
 	generation     int
 	reason         string // of the monitor.error event, if the monitor fails
 	details        string
+	refused        bool          // the worker runs, but its reports are refused (decision O9)
 	missing        bool          // a comparison did not find the worker (section 10.4)
 	delay          time.Duration // between the loss and its handling
 	attempts       int           // 0: no limit
@@ -45,11 +46,12 @@ const (
 )
 
 // replace applies the policy of decision O3 to an active monitor's lost worker. Under
-// both policies it launches another worker if the missing one has never reported. After an
-// error, the caller may try again.
+// both policies it launches another worker if the missing one has never reported. It also
+// does so if the gateway refuses a running one's token, because nothing has failed then.
+// After an error, the caller may try again.
 func (r *actionRunner) replace(ctx context.Context, m monitor.Monitor, loss *workerLoss) (outcome, error) {
 	neverReported := loss.missing && m.ReportedAt.IsZero()
-	if r.cfg.MissingWorker == EndMonitor && !neverReported {
+	if r.cfg.MissingWorker == EndMonitor && !neverReported && !loss.refused {
 		return r.failMonitor(ctx, m, loss.reason, loss.details, loss.missing)
 	}
 	if r.relaunches.count(m.ID) >= maxRelaunches {

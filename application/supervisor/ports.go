@@ -31,6 +31,7 @@ type Worker struct {
 	Generation    int
 	Pending       bool   // launched, but not started yet: its image is being pulled, or no node has room
 	PendingReason string // why it does not start, for people; empty: not known
+	Refused       bool   // this gateway refuses its requests: its token comes from another INTERNAL_API_KEY (decision O9)
 }
 
 // Runtime identifies where a launcher runs its workers, such as a machine or a

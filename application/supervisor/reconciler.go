@@ -222,6 +222,7 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 	switch evaluate(facts{
 		newestGeneration:  m.Generation,
 		runningGeneration: w.Generation,
+		refused:           w.Refused,
 		listUnavailable:   listing.unavailable,
 		ownedByGateway:    owned >= m.Generation,
 		inOwnRuntime:      m.RuntimeID == runtime.ID,
@@ -250,6 +251,14 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 			details:       silenceDetails(lease, w),
 			attempts:      1, // a failure renews the lease; the loss is found again when the lease expires
 			seenUpdatedAt: m.UpdatedAt,
+		})
+	case refused:
+		r.enqueueLoss(m.ID, summary, workerLoss{
+			generation: m.Generation,
+			reason:     event.ReasonWorkerLost,
+			details:    "its token comes from another INTERNAL_API_KEY",
+			refused:    true,
+			attempts:   maxLossAttempts,
 		})
 	case abandoned:
 		r.takeOver(m, summary)

@@ -117,6 +117,32 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		}
 	})
 
+	scenario(t, "a worker with a token of another INTERNAL_API_KEY is replaced once, also under the policy error", func(t *testing.T) {
+		all, launcher := newFakeStore(monitored("mon-a")), newFakeLauncher()
+		launcher.running["mon-a"], launcher.refused = 1, map[monitor.ID]int{"mon-a": 1}
+		launcher.runtime.Shared = true
+		h := newHarnessWith(t, all, launcher).run().reconcile()
+		defer func() { h.stop() }()
+		h.sup.Reconcile(t.Context())
+		h.advance(5 * time.Second)
+		h.reportFor(time.Minute, "mon-a")
+		h.expectActive("mon-a")
+		h.expectCalls("launch mon-a 2")
+		h.expectCounts("relaunched=1", "marked_as_error=0")
+	})
+
+	scenario(t, "only the leader replaces a worker that it refuses", func(t *testing.T) {
+		all, launcher := newFakeStore(monitored("mon-a")), newFakeLauncher()
+		all.otherLeads = true
+		launcher.running["mon-a"], launcher.refused = 1, map[monitor.ID]int{"mon-a": 1}
+		launcher.runtime.Shared = true
+		h := newHarnessWith(t, all, launcher).run().reconcile()
+		defer func() { h.stop() }()
+		h.reportFor(time.Minute, "mon-a")
+		h.expectCalls()
+		h.expectActive("mon-a")
+	})
+
 	scenario(t, "the exit of an unknown worker does no harm", func(t *testing.T) {
 		launcher, gateways, stop := newGateways(t, 2, newFakeStore(newMonitor("mon-a")))
 		defer stop()

@@ -5,6 +5,7 @@ type facts struct {
 	newestGeneration  int  // the monitor's newest
 	runningGeneration int  // the generation that this gateway's launcher lists; 0: none
 	listUnavailable   bool // the launcher cannot list workers, so runningGeneration is not known
+	refused           bool // this gateway refuses the requests of the worker that is listed (decision O9)
 	ownedByGateway    bool // this gateway launches, promotes or has adopted the newest generation
 	inOwnRuntime      bool // the newest generation was launched in this gateway's runtime
 	sharedRuntime     bool // other gateways launch workers in this runtime, too
@@ -24,9 +25,10 @@ const (
 	missing                    // the worker does not run; the gateway handles the loss
 	silent                     // the worker has not reported in time; the gateway handles the loss
 	abandoned                  // the worker has ended with its gateway; this gateway handles the loss
+	refused                    // the worker runs, but cannot report; this gateway replaces it
 )
 
-// evaluate decides whether a worker is lost. There are three signs:
+// evaluate decides whether a worker is lost. There are four signs:
 //
 //   - The worker does not run in its runtime. In a private runtime, one comparison is
 //     enough. In a shared runtime, two are needed, because another gateway may be
@@ -34,6 +36,8 @@ const (
 //     the launcher reports its exit.
 //   - The worker's gateway has died, and its workers end with it. Of the gateways that
 //     see this, the monitor's successor acts.
+//   - The worker has a token that this gateway refuses. In a shared runtime the leader acts:
+//     while INTERNAL_API_KEY is changed, other gateways may still accept it.
 //   - The worker's lease has expired. Every gateway sees this, and the leader acts.
 func evaluate(f facts) verdict {
 	runs := f.runningGeneration == f.newestGeneration
@@ -49,6 +53,8 @@ func evaluate(f facts) verdict {
 		return missing
 	case f.inOwnRuntime && f.sharedRuntime && f.leader && !runs && !f.ownedByGateway && (f.reported && f.unlistedBefore || f.leaseExpired):
 		return missing
+	case runs && f.refused && (ownRuntime || f.leader):
+		return refused
 	case f.leaseExpired && f.leader:
 		return silent
 	case runs && !f.ownedByGateway && (ownRuntime || f.leader):

@@ -47,6 +47,13 @@ func TestEvidenceLeadsToItsVerdict(t *testing.T) {
 		{facts{runningGeneration: other}, nothingToDo},
 		{facts{runningGeneration: other, leader: true}, nothingToDo},
 
+		// This gateway refuses its token.
+		{facts{runningGeneration: 4, refused: true, inOwnRuntime: true, sharedRuntime: true, leader: true}, refused},
+		{facts{runningGeneration: 4, refused: true, inOwnRuntime: true, sharedRuntime: true, leader: true, leaseExpired: true}, refused},
+		{facts{runningGeneration: 4, refused: true, inOwnRuntime: true, sharedRuntime: true}, nothingToDo}, // another gateway is the leader
+		{facts{runningGeneration: 4, refused: true, inOwnRuntime: true}, refused},
+		{facts{runningGeneration: other, refused: true, inOwnRuntime: true, sharedRuntime: true, leader: true}, nothingToDo}, // the next one is being launched
+
 		// It does not report.
 		{facts{runningGeneration: 4, inOwnRuntime: true, ownedByGateway: true, leaseExpired: true, leader: true}, silent},
 		{facts{runningGeneration: 4, inOwnRuntime: true, ownedByGateway: true, leaseExpired: true}, nothingToDo}, // another gateway is the leader
