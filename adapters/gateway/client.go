@@ -29,8 +29,8 @@ const maxResponse = 1 << 20
 // after which a lost SYN is sent again.
 const defaultConnectTimeout = 2 * time.Second
 
-// keyHeader carries INTERNAL_API_KEY (section 8.6).
-const keyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
+// tokenHeader carries the worker's token (decision O9).
+const tokenHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 
 // Config configures a Client. The zero value is usable.
 type Config struct {
@@ -41,9 +41,9 @@ type Config struct {
 
 // Client talks to the internal API. It may be used concurrently.
 type Client struct {
-	base string
-	key  string
-	http *http.Client
+	base  string
+	token string
+	http  *http.Client
 
 	uploads *http.Client // the same connections, with another limit
 }
@@ -52,14 +52,14 @@ type Client struct {
 const uploadTimeout = 90 * time.Second
 
 // New makes a Client of the internal API at baseURL, such as
-// http://127.0.0.1:8081, with INTERNAL_API_KEY as key.
-func New(baseURL, key string, cfg Config) (*Client, error) {
+// http://127.0.0.1:8081, with the token of the worker.
+func New(baseURL, token string, cfg Config) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.RawQuery != "" || u.User != nil {
 		return nil, errors.New("gateway: the base URL is not http://host:port or https://host:port")
 	}
-	if key == "" {
-		return nil, errors.New("gateway: the key is empty")
+	if token == "" {
+		return nil, errors.New("gateway: the token is empty")
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 20 * time.Second
@@ -88,7 +88,7 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 	}
 	uploads := limited
 	uploads.Timeout = uploadTimeout
-	return &Client{base: strings.TrimRight(baseURL, "/"), key: key, http: &limited, uploads: &uploads}, nil
+	return &Client{base: strings.TrimRight(baseURL, "/"), token: token, http: &limited, uploads: &uploads}, nil
 }
 
 // Close drops idle connections.
@@ -106,9 +106,9 @@ func (c *Client) exchange(ctx context.Context, method, path string, body []byte,
 	return c.do(c.http, req, v)
 }
 
-// do sends a request with the key and decodes the response into v.
+// do sends a request with the token and decodes the response into v.
 func (c *Client) do(client *http.Client, req *http.Request, v any) error {
-	req.Header.Set(keyHeader, c.key)
+	req.Header.Set(tokenHeader, c.token)
 	req.Header.Set("Accept", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {

@@ -22,7 +22,7 @@ func (g *fakeGateway) rejectKey(reject bool) {
 }
 
 // INTERNAL_API_KEY may change while workers run. The worker ends before it counts as
-// lost, and the gateway starts another with the new key.
+// lost, and the gateway starts another with a new token.
 func TestAWorkerEndsWhenItsKeyIsRejected(t *testing.T) {
 	for _, c := range []struct {
 		name     string

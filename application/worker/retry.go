@@ -27,12 +27,12 @@ func isReportRejected(err error) bool {
 	return errors.As(err, &answer) && answer.Code == monitor.InvalidConfig
 }
 
-// ErrKeyRejected ends a worker whose key the gateway has rejected for 15 s. The gateway
-// starts the next worker with the current key.
+// ErrKeyRejected ends a worker whose token the gateway has rejected for 15 s, because
+// INTERNAL_API_KEY was changed. The gateway starts the next worker with a new token.
 var ErrKeyRejected = errors.New("the gateway rejects this worker's key")
 
-// authFailure measures how long the gateway has rejected the worker's key. During a rolling
-// update that changes the key, some gateways reject it and others accept it.
+// authFailure measures how long the gateway has rejected the worker's token. During a rolling
+// update that changes INTERNAL_API_KEY, some gateways reject it and others accept it.
 type authFailure struct{ rejectedSince time.Time }
 
 // maxAuthFailure is shorter than a report lease (decision O3), so the worker ends before it
@@ -40,7 +40,7 @@ type authFailure struct{ rejectedSince time.Time }
 const maxAuthFailure = 15 * time.Second
 
 // record records the result of an attempt. It reports whether the gateway has rejected the
-// key for maxAuthFailure.
+// token for maxAuthFailure.
 func (f *authFailure) record(err error) bool {
 	var answer *monitor.Error
 	switch {

@@ -42,14 +42,14 @@ func (a *assembly) newLauncher(output io.Writer) (launcher, error) {
 		tools := newWatchingTools(c.Watching, a.decoders, a.resolving)
 		return inline.New(inline.Config{RunDir: runDir, RunWorker: a.inlineWorker(tools), Log: a.log})
 	case config.RuntimeKubernetes:
-		return newPodLauncher(c, a.log)
+		return newPodLauncher(c, monitor.NewTokenKey(a.keys.Internal), a.log)
 	}
 	url, err := c.WorkersURL(a.internal.Addr())
 	if err != nil {
 		return nil, err
 	}
 	return process.New(process.Config{
-		GatewayURL: url, GatewayCA: c.TLSCertFile, InternalKey: a.keys.Internal, LogLevel: c.Log.LogLevel,
+		GatewayURL: url, GatewayCA: c.TLSCertFile, Tokens: monitor.NewTokenKey(a.keys.Internal), LogLevel: c.Log.LogLevel,
 		Environ: append(os.Environ(), c.Watching.Environ()...), RunDir: runDir, GatewayPatience: c.GatewayPatience,
 		Output: output, Log: a.log,
 	})
@@ -65,14 +65,14 @@ func maxConcurrentLaunches(c *config.Serve) int {
 	return 0
 }
 
-func newPodLauncher(c *config.Serve, log *slog.Logger) (launcher, error) {
+func newPodLauncher(c *config.Serve, tokens monitor.TokenKey, log *slog.Logger) (launcher, error) {
 	cluster, err := openCluster(c.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	return kube.New(cluster, kube.Config{
 		Instance: c.Cluster.WorkerInstance, Image: c.Pods.WorkerImage, GatewayURL: c.Pods.WorkerGatewayURL,
-		Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, PodTemplateFile: c.Pods.WorkerPodTemplate,
+		Tokens: tokens, Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, PodTemplateFile: c.Pods.WorkerPodTemplate,
 		LogLevel: c.Log.LogLevel, Environ: c.Watching.PodEnviron(), Log: log,
 	})
 }

@@ -6,17 +6,21 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Config holds the settings of a Launcher. Image, GatewayURL and Secret are
-// required.
+// Config holds the settings of a Launcher. Image, GatewayURL and Tokens are required.
 type Config struct {
 	Image      string // of the worker's container
 	GatewayURL string // internal API as pods reach it, e.g. https://stream-monitor-internal.NAMESPACE.svc:8081
 
-	// Secret names the Secret from which pods get INTERNAL_API_KEY (section 8.6). If a
-	// proxy's address has a password, they also get HTTP_PROXY or HTTPS_PROXY from it. The
-	// Secret is in the pods' namespace.
+	// Tokens makes the credential of each worker, a variable of its pod (decision O9).
+	Tokens monitor.TokenKey
+
+	// Secret names the Secret from which pods get HTTP_PROXY, HTTPS_PROXY and
+	// EGRESS_PROXIES with a user in an address, and is required for those. It is in the
+	// pods' namespace.
 	Secret string
 
 	// CASecret names a Secret with a certificate in ca.crt. Workers trust it for the
@@ -85,14 +89,19 @@ var gatewaySecrets = map[string]bool{
 // wrong field.
 func (c Config) withDefaults() (Config, error) {
 	var errs []error
-	for _, field := range []struct{ name, value string }{{"Image", c.Image}, {"GatewayURL", c.GatewayURL}, {"Secret", c.Secret}} {
+	for _, field := range []struct{ name, value string }{{"Image", c.Image}, {"GatewayURL", c.GatewayURL}} {
 		if field.value == "" {
 			errs = append(errs, fmt.Errorf("kube: %s is required", field.name))
 		}
 	}
+	if c.Tokens == (monitor.TokenKey{}) {
+		errs = append(errs, errors.New("kube: Tokens is required"))
+	}
 	for _, variable := range c.Environ {
 		name, value, _ := strings.Cut(variable, "=")
 		switch {
+		case c.Secret == "" && isSecretProxy(name, value):
+			errs = append(errs, fmt.Errorf("kube: %s is an address with a user or a password in it, which pods take from WORKER_SECRET; that is required", name))
 		case gatewaySecrets[name]:
 			errs = append(errs, fmt.Errorf("kube: %s is a secret of the gateway and must not be put into a pod", name))
 		case !proxyVariables[name] && hasUserinfo(value):

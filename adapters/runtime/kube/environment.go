@@ -13,8 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// internalKey is both the variable and its key in the Secret.
-const internalKey = "INTERNAL_API_KEY"
+// tokenVariable is the variable of a worker's token.
+const tokenVariable = "INTERNAL_API_KEY"
 
 // proxyVariables are the variables whose address may have a password.
 var proxyVariables = map[string]bool{"HTTP_PROXY": true, "HTTPS_PROXY": true, egressProxies: true}
@@ -43,7 +43,6 @@ func (c Config) sharedEnv() []corev1.EnvVar {
 		literalEnv("LOG_LEVEL", c.LogLevel),
 		literalEnv("PROBE_LISTEN_ADDR", fmt.Sprintf(":%d", c.ProbePort)),
 		literalEnv("HOME", tmpPath),
-		c.secretEnv(internalKey),
 	}
 	if c.CASecret != "" {
 		env = append(env, literalEnv("GATEWAY_CA_FILE", caPath+"/"+caKey))
@@ -61,8 +60,9 @@ func (c Config) sharedEnv() []corev1.EnvVar {
 	return env
 }
 
-// assignmentEnv returns the variables of one worker (section 8.1).
-func assignmentEnv(spec supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
+// assignmentEnv returns the variables of one worker (section 8.1). Its token is good for this
+// launch only, so it may be read by whoever may read pods (record 0022).
+func (c Config) assignmentEnv(spec supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
 	config, err := json.Marshal(spec.Config)
 	if err != nil {
 		return nil, fmt.Errorf("encode the configuration of %s: %w", spec.ID, err)
@@ -73,6 +73,7 @@ func assignmentEnv(spec supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
 		literalEnv("CALLBACK_URL", string(spec.CallbackURL)),
 		literalEnv("CONFIG_JSON", string(config)),
 		literalEnv("GENERATION", strconv.Itoa(spec.Generation)),
+		literalEnv(tokenVariable, c.Tokens.Token(spec.ID, spec.Generation)),
 	}, nil
 }
 
@@ -86,6 +87,19 @@ func overrideEnv(own, shared []corev1.EnvVar) []corev1.EnvVar {
 		}
 	}
 	return env
+}
+
+// refuses reports whether this gateway refuses the requests of a pod's worker, because its
+// token comes from another INTERNAL_API_KEY. A pod that an earlier version has launched has
+// no token: it takes INTERNAL_API_KEY from the Secret.
+func (c Config) refuses(pod *corev1.Pod, w supervisor.Worker) bool {
+	container, err := workerContainer(&pod.Spec)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(container.Env, func(v corev1.EnvVar) bool {
+		return v.Name == tokenVariable && v.Value != "" && v.Value != c.Tokens.Token(w.ID, w.Generation)
+	})
 }
 
 func hasVariable(env []corev1.EnvVar, name string) bool {

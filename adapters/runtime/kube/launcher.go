@@ -101,6 +101,7 @@ func (l *Launcher) Workers(ctx context.Context) ([]supervisor.Worker, error) {
 			continue
 		}
 		p.Pending, p.PendingReason = isPending(&list[i]), pendingReason(&list[i], time.Now())
+		p.Refused = l.cfg.refuses(&list[i], p.Worker)
 		workers = append(workers, p.Worker)
 	}
 	return workers, nil
@@ -114,7 +115,7 @@ func (l *Launcher) Workers(ctx context.Context) ([]supervisor.Worker, error) {
 // Errors: ErrClosed; ctx's; a newer generation exists; a pod of something else has the
 // name; the API server refuses the pod.
 func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
-	pod, err := newPod(l.podTemplate, l.pods.namespace, spec, l.cfg.Instance)
+	pod, err := l.cfg.newPod(l.podTemplate, l.pods.namespace, spec)
 	if err != nil {
 		return fmt.Errorf("launch %s: %w", spec.ID, err)
 	}

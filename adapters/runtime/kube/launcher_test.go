@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 const namespace = "streams"
 
 func settings() kube.Config {
-	return kube.Config{Image: "stream-monitor:1", GatewayURL: "https://gateway:8081", Secret: "keys", Grace: time.Second}
+	return kube.Config{Image: "stream-monitor:1", GatewayURL: "https://gateway:8081", Secret: "keys", Tokens: monitor.NewTokenKey("internal-key"), Grace: time.Second}
 }
 
 func harness(t *testing.T, cluster *fakeCluster) launchertest.Harness {

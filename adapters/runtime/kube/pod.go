@@ -168,8 +168,8 @@ func resources(memory, cpu string) corev1.ResourceList {
 
 // newPod builds the pod of one worker from the template. The template cannot
 // change the pod's name, its identifying labels or its assignment.
-func newPod(template *corev1.PodTemplateSpec, namespace string, spec supervisor.WorkerSpec, instance string) (*corev1.Pod, error) {
-	assignment, err := assignmentEnv(spec)
+func (c Config) newPod(template *corev1.PodTemplateSpec, namespace string, spec supervisor.WorkerSpec) (*corev1.Pod, error) {
+	assignment, err := c.assignmentEnv(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func newPod(template *corev1.PodTemplateSpec, namespace string, spec supervisor.
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
-	maps.Copy(pod.Labels, workerLabels(instance))
+	maps.Copy(pod.Labels, workerLabels(c.Instance))
 	pod.Labels[labelMonitor] = string(spec.ID)
 	pod.Labels[labelGeneration] = strconv.Itoa(spec.Generation)
 	container, err := workerContainer(&pod.Spec)

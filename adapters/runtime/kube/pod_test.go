@@ -105,7 +105,7 @@ func TestAWorkerPodFollowsTheSpecification(t *testing.T) {
 		"LOG_LEVEL":         "info",
 		"PROBE_LISTEN_ADDR": ":8082",
 		"HOME":              "/tmp",
-		"INTERNAL_API_KEY":  `{"secretKeyRef":{"name":"keys","key":"INTERNAL_API_KEY"}}`,
+		"INTERNAL_API_KEY":  monitor.NewTokenKey("internal-key").Token("mon-00000000000070008000000000000000", 3),
 		"HTTP_PROXY":        "http://proxy.example:3128",
 		"HTTPS_PROXY":       "http://proxy.example:3128",
 	}

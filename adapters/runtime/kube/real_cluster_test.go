@@ -105,12 +105,6 @@ func newTestNamespace(t *testing.T) *testNamespace {
 		_, err := client.CoreV1().ServiceAccounts(ns.Name).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
 	})
-	_, err = client.CoreV1().Secrets(ns.Name).Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "keys"}, StringData: map[string]string{"INTERNAL_API_KEY": "internal-key"},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return r
 }
 
@@ -136,7 +130,7 @@ func (r *testNamespace) launcherOf(c *kube.Cluster, template string, log *slog.L
 		r.t.Fatal(err)
 	}
 	l, err := kube.New(c, kube.Config{
-		Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), GatewayURL: "https://gateway:8081", Secret: "keys",
+		Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), GatewayURL: "https://gateway:8081", Tokens: monitor.NewTokenKey("internal-key"),
 		PodTemplateFile: file, Grace: 2 * time.Second, Log: log,
 	})
 	if err != nil {
@@ -207,7 +201,7 @@ func TestAnExitDescribesTheEndInARealCluster(t *testing.T) {
 		{"an exit code, repeatedly", "exit 3", "24Mi", "exit code 3"},
 		{"exit code 0", "exit 0", "24Mi", "exit code 0"},
 		{"the environment reaches the worker without expansion",
-			`[ "$CALLBACK_URL" = 'https://receiver.example/$$(INTERNAL_API_KEY)?$$$$x' ] && [ "$INTERNAL_API_KEY" = internal-key ] && ` +
+			`[ "$CALLBACK_URL" = 'https://receiver.example/$$(INTERNAL_API_KEY)?$$$$x' ] && [ "${INTERNAL_API_KEY%.*}" = "v1.$MONITOR_ID.$GENERATION" ] && ` +
 				`[ "$(id -u)" = 65532 ] && touch /tmp/segments/x /tmp/x && ! touch /x && [ ! -e /var/run/secrets/kubernetes.io ]`, "24Mi", "exit code 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 type foundWorker struct {
 	record
 
-	internalKey string // INTERNAL_API_KEY in its environment; empty: the environment cannot be read
+	token string // in its environment; empty: the environment cannot be read
 }
 
 // adoptRunning adopts the running workers of an earlier gateway. It removes the files of
@@ -70,9 +70,9 @@ func (l *Launcher) adopt(w foundWorker) bool {
 	case w.GatewayURL != l.cfg.GatewayURL:
 		r.unusable = true
 		log.Warn("a worker of an earlier gateway reports to another address; this gateway ends it and launches another one", "gateway_url", w.GatewayURL)
-	case w.internalKey != "" && w.internalKey != l.cfg.InternalKey:
+	case w.token != "" && w.token != l.cfg.Tokens.Token(w.MonitorID, w.Generation):
 		r.unusable = true
-		log.Warn("a worker of an earlier gateway has another INTERNAL_API_KEY; this gateway ends it and launches another one")
+		log.Warn("a worker of an earlier gateway has no token of the present INTERNAL_API_KEY; this gateway ends it and launches another one")
 	default:
 		log.Info("worker adopted")
 	}

@@ -133,7 +133,8 @@ func (r *harness) startCopy(spec supervisor.WorkerSpec, generation int) {
 		r.t.Fatal(err)
 	}
 	env := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
-	spawn(r.t, append(env, fmt.Sprintf("GENERATION=%d", generation)))
+	token := monitor.NewTokenKey("internal-key").Token(spec.ID, generation)
+	spawn(r.t, append(env, fmt.Sprintf("GENERATION=%d", generation), "INTERNAL_API_KEY="+token))
 	r.eventually("the copy", func() bool { return slices.Contains(r.alive(spec.ID), generation) })
 }
 

@@ -7,15 +7,16 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Config configures a Launcher. GatewayURL, InternalKey, RunDir and Output are
-// required.
+// Config configures a Launcher. GatewayURL, Tokens, RunDir and Output are required.
 type Config struct {
-	GatewayURL  string // where workers find the internal API, e.g. http://127.0.0.1:8081
-	GatewayCA   string // file of CA certificates, in addition to the system's; default: none
-	InternalKey string // INTERNAL_API_KEY (section 8.6)
-	LogLevel    string // LOG_LEVEL of workers, default info
+	GatewayURL string           // where workers find the internal API, e.g. http://127.0.0.1:8081
+	GatewayCA  string           // file of CA certificates, in addition to the system's; default: none
+	Tokens     monitor.TokenKey // makes the credential of each worker (decision O9)
+	LogLevel   string           // LOG_LEVEL of workers, default info
 
 	// RunDir records which workers run. It is created if it does not exist, and
 	// belongs to one gateway at a time.
@@ -42,10 +43,13 @@ const replacementGracePeriod = 5 * time.Second
 
 func (c Config) withDefaults() (Config, error) {
 	var missing error
-	for name, value := range map[string]string{"GatewayURL": c.GatewayURL, "InternalKey": c.InternalKey, "RunDir": c.RunDir} {
+	for name, value := range map[string]string{"GatewayURL": c.GatewayURL, "RunDir": c.RunDir} {
 		if value == "" {
 			missing = errors.Join(missing, fmt.Errorf("process: %s is required", name))
 		}
+	}
+	if c.Tokens == (monitor.TokenKey{}) {
+		missing = errors.Join(missing, errors.New("process: Tokens is required"))
 	}
 	if c.Output == nil {
 		missing = errors.Join(missing, errors.New("process: Output is required"))

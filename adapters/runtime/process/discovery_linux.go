@@ -25,7 +25,7 @@ func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
 		pid := r.Process.PID
 		if s, ok := readStat(pid); ok && !s.ended() && s.start == r.Process.Start {
 			known[pid], recorded[r.key()] = true, true
-			all = append(all, foundWorker{r, readEnviron(pid)[keyVariable]})
+			all = append(all, foundWorker{r, readEnviron(pid)[tokenVariable]})
 		}
 	}
 	for _, pid := range listProcesses() {
@@ -50,7 +50,7 @@ func (d *runDirectory) recognizeWorker(p processIdentity) (foundWorker, bool) {
 	if env[markVariable] != d.mark() || errID != nil || errNumber != nil {
 		return foundWorker{}, false
 	}
-	return foundWorker{record{id, generation, env[gatewayVariable], d.mark(), &p}, env[keyVariable]}, true
+	return foundWorker{record{id, generation, env[gatewayVariable], d.mark(), &p}, env[tokenVariable]}, true
 }
 
 // killOrphanedTool kills a process if it is a tool whose worker died while no gateway ran.

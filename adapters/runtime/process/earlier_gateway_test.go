@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // The variable that makes the test binary an earlier gateway, with its configuration.
@@ -39,7 +40,7 @@ func runEarlierGateway(text string) int {
 	_ = os.Unsetenv(earlierGatewayVariable)
 	log := &logRecorder{file: filepath.Join(p.Marks, "predecessor.log")}
 	cfg := settings(p.RunDir, p.Marks, log)
-	cfg.GatewayURL, cfg.InternalKey = p.GatewayURL, p.Key
+	cfg.GatewayURL, cfg.Tokens = p.GatewayURL, monitor.NewTokenKey(p.Key)
 	l, err := process.New(cfg)
 	if err != nil {
 		return fail(err)

@@ -14,6 +14,7 @@ import (
 var gatewaySecrets = map[string]bool{
 	"DB_DSN":              true,
 	"API_KEY":             true,
+	"INTERNAL_API_KEY":    true, // a worker gets a token in its place
 	"WEBHOOK_SIGNING_KEY": true,
 	"SECRETS_KEY":         true,
 
@@ -30,8 +31,8 @@ const (
 	idVariable         = "MONITOR_ID"
 	generationVariable = "GENERATION"
 	gatewayVariable    = "GATEWAY_URL"
-	keyVariable        = "INTERNAL_API_KEY"
-	markVariable       = "GATEWAY_PLACE" // runDirectory.mark
+	tokenVariable      = "INTERNAL_API_KEY" // a worker's holds its token (decision O9)
+	markVariable       = "GATEWAY_PLACE"    // runDirectory.mark
 )
 
 // environment returns a worker's environment. The assignment comes last, so it wins
@@ -50,7 +51,7 @@ func (c Config) environment(spec supervisor.WorkerSpec, mark string) ([]string, 
 		{gatewayVariable, c.GatewayURL},
 		{"GATEWAY_CA_FILE", c.GatewayCA},
 		{"GATEWAY_PATIENCE", c.GatewayPatience.String()},
-		{keyVariable, c.InternalKey},
+		{tokenVariable, c.Tokens.Token(spec.ID, spec.Generation)},
 		{markVariable, mark},
 		{"LOG_LEVEL", c.LogLevel},
 	}

@@ -47,7 +47,7 @@ const gracePeriod = 500 * time.Millisecond
 // settings configures a gateway whose workers leave marks, which the tests read.
 func settings(runDir, marks string, log *logRecorder) process.Config {
 	return process.Config{
-		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
+		GatewayURL: "http://127.0.0.1:8081", Tokens: monitor.NewTokenKey("internal-key"), LogLevel: "debug",
 		RunDir: runDir,
 		Output: log,
 		Log:    slog.New(slog.NewJSONHandler(log, nil)),

@@ -130,7 +130,7 @@ func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
 		"GATEWAY_URL":      "http://127.0.0.1:8081",
 		"GATEWAY_CA_FILE":  "/etc/gateway.pem",
 		"GATEWAY_PATIENCE": "15m0s",
-		"INTERNAL_API_KEY": "internal-key",
+		"INTERNAL_API_KEY": monitor.NewTokenKey("internal-key").Token(spec.ID, 3),
 		"LOG_LEVEL":        "debug",
 		"HTTPS_PROXY":      "http://proxy.example:3128",
 		"PATH":             os.Getenv("PATH"),
@@ -215,7 +215,7 @@ func TestAPanicIsInTheLog(t *testing.T) {
 
 func TestAnInvalidConfigIsRefused(t *testing.T) {
 	_, err := process.New(process.Config{GracePeriod: time.Second})
-	for _, name := range []string{"GatewayURL", "InternalKey", "RunDir", "Output"} {
+	for _, name := range []string{"GatewayURL", "Tokens", "RunDir", "Output"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}

@@ -20,7 +20,7 @@ func (c *Serve) check() (found []problem) {
 		}{
 			{"api-key", "API_KEY", "the key that callers of the API present", c.Keys.APIKey == ""},
 			{"webhook-signing-key", "WEBHOOK_SIGNING_KEY", "the key that signs webhooks", len(c.Keys.WebhookSigningKey) == 0},
-			{"internal-api-key", "INTERNAL_API_KEY", "the key that workers present to the gateway", c.Keys.InternalAPIKey == ""},
+			{"internal-api-key", "INTERNAL_API_KEY", "the key from which the tokens of workers come", c.Keys.InternalAPIKey == ""},
 		} {
 			if key.missing {
 				found = append(found, problem{key.name,
@@ -36,7 +36,7 @@ func (c *Serve) check() (found []problem) {
 		}
 		if c.Keys.InternalAPIKey == "" && !c.Database.HasExternalDatabase() {
 			found = append(found, problem{"internal-api-key",
-				"INTERNAL_API_KEY (--internal-api-key) is missing; it is required with WORKER_RUNTIME=kubernetes and must equal INTERNAL_API_KEY in WORKER_SECRET"})
+				"INTERNAL_API_KEY (--internal-api-key) is missing; it is required with WORKER_RUNTIME=kubernetes, the same for all gateways: the tokens of workers come from it"})
 		}
 	}
 	if c.Keys.APIKey != "" && c.Keys.APIKey == c.Keys.InternalAPIKey {
@@ -80,7 +80,6 @@ func (f PodFlags) check() (found []problem) {
 	for _, setting := range []struct{ name, env, value, use string }{
 		{"worker-image", "WORKER_IMAGE", f.WorkerImage, "the image of worker pods"},
 		{"worker-gateway-url", "WORKER_GATEWAY_URL", f.WorkerGatewayURL, "the URL of the internal API for worker pods"},
-		{"worker-secret", "WORKER_SECRET", f.WorkerSecret, "the Secret with the INTERNAL_API_KEY of worker pods"},
 	} {
 		if setting.value == "" {
 			found = append(found, problem{setting.name, fmt.Sprintf("%s (--%s) is missing; it is required with WORKER_RUNTIME=kubernetes: %s",

@@ -88,7 +88,7 @@ type Worker struct {
 	MonitorID       monitor.ID          `type:"monitor" env:"MONITOR_ID" help:"The monitor to work for; required."`
 	Generation      int                 `type:"integer" min:"1" max:"2147483647" env:"GENERATION" help:"Generation of this worker: the number of its launch for the monitor; required."`
 	GatewayURL      string              `type:"httpurl" env:"GATEWAY_URL" help:"URL of the gateway's internal API; required."`
-	InternalAPIKey  string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key for the internal API; required."`
+	InternalAPIKey  string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"This worker's token for the internal API; required."`
 	GatewayCAFile   *x509.CertPool      `type:"certificates" name:"gateway-ca-file" env:"GATEWAY_CA_FILE" placeholder:"FILE" help:"Trusted certificates (PEM) for the connection to the gateway, in addition to the system's. Default: only the system's."`
 	GatewayPatience time.Duration       `type:"duration" min:"0s" max:"7d" env:"GATEWAY_PATIENCE" default:"0s" help:"How long a worker continues while the gateway does not answer. After that the worker ends. Default: no limit."`
 	ProbeListenAddr string              `type:"address" env:"PROBE_LISTEN_ADDR" placeholder:"[HOST]:PORT" help:"Address for the probes of a kubelet, /healthz and /readyz. Default: none."`

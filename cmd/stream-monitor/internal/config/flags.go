@@ -33,7 +33,7 @@ func (f DatabaseFlags) HasExternalDatabase() bool { return f.DBDSN != "" }
 type KeyFlags struct {
 	APIKey            string            `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present. Default: generated at the first start."`
 	WebhookSigningKey webhook.Keys      `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; while you change it, two keys separated by a comma. Default: generated."`
-	InternalAPIKey    string            `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key that workers present to the gateway. Default: generated."`
+	InternalAPIKey    string            `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key from which each worker's token for the internal API comes; no worker gets the key. Default: generated."`
 	EvidenceLinkKey   evidence.LinkKeys `type:"linkkeys" secret:"" env:"EVIDENCE_LINK_KEY" help:"Key that signs links to evidence; up to 4, separated by commas: the first signs, all verify. Default: generated with the other keys, else derived from API_KEY."`
 	SecretsKey        secretbox.Keys    `type:"secretskeys" secret:"" env:"SECRETS_KEY" help:"Key that encrypts the secrets of destinations in the database; up to 4, separated by commas: the first encrypts, all decrypt. Default: generated with the other keys, else derived from API_KEY."`
 }
@@ -196,7 +196,7 @@ type ClusterFlags struct {
 type PodFlags struct {
 	WorkerImage       string `env:"WORKER_IMAGE" type:"image" placeholder:"IMAGE:TAG" help:"Image of worker pods; required."`
 	WorkerGatewayURL  string `name:"worker-gateway-url" type:"httpurl" env:"WORKER_GATEWAY_URL" placeholder:"URL" help:"URL at which worker pods reach INTERNAL_LISTEN_ADDR, such as https://stream-monitor-internal.NAMESPACE.svc:8081; required."`
-	WorkerSecret      string `type:"dnsname" env:"WORKER_SECRET" placeholder:"NAME" help:"Secret with the INTERNAL_API_KEY for worker pods; required."`
+	WorkerSecret      string `type:"dnsname" env:"WORKER_SECRET" placeholder:"NAME" help:"Secret with the proxies of worker pods (HTTP_PROXY, HTTPS_PROXY, EGRESS_PROXIES); required if one has a password. Default: none."`
 	WorkerCASecret    string `name:"worker-ca-secret" type:"dnsname" env:"WORKER_CA_SECRET" placeholder:"NAME" help:"Secret whose ca.crt worker pods trust for the connection to the gateway. Default: the system's certificates."`
 	WorkerPodTemplate string `type:"file" env:"WORKER_POD_TEMPLATE" placeholder:"FILE" help:"Part of a PodTemplateSpec (YAML), such as resources, nodes or volumes. The gateway merges it over its own template of a worker pod, whose container is named monitor."`
 }
