@@ -28,7 +28,7 @@ func TestTheChartPutsWorkersIntoTheirOwnNamespace(t *testing.T) {
 	if !slices.Equal(there, want) {
 		t.Errorf("in the workers' namespace are %q, want %q", there, want)
 	}
-	expectSameJSON(t, "the keys beside the workers", jsonText(keysOf(all["streams/Secret/stream-monitor-worker"])), `["INTERNAL_API_KEY"]`)
+	expectSameJSON(t, "the keys beside the workers", jsonText(keysOf(all["streams/Secret/stream-monitor-worker"])), `[]`)
 	expectSameJSON(t, "the certificates beside the workers", jsonText(keysOf(all["streams/Secret/stream-monitor-worker-ca"])), `["ca.crt"]`)
 	if a, b := all["streams/Secret/stream-monitor-worker-ca"].field("data", "ca.crt"), all["Secret/stream-monitor-tls"].field("data", "ca.crt"); a != b {
 		t.Error("workers trust another authority than the gateway's")
@@ -89,7 +89,7 @@ func TestTheChartsNetworkPoliciesCrossNamespaces(t *testing.T) {
 
 func TestTheChartHandsProxiesToWorkersInTheirOwnNamespace(t *testing.T) {
 	secret := rendered(t, apart, "secret.values.HTTPS_PROXY=http://u:p@proxy:3128", `secret.values.EGRESS_PROXIES=direct`)["streams/Secret/stream-monitor-worker"]
-	expectSameJSON(t, "the keys", jsonText(keysOf(secret)), `["EGRESS_PROXIES", "HTTPS_PROXY", "INTERNAL_API_KEY"]`)
+	expectSameJSON(t, "the keys", jsonText(keysOf(secret)), `["EGRESS_PROXIES", "HTTPS_PROXY"]`)
 	if got := secret.field("data", "HTTPS_PROXY"); got != base64.StdEncoding.EncodeToString([]byte("http://u:p@proxy:3128")) {
 		t.Errorf("HTTPS_PROXY is %v", got)
 	}

@@ -94,7 +94,7 @@ and 30 s for reports in progress.
 {{ include "stream-monitor.secret" . }}
 {{- else -}}
 {{- if .Values.secret.existingSecret -}}
-  {{- fail (printf "worker.existingSecret is missing: the Secret in namespace %s with the INTERNAL_API_KEY and the proxies of secret.existingSecret, and nothing else of it" .Values.worker.namespace) -}}
+  {{- fail (printf "worker.existingSecret is missing: the Secret in namespace %s with the proxies of secret.existingSecret, and nothing else of it" .Values.worker.namespace) -}}
 {{- end -}}
 {{ include "stream-monitor.fullname" . }}-worker
 {{- end -}}
