@@ -127,9 +127,15 @@ func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss
 			return err
 		}
 		m, current, err := r.find(ctx, id, loss.generation)
-		if err == nil && current && !loss.reportedSince(m) && !r.shuttingDown.Load() {
-			result, err = r.replace(ctx, m, &loss)
+		if err != nil || !current || loss.reportedSince(m) || r.shuttingDown.Load() {
+			return err
 		}
+		if loss.missing { // the list that lacks it may be old
+			if runs, err := r.launcher.Runs(ctx, id, loss.generation); err != nil || runs {
+				return err
+			}
+		}
+		result, err = r.replace(ctx, m, &loss)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {

@@ -220,6 +220,7 @@ type fakeLauncher struct {
 	calls          []string
 	runtime        supervisor.Runtime
 	listFails      bool // Workers fails
+	listLacks      bool // Workers lists nothing: it is behind
 	running        map[monitor.ID]int
 	refused        map[monitor.ID]int // generations whose token the gateway refuses
 	pendingReason  string             // workers are pending for this reason
@@ -315,10 +316,22 @@ func (l *fakeLauncher) Workers(context.Context) ([]supervisor.Worker, error) {
 		return nil, errors.New("no view")
 	}
 	var all []supervisor.Worker
+	if l.listLacks {
+		return all, nil
+	}
 	for id, g := range l.running {
 		all = append(all, supervisor.Worker{ID: id, Generation: g, Pending: l.pendingReason != "", PendingReason: l.pendingReason, Refused: l.refused[id] == g})
 	}
 	return all, nil
+}
+
+func (l *fakeLauncher) Runs(_ context.Context, id monitor.ID, generation int) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.listFails {
+		return false, errors.New("no view")
+	}
+	return l.running[id] >= generation, nil
 }
 
 func (l *fakeLauncher) Exits() <-chan supervisor.Exit { return l.exits }

@@ -53,8 +53,13 @@ type Launcher interface {
 	// Workers lists the workers that run, including those that an earlier gateway
 	// launched: the launcher adopts them and reports their exits like any other's.
 	// It lists one worker for each monitor, the newest generation; the launcher
-	// ends older ones. Errors: the workers cannot be listed, which may be temporary.
+	// ends older ones. The list may be some seconds old, except for what this launcher
+	// has launched. Errors: the workers cannot be listed, which may be temporary.
 	Workers(ctx context.Context) ([]Worker, error)
+
+	// Runs reports whether a monitor's worker of this generation or a newer one runs now.
+	// Errors: that cannot be found out, which may be temporary.
+	Runs(ctx context.Context, id monitor.ID, generation int) (bool, error)
 
 	// Launch starts a worker and returns when it has been started, not when it
 	// works. Launching a generation that already runs does nothing. A worker of an

@@ -155,6 +155,28 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
+	for policy, change := range map[string]func(*supervisor.Config){"error": func(*supervisor.Config) {}, "relaunch": relaunchPolicy} {
+		scenario(t, "a worker that runs and that the list lacks is not missing, under the policy "+policy, func(t *testing.T) {
+			m := newMonitor("mon-a")
+			m.RuntimeID = "here"
+			launcher, gateways, stop := newGateways(t, 1, newFakeStore(m), change)
+			defer stop()
+			launcher.set(func(l *fakeLauncher) { l.listLacks, l.running["mon-a"] = true, 1 }) // of another gateway
+			h := gateways[0]
+			h.store.report("mon-a", monitor.Monitoring)
+			h.reportFor(time.Minute, "mon-a")
+			h.expectActive("mon-a")
+			if g := launcher.generation("mon-a"); g != 1 {
+				t.Errorf("generation %d runs", g)
+			}
+			launcher.set(func(l *fakeLauncher) { clear(l.running) })
+			h.advance(15 * time.Second)
+			if m := h.store.get("mon-a"); m.Status.Active() && m.Generation == 1 {
+				t.Errorf("the worker is gone, and nothing happened: %+v", m)
+			}
+		})
+	}
+
 	scenario(t, "a worker lost while its gateway was replaced is found by another gateway", func(t *testing.T) {
 		launcher, gateways, stop := newGateways(t, 2, newFakeStore(newMonitor("mon-a")), relaunchPolicy)
 		defer stop()

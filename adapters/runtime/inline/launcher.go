@@ -74,6 +74,14 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	return all, nil
 }
 
+// Runs reports whether a worker of this generation or a newer one runs. It never fails.
+func (l *Launcher) Runs(_ context.Context, id monitor.ID, generation int) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, runs := l.runs[id]
+	return runs && r.spec.Generation >= generation, nil
+}
+
 // Launch starts a worker. It first ends an older generation, within 5 s. It waits for a
 // worker that is being stopped. Errors: ErrClosed; ctx's; a newer generation is running.
 func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {

@@ -72,6 +72,10 @@ const (
 	gonePollInterval   = 2 * time.Second  // between reads of a terminating pod, in case the watch hangs
 	resyncInterval     = 30 * time.Second // between retries of failed deletions of ended pods
 
+	// watchTimeout is how long the API server keeps one watch open; the next one begins where
+	// it ended. So a watch that hangs without an error is behind for a minute at most.
+	watchTimeout = time.Minute
+
 	maxPodTemplateBytes = 256 << 10
 )
 

@@ -39,10 +39,11 @@ type fakeCluster struct {
 	history        []change
 	watchers       map[*watch.RaceFreeFakeWatcher]bool
 	requests       []string         // creations and deletions, with the pod's name
+	lists          int              // so many lists were read
 	failures       map[string]error // by verb
 	watchHangs     bool             // watches deliver nothing
 	historyExpired bool             // no watch can resume: it has to list again
-	listsEmpty     bool             // lists are empty
+	listsAreOld    bool             // lists are those of an empty namespace
 	nodeDown       bool             // the kubelet does nothing
 	beforeDelete   func()           // called once, before the next deletion
 	deleteGraces   []int64          // grace periods of the deletions, in seconds
@@ -56,7 +57,7 @@ type change struct {
 }
 
 func newFakeCluster(t *testing.T) *fakeCluster {
-	f := &fakeCluster{t: t, client: fake.NewClientset(), pods: map[string]*corev1.Pod{}, failures: map[string]error{},
+	f := &fakeCluster{t: t, version: 1, client: fake.NewClientset(), pods: map[string]*corev1.Pod{}, failures: map[string]error{},
 		watchers: map[*watch.RaceFreeFakeWatcher]bool{}, crashPause: 10 * time.Second}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.ctx = ctx
@@ -102,10 +103,15 @@ func (f *fakeCluster) react(a ktesting.Action) (bool, runtime.Object, error) {
 }
 
 func (f *fakeCluster) list(o metav1.ListOptions) *corev1.PodList {
+	f.lists++
 	selector, _ := labels.Parse(o.LabelSelector)
 	all := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(f.version)}}
+	if f.listsAreOld {
+		all.ResourceVersion = "1"
+		return all
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.pods)) {
-		if p := f.pods[name]; !f.listsEmpty && selector.Matches(labels.Set(p.Labels)) {
+		if p := f.pods[name]; selector.Matches(labels.Set(p.Labels)) {
 			all.Items = append(all.Items, *p.DeepCopy())
 		}
 	}
@@ -129,7 +135,7 @@ func (f *fakeCluster) create(p *corev1.Pod) (*corev1.Pod, error) {
 	p.Status.Phase = corev1.PodPending
 	f.record(watch.Added, p)
 	f.kubelets.Go(func() { f.startContainer(p.Name, p.UID) })
-	return p, nil
+	return f.pods[p.Name], nil
 }
 
 func (f *fakeCluster) delete(name string, o metav1.DeleteOptions) error {
@@ -205,6 +211,18 @@ func (f *fakeCluster) watch(o metav1.ListOptions) (watch.Interface, error) {
 		}
 	}
 	f.watchers[w] = true
+	if s := o.TimeoutSeconds; s != nil {
+		f.kubelets.Go(func() {
+			select {
+			case <-time.After(time.Duration(*s) * time.Second):
+			case <-f.ctx.Done():
+			}
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			delete(f.watchers, w)
+			w.Stop()
+		})
+	}
 	return w, nil
 }
 

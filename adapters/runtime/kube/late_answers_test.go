@@ -15,10 +15,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 )
 
-// slowClient delays the answers to lists, and the execution of creations.
+// slowClient delays the answers to reads of a pod, and the execution of creations.
 type slowClient struct {
 	kubernetes.Interface
-	listDelay, createDelay time.Duration
+	getDelay, createDelay time.Duration
 }
 
 type slowCore struct {
@@ -37,10 +37,10 @@ func (c slowCore) Pods(namespace string) typed.PodInterface {
 	return slowPods{c.CoreV1Interface.Pods(namespace), c.client}
 }
 
-func (p slowPods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-	list, err := p.PodInterface.List(ctx, o)
-	time.Sleep(p.client.listDelay)
-	return list, err
+func (p slowPods) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Pod, error) {
+	pod, err := p.PodInterface.Get(ctx, name, o)
+	time.Sleep(p.client.getDelay)
+	return pod, err
 }
 
 func (p slowPods) Create(ctx context.Context, pod *corev1.Pod, o metav1.CreateOptions) (*corev1.Pod, error) {
@@ -57,7 +57,7 @@ func (p slowPods) Create(ctx context.Context, pod *corev1.Pod, o metav1.CreateOp
 	}
 }
 
-func newSlowLauncher(t *testing.T, cluster *fakeCluster, listDelay, createDelay time.Duration) *kube.Launcher {
+func newSlowLauncher(t *testing.T, cluster *fakeCluster, getDelay, createDelay time.Duration) *kube.Launcher {
 	t.Helper()
 	client := &slowClient{Interface: cluster.client}
 	l, err := kube.New(kube.NewCluster(client, namespace), settings())
@@ -65,18 +65,18 @@ func newSlowLauncher(t *testing.T, cluster *fakeCluster, listDelay, createDelay 
 		t.Fatal(err)
 	}
 	synctest.Wait()
-	client.listDelay, client.createDelay = listDelay, createDelay
+	client.getDelay, client.createDelay = getDelay, createDelay
 	t.Cleanup(func() { _ = l.Close(context.Background()) })
 	return l
 }
 
 func TestLateAnswersDoNoHarm(t *testing.T) {
-	scenario(t, "a late list does not bring back a pod that is gone since", func(t *testing.T) {
+	scenario(t, "a late answer does not bring back a pod that is gone since", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l := newSlowLauncher(t, cluster, 3*time.Second, 0)
 		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 		result := make(chan error, 1)
-		go func() { _, err := l.Workers(t.Context()); result <- err }()
+		go func() { _, err := l.Runs(t.Context(), workerSpec("").ID, 3); result <- err }()
 		time.Sleep(time.Second)
 		cluster.removePod(p.Name, p.UID)
 		nextExit(t, l)
@@ -105,34 +105,27 @@ func TestLateAnswersDoNoHarm(t *testing.T) {
 		}
 	})
 
-	scenario(t, "lists that were requested before a launch do not report the pod as gone", func(t *testing.T) {
+	scenario(t, "a late answer does not undo a change that the watch has delivered since", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		l := newSlowLauncher(t, cluster, 20*time.Second, 0)
-		result := make(chan error, 2)
-		for range 2 {
-			go func() { _, err := l.Workers(t.Context()); result <- err }()
-			time.Sleep(6 * time.Second)
+		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+		l := newSlowLauncher(t, cluster, 3*time.Second, 0)
+		if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
+			t.Fatal(err)
 		}
-		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		for range 2 {
-			if err := <-result; err != nil {
-				t.Error(err)
-			}
+		cluster.mu.Lock()
+		p := cluster.pods[podName]
+		cluster.mu.Unlock()
+		result := make(chan error, 1)
+		go func() { _, err := l.Runs(t.Context(), workerSpec("").ID, 3); result <- err }()
+		time.Sleep(time.Second)
+		cluster.updatePod(p, func(p *corev1.Pod) {
+			setContainer(p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+		})
+		if err := <-result; err != nil {
+			t.Error(err)
 		}
-		synctest.Wait()
-		expectNoExit(t, l)
-	})
-
-	scenario(t, "lists that lack a pod only now and then do not report it as gone", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		for n := range 6 {
-			time.Sleep(10 * time.Second)
-			cluster.set(func(cluster *fakeCluster) { cluster.listsEmpty = n%2 == 0 })
-			expectListed(t, l, n%2)
+		if all, err := l.Workers(t.Context()); err != nil || len(all) != 1 || all[0].Pending {
+			t.Errorf("Workers() = %+v, %v", all, err)
 		}
-		synctest.Wait()
-		expectNoExit(t, l)
 	})
 }

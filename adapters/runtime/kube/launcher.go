@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // ErrClosed is the error of Launch and Stop after Close.
@@ -85,26 +86,27 @@ func (l *Launcher) Runtime() supervisor.Runtime {
 	}
 }
 
-// Workers lists the pods whose workers have not ended, from the API server. Pods
-// that have not started and pods that are terminating are included.
-func (l *Launcher) Workers(ctx context.Context) ([]supervisor.Worker, error) {
-	requested := time.Now()
-	list, err := l.pods.list(ctx)
+// Workers lists the pods whose workers have not ended, as the watch knows them; it makes no
+// request. Pods that have not started and pods that are terminating are included. A watch that
+// is behind lacks the newest pods of other gateways: see Runs. Errors: the API server has not
+// listed the pods yet, or it refuses or does not answer the watch.
+func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
+	workers, err := l.cache.workers(time.Now(), l.cfg.refuses)
 	if err != nil {
-		return nil, fmt.Errorf("kube: %w", err)
-	}
-	l.cache.reconcile(list, requested)
-	var workers []supervisor.Worker
-	for i := range list {
-		p, owned := parseWorkerPod(&list[i], l.cfg.Instance)
-		if !owned || l.cache.hasEnded(&list[i]) {
-			continue
-		}
-		p.Pending, p.PendingReason = isPending(&list[i]), pendingReason(&list[i], time.Now())
-		p.Refused = l.cfg.refuses(&list[i], p.Worker)
-		workers = append(workers, p.Worker)
+		return nil, fmt.Errorf("kube: the worker pods cannot be watched: %w", err)
 	}
 	return workers, nil
+}
+
+// Runs reads the pod of a monitor's worker from the API server.
+func (l *Launcher) Runs(ctx context.Context, id monitor.ID, generation int) (bool, error) {
+	found, err := l.pods.get(ctx, id.WorkerName())
+	if err != nil || found == nil {
+		return false, err
+	}
+	p, owned := parseWorkerPod(found, l.cfg.Instance)
+	l.cache.observe(found)
+	return owned && p.Generation >= generation && !l.cache.hasEnded(found), nil
 }
 
 // Launch creates a pod. It first deletes a worker of an older generation, with a
@@ -149,7 +151,7 @@ func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, po
 		if err != nil || created == nil {
 			return false, err
 		}
-		l.cache.observe(created, false)
+		l.cache.observe(created)
 		l.log.Info("worker started", "monitor_id", string(spec.ID), "generation", spec.Generation, "pod", created.Name)
 		return true, nil
 	}
@@ -158,7 +160,7 @@ func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, po
 		return false, fmt.Errorf("%s is not a worker of this installation (its labels differ from %s=%s, %s=%s): rename or delete it",
 			podTitle(l.pods.namespace, found.Name), labelApp, appName, labelInstance, l.cfg.Instance)
 	}
-	l.cache.observe(found, false)
+	l.cache.observe(found)
 	switch {
 	case existing.Generation > spec.Generation:
 		return false, fmt.Errorf("a pod of the newer generation %d exists, %d is outdated", existing.Generation, spec.Generation)

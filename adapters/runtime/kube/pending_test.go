@@ -101,6 +101,7 @@ func TestWorkersReportsPendingPodsAndTheirReason(t *testing.T) {
 			p := cluster.pods[podName]
 			cluster.mu.Unlock()
 			cluster.updatePod(p, c.change)
+			synctest.Wait()
 			all, err := l.Workers(t.Context())
 			if err != nil || len(all) != 1 || all[0].ID != workerSpec("").ID || all[0].Generation != 3 {
 				t.Fatalf("got %+v, %v", all, err)

@@ -1,30 +1,33 @@
 package kube
 
 import (
+	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const (
-	// missingGrace is the minimum time between two lists without a pod before the pod
-	// counts as gone. The watch usually reports the deletion earlier, with the final state.
-	missingGrace = 5 * time.Second
+// removedRetention is how long the UID of a removed pod is kept, so that a late
+// response does not add the pod again. No request takes that long.
+const removedRetention = 5 * time.Minute
 
-	// removedRetention is how long the UID of a removed pod is kept, so that a late
-	// response does not add the pod again. No request takes that long.
-	removedRetention = 5 * time.Minute
-)
+// errNotListed is why no workers are known before the watch has delivered its first list.
+var errNotListed = errors.New("the API server has not listed the worker pods yet")
 
 // podCache holds the last known state of the worker pods, by UID, and reports each end
-// once. It gets states from the watch, from lists and from the responses to single
-// requests, in any order.
+// once. It gets states from the watch and from the responses to single requests, in any
+// order. Of two states of a pod the one with the higher resource version counts. So a worker
+// is known from the response to its creation, even if the watch is behind.
 type podCache struct {
 	instance   string
 	log        *slog.Logger
@@ -36,34 +39,61 @@ type podCache struct {
 	mu           sync.Mutex
 	pods         map[types.UID]*cachedPod
 	removedSince map[types.UID]time.Time
+	watchErr     error // why the pods cannot be watched now; nil: they are
 }
 
 // cachedPod is one pod, from the first observation until its removal.
 type cachedPod struct {
 	workerPod
-	firstSeen time.Time
-	watched   bool            // the watch has delivered it
-	missing   time.Time       // when a list first lacked it; zero: the last list had it
-	ended     bool            // its end has been reported
-	removed   chan struct{}   // closed when it is removed
-	logged    map[string]bool // the startProblem reasons that were logged
+	last    *corev1.Pod     // its newest state
+	ended   bool            // its end has been reported
+	removed chan struct{}   // closed when it is removed
+	logged  map[string]bool // the startProblem reasons that were logged
 
 	restarts        int32 // restarts already logged
 	ignoredRestarts int32 // restarts before the last long run
-
-	notRunning *corev1.Pod // the last state, while the container does not run; otherwise nil
 }
 
 func newPodCache(instance string, exits *exitqueue.Queue[supervisor.Exit], onEnd func(workerPod), log *slog.Logger) *podCache {
 	synced := make(chan struct{})
 	return &podCache{
 		instance: instance, log: log, exits: exits, onEnd: onEnd, synced: synced, markSynced: sync.OnceFunc(func() { close(synced) }),
-		pods: map[types.UID]*cachedPod{}, removedSince: map[types.UID]time.Time{},
+		pods: map[types.UID]*cachedPod{}, removedSince: map[types.UID]time.Time{}, watchErr: errNotListed,
 	}
 }
 
-// observe stores the current state of a pod, and reports its worker's end.
-func (c *podCache) observe(pod *corev1.Pod, byWatch bool) {
+// workers lists the workers that have not ended, the newest one of each monitor. Errors: the
+// pods cannot be watched now, so the workers are not known. refuses reports whether the gateway
+// refuses the requests of a pod's worker.
+func (c *podCache) workers(now time.Time, refuses func(*corev1.Pod, supervisor.Worker) bool) ([]supervisor.Worker, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watchErr != nil {
+		return nil, c.watchErr
+	}
+	newest := map[monitor.ID]supervisor.Worker{}
+	for _, entry := range c.pods {
+		if entry.ended || newest[entry.ID].Generation > entry.Generation {
+			continue
+		}
+		w := entry.Worker
+		w.Pending, w.PendingReason = isPending(entry.last), pendingReason(entry.last, now)
+		w.Refused = refuses(entry.last, w)
+		newest[w.ID] = w
+	}
+	return slices.Collect(maps.Values(newest)), nil
+}
+
+// setWatchError stores why the pods cannot be watched, or nil once they are.
+func (c *podCache) setWatchError(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watchErr = err
+}
+
+// observe stores the state of a pod, unless a newer one is known, and reports its worker's
+// end.
+func (c *podCache) observe(pod *corev1.Pod) {
 	p, owned := parseWorkerPod(pod, c.instance)
 	if !owned {
 		return
@@ -76,11 +106,13 @@ func (c *podCache) observe(pod *corev1.Pod, byWatch bool) {
 	restarts, certain := restartsBeforeLongRun(workerStatus(pod), time.Now())
 	entry := c.pods[p.uid]
 	if entry == nil {
-		entry = &cachedPod{workerPod: p, firstSeen: time.Now(), removed: make(chan struct{}), logged: map[string]bool{}, ignoredRestarts: restarts}
+		entry = &cachedPod{workerPod: p, last: pod, removed: make(chan struct{}), logged: map[string]bool{}, ignoredRestarts: restarts}
 		c.pods[p.uid] = entry
 	}
-	entry.watched = entry.watched || byWatch
-	entry.missing = time.Time{}
+	if isOlder(pod.ResourceVersion, entry.last.ResourceVersion) {
+		return
+	}
+	entry.last = pod
 	if certain {
 		entry.ignoredRestarts = max(entry.ignoredRestarts, restarts)
 	}
@@ -134,7 +166,7 @@ func (c *podCache) reportEnd(entry *cachedPod, detail string, clean bool) {
 	if entry.ended {
 		return
 	}
-	entry.ended, entry.notRunning = true, nil
+	entry.ended = true
 	c.log.Info("worker ended", "monitor_id", string(entry.ID), "generation", entry.Generation, "detail", detail, "clean", clean)
 	c.exits.Add(supervisor.Exit{ID: entry.ID, Generation: entry.Generation, Detail: detail, Clean: clean})
 }
@@ -142,10 +174,8 @@ func (c *podCache) reportEnd(entry *cachedPod, detail string, clean bool) {
 // logProblems logs why a pod cannot start, once for each reason, and every
 // restart of its container. The caller holds mu.
 func (c *podCache) logProblems(entry *cachedPod, pod *corev1.Pod) {
-	entry.notRunning = nil
 	status := workerStatus(pod)
 	if status.State.Running == nil && pod.DeletionTimestamp == nil {
-		entry.notRunning = pod
 		for _, problem := range startProblems(pod, time.Now()) {
 			if !entry.logged[problem.reason] {
 				entry.logged[problem.reason] = true
@@ -165,44 +195,25 @@ func (c *podCache) logProblems(entry *cachedPod, pod *corev1.Pod) {
 	}
 }
 
-// reconcile compares the cache with a list of all pods. A pod is gone when two
-// lists, requested at least missingGrace apart, lack it.
-func (c *podCache) reconcile(list []corev1.Pod, requested time.Time) {
-	listed := map[types.UID]bool{}
-	for i := range list {
-		listed[list[i].UID] = true
-		c.observe(&list[i], false)
-	}
-	for _, uid := range c.missingFrom(listed, requested) {
-		c.remove(uid, nil)
-	}
-}
-
-func (c *podCache) missingFrom(listed map[types.UID]bool, requested time.Time) (gone []types.UID) {
+// unlisted returns the pods that are gone, by a list of this resource version. The list lacks
+// them, and it is no older than their newest state. A pod that was created after the list was
+// read has a higher version than the list.
+func (c *podCache) unlisted(listed map[types.UID]bool, version string) (gone []types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for uid, entry := range c.pods {
-		switch {
-		case listed[uid] || !entry.firstSeen.Before(requested):
-		case entry.missing.IsZero():
-			entry.missing = requested
-		case requested.Sub(entry.missing) >= missingGrace:
+		if !listed[uid] && !isOlder(version, entry.last.ResourceVersion) {
 			gone = append(gone, uid)
 		}
 	}
 	return gone
 }
 
-// unlisted returns the pods that the watch has delivered before and that are not listed.
-func (c *podCache) unlisted(listed map[types.UID]bool) (gone []types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for uid, entry := range c.pods {
-		if entry.watched && !listed[uid] {
-			gone = append(gone, uid)
-		}
-	}
-	return gone
+// isOlder reports whether resource version a comes before b, both of pods. A version that is
+// no number is not older.
+func isOlder(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
 }
 
 // resync deletes the ended pods that still exist, and logs the pods that take long to
@@ -214,8 +225,8 @@ func (c *podCache) resync() {
 		switch {
 		case entry.ended:
 			c.onEnd(entry.workerPod)
-		case entry.notRunning != nil:
-			c.logProblems(entry, entry.notRunning)
+		default:
+			c.logProblems(entry, entry.last)
 		}
 	}
 }

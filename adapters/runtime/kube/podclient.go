@@ -31,7 +31,7 @@ type podClient struct {
 	instance string
 }
 
-// list reads all worker pods from the API server.
+// list reads all worker pods from the API server, for Uninstall.
 func (c podClient) list(ctx context.Context) ([]corev1.Pod, error) {
 	return c.listSelected(ctx, workerLabels(c.instance).String())
 }

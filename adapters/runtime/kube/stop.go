@@ -55,7 +55,7 @@ func (l *Launcher) stop(ctx context.Context, id monitor.ID, markSent func()) err
 	if !owned {
 		return nil
 	}
-	l.cache.observe(found, false)
+	l.cache.observe(found)
 	return l.terminate(ctx, p, l.cfg.Grace, markSent)
 }
 

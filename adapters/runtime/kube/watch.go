@@ -32,7 +32,9 @@ type podListWatch struct{ cache.ListWatch }
 // IsWatchListSemanticsUnSupported makes a reflector use plain lists.
 func (podListWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-func (c podClient) listWatch() *podListWatch {
+// listWatch returns the requests of the reflector. It tells the cache why a request has
+// failed, and when the watch has begun.
+func (c podClient) listWatch(cached *podCache) *podListWatch {
 	selector := workerLabels(c.instance).String()
 	return &podListWatch{cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (list runtime.Object, err error) {
@@ -41,11 +43,17 @@ func (c podClient) listWatch() *podListWatch {
 				list, err = c.client.CoreV1().Pods(c.namespace).List(ctx, o)
 				return err
 			})
+			if err != nil {
+				cached.setWatchError(err)
+			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = selector
-			return c.client.CoreV1().Pods(c.namespace).Watch(ctx, o)
+			o.TimeoutSeconds = new(wholeSeconds(watchTimeout))
+			changes, err := c.client.CoreV1().Pods(c.namespace).Watch(ctx, o)
+			cached.setWatchError(err)
+			return changes, err
 		},
 	}}
 }
@@ -54,7 +62,7 @@ func (c podClient) listWatch() *podListWatch {
 // If the API server no longer has the changes, watch lists again.
 func (l *Launcher) watch(ctx context.Context) {
 	logger := logr.FromSlogHandler(l.log.Handler())
-	reflector := cache.NewReflectorWithOptions(l.pods.listWatch(), &corev1.Pod{}, reflectorStore{l.cache}, cache.ReflectorOptions{
+	reflector := cache.NewReflectorWithOptions(l.pods.listWatch(l.cache), &corev1.Pod{}, reflectorStore{l.cache}, cache.ReflectorOptions{
 		Logger: &logger, Name: "worker pods", ResyncPeriod: resyncInterval,
 		Backoff: &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 4, Cap: maxBackoff},
 	})
@@ -84,7 +92,7 @@ func (s reflectorStore) Add(object any) error { return s.Update(object) }
 // Update implements cache.ReflectorStore.
 func (s reflectorStore) Update(object any) error {
 	if pod, isPod := object.(*corev1.Pod); isPod {
-		s.observe(pod, true)
+		s.observe(pod)
 	}
 	return nil
 }
@@ -98,19 +106,20 @@ func (s reflectorStore) Delete(object any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore with a list of all pods. A pod that the watch has
-// delivered before and that the list lacks is gone.
-func (s reflectorStore) Replace(all []any, _ string) error {
+// Replace implements cache.ReflectorStore with a list of all pods. A known pod that the list
+// lacks is gone, unless the list is older.
+func (s reflectorStore) Replace(all []any, version string) error {
 	listed := map[types.UID]bool{}
 	for _, object := range all {
 		if pod, isPod := object.(*corev1.Pod); isPod {
 			listed[pod.UID] = true
-			s.observe(pod, true)
+			s.observe(pod)
 		}
 	}
-	for _, uid := range s.unlisted(listed) {
+	for _, uid := range s.unlisted(listed, version) {
 		s.remove(uid, nil)
 	}
+	s.setWatchError(nil)
 	s.markSynced()
 	return nil
 }

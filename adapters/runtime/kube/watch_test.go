@@ -26,6 +26,99 @@ func expectListed(t *testing.T, l *kube.Launcher, n int) {
 	}
 }
 
+func expectUnknown(t *testing.T, l *kube.Launcher) {
+	t.Helper()
+	if w, err := l.Workers(t.Context()); err == nil {
+		t.Errorf("Workers() = %v, want an error", w)
+	}
+}
+
+func TestWorkersAreKnownFromTheWatch(t *testing.T) {
+	scenario(t, "a minute of comparisons reads no list but the first", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		for range 12 {
+			time.Sleep(5 * time.Second)
+			expectListed(t, l, 1)
+		}
+		cluster.mu.Lock()
+		defer cluster.mu.Unlock()
+		if cluster.lists != 1 {
+			t.Errorf("%d lists were read", cluster.lists)
+		}
+	})
+
+	scenario(t, "a launched worker is listed while the watch is behind", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		expectListed(t, l, 1)
+	})
+
+	scenario(t, "a list that is older than a launch does not report the pod as gone", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.watchHangs, cluster.historyExpired, cluster.listsAreOld = true, true, true
+		})
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.closeWatches()
+		time.Sleep(time.Minute)
+		expectNoExit(t, l)
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.watchHangs, cluster.historyExpired, cluster.listsAreOld = false, false, false
+		})
+		time.Sleep(time.Minute)
+		expectListed(t, l, 1)
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "another gateway's worker runs, though the watch has not delivered it", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l, otherGateway := newLauncher(t, cluster, settings()), newLauncher(t, cluster, settings())
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		spec := workerSpec(launchertest.StopsWhenAsked)
+		launch(t, cluster, otherGateway, spec)
+		expectListed(t, l, 0)
+		for generation, want := range map[int]bool{2: true, 3: true, 4: false} {
+			if runs, err := l.Runs(t.Context(), spec.ID, generation); err != nil || runs != want {
+				t.Errorf("Runs(%d) = %v, %v", generation, runs, err)
+			}
+		}
+		expectListed(t, l, 1) // what was read is known
+		cluster.removePod(podName, "")
+		if runs, err := l.Runs(t.Context(), spec.ID, 3); err != nil || runs {
+			t.Errorf("Runs() = %v, %v of a pod that is gone", runs, err)
+		}
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = apierrors.NewServiceUnavailable("away") })
+		if runs, err := l.Runs(t.Context(), spec.ID, 3); err == nil {
+			t.Errorf("Runs() = %v without an API server", runs)
+		}
+	})
+
+	scenario(t, "no worker is known while the watch is refused", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.failures["list"] = apierrors.NewServiceUnavailable("away")
+			cluster.failures["watch"] = apierrors.NewServiceUnavailable("away")
+		})
+		cluster.closeWatches()
+		time.Sleep(30 * time.Second)
+		expectUnknown(t, l)
+		cluster.set(func(cluster *fakeCluster) { clear(cluster.failures) })
+		time.Sleep(30 * time.Second)
+		expectListed(t, l, 1)
+		expectNoExit(t, l)
+	})
+}
+
 func TestTheWatchRecoversFromGaps(t *testing.T) {
 	scenario(t, "a watch that was interrupted resumes", func(t *testing.T) {
 		cluster := newFakeCluster(t)
@@ -76,57 +169,39 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		expectListed(t, l, 1)
 	})
 
-	scenario(t, "two lists detect the end while the watch hangs, and the watch does not report it again", func(t *testing.T) {
+	scenario(t, "a watch that hangs is begun again within a minute, and then delivers the end once", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l := newLauncher(t, cluster, settings())
 		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 		synctest.Wait()
 		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
 		cluster.removePod(p.Name, p.UID)
-		time.Sleep(time.Second)
-		expectListed(t, l, 0)
-		time.Sleep(time.Second)
-		expectListed(t, l, 0)
-		synctest.Wait()
-		expectNoExit(t, l) // the watch may only be slow
-		time.Sleep(5 * time.Second)
+		time.Sleep(30 * time.Second)
+		expectNoExit(t, l)
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		time.Sleep(35 * time.Second)
 		expectListed(t, l, 0)
 		if e := nextExit(t, l); e.Generation != 3 {
 			t.Errorf("got %+v", e)
 		}
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
-		cluster.closeWatches() // the watch now delivers the removal
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute)
 		expectNoExit(t, l)
-	})
-
-	scenario(t, "a list that shows the end is enough", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		synctest.Wait()
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
-		cluster.updatePod(p, failed("Evicted", ""))
-		expectListed(t, l, 0)
-		if e := nextExit(t, l); e.Clean {
-			t.Errorf("got %+v", e)
-		}
 	})
 
 	scenario(t, "a launched pod that disappears unseen is reported", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l := newLauncher(t, cluster, settings())
 		synctest.Wait()
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs, cluster.nodeDown = true, true })
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.watchHangs, cluster.nodeDown, cluster.historyExpired = true, true, true
+		})
 		spec := workerSpec(launchertest.StopsWhenAsked)
 		if err := l.Launch(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 		cluster.removePod(spec.ID.WorkerName(), "")
-		for range 3 {
-			time.Sleep(5 * time.Second)
-			expectListed(t, l, 0)
-		}
+		time.Sleep(90 * time.Second)
+		expectListed(t, l, 0)
 		nextExit(t, l)
 	})
 
@@ -139,9 +214,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		if took := time.Since(start); took > 6*time.Second {
 			t.Errorf("the start took %v", took)
 		}
-		if _, err := l.Workers(t.Context()); err == nil {
-			t.Error("Workers() succeeds without an API server")
-		}
+		expectUnknown(t, l)
 		time.Sleep(time.Minute)
 		if n := log.Count("cannot watch the worker pods"); n < 5 || n > 20 {
 			t.Errorf("logged %d times", n)
@@ -149,6 +222,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = nil })
 		time.Sleep(10 * time.Second)
 		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		expectListed(t, l, 1)
 		cluster.updatePod(p, failed("Evicted", ""))
 		nextExit(t, l)
 	})

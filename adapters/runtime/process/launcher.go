@@ -84,6 +84,14 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	return all, nil
 }
 
+// Runs reports whether a worker of this generation or a newer one runs. It never fails.
+func (l *Launcher) Runs(_ context.Context, id monitor.ID, generation int) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := newestUsable(l.runs[id])
+	return r != nil && r.generation >= generation, nil
+}
+
 // Launch starts a worker. It first ends an older generation, within 5 s or
 // Config.GracePeriod if that is shorter. It waits for a worker that is being stopped.
 // Errors: ErrClosed; ctx's; a newer generation is running; the process cannot be

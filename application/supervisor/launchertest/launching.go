@@ -40,8 +40,20 @@ func workersAreListed(f *fixture) {
 	f.launch(withGeneration(a, 2))
 	f.expectExit(a, true)
 	f.expectListed(withGeneration(a, 2), b)
+	for generation, want := range map[int]bool{1: true, 2: true, 3: false} {
+		f.expectRuns(withGeneration(a, generation), want)
+	}
 	f.stop(a.ID)
 	f.expectListed(b)
+	f.expectRuns(a, false)
+}
+
+// expectRuns checks the launcher's answer whether a worker of at least this generation runs.
+func (f *fixture) expectRuns(spec supervisor.WorkerSpec, want bool) {
+	f.t.Helper()
+	if runs, err := f.Launcher.Runs(f.t.Context(), spec.ID, spec.Generation); err != nil || runs != want {
+		f.t.Errorf("Runs(%d) = %v, %v, want %v", spec.Generation, runs, err, want)
+	}
 }
 
 func launchStarts(f *fixture) {
