@@ -207,6 +207,10 @@ bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 moni
 bench-deliver: tools ## measure deliveries to 50 destinations of which some hang, and their rate (3 minutes)
 	@go run ./test/program/benchdeliver
 
+.PHONY: bench-growth
+bench-growth: tools ## measure a database of MONITORS (100000) and EVENTS (10000000): an index that is built while reports and deliveries go on (an hour; 25 GB of disk)
+	@go run ./test/program/benchgrowth $(if $(MONITORS),-monitors $(MONITORS)) $(if $(EVENTS),-events $(EVENTS))
+
 .PHONY: bench-density
 bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour); STORMS=1: what happens to all at once, too; OUT: a directory for results and profiles
 	@go run ./test/program/benchdensity $(if $(N),-n $(N)) $(if $(FOR),-for $(FOR)) $(if $(STORMS),-storms) $(if $(OUT),-out $(OUT))

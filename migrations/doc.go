@@ -34,5 +34,6 @@
 //	00032_gateways.sql        which gateways with inline workers run
 //
 // A released file never changes; further changes are new files. No file has a down
-// migration, because it would delete what is stored.
+// migration, because it would delete what is stored. CONTRIBUTING.md has the rules by which a
+// gateway of the version before runs beside the new schema.
 package migrations

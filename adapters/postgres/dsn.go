@@ -24,9 +24,10 @@ var sessionSettings = map[string]string{
 
 // migrationSettings let a migration take as long as it needs. On a busy machine its client
 // may also pause between two statements for longer than a transaction may idle. It gives up a
-// lock soon and tries again, because the statements of older gateways queue behind it.
+// lock soon and tries again, because reports to other gateways queue behind it, and none may
+// be later than 1 s.
 var migrationSettings = map[string]string{
-	"lock_timeout":                        "4000", // ms, less than statement_timeout of the others
+	"lock_timeout":                        "500", // ms
 	"statement_timeout":                   "0",
 	"idle_in_transaction_session_timeout": "0",
 }

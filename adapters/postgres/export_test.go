@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
 // CompleteDSN, QuarantineSevere, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
@@ -138,4 +139,9 @@ func (q *GroupQueue) Close() { q.queue.close() }
 func (s *Store) HeartbeatSetting(ctx context.Context, name string) (value string, err error) {
 	err = s.MembershipStore.db.QueryRowContext(ctx, `SELECT current_setting($1)`, name).Scan(&value)
 	return value, err
+}
+
+// MigrateWith is Migrate with other files.
+func (s *Store) MigrateWith(ctx context.Context, cfg migrations.Config) error {
+	return s.migrate(ctx, cfg)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
@@ -51,8 +52,11 @@ type Config struct {
 	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read
 }
 
-// maxIdleTime is how long an unused connection is kept.
-const maxIdleTime = 5 * time.Minute
+const (
+	maxIdleTime         = 5 * time.Minute // how long an unused connection is kept
+	lockRetryPause      = 2 * time.Second // between two tries of a migration to get its lock; others work meanwhile
+	lockWarningInterval = time.Minute     // between warnings that it does not get it
+)
 
 // Store implements the application's ports on one database, and the Listener that wakes
 // the dispatcher. Its methods may be called concurrently.
@@ -205,11 +209,29 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Migrate brings the schema up to date; see migrations.Migrate. It connects for itself,
-// because its statements have no time limit.
+// because its statements have no time limit. A migration that does not get a lock within
+// 0.5 s is tried again, until ctx is done.
 func (s *Store) Migrate(ctx context.Context) error {
-	db := sql.OpenDB(s.migrating)
-	err := migrations.Migrate(ctx, db)
-	return wrapError(ctx, "prepare the database", errors.Join(err, db.Close()))
+	return s.migrate(ctx, migrations.Config{Log: s.db.log})
+}
+
+func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
+	var warned time.Time
+	for {
+		db := sql.OpenDB(s.migrating) // a migration may have changed the settings of its connection
+		err := migrations.Migrate(ctx, db, cfg)
+		err = errors.Join(err, db.Close())
+		if pq.As(err, pqerror.LockNotAvailable) == nil {
+			return wrapError(ctx, "prepare the database", err)
+		}
+		if time.Since(warned) >= lockWarningInterval {
+			warned = time.Now()
+			s.db.log.Warn("a migration of the database does not get its lock, will try again until it does; what holds the lock goes on", "error", err.Error())
+		}
+		if !wait.For(ctx, lockRetryPause) {
+			return wrapError(ctx, "prepare the database", err)
+		}
+	}
 }
 
 // IsPermanent reports whether a retry of Ping or Migrate cannot help, for one of these

@@ -1,0 +1,209 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/migrations"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+)
+
+const (
+	createNotes = "-- +goose Up\nCREATE TABLE notes (note text);"
+	addColumn   = "-- +goose Up\nALTER TABLE notes ADD COLUMN author text;"
+	buildIndex  = `-- +goose NO TRANSACTION
+-- +goose Up
+SET lock_timeout = 0;
+DROP INDEX CONCURRENTLY IF EXISTS idx_notes;
+CREATE INDEX CONCURRENTLY idx_notes ON notes (note);`
+)
+
+// migration is a store on an empty database, and its log.
+type migration struct {
+	t     *testing.T
+	store *postgres.Store
+	db    *sql.DB
+	log   *logbuffer.Buffer
+}
+
+func newMigration(t *testing.T) *migration {
+	t.Helper()
+	dsn, log := create(t, "template0"), &logbuffer.Buffer{}
+	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return &migration{t: t, store: s, db: raw(t, dsn), log: log}
+}
+
+// begin migrates in the background by files with these texts.
+func (m *migration) begin(ctx context.Context, texts ...string) <-chan error {
+	files := fstest.MapFS{}
+	for n, text := range texts {
+		files["0000"+string(rune('1'+n))+"_test.sql"] = &fstest.MapFile{Data: []byte(text)}
+	}
+	result := make(chan error, 1)
+	go func() {
+		result <- m.store.MigrateWith(ctx, migrations.Config{Files: files, Log: slog.New(slog.NewTextHandler(m.log, nil)), ProgressInterval: 50 * time.Millisecond})
+	}()
+	return result
+}
+
+func (m *migration) run(texts ...string) {
+	m.t.Helper()
+	if err := <-m.begin(m.t.Context(), texts...); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// hold begins a transaction that has read and written notes.
+func (m *migration) hold() *sql.Tx {
+	m.t.Helper()
+	tx, err := m.db.BeginTx(m.t.Context(), nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(m.t.Context(), `INSERT INTO notes VALUES ('held')`); err != nil {
+		m.t.Fatal(err)
+	}
+	return tx
+}
+
+func (m *migration) indexIs(valid bool) bool {
+	var is bool
+	err := m.db.QueryRowContext(m.t.Context(), `SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('idx_notes')`).Scan(&is)
+	return err == nil && is == valid
+}
+
+func TestAMigrationTriesAgainUntilItGetsItsLock(t *testing.T) {
+	m := newMigration(t)
+	m.run(createNotes)
+	tx := m.hold()
+	result := m.begin(t.Context(), createNotes, addColumn)
+	eventually(t, "the warning about the lock", func() bool { return m.log.Contains("does not get its lock") })
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	alter(t, m.db, `INSERT INTO notes (author) VALUES ('later')`)
+}
+
+func TestAMigrationThatNeverGetsItsLockEndsWithItsContext(t *testing.T) {
+	m := newMigration(t)
+	m.run(createNotes)
+	defer m.hold().Rollback()
+	ctx, cancel := context.WithCancel(t.Context())
+	result := m.begin(ctx, createNotes, addColumn)
+	eventually(t, "the warning about the lock", func() bool { return m.log.Contains("does not get its lock") })
+	cancel()
+	if err := <-result; err == nil {
+		t.Error("the migration has ended without an error")
+	}
+}
+
+// Writers go on while an index is built, and a run that was interrupted leaves an invalid
+// index behind.
+func TestAnIndexThatWasInterruptedIsBuiltAgain(t *testing.T) {
+	m := newMigration(t)
+	m.run(createNotes)
+	tx := m.hold() // for which the build waits
+	ctx, interrupt := context.WithCancel(t.Context())
+	result := m.begin(ctx, createNotes, buildIndex)
+	eventually(t, "the index that is being built", func() bool { return m.indexIs(false) })
+	eventually(t, "the line about the migration", func() bool { return m.log.Contains("migration=00002_test.sql since=") })
+	alter(t, m.db, `INSERT INTO notes VALUES ('meanwhile')`)
+	interrupt()
+	if err := <-result; err == nil {
+		t.Error("an interrupted migration has ended without an error")
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if !m.indexIs(false) {
+		t.Error("the interrupted index is not there, so the test shows nothing")
+	}
+	m.run(createNotes, buildIndex)
+	if !m.indexIs(true) {
+		t.Error("the index is not valid")
+	}
+	if !m.log.Contains("applied=1 last=00002_test.sql") {
+		t.Errorf("the log is\n%s", m.log)
+	}
+}
+
+// firstOnline is the first migration to which the rules of docs/operations/upgrades.md apply.
+const firstOnline = "00035"
+
+var (
+	createdIndex = regexp.MustCompile(`(?i)CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(\w+)\s+ON\s+(\w+)`)
+	droppedIndex = regexp.MustCompile(`(?i)DROP\s+INDEX\s+(CONCURRENTLY\s+)?`)
+	forbidden    = regexp.MustCompile(`(?i)DROP\s+(?:TABLE|COLUMN)|RENAME\s|SET\s+NOT\s+NULL|ALTER\s+COLUMN\s+\w+\s+TYPE`)
+	comment      = regexp.MustCompile(`--[^+\n][^\n]*`)
+)
+
+func TestMigrationsKeepTheRulesOfUpgrades(t *testing.T) {
+	names := must[[]string](t)(fs.Glob(migrations.FS, "*.sql"))
+	for _, name := range slices.DeleteFunc(names, func(name string) bool { return name < firstOnline }) {
+		text := comment.ReplaceAllString(string(must[[]byte](t)(migrations.FS.ReadFile(name))), "")
+		for _, problem := range ruleProblems(text) {
+			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}
+
+// ruleProblems returns which rules of migrations a file breaks.
+func ruleProblems(text string) (problems []string) {
+	if what := forbidden.FindString(text); what != "" {
+		problems = append(problems, what+": an older gateway fails, or waits for the rewriting of a table")
+	}
+	online := strings.Contains(text, "-- +goose NO TRANSACTION")
+	if online && !strings.Contains(text, "SET lock_timeout = 0;") {
+		problems = append(problems, "NO TRANSACTION without SET lock_timeout = 0: a long transaction would make the build begin again")
+	}
+	for _, index := range droppedIndex.FindAllStringSubmatch(text, -1) {
+		if index[1] == "" {
+			problems = append(problems, "DROP INDEX without CONCURRENTLY: reports wait for it")
+		}
+	}
+	for _, index := range createdIndex.FindAllStringSubmatch(text, -1) {
+		switch concurrently, name, table := index[1] != "", index[2], index[3]; {
+		case !concurrently && !strings.Contains(text, "CREATE TABLE "+table+" "):
+			problems = append(problems, name+": an index of an existing table without CONCURRENTLY: reports wait for it")
+		case concurrently && !online:
+			problems = append(problems, name+": CONCURRENTLY without NO TRANSACTION: PostgreSQL refuses it")
+		case concurrently && !strings.Contains(text, "DROP INDEX CONCURRENTLY IF EXISTS "+name+";"):
+			problems = append(problems, name+": without DROP INDEX CONCURRENTLY IF EXISTS before it: an interrupted build leaves an invalid index")
+		}
+	}
+	return problems
+}
+
+func TestTheRulesOfMigrationsFindWhatBreaksThem(t *testing.T) {
+	for text, want := range map[string]int{
+		createNotes: 0, addColumn: 0, buildIndex: 0,
+		"-- +goose Up\nCREATE INDEX i ON notes (note);":                                                    1,
+		"-- +goose Up\nCREATE TABLE notes (note text);\nCREATE INDEX i ON notes (note);":                   0,
+		"-- +goose Up\nCREATE INDEX CONCURRENTLY i ON notes (note);":                                       1,
+		"-- +goose NO TRANSACTION\n-- +goose Up\nCREATE UNIQUE INDEX CONCURRENTLY i\n    ON notes (note);": 2,
+		"-- +goose Up\nDROP INDEX i;":                                                                      1,
+		"-- +goose Up\nALTER TABLE notes DROP COLUMN note;":                                                1,
+		"-- +goose Up\nALTER TABLE notes RENAME note TO text;":                                             1,
+		"-- +goose Up\nALTER TABLE notes ALTER COLUMN note SET NOT NULL;":                                  1,
+	} {
+		if problems := ruleProblems(text); len(problems) != want {
+			t.Errorf("%s\nhas the problems %q, want %d", text, problems, want)
+		}
+	}
+}

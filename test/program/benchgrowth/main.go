@@ -1,0 +1,96 @@
+// Command benchgrowth measures what a database costs that has grown for years: 100,000
+// monitors, half of them active, and 10 million events. It uses a database of its own.
+//
+// It builds an index of all events by a migration, as an upgrade does, while reports and
+// deliveries go on. It prints the slowest report and fails if that took longer than maxReport.
+package main
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	_ "github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+//go:embed fill.sql
+var fillStatements string
+
+func main() {
+	monitors := flag.Int("monitors", 100_000, "monitors, half of them active")
+	events := flag.Int("events", 10_000_000, "events of all monitors")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *monitors, *events)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-growth:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, monitors, events int) (err error) {
+	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// The database does not run as root and must be able to enter the directory.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	server, err := embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dir, "db")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+	store, err := postgres.Open(ctx, server.DSN(), postgres.Config{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx)); err != nil {
+		return err
+	}
+	db, err := sql.Open("postgres", server.DSN())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := fill(ctx, db, monitors, events); err != nil {
+		return err
+	}
+	return measureIndex(ctx, server.DSN(), store, db)
+}
+
+// fill stores the monitors and their events.
+func fill(ctx context.Context, db *sql.DB, monitors, events int) error {
+	began := time.Now()
+	for statement := range strings.SplitSeq(fillStatements, ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := db.ExecContext(ctx, statement, monitors, events/monitors); err != nil {
+			return fmt.Errorf("fill the database: %w in\n%s", err, statement)
+		}
+	}
+	if _, err := db.ExecContext(ctx, `VACUUM ANALYZE`); err != nil {
+		return err
+	}
+	fmt.Printf("%d monitors with %d events filled in %.0f s\n", monitors, events, time.Since(began).Seconds())
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
