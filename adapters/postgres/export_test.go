@@ -26,6 +26,7 @@ var (
 
 const (
 	LeaseQuery       = leaseQuery
+	SelectActive     = selectActive
 	ClaimBatch       = claimBatch
 	GroupLockTimeout = groupLockTimeout
 	MaxUnconfirmed   = maxUnconfirmed

@@ -12,18 +12,20 @@ import (
 )
 
 // selectMonitor reads monitorRows. selectActive reads those of the monitors that need
-// a worker. It leaves out the snapshots, because they may be long.
+// a worker. It leaves out the snapshots, because they may be long, and the statistics: each
+// gateway reads it every 5 s, and decides nothing by them.
 const (
-	monitorColumns = `
+	monitorColumns = ownColumns + `,
+		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
+	ownColumns = `
 		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.last_error, m.blind_since, m.last_observed_at,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
-		m.created_at, m.updated_at, m.ended_at, m.reserved_until,
-		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
+		m.created_at, m.updated_at, m.ended_at, m.reserved_until`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
 
 	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
-	selectActive  = `SELECT ` + monitorColumns + fromMonitors + ` WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL ORDER BY m.seq`
+	selectActive  = `SELECT ` + ownColumns + ` FROM monitors m WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL ORDER BY m.seq`
 )
 
 type monitorRow struct {
@@ -57,9 +59,12 @@ type monitorRow struct {
 }
 
 func (r monitorRow) toMonitor() (monitor.Monitor, error) {
-	counts, err := statistics(r.TotalSegments, r.BlackoutEvents, r.SilenceEvents, r.DetectorEvents)
-	if err != nil {
-		return monitor.Monitor{}, fmt.Errorf("statistics of %s: %w", r.ID, err)
+	var counts monitor.Statistics
+	if r.DetectorEvents != nil { // else the query reads no statistics
+		var err error
+		if counts, err = statistics(r.TotalSegments, r.BlackoutEvents, r.SilenceEvents, r.DetectorEvents); err != nil {
+			return monitor.Monitor{}, fmt.Errorf("statistics of %s: %w", r.ID, err)
+		}
 	}
 	m := monitor.Monitor{
 		ID:           monitor.ID(r.ID),

@@ -320,3 +320,12 @@ func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 		}
 	})
 }
+
+// Every gateway reads the active monitors every 5 s.
+func TestTheActiveMonitorsAreReadWithoutTheirStatistics(t *testing.T) {
+	dsn := database(t)
+	register(t, open(t, dsn), 1)
+	if _, plan := explain(t, raw(t, dsn), postgres.SelectActive); strings.Contains(string(plan), "monitor_stats") {
+		t.Errorf("the plan reads monitor_stats: %s", plan)
+	}
+}

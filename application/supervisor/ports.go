@@ -97,7 +97,8 @@ type Store interface {
 // for one database exchange. Changes name the generation that they expect, so of
 // several gateways that see the same loss only one can act on it.
 type MonitorStore interface {
-	// ListActive reads every active monitor except reservations, without snapshots.
+	// ListActive reads every active monitor except reservations, without snapshots and
+	// statistics.
 	ListActive(ctx context.Context) ([]monitor.Monitor, error)
 
 	// Get reads a monitor. Errors: *monitor.Error with code NotFound.
