@@ -55,7 +55,9 @@ func TestTheChartRefusesInvalidValues(t *testing.T) {
 		"an invalid amount of memory":            {[]string{"worker.resources.limits.memory=plenty"}, "worker.resources.limits.memory"},
 		"an invalid unit":                        {[]string{"worker.resources.limits.memory=1ki"}, "worker.resources.limits.memory"},
 		"an invalid address":                     {[]string{"tls.extraNames={192.0.2.777}"}, "192.0.2.777"},
-		"one key for both APIs":                  {[]string{"secret.values.API_KEY=a", "secret.values.INTERNAL_API_KEY=a"}, "two different keys"},
+		"one key for both APIs":                  {[]string{"secret.values.API_KEY=one-key-for-both", "secret.values.INTERNAL_API_KEY=one-key-for-both"}, "two different keys"},
+		"an API key that is too short":           {[]string{"secret.values.API_KEY=fifteen-letters"}, "secret.values.API_KEY"},
+		"an internal key that is too short":      {[]string{"secret.values.INTERNAL_API_KEY=fifteen-letters"}, "secret.values.INTERNAL_API_KEY"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := render(t, append([]string{dsn, tag}, c.set...)...)

@@ -82,7 +82,7 @@ func TestTheChartIsReproducibleWithoutGeneratedKeys(t *testing.T) {
 	if isReproducible(dsn) {
 		t.Error("the generated keys are predictable")
 	}
-	keys := []string{dsn, "generate=false", "secret.values.API_KEY=a", "secret.values.INTERNAL_API_KEY=b", "secret.values.WEBHOOK_SIGNING_KEY=c"}
+	keys := []string{dsn, "generate=false", "secret.values.API_KEY=an-api-key-for-tests", "secret.values.INTERNAL_API_KEY=an-internal-key-for-tests", "secret.values.WEBHOOK_SIGNING_KEY=c"}
 	for _, set := range [][]string{
 		{"generate=false", "secret.existingSecret=keys", "tls.existingSecret=certificate"},
 		append(slices.Clone(keys), "tls.existingSecret=certificate"), append(slices.Clone(keys), "tls.enabled=false"),

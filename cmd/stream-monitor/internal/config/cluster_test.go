@@ -19,7 +19,7 @@ func TestServeInAClusterRunsWorkerPods(t *testing.T) {
 			}
 		}
 	})
-	for env, value := range map[string]string{"WORKER_IMAGE": "sm:1", "WORKER_GATEWAY_URL": "http://gateway:8081", "INTERNAL_API_KEY": "k"} {
+	for env, value := range map[string]string{"WORKER_IMAGE": "sm:1", "WORKER_GATEWAY_URL": "http://gateway:8081", "INTERNAL_API_KEY": "an-internal-key-for-tests"} {
 		t.Setenv(env, value)
 	}
 	t.Run("a lost worker ends its monitor, unless it is told otherwise", func(t *testing.T) { // decision O3

@@ -234,7 +234,8 @@ func TestEachSettingAcceptsOnlyItsRange(t *testing.T) {
 		"EGRESS_PROXIES":                {[]string{"direct", "http://p:3128, socks5://u:p@h:1,direct"}, []string{"p:3128", "direct,", "http://h:1,http://u:hunter2@/"}, `accepted is http://[USER:PASSWORD@]HOST:PORT`},
 		"EGRESS_QUESTIONS_PER_HOUR":     {[]string{"0", "600"}, []string{"-1", "many"}, `accepted is a whole number from 0 to 1000000`},
 		"DB_DSN":                        {nil, []string{"mysql://u:hunter2@h/d", "hunter2"}, `accepted is postgres://`},
-		"API_KEY":                       {[]string{"k"}, []string{"hunter2 x", "hunter2\n", "hunter2é"}, `accepted are ASCII letters`},
+		"API_KEY":                       {[]string{"sixteen-letters!"}, []string{"hunter2 x hunter2", "hunter2hunter2hu\n", "hunter2hunter2hé"}, `accepted are ASCII letters`},
+		"INTERNAL_API_KEY":              {[]string{"sixteen-letters!"}, []string{"hunter2", "hunter2-hunter2"}, `accepted are 16 characters or more`},
 		"WEBHOOK_SIGNING_KEY":           {[]string{"one", "one,two", "one, two"}, []string{"hunter2,", ",hunter2", "hunter2,b,c", "hunter2 x"}, `accepted are one or two keys`},
 	} {
 		t.Run(env, func(t *testing.T) {
@@ -304,9 +305,9 @@ func TestAnExternalDatabaseRequiresAllKeys(t *testing.T) {
 		}
 	})
 	t.Run("with the keys it starts", func(t *testing.T) {
-		t.Setenv("API_KEY", "a")
+		t.Setenv("API_KEY", "an-api-key-for-tests")
 		t.Setenv("WEBHOOK_SIGNING_KEY", "new,old")
-		t.Setenv("INTERNAL_API_KEY", "c")
+		t.Setenv("INTERNAL_API_KEY", "an-internal-key-for-tests")
 		serve := mustParse(t, "serve").Serve
 		if !serve.Database.HasExternalDatabase() || !slices.Equal(serve.Keys.WebhookSigningKey, []string{"new", "old"}) {
 			t.Errorf("has %+v", serve)
@@ -445,7 +446,7 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 
 func TestOneKeyForBothAPIsIsRefused(t *testing.T) { // section 8.6
 	clearEnvironment(t)
-	got := mustRefuse(t, "serve", "--api-key=hunter2", "--internal-api-key=hunter2")
+	got := mustRefuse(t, "serve", "--api-key=hunter2-hunter2-hunter2", "--internal-api-key=hunter2-hunter2-hunter2")
 	if len(got) != 1 || !strings.HasPrefix(got[0], "INTERNAL_API_KEY ") || !strings.Contains(got[0], "API_KEY (--api-key)") || strings.Contains(got[0], "hunter2") {
 		t.Errorf("says %q", got)
 	}

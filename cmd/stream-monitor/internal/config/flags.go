@@ -31,9 +31,9 @@ func (f DatabaseFlags) HasExternalDatabase() bool { return f.DBDSN != "" }
 
 // KeyFlags hold the keys of section 14.2 that the operator set.
 type KeyFlags struct {
-	APIKey            string            `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present. Default: generated at the first start."`
+	APIKey            string            `type:"apikey" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present, of 16 characters or more. Default: generated at the first start."`
 	WebhookSigningKey webhook.Keys      `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; while you change it, two keys separated by a comma. Default: generated."`
-	InternalAPIKey    string            `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key from which each worker's token for the internal API comes; no worker gets the key. Default: generated."`
+	InternalAPIKey    string            `type:"apikey" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key from which each worker's token for the internal API comes; no worker gets the key. 16 characters or more. Default: generated."`
 	EvidenceLinkKey   evidence.LinkKeys `type:"linkkeys" secret:"" env:"EVIDENCE_LINK_KEY" help:"Key that signs links to evidence; up to 4, separated by commas: the first signs, all verify. Default: generated with the other keys, else derived from API_KEY."`
 	SecretsKey        secretbox.Keys    `type:"secretskeys" secret:"" env:"SECRETS_KEY" help:"Key that encrypts the secrets of destinations in the database; up to 4, separated by commas: the first encrypts, all decrypt. Default: generated with the other keys, else derived from API_KEY."`
 }

@@ -159,6 +159,9 @@ func ReadKeys(path string) (StoredKeys, error) {
 	if kept.API == "" || kept.Signing == "" || kept.Internal == "" {
 		return StoredKeys{}, fmt.Errorf("%s lacks one of API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY; remove it, and the next start generates new keys", path)
 	}
+	if min(len(kept.API), len(kept.Internal)) < minAPIKey {
+		return StoredKeys{}, fmt.Errorf("API_KEY or INTERNAL_API_KEY in %s has less than %d characters; remove the file, and the next start generates new keys", path, minAPIKey)
+	}
 	return kept, nil
 }
 

@@ -102,11 +102,11 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 	})
 	t.Run("of links are derived where an older version has left none", func(t *testing.T) {
 		dir := t.TempDir()
-		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c"}`), 0o600); err != nil {
+		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		stored, _ := load(t, dir, KeyFlags{})
-		given, _ := load(t, t.TempDir(), KeyFlags{APIKey: "a", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
+		given, _ := load(t, t.TempDir(), KeyFlags{APIKey: "0123456789api-key", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
 		other, _ := load(t, t.TempDir(), KeyFlags{APIKey: "b", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
 		if len(stored.Links) != 1 || !slices.Equal(stored.Links, given.Links) || slices.Equal(given.Links, other.Links) {
 			t.Errorf("the keys of links are %q, %q and %q", stored.Links, given.Links, other.Links)
@@ -122,7 +122,7 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 	})
 	t.Run("of secrets are added to the file of an older version, the same for all that start at once", func(t *testing.T) {
 		dir := t.TempDir()
-		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef"}`), 0o600); err != nil {
+		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]Keys, 16)
@@ -133,7 +133,7 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 		wg.Wait()
 		after, _ := load(t, dir, KeyFlags{})
 		for _, k := range got {
-			if !slices.Equal(k.Secrets, after.Secrets) || len(k.Secrets) != 2 || k.API != "a" || k.Links[0] != "0123456789abcdef" {
+			if !slices.Equal(k.Secrets, after.Secrets) || len(k.Secrets) != 2 || k.API != "0123456789api-key" || k.Links[0] != "0123456789abcdef" {
 				t.Fatalf("a process has %+v, the file %+v", k, after)
 			}
 		}
@@ -168,13 +168,15 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 		mode    os.FileMode
 		says    string
 	}{
-		"readable by others":     {`{}`, 0o640, "chmod 600"},
-		"that is no JSON":        {`API_KEY=hunter2`, 0o600, "remove it"},
-		"that lacks a key":       {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
-		"that is too large":      {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
-		"with a bad link key":    {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"0123456789abcdef","EVIDENCE_LINK_KEY":"hunter2"}`, 0o600, "EVIDENCE_LINK_KEY"},
-		"with a bad secrets key": {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"hunter2"}`, 0o600, "SECRETS_KEY"},
-		"with a bad key":         {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"hunter2,","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
+		"readable by others":      {`{}`, 0o640, "chmod 600"},
+		"that is no JSON":         {`API_KEY=hunter2`, 0o600, "remove it"},
+		"that lacks a key":        {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
+		"with a short API key":    {`{"API_KEY":"fifteen-letters","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c"}`, 0o600, "less than 16"},
+		"with a short worker key": {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"fifteen-letters","WEBHOOK_SIGNING_KEY":"c"}`, 0o600, "less than 16"},
+		"that is too large":       {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
+		"with a bad link key":     {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"0123456789abcdef","EVIDENCE_LINK_KEY":"hunter2"}`, 0o600, "EVIDENCE_LINK_KEY"},
+		"with a bad secrets key":  {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"hunter2"}`, 0o600, "SECRETS_KEY"},
+		"with a bad key":          {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"hunter2,","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
 	} {
 		t.Run("a file "+name+" is refused, and not touched", func(t *testing.T) {
 			dir := t.TempDir()

@@ -10,7 +10,7 @@ func TestToolsInheritNoSecret(t *testing.T) {
 	for _, command := range []string{"serve", "worker", "doctor", "migrate"} {
 		t.Run("from "+command, func(t *testing.T) {
 			clearEnvironment(t)
-			given := map[string]string{"API_KEY": "a", "INTERNAL_API_KEY": "b", "WEBHOOK_SIGNING_KEY": "c", "SECRETS_KEY": "0123456789abcdef", "DB_DSN": "postgres://u:hunter2@db/x"}
+			given := map[string]string{"API_KEY": "an-api-key-for-tests", "INTERNAL_API_KEY": "an-internal-key-for-tests", "WEBHOOK_SIGNING_KEY": "c", "SECRETS_KEY": "0123456789abcdef", "DB_DSN": "postgres://u:hunter2@db/x"}
 			for name, value := range given {
 				t.Setenv(name, value)
 			}

@@ -16,6 +16,7 @@ import (
 // parsers maps the type tag of a settings field to the parser of its values.
 var parsers = map[string]parser{
 	"address":       parseAddress,
+	"apikey":        parseAPIKey,
 	"callback":      parseCallback,
 	"choice":        parseChoice,
 	"config":        parseConfig,
@@ -121,6 +122,18 @@ func parseTime(text string, _ *kong.Tag) (any, error) {
 }
 
 var keyPattern = regexp.MustCompile(`^[!-~]+$`)
+
+// minAPIKey is the least length of an API key, in characters (section 12.1). A shorter one
+// could be guessed.
+const minAPIKey = 16
+
+// parseAPIKey reads a key that the gateway accepts from callers or workers.
+func parseAPIKey(text string, tag *kong.Tag) (any, error) {
+	if len(text) < minAPIKey {
+		return nil, fmt.Errorf("accepted are %d characters or more; make one with: openssl rand -hex 32", minAPIKey)
+	}
+	return parseKey(text, tag)
+}
 
 // parseKey accepts the characters that an HTTP header transmits unchanged.
 func parseKey(text string, _ *kong.Tag) (any, error) {
