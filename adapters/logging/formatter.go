@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,9 @@ func (f textFormatter) format(at time.Time, level logrus.Level, l *line) []byte 
 	b.WriteString(f.paint(dim, "  "+printable(l.component)))
 	if f.monitors && l.monitorID != "" {
 		b.WriteString(f.paint(dim, " monitor=") + printable(l.monitorID))
+	}
+	if l.generation > 0 {
+		b.WriteString(f.paint(dim, " generation=") + strconv.Itoa(l.generation))
 	}
 	f.members(&b, "", l.data)
 	b.WriteByte('\n')

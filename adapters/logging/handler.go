@@ -90,10 +90,11 @@ const lineKey = "line"
 
 // line is the content of a record without time and level.
 type line struct {
-	monitorID string
-	component string
-	message   string
-	data      *object
+	monitorID  string
+	generation int // of the worker that printed the line; 0: it is of this process
+	component  string
+	message    string
+	data       *object
 }
 
 // take stores an attribute that is a member of the line itself (section 11.2), and

@@ -11,7 +11,7 @@ import (
 
 // NewServiceRelay returns a writer for the JSON lines of other processes, such as
 // workers. It writes each as a line of NewServiceText to w, with times in zone; nil
-// means that of the server. Each Write is one whole line. A line of another format is
+// means that of the server, and shows the generation of the worker. Each Write is one whole line. A line of another format is
 // written unchanged.
 func NewServiceRelay(w io.Writer, zone *time.Location) io.Writer {
 	if zone == nil {
@@ -41,12 +41,13 @@ func (r *relay) Write(raw []byte) (int, error) {
 // parseLine reads a line of section 11.2.
 func parseLine(raw []byte) (at time.Time, level logrus.Level, l *line, ok bool) {
 	var given struct {
-		Timestamp time.Time       `json:"timestamp"`
-		Level     string          `json:"level"`
-		MonitorID string          `json:"monitor_id"`
-		Component string          `json:"component"`
-		Message   string          `json:"message"`
-		Data      json.RawMessage `json:"data"`
+		Timestamp  time.Time       `json:"timestamp"`
+		Level      string          `json:"level"`
+		MonitorID  string          `json:"monitor_id"`
+		Generation int             `json:"generation"`
+		Component  string          `json:"component"`
+		Message    string          `json:"message"`
+		Data       json.RawMessage `json:"data"`
 	}
 	if json.Unmarshal(raw, &given) != nil || given.Message == "" || given.Timestamp.IsZero() {
 		return at, level, nil, false
@@ -55,7 +56,7 @@ func parseLine(raw []byte) (at time.Time, level logrus.Level, l *line, ok bool) 
 	if err != nil {
 		return at, level, nil, false
 	}
-	l = &line{given.MonitorID, given.Component, given.Message, parseObject(given.Data)}
+	l = &line{given.MonitorID, given.Generation, given.Component, given.Message, parseObject(given.Data)}
 	return given.Timestamp, level, l, true
 }
 

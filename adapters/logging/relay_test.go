@@ -36,6 +36,17 @@ func TestARelayPassesOnWhatIsNoLogLine(t *testing.T) {
 	}
 }
 
+func TestARelayedLineShowsTheGenerationOfItsWorker(t *testing.T) {
+	var b bytes.Buffer
+	raw := `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"ERROR","monitor_id":"mon-1","generation":3,"component":"gateway","message":"this process has failed and exits"}` + "\n"
+	if _, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "20:15:30.123 ERROR this process has failed and exits  gateway monitor=mon-1 generation=3\n"; b.String() != want {
+		t.Errorf("wrote %q, want %q", b.String(), want)
+	}
+}
+
 func TestARelayedLineCannotDrawOnTheTerminal(t *testing.T) {
 	var b bytes.Buffer
 	raw := `{"timestamp":"2024-01-15T20:15:30Z","level":"INFO","monitor_id":"\u001b[2J","component":"\u001bc","message":"a\u001b[1m\nb","data":{"k\u001b":"v\u009b"}}` + "\n"

@@ -22,7 +22,7 @@ type Config struct {
 	// belongs to one gateway at a time.
 	RunDir string
 
-	// Output is the gateway's log. Workers' log lines go there unchanged, each in one
+	// Output is the gateway's log. Workers' log lines go there with their generation, each in one
 	// Write. It must allow concurrent Writes.
 	Output io.Writer
 	Log    *slog.Logger // default: nothing is logged

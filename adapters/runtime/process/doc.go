@@ -19,8 +19,8 @@
 // (15 min). Only Linux supports adoption; elsewhere such a worker ends when a gateway
 // refuses its next report.
 //
-// Output. The gateway's log gets a worker's log lines (section 11.2) unchanged, and any
-// other line as a WARN with monitor_id. They come through a FIFO in the run directory,
+// Output. The gateway's log gets a worker's log lines with its monitor_id and generation
+// (section 11.2), and any other line as a value of a WARN. They come through a FIFO in the run directory,
 // which the worker holds open at both ends. Without a gateway the FIFO fills up while the
 // worker goes on. The next gateway reads the lines in it.
 //

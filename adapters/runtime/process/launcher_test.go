@@ -157,6 +157,7 @@ func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
 	type record struct {
 		Level, Msg, Component string
 		MonitorID             string `json:"monitor_id"`
+		Line                  string
 		Cut                   bool
 	}
 	var wrapped []record
@@ -165,7 +166,7 @@ func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
 		if strings.Count(w, "\n") != 1 || !strings.HasSuffix(w, "\n") {
 			t.Errorf("a write that is not one line: %.80q", w)
 		}
-		if w == `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"segment_analyzer","message":"own line"}`+"\n" {
+		if w == fmt.Sprintf(`{"timestamp":"2024-01-15T20:15:30.120+09:00","level":"INFO","monitor_id":"%s","generation":%d,"component":"segment_analyzer","message":"own line","data":{"n":1}}`+"\n", spec.ID, spec.Generation) {
 			own++
 			continue
 		}
@@ -177,25 +178,25 @@ func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
 			wrapped = append(wrapped, rec)
 		}
 	}
-	if own != 1 {
-		t.Errorf("the worker's own log line came %d times as it is, want once", own)
+	if own != 2 {
+		t.Errorf("the worker's own log line came %d times, want twice: with its own monitor, and with another one", own)
 	}
 	want := map[string]record{}
 	add := func(text string, cut bool) {
-		want[text] = record{"WARN", text, "worker", string(spec.ID), cut}
+		want[text] = record{"WARN", "a worker printed a line that is no log line: look for the end of this worker", "worker", string(spec.ID), text, cut}
 	}
 	for _, text := range []string{
 		"plain words", `{"not":"a log line"}`, `{"timestamp":"2024","level":"INFO","message":"cut`,
-		"bad \uFFFD bytes", "after the long one", "no line end", "on stderr",
+		loudLine, "bad \uFFFD bytes", "after the long one", "no line end", "on stderr",
 	} {
 		add(text, false)
 	}
 	add(strings.Repeat("x", 64<<10), true)
 	for _, rec := range wrapped {
-		if want[rec.Msg] != rec {
+		if want[rec.Line] != rec {
 			t.Errorf("unexpected record %.200s", fmt.Sprintf("%+v", rec))
 		}
-		delete(want, rec.Msg)
+		delete(want, rec.Line)
 	}
 	for text := range want {
 		t.Errorf("missing: %.80s", text)
@@ -208,7 +209,7 @@ func TestAPanicIsInTheLog(t *testing.T) {
 	if e := r.exit(); e.Clean {
 		t.Errorf("got %+v", e)
 	}
-	if !strings.Contains(strings.Join(r.log.all(), ""), `"msg":"panic: out of ideas"`) {
+	if !strings.Contains(strings.Join(r.log.all(), ""), `"line":"panic: out of ideas"`) {
 		t.Error("the panic is not in the log")
 	}
 }

@@ -67,7 +67,7 @@ func (l *Launcher) supervise(r *run) {
 	var output sync.WaitGroup
 	if r.output != nil {
 		log := l.cfg.Log.With("component", "worker", "monitor_id", string(r.id))
-		output.Go(func() { l.output.forward(r.output, log) })
+		output.Go(func() { l.output.forward(r.output, r.workerKey, log) })
 	}
 	l.running.Go(func() {
 		end := r.awaitExit(l.cfg.GracePeriod, l.log)

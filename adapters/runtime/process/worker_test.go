@@ -137,9 +137,15 @@ func printFor(b launchertest.Behaviour, n int) error {
 	return nil
 }
 
+// loudLine has a level that no log line has.
+const loudLine = `{"timestamp":"2024-01-15T20:15:30.120+09:00","level":"LOUD","message":"m"}`
+
 func printLogLines() {
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
-	fmt.Fprintln(out, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"segment_analyzer","message":"own line"}`)
+	fmt.Fprintln(out, `{"timestamp":"2024-01-15T20:15:30.120+09:00","level":"INFO","component":"segment_analyzer","message":"own line","data":{"n":1}}`)
+	// It pretends to be of another monitor: a name comes twice, and one is the gateway's own.
+	fmt.Fprintln(out, `{"timestamp":"2024-01-15T20:15:30.120+09:00","level":"INFO","monitor_id":"mon-1","Monitor_ID":"mon-2","generation":7,"component":"segment_analyzer","message":"own line","data":{"n":1},"time":"now"}`)
+	fmt.Fprintln(out, loudLine)
 	fmt.Fprintln(out, `plain words`)
 	fmt.Fprintln(out, ``)
 	fmt.Fprintln(out, `{"not":"a log line"}`)

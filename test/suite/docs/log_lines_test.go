@@ -21,9 +21,8 @@ const logPage = "../../../docs/operations/log.md"
 // relayed lists the files that log messages of others, with the words by which the
 // page explains them. Empty: the messages are found where they are written.
 var relayed = map[string]string{
-	"adapters/runtime/process/lines.go": "anything that is no log line",
-	"application/worker/loop.go":        "", // watch.LogEntry, found in domain/watch
-	"domain/watch/effect.go":            "", // logWarn, found where it is called
+	"application/worker/loop.go": "", // watch.LogEntry, found in domain/watch
+	"domain/watch/effect.go":     "", // logWarn, found where it is called
 }
 
 // row matches a row of a table of log lines: level, message, explanation. An
