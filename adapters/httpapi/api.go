@@ -64,8 +64,8 @@ type API struct {
 	internal *gin.Engine
 }
 
-// New returns an API that calls the Services. Each /readyz calls ready, which has 3 s to
-// report whether the gateway can do its work. Errors: cfg is not valid.
+// New returns an API that calls the Services. ready has 3 s to report
+// whether the gateway can do its work; /readyz calls it at most twice a second. Errors: cfg is not valid.
 func New(services Services, ready func(context.Context) error, cfg Config) (*API, error) {
 	switch {
 	case cfg.APIKey == "":
@@ -89,7 +89,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	}
 	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
 	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg}
-	if err := a.routePublic(probeHandlers{respond, ready}); err != nil {
+	if err := a.routePublic(probeHandlers{respond, newReadiness(ready, cfg.Now, respond.log)}); err != nil {
 		return nil, err
 	}
 	if err := a.routeInternal(); err != nil {

@@ -150,6 +150,30 @@ func TestAGatewayThatIsNotReadyAnswers503AndLogsWhy(t *testing.T) { // section 8
 	api.do(newRequestWithoutKey("/healthz")).hasStatus(http.StatusOK)
 }
 
+// Anybody may ask, and each check takes a connection of the database.
+func TestManyReadinessProbesShareOneCheck(t *testing.T) { // section 8.7
+	clock, checks := now, 0
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return clock } })
+	api.whenChecked = func() { checks++ }
+	ask := func() int { return api.do(newRequestWithoutKey("/readyz")).status }
+	for range 50 {
+		if status := ask(); status != http.StatusOK {
+			t.Fatalf("answers %d", status)
+		}
+	}
+	api.ready = errors.New("no database")
+	if status := ask(); status != http.StatusOK || checks != 1 {
+		t.Errorf("%d checks were made, and the last request is answered with %d", checks, status)
+	}
+	clock = clock.Add(500 * time.Millisecond)
+	if first, second := ask(), ask(); first != http.StatusServiceUnavailable || second != first || checks != 2 {
+		t.Errorf("half a second later the answers are %d and %d after %d checks", first, second, checks)
+	}
+	if lines := strings.Count(api.log.String(), "no database"); lines != 1 {
+		t.Errorf("%d lines of the log say why", lines)
+	}
+}
+
 func TestAReadinessProbeDuringANormalStartOrStopIsNoWarning(t *testing.T) {
 	api := newTestAPI(t)
 	api.ready = fmt.Errorf("readiness: %w", httpapi.StartingOrStopping("the gateway is stopping"))

@@ -4,7 +4,9 @@ import (
 	"context"
 	_ "embed" // openapi.yaml
 	"errors"
+	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 )
@@ -19,7 +21,53 @@ func Document() []byte { return document }
 type probeHandlers struct {
 	*responder
 
-	ready func(context.Context) error
+	ready *readiness
+}
+
+// readinessLifetime is how long the result of a readiness check is used.
+const readinessLifetime = 500 * time.Millisecond
+
+// readiness checks whether the gateway is ready: one check at a time, and at most one in a
+// readinessLifetime. Anybody may ask, and each check takes a connection of the database.
+type readiness struct {
+	check func(context.Context) error
+	now   func() time.Time
+	log   *slog.Logger
+
+	running chan struct{} // holds one value during a check
+	err     error         // of the last check
+	until   time.Time     // when err is out of date; zero: there was no check
+}
+
+func newReadiness(check func(context.Context) error, now func() time.Time, log *slog.Logger) *readiness {
+	return &readiness{check: check, now: now, log: log, running: make(chan struct{}, 1)}
+}
+
+// get returns the result of the last check, or of a new one if that is out of date. The
+// check goes on if its caller leaves: others wait for it.
+func (r *readiness) get(ctx context.Context) error {
+	select {
+	case r.running <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-r.running }()
+	if r.now().Before(r.until) {
+		return r.err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	r.err = r.check(ctx)
+	r.until = r.now().Add(readinessLifetime)
+	if r.err == nil {
+		return nil
+	}
+	if _, normal := errors.AsType[StartingOrStopping](r.err); normal {
+		r.log.Info("readiness probe answered with 503 while the gateway starts or stops", "error", r.err)
+	} else {
+		r.log.Warn("readiness probe answered with 503, load balancers send no requests here: check the database", "error", r.err)
+	}
+	return r.err
 }
 
 type probeBody struct {
@@ -43,14 +91,7 @@ func (h probeHandlers) healthz(c *gin.Context) error {
 // readyz is the readiness probe (section 8.7). It needs no key, so its response does
 // not contain the cause; the log does.
 func (h probeHandlers) readyz(c *gin.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
-	defer cancel()
-	if err := h.ready(ctx); err != nil {
-		if _, normal := errors.AsType[StartingOrStopping](err); normal {
-			h.log.Info("readiness probe answered with 503 while the gateway starts or stops", "error", err)
-		} else {
-			h.log.Warn("readiness probe answered with 503, load balancers send no requests here: check the database", "error", err)
-		}
+	if err := h.ready.get(c.Request.Context()); err != nil {
 		return refusef(unavailable, "the gateway is not ready; its log says why")
 	}
 	h.write(c, http.StatusOK, probeBody{"ready"})

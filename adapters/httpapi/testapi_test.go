@@ -51,27 +51,28 @@ var (
 
 // testAPI is an API with fakes. do validates every response against openapi.yaml.
 type testAPI struct {
-	t          *testing.T
-	handlers   *httpapi.API
-	store      *registrytest.Store
-	evidence   *recordtest.EvidenceStore
-	history    *recordtest.HistoryStore
-	blobs      *recordtest.BlobStore
-	incidents  *recordtest.IncidentStore
-	feed       *recordtest.FeedStore
-	thumbnails *recordtest.ThumbnailStore
-	routing    *routingtest.Store
-	tests      *routingtest.TestSender
-	replayer   *routingtest.Replayer
-	subjects   *routingtest.Subjects
-	hub        *record.Feed
-	workers    *registrytest.WorkerManager
-	sender     *registrytest.TestSender
-	log        *bytes.Buffer
-	policy     error        // of the callback policy
-	ready      error        // of the readiness check
-	resolve    resolverFunc // of previews
-	egress     []egress.Status
+	t           *testing.T
+	handlers    *httpapi.API
+	store       *registrytest.Store
+	evidence    *recordtest.EvidenceStore
+	history     *recordtest.HistoryStore
+	blobs       *recordtest.BlobStore
+	incidents   *recordtest.IncidentStore
+	feed        *recordtest.FeedStore
+	thumbnails  *recordtest.ThumbnailStore
+	routing     *routingtest.Store
+	tests       *routingtest.TestSender
+	replayer    *routingtest.Replayer
+	subjects    *routingtest.Subjects
+	hub         *record.Feed
+	workers     *registrytest.WorkerManager
+	sender      *registrytest.TestSender
+	log         *bytes.Buffer
+	policy      error        // of the callback policy
+	ready       error        // of the readiness check
+	whenChecked func()       // called by the readiness check; may be nil
+	resolve     resolverFunc // of previews
+	egress      []egress.Status
 
 	unvalidated bool // responses are not compared with openapi.yaml
 }
@@ -127,7 +128,12 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error { return api.ready }, cfg)
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+		if api.whenChecked != nil {
+			api.whenChecked()
+		}
+		return api.ready
+	}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
