@@ -101,6 +101,7 @@ func (r *responder) refuse(c *gin.Context, shown *monitor.Error) {
 	}
 	switch row.status {
 	case http.StatusUnauthorized:
+		r.unauthorized.Add(1)
 		c.Header("WWW-Authenticate", "ApiKey") // RFC 9110, 11.6.1
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		c.Header("Connection", "close") // the rest of the body is not read

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -16,6 +17,8 @@ type responder struct {
 	log      *slog.Logger
 	zone     *time.Location // of every time in a response
 	failures failureLog
+
+	unauthorized atomic.Int64 // answers with 401 since the start
 }
 
 // answer makes a gin handler of a function that returns an error.

@@ -59,6 +59,7 @@ type serviceBody struct {
 	Limits        ServiceLimits       `json:"limits"`
 	Retention     ServiceRetention    `json:"retention"`
 	Egress        []egress.Status     `json:"egress"`
+	Unauthorized  int64               `json:"unauthorized"`
 	Settings      []settingBody       `json:"settings"`
 	Presets       []presetBody        `json:"presets"`
 }
@@ -94,7 +95,7 @@ func (h serviceHandlers) read(c *gin.Context) error {
 	}
 	body := serviceBody{
 		Version: h.info.Version, Timezone: h.zone.String(), WorkerRuntime: h.info.WorkerRuntime, Tools: map[string]ToolInfo{},
-		Limits: h.info.Limits, Retention: h.info.Retention,
+		Limits: h.info.Limits, Retention: h.info.Retention, Unauthorized: h.unauthorized.Load(),
 	}
 	body.Limits.MaxBatch, body.Limits.MaxMetadataBytes = registry.MaxBatch, monitor.MaxMetadata
 	if h.info.Egress != nil {

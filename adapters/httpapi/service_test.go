@@ -18,6 +18,16 @@ func testInfo() *httpapi.ServiceInfo {
 	}
 }
 
+func TestTheServiceCountsRefusedKeys(t *testing.T) { // section 17.4
+	api := newTestAPI(t)
+	for _, path := range []string{"/api/v1/monitors", "/internal/v1/monitors/" + noSuchID, "/api/v1/session"} {
+		api.do(newRequestWithoutKey(path)).hasStatus(http.StatusUnauthorized)
+	}
+	if got := api.get("/api/v1/service").json()["unauthorized"]; got != 3.0 {
+		t.Errorf("%v requests are counted, want 3", got)
+	}
+}
+
 func TestTheServiceShowsItsEgressAddresses(t *testing.T) { // section 17.4
 	blocked := egress.Blocked
 	for _, c := range []struct {
