@@ -132,7 +132,8 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 			return fmt.Errorf("httpapi: PublicURL: %w", err)
 		}
 	}
-	authenticated := a.middleware().authenticated(publicKeyHeader, sha256.Sum256([]byte(a.cfg.APIKey)), a.signIn, open)
+	limit := &keyLimit{wrong: wrongKeys{max: maxWrongRequests}, now: a.cfg.Now, log: a.log}
+	authenticated := a.middleware().authenticated(publicKeyHeader, sha256.Sum256([]byte(a.cfg.APIKey)), a.signIn, limit, open)
 	if a.public, err = a.engine(authenticated); err != nil {
 		return err
 	}

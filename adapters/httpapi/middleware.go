@@ -76,16 +76,30 @@ func (m middleware) limited(c *gin.Context) {
 // authenticated requires a key (section 12.1), or a session if signIn is not nil. It
 // compares digests in constant time, so that neither the content nor the length of the
 // key can be measured. It also protects paths that do not exist, so that callers without
-// a key cannot find paths.
-func (m middleware) authenticated(header string, key [sha256.Size]byte, signIn *signIn, open []string) gin.HandlerFunc {
+// a key cannot find paths. limit limits wrong keys; it may be nil.
+func (m middleware) authenticated(header string, key [sha256.Size]byte, signIn *signIn, limit *keyLimit, open []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if slices.ContainsFunc(open, func(route string) bool { return matchesRoute(route, c.Request.URL.Path) }) {
 			return
 		}
 		given := c.GetHeader(header)
+		limited := given != "" && limit != nil
+		if limited {
+			if err := limit.check(c); err != nil {
+				c.Abort()
+				m.fail(c, err)
+				return
+			}
+		}
 		digest := sha256.Sum256([]byte(given))
 		if subtle.ConstantTimeCompare(digest[:], key[:]) == 1 {
+			if limited {
+				limit.accept(c)
+			}
 			return
+		}
+		if limited {
+			limit.refuse(c)
 		}
 		if given == "" && signIn != nil {
 			if err := signIn.accept(c); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -71,6 +72,57 @@ func (u unreadableBody) Read([]byte) (int, error) {
 }
 
 // TestEachRateLimitCountsItsRequests tests section 12.3, row by row.
+// guessKeys sends as many wrong keys as an address may send in a minute.
+func (api *testAPI) guessKeys() {
+	api.t.Helper()
+	for range 60 {
+		r := newRequestWithoutKey("/api/v1/monitors")
+		r.Header.Set(publicKeyHeader, "guess")
+		api.do(r).hasError(http.StatusUnauthorized, monitor.Unauthorized)
+	}
+}
+
+func TestRequestsWithAWrongKeyAreLimitedByAddress(t *testing.T) { // section 12.1
+	clock := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return clock } })
+	send := func(key, from string) response {
+		r := newRequestWithoutKey("/api/v1/monitors")
+		r.RemoteAddr = from + ":1234"
+		r.Header.Set(publicKeyHeader, key)
+		return api.do(r)
+	}
+	const used, fresh = "192.0.2.1", "192.0.2.2"
+	send(apiKey, used).hasStatus(http.StatusOK)
+	for range 60 {
+		send("guess", used).hasStatus(http.StatusUnauthorized)
+		send("guess", fresh).hasStatus(http.StatusUnauthorized)
+	}
+	a := send("guess", used)
+	a.hasError(http.StatusTooManyRequests, monitor.RateLimitExceeded, "wrong key")
+	if a.header.Get("Retry-After") != "60" {
+		t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+	}
+	send(apiKey, used).hasStatus(http.StatusOK)               // another client behind the same proxy
+	send(apiKey, fresh).hasStatus(http.StatusTooManyRequests) // a right guess is not told from a wrong one
+	send(apiKey, "192.0.2.3").hasStatus(http.StatusOK)
+	api.do(newRequestWithoutKey("/api/v1/monitors")).hasStatus(http.StatusUnauthorized) // it guesses nothing
+	if lines := strings.Count(api.log.String(), "too many with a wrong key"); lines != 2 {
+		t.Errorf("%d lines of the log name an address, want 2", lines)
+	}
+	clock = clock.Add(time.Minute)
+	send(apiKey, fresh).hasStatus(http.StatusOK)
+	send("guess", used).hasStatus(http.StatusUnauthorized)
+}
+
+func TestWrongKeysOfWorkersAreNotLimited(t *testing.T) { // all workers of a host have one address
+	api := newTestAPI(t)
+	for range 100 {
+		r := newRequestWithoutKey("/internal/v1/monitors/" + noSuchID)
+		r.Header.Set(internalKeyHeader, "old")
+		api.do(r).hasStatus(http.StatusUnauthorized)
+	}
+}
+
 func TestEachRateLimitCountsItsRequests(t *testing.T) {
 	n := 0
 	creating := map[string]func(*testAPI) response{

@@ -221,6 +221,11 @@ func responseCases() []responseCase {
 		})
 		if _, path := op.send(noSuchID); strings.HasPrefix(path, "/internal/") {
 			with("with a token of another monitor", 403, withToken(firstID+"0", 1))
+		} else {
+			with("after too many wrong keys", 429, func(api *testAPI, r *http.Request) {
+				api.guessKeys()
+				r.Header.Set(publicKeyHeader, "guess")
+			})
 		}
 		if op.limited {
 			with("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })

@@ -35,6 +35,7 @@ type signIn struct {
 func newSignIn(r *responder, apiKey, dashboardOrigin string, now func() time.Time) (*signIn, error) {
 	s := &signIn{
 		responder: r, apiKey: sha256.Sum256([]byte(apiKey)), key: newSessionKey(apiKey), origin: http.NewCrossOriginProtection(), now: now,
+		wrong: wrongKeys{max: maxWrongSignIns},
 	}
 	if dashboardOrigin == "" {
 		return s, nil
@@ -59,7 +60,7 @@ func (s *signIn) begin(c *gin.Context) error {
 	address := addressOf(c)
 	if wait := s.wrong.wait(address, s.now()); wait > 0 {
 		retryAfter(c, wait)
-		return refusef(monitor.RateLimitExceeded, "%d wrong keys in a minute came from this address; wait before the next", maxWrongKeys)
+		return refusef(monitor.RateLimitExceeded, "%d wrong keys in a minute came from this address; wait before the next", maxWrongSignIns)
 	}
 	raw, err := readJSON(c, maxPublicBody)
 	if err != nil {

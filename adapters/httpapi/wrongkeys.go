@@ -1,20 +1,86 @@
 package httpapi
 
 import (
+	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Limits of wrong keys at the sign-in.
+// Limits of wrong keys of one address in a wrongKeysWindow.
 const (
-	maxWrongKeys      = 10 // of one address in a wrongKeysWindow
+	maxWrongSignIns   = 10 // keys at the sign-in
+	maxWrongRequests  = 60 // requests with a key
 	wrongKeysWindow   = time.Minute
 	maxWrongAddresses = 10_000 // counted at a time
 )
 
+// Limits of the memory of accepted keys.
+const (
+	acceptedLifetime = time.Hour
+	maxAccepted      = 10_000 // clients remembered at a time
+)
+
+// keyLimit limits the wrong keys in requests of one address (section 12.1). Beyond the
+// limit it lets only those keys through that this gateway has lately accepted from the
+// address: so behind a proxy, a client with an old key locks out no other, and nobody can go
+// on guessing.
+type keyLimit struct {
+	wrong wrongKeys
+	now   func() time.Time
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	accepted map[registry.Client]time.Time // when a client's key was accepted
+}
+
+// check refuses a request with a key whose address has sent too many wrong ones.
+func (l *keyLimit) check(c *gin.Context) error {
+	now := l.now()
+	wait := l.wrong.wait(addressOf(c), now)
+	if wait == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	at, known := l.accepted[clientOf(c)]
+	l.mu.Unlock()
+	if known && now.Sub(at) < acceptedLifetime {
+		return nil
+	}
+	retryAfter(c, wait)
+	return refusef(monitor.RateLimitExceeded, "%d requests with a wrong key in a minute came from this address; wait before the next", maxWrongRequests)
+}
+
+// accept remembers that the key of a request is right.
+func (l *keyLimit) accept(c *gin.Context) {
+	client, now := clientOf(c), l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.accepted[client]; !known && len(l.accepted) >= maxAccepted {
+		clear(l.accepted) // a client that it forgets waits for a minute at most
+	}
+	if l.accepted == nil {
+		l.accepted = map[registry.Client]time.Time{}
+	}
+	l.accepted[client] = now
+}
+
+// refuse counts a request with a wrong key.
+func (l *keyLimit) refuse(c *gin.Context) {
+	if address := addressOf(c); l.wrong.add(address, l.now()) {
+		l.log.Warn("requests are refused with 429 for up to a minute, too many with a wrong key came from this address: give the client its key, or find out who guesses", "client", address)
+	}
+}
+
 // wrongKeys counts the wrong keys of each address at this gateway. It is in memory, so
 // that signing in works while the database is away.
 type wrongKeys struct {
+	max int // of one address in a wrongKeysWindow
+
 	mu    sync.Mutex
 	count map[string]*wrongKeyCount
 }
@@ -28,7 +94,7 @@ type wrongKeyCount struct {
 func (w *wrongKeys) wait(address string, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c := w.count[address]; c != nil && c.keys >= maxWrongKeys && now.Before(c.ends) {
+	if c := w.count[address]; c != nil && c.keys >= w.max && now.Before(c.ends) {
 		return c.ends.Sub(now)
 	}
 	return 0
@@ -48,7 +114,7 @@ func (w *wrongKeys) add(address string, now time.Time) (reached bool) {
 		w.count[address] = c
 	}
 	c.keys++
-	return c.keys == maxWrongKeys
+	return c.keys == w.max
 }
 
 // makeRoom forgets addresses whose window has ended. If an attacker with very many
