@@ -32,6 +32,7 @@
 //	00030_refusals.sql        incidents that were refused, or not counted for a storm
 //	00031_turns.sql           whose turn it is at a destination, and an index for it
 //	00032_gateways.sql        which gateways with inline workers run
+//	00034_keys.sql            API keys of people, and what they did
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored. CONTRIBUTING.md has the rules by which a

@@ -16,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -39,6 +40,9 @@ var (
 	_ record.ThumbnailStore     = (*Store)(nil)
 
 	_ routing.Store = (*Store)(nil)
+
+	_ keyring.Store      = (*Store)(nil)
+	_ keyring.AuditStore = (*Store)(nil)
 )
 
 // Config configures a Store; the zero value is usable.
@@ -84,6 +88,8 @@ type Store struct {
 	*RouteStore
 	*SilenceStore
 	*SubjectStore
+	*KeyStore
+	*AuditStore
 
 	db        *database
 	migrating connector
@@ -158,6 +164,8 @@ func New(dsn string, cfg Config) (*Store, error) {
 		RouteStore:        &RouteStore{db},
 		SilenceStore:      &SilenceStore{db},
 		SubjectStore:      &SubjectStore{db},
+		KeyStore:          &KeyStore{db},
+		AuditStore:        &AuditStore{db},
 		db:                db,
 		migrating:         migrating,
 	}, nil
