@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -48,6 +48,9 @@ type Services struct {
 	Feed      *record.Feed            // nil: there is no route for the feed
 	Routing   *routing.Services       // nil: there are no routes for destinations, routes and silences
 
+	Keys  *keyring.Keyring // nil: there is only API_KEY, and no routes for keys
+	Audit *keyring.Audit   // required with Keys
+
 	Thumbnails *record.Thumbnails // nil: there are no routes for thumbnails
 	Info       *ServiceInfo       // nil: there is no route that describes the service
 }
@@ -57,6 +60,8 @@ type API struct {
 	*responder
 
 	monitors *registry.Services
+	keys     *authenticator // of the public API
+	audit    *keyring.Audit // nil: nothing is recorded
 	evidence *record.EvidenceService
 	signIn   *signIn // nil: there is no dashboard
 	cfg      Config
@@ -88,12 +93,16 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 		cfg.Log = slog.Default()
 	}
 	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
-	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg}
+	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg,
+		keys: newAuthenticator(cfg.APIKey, services.Keys), audit: services.Audit}
 	if err := a.routePublic(probeHandlers{respond, newReadiness(ready, cfg.Now, respond.log)}); err != nil {
 		return nil, err
 	}
 	if err := a.routeInternal(); err != nil {
 		return nil, err
+	}
+	if services.Keys != nil {
+		a.routeKeys(keyHandlers{respond, services.Keys, services.Audit})
 	}
 	if services.History != nil {
 		a.routeHistory(historyHandlers{respond, services.History})
@@ -128,16 +137,16 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 	open := []string{"/healthz", "/readyz", "/openapi.yaml", evidencePath, actionPath}
 	if a.cfg.Dashboard != nil {
 		open = append(open, append(dashboardPaths(a.cfg.Dashboard), sessionPath)...)
-		if a.signIn, err = newSignIn(a.responder, a.cfg.APIKey, Origin(a.cfg.PublicURL), a.cfg.Now); err != nil {
+		if a.signIn, err = newSignIn(a.responder, a.cfg.APIKey, a.keys, Origin(a.cfg.PublicURL), a.cfg.Now); err != nil {
 			return fmt.Errorf("httpapi: PublicURL: %w", err)
 		}
 	}
 	limit := &keyLimit{wrong: wrongKeys{max: maxWrongRequests}, now: a.cfg.Now, log: a.log}
-	authenticated := a.middleware().authenticated(publicKeyHeader, sha256.Sum256([]byte(a.cfg.APIKey)), a.signIn, limit, open)
+	authenticated := a.middleware().authenticated(publicKeyHeader, a.keys, a.signIn, limit, open)
 	if a.public, err = a.engine(authenticated); err != nil {
 		return err
 	}
-	a.public.Use(a.onlyFixedMethods)
+	a.public.Use(a.onlyFixedMethods, a.permitted)
 	if a.cfg.Dashboard != nil {
 		a.routeDashboard()
 	}
@@ -172,6 +181,15 @@ func (a *API) routeInternal() (err error) {
 	v1.GET("/monitors/:monitor_id", a.answer(workers.assignment))
 	v1.PUT("/monitors/:monitor_id/status", a.answer(workers.report))
 	return nil
+}
+
+func (a *API) routeKeys(keys keyHandlers) {
+	querying := a.rateLimited(registry.Querying)
+	v1 := a.public.Group("/api/v1")
+	v1.GET("/keys", querying, a.answer(keys.list))
+	v1.POST("/keys", querying, a.answer(keys.create))
+	v1.DELETE("/keys/:key_id", querying, a.answer(keys.revoke))
+	v1.GET("/audit", querying, a.answer(keys.listAudit))
 }
 
 func (a *API) routeHistory(history historyHandlers) {

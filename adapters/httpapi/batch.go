@@ -76,6 +76,9 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 		}
 		if r.Err == nil {
 			body.Registered++
+			if !dryRun {
+				changed(c, string(m.ID))
+			}
 		} else {
 			body.Refused++
 			refusal := h.callerError(c, r.Err)

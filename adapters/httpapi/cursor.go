@@ -12,6 +12,7 @@ import (
 type cursor string
 
 const (
+	auditCursor    cursor = "a1."
 	deliveryCursor cursor = "d1."
 	incidentCursor cursor = "i1."
 	monitorCursor  cursor = "m1."

@@ -205,6 +205,7 @@ func (h destinationHandlers) create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	changed(c, d.ID)
 	h.write(c, http.StatusCreated, h.destinationBody(d))
 	return nil
 }

@@ -7,6 +7,7 @@
 //	            /api/v1/incidents…, …/evidence…
 //	            /api/v1/destinations…, …/destination-kinds
 //	            /api/v1/routes…, …/silences…
+//	            /api/v1/keys…, …/audit
 //	            /api/v1/feed                             no time limit
 //	            /api/v1/statistics, …/service, …/preview, …/thumbnails/watch
 //	            /evidence/{evidence_id}/{variant}        the signature of the link
@@ -18,9 +19,10 @@
 // The two are separate handlers for separate ports (decision O1); a Server
 // serves one of them, by TLS 1.2 or newer if it is given a certificate.
 //
-// A request passes through recovery, headers, logging, the time limit, the key and,
-// in the public API, the rate limit (section 12.3), in this order. Its handler then
-// decodes it strictly, calls application/registry, record or delivery/routing, and answers. The API answers every
+// A request passes through recovery, headers, logging, the time limit, the key and, in the
+// public API, the role of the key (section 12.4) and the rate limit (section 12.3), in this
+// order. What changes something is an entry of the audit list before it is done. The handler
+// decodes it strictly, calls application/registry, record, keyring or delivery/routing, and answers. The API answers every
 // error in the envelope of section 3.5, by the table in errors.go. The only
 // exceptions are links in messages, whose errors are pages, and requests that net/http
 // refuses itself, such as a malformed request line or oversized headers.

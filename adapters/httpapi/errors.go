@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -53,6 +54,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	superseded:                  {http.StatusConflict, 0},
 	crossOrigin:                 {http.StatusForbidden, 0},
 	forbidden:                   {http.StatusForbidden, 0},
+	keyring.KeyNotFound:         {http.StatusNotFound, 0}, // keyring.NameTaken is routing.NameTaken
 	bodyTooLarge:                {http.StatusRequestEntityTooLarge, 0},
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
 	monitor.RateLimitExceeded:   {http.StatusTooManyRequests, 60},

@@ -114,6 +114,10 @@ func furtherErrors() []errorCase {
 			r.Header.Set("Range", "bytes=9-")
 			return api.do(r)
 		}},
+		{"FORBIDDEN", 403, func(api *testAPI) response {
+			return api.as(api.createKey("ann", "view"), "POST", "/api/v1/monitors", registration)
+		}},
+		{"KEY_NOT_FOUND", 404, func(api *testAPI) response { return api.delete(keyURL) }},
 		{"CROSS_ORIGIN", 403, func(api *testAPI) response {
 			return api.withSession(api.signIn(), http.MethodPost, "/api/v1/monitors", "Sec-Fetch-Site", "cross-site")
 		}},

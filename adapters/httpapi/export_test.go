@@ -3,7 +3,9 @@ package httpapi
 import (
 	"crypto/tls"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 
@@ -30,3 +32,6 @@ func WriteFeed(w http.ResponseWriter, sse bool, messages ...feed.Message) error 
 	c, _ := gin.CreateTestContext(w)
 	return newFeedWriter(c, sse).write(messages)
 }
+
+// PermittedRoutes returns the routes that have a permission.
+func PermittedRoutes() []string { return slices.Collect(maps.Keys(permissions)) }

@@ -73,50 +73,42 @@ func (m middleware) limited(c *gin.Context) {
 	c.Next()
 }
 
-// authenticated requires a key (section 12.1), or a session if signIn is not nil. It
-// compares digests in constant time, so that neither the content nor the length of the
-// key can be measured. It also protects paths that do not exist, so that callers without
-// a key cannot find paths. limit limits wrong keys; it may be nil.
-func (m middleware) authenticated(header string, key [sha256.Size]byte, signIn *signIn, limit *keyLimit, open []string) gin.HandlerFunc {
+// authenticated requires a key (section 12.1), or a session if signIn is not nil. It also
+// protects paths that do not exist, so that callers without a key cannot find paths. limit
+// limits wrong keys.
+func (m middleware) authenticated(header string, keys *authenticator, signIn *signIn, limit *keyLimit, open []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if slices.ContainsFunc(open, func(route string) bool { return matchesRoute(route, c.Request.URL.Path) }) {
 			return
 		}
-		given := c.GetHeader(header)
-		limited := given != "" && limit != nil
-		if limited {
-			if err := limit.check(c); err != nil {
-				c.Abort()
-				m.fail(c, err)
-				return
-			}
+		var err error
+		if given := c.GetHeader(header); given != "" {
+			err = acceptKey(c, given, keys, limit)
+		} else if signIn != nil {
+			err = signIn.accept(c)
 		}
-		digest := sha256.Sum256([]byte(given))
-		if subtle.ConstantTimeCompare(digest[:], key[:]) == 1 {
-			if limited {
-				limit.accept(c)
-			}
+		key, accepted := actorOf(c)
+		if err == nil && !accepted {
+			err = refusef(monitor.Unauthorized, "the %s header is missing or wrong", header)
+		}
+		if err != nil {
+			c.Abort()
+			m.fail(c, err)
 			return
 		}
-		if limited {
-			limit.refuse(c)
+		ctx := c.Request.Context()
+		if s, is := sessionOf(c); is {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.expires.Sub(signIn.now())) // also of a feed
+			defer cancel()
 		}
-		if given == "" && signIn != nil {
-			if err := signIn.accept(c); err != nil {
-				c.Abort()
-				m.fail(c, err)
-				return
-			}
-			if s, is := sessionOf(c); is {
-				ctx, cancel := context.WithTimeout(c.Request.Context(), s.expires.Sub(signIn.now())) // also of a feed
-				defer cancel()
-				c.Request = c.Request.WithContext(ctx)
-				c.Next()
-				return
-			}
+		if c.FullPath() == feedPath { // other requests end soon
+			var stop func()
+			ctx, stop = keys.whileActive(ctx, key)
+			defer stop()
 		}
-		c.Abort()
-		m.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", header))
+		c.Request = c.Request.WithContext(ctx)
+		c.Next()
 	}
 }
 
@@ -156,6 +148,22 @@ func checkGeneration(c *gin.Context, generation int) error {
 	if of := c.GetInt(tokenGeneration); of != 0 && generation != 0 && generation != of {
 		return refusef(forbidden, "the token in %s is of generation %d, the request of generation %d", internalKeyHeader, of, generation)
 	}
+	return nil
+}
+
+// acceptKey sets the key of a request that presents one. Nothing is set if it is wrong.
+func acceptKey(c *gin.Context, given string, keys *authenticator, limit *keyLimit) error {
+	if err := limit.check(c); err != nil {
+		return err
+	}
+	key, right, err := keys.find(c.Request.Context(), given)
+	switch {
+	case err != nil:
+		return err
+	case right:
+		c.Set(contextActor, key)
+	}
+	limit.count(c, right)
 	return nil
 }
 

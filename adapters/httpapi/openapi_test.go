@@ -62,7 +62,8 @@ func (c apiDocument) find(method, path string) (template string, op *openapi3.Op
 func (c apiDocument) validate(t *testing.T, r *http.Request, a response) {
 	t.Helper()
 	template, op := c.find(r.Method, r.URL.Path)
-	if op == nil || bytes.Contains(a.body, []byte(`"code":"CROSS_ORIGIN"`)) { // the introduction describes it for all
+	everywhere := bytes.Contains(a.body, []byte(`"code":"CROSS_ORIGIN"`)) || bytes.Contains(a.body, []byte(`"code":"FORBIDDEN"`))
+	if op == nil || everywhere { // the introduction describes it for all
 		if a.status < 400 {
 			t.Errorf("%s %s is not described and answers %d", r.Method, r.URL.Path, a.status)
 		}

@@ -63,9 +63,12 @@ func addressOf(c *gin.Context) string {
 	return address
 }
 
-// keyOf returns a digest of the request's API key. All sessions have one, because they
-// stand for the same key.
+// keyOf returns a digest of the request's API key. All sessions of a key have one.
 func keyOf(c *gin.Context) []byte {
+	if s, is := sessionOf(c); is && s.keyID != "" {
+		key := sha256.Sum256([]byte("session of " + s.keyID))
+		return key[:]
+	}
 	key := sha256.Sum256([]byte(c.GetHeader(publicKeyHeader)))
 	return key[:]
 }

@@ -75,6 +75,8 @@ func (u unreadableBody) Read([]byte) (int, error) {
 // guessKeys sends as many wrong keys as an address may send in a minute.
 func (api *testAPI) guessKeys() {
 	api.t.Helper()
+	api.unvalidated = true // comparing each with openapi.yaml takes seconds
+	defer func() { api.unvalidated = false }()
 	for range 60 {
 		r := newRequestWithoutKey("/api/v1/monitors")
 		r.Header.Set(publicKeyHeader, "guess")

@@ -116,6 +116,7 @@ func (h registrationHandlers) register(c *gin.Context) error {
 	if replayed {
 		c.Header(replayedHeader, "true")
 	}
+	changed(c, string(m.ID))
 	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
 	h.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, h.localTime(m.CreatedAt), int64(m.LateBy() / time.Second)})
 	return nil

@@ -87,6 +87,10 @@ func operations() []operation {
 		{"end silence", 200, "", func(monitor.ID) (string, string) { return "DELETE", silenceURL }, addRouting, true},
 		{"replay", 200, "", func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/" + storedDelivery + "/replay" }, addRouting, true},
 		{"replay failed", 200, `{"since":"2024-01-15T20:00:00+09:00"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/replay" }, addRouting, true},
+		{"keys", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/keys" }, addKey, true},
+		{"create key", 201, `{"name":"ann","role":"operate"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/keys" }, nil, true},
+		{"revoke key", 200, "", func(monitor.ID) (string, string) { return "DELETE", keyURL }, addKey, true},
+		{"audit", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/audit" }, nil, true},
 		{"feed", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/feed?after=" }, nil, true},
 		{"assignment", 200, "", func(id monitor.ID) (string, string) {
 			return "GET", "/internal/v1/monitors/" + string(id) + "?generation=1"
@@ -185,7 +189,7 @@ func responseCases() []responseCase {
 			return newRequest("PUT", "/internal/v1/monitors/"+string(id)+"/status", strings.NewReader(`{"status":"waiting","generation":1}`))
 		}},
 	}
-	list = slices.Concat(list, evidenceCases(), historyCases(), incidentCases(), sessionCases(), thumbnailCases(), routingCases(), actionCases())
+	list = slices.Concat(list, evidenceCases(), historyCases(), incidentCases(), sessionCases(), thumbnailCases(), routingCases(), actionCases(), keyCases())
 	for _, op := range operations() {
 		ready := func(api *testAPI) *http.Request {
 			id := api.register("Q")
@@ -210,6 +214,7 @@ func responseCases() []responseCase {
 				api.policy = err
 				api.store.Fail = func(context.Context, string) error { return err }
 				api.incidents.Fail, api.thumbnails.Fail = api.store.Fail, api.store.Fail
+				api.keys.Fail = api.store.Fail
 				api.routing.Fail, api.replayer.Fail = api.store.Fail, api.store.Fail
 			}
 		}

@@ -184,6 +184,7 @@ func (h routeHandlers) create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	changed(c, r.ID)
 	h.write(c, http.StatusCreated, newRouteBody(r.Route))
 	return nil
 }

@@ -1,14 +1,13 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -17,13 +16,13 @@ const (
 	signInPath  = "/signin"
 )
 
-// signIn signs people in to the dashboard (section 18.2). They present API_KEY or a link
+// signIn signs people in to the dashboard (section 18.2). They present a key or a link
 // once, and get a session cookie. Every route of the public API accepts it.
 type signIn struct {
 	*responder
 
-	apiKey [sha256.Size]byte // digest
-	key    sessionKey        // of the cookies
+	keys   *authenticator
+	key    sessionKey // of the cookies
 	link   signInLink
 	wrong  wrongKeys
 	origin *http.CrossOriginProtection
@@ -32,9 +31,9 @@ type signIn struct {
 
 // newSignIn makes a signIn for an API_KEY. dashboardOrigin is the origin of PUBLIC_URL,
 // or "": a reverse proxy may change the Host of requests from there.
-func newSignIn(r *responder, apiKey, dashboardOrigin string, now func() time.Time) (*signIn, error) {
+func newSignIn(r *responder, apiKey string, keys *authenticator, dashboardOrigin string, now func() time.Time) (*signIn, error) {
 	s := &signIn{
-		responder: r, apiKey: sha256.Sum256([]byte(apiKey)), key: newSessionKey(apiKey), origin: http.NewCrossOriginProtection(), now: now,
+		responder: r, keys: keys, key: newSessionKey(apiKey), origin: http.NewCrossOriginProtection(), now: now,
 		wrong: wrongKeys{max: maxWrongSignIns},
 	}
 	if dashboardOrigin == "" {
@@ -48,7 +47,9 @@ type signInRequest struct {
 }
 
 type signInBody struct {
-	ExpiresAt time.Time `json:"expires_at"`
+	ExpiresAt time.Time   `json:"expires_at"`
+	Name      string      `json:"name"`
+	Role      access.Role `json:"role"`
 }
 
 // begin is POST /api/v1/session. It refuses an address with too many wrong keys before
@@ -73,15 +74,18 @@ func (s *signIn) begin(c *gin.Context) error {
 	if body.APIKey == "" {
 		return refusef(monitor.InvalidConfig, "api_key is missing")
 	}
-	given := sha256.Sum256([]byte(body.APIKey))
-	if subtle.ConstantTimeCompare(given[:], s.apiKey[:]) != 1 {
+	key, right, err := s.keys.find(c.Request.Context(), body.APIKey)
+	if err != nil {
+		return err
+	}
+	if !right {
 		if s.wrong.add(address, s.now()) {
 			s.log.Warn("sign-in is refused for up to a minute, too many wrong keys came from this address: if nobody mistyped the key, find out who guesses", "client", address)
 		}
 		return refusef(monitor.Unauthorized, "api_key is wrong")
 	}
-	s.log.Info("somebody signed in to the dashboard", "client", address, "by", "key")
-	s.setCookie(c, newSession(s.now()))
+	s.log.Info("somebody signed in to the dashboard", "client", address, "by", "key", "key", key.Name)
+	s.setCookie(c, newSession(s.now(), key.ID))
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -105,7 +109,8 @@ func (s *signIn) read(c *gin.Context) error {
 	if !is {
 		return refusef(monitor.Unauthorized, "nobody is signed in here")
 	}
-	s.write(c, http.StatusOK, signInBody{s.localTime(current.expires)})
+	key := keyOfActor(c)
+	s.write(c, http.StatusOK, signInBody{s.localTime(current.expires), key.Name, key.Role})
 	return nil
 }
 
@@ -124,7 +129,7 @@ func (s *signIn) useLink(page gin.HandlerFunc) gin.HandlerFunc {
 			return
 		}
 		s.log.Info("somebody signed in to the dashboard", "client", addressOf(c), "by", "link")
-		s.setCookie(c, newSession(s.now()))
+		s.setCookie(c, newSession(s.now(), ""))
 		c.Redirect(http.StatusSeeOther, "/")
 	}
 }
@@ -140,7 +145,7 @@ func (s *signIn) sameOrigin(c *gin.Context) error {
 // contextSession is the name under which a gin.Context holds the session of its request.
 const contextSession = "session"
 
-// accept sets the session of a request that has a valid one, and renews a session that
+// accept sets the session of a request that has a valid one of an active key, and renews a session that
 // ends soon. It refuses a request that a page of another site makes the browser send.
 func (s *signIn) accept(c *gin.Context) error {
 	cookie, _ := c.Cookie(sessionCookie) // "" if there is none
@@ -149,16 +154,21 @@ func (s *signIn) accept(c *gin.Context) error {
 	if !valid {
 		return nil
 	}
+	key, active, err := s.keys.findByID(c.Request.Context(), current.keyID)
+	if err != nil || !active {
+		return err
+	}
 	if err := s.sameOrigin(c); err != nil {
 		return err
 	}
 	if current.expires.Sub(now) < sessionRenewal {
-		renewed := newSession(now)
+		renewed := newSession(now, current.keyID)
 		renewed.id = current.id // the client of rate limits stays the same
 		current = renewed
 		s.setCookie(c, current)
 	}
 	c.Set(contextSession, current)
+	c.Set(contextActor, key)
 	return nil
 }
 

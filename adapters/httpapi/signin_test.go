@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -71,7 +72,7 @@ func TestASessionStandsForTheKey(t *testing.T) {
 		t.Error("the cookie contains the key")
 	}
 	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
-	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00"}`)
+	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00","name":"API_KEY","role":"admin"}`)
 	api.withSession(cookie, http.MethodDelete, "/api/v1/monitors/"+string(id)).hasStatus(http.StatusOK)
 	other := newTestAPI(t) // another gateway with the same key
 	other.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
@@ -378,6 +379,16 @@ func sessionCases() []responseCase {
 			r.AddCookie(api.signIn())
 			return r
 		}},
+		{"sign in on a broken store", 500, func(api *testAPI) *http.Request {
+			api.keys.Fail = func(context.Context, string) error { return errors.New("disk full") }
+			return post(strings.NewReader(`{"api_key":"another"}`))
+		}},
+		{"sign in on a slow store", 503, func(api *testAPI) *http.Request {
+			api.keys.Fail = func(context.Context, string) error { return context.DeadlineExceeded }
+			return post(strings.NewReader(`{"api_key":"another"}`))
+		}},
+		{"read the session on a broken store", 500, func(api *testAPI) *http.Request { return api.readSessionAfter(errors.New("disk full")) }},
+		{"read the session on a slow store", 503, func(api *testAPI) *http.Request { return api.readSessionAfter(context.DeadlineExceeded) }},
 		{"read no session", 401, func(*testAPI) *http.Request { return newRequestWithoutKey(sessionURL) }},
 		{"sign out", 204, func(*testAPI) *http.Request { return httptest.NewRequest(http.MethodDelete, sessionURL, nil) }},
 	}

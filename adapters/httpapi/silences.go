@@ -171,6 +171,7 @@ func (h silenceHandlers) create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	changed(c, s.ID)
 	h.write(c, http.StatusCreated, h.silenceBody(s))
 	return nil
 }

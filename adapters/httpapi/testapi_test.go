@@ -21,6 +21,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/application/keyring/keyringtest"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -64,14 +66,16 @@ type testAPI struct {
 	tests       *routingtest.TestSender
 	replayer    *routingtest.Replayer
 	subjects    *routingtest.Subjects
+	keys        *keyringtest.Store
 	hub         *record.Feed
 	workers     *registrytest.WorkerManager
 	sender      *registrytest.TestSender
 	log         *bytes.Buffer
-	policy      error        // of the callback policy
-	ready       error        // of the readiness check
-	whenChecked func()       // called by the readiness check; may be nil
-	resolve     resolverFunc // of previews
+	policy      error            // of the callback policy
+	ready       error            // of the readiness check
+	clock       func() time.Time // of the API; nil: it stands still
+	whenChecked func()           // called by the readiness check; may be nil
+	resolve     resolverFunc     // of previews
 	egress      []egress.Status
 
 	unvalidated bool // responses are not compared with openapi.yaml
@@ -105,7 +109,12 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Now: func() time.Time { return now }, Log: log}
+	cfg := httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: func() time.Time {
+		if api.clock != nil {
+			return api.clock()
+		}
+		return now
+	}}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -125,10 +134,23 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
+	api.keys = &keyringtest.Store{Now: now}
+	secrets := 0
+	keys, err := keyring.New(api.keys, keyring.Config{
+		NewID:     func() string { secrets++; return fmt.Sprintf("0190a5d7-0000-7000-8000-%012d", secrets) },
+		NewSecret: func() string { return fmt.Sprintf("the secret of key %d", secrets) }, Now: cfg.Now, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit, err := keyring.NewAudit(api.keys, time.Hour, log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}

@@ -55,6 +55,15 @@ func (l *keyLimit) check(c *gin.Context) error {
 	return refusef(monitor.RateLimitExceeded, "%d requests with a wrong key in a minute came from this address; wait before the next", maxWrongRequests)
 }
 
+// count notes whether the key of a request was right.
+func (l *keyLimit) count(c *gin.Context, right bool) {
+	if right {
+		l.accept(c)
+	} else {
+		l.refuse(c)
+	}
+}
+
 // accept remembers that the key of a request is right.
 func (l *keyLimit) accept(c *gin.Context) {
 	client, now := clientOf(c), l.now()

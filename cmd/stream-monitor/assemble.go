@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
@@ -14,6 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -121,11 +124,19 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	if a.feed, expireFeed, err = a.newFeed(ctx); err != nil {
 		return err
 	}
+	keys, err := keyring.New(a.store, keyring.Config{NewID: newEventID, NewSecret: newAPIKey, Now: a.clock, Log: a.log})
+	if err != nil {
+		return err
+	}
+	audit, err := keyring.NewAudit(a.store, a.settings.EventRetention, a.log)
+	if err != nil {
+		return err
+	}
 	incidents := record.NewIncidentService(a.store)
 	a.thumbnails = record.NewThumbnails(a.store, a.clock)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Evidence: a.evidence, History: history, Incidents: incidents, Feed: a.feed,
-		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(),
+		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,
@@ -133,6 +144,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 		{Name: "incidents without recovery", Every: record.ReconcileIncidentsEvery, Run: record.NewIncidentReconcile(a.store, a.clock, a.log).Run},
 		{Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: a.thumbnails.Sweep},
 		{Name: "events", Every: eventsInterval, Run: expireEvents.Run},
+		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
 		{Name: "messages", Every: messagesInterval, Run: a.store.ReplanOpenIncidents},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
@@ -198,7 +210,16 @@ func (a *assembly) listen() error {
 	return nil
 }
 
-// eventsInterval is the pause between two runs that delete expired events and incidents.
+// newAPIKey returns the secret of a new key of a person: 256 random bits, behind letters by
+// which a leaked one is recognized.
+func newAPIKey() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails: it ends the program instead
+	return "smk_" + hex.EncodeToString(secret)
+}
+
+// eventsInterval is the pause between two runs that delete expired events, incidents and
+// entries of the audit list.
 const eventsInterval = 10 * time.Minute
 
 // purgeInterval is the pause between two runs that delete what is left of deleted destinations.

@@ -1,0 +1,221 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	storedKey = "0190a5d7-0000-7000-8000-000000000001"
+	keyURL    = "/api/v1/keys/" + storedKey
+)
+
+func addKey(api *testAPI, _ monitor.ID) { api.createKey("first", "operate") }
+
+// createKey returns the secret of a new key.
+func (api *testAPI) createKey(name, role string) string {
+	api.t.Helper()
+	a := api.post("/api/v1/keys", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role)).hasStatus(http.StatusCreated)
+	return a.json()["key"].(string)
+}
+
+// as sends a request with another key than API_KEY.
+func (api *testAPI) as(secret, method, path, body string) response {
+	api.t.Helper()
+	r := newRequest(method, path, strings.NewReader(body))
+	r.Header.Set(publicKeyHeader, secret)
+	return api.do(r)
+}
+
+// readSessionAfter returns a request that reads the session of a key after the store has failed.
+func (api *testAPI) readSessionAfter(failure error) *http.Request {
+	api.t.Helper()
+	cookie := api.signInWith(api.createKey("ann", "view"), "").hasStatus(http.StatusNoContent).cookie()
+	at := now.Add(time.Minute)
+	api.clock = func() time.Time { return at }
+	api.keys.Fail = func(context.Context, string) error { return failure }
+	r := httptest.NewRequest(http.MethodGet, sessionURL, nil)
+	r.AddCookie(cookie)
+	return r
+}
+
+func keyCases() []responseCase {
+	return []responseCase{
+		{"create a key of a taken name", 409, func(api *testAPI) *http.Request {
+			api.createKey("ann", "view")
+			return newRequest("POST", "/api/v1/keys", strings.NewReader(`{"name":"ann","role":"view"}`))
+		}},
+		{"create a key of no role", 400, func(*testAPI) *http.Request {
+			return newRequest("POST", "/api/v1/keys", strings.NewReader(`{"name":"ann","role":"boss"}`))
+		}},
+		{"revoke no key", 404, func(*testAPI) *http.Request { return newRequest("DELETE", keyURL, nil) }},
+		{"keys with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/keys?a=1", nil) }},
+		{"audit of a cursor of another list", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/audit?cursor=bTEuNDI", nil) }},
+	}
+}
+
+func TestARoleDecidesWhatAKeyMayDo(t *testing.T) { // section 12.4
+	api := newTestAPI(t)
+	viewer, operator, admin := api.createKey("viewer", "view"), api.createKey("operator", "operate"), api.createKey("admin", "admin")
+	for _, c := range []struct {
+		method, path, body string
+		may                [3]bool // viewer, operator, admin
+	}{
+		{"GET", "/api/v1/monitors", "", [3]bool{true, true, true}},
+		{"GET", "/api/v1/keys", "", [3]bool{true, true, true}},
+		{"GET", "/api/v1/audit", "", [3]bool{true, true, true}},
+		{"POST", "/api/v1/thumbnails/watch", `{"monitor_ids":["` + noSuchID + `"]}`, [3]bool{true, true, true}},
+		{"POST", "/api/v1/monitors", registration, [3]bool{false, true, true}},
+		{"DELETE", "/api/v1/monitors/" + noSuchID, "", [3]bool{false, true, true}},
+		{"POST", incidentURL + "/acknowledge", `{"op_id":"1","by":"ann"}`, [3]bool{false, true, true}},
+		{"POST", "/api/v1/silences", newSilence, [3]bool{false, true, true}},
+		{"POST", "/api/v1/destinations", newDestination, [3]bool{false, false, true}},
+		{"POST", "/api/v1/routes", `{"name":"day"}`, [3]bool{false, false, true}},
+		{"POST", "/api/v1/keys", `{"name":"mine","role":"admin"}`, [3]bool{false, false, true}},
+		{"DELETE", keyURL, "", [3]bool{false, false, true}},
+	} {
+		for i, secret := range []string{viewer, operator, admin} {
+			if c.path == keyURL && i == 2 {
+				continue // it would revoke the viewer
+			}
+			a := api.as(secret, c.method, c.path, c.body)
+			if refused := a.status == http.StatusForbidden; refused == c.may[i] || a.status == http.StatusUnauthorized {
+				t.Errorf("key %d: %s %s answers %d %s", i, c.method, c.path, a.status, a.body)
+			}
+		}
+	}
+	api.as(viewer, "POST", "/api/v1/routes", `{}`).hasError(http.StatusForbidden, "FORBIDDEN", `"viewer"`, "view", "admin")
+	api.as(viewer, "POST", "/api/v1/nothing", "").hasError(http.StatusNotFound, "ROUTE_NOT_FOUND")
+}
+
+// TestEveryRouteThatChangesSomethingHasItsPermission finds a new route without one.
+func TestEveryRouteThatChangesSomethingHasItsPermission(t *testing.T) {
+	for _, route := range newTestAPI(t).handlers.Public().(*gin.Engine).Routes() {
+		if route.Method == http.MethodGet || route.Method == http.MethodHead || route.Path == "/api/v1/session" || strings.HasPrefix(route.Path, "/act/") {
+			continue
+		}
+		if !slices.Contains(httpapi.PermittedRoutes(), route.Method+" "+route.Path) {
+			t.Errorf("%s %s has no permission", route.Method, route.Path)
+		}
+	}
+}
+
+func TestAKeyIsShownOnceAndListedWithItsUse(t *testing.T) { // section 12.4
+	api := newTestAPI(t)
+	secret := api.createKey("ann", "view")
+	api.as(secret, "GET", "/api/v1/monitors", "").hasStatus(http.StatusOK)
+	a := api.get("/api/v1/keys").hasStatus(http.StatusOK)
+	if strings.Contains(string(a.body), secret) {
+		t.Errorf("the list shows the key: %s", a.body)
+	}
+	a.hasBody(`{"keys":[{"key_id":"` + storedKey + `","name":"ann","role":"view","state":"active","created_by":"API_KEY","created_at":"2024-01-15T19:55:00.123+09:00",
+		"expires_at":null,"revoked_at":null,"last_used_at":"2024-01-15T19:55:00.123+09:00"}]}`)
+}
+
+func TestARevokedOrExpiredKeyAndItsSessionsAreRefused(t *testing.T) { // sections 12.4, 18.2
+	at := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	revoked := api.createKey("revoked", "operate")
+	a := api.post("/api/v1/keys", `{"name":"short","role":"view","expires_at":"2024-01-15T20:00:00+09:00"}`)
+	expires, _ := a.hasStatus(http.StatusCreated).json()["key"].(string)
+	cookies := map[string]*http.Cookie{}
+	for _, secret := range []string{revoked, expires} {
+		cookies[secret] = api.signInWith(secret, "").hasStatus(http.StatusNoContent).cookie()
+	}
+	try := func(secret string, status int) {
+		t.Helper()
+		api.as(secret, "GET", "/api/v1/monitors", "").hasStatus(status)
+		r := newRequestWithoutKey("/api/v1/monitors")
+		r.AddCookie(cookies[secret])
+		api.do(r).hasStatus(status)
+	}
+	try(revoked, http.StatusOK)
+	try(expires, http.StatusOK)
+	api.delete(keyURL).hasStatus(http.StatusOK)
+	try(revoked, http.StatusUnauthorized)
+	try(expires, http.StatusOK)
+	at = now.Add(5 * time.Minute)
+	try(expires, http.StatusUnauthorized)
+	api.signInWith(expires, "").hasStatus(http.StatusUnauthorized)
+	api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+}
+
+func TestASessionSaysWhatItsKeyMayDo(t *testing.T) { // section 18.2
+	api := newTestAPI(t)
+	for secret, want := range map[string]string{apiKey: `"name":"API_KEY","role":"admin"`, api.createKey("ann", "view"): `"name":"ann","role":"view"`} {
+		r := httptest.NewRequest(http.MethodGet, sessionURL, nil)
+		r.AddCookie(api.signInWith(secret, "").hasStatus(http.StatusNoContent).cookie())
+		if a := api.do(r).hasStatus(http.StatusOK); !strings.Contains(string(a.body), want) {
+			t.Errorf("the session is %s, want %s", a.body, want)
+		}
+	}
+}
+
+// actions returns the audit list, newest first: key, action, objects and status of each entry.
+func (api *testAPI) actions() (lines []string) {
+	api.t.Helper()
+	for _, e := range api.get("/api/v1/audit").hasStatus(http.StatusOK).json()["entries"].([]any) {
+		e := e.(map[string]any)
+		lines = append(lines, fmt.Sprint(e["key"].(map[string]any)["name"], " ", e["action"], " ", e["objects"], " ", e["status"]))
+	}
+	return lines
+}
+
+func TestWhatAPersonDoesIsRecordedWithTheirKey(t *testing.T) { // section 12.4
+	api := newTestAPI(t)
+	ann := api.createKey("ann", "operate")
+	a := api.as(ann, "POST", "/api/v1/monitors", registration).hasStatus(http.StatusCreated)
+	id := a.json()["monitor_id"].(string)
+	api.as(ann, "POST", "/api/v1/monitors/batch?dry_run=true", `{"monitors":[`+registration+`]}`).hasStatus(http.StatusOK)
+	api.as(ann, "POST", "/api/v1/monitors?dry_run=true", registration).hasStatus(http.StatusConflict) // refused
+	api.as(ann, "GET", "/api/v1/monitors/"+id, "").hasStatus(http.StatusOK)
+	api.as(ann, "POST", "/api/v1/routes", `{"name":"day"}`).hasStatus(http.StatusForbidden)
+	api.as(ann, "DELETE", "/api/v1/monitors/"+id, "").hasStatus(http.StatusOK)
+	api.post("/api/v1/routes", `{"name":"day"}`).hasStatus(http.StatusCreated)
+	want := []string{"API_KEY route.create [0190a5d4-0000-7000-8000-000000000001] 201", "ann monitor.stop [" + id + "] 200", "ann monitor.register [" + id + "] 201", "API_KEY key.create [" + storedKey + "] 201"}
+	if got := api.actions(); !slices.Equal(got, want) {
+		t.Errorf("recorded is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	first := api.get("/api/v1/audit?limit=3").json()
+	next := api.get("/api/v1/audit?limit=3&cursor=" + first["next"].(string)).json()
+	if rest := next["entries"].([]any); len(rest) != 1 || next["next"] != nil {
+		t.Errorf("the second page is %v", next)
+	}
+}
+
+func TestNothingIsDoneThatCannotBeRecorded(t *testing.T) { // section 12.4
+	api := newTestAPI(t)
+	id := api.register("Q")
+	api.keys.Fail = func(_ context.Context, op string) error {
+		if op == "BeginEntry" {
+			return errors.New("disk full")
+		}
+		return nil
+	}
+	api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusInternalServerError)
+	if m := api.get("/api/v1/monitors/" + string(id)).json(); m["status"] != "initializing" {
+		t.Errorf("the monitor is %v", m["status"])
+	}
+	api.keys.Fail = func(_ context.Context, op string) error {
+		if op == "FinishEntry" {
+			return errors.New("disk full")
+		}
+		return nil
+	}
+	api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
+	if got := api.actions()[0]; got != "API_KEY monitor.stop ["+string(id)+"] <nil>" || !strings.Contains(api.log.String(), "missing in the audit list") {
+		t.Errorf("recorded is %s; the log is %s", got, api.log)
+	}
+}
