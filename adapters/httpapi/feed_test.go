@@ -37,7 +37,9 @@ func (api *testAPI) openFeed(path string, header http.Header) feedStream {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
-	r.Header.Set(publicKeyHeader, apiKey)
+	if r.Header.Get(publicKeyHeader) == "" {
+		r.Header.Set(publicKeyHeader, apiKey)
+	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		api.t.Fatal(err)
@@ -85,6 +87,18 @@ func TestTheFeedOutlivesTheTimeoutsOfTheServer(t *testing.T) {
 	s := newTestAPI(t).openFeed("/api/v1/feed", nil)
 	for began := time.Now(); time.Since(began) < 500*time.Millisecond; {
 		s.until("event: heartbeat")
+	}
+}
+
+func TestTheFeedEndsWhenItsKeyIsRevoked(t *testing.T) { // section 12.4
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = time.Now })
+	s := api.openFeed("/api/v1/feed", http.Header{publicKeyHeader: {api.createKey("ann", "view")}})
+	s.until("heartbeat")
+	api.delete(keyURL).hasStatus(http.StatusOK)
+	for s.lines.Scan() {
+	}
+	if err := s.lines.Err(); err != nil { // its end is no timeout of this test
+		t.Error(err)
 	}
 }
 
