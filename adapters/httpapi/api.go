@@ -178,8 +178,8 @@ func (a *API) routeInternal() (err error) {
 	}
 	workers := workerHandlers{a.responder, a.monitors.Workers}
 	v1 := a.internal.Group("/internal/v1")
-	v1.GET("/monitors/:monitor_id", a.answer(workers.assignment))
-	v1.PUT("/monitors/:monitor_id/status", a.answer(workers.report))
+	v1.GET("/monitors/:monitor_id", a.responder.answer(workers.assignment))
+	v1.PUT("/monitors/:monitor_id/status", a.responder.answer(workers.report))
 	return nil
 }
 
@@ -251,8 +251,8 @@ func (a *API) routeEvidence(evidence evidenceHandlers) {
 	v1.POST("/:evidence_id/link", querying, a.answer(evidence.link))
 	v1.POST("/:evidence_id/class", querying, a.answer(evidence.setClass))
 	a.public.GET(evidencePath, a.answer(evidence.download))
-	a.internal.PUT(recordPath, a.answer(evidence.putRecord))
-	a.internal.POST(uploadPath, a.answer(evidence.upload))
+	a.internal.PUT(recordPath, a.responder.answer(evidence.putRecord))
+	a.internal.POST(uploadPath, a.responder.answer(evidence.upload))
 }
 
 // routeThumbnails adds the routes of thumbnails. Reading one takes no rate limit: a page
@@ -260,7 +260,7 @@ func (a *API) routeEvidence(evidence evidenceHandlers) {
 func (a *API) routeThumbnails(thumbnails thumbnailHandlers) {
 	a.public.POST("/api/v1/thumbnails/watch", a.rateLimited(registry.Querying), a.answer(thumbnails.watch))
 	a.public.GET("/api/v1/monitors/:monitor_id/thumbnail", a.answer(thumbnails.read))
-	a.internal.PUT("/internal/v1/monitors/:monitor_id/thumbnail", a.answer(thumbnails.put))
+	a.internal.PUT("/internal/v1/monitors/:monitor_id/thumbnail", a.responder.answer(thumbnails.put))
 }
 
 // Public returns the handler of the public API and the probes (LISTEN_ADDR).

@@ -21,7 +21,7 @@
 //
 // A request passes through recovery, headers, logging, the time limit, the key and, in the
 // public API, the role of the key (section 12.4) and the rate limit (section 12.3), in this
-// order. What changes something is an entry of the audit list before it is done. The handler
+// order. A request that changes something is first recorded in the audit list. The handler
 // decodes it strictly, calls application/registry, record, keyring or delivery/routing, and answers. The API answers every
 // error in the envelope of section 3.5, by the table in errors.go. The only
 // exceptions are links in messages, whose errors are pages, and requests that net/http

@@ -181,6 +181,7 @@ func TestWhatAPersonDoesIsRecordedWithTheirKey(t *testing.T) { // section 12.4
 	api.as(ann, "POST", "/api/v1/monitors/batch?dry_run=true", `{"monitors":[`+registration+`]}`).hasStatus(http.StatusOK)
 	api.as(ann, "POST", "/api/v1/monitors?dry_run=true", registration).hasStatus(http.StatusConflict) // refused
 	api.as(ann, "GET", "/api/v1/monitors/"+id, "").hasStatus(http.StatusOK)
+	reportEvent(api, monitor.ID(id)) // a worker is no person
 	api.as(ann, "POST", "/api/v1/routes", `{"name":"day"}`).hasStatus(http.StatusForbidden)
 	api.as(ann, "DELETE", "/api/v1/monitors/"+id, "").hasStatus(http.StatusOK)
 	api.post("/api/v1/routes", `{"name":"day"}`).hasStatus(http.StatusCreated)

@@ -101,8 +101,8 @@ func (a *API) permitted(c *gin.Context) {
 	}
 }
 
-// answer is responder.answer that records in the audit list what a key's holder does, before and
-// after it is done.
+// answer is responder.answer for the public API: it records in the audit list what a key's holder
+// does, before and after it is done. Workers do nothing that is recorded there.
 func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 	carryOut := a.responder.answer(handle)
 	return func(c *gin.Context) {

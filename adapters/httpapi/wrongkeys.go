@@ -27,8 +27,8 @@ const (
 
 // keyLimit limits the wrong keys in requests of one address (section 12.1). Beyond the
 // limit it lets only those keys through that this gateway has lately accepted from the
-// address: so behind a proxy, a client with an old key locks out no other, and nobody can go
-// on guessing.
+// address. So behind a proxy, a client with an old key locks out no other. And nobody can go
+// on guessing, because a right guess is refused, too.
 type keyLimit struct {
 	wrong wrongKeys
 	now   func() time.Time

@@ -18,8 +18,8 @@ import (
 const maxLine = 64 << 10
 
 // outputForwarder forwards workers' output to the gateway's log. A worker, or a tool that a
-// hostile stream has taken over, may print anything: each line that it forwards says of
-// which worker it is, and none looks like a line of the gateway (section 11.2).
+// hostile stream has taken over, may print anything. So each forwarded line says of which
+// worker it is, and none looks like a line of the gateway (section 11.2).
 type outputForwarder struct {
 	mu  sync.Mutex
 	out io.Writer
