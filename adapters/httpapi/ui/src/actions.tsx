@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { APIError, incidents, post } from "./api";
 import { text } from "./i18n";
 import { refusalOf, type Refused } from "./refusals";
+import { reasonAgainst } from "./role";
 import { name } from "./settings";
 import { readSilenced } from "./silenced";
 import { now } from "./store";
@@ -83,6 +84,11 @@ export function Refusal({ of }: { of: Refused }) {
 }
 
 function withName(then: (by: string) => void): void {
+  const reason = reasonAgainst("operate");
+  if (reason) {
+    failure.value = reason;
+    return;
+  }
   if (name.value.trim()) then(name.value.trim());
   else asking.value = then;
 }

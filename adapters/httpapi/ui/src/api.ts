@@ -1,4 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
+import type { Role } from "./role";
 import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
@@ -69,7 +70,7 @@ export function post<T>(path: string, body: unknown, signal?: AbortSignal): Prom
 const segment = encodeURIComponent;
 
 export const session = {
-  read: () => get<{ expires_at: string }>("/api/v1/session"),
+  read: () => get<{ expires_at: string; name: string; role: Role }>("/api/v1/session"),
   signIn: (apiKey: string) => post<void>("/api/v1/session", { api_key: apiKey }),
   signOut: () => request<void>("DELETE", "/api/v1/session"),
 };

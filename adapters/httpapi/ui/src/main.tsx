@@ -11,6 +11,7 @@ import { lazy } from "./parts/lazy";
 import { Shell } from "./parts/Shell";
 import { Wall } from "./pages/Wall";
 import { navigate, path, startRouter } from "./router";
+import { readHolder } from "./role";
 import { applySettings } from "./settings";
 import { link, loaded } from "./store";
 
@@ -26,7 +27,9 @@ const SignIn = lazy(() => import("./pages/SignIn").then((m) => m.SignIn));
 function App() {
   const signingIn = path.value === "/signin";
   useEffect(() => {
-    if (!signingIn) startLive();
+    if (signingIn) return;
+    startLive();
+    void readHolder();
   }, [signingIn]);
   // Who has not signed in yet sees the sign-in at once. A page that shows something keeps it, with a banner.
   const turnedAway = link.value.state === "signed-out" && !loaded.value && !signingIn;

@@ -80,6 +80,7 @@ export class FakeGateway {
   hung = false; // connections stay open and say nothing
   refuse = 0; // status of every answer to the feed; 0: it works
   signedOut = false;
+  role = "admin"; // of the key that has signed in
   evidence = []; // what every list of evidence has
   thumbnails = new Map(); // when the newest thumbnail of a monitor was taken
   skewMs = 0; // the clock of this gateway is ahead by it
@@ -188,7 +189,7 @@ export class FakeGateway {
     if (own) return body(request).then((sent) => json(response, ...own(sent, request)));
     const incident = pathname.match(/^\/api\/v1\/incidents\/([^/]+)(\/acknowledge)?$/);
     if (this.signedOut) return json(response, 401, { error: { code: "UNAUTHORIZED", message: "sign in" } });
-    if (pathname === "/api/v1/session") return json(response, 200, { expires_at: iso(this.now() + 3_600_000) });
+    if (pathname === "/api/v1/session") return json(response, 200, { expires_at: iso(this.now() + 3_600_000), name: this.role === "admin" ? "API_KEY" : "ann", role: this.role });
     if (pathname === "/api/v1/incidents") return json(response, 200, { incidents: [...this.incidents.values()].reverse(), next: null });
     if (incident && this.incidents.has(incident[1])) {
       const one = this.incidents.get(incident[1]);

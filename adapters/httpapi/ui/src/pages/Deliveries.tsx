@@ -7,6 +7,7 @@ import { filterNames, keyOf, useDeliveryList } from "../deliverylist";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { nameOf } from "../names";
+import { Allowed } from "../parts/Allowed";
 import { Exchange, pretty, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import { eventLook, eventWord } from "../parts/MonitorEvents";
@@ -125,10 +126,12 @@ function Again({ destinationID }: { destinationID: string | null }) {
     });
   return (
     <>
-      <button class="btn" type="button" onClick={() => void act()}>
-        <Glyph name="retry" />
-        {words.replay}
-      </button>
+      <Allowed to="operate">
+        <button class="btn" type="button" onClick={() => void act()}>
+          <Glyph name="retry" />
+          {words.replay}
+        </button>
+      </Allowed>
       <span role="status">{said.value}</span>
     </>
   );
@@ -263,9 +266,11 @@ function Redeliver({ delivery }: { delivery: Delivery }) {
       queued.value = true;
     });
   return (
-    <button class="btn" type="button" disabled={queued.value || delivery.state === "pending"} onClick={() => void act()}>
-      <Glyph name="retry" />
-      {queued.value ? words.redelivered : words.redeliver}
-    </button>
+    <Allowed to="operate">
+      <button class="btn" type="button" disabled={queued.value || delivery.state === "pending"} onClick={() => void act()}>
+        <Glyph name="retry" />
+        {queued.value ? words.redelivered : words.redeliver}
+      </button>
+    </Allowed>
   );
 }

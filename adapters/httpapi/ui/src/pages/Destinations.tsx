@@ -1,6 +1,7 @@
 import "../styles/destinations.css";
 import { describe } from "../actions";
 import { text, type NotificationWords } from "../i18n";
+import { Allowed, NotAllowed } from "../parts/Allowed";
 import { DestinationForm } from "../parts/DestinationForm";
 import { DestinationTable } from "../parts/DestinationTable";
 import { Exchange, StatusWord } from "../parts/Exchange";
@@ -24,10 +25,12 @@ export function Destinations() {
       <div class="page-head">
         <h1>{words.title}</h1>
         <span class="end">
-          <button class="btn primary" type="button" disabled={!routing} onClick={() => (editing.value = { destination: null })}>
-            <Glyph name="plus" />
-            {words.add}
-          </button>
+          <Allowed to="admin">
+            <button class="btn primary" type="button" disabled={!routing} onClick={() => (editing.value = { destination: null })}>
+              <Glyph name="plus" />
+              {words.add}
+            </button>
+          </Allowed>
         </span>
       </div>
       {failed.value !== null && (
@@ -46,11 +49,18 @@ function All({ words, routing }: { words: NotificationWords; routing: Routing })
   const form = editing.value;
   return (
     <>
-      <DestinationTable words={words} routing={routing} />
+      <NotAllowed to="admin" />
+      <Allowed to="admin">
+        <DestinationTable words={words} routing={routing} />
+      </Allowed>
       <div class="told-columns">
         <div>
-          <Routes words={words} routing={routing} />
-          <Silences words={words} routing={routing} />
+          <Allowed to="admin">
+            <Routes words={words} routing={routing} />
+          </Allowed>
+          <Allowed to="operate">
+            <Silences words={words} routing={routing} />
+          </Allowed>
         </div>
         <div>
           <Explain words={words} routing={routing} />

@@ -6,6 +6,7 @@ import { APIError, monitors as api } from "../api";
 import { text } from "../i18n";
 import { groupOf, nameOf, shortURL, titleOf, channelOf } from "../names";
 import { Broadcast } from "../parts/Broadcast";
+import { Allowed } from "../parts/Allowed";
 import { Glyph } from "../parts/Glyph";
 import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
@@ -217,13 +218,15 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
             <Glyph name="pin" />
             {isPinned ? words.unpin : words.pin}
           </button>
-          <button class="btn" type="button" onClick={() => (changing.value = true)}>
-            {words.change}
-          </button>
-          <button class="btn quiet" type="button" onClick={() => confirm(words.confirmStop(name)) && void run(() => api.stop(monitor.monitor_id))}>
-            <Glyph name="stop" />
-            {words.stop}
-          </button>
+          <Allowed to="operate">
+            <button class="btn" type="button" onClick={() => (changing.value = true)}>
+              {words.change}
+            </button>
+            <button class="btn quiet" type="button" onClick={() => confirm(words.confirmStop(name)) && void run(() => api.stop(monitor.monitor_id))}>
+              <Glyph name="stop" />
+              {words.stop}
+            </button>
+          </Allowed>
         </>
       )}
     </div>

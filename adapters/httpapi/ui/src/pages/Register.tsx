@@ -6,6 +6,7 @@ import { describe, type Said } from "../actions";
 import { APIError, monitors as api, operationID, testWebhook } from "../api";
 import { limits, type NumberName } from "../change";
 import { text } from "../i18n";
+import { Allowed, NotAllowed } from "../parts/Allowed";
 import { Exchange, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
@@ -13,6 +14,7 @@ import { StreamPreview, WillHappen, type PreviewState } from "../parts/StreamPre
 import { retryIn } from "../read";
 import { checkOf, emptyDraft, merged, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
+import { may } from "../role";
 import { useService } from "../service";
 import { remembered } from "../settings";
 import { decimal, fromLocalInput, toLocalInput, wholeDuration } from "../time";
@@ -42,6 +44,7 @@ export function Register() {
       <div class="page-head">
         <h1>{words.title}</h1>
       </div>
+      <NotAllowed to="operate" />
       <div class="register">
         <Form draft={draft} numbers={numbers} set={set}>
           <Step n={1} title={words.which}>
@@ -106,8 +109,9 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
     return api.preview(check, abort.signal);
   };
   const url = draft.value.streamURL.trim();
+  const allowed = may("operate");
   useEffect(() => {
-    if (!/^https?:\/\/\S+\.\S+\/\S+/.test(url)) {
+    if (!allowed || !/^https?:\/\/\S+\.\S+\/\S+/.test(url)) {
       seen.value = nothing;
       return;
     }
@@ -140,7 +144,7 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
       abort.abort();
       clearTimeout(timer);
     };
-  }, [url, again.value]);
+  }, [url, again.value, allowed]);
 
   const { preview, looking, checked } = seen.value;
   const wanted = JSON.stringify(checkOf(draft.value, numbers));
@@ -239,12 +243,14 @@ function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers
             </p>
           )}
           <div class="actions">
-            <button class="btn primary" type="submit" disabled={busy.value}>
-              {words.submit}
-            </button>
-            <button class="btn" type="submit" value="another" disabled={busy.value}>
-              {words.another}
-            </button>
+            <Allowed to="operate">
+              <button class="btn primary" type="submit" disabled={busy.value}>
+                {words.submit}
+              </button>
+              <button class="btn" type="submit" value="another" disabled={busy.value}>
+                {words.another}
+              </button>
+            </Allowed>
           </div>
         </div>
       </div>

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { run } from "../actions";
 import { session } from "../api";
+import { holder } from "../role";
 import { play } from "../chime";
 import { text } from "../i18n";
 import { Glyph } from "../parts/Glyph";
@@ -168,6 +169,7 @@ function Session() {
         <h2 id="session-title">{words.session}</h2>
       </div>
       <div class="card-body actions">
+        {holder.value && <p>{words.signedInWith(holder.value.name, text.value.common.roles[holder.value.role])}</p>}
         <p class="muted">{until.value ? words.signedInUntil(`${clockDay(until.value, now.peek())} ${zone.value}`) : until.value === null ? words.byOther : ""}</p>
         <button class="btn end" type="button" onClick={() => void signOut()}>
           <Glyph name="key" />

@@ -4,6 +4,7 @@ import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import type { Incident } from "../types";
 import { isTaken } from "../wall";
+import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 import { sharing } from "./Share";
 import { Watch } from "./Watch";
@@ -24,17 +25,21 @@ export function ActionBar({ incident, evidenceCount }: Props) {
   return (
     <div class="action-bar">
       {canAcknowledge && (
-        <button class="btn primary" type="button" onClick={act}>
-          <Glyph name="hand" />
-          {failedMonitor ? words.acknowledgeFailed : words.acknowledge}
-          <kbd class="not-phone">a</kbd>
-        </button>
+        <Allowed to="operate">
+          <button class="btn primary" type="button" onClick={act}>
+            <Glyph name="hand" />
+            {failedMonitor ? words.acknowledgeFailed : words.acknowledge}
+            <kbd class="not-phone">a</kbd>
+          </button>
+        </Allowed>
       )}
       <Watch url={incident.stream_url} />
-      <button class="btn" type="button" onClick={() => document.getElementById("note-field")?.focus()}>
-        <Glyph name="note" />
-        {words.note}
-      </button>
+      <Allowed to="operate">
+        <button class="btn" type="button" onClick={() => document.getElementById("note-field")?.focus()}>
+          <Glyph name="note" />
+          {words.note}
+        </button>
+      </Allowed>
       <span class="rest not-phone">
         <Rest incident={incident} evidenceCount={evidenceCount} />
       </span>
@@ -56,23 +61,25 @@ function Rest({ incident, evidenceCount }: Props) {
   const judge = () => (wrong || confirm(words.confirmFalsePositive)) && label(incident.incident_id, wrong ? null : true);
   return (
     <>
-      {incident.state === "open" && (
-        <button class="btn" type="button" onClick={() => silence(incident.monitor_id)}>
-          <Glyph name="mute" />
-          {words.silence}
-          <kbd class="not-phone">s</kbd>
+      <Allowed to="operate">
+        {incident.state === "open" && (
+          <button class="btn" type="button" onClick={() => silence(incident.monitor_id)}>
+            <Glyph name="mute" />
+            {words.silence}
+            <kbd class="not-phone">s</kbd>
+          </button>
+        )}
+        {incident.state === "open" && (
+          <button class="btn" type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
+            <Glyph name="check" />
+            {words.resolve}
+          </button>
+        )}
+        <button class="btn" type="button" aria-pressed={wrong} onClick={judge}>
+          <Glyph name="flag" />
+          {wrong ? words.notFalsePositive : words.falsePositive}
         </button>
-      )}
-      {incident.state === "open" && (
-        <button class="btn" type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
-          <Glyph name="check" />
-          {words.resolve}
-        </button>
-      )}
-      <button class="btn" type="button" aria-pressed={wrong} onClick={judge}>
-        <Glyph name="flag" />
-        {wrong ? words.notFalsePositive : words.falsePositive}
-      </button>
+      </Allowed>
       {evidenceCount > 0 && (
         <button class="btn" type="button" onClick={() => (sharing.value = true)}>
           <Glyph name="link" />

@@ -6,6 +6,7 @@ import { text } from "../i18n";
 import { now } from "../store";
 import { clock, clockDay, fractional, secondsBetween } from "../time";
 import type { Delivery } from "../types";
+import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 import { eventWord } from "./MonitorEvents";
 import { ErrorText } from "./Name";
@@ -98,9 +99,11 @@ function Row({ delivery }: { delivery: Delivery }) {
         {delivery.delivered_at ? fractional(secondsBetween(delivery.created_at, delivery.delivered_at), 2) : "–"}
       </td>
       <td class="right">
-        <button class="btn" type="button" disabled={queued.value} onClick={() => void redeliver()}>
-          {queued.value ? words.redelivered : words.redeliver}
-        </button>
+        <Allowed to="operate">
+          <button class="btn" type="button" disabled={queued.value} onClick={() => void redeliver()}>
+            {queued.value ? words.redelivered : words.redeliver}
+          </button>
+        </Allowed>
       </td>
     </tr>
   );

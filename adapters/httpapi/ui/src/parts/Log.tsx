@@ -5,6 +5,7 @@ import { text } from "../i18n";
 import { now } from "../store";
 import { clock, clockDay, dayKey } from "../time";
 import type { Delivery, Evidence, Incident, LogEntry } from "../types";
+import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { conditionGlyph, conditionWord } from "./State";
@@ -105,10 +106,12 @@ function NoteForm({ incidentID }: { incidentID: string }) {
       <label class="hidden-text" for="note-field">
         {words.incident.addNote}
       </label>
-      <textarea id="note-field" class="input" rows={2} maxLength={2000} placeholder={words.incident.addNote} value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} />
-      <button class="btn" type="submit" disabled={!typed.value.trim()}>
-        {words.common.save}
-      </button>
+      <Allowed to="operate">
+        <textarea id="note-field" class="input" rows={2} maxLength={2000} placeholder={words.incident.addNote} value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} />
+        <button class="btn" type="submit" disabled={!typed.value.trim()}>
+          {words.common.save}
+        </button>
+      </Allowed>
     </form>
   );
 }

@@ -8,6 +8,7 @@ import { channelOf, titleOf } from "../names";
 import { now } from "../store";
 import { clockDay, decimal, toLocalInput, wholeDuration, zone } from "../time";
 import type { Monitor } from "../types";
+import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 
 // changing is whether the form of the shown monitor is open.
@@ -36,9 +37,11 @@ export function Watching({ monitor }: { monitor: Monitor }) {
       <div class="card-head">
         <h2 id="how-title">{words.how}</h2>
         {!monitor.ended_at && (
-          <button class="btn quiet end" type="button" onClick={() => (changing.value = true)}>
-            {words.change}
-          </button>
+          <Allowed to="operate">
+            <button class="btn quiet end" type="button" onClick={() => (changing.value = true)}>
+              {words.change}
+            </button>
+          </Allowed>
         )}
       </div>
       <dl class="facts card-body">

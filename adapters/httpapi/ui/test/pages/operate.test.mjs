@@ -79,6 +79,27 @@ test("a wrong key is refused with a reason, and the right one leads to the page 
     await page.waitForURL("**/deliveries?state=failed");
   }));
 
+test("a key that may only view sees what it may not do, and why", () =>
+  open((gateway) => (fill(gateway), (gateway.role = "view")), async (page, gateway) => {
+    let previews = 0;
+    gateway.routes.set("POST /api/v1/preview", () => (previews++, [200, preview]));
+    const reason = "The key “ann” may not do this: it takes one with the role operate or more.";
+    await page.goto(`${gateway.url}/monitors/${id}`);
+    await page.locator(`fieldset[title="${reason}"]`).first().waitFor();
+    assert.ok(await page.getByRole("button", { name: "Stop watching" }).isDisabled());
+    await page.goto(`${gateway.url}${pages.incident}`);
+    await page.locator("fieldset[disabled]").first().waitFor();
+    assert.ok(await page.getByRole("button", { name: "Acknowledge" }).isDisabled());
+    await page.keyboard.press("a");
+    await page.getByRole("alert").getByText(reason).waitFor();
+    await page.goto(gateway.url + pages.register);
+    await page.getByRole("note").getByText(reason).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Watch this stream" }).isDisabled());
+    await page.goto(`${gateway.url}/settings`);
+    await page.getByText("Signed in with the key “ann”, which has the role view.").waitFor();
+    assert.equal(previews, 0);
+  }));
+
 test("who is not signed in gets to the sign-in", () =>
   open((gateway) => (gateway.signedOut = true), async (page) => {
     await page.waitForURL("**/signin?next=%2F");

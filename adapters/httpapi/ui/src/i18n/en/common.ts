@@ -16,6 +16,8 @@ export const common = {
   all: "All",
   untitled: "No title",
   failed: "That did not work",
+  roles: { view: "view", operate: "operate", admin: "admin" },
+  notAllowed: (key: string, role: string) => `The key “${key}” may not do this: it takes one with the role ${role} or more.`,
   unreachable: "The gateway does not answer.",
   tooManyRequests: (wait: string) => `Too many requests; possible again in ${wait}.`,
   notFound: "There is no such page",

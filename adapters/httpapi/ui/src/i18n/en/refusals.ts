@@ -18,6 +18,8 @@ export const refusals = {
     BODY_TOO_LARGE: "That is too much text.",
     UNSUPPORTED_MEDIA_TYPE: "The format is not accepted.",
     SUPERSEDED: "Another worker has taken over.",
+    KEY_NOT_FOUND: "This key does not exist.",
+    FORBIDDEN: "This key may not do that.",
     CROSS_ORIGIN: "Requests from another site are refused.",
     UNAVAILABLE: "The gateway cannot answer now. Try again.",
     INCIDENT_NOT_FOUND: "There is no such incident.",

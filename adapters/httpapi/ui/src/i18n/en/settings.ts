@@ -17,6 +17,7 @@ export const settings = {
   off: "Off",
   session: "Session",
   signedInUntil: (time: string) => `Signed in until ${time}. Use of the dashboard extends it.`,
+  signedInWith: (key: string, role: string) => `Signed in with the key “${key}”, which has the role ${role}.`,
   byOther: "Signed in by other means than a session.",
   signOut: "Sign out",
   service: "What the service says of itself",

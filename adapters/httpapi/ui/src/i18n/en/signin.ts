@@ -2,7 +2,7 @@ export const signin = {
   title: "Sign in",
   lead: "The API key once; this browser is then signed in for 12 hours.",
   key: "API key",
-  keyHint: ["Ask whoever runs the server: it is ", " there, or was printed by ", " at its first start, with a link that signs in once without it."],
+  keyHint: ["Ask whoever runs the server for a key of yours. The first one is ", " there, or was printed by ", " at its first start, with a link that signs in once without it."],
   show: "Show the key",
   hide: "Hide the key",
   submit: "Sign in",

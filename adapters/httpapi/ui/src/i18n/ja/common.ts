@@ -18,6 +18,8 @@ export const common: Words["common"] = {
   all: "すべて",
   untitled: "タイトルなし",
   failed: "実行できませんでした",
+  roles: { view: "閲覧", operate: "操作", admin: "管理" },
+  notAllowed: (key, role) => `キー「${key}」では実行できません。「${role}」以上の権限を持つキーが必要です。`,
   unreachable: "ゲートウェイが応答しません。",
   tooManyRequests: (wait) => `リクエストが多すぎます。${wait}後に再試行できます。`,
   notFound: "ページが見つかりません",

@@ -19,6 +19,8 @@ export const refusals: Words["refusals"] = {
     BODY_TOO_LARGE: "テキストが長すぎます。",
     UNSUPPORTED_MEDIA_TYPE: "この形式は使えません。",
     SUPERSEDED: "別のワーカーが引き継ぎました。",
+    KEY_NOT_FOUND: "このキーはありません。",
+    FORBIDDEN: "このキーでは実行できません。",
     CROSS_ORIGIN: "ほかのサイトからのリクエストは拒否されます。",
     UNAVAILABLE: "ゲートウェイは現在応答できません。再試行してください。",
     INCIDENT_NOT_FOUND: "この障害は見つかりません。",

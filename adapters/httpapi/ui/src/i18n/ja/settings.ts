@@ -19,6 +19,7 @@ export const settings: Words["settings"] = {
   off: "オフ",
   session: "セッション",
   signedInUntil: (time) => `${time}までサインインしています。使い続けると延長されます。`,
+  signedInWith: (key, role) => `権限「${role}」のキー「${key}」でサインインしています。`,
   byOther: "セッション以外の方法でサインインしています。",
   signOut: "サインアウト",
   service: "サービスの情報",
