@@ -97,7 +97,7 @@ func rewriteLogLine(line []byte, of workerKey) (whole []byte, is bool) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(l) != nil { // ends with a line feed
+	if err := enc.Encode(l); err != nil { // it ends with a line feed
 		return nil, false
 	}
 	return b.Bytes(), true
