@@ -142,7 +142,7 @@ func TestADatabaseThatRefusesTheGatewayEndsTheStart(t *testing.T) {
 	go refuse(l, "28P01", `password authentication failed for user "u"`)
 	began := time.Now()
 	status, said := runFailing(t, "serve", "--db-dsn=postgres://u:hunter2@"+l.Addr().String()+"/x?sslmode=disable",
-		"--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
+		"--api-key=an-api-key-for-tests", "--webhook-signing-key=b", "--internal-api-key=an-internal-key-for-tests", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
 	if status != statusFailed || !strings.Contains(said, "password authentication failed") || strings.Contains(said, "hunter2") {
 		t.Errorf("ends with %d: %s", status, said)
 	}

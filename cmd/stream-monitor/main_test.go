@@ -45,7 +45,7 @@ func TestTheErrorThatEndsACommandIsInItsLog(t *testing.T) { // section 11
 	defer taken.Close()
 	dsn := "--db-dsn=postgres://" + nobody + "/x?sslmode=disable&connect_timeout=1"
 	for name, args := range map[string][]string{
-		"serve": {"serve", dsn, "--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c", // it would wait for the database
+		"serve": {"serve", dsn, "--api-key=an-api-key-for-tests", "--webhook-signing-key=b", "--internal-api-key=an-internal-key-for-tests", // it would wait for the database
 			"--listen-addr=127.0.0.1:0", "--internal-listen-addr=" + taken.Addr().String()},
 		"migrate": {"migrate", dsn},
 		"worker": {"worker", "--monitor-id=mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d", "--generation=1", "--internal-api-key=c",
@@ -96,7 +96,7 @@ func TestAPortInUseIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, errors := runFailing(t, "serve", "--db-dsn=postgres://127.0.0.1:1/x?sslmode=disable", "--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c",
+	_, errors := runFailing(t, "serve", "--db-dsn=postgres://127.0.0.1:1/x?sslmode=disable", "--api-key=an-api-key-for-tests", "--webhook-signing-key=b", "--internal-api-key=an-internal-key-for-tests",
 		"--listen-addr=127.0.0.1:0", "--internal-listen-addr="+l.Addr().String())
 	for _, part := range []string{"cannot listen on " + l.Addr().String(), "INTERNAL_LISTEN_ADDR", "another process listens there"} {
 		if !strings.Contains(errors, part) {

@@ -18,6 +18,7 @@ func init() { //nolint:gochecknoinits // only in this build
 	if addr == "" {
 		return
 	}
+	_ = os.Unsetenv(profileVariable) // worker processes would want the same address
 	server := &http.Server{Addr: addr, ReadHeaderTimeout: 10 * time.Second}
 	go func() { panic(server.ListenAndServe()) }()
 }
