@@ -19,10 +19,11 @@
 // The two are separate handlers for separate ports (decision O1); a Server
 // serves one of them, by TLS 1.2 or newer if it is given a certificate.
 //
-// A request passes through recovery, headers, logging, the time limit, the key and, in the
-// public API, the role of the key (section 12.4) and the rate limit (section 12.3), in this
-// order. A request that changes something is first recorded in the audit list. The handler
-// decodes it strictly, calls application/registry, record, keyring or delivery/routing, and answers. The API answers every
+// A request passes through recovery, headers, logging, the time limit and the key, in this
+// order. In the public API, the role of the key (section 12.4) and the rate limit (section 12.3)
+// follow. A request that changes something is first recorded in the audit list. The handler
+// decodes it strictly, calls application/registry, record, keyring or delivery/routing, and
+// answers. The API answers every
 // error in the envelope of section 3.5, by the table in errors.go. The only
 // exceptions are links in messages, whose errors are pages, and requests that net/http
 // refuses itself, such as a malformed request line or oversized headers.
