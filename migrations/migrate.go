@@ -68,8 +68,7 @@ func Migrate(ctx context.Context, db *sql.DB, cfg Config) error {
 	stop := progress.logEvery(ctx, cfg.ProgressInterval)
 	applied, err := provider.Up(ctx)
 	stop()
-	var partial *goose.PartialError
-	if errors.As(err, &partial) {
+	if partial, is := errors.AsType[*goose.PartialError](err); is {
 		applied = partial.Applied
 	}
 	if len(applied) > 0 {

@@ -110,6 +110,7 @@ func startLoad(ctx context.Context, store *postgres.Store, db *sql.DB) (*load, e
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = rows.Close() }()
 	var ids []monitor.ID
 	for rows.Next() {
 		var id string
