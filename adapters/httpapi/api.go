@@ -34,6 +34,7 @@ type Config struct {
 	PublicURL      string            // PUBLIC_URL: how links to evidence begin; default: they are paths
 	Zone           *time.Location    // of the times in responses (decision A11); default time.Local
 	LinkKeys       evidence.LinkKeys // check the links in messages; none: there are no routes for them
+	Stopping       func() bool       // reports that /readyz must not use an earlier result any more; default never
 	Dashboard      *ui.Dashboard     // nil: there are no pages and no sessions
 	Now            func() time.Time  // clock of sessions; default time.Now
 	Log            *slog.Logger      // default slog.Default
@@ -95,7 +96,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
 	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg,
 		keys: newAuthenticator(cfg.APIKey, services.Keys), audit: services.Audit}
-	if err := a.routePublic(probeHandlers{respond, newReadiness(ready, cfg.Now, respond.log)}); err != nil {
+	if err := a.routePublic(probeHandlers{respond, newReadiness(ready, cfg.Stopping, cfg.Now, respond.log)}); err != nil {
 		return nil, err
 	}
 	if err := a.routeInternal(); err != nil {

@@ -150,6 +150,20 @@ func TestAGatewayThatIsNotReadyAnswers503AndLogsWhy(t *testing.T) { // section 8
 	api.do(newRequestWithoutKey("/healthz")).hasStatus(http.StatusOK)
 }
 
+// Its load balancers have DRAIN_TIME from the beginning of the stop.
+func TestAGatewayThatStopsIsNotReadyAtOnce(t *testing.T) { // section 8.7
+	stops := false
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Stopping = func() bool { return stops } })
+	ask := func() int { return api.do(newRequestWithoutKey("/readyz")).status }
+	if status := ask(); status != http.StatusOK {
+		t.Fatalf("answers %d", status)
+	}
+	stops, api.ready = true, httpapi.StartingOrStopping("the gateway is stopping")
+	if status := ask(); status != http.StatusServiceUnavailable {
+		t.Errorf("answers %d", status)
+	}
+}
+
 // Anybody may ask, and each check takes a connection of the database.
 func TestManyReadinessProbesShareOneCheck(t *testing.T) { // section 8.7
 	clock, checks := now, 0

@@ -30,21 +30,23 @@ const readinessLifetime = 500 * time.Millisecond
 // readiness checks whether the gateway is ready: one check at a time, and at most one in a
 // readinessLifetime. Anybody may ask, and each check takes a connection of the database.
 type readiness struct {
-	check func(context.Context) error
-	now   func() time.Time
-	log   *slog.Logger
+	check    func(context.Context) error
+	stopping func() bool // nil: never
+	now      func() time.Time
+	log      *slog.Logger
 
 	running chan struct{} // holds one value during a check
 	err     error         // of the last check
 	until   time.Time     // when err is out of date; zero: there was no check
 }
 
-func newReadiness(check func(context.Context) error, now func() time.Time, log *slog.Logger) *readiness {
-	return &readiness{check: check, now: now, log: log, running: make(chan struct{}, 1)}
+func newReadiness(check func(context.Context) error, stopping func() bool, now func() time.Time, log *slog.Logger) *readiness {
+	return &readiness{check: check, stopping: stopping, now: now, log: log, running: make(chan struct{}, 1)}
 }
 
-// get returns the result of the last check, or of a new one if that is out of date. The
-// check goes on if its caller leaves: others wait for it.
+// get returns the result of the last check, or of a new one if that is out of date. A gateway
+// that stops says so at once: the time for its load balancers runs. The check goes on if its
+// caller leaves: others wait for it.
 func (r *readiness) get(ctx context.Context) error {
 	select {
 	case r.running <- struct{}{}:
@@ -52,7 +54,7 @@ func (r *readiness) get(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-r.running }()
-	if r.now().Before(r.until) {
+	if r.now().Before(r.until) && (r.stopping == nil || !r.stopping()) {
 		return r.err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)

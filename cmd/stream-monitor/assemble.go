@@ -193,7 +193,7 @@ func (a *assembly) listen() error {
 	}
 	a.api, err = httpapi.New(a.services, a.ready, httpapi.Config{
 		APIKey: a.keys.API, InternalAPIKey: a.keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), PublicURL: c.PublicURL,
-		Dashboard: a.dashboard, LinkKeys: a.keys.Links, Log: a.log,
+		Dashboard: a.dashboard, LinkKeys: a.keys.Links, Stopping: a.stopping.Load, Log: a.log,
 	})
 	if err != nil {
 		return err
