@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -172,16 +173,16 @@ func withoutDeadline(ctx context.Context) (outliving context.Context, release fu
 	return outliving, func() { stop(); cancel(nil) }
 }
 
-// takeIdle returns a process that is idle, or nil.
+// takeIdle returns the process that has been idle for longest, or nil. So each is used now and
+// then, and one that has died is found and reaped.
 func (p *Pool) takeIdle() runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last := len(p.idle) - 1
-	if last < 0 {
+	if len(p.idle) == 0 {
 		return nil
 	}
-	running := p.idle[last]
-	p.idle = p.idle[:last]
+	running := p.idle[0]
+	p.idle = slices.Delete(p.idle, 0, 1)
 	return running
 }
 

@@ -236,6 +236,24 @@ func TestAnOverloadStopsNoProcess(t *testing.T) {
 	})
 }
 
+// Until it is used, nobody sees that a process has died: it stays a zombie.
+func TestAProcessThatDiesWhileItIsIdleIsSoonFound(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, _ *bytes.Buffer) {
+		for _, kind := range []byte{poison, slow} { // at the same time, so in two processes
+			go func() { _, _ = decode(t, newStream(p), kind) }()
+		}
+		time.Sleep(time.Second)
+		for range 2 {
+			if _, err := decode(t, newStream(p), calm); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := f.ended.Load(); n != 1 {
+			t.Errorf("%d of the processes were found dead, want 1", n)
+		}
+	})
+}
+
 func TestAProgramThatDoesNotWorkIsTriedOnceAMinute(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, log *bytes.Buffer) {
 		f.fails = errors.New("the program is missing")
