@@ -230,23 +230,34 @@ var (
 	styled  = regexp.MustCompile("(^|[^\\w*])([*_~`])([^\\s\\p{Cf}*_~`][^*_~`]*)([*_~`])")
 )
 
-// markup appends mrkdwn to a message, as people see it.
+// markup appends mrkdwn to a message, as people see it. Nothing is styled in an address.
 func markup(m *channel.Message, text string) {
-	text = styled.ReplaceAllString(text, "$1$3")
-	text = special.ReplaceAllStringFunc(text, func(s string) string {
-		inner := s[1 : len(s)-1]
-		if strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "@") || strings.HasPrefix(inner, "#") {
-			m.Mentions++
-			return "@" + inner
+	for text != "" {
+		at := special.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
 		}
-		to, label, has := strings.Cut(inner, "|")
-		if !has {
-			label = to
+		m.Text += unescape(styled.ReplaceAllString(text[:at[0]], "$1$3"))
+		if at[0] < at[1] {
+			m.Text += unescape(mention(m, text[at[0]+1:at[1]-1]))
 		}
-		m.Links = append(m.Links, channel.Link{Text: unescape(label), URL: unescape(to)})
-		return label
-	})
-	m.Text += unescape(text)
+		text = text[at[1]:]
+	}
+}
+
+// mention counts what was between < and > as a mention or a link, and returns what people see.
+func mention(m *channel.Message, inner string) string {
+	if strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "@") || strings.HasPrefix(inner, "#") {
+		m.Mentions++
+		return "@" + inner
+	}
+	to, label, has := strings.Cut(inner, "|")
+	if !has {
+		label = to
+	}
+	label = styled.ReplaceAllString(label, "$1$3")
+	m.Links = append(m.Links, channel.Link{Text: unescape(label), URL: unescape(to)})
+	return label
 }
 
 func unescape(s string) string {

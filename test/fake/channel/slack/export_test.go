@@ -1,0 +1,4 @@
+package slack
+
+// Markup is markup.
+var Markup = markup
