@@ -17,9 +17,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Codes beyond those of section 3.5: errors of HTTP itself, and refusals. These are of a
-// reused idempotency key (decision A9), of an older generation (decision O2), and of a key or
-// token that does not permit the request (section 12.4, decision O9).
+// Codes beyond those of section 3.5: errors of HTTP itself, and refusals. A reused idempotency
+// key (decision A9) and an older generation (decision O2) are refused. So is a key or token that
+// does not permit the request (section 12.4, decision O9).
 const (
 	routeNotFound    monitor.Code = "ROUTE_NOT_FOUND"
 	methodNotAllowed monitor.Code = "METHOD_NOT_ALLOWED"

@@ -76,8 +76,8 @@ func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 // Read reads from the tool's standard output. It returns io.EOF when the tool has ended.
 func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
-// CPUTime returns the CPU time of the tool until now, without that of its children. Where
-// the system does not tell it, the clock's time stands for it. An ended tool has none.
+// CPUTime returns the CPU time of the tool until now, without that of its children. Systems
+// other than Linux do not tell it; the clock's time stands for it there. An ended tool has none.
 func (p *Process) CPUTime() time.Duration { return cpuTime(p.cmd.Process.Pid) }
 
 // Stop ends the tool and its process group at once, reaps it, and returns how it ended.

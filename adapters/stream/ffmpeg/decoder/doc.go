@@ -21,8 +21,8 @@
 // segments within 10 minutes that no process could decode is left to the command for as
 // long.
 //
-// An overload ends no process and leaves nothing to the command, which would make it worse:
-// what waits for too long fails, and what has a process is decoded to its end.
+// An overload ends no process and leaves nothing to the command, because both would make it
+// worse. A segment that waits for too long fails. One that has a process is decoded to its end.
 //
 // After each error the caller runs the command, so a missing or defective program costs
 // CPU time and no verdict. A process proves that it works before it gets a segment. If it

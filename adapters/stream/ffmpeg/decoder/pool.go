@@ -102,8 +102,8 @@ var (
 // decode lets a process decode a segment. It blocks until one is free and has answered,
 // or ctx is done. Errors: ErrUnusual; the cause of ctx; errBroken; errAbandoned.
 //
-// The deadline of ctx limits the wait, but stops no process: in a long queue those that come
-// first have waited longest, and each would cost a process that is to be started again.
+// The deadline of ctx limits the wait, but stops no process. In a long queue the next segment
+// has little time left, and stopping it would cost the start of another process.
 //
 // A segment that is too slow is not tried again. One that ended a process has another try
 // if that process had answered others: an earlier segment may have damaged it.

@@ -205,7 +205,7 @@ func TestABurstOfCalmSegmentsIsDecoded(t *testing.T) {
 }
 
 // On a busy host, each segment takes longer than its share, and more wait than their deadline
-// allows. None of them may cost a process: to start others would make the host busier.
+// allows. They must not cost a process: to start others would make the host busier.
 func TestAnOverloadStopsNoProcess(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, log *bytes.Buffer) {
 		const deadline = 10 * time.Second
