@@ -33,7 +33,8 @@ type incidentRecord struct {
 	id, state string
 	storm     string // that the incident began in; empty: none
 	isStorm   bool
-	reopened  int // how often
+	reopened  int       // how often
+	raisedAt  time.Time // when its severity rose last; zero: never
 
 	monitor                        string // its ID; empty: of a storm
 	severity, acknowledgedSeverity int
@@ -67,11 +68,14 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 	}
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		if err := eachRow(ctx, db, `
-			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false, reopened, monitor_id, severity, acknowledged_by, acknowledged_severity,
+			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false, reopened,
+			       (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'severity_raised'), monitor_id, severity, acknowledged_by, acknowledged_severity,
 			       ARRAY(SELECT l.by FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'acknowledged' ORDER BY l.id) FROM incidents
-			UNION ALL SELECT id, state, '', true, 0, '', 0, '', 0, ARRAY[]::text[] FROM storms`, func(rows *sql.Rows) error {
+			UNION ALL SELECT id, state, '', true, 0, NULL, '', 0, '', 0, ARRAY[]::text[] FROM storms`, func(rows *sql.Rows) error {
 			var i incidentRecord
-			err := rows.Scan(&i.id, &i.state, &i.storm, &i.isStorm, &i.reopened, &i.monitor, &i.severity, &i.acknowledgedBy, &i.acknowledgedSeverity, pq.Array(&i.acknowledgements))
+			var raisedAt sql.NullTime
+			err := rows.Scan(&i.id, &i.state, &i.storm, &i.isStorm, &i.reopened, &raisedAt, &i.monitor, &i.severity, &i.acknowledgedBy, &i.acknowledgedSeverity, pq.Array(&i.acknowledgements))
+			i.raisedAt = raisedAt.Time
 			r.incidents = append(r.incidents, i)
 			return err
 		}); err != nil {
@@ -199,7 +203,7 @@ func (a *audit) checkThread(i incidentRecord, kind channelKind, c *counters) (fi
 	case (!planned || !t.opened) && len(visible) > 0 && a.redeliveryCause(visible[0].PostedAt.Add(-tolerance), visible[0].PostedAt.Add(causeWindow)) == "":
 		return []string{"a message was posted that is not recorded, and no fault explains it"}
 	case !planned || !t.opened:
-		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened && (kind != pagerDutyChannel || !a.mayBeUnreported(i)) {
+		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened && !a.mayBeUntold(i, kind) {
 			c.undelivered++
 			return []string{"lost: nobody was told of it"}
 		}

@@ -173,6 +173,72 @@ func (i incidentRecord) isHandled() bool {
 	return i.acknowledgedBy != "" && i.severity <= i.acknowledgedSeverity
 }
 
+// mayBeUntold reports whether a channel may lack an incident: it was handled in time, or it ended
+// before the channel could be told of it.
+func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
+	if kind == pagerDutyChannel && a.mayBeUnreported(i) {
+		return true
+	}
+	began, ended := a.toldFrom(i)
+	if began.IsZero() {
+		return false
+	}
+	if kind == pagerDutyChannel {
+		began = began.Add(escalationDelay)
+		if i.acknowledgedBy != "" && i.raisedAt.After(began) {
+			began = i.raisedAt
+		}
+	}
+	due, mayBeSent := a.audible(began, i.monitor, kind)
+	return !mayBeSent || due.After(ended)
+}
+
+// toldFrom returns when the first channel was told of an incident, and when the first was told of
+// its end. Zero: no channel was.
+func (a *audit) toldFrom(i incidentRecord) (began, ended time.Time) {
+	first := func(t *time.Time, at time.Time) {
+		if t.IsZero() || at.Before(*t) {
+			*t = at
+		}
+	}
+	for kind := range a.destinations.messages {
+		for _, m := range a.messagesAbout(i, kind) {
+			for _, s := range shownOf(m) {
+				first(&began, s.at)
+				if s.isEnd() {
+					first(&ended, s.at)
+				}
+			}
+		}
+	}
+	return began, ended
+}
+
+// audible returns until when everything has arrived at a channel that was to be told of a monitor
+// at a time, after the quiet times that held it back. ok is false if one of these lasts.
+func (a *audit) audible(at time.Time, monitor string, kind channelKind) (due time.Time, ok bool) {
+	due = a.settled(at)
+	for extended := true; extended; { // one quiet time may follow another
+		extended = false
+		for _, q := range a.operations.quiet {
+			if !q.concerns(kind) || q.monitor != "" && q.monitor != monitor || q.from.After(due) {
+				continue
+			}
+			if q.to.IsZero() {
+				return due, false
+			}
+			if over := a.settled(q.to.Add(replanInterval)); over.After(due) {
+				due, extended = over, true
+			}
+		}
+	}
+	return due, true
+}
+
+// replanInterval is how long a gateway takes, at most, to find that a silence has ended or a
+// route has changed (section 19.4).
+const replanInterval = 2 * time.Second
+
 // mayBeUnreported reports whether PagerDuty may lack an incident or a storm: somebody had it before the
 // delay of the route was over.
 func (a *audit) mayBeUnreported(i incidentRecord) bool {

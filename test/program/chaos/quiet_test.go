@@ -116,3 +116,31 @@ func TestTheAuditFindsWrongAcknowledgements(t *testing.T) {
 		"finds that what nobody has is not escalated":     {change: untold, finding: "pagerduty of incident or storm incident-a: lost: nobody was told of it"},
 	})
 }
+
+func TestTheAuditFindsWhatAQuietTimeDoesNotExplain(t *testing.T) {
+	const opened = "🟡 MEDIUM｜Black video 5 s｜a"
+	// unknown is an incident that LINE was not told of. Teams was, from second 13 to 30.
+	unknown := func(quiet ...quietTime) func(*audit) {
+		return func(a *audit) {
+			a.operations.quiet = quiet
+			a.destinations.messages[lineChannel] = nil
+			a.destinations.messages[teamsChannel] = []channel.Message{aMessage("1", 13, opened), aMessage("2", 30, "✅ RESOLVED｜Black video, 17 s｜a")}
+			delete(a.destinations.messages, telegramChannel)
+		}
+	}
+	silence := func(from, to float64) quietTime { return quietTime{reason: "silence", from: at(from), to: at(to)} }
+	leftOut := func(from, to float64) quietTime {
+		return quietTime{reason: "route", channels: []channelKind{lineChannel}, from: at(from), to: at(to)}
+	}
+	const lost = "line of incident or storm incident-a: lost: nobody was told of it"
+	checkFindings(t, map[string]auditCase{
+		"finds an incident that is untold without a quiet time":     {change: unknown(), finding: lost},
+		"finds one if the quiet time ends long before the incident": {change: unknown(silence(12, 20)), finding: lost},
+		"finds one if the quiet time begins long after it":          {change: unknown(leftOut(20, 40)), finding: lost},
+		"finds one if another channel is left out":                  {change: unknown(quietTime{channels: []channelKind{teamsChannel}, from: at(12), to: at(40)}), finding: lost},
+		"finds one if another monitor is silenced":                  {change: unknown(quietTime{monitor: "another", from: at(12), to: at(40)}), finding: lost},
+		"accepts one if the quiet time ends with the incident":      {change: unknown(leftOut(12, 29))},
+		"accepts one if the quiet time lasts":                       {change: unknown(quietTime{from: at(12)})},
+		"accepts one if a quiet time follows another":               {change: unknown(silence(12, 20), leftOut(22, 40))},
+	})
+}
