@@ -84,6 +84,7 @@ type storedEvent struct {
 	id, eventType, status string
 	attempts              int
 	body                  string
+	incident              string // its ID; empty: none
 }
 
 // check runs every check and returns its findings, one line for each violation.
@@ -206,14 +207,14 @@ func (m *monitorRecord) readDatabase(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	rows, err := db.QueryContext(ctx, `
-		SELECT id, event_type, webhook_status, webhook_attempts, body FROM monitor_events WHERE monitor_id = $1 ORDER BY seq`, m.id)
+		SELECT id, event_type, webhook_status, webhook_attempts, body, COALESCE(CAST(incident_id AS text), '') FROM monitor_events WHERE monitor_id = $1 ORDER BY seq`, m.id)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var event storedEvent
-		if err := rows.Scan(&event.id, &event.eventType, &event.status, &event.attempts, &event.body); err != nil {
+		if err := rows.Scan(&event.id, &event.eventType, &event.status, &event.attempts, &event.body, &event.incident); err != nil {
 			return err
 		}
 		m.events = append(m.events, event)

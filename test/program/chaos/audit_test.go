@@ -42,15 +42,15 @@ func faultlessRun() *audit {
 	for second := 2; second < 30; second += 2 {
 		m.requests = append(m.requests, segmentRequest{at(float64(second) + 2.1), at(float64(second)), at(float64(second) + 2)})
 	}
-	for i, e := range []struct{ eventType, data string }{
-		{"stream.started", `{}`},
-		{"alert.blackout", `{"started_at":"2030-01-01T12:00:10Z"}`},
-		{"alert.blackout_recovered", `{"started_at":"2030-01-01T12:00:10Z","recovered_at":"2030-01-01T12:00:16Z"}`},
-		{"stream.ended", `{}`},
+	for i, e := range []struct{ eventType, data, incident string }{
+		{"stream.started", `{}`, ""},
+		{"alert.blackout", `{"started_at":"2030-01-01T12:00:10Z"}`, "incident-a"},
+		{"alert.blackout_recovered", `{"started_at":"2030-01-01T12:00:10Z","recovered_at":"2030-01-01T12:00:16Z"}`, "incident-a"},
+		{"stream.ended", `{}`, ""},
 	} {
 		id := fmt.Sprint("event-", i)
 		body := fmt.Sprintf(`{"event_id":%q,"data":%s}`, id, e.data)
-		m.events = append(m.events, storedEvent{id, e.eventType, "sent", 1, body})
+		m.events = append(m.events, storedEvent{id, e.eventType, "sent", 1, body, e.incident})
 		a.acceptedEvents[id] = true
 		a.deliveries = append(a.deliveries, webhookreceiver.Delivery{
 			Received: at(float64(10 * i)), Attempt: 1, Header: http.Header{}, Body: []byte(body), EventID: id, EventType: e.eventType,
@@ -262,6 +262,15 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 				}
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
 			}, finding: "and no fault explains it",
+		},
+		"accepts one that is recorded twice if the database's clock is set while it is sent": {
+			change: func(a *audit) {
+				repeat(a, 0, 13.4, opened)
+				for n := range a.destinations.threads {
+					a.destinations.threads[n].recorded = 3
+				}
+				a.injected = []injection{{name: "gateway killed as " + databaseClock + " is an hour off", component: databaseComponent, from: at(12.5), to: at(20)}}
+			},
 		},
 		"finds a message with a key that comes again": {
 			change: func(a *audit) {
@@ -510,7 +519,7 @@ func TestTheAuditFindsUnwatchedMonitors(t *testing.T) {
 		"finds a new monitor that is not watched": {
 			change: func(a *audit) {
 				m := &a.monitors[0]
-				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.Before(at(6)) })
+				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.Before(at(12)) })
 			}, finding: "no segment was requested from 12:00:00.000",
 		},
 		"finds a new monitor that is not watched for longer than a gateway kill explains": {

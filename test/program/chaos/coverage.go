@@ -12,6 +12,7 @@ import (
 // Bounds on the time without a segment request.
 const (
 	maxGapWithoutFault = 5 * time.Second  // beyond the check interval, without a fault: the machine may be busy
+	maxGapOfFirstRun   = 12 * time.Second // before the first request, without a fault: yt-dlp runs first, at a low priority
 	maxGapAfterFault   = 12 * time.Second // after the last fault nearby
 	maxGapAfterRenewal = 22 * time.Second // after the renewal of a URL was disturbed: 10 s between renewals (decision S7), and a backoff of 10 s
 	maxGapOfNewMonitor = 22 * time.Second // before the first request; another gateway may start the monitor only 10 s after its registration
@@ -41,7 +42,10 @@ func (a *audit) checkCoverage(m *monitorRecord) (findings []string) {
 			}
 		}
 		limit := maxGap
-		if since.Equal(from) {
+		switch undisturbed := since.Equal(from); {
+		case undisturbed && i == 0:
+			limit = maxGapOfFirstRun
+		case undisturbed:
 			limit = m.interval + maxGapWithoutFault
 		}
 		if to.Sub(since) > limit {

@@ -236,8 +236,8 @@ func (a *audit) presentMessage(t thread, kind channelKind, visible []channel.Mes
 
 // checkRepetitions finds messages that come again without a fault at the time of the one
 // before. Those that a fault explains are counted. No fault explains them where everything
-// posted is recorded, or where the channel knows the key of a message. A message that was not
-// recorded gets another key when the database's clock is set meanwhile: it is planned again.
+// posted is recorded, or where the channel knows the key of a message, unless the database's
+// clock was set meanwhile. That ends a lease, so the message is planned again, with another key.
 // A message that says something new is no repetition.
 func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, visible []channel.Message, c *counters) (findings []string) {
 	posted := map[string][]channel.Message{}
@@ -251,8 +251,10 @@ func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, v
 		c.repeated[string(kind)]++
 		last := before[len(before)-1]
 		traits := traitsOf[kind]
-		sameKey := traits.keyed && title(m) == title(last) && !a.databaseClockWasSet(last.PostedAt, m.PostedAt)
-		known := kind == pagerDutyChannel || sameKey || !traits.keyed && traits.edited == nil && t.recorded >= len(visible)
+		leasedAgain := a.databaseClockWasSet(last.PostedAt.Add(-sendMargin), m.PostedAt)
+		sameKey := traits.keyed && title(m) == title(last) && !leasedAgain
+		allRecorded := !traits.keyed && traits.edited == nil && t.recorded >= len(visible) && !leasedAgain
+		known := kind == pagerDutyChannel || sameKey || allRecorded
 		if known || a.redeliveryCause(last.PostedAt.Add(-tolerance), last.PostedAt.Add(causeWindow)) == "" || m.PostedAt.Sub(last.PostedAt) > maxRedeliveryDelay {
 			findings = append(findings, fmt.Sprintf("redelivered: %q, posted at %s, came again at %s as %q, and no fault explains it",
 				title(last), formatTime(last.PostedAt), formatTime(m.PostedAt), title(m)))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 )
 
@@ -149,9 +150,14 @@ func (a *audit) soundsAfter(i incidentRecord, at time.Time) (findings []string) 
 	return findings
 }
 
-// checkHandlerNamed finds ends of an incident that do not name who had it.
+// checkHandlerNamed finds ends of an incident that do not name who had it. Who acknowledges what
+// has ended changes no message.
 func (a *audit) checkHandlerNamed(i incidentRecord) (findings []string) {
-	if !i.isHandled() || i.reopened > 0 {
+	_, ended, _ := a.lasted(i)
+	late := slices.ContainsFunc(a.operations.acknowledgements, func(k acknowledgement) bool {
+		return k.incident == i.id && k.by == i.acknowledgedBy && k.at.Add(sendMargin).After(ended)
+	})
+	if !i.isHandled() || i.reopened > 0 || late {
 		return nil
 	}
 	for _, kind := range sortedKeys(a.destinations.messages) {
@@ -174,65 +180,81 @@ func (i incidentRecord) isHandled() bool {
 }
 
 // mayBeUntold reports whether a channel may lack an incident: it was handled in time, or it ended
-// before the channel could be told of it.
+// before the channel could be told of it. That nobody was told takes a quiet time.
 func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 	if kind == pagerDutyChannel && a.mayBeUnreported(i) {
 		return true
 	}
-	began, ended := a.toldFrom(i)
-	if began.IsZero() {
-		return false
-	}
+	began, ended, told := a.lasted(i)
 	if kind == pagerDutyChannel {
 		began = began.Add(escalationDelay)
 		if i.acknowledgedBy != "" && i.raisedAt.After(began) {
 			began = i.raisedAt
 		}
 	}
-	due, mayBeSent := a.audible(began, i.monitor, kind)
-	return !mayBeSent || due.After(ended)
+	due, held := a.audible(began, i.monitor, kind)
+	return due.After(ended) && (told || held)
 }
 
-// toldFrom returns when the first channel was told of an incident, and when the first was told of
-// its end. Zero: no channel was.
-func (a *audit) toldFrom(i incidentRecord) (began, ended time.Time) {
-	first := func(t *time.Time, at time.Time) {
-		if t.IsZero() || at.Before(*t) {
-			*t = at
+// lasted returns from when an incident lasted, and until when at least, in true times: from the
+// first of its events that reached the callback until a channel was told of its end. If no channel
+// was told of it, told is false and the last of its events counts as its end.
+func (a *audit) lasted(i incidentRecord) (began, ended time.Time, told bool) {
+	for _, d := range a.deliveries {
+		if a.incidentOfEvent(d.EventID) != i.id {
+			continue
 		}
+		if began.IsZero() {
+			began = d.Received
+		}
+		ended = d.Received
 	}
+	ends := []time.Time{}
 	for kind := range a.destinations.messages {
 		for _, m := range a.messagesAbout(i, kind) {
+			told = true
 			for _, s := range shownOf(m) {
-				first(&began, s.at)
 				if s.isEnd() {
-					first(&ended, s.at)
+					ends = append(ends, s.at)
 				}
 			}
 		}
 	}
-	return began, ended
+	if len(ends) > 0 {
+		ended = slices.MinFunc(ends, time.Time.Compare)
+	}
+	return began, ended, told
+}
+
+// incidentOfEvent returns the ID of the incident that an event belongs to; empty: none.
+func (a *audit) incidentOfEvent(id string) string {
+	for _, m := range a.monitors {
+		for _, event := range m.events {
+			if event.id == id {
+				return event.incident
+			}
+		}
+	}
+	return ""
 }
 
 // audible returns until when everything has arrived at a channel that was to be told of a monitor
-// at a time, after the quiet times that held it back. ok is false if one of these lasts.
-func (a *audit) audible(at time.Time, monitor string, kind channelKind) (due time.Time, ok bool) {
+// at a time. If quiet times hold it back, held is true, and due is after the last of them.
+func (a *audit) audible(at time.Time, monitor string, kind channelKind) (due time.Time, held bool) {
 	due = a.settled(at)
 	for extended := true; extended; { // one quiet time may follow another
 		extended = false
 		for _, q := range a.operations.quiet {
-			if !q.concerns(kind) || q.monitor != "" && q.monitor != monitor || q.from.After(due) {
-				continue
+			over := notify.Forever
+			if !q.to.IsZero() {
+				over = a.settled(q.to.Add(replanInterval))
 			}
-			if q.to.IsZero() {
-				return due, false
-			}
-			if over := a.settled(q.to.Add(replanInterval)); over.After(due) {
-				due, extended = over, true
+			if q.concerns(kind) && (q.monitor == "" || q.monitor == monitor) && q.from.Before(due) && over.After(due) {
+				due, held, extended = over, true, true
 			}
 		}
 	}
-	return due, true
+	return due, held
 }
 
 // replanInterval is how long a gateway takes, at most, to find that a silence has ended or a

@@ -93,6 +93,12 @@ func TestTheAuditFindsWrongAcknowledgements(t *testing.T) {
 		"finds an end that does not name her": {
 			change: acknowledge(func(a *audit) { a.destinations.messages[teamsChannel][1].Text = "✅ RESOLVED｜Black video, 17 s｜a" }), finding: "does not say that it was acknowledged by Ann",
 		},
+		"accepts an end that was told before she had it": {
+			change: acknowledge(func(a *audit) {
+				a.operations.acknowledgements[0].at = at(31)
+				a.destinations.messages[teamsChannel][1].Text = "✅ RESOLVED｜Black video, 17 s｜a"
+			}),
+		},
 		"finds that it is escalated":           {change: acknowledge(alert(25)), finding: "pagerduty: \"🟠 HIGH｜Black video｜a\" was posted"},
 		"accepts that it was escalated before": {change: acknowledge(alert(19))},
 		"accepts that it is escalated, having got worse": {
@@ -119,13 +125,22 @@ func TestTheAuditFindsWrongAcknowledgements(t *testing.T) {
 
 func TestTheAuditFindsWhatAQuietTimeDoesNotExplain(t *testing.T) {
 	const opened = "🟡 MEDIUM｜Black video 5 s｜a"
-	// unknown is an incident that LINE was not told of. Teams was, from second 13 to 30.
+	// unknown is an incident that LINE was not told of. It began at second 10, and Teams was told of
+	// it from second 13 to 30.
 	unknown := func(quiet ...quietTime) func(*audit) {
 		return func(a *audit) {
 			a.operations.quiet = quiet
 			a.destinations.messages[lineChannel] = nil
 			a.destinations.messages[teamsChannel] = []channel.Message{aMessage("1", 13, opened), aMessage("2", 30, "✅ RESOLVED｜Black video, 17 s｜a")}
 			delete(a.destinations.messages, telegramChannel)
+		}
+	}
+	// unheard is an incident whose events came at seconds 10 and 20, and that no channel was told of.
+	unheard := func(quiet ...quietTime) func(*audit) {
+		return func(a *audit) {
+			unknown(quiet...)(a)
+			a.destinations.messages = map[channelKind][]channel.Message{lineChannel: nil}
+			a.destinations.threads = nil
 		}
 	}
 	silence := func(from, to float64) quietTime { return quietTime{reason: "silence", from: at(from), to: at(to)} }
@@ -135,12 +150,15 @@ func TestTheAuditFindsWhatAQuietTimeDoesNotExplain(t *testing.T) {
 	const lost = "line of incident or storm incident-a: lost: nobody was told of it"
 	checkFindings(t, map[string]auditCase{
 		"finds an incident that is untold without a quiet time":     {change: unknown(), finding: lost},
-		"finds one if the quiet time ends long before the incident": {change: unknown(silence(12, 20)), finding: lost},
+		"finds one if the quiet time ends long before the incident": {change: unknown(silence(11, 20)), finding: lost},
 		"finds one if the quiet time begins long after it":          {change: unknown(leftOut(20, 40)), finding: lost},
-		"finds one if another channel is left out":                  {change: unknown(quietTime{channels: []channelKind{teamsChannel}, from: at(12), to: at(40)}), finding: lost},
-		"finds one if another monitor is silenced":                  {change: unknown(quietTime{monitor: "another", from: at(12), to: at(40)}), finding: lost},
-		"accepts one if the quiet time ends with the incident":      {change: unknown(leftOut(12, 29))},
-		"accepts one if the quiet time lasts":                       {change: unknown(quietTime{from: at(12)})},
-		"accepts one if a quiet time follows another":               {change: unknown(silence(12, 20), leftOut(22, 40))},
+		"finds one if another channel is left out":                  {change: unknown(quietTime{channels: []channelKind{teamsChannel}, from: at(11), to: at(40)}), finding: lost},
+		"finds one if another monitor is silenced":                  {change: unknown(quietTime{monitor: "another", from: at(11), to: at(40)}), finding: lost},
+		"accepts one if the quiet time ends with the incident":      {change: unknown(leftOut(11, 29))},
+		"accepts one if the quiet time lasts":                       {change: unknown(quietTime{from: at(11)})},
+		"accepts one if a quiet time follows another":               {change: unknown(silence(11, 20), leftOut(22, 40))},
+		"accepts one that no channel knows if it was silenced":      {change: unheard(silence(8, 21))},
+		"finds one that no channel knows without a silence":         {change: unheard(), finding: lost},
+		"finds one that no channel knows if that of a silence ends": {change: unheard(silence(1, 5)), finding: lost},
 	})
 }
