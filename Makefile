@@ -29,11 +29,12 @@ GRYPE_VERSION       := v0.121.2
 
 # gotest prints progress. Most packages wait more than they compute, so four run at
 # once, those that take longest first. The acceptance timelines need the whole CPU
-# and run after all others.
+# and begin last, when only short packages are left.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-LONG       := ./adapters/postgres ./adapters/stream/ffmpeg ./adapters/stream/ytdlp
+LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg adapters/stream/ytdlp domain/watch adapters/postgres/embedded \
+	adapters/runtime/process test/fake/broadcast test/fake/livestream application/worker test/fake/youtube adapters/stream/streamlink)
 OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
@@ -104,8 +105,7 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 .PHONY: test
 test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
-	$(TEST) $(DASHBOARD) $(OTHERS)
-	$(TEST) $(ACCEPTANCE)
+	$(TEST) $(DASHBOARD) $(OTHERS) $(ACCEPTANCE)
 
 .PHONY: test-tools
 test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)

@@ -14,7 +14,7 @@ import (
 // skipped and instants are less exact. Costly timelines run beside those that wait
 // longest, not all at the end. Loads are in percent of a core.
 const (
-	checkedLoad   = 5                      // of a stream whose segments are analysed
+	checkedLoad   = 4                      // of a stream whose segments are analysed
 	outageLoad    = 2                      // of a stream that most of the time has none
 	maxLoad       = 165                    // of all timelines that run
 	maxQuietLoad  = 115                    // while a quiet timeline runs or waits
