@@ -43,7 +43,12 @@ type console struct {
 	out, err io.Writer
 }
 
-func main() { os.Exit(run(os.Args[1:], console{os.Stdout, os.Stderr})) }
+func main() {
+	if err := hideFromTools(); err != nil {
+		fmt.Fprintf(os.Stderr, "stream-monitor: the tools that this process runs could read its memory: %v\n", err)
+	}
+	os.Exit(run(os.Args[1:], console{os.Stdout, os.Stderr}))
+}
 
 // run parses and executes the command line. It returns the exit status.
 func run(args []string, out console) int {

@@ -8,13 +8,6 @@ import (
 	"slices"
 )
 
-// foundWorker is a running worker that an earlier gateway started.
-type foundWorker struct {
-	record
-
-	token string // in its environment; empty: the environment cannot be read
-}
-
 // adoptRunning adopts the running workers of an earlier gateway. It removes the files of
 // all other workers.
 func (l *Launcher) adoptRunning() error {
@@ -26,7 +19,7 @@ func (l *Launcher) adoptRunning() error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b foundWorker) int {
+	slices.SortFunc(found, func(a, b record) int {
 		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Process.Start, b.Process.Start))
 	})
 	l.mu.Lock()
@@ -50,7 +43,7 @@ func (l *Launcher) adoptRunning() error {
 
 // adopt makes a found worker one of this launcher's. It returns false if the worker has
 // ended, or cannot be adopted.
-func (l *Launcher) adopt(w foundWorker) bool {
+func (l *Launcher) adopt(w record) bool {
 	log := l.log.With("monitor_id", string(w.MonitorID), "generation", w.Generation, "pid", w.Process.PID)
 	adopted, err := adoptProcess(*w.Process)
 	if err != nil {
@@ -59,7 +52,7 @@ func (l *Launcher) adopt(w foundWorker) bool {
 		}
 		return false
 	}
-	l.writeRecord(w.record)
+	l.writeRecord(w)
 	output, err := l.dir.reopenOutput(w.key())
 	if err != nil {
 		log.Warn("the output of an adopted worker cannot be read; its log lines are lost", "error", err.Error())
@@ -70,7 +63,7 @@ func (l *Launcher) adopt(w foundWorker) bool {
 	case w.GatewayURL != l.cfg.GatewayURL:
 		r.unusable = true
 		log.Warn("a worker of an earlier gateway reports to another address; this gateway ends it and launches another one", "gateway_url", w.GatewayURL)
-	case w.token != "" && w.token != l.cfg.Tokens.Token(w.MonitorID, w.Generation):
+	case w.TokenHash != "" && w.TokenHash != tokenHash(l.cfg.Tokens.Token(w.MonitorID, w.Generation)):
 		r.unusable = true
 		log.Warn("a worker of an earlier gateway has no token of the present INTERNAL_API_KEY; this gateway ends it and launches another one")
 	default:

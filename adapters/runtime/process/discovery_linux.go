@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 
@@ -9,23 +10,28 @@ import (
 
 // findWorkers finds the running workers of this directory, by their records. A gateway that
 // died may not have recorded a process that it had started. findWorkers recognizes such a
-// worker by the mark in its environment. A tool of a worker has the same mark, but does
-// not lead a session. findWorkers kills tools whose worker has ended.
-func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
+// worker by the mark in its arguments. A tool of a worker has the mark in its environment,
+// and does not lead a session. findWorkers kills tools whose worker has ended.
+func (d *runDirectory) findWorkers(records []record) ([]record, error) {
 	boot, err := bootID()
 	if err != nil {
 		return nil, err
 	}
-	var all []foundWorker
+	var all []record
 	known, recorded := map[int]bool{os.Getpid(): true}, map[workerKey]bool{}
+	hashes := map[workerKey]string{}
 	for _, r := range records {
+		hashes[r.key()] = r.TokenHash
 		if r.Process == nil || r.Process.Boot != boot {
 			continue
 		}
 		pid := r.Process.PID
 		if s, ok := readStat(pid); ok && !s.ended() && s.start == r.Process.Start {
 			known[pid], recorded[r.key()] = true, true
-			all = append(all, foundWorker{r, readEnviron(pid)[tokenVariable]})
+			if r.TokenHash == "" { // of an earlier version, whose workers can be read
+				r.TokenHash = tokenHash(readEnviron(pid)[tokenVariable])
+			}
+			all = append(all, r)
 		}
 	}
 	for _, pid := range listProcesses() {
@@ -36,21 +42,26 @@ func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
 		if s.session != pid {
 			d.killOrphanedTool(pid, s.session)
 		} else if worker, ok := d.recognizeWorker(processIdentity{pid, s.start, boot}); ok && !recorded[worker.key()] {
+			worker.TokenHash = cmp.Or(worker.TokenHash, hashes[worker.key()])
 			all = append(all, worker)
 		}
 	}
 	return all, nil
 }
 
-// recognizeWorker returns the worker that a process is according to its environment.
-func (d *runDirectory) recognizeWorker(p processIdentity) (foundWorker, bool) {
-	env := readEnviron(p.PID)
-	id, errID := monitor.ParseID(env[idVariable])
-	generation, errNumber := strconv.Atoi(env[generationVariable])
-	if env[markVariable] != d.mark() || errID != nil || errNumber != nil {
-		return foundWorker{}, false
+// recognizeWorker returns the worker that a process is according to its arguments, or to its
+// environment: an earlier version started workers without arguments.
+func (d *runDirectory) recognizeWorker(p processIdentity) (record, bool) {
+	says := readArguments(p.PID)
+	if says[markVariable] == "" {
+		says = readEnviron(p.PID)
 	}
-	return foundWorker{record{id, generation, env[gatewayVariable], d.mark(), &p}, env[tokenVariable]}, true
+	id, errID := monitor.ParseID(says[idVariable])
+	generation, errNumber := strconv.Atoi(says[generationVariable])
+	if says[markVariable] != d.mark() || errID != nil || errNumber != nil {
+		return record{}, false
+	}
+	return record{id, generation, says[gatewayVariable], d.mark(), tokenHash(says[tokenVariable]), &p}, true
 }
 
 // killOrphanedTool kills a process if it is a tool whose worker died while no gateway ran.

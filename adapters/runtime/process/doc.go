@@ -13,7 +13,7 @@
 // Adoption. A worker survives its gateway, and the next gateway adopts it (decision O4).
 // The run directory records the workers; one gateway holds it at a time. A record names
 // a process by ID, start time and boot. A gateway that died may not have recorded a
-// process; the next one recognizes it by its environment. A gateway ends workers that
+// process; the next one recognizes it by its arguments. A gateway ends workers that
 // cannot report to it, and all workers of a monitor but the newest. How an adopted worker
 // ended is unknown. A worker without a gateway ends by itself after GATEWAY_PATIENCE
 // (15 min). Only Linux supports adoption; elsewhere such a worker ends when a gateway

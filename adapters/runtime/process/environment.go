@@ -1,8 +1,12 @@
 package process
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +38,40 @@ const (
 	tokenVariable      = "INTERNAL_API_KEY" // a worker's holds its token (decision O9)
 	markVariable       = "GATEWAY_PLACE"    // runDirectory.mark
 )
+
+// identifyingFlags are the flags of those variables that are no secret. A worker gets them
+// as arguments, too: no process of its user can read its environment, the next gateway
+// included.
+var identifyingFlags = map[string]string{
+	idVariable:         "--monitor-id=",
+	generationVariable: "--generation=",
+	gatewayVariable:    "--gateway-url=",
+	markVariable:       "--gateway-place=",
+}
+
+// arguments returns the arguments of a worker with this environment.
+func (c Config) arguments(env []string) []string {
+	args := slices.Clone(c.Args)
+	last := map[string]string{}
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		last[name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(identifyingFlags)) {
+		args = append(args, identifyingFlags[name]+last[name])
+	}
+	return args
+}
+
+// tokenHash returns what a record holds of a token. It can be compared, but not used. That of
+// an unknown token is empty.
+func tokenHash(token string) string {
+	if token == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
 
 // environment returns a worker's environment. The assignment comes last, so it wins
 // over inherited variables of the same name.

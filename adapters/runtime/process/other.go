@@ -22,7 +22,7 @@ func (processIdentity) startTime() time.Time { return time.Now() }
 
 func adoptProcess(processIdentity) (workerProcess, error) { return nil, errAdoptionUnsupported }
 
-func (*runDirectory) findWorkers([]record) ([]foundWorker, error) { return nil, nil }
+func (*runDirectory) findWorkers([]record) ([]record, error) { return nil, nil }
 
 // openOutput makes the pipe that a worker prints to.
 func (*runDirectory) openOutput(workerKey) (in, out *os.File, problem, err error) {

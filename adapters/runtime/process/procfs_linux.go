@@ -19,8 +19,9 @@ const adoptionSupported = true
 // runs.
 const tick = 10 * time.Millisecond
 
-// maxEnviron is the largest part of a process's environment that is read, in bytes.
-const maxEnviron = 1 << 20
+// maxWords is the largest part of a process's arguments or environment that is read, in
+// bytes.
+const maxWords = 1 << 20
 
 // procStat holds the fields of proc_pid_stat(5) that are used.
 type procStat struct {
@@ -97,21 +98,39 @@ func listProcesses() []int {
 // readEnviron reads the environment with which a process was started; nil if it cannot be
 // read.
 func readEnviron(pid int) map[string]string {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
+	env := map[string]string{}
+	for _, v := range readWords(pid, "environ") {
+		name, value, _ := strings.Cut(v, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// readArguments reads the identifyingFlags of a process, by variable.
+func readArguments(pid int) map[string]string {
+	found := map[string]string{}
+	for _, word := range readWords(pid, "cmdline") {
+		for name, flag := range identifyingFlags {
+			if value, is := strings.CutPrefix(word, flag); is {
+				found[name] = value
+			}
+		}
+	}
+	return found
+}
+
+// readWords reads a file of /proc/PID that holds words; nil if it cannot be read.
+func readWords(pid int, file string) []string {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+	b, err := io.ReadAll(io.LimitReader(f, maxWords))
 	if err != nil || len(b) == 0 {
 		return nil
 	}
-	env := map[string]string{}
-	for v := range bytes.SplitSeq(b, []byte{0}) {
-		name, value, _ := strings.Cut(string(v), "=")
-		env[name] = value
-	}
-	return env
+	return strings.Split(string(b), "\x00")
 }
 
 // ticksSinceBoot is the time since boot, on the clock of process start times.

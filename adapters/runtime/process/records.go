@@ -35,8 +35,9 @@ func (d *runDirectory) runtime() supervisor.Runtime {
 	return supervisor.Runtime{ID: d.ID.String(), NotFoundMessage: "Worker process not found on this machine"}
 }
 
-// mark identifies this directory in the environment of its workers. It contains the ID and
-// the path: a copied directory has the same ID, and many containers have the same path.
+// mark identifies this directory in the arguments of its workers and in the environment of
+// their tools. It contains the ID and the path: a copied directory has the same ID, and many
+// containers have the same path.
 func (d *runDirectory) mark() string { return d.ID.String() + " " + d.Path }
 
 // workerKey identifies a worker; at most one process has it.
@@ -74,7 +75,8 @@ type record struct {
 	MonitorID  monitor.ID       `json:"monitor_id"`
 	Generation int              `json:"generation"`
 	GatewayURL string           `json:"gateway_url"`
-	Mark       string           `json:"mark"` // of the directory that it was written for; the directory may be a copy
+	Mark       string           `json:"mark"`                 // of the directory that it was written for; the directory may be a copy
+	TokenHash  string           `json:"token_hash,omitempty"` // tokenHash of its token; empty: unknown
 	Process    *processIdentity `json:"process,omitempty"`
 }
 
@@ -141,7 +143,7 @@ func (d *runDirectory) readRecords(log *slog.Logger) (records []record, workers 
 					continue
 				}
 			}
-			log.Warn("a worker's record cannot be read; the gateway removes it and finds the worker by its environment", "file", path, "error", err.Error())
+			log.Warn("a worker's record cannot be read; the gateway removes it and finds the worker by its arguments", "file", path, "error", err.Error())
 			_ = os.Remove(path)
 		default:
 			log.Warn("a file in the run directory is not this program's; the gateway leaves it alone", "file", path)

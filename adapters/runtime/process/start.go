@@ -18,7 +18,10 @@ func (l *Launcher) start(spec supervisor.WorkerSpec) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := record{MonitorID: spec.ID, Generation: spec.Generation, GatewayURL: l.cfg.GatewayURL, Mark: l.dir.mark()}
+	rec := record{
+		MonitorID: spec.ID, Generation: spec.Generation, GatewayURL: l.cfg.GatewayURL, Mark: l.dir.mark(),
+		TokenHash: tokenHash(l.cfg.Tokens.Token(spec.ID, spec.Generation)),
+	}
 	l.writeRecord(rec)
 	in, out, problem, err := l.dir.openOutput(rec.key())
 	if err != nil {
@@ -30,7 +33,7 @@ func (l *Launcher) start(spec supervisor.WorkerSpec) (*run, error) {
 			"monitor_id", string(spec.ID), "generation", spec.Generation, "error", problem.Error())
 	}
 
-	cmd := exec.Command(l.cfg.Path, l.cfg.Args...) //nolint:noctx // Stop and Close end it, with its whole group
+	cmd := exec.Command(l.cfg.Path, l.cfg.arguments(env)...) //nolint:noctx // Stop and Close end it, with its whole group
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -48,13 +51,13 @@ func (l *Launcher) start(spec supervisor.WorkerSpec) (*run, error) {
 }
 
 // writeRecord stores a worker's record. A failure does not stop the launch: without a
-// record, the next gateway finds the worker by its environment.
+// record, the next gateway finds the worker by its arguments.
 func (l *Launcher) writeRecord(r record) {
 	if !adoptionSupported {
 		return
 	}
 	if err := l.dir.writeRecord(r); err != nil {
-		l.log.Warn("a worker's record could not be written; the next gateway finds the worker by its environment",
+		l.log.Warn("a worker's record could not be written; the next gateway finds the worker by its arguments",
 			"monitor_id", string(r.MonitorID), "generation", r.Generation, "error", err.Error())
 	}
 }

@@ -133,12 +133,16 @@ func WorkersOf(monitorID string) (workers []Process) {
 	return workers
 }
 
-// Env returns a variable of the process's environment.
+// Env returns a variable of the process's environment. Only root can read that of a gateway
+// or worker; a worker has MONITOR_ID and GENERATION as arguments, too.
 func (p Process) Env(name string) string {
-	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
-	for line := range strings.SplitSeq(string(env), "\x00") {
-		if value, found := strings.CutPrefix(line, name+"="); found {
-			return value
+	flag := "--" + strings.ToLower(strings.ReplaceAll(name, "_", "-")) + "="
+	for file, prefix := range map[string]string{"cmdline": flag, "environ": name + "="} {
+		words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
+		for word := range strings.SplitSeq(string(words), "\x00") {
+			if value, found := strings.CutPrefix(word, prefix); found {
+				return value
+			}
 		}
 	}
 	return ""

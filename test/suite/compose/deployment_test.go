@@ -187,7 +187,7 @@ func (s *deployment) workerProcesses(t *testing.T) map[string]string {
 	t.Helper()
 	const list = `for p in /proc/[0-9]*; do
 		[[ $(tr '\0' ' ' <"$p/cmdline") == */"stream-monitor worker "* ]] || continue
-		echo "$(tr '\0' '\n' <"$p/environ" | sed -n 's/^MONITOR_ID=//p') ${p#/proc/}"
+		echo "$(tr '\0' '\n' <"$p/cmdline" | sed -n 's/^--monitor-id=//p') ${p#/proc/}"
 	done 2>/dev/null; true`
 	all := map[string]string{}
 	for line := range strings.Lines(s.compose(t, "exec", "-T", "gateway", "bash", "-c", list)) {

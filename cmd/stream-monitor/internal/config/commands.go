@@ -92,6 +92,7 @@ type Worker struct {
 	GatewayCAFile   *x509.CertPool      `type:"certificates" name:"gateway-ca-file" env:"GATEWAY_CA_FILE" placeholder:"FILE" help:"Trusted certificates (PEM) for the connection to the gateway, in addition to the system's. Default: only the system's."`
 	GatewayPatience time.Duration       `type:"duration" min:"0s" max:"7d" env:"GATEWAY_PATIENCE" default:"0s" help:"How long a worker continues while the gateway does not answer. After that the worker ends. Default: no limit."`
 	ProbeListenAddr string              `type:"address" env:"PROBE_LISTEN_ADDR" placeholder:"[HOST]:PORT" help:"Address for the probes of a kubelet, /healthz and /readyz. Default: none."`
+	GatewayPlace    string              `name:"gateway-place" env:"GATEWAY_PLACE" placeholder:"MARK" help:"Mark of the gateway's run directory, by which the next gateway finds the worker and its tools."`
 	StreamURL       monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, only for people who look at the process. The worker uses the gateway's assignment."`
 	CallbackURL     monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Destination of webhooks, only for people who look at the process. The gateway sends them."`
 	ConfigJSON      monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"The monitor's configuration, only for people who look at the process. The worker uses the gateway's assignment."`

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// asProgram makes the test binary the program itself.
+const asProgram = "MAIN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		_ = os.Unsetenv(asProgram)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// startWithoutCapabilities starts a command with the capabilities of an ordinary user, so
+// without CAP_SYS_PTRACE.
+func startWithoutCapabilities(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		for capability := uintptr(0); os.Geteuid() == 0 && capability <= unix.CAP_LAST_CAP; capability++ {
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil {
+				started <- err
+				return
+			}
+		}
+		started <- cmd.Start()
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAToolCannotReadTheSecretsOfTheProcessThatRunsIt(t *testing.T) {
+	clearEnvironment(t)
+	dir := t.TempDir()
+	tool := filepath.Join(dir, "yt-dlp")
+	// What it finds is in the message with which it fails, and so in the log.
+	script := `#!/bin/sh
+found=nothing
+grep -qa SECRETS_KEY=geheim /proc/$PPID/environ 2>/dev/null && found=environment
+dd if=/proc/$PPID/mem of=/dev/null count=1 2>&1 | grep -q denied || found="$found memory"
+readlink /proc/$PPID/fd/2 >/dev/null 2>&1 && found="$found files"
+echo "ERROR: the tool has found $found." >&2
+exit 1
+`
+	if err := os.WriteFile(tool, []byte(script), 0o700); err != nil { //nolint:gosec // it is executed
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "watch", "--log-level=debug", "https://www.youtube.com/watch?v=dQw4w9WgXcQ")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "SECRETS_KEY=geheim", "YTDLP_PATH="+tool, "STREAMLINK_PATH="+tool, "HTTPS_PROXY=http://127.0.0.1:1")
+	output, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWithoutCapabilities(t, cmd)
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if _, found, is := strings.Cut(lines.Text(), "the tool has found "); is {
+			if !strings.HasPrefix(found, "nothing.") {
+				t.Errorf("it has found %s", found)
+			}
+			return
+		}
+	}
+	t.Error("the tool was not run")
+}
