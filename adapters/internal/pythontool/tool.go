@@ -19,7 +19,7 @@ type Tool struct {
 	Timeout   time.Duration // of one run
 	MaxOutput int           // bytes of stdout, and of stderr
 
-	// Environ returns the environment of one run; nil: that of this process.
+	// Environ returns the environment of one run; nil: subprocess.Environment().
 	Environ func(context.Context) []string
 
 	// Exec runs a command by the rules of subprocess.Run, which is the default.

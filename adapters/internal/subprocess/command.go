@@ -19,7 +19,7 @@ var ErrNotInstalled = errors.New("not installed or not executable")
 type Command struct {
 	Path        string
 	Args        []string
-	Env         []string      // nil: that of this process
+	Env         []string      // nil: Environment()
 	Stdin       io.Reader     // nil: empty. Run waits for a Read in progress, so a reader that may block must return once ctx is done
 	Inputs      []io.Reader   // read by the tool as file descriptors 3, 4 and so on; the rule of Stdin applies
 	Stdout      io.Writer     // nil: Result has the output. An error of Write ends the tool's output and is returned
@@ -112,11 +112,18 @@ func (c Command) complete() Command {
 	return c
 }
 
+func (c Command) environment() []string {
+	if c.Env == nil {
+		return Environment()
+	}
+	return c.Env
+}
+
 // prepare returns the tool as a process group of its own, to be started. The end of ctx
 // sends SIGTERM to the group.
 func (c Command) prepare(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
-	cmd.Env = c.Env
+	cmd.Env = c.environment()
 	cmd.SysProcAttr = processGroup()
 	cmd.Cancel = func() error {
 		if err := killGroup(cmd.Process, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {

@@ -36,7 +36,7 @@ func Start(c Command) (*Process, error) {
 	p.stdin, p.stdout = stdin, stdout
 
 	p.cmd = exec.CommandContext(context.Background(), c.Path, c.Args...) // Stop ends it
-	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.Env, in, out, p.stderr
+	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.environment(), in, out, p.stderr
 	p.cmd.SysProcAttr = processGroup()
 	p.cmd.WaitDelay = c.GracePeriod
 	if err := p.cmd.Start(); err != nil {

@@ -84,10 +84,8 @@ func filterChain(chain []trackFilter, setting Settings) string {
 	return strings.Join(expressions, ",")
 }
 
-// environment returns the variables that ffmpeg gets. It does not inherit the
-// worker's: those hold keys that a decoder of untrusted bytes must not have, and
-// some would change what ffmpeg prints. GATEWAY_PLACE is no secret: a gateway finds
-// the subprocesses of a dead worker by it.
+// environment returns the variables that ffmpeg gets, fewer than other tools: some
+// would change what it prints.
 func environment() []string {
 	env := []string{"LC_ALL=C", "AV_LOG_FORCE_NOCOLOR=1"}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "GATEWAY_PLACE"} {

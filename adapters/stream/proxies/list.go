@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/application/worker/request"
 )
 
@@ -114,14 +114,14 @@ func (l *List) Proxy(req *http.Request) (*url.URL, error) {
 // variables are those by which the tools find their proxy.
 var variables = []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"}
 
-// Environ returns the environment of a tool that asks through the address of ctx; nil: that of
-// this process.
+// Environ returns the environment of a tool that asks through the address of ctx; nil: what
+// every tool inherits of this process.
 func (l *List) Environ(ctx context.Context) []string {
 	p := l.of(ctx)
 	if p.name == unchanged {
 		return nil
 	}
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+	env := slices.DeleteFunc(subprocess.Environment(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(variables, name) || strings.EqualFold(name, "ALL_PROXY")
 	})

@@ -60,7 +60,8 @@ func TestRequestsAndToolsUseTheSameProxy(t *testing.T) {
 	t.Setenv("NO_PROXY", "internal.example")
 	t.Setenv("HTTPS_PROXY", "http://another.example:1")
 	t.Setenv("all_proxy", "http://another.example:1")
-	t.Setenv("EGRESS_TEST", "kept")
+	t.Setenv("PYTHONPATH", "kept")
+	t.Setenv("CALLBACK_URL", "https://another.example/hook")
 	l := parse(t, "http://a.example:3128,socks5h://user:"+secret+"@b.example:1080,direct")
 	for name, want := range map[string]string{
 		"":               "http://a.example:3128",
@@ -86,7 +87,7 @@ func TestRequestsAndToolsUseTheSameProxy(t *testing.T) {
 				t.Errorf("through %q: %s is in %v: %v", name, variable, env, is)
 			}
 		}
-		if text := strings.Join(env, "\n"); strings.Contains(text, "another.example") || !strings.Contains(text, "EGRESS_TEST=kept") || !strings.Contains(text, "NO_PROXY=internal.example") {
+		if text := strings.Join(env, "\n"); strings.Contains(text, "another.example") || !strings.Contains(text, "PYTHONPATH=kept") || !strings.Contains(text, "NO_PROXY=internal.example") {
 			t.Errorf("through %q the environment is %s", name, text)
 		}
 	}

@@ -30,7 +30,7 @@ type Config struct {
 	Timeout     time.Duration // limit of a run; default 30 s
 	HTTPTimeout time.Duration // limit of each request, in whole seconds; default 10 s
 
-	Environ func(context.Context) []string // environment of one run; nil, or its result nil: that of this process
+	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
 }
 
 // Resolver is a worker.Resolver. It keeps no state between calls and may be used

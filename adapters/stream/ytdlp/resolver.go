@@ -26,7 +26,7 @@ type Config struct {
 	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
 	ForkServer    *ForkServer   // runs the yt-dlp at Path; nil: each run starts the command
 
-	Environ func(context.Context) []string // environment of one run; nil, or its result nil: that of this process
+	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
 }
 
 // Resolver is a worker.Resolver. It keeps no state between calls and may be used
