@@ -62,7 +62,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer more.close()
 	cmd.ExtraFiles = more.readers()
-	if err := cmd.Start(); err != nil {
+	tool, err := launch(cmd)
+	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
@@ -76,11 +77,12 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if limitErr != nil {
 		_ = killGroup(cmd.Process, syscall.SIGKILL)
 	}
+	tool.run()
 	if in != nil {
 		in.open(limitErr == nil)
 	}
 	more.feed(limitErr == nil)
-	err = waitForGroup(cmd, c.OnExit)
+	err = tool.wait(c.OnExit)
 	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // ESRCH: the tool has ended already
 		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
 	}
@@ -124,7 +126,6 @@ func (c Command) environment() []string {
 func (c Command) prepare(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Env = c.environment()
-	cmd.SysProcAttr = processGroup()
 	cmd.Cancel = func() error {
 		if err := killGroup(cmd.Process, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
 			return err

@@ -12,8 +12,8 @@
 //
 // Guarantees: Run returns only when the process has been reaped and its output has been
 // read, so it leaves nothing behind. Output beyond a limit is read and dropped, so a
-// tool that writes too much neither fills memory nor blocks. A tool gets none of its
-// input before its limits are set. It inherits no variable but those of Environment. A process that has left the group (setsid) is not
+// tool that writes too much neither fills memory nor blocks. A tool does not run
+// before its limits are set. It inherits no variable but those of Environment. A process that has left the group (setsid) is not
 // ended, and delays Run by at most GracePeriod. On Linux the tool is killed when this
 // process ends, and it is the first to go when memory runs out.
 package subprocess

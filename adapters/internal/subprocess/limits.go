@@ -5,9 +5,8 @@ import "time"
 // Limits bound what a tool may use, itself and each of its children separately.
 // A zero field is no limit. Only Linux supports limits.
 //
-// They are set when the tool has started, because Go runs no code between fork
-// and exec. No byte of Stdin is delivered before that. A script that starts the
-// real tool must exec it, because a child started earlier has no limits.
+// They are set before the first instruction of the tool. Where the kernel refuses ptrace(2), they
+// are set just after its start, but before a byte of Stdin is delivered.
 type Limits struct {
 	// DataBytes limits heap, thread stacks and all other private writable
 	// memory (RLIMIT_DATA). A tool that asks for more gets an allocation error.
@@ -27,6 +26,9 @@ type Limits struct {
 
 	// OpenFiles limits open files, pipes and sockets included.
 	OpenFiles int
+
+	// FileBytes limits the size of each file that is written. There are no core dumps.
+	FileBytes int64
 
 	// NoFileWrites forbids writing to files, core dumps included. The tool can
 	// still write to pipes.

@@ -21,8 +21,12 @@ func (l Limits) apply(pid int) error {
 	if l.OpenFiles > 0 {
 		all = append(all, limit{"open files", unix.RLIMIT_NOFILE, uint64(l.OpenFiles), 0})
 	}
-	if l.NoFileWrites {
-		all = append(all, limit{"file size", unix.RLIMIT_FSIZE, 0, 0}, limit{"core dump", unix.RLIMIT_CORE, 0, 0})
+	if l.NoFileWrites || l.FileBytes > 0 {
+		size := uint64(l.FileBytes)
+		if l.NoFileWrites {
+			size = 0
+		}
+		all = append(all, limit{"file size", unix.RLIMIT_FSIZE, size, 0}, limit{"core dump", unix.RLIMIT_CORE, 0, 0})
 	}
 	for _, limit := range all {
 		if err := limit.apply(pid); err != nil {

@@ -99,6 +99,17 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 	})
 }
 
+// A tool that is given a URL reads what strangers send before any input.
+func TestAToolHasItsLimitsBeforeItRuns(t *testing.T) {
+	for range 50 {
+		c := sh("ulimit -n; sh -c 'ulimit -n'")
+		c.Limits = subprocess.Limits{OpenFiles: 50}
+		if res := mustRun(t, c); string(res.Stdout) != "50\n50\n" {
+			t.Fatalf("it may open %q files", res.Stdout)
+		}
+	}
+}
+
 func TestNoInputIsReadBeforeTheLimitsAreSet(t *testing.T) {
 	for range 50 {
 		c := sh("cat")

@@ -13,6 +13,7 @@ import (
 // Process is a tool that stays up. One goroutine at a time uses it.
 type Process struct {
 	cmd    *exec.Cmd
+	tool   *launched
 	stdin  *os.File
 	stdout *os.File
 	stderr *limitedBuffer
@@ -37,9 +38,8 @@ func Start(c Command) (*Process, error) {
 
 	p.cmd = exec.CommandContext(context.Background(), c.Path, c.Args...) // Stop ends it
 	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.environment(), in, out, p.stderr
-	p.cmd.SysProcAttr = processGroup()
 	p.cmd.WaitDelay = c.GracePeriod
-	if err := p.cmd.Start(); err != nil {
+	if p.tool, err = launch(p.cmd); err != nil {
 		p.closePipes()
 		if cannotExecute(err) {
 			return nil, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, withoutPath(err))
@@ -47,7 +47,9 @@ func Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	preferForOOMKill(p.cmd.Process.Pid)
-	if err := c.Limits.apply(p.cmd.Process.Pid); err != nil {
+	err = c.Limits.apply(p.cmd.Process.Pid)
+	p.tool.run()
+	if err != nil {
 		p.Stop()
 		return nil, fmt.Errorf("limit what %s may use: %w", c.Path, err)
 	}
@@ -84,7 +86,7 @@ func (p *Process) CPUTime() time.Duration { return cpuTime(p.cmd.Process.Pid) }
 func (p *Process) Stop() Result {
 	p.closePipes()
 	_ = killGroup(p.cmd.Process, syscall.SIGKILL)
-	_ = waitForGroup(p.cmd, func() {}) // the result says how
+	_ = p.tool.wait(func() {}) // the result says how
 	return newResult(p.cmd, &limitedBuffer{}, p.stderr)
 }
 

@@ -1,0 +1,72 @@
+package subprocess
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// launched is a tool that was started from a thread of its own. The thread stays until the
+// tool has ended, because the kernel kills the tool when its thread ends (PR_SET_PDEATHSIG).
+type launched struct {
+	cmd    *exec.Cmd
+	resume chan struct{} // closed to let the tool run
+	exited chan struct{} // closed when the leader has ended; it is not reaped
+}
+
+// launch starts a tool that does not run before run. Where the kernel refuses ptrace(2), it runs
+// at once.
+func launch(cmd *exec.Cmd) (*launched, error) {
+	l := &launched{cmd: cmd, resume: make(chan struct{}), exited: make(chan struct{})}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: canTrace()}
+	started := make(chan error)
+	go l.onThread(started)
+	return l, <-started
+}
+
+// onThread starts the tool and waits for its end.
+func (l *launched) onThread(started chan<- error) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+	err := l.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	<-l.resume
+	pid := l.cmd.Process.Pid
+	if l.cmd.SysProcAttr.Ptrace {
+		waitFor(pid, unix.WSTOPPED|unix.WEXITED|unix.WALL)
+		_ = unix.PtraceDetach(pid) // fails if the tool has been killed
+	}
+	waitFor(pid, unix.WEXITED)
+	close(l.exited)
+}
+
+// waitFor waits for a change of a child, and leaves it to be seen again.
+func waitFor(pid, changes int) {
+	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, changes|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+}
+
+// canTrace reports whether the kernel lets a parent trace its child, so that it stops before
+// its first instruction. Some sandboxes forbid that.
+var canTrace = sync.OnceValue(func() bool {
+	_, err := syscall.ForkExec("", nil, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}})
+	return errors.Is(err, syscall.ENOENT) // it came as far as the name of the program
+})
+
+// run lets the tool run.
+func (l *launched) run() { close(l.resume) }
+
+// wait waits for the leader, kills what is left of its group, and reaps the leader. In this
+// order the group id cannot be reused before the kill.
+func (l *launched) wait(onExit func()) error {
+	<-l.exited
+	_ = killGroup(l.cmd.Process, syscall.SIGKILL)
+	onExit()
+	return l.cmd.Wait()
+}
