@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
@@ -18,6 +19,7 @@ type Tool struct {
 	Install   string        // how to install it, or which variable names it
 	Timeout   time.Duration // of one run
 	MaxOutput int           // bytes of stdout, and of stderr
+	MaxMemory int64         // bytes that each of its processes may allocate, Linux only (subprocess.Limits)
 
 	// Environ returns the environment of one run; nil: subprocess.Environment().
 	Environ func(context.Context) []string
@@ -25,6 +27,14 @@ type Tool struct {
 	// Exec runs a command by the rules of subprocess.Run, which is the default.
 	Exec func(context.Context, subprocess.Command) (subprocess.Result, error)
 }
+
+// Limits of every run, Linux only. A question takes 0.6 s of CPU time, and some seconds more when
+// YouTube sets a challenge.
+const (
+	MaxCPU   = 30 * time.Second // of each process
+	MaxFiles = 256              // open at once
+	MaxFile  = 64 << 20         // bytes of a file that it writes, such as a cached script
+)
 
 // Failure is the reason why a run has no complete output.
 type Failure struct {
@@ -49,7 +59,10 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	if run == nil {
 		run = subprocess.Run
 	}
-	command := subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput}
+	command := subprocess.Command{
+		Path: t.Path, Args: args, MaxOutput: t.MaxOutput,
+		Limits: subprocess.Limits{DataBytes: t.MaxMemory, CPUTime: MaxCPU, OpenFiles: MaxFiles, FileBytes: MaxFile},
+	}
 	if t.Environ != nil {
 		command.Env = t.Environ(ctx)
 	}
@@ -66,6 +79,8 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 		return res, failure(watch.Unreachable, "%s was stopped before it had an answer: %v", t.Name, err)
 	case err != nil:
 		return res, failure(watch.ToolFailed, "%s cannot be run: %v", t.Name, err)
+	case res.Signal == syscall.SIGXCPU.String():
+		return res, failure(watch.ToolFailed, "%s used more than %v of CPU time", t.Name, MaxCPU)
 	case res.Signal != "":
 		return res, failure(watch.ToolFailed, "%s was ended by a signal (%s), perhaps for lack of memory", t.Name, res.Signal)
 	case res.Truncated:

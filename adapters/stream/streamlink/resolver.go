@@ -24,6 +24,9 @@ const (
 	MaxURL    = 8 << 10  // bytes of the manifest's URL
 )
 
+// MaxMemory limits the memory that streamlink may allocate, in bytes. It needs 60 MB.
+const MaxMemory = 256 << 20
+
 // Config configures the runs of streamlink. The zero value is usable.
 type Config struct {
 	Path        string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
@@ -54,7 +57,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	return &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, Environ: c.Environ,
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ,
 			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
 		},
 		options: []string{

@@ -1,6 +1,9 @@
 package ytdlp
 
 import (
+	"bufio"
+	"context"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -42,4 +45,15 @@ func (s *ForkServer) Runs() int {
 	s.current.mu.Lock()
 	defer s.current.mu.Unlock()
 	return s.current.lastID
+}
+
+// ReadReplies reads what a process says after it was asked for run 1, and returns why it
+// must be ended.
+func ReadReplies(said string) error {
+	p := newForkProcess(context.Background(), defaultForkLimits)
+	defer p.kill(nil)
+	if _, _, err := p.add(); err != nil {
+		return err
+	}
+	return p.readReplies(bufio.NewReader(strings.NewReader(said)))
 }

@@ -45,15 +45,17 @@ type forkProcess struct {
 // forkedRun is a run that a process was asked for.
 type forkedRun struct {
 	began chan struct{}          // closed when it has a process
+	isOn  bool                   // began is closed
 	ended chan subprocess.Result // has room for the only result
 }
 
 // request is a line for forkserver.py, and reply is one of it; its comment describes both.
 type request struct {
-	ID     int            `json:"id"`
-	Args   []string       `json:"args,omitempty"` // without a Signal
-	Env    []string       `json:"env,omitempty"`  // of the run, NAME=VALUE; empty: that of the process
-	Signal syscall.Signal `json:"signal,omitempty"`
+	ID     int              `json:"id"`
+	Args   []string         `json:"args,omitempty"`   // without a Signal
+	Env    []string         `json:"env,omitempty"`    // of the run, NAME=VALUE; empty: that of the process
+	Limits map[string]int64 `json:"limits,omitempty"` // of the run, by the names of setrlimit(2) without RLIMIT_
+	Signal syscall.Signal   `json:"signal,omitempty"`
 }
 
 type reply struct {
@@ -72,6 +74,7 @@ var (
 	errHung    = errors.New("it does not answer")
 	errRetired = errors.New("it was replaced")
 	errCrashed = errors.New("the run was ended by a signal")
+	errTwice   = errors.New("it says the same twice")
 )
 
 func newForkProcess(ctx context.Context, l forkLimits) *forkProcess {
@@ -95,7 +98,7 @@ func (p *forkProcess) serve(command []string) {
 	watching.Go(func() { p.watch(ctx) })
 
 	res, err := subprocess.Run(ctx, subprocess.Command{
-		Path: command[0], Args: command[1:], Stdin: p.stdin, Stdout: stdout,
+		Path: command[0], Args: command[1:], Stdin: p.stdin, Stdout: stdout, Limits: serverLimits,
 		OnExit: func() { _ = p.requests.Close() },
 	})
 	switch {
@@ -160,6 +163,9 @@ func (p *forkProcess) readReplies(from *bufio.Reader) error {
 		if err := json.Unmarshal(line, &r); err != nil {
 			return err
 		}
+		if r.Files != nil && p.wasReady() {
+			return errTwice
+		}
 		if r.Files != nil {
 			p.files = identify(r.Files)
 			close(p.ready)
@@ -172,18 +178,23 @@ func (p *forkProcess) readReplies(from *bufio.Reader) error {
 		if _, err := io.ReadFull(from, output); err != nil {
 			return err
 		}
-		p.handle(r, output)
+		if err := p.handle(r, output); err != nil {
+			return err
+		}
 	}
 }
 
-// handle records that a run has begun or ended.
-func (p *forkProcess) handle(r reply, output []byte) {
+// handle records that a run has begun or ended. Error: it had begun already.
+func (p *forkProcess) handle(r reply, output []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.runs[r.ID]
 	switch {
 	case run == nil:
+	case r.Status == nil && run.isOn:
+		return errTwice
 	case r.Status == nil:
+		run.isOn = true
 		close(run.began)
 	default:
 		delete(p.runs, r.ID)
@@ -198,16 +209,17 @@ func (p *forkProcess) handle(r reply, output []byte) {
 		run.ended <- res
 		p.endIfUnused()
 	}
+	return nil
 }
 
 // run runs yt-dlp in a fork. It blocks until the run has ended, and for at most twice
 // the grace period after ctx is done. Errors: ctx's cause; the run was lost.
-func (p *forkProcess) run(ctx context.Context, args, env []string) (subprocess.Result, error) {
+func (p *forkProcess) run(ctx context.Context, c subprocess.Command) (subprocess.Result, error) {
 	id, run, err := p.add()
 	if err != nil {
 		return subprocess.Result{}, err
 	}
-	p.send(request{ID: id, Args: args, Env: env})
+	p.send(request{ID: id, Args: c.Args, Env: c.Env, Limits: limitsOf(c.Limits)})
 	beginning := time.NewTimer(p.limits.begin)
 	defer beginning.Stop()
 	began := run.began
@@ -221,7 +233,7 @@ func (p *forkProcess) run(ctx context.Context, args, env []string) (subprocess.R
 			<-p.done
 			return subprocess.Result{}, p.err
 		case res := <-run.ended:
-			if res.Signal != "" {
+			if res.Signal != "" && res.Signal != syscall.SIGXCPU.String() {
 				return res, fmt.Errorf("%w (%s)", errCrashed, res.Signal)
 			}
 			return res, nil
@@ -231,6 +243,19 @@ func (p *forkProcess) run(ctx context.Context, args, env []string) (subprocess.R
 			return p.cancel(id, run), context.Cause(ctx)
 		}
 	}
+}
+
+// limitsOf returns the limits of a run for a request.
+func limitsOf(l subprocess.Limits) map[string]int64 {
+	limits := map[string]int64{}
+	for name, value := range map[string]int64{
+		"DATA": l.DataBytes, "CPU": int64((l.CPUTime + time.Second - 1) / time.Second), "NOFILE": int64(l.OpenFiles), "FSIZE": l.FileBytes,
+	} {
+		if value > 0 {
+			limits[name] = value
+		}
+	}
+	return limits
 }
 
 // cancel ends a run and returns what it has printed. A process that does not end the run

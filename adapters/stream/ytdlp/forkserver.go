@@ -38,6 +38,10 @@ var defaultForkLimits = forkLimits{
 	ready: 30 * time.Second, begin: 5 * time.Second, pause: time.Minute, grace: 2 * time.Second,
 }
 
+// serverLimits are those of the process itself, which runs inherit before they get their own.
+// It needs three open files for each run.
+var serverLimits = subprocess.Limits{DataBytes: 1 << 30, OpenFiles: 4096, FileBytes: pythontool.MaxFile}
+
 // errUnsupported means that yt-dlp cannot be run in forks on this system.
 var errUnsupported = errors.New("forks of a process that stays up need Linux")
 
@@ -82,15 +86,15 @@ func (s *ForkServer) Check(ctx context.Context) error {
 	return err
 }
 
-// Run runs yt-dlp as subprocess.Run does. It uses Args and Env of c, and its MaxOutput is
-// that of this package.
+// Run runs yt-dlp as subprocess.Run does. It uses Args, Env and Limits of c, and its
+// MaxOutput is that of this package.
 func (s *ForkServer) Run(ctx context.Context, c subprocess.Command) (subprocess.Result, error) {
 	for range 2 { // a process may be replaced before it gets the run
 		p, err := s.process(ctx)
 		if err != nil {
 			break
 		}
-		res, err := p.run(ctx, c.Args, c.Env)
+		res, err := p.run(ctx, c)
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return res, err

@@ -5,7 +5,8 @@ Arguments: the path of yt-dlp, and how many bytes of each output of a run are ke
 Standard input, one JSON object a line:
 
     {"id": 7, "args": ["--dump-json", ...],     run yt-dlp with these arguments, and with this environment
-     "env": ["NAME=VALUE", ...]}                if there is one, instead of that of this process
+     "env": ["NAME=VALUE", ...],                if there is one, instead of that of this process,
+     "limits": {"CPU": 30, ...}}                and with these limits (setrlimit(2))
     {"id": 7, "signal": 15}                     send a signal to the process group of a run
 
 Standard output, one JSON object a line:
@@ -40,7 +41,9 @@ sys.argv = [TOOL]
 sys.path.insert(0, TOOL if zipfile.is_zipfile(TOOL) else os.path.dirname(os.path.realpath(TOOL)))
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 prctl = ctypes.CDLL(None).prctl
+prctl(PR_SET_DUMPABLE, 0)  # no run can read or change the memory of this process
 server = os.getpid()
 
 
@@ -104,14 +107,14 @@ runs = {}
 class Run:
     """A run of yt-dlp in a process of its own, and what it has printed."""
 
-    def __init__(self, number, args, env):
+    def __init__(self, number, args, env, limits):
         self.number = number
         self.outputs = {}  # by the end of its pipe
         self.truncated = False
         ends = [os.pipe() for _ in range(3)]
         self.pid = os.fork()
         if self.pid == 0:
-            run_tool(args, env, [write for _, write in ends])
+            run_tool(args, env, limits, [write for _, write in ends])
         join_group(self.pid)  # here too: a signal may be sent before the child has done it
         group_killer.add(self.pid)
         (self.stdout, _), (self.stderr, _), (self.alive, _) = ends
@@ -174,7 +177,23 @@ def join_group(pid):
         pass  # it has ended
 
 
-def run_tool(args, env, outputs):
+def limit(limits):
+    """Lower the limits of this process for good. Above that of CPU time it gets SIGXCPU, and a second later SIGKILL."""
+    for name, value in limits.items():
+        kind = getattr(resource, "RLIMIT_" + name)
+        soft, hard = (most if most != resource.RLIM_INFINITY else sys.maxsize for most in resource.getrlimit(kind))
+        hard = min(hard, value + 1 if name == "CPU" else value)
+        resource.setrlimit(kind, (min(soft, value, hard), hard))
+
+
+def close_inherited():
+    """Close what belongs to the server and to other runs: with it, a run could answer for them."""
+    selector.close()
+    for descriptor in [requests, replies, *(end for run in runs.values() for end in (*run.outputs, run.alive))]:
+        os.close(descriptor)
+
+
+def run_tool(args, env, limits, outputs):
     """Run yt-dlp in this process, which is a fork. Never returns."""
     status = 1
     try:
@@ -184,6 +203,8 @@ def run_tool(args, env, outputs):
             os._exit(1)
         os.nice(10)  # many questions at once must not delay the segments that are decoded meanwhile
         os.close(group_killer.pipe)
+        close_inherited()
+        limit(limits)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
         sys.argv += args
@@ -227,7 +248,7 @@ class Requests:
         for line in lines:
             request = json.loads(line)
             if "signal" not in request:
-                Run(request["id"], request.get("args", []), request.get("env", []))
+                Run(request["id"], request.get("args", []), request.get("env", []), request.get("limits", {}))
             elif request["id"] in runs:
                 runs[request["id"]].signal(request["signal"])
 

@@ -111,9 +111,10 @@ func pythonTool(t *testing.T, main string) (path string) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"yt-dlp":             "#!" + python[0] + "\nimport sys\nfrom yt_dlp import main\nmain(sys.argv[1:])\n",
-		"yt_dlp/__init__.py": "import os, signal, sys, time\nimported_by = os.getpid()\ndef main(args):\n    " + strings.ReplaceAll(main, "\n", "\n    ") + "\n",
-		"yt_dlp/version.py":  "",
+		"yt-dlp": "#!" + python[0] + "\nimport sys\nfrom yt_dlp import main\nmain(sys.argv[1:])\n",
+		"yt_dlp/__init__.py": "import os, signal, sys, time\nimported_by = os.getpid()\n" +
+			"signal.signal(signal.SIGUSR1, lambda *_: os.write(sys.modules['__main__'].replies, b'rubbish\\n'))\ndef main(args):\n    " + strings.ReplaceAll(main, "\n", "\n    ") + "\n",
+		"yt_dlp/version.py": "",
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -284,7 +285,7 @@ forked = os.getpid() != imported_by
 	for name, c := range map[string]struct{ main, log string }{
 		"when the run crashes":            {"if forked: os.kill(os.getpid(), signal.SIGSEGV)", "crashed"},
 		"when the process crashes":        {"if forked: os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)", "has failed"},
-		"when the process prints rubbish": {"if forked: os.write(sys.modules['__main__'].replies, b'rubbish\\n'); time.sleep(60)", "has failed"},
+		"when the process prints rubbish": {"if forked: os.kill(os.getppid(), signal.SIGUSR1); time.sleep(60)", "has failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := startForks(t, once+c.main)

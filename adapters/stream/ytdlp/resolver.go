@@ -1,6 +1,7 @@
 package ytdlp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -19,11 +20,16 @@ const Source = "yt-dlp"
 // ordinary video with captions in every language is about 1 MB.
 const MaxOutput = 8 << 20
 
+// MaxMemory limits the memory that yt-dlp may allocate, and deno, which it starts, in bytes.
+// deno reserves 512 MiB for machine code, which count.
+const MaxMemory = 1 << 30
+
 // Config configures the runs of yt-dlp. The zero value is usable.
 type Config struct {
 	Path          string        // YTDLP_PATH; default "yt-dlp", looked up in PATH
 	Timeout       time.Duration // limit of Resolve; default 45 s
 	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
+	MaxMemory     int64         // bytes that each process may allocate, Linux only; default MaxMemory
 	ForkServer    *ForkServer   // runs the yt-dlp at Path; nil: each run starts the command
 
 	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
@@ -62,7 +68,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	r := &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, Environ: c.Environ,
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: cmp.Or(c.MaxMemory, MaxMemory), Environ: c.Environ,
 			Install: `install it with pip install "yt-dlp[default]", or set YTDLP_PATH`,
 		},
 		common: []string{

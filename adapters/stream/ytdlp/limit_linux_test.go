@@ -1,0 +1,135 @@
+package ytdlp_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
+	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
+		y := pythontooltest.YouTube(t)
+		y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
+		resolver := newResolver(ytdlp.Config{Timeout: time.Minute, MaxMemory: 160 << 20})
+		for name, fault := range map[string]httpfault.Fault{
+			"of 200 MB":       httpfault.Zeros(200 << 20),
+			"that never ends": httpfault.Endless(1 << 50),
+		} {
+			remove := y.Inject(youtube.Watch, "", 0, fault)
+			if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State.Known() || strings.Contains(got.Detail, "no answer within") {
+				t.Errorf("a page %s: got %s (%s)", name, got.State, got.Detail)
+			}
+			remove()
+		}
+		if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != watch.Live {
+			t.Errorf("then got %s (%s)", got.State, got.Detail)
+		}
+	})
+}
+
+func TestAScriptThatAllocatesForEverCostsOneQuestion(t *testing.T) {
+	deno := filepath.Join(filepath.Dir(pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")), "deno")
+	f := startForks(t, `
+import subprocess
+script = "const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))" if args else "console.log(1 + 1)"
+done = subprocess.run(["`+deno+`", "eval", script], capture_output=True)
+if done.returncode: sys.exit("deno ended with %d" % done.returncode)
+`)
+	limits := subprocess.Limits{DataBytes: ytdlp.MaxMemory, CPUTime: pythontool.MaxCPU, OpenFiles: pythontool.MaxFiles, FileBytes: pythontool.MaxFile}
+	command := subprocess.Command{Path: f.path, Args: []string{"for ever"}, Limits: limits}
+	for range 2 {
+		res, err := f.Run(t.Context(), command)
+		if err != nil || res.ExitCode != 1 || !strings.Contains(string(res.Stderr), "deno ended with -") {
+			t.Errorf("got %+v, %v: %s", res, err, res.Stderr)
+		}
+		if res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Limits: limits}); err != nil || res.ExitCode != 0 {
+			t.Errorf("then got %+v, %v: %s", res, err, res.Stderr)
+		}
+	}
+	if f.log.String() != "" {
+		t.Errorf("the process that stays up was not used: %s", f.log.String())
+	}
+}
+
+// A run has its limits in a fork as in a process of its own.
+func TestARunHasLimits(t *testing.T) {
+	inspect := `
+import json, resource
+names = ["DATA", "CPU", "NOFILE", "FSIZE", "CORE"]
+print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]))`
+	f := forks{t: t, path: pythonTool(t, inspect), log: &lockedBuffer{}}
+	f.ForkServer = ytdlp.NewForkServer(f.path, discardLog)
+	t.Cleanup(f.Close)
+	command := subprocess.Command{Path: f.path, Limits: subprocess.Limits{DataBytes: 300 << 20, CPUTime: 5 * time.Second, OpenFiles: 100, FileBytes: 1 << 20}}
+	for how, run := range map[string]func() (subprocess.Result, error){
+		"in a fork":    func() (subprocess.Result, error) { return f.Run(t.Context(), command) },
+		"as a command": func() (subprocess.Result, error) { return subprocess.Run(t.Context(), command) },
+	} {
+		res, err := run()
+		var got [5][2]int64
+		if jsonErr := json.Unmarshal(res.Stdout, &got); err != nil || jsonErr != nil {
+			t.Fatalf("%v, %v: %s", err, jsonErr, res.Stderr)
+		}
+		if want := [5][2]int64{{300 << 20, 300 << 20}, {5, 6}, {100, 100}, {1 << 20, 1 << 20}, {0, 0}}; got != want {
+			t.Errorf("%s it has %v, want %v", how, got, want)
+		}
+	}
+	if f.Runs() == 0 {
+		t.Error("no fork was made")
+	}
+}
+
+func TestARunThatUsesTooMuchCPUTimeIsNotRepeated(t *testing.T) {
+	f := startForks(t, `
+if os.getpid() == imported_by: sys.exit("the command was run")
+while True: pass`)
+	res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Limits: subprocess.Limits{CPUTime: time.Second}})
+	if err != nil || !strings.HasPrefix(res.Signal, "CPU time limit exceeded") {
+		t.Errorf("got %+v, %v: %s", res, err, res.Stderr)
+	}
+}
+
+// A run that is taken over could answer for others, or end the gateway by an answer that
+// nobody expects.
+func TestARunReachesNothingOfTheServer(t *testing.T) {
+	f := startForks(t, `
+server = sys.modules["__main__"]
+for descriptor in (getattr(server, "requests", None), getattr(server, "replies", None)):
+    if descriptor is None: break # the command
+    try: os.fstat(descriptor)
+    except OSError: continue
+    sys.exit("it has descriptor %d" % descriptor)
+try:
+    open("/proc/%d/mem" % imported_by, "r+b")
+    if os.geteuid(): sys.exit("it can write the memory of the server")
+except OSError: pass`)
+	for n := 1; n <= 2; n++ {
+		res, err := f.Run(t.Context(), subprocess.Command{Path: f.path})
+		if err != nil || res.ExitCode != 0 || f.Runs() != n || f.log.String() != "" {
+			t.Errorf("run %d of %d: got %+v, %v: %s; the log is %s", n, f.Runs(), res, err, res.Stderr, f.log)
+		}
+	}
+}
+
+func TestARepeatedReplyEndsTheProcess(t *testing.T) {
+	for said, ends := range map[string]bool{
+		`{"files": []}` + "\n" + `{"id": 1}` + "\n":     false,
+		`{"files": []}` + "\n" + `{"files": []}` + "\n": true,
+		`{"id": 1}` + "\n" + `{"id": 1}` + "\n":         true,
+		`{"id": 9}` + "\n" + `{"id": 9}` + "\n":         false, // a run that has ended
+	} {
+		if err := ytdlp.ReadReplies(said); (err != nil) != ends {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
