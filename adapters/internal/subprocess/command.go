@@ -26,6 +26,7 @@ type Command struct {
 	MaxOutput   int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
 	GracePeriod time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
 	Limits      Limits        // default: no limits
+	Confinement *Confinement  // nil: it may reach what this user may, but has no capabilities
 	OnExit      func()        // called when the tool has ended; on Linux, before Run waits for a Read of Stdin
 }
 
@@ -62,7 +63,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer more.close()
 	cmd.ExtraFiles = more.readers()
-	tool, err := launch(cmd)
+	tool, err := launch(cmd, c.Confinement)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
@@ -115,10 +116,11 @@ func (c Command) complete() Command {
 }
 
 func (c Command) environment() []string {
-	if c.Env == nil {
-		return Environment()
+	env := c.Env
+	if env == nil {
+		env = Environment()
 	}
-	return c.Env
+	return c.Confinement.Environ(env)
 }
 
 // prepare returns the tool as a process group of its own, to be started. The end of ctx

@@ -3,6 +3,7 @@
 //	Run ─ start ─▶ the tool, leader of a process group of its own
 //	        │            └─ whatever it starts itself (a JavaScript runtime…)
 //	     Limits ─ its memory, CPU time, files
+//	Confinement ─ what it may read, write and connect to
 //	        │
 //	      Stdin ─ from here on
 //	        │
@@ -13,7 +14,8 @@
 // Guarantees: Run returns only when the process has been reaped and its output has been
 // read, so it leaves nothing behind. Output beyond a limit is read and dropped, so a
 // tool that writes too much neither fills memory nor blocks. A tool does not run
-// before its limits are set. It inherits no variable but those of Environment. A process that has left the group (setsid) is not
+// before its limits are set. It inherits no variable but those of Environment,
+// and on Linux no capability. A process that has left the group (setsid) is not
 // ended, and delays Run by at most GracePeriod. On Linux the tool is killed when this
 // process ends, and it is the first to go when memory runs out.
 package subprocess

@@ -18,20 +18,26 @@ type launched struct {
 	exited chan struct{} // closed when the leader has ended; it is not reaped
 }
 
-// launch starts a tool that does not run before run. Where the kernel refuses ptrace(2), it runs
-// at once.
-func launch(cmd *exec.Cmd) (*launched, error) {
+// launch starts a confined tool that does not run before run. Where the kernel refuses ptrace(2),
+// it runs at once.
+func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
 	l := &launched{cmd: cmd, resume: make(chan struct{}), exited: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: canTrace()}
 	started := make(chan error)
-	go l.onThread(started)
+	go l.onThread(c, started)
 	return l, <-started
 }
 
-// onThread starts the tool and waits for its end.
-func (l *launched) onThread(started chan<- error) {
+// onThread confines its thread, starts the tool, which inherits that, and waits for its end.
+func (l *launched) onThread(c *Confinement, started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
-	err := l.cmd.Start()
+	err := dropPrivileges()
+	if err == nil {
+		err = c.apply(l.cmd.Path, l.cmd.Env)
+	}
+	if err == nil {
+		err = l.cmd.Start()
+	}
 	started <- err
 	if err != nil {
 		return

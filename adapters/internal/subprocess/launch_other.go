@@ -3,6 +3,7 @@
 package subprocess
 
 import (
+	"io/fs"
 	"os/exec"
 	"syscall"
 )
@@ -11,7 +12,7 @@ import (
 type launched struct{ cmd *exec.Cmd }
 
 // launch starts a tool, which runs at once.
-func launch(cmd *exec.Cmd) (*launched, error) {
+func launch(cmd *exec.Cmd, _ *Confinement) (*launched, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return &launched{cmd}, cmd.Start()
 }
@@ -25,3 +26,5 @@ func (l *launched) wait(onExit func()) error {
 	_ = killGroup(l.cmd.Process, syscall.SIGKILL)
 	return err
 }
+
+func isOwn(fs.FileInfo) bool { return true }

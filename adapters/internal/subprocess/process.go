@@ -20,7 +20,7 @@ type Process struct {
 }
 
 // Start starts a tool that answers requests. It uses Path, Args, Env, MaxOutput (of
-// stderr), GracePeriod and Limits of c. The caller has to call Stop. Errors: those of Run.
+// stderr), GracePeriod, Limits and Confinement of c. The caller has to call Stop. Errors: those of Run.
 func Start(c Command) (*Process, error) {
 	p := &Process{stderr: &limitedBuffer{limit: c.MaxOutput}}
 	in, stdin, err := os.Pipe()
@@ -39,7 +39,7 @@ func Start(c Command) (*Process, error) {
 	p.cmd = exec.CommandContext(context.Background(), c.Path, c.Args...) // Stop ends it
 	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.environment(), in, out, p.stderr
 	p.cmd.WaitDelay = c.GracePeriod
-	if p.tool, err = launch(p.cmd); err != nil {
+	if p.tool, err = launch(p.cmd, c.Confinement); err != nil {
 		p.closePipes()
 		if cannotExecute(err) {
 			return nil, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, withoutPath(err))

@@ -1,0 +1,146 @@
+package subprocess
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Confinement says what a tool may reach of this machine. On Linux, every tool runs without
+// capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
+// libraries, its own files and Readable, and writes to a scratch directory (Landlock). It
+// signals only what it has started, and connects to no unix socket. What a kernel lacks is left out.
+type Confinement struct {
+	Readable []string // further files and folders
+	Network  bool     // it may connect to others; it writes to the scratch directory only if it may
+}
+
+// NewConfinement returns the confinement of a tool that may read further files. Without a list
+// (nil) there is none.
+func NewConfinement(files []string, network bool) *Confinement {
+	if files == nil {
+		return nil
+	}
+	return &Confinement{Readable: files, Network: network}
+}
+
+// system are the files that every tool may read.
+var system = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /proc /sys/devices/system /sys/fs/cgroup /sys/kernel/mm
+	/dev/null /dev/zero /dev/full /dev/random /dev/urandom
+	/etc/ssl /etc/pki /etc/ca-certificates /etc/ca-certificates.conf /etc/crypto-policies
+	/etc/resolv.conf /etc/hosts /etc/host.conf /etc/nsswitch.conf /etc/gai.conf /etc/services /etc/protocols
+	/etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/ld.so.preload /etc/alternatives /etc/fonts /etc/OpenCL
+	/etc/localtime /etc/timezone /etc/passwd /etc/group /etc/mime.types /etc/os-release /etc/debian_version /etc/inputrc
+	/etc/python3 /etc/python3.11 /etc/python3.12 /etc/python3.13 /etc/python3.14
+	/nix/store /run/systemd/resolve /run/resolvconf`)
+
+// devices are what every tool may write to.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
+
+// Variables that name files which a tool reads, some of them a list.
+var fileVariables = []string{"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT"}
+
+// ownFiles returns the files of a program and of what it may start: of each program, and of
+// what its links and its first line name, the installation that it belongs to.
+func ownFiles(path string, env []string) (files []string) {
+	values := map[string]string{}
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
+	}
+	programs := filepath.SplitList(values["PATH"])
+	for i, dir := range programs {
+		programs[i] = filepath.Join(dir, "-") // whatever is in it
+	}
+	programs = append(programs, path)
+	for n := 0; n < len(programs) && n < maxPrograms; n++ {
+		program := programs[n]
+		files = append(files, program)
+		files = append(files, installation(filepath.Dir(program), program == path)...)
+		if target, err := os.Readlink(program); err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(program), target)
+			}
+			programs = append(programs, target)
+		} else if interpreter := firstLine(program); interpreter != "" {
+			programs = append(programs, interpreter)
+		}
+	}
+	for _, name := range fileVariables {
+		files = append(files, filepath.SplitList(values[name])...)
+	}
+	if home := values["HOME"]; home != "" {
+		files = append(files, filepath.Join(home, ".local", "lib")) // pip install --user
+	}
+	return files
+}
+
+// maxPrograms limits how many programs ownFiles follows.
+const maxPrograms = 100
+
+// installation returns what belongs to the programs of a directory. The directory itself is
+// left out if only one file of it is meant and it is no place for programs.
+func installation(dir string, one bool) []string {
+	prefix := filepath.Dir(dir)
+	switch filepath.Base(dir) {
+	case "bin", "sbin":
+		files := []string{dir}
+		for _, name := range []string{"lib", "lib64", "libexec", "pyvenv.cfg"} {
+			files = append(files, filepath.Join(prefix, name))
+		}
+		return files
+	case "shims": // of pyenv, which are scripts that read all of it
+		return []string{prefix}
+	}
+	if one {
+		return nil
+	}
+	return []string{dir}
+}
+
+// firstLine returns the program that a script names in its first line, or nothing.
+func firstLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, 256)
+	n, _ := f.Read(head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	command, is := strings.CutPrefix(line, "#!")
+	if words := strings.Fields(command); is && len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+// scratch returns the directory that confined tools of this user share for temporary files and
+// caches. Error: there is none that only this user can write.
+var scratch = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(os.TempDir(), "stream-monitor-tools-"+strconv.Itoa(os.Getuid()))
+	err := os.Mkdir(dir, 0o700)
+	if info, statErr := os.Lstat(dir); statErr == nil && info.IsDir() && info.Mode().Perm() == 0o700 && isOwn(info) {
+		return dir, nil
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return os.MkdirTemp("", "stream-monitor-tools-")
+	}
+	return "", err
+})
+
+// Environ returns env, in which a confined tool finds its scratch directory.
+func (c *Confinement) Environ(env []string) []string {
+	if c == nil || !c.Network {
+		return env
+	}
+	dir, err := scratch()
+	if err != nil {
+		return env
+	}
+	return append(env[:len(env):len(env)], "TMPDIR="+dir, "XDG_CACHE_HOME="+dir)
+}

@@ -1,0 +1,141 @@
+package subprocess_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+)
+
+// prepareSecrets makes what a tool that was taken over would look for, and returns the script
+// that tries to get it. It prints a line for each success.
+func prepareSecrets(t *testing.T) (script string) {
+	t.Helper()
+	dir := t.TempDir()
+	keys := filepath.Join(dir, "keys.json")
+	if err := os.WriteFile(keys, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listening := func(network, address string) string {
+		l, err := new(net.ListenConfig).Listen(t.Context(), network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l.Addr().String()
+	}
+	database := listening("unix", filepath.Join(dir, "socket"))
+	abstract := listening("unix", "@"+filepath.Base(dir)+strconv.Itoa(os.Getpid()))
+	_, port, _ := net.SplitHostPort(listening("tcp", "127.0.0.1:0"))
+	c := sh("echo $$; exec sleep 60") // of the same user, like the gateway
+	c.Env = append(subprocess.Environment(), "KEY=secret")
+	bystander, err := subprocess.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bystander.Stop() })
+	pid, err := bufio.NewReader(bystander).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid = strings.TrimSpace(pid)
+	return `
+import ctypes, os, signal, socket, sys, tempfile
+def attempt(what, do):
+    try: do()
+    except OSError: return
+    print(what)
+def connect(family, address):
+    with socket.socket(family) as s: s.connect(address)
+libc = ctypes.CDLL(None, use_errno=True)
+def trace(pid):
+    if libc.ptrace(16, pid, 0, 0): raise OSError()
+    libc.ptrace(17, pid, 0, 0)
+attempt("reads keys.json", lambda: open("` + keys + `").read())
+attempt("lists the data directory", lambda: os.listdir("` + dir + `"))
+attempt("reads keys.json through /proc", lambda: open("/proc/` + pid + `/root` + keys + `").read())
+attempt("reads an environment", lambda: open("/proc/` + pid + `/environ").read())
+attempt("reads a memory", lambda: open("/proc/` + pid + `/mem").close())
+attempt("traces a process", lambda: trace(` + pid + `))
+attempt("signals a process", lambda: os.kill(` + pid + `, signal.SIGCONT))
+attempt("connects to the database", lambda: connect(socket.AF_UNIX, "` + database + `"))
+attempt("connects to an abstract socket", lambda: connect(socket.AF_UNIX, "\x00` + strings.TrimPrefix(abstract, "@") + `"))
+attempt("connects to a server", lambda: connect(socket.AF_INET, ("127.0.0.1", ` + port + `)))
+attempt("listens", lambda: socket.create_server(("127.0.0.1", 0)).close())
+attempt("writes elsewhere", lambda: open("` + dir + `/new", "w").close())
+attempt("writes to /tmp", lambda: open("/tmp/stream-monitor-test-%d" % os.getpid(), "w").close())
+attempt("removes files", lambda: os.unlink("` + keys + `"))
+attempt("writes to its scratch", lambda: tempfile.TemporaryFile().close())
+attempt("runs programs", lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0))
+if any(int(line.split()[1], 16) for line in open("/proc/self/status") if line.startswith(("CapEff", "CapPrm"))): print("has capabilities")
+for line in open("/proc/self/status"):
+    if line == "NoNewPrivs:\t0\n": print("may gain privileges")
+`
+}
+
+func TestAToolReachesOnlyWhatItNeeds(t *testing.T) {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		t.Fatalf("this test needs a kernel with Landlock: %v", errno)
+	}
+	missing := map[string]uintptr{"listens\n": 4, "signals a process\n": 6} // in kernels before this version of Landlock
+	for name, c := range map[string]struct {
+		confinement *subprocess.Confinement
+		want        string
+	}{
+		"with the network":    {&subprocess.Confinement{Network: true}, "connects to a server\nwrites to its scratch\nruns programs\n"},
+		"without the network": {&subprocess.Confinement{}, "runs programs\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := mustRun(t, subprocess.Command{Path: "python3", Args: []string{"-c", prepareSecrets(t)}, Confinement: c.confinement})
+			got := string(res.Stdout)
+			for line, since := range missing {
+				if version < since {
+					got = strings.Replace(got, line, "", 1)
+				}
+			}
+			if got != c.want {
+				t.Errorf("it\n%swant\n%s%s", got, c.want, res.Stderr)
+			}
+		})
+	}
+	t.Run("that is not confined reaches everything, but has no capabilities", func(t *testing.T) {
+		res := mustRun(t, subprocess.Command{Path: "python3", Args: []string{"-c", prepareSecrets(t)}})
+		if n := strings.Count(string(res.Stdout), "\n"); n != 16 || strings.Contains(string(res.Stdout), "privileges") || strings.Contains(string(res.Stdout), "capabilities") {
+			t.Errorf("it\n%s%s", res.Stdout, res.Stderr)
+		}
+	})
+}
+
+func TestAConfinedToolThatStaysUpIsConfinedToo(t *testing.T) {
+	p, err := subprocess.Start(subprocess.Command{Path: "python3", Args: []string{"-c", prepareSecrets(t)}, Confinement: &subprocess.Confinement{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(p)
+	if p.Stop(); strings.Contains(string(said), "reads") || !strings.HasSuffix(string(said), "runs programs\n") {
+		t.Errorf("it\n%s", said)
+	}
+}
+
+func TestAConfinedToolReadsFurtherFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, readable := range map[string][]string{"": nil, "text": {filepath.Dir(file)}} {
+		c := sh(`cat "$1" 2>/dev/null`, file)
+		c.Confinement = &subprocess.Confinement{Readable: readable}
+		if res := mustRun(t, c); string(res.Stdout) != want {
+			t.Errorf("with %v it reads %q, %s", readable, res.Stdout, res.Stderr)
+		}
+	}
+}
