@@ -13,14 +13,14 @@ import (
 // Confinement says what a tool may reach of this machine. On Linux, every tool runs without
 // capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
 // libraries, its own files and Readable, and writes to a scratch directory (Landlock). It
-// signals only what it has started, and connects to no unix socket. What a kernel lacks is left out.
+// signals only what it has started, and connects to no unix socket. Kernels without these means do not confine it.
 type Confinement struct {
 	Readable []string // further files and folders
 	Network  bool     // it may connect to others; it writes to the scratch directory only if it may
 }
 
-// NewConfinement returns the confinement of a tool that may read further files. Without a list
-// (nil) there is none.
+// NewConfinement returns the confinement of a tool that may read further files; nil if the list
+// is nil.
 func NewConfinement(files []string, network bool) *Confinement {
 	if files == nil {
 		return nil
@@ -44,8 +44,8 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 // Variables that name files which a tool reads, some of them a list.
 var fileVariables = []string{"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT"}
 
-// ownFiles returns the files of a program and of what it may start: of each program, and of
-// what its links and its first line name, the installation that it belongs to.
+// ownFiles returns the files of a program and of what it may start. Each program has those of
+// its installation. A link or a first line names further programs.
 func ownFiles(path string, env []string) (files []string) {
 	values := map[string]string{}
 	for _, v := range env {
@@ -120,18 +120,35 @@ func firstLine(path string) string {
 }
 
 // scratch returns the directory that confined tools of this user share for temporary files and
-// caches. Error: there is none that only this user can write.
+// caches: in TMPDIR, or in the user's caches if that cannot be written, as in a pod with a
+// read-only root. Error: neither can.
 var scratch = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(os.TempDir(), "stream-monitor-tools-"+strconv.Itoa(os.Getuid()))
+	dir, err := scratchIn(os.TempDir())
+	if err == nil {
+		return dir, nil
+	}
+	caches, cachesErr := os.UserCacheDir()
+	if cachesErr == nil {
+		cachesErr = os.MkdirAll(caches, 0o700)
+	}
+	if cachesErr != nil {
+		return "", errors.Join(err, cachesErr)
+	}
+	return scratchIn(caches)
+})
+
+// scratchIn makes the directory in a parent, or another one if somebody else has taken its name.
+func scratchIn(parent string) (string, error) {
+	dir := filepath.Join(parent, "stream-monitor-tools-"+strconv.Itoa(os.Getuid()))
 	err := os.Mkdir(dir, 0o700)
 	if info, statErr := os.Lstat(dir); statErr == nil && info.IsDir() && info.Mode().Perm() == 0o700 && isOwn(info) {
 		return dir, nil
 	}
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return os.MkdirTemp("", "stream-monitor-tools-")
+	if errors.Is(err, fs.ErrExist) {
+		return os.MkdirTemp(parent, "stream-monitor-tools-")
 	}
 	return "", err
-})
+}
 
 // Environ returns env, in which a confined tool finds its scratch directory.
 func (c *Confinement) Environ(env []string) []string {
@@ -142,5 +159,5 @@ func (c *Confinement) Environ(env []string) []string {
 	if err != nil {
 		return env
 	}
-	return append(env[:len(env):len(env)], "TMPDIR="+dir, "XDG_CACHE_HOME="+dir)
+	return append(env[:len(env):len(env)], "TMPDIR="+dir, "XDG_CACHE_HOME="+dir, "DENO_DIR="+filepath.Join(dir, "deno"))
 }

@@ -139,3 +139,36 @@ func TestAConfinedToolReadsFurtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// The directory of another user, or one that others can read, is not used.
+func TestTheScratchDirectoryIsOfThisUserAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(dir, expected string) error
+		same    bool
+	}{
+		"nothing is there":        {func(string, string) error { return nil }, true},
+		"an earlier one is there": {func(_, expected string) error { return os.Mkdir(expected, 0o700) }, true},
+		"others can read it": {func(_, expected string) error {
+			if err := os.Mkdir(expected, 0o700); err != nil {
+				return err
+			}
+			return os.Chmod(expected, 0o755)
+		}, false},
+		"it is a link": {os.Symlink, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			expected := filepath.Join(dir, "stream-monitor-tools-"+strconv.Itoa(os.Getuid()))
+			if err := c.prepare(dir, expected); err != nil {
+				t.Fatal(err)
+			}
+			got, err := subprocess.ScratchIn(dir)
+			if err != nil || (got == expected) != c.same || filepath.Dir(got) != dir {
+				t.Errorf("it is %s, %v", got, err)
+			}
+		})
+	}
+	if got, err := subprocess.ScratchIn("/proc"); err == nil {
+		t.Errorf("it is %s, in a folder that cannot be written", got)
+	}
+}

@@ -14,7 +14,7 @@ var passedOn = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 	"PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8",
 	"PYENV_ROOT", "PYENV_VERSION", // a python of pyenv is a script that reads them
-	"DENO_DIR", "DENO_CERT", "DENO_TLS_CA_STORE",
+	"DENO_DIR", "DENO_NO_UPDATE_CHECK", "DENO_CERT", "DENO_TLS_CA_STORE",
 	"GATEWAY_PLACE", // by which a gateway finds the tools of a dead worker; no secret
 }
 

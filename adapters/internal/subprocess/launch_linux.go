@@ -18,8 +18,8 @@ type launched struct {
 	exited chan struct{} // closed when the leader has ended; it is not reaped
 }
 
-// launch starts a confined tool that does not run before run. Where the kernel refuses ptrace(2),
-// it runs at once.
+// launch starts a confined tool that does not run before run. It runs at once if the
+// kernel refuses ptrace(2).
 func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
 	l := &launched{cmd: cmd, resume: make(chan struct{}), exited: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: canTrace()}
