@@ -18,7 +18,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	list, _, _ := c.Watching.Egress()
 	ok, err := doctor.Doctor{
 		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster, CheckBucket: checkBucket,
-		LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
+		Landlock: doctor.LandlockVersion, LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
 		err = errors.New("not everything is in order; see above")

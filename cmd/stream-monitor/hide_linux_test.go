@@ -47,12 +47,19 @@ func TestAToolCannotReadTheSecretsOfTheProcessThatRunsIt(t *testing.T) {
 	clearEnvironment(t)
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "yt-dlp")
-	// What it finds is in the message with which it fails, and so in the log.
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(keys, []byte("geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The tool names its finds in the message with which it fails, and so in the log.
 	script := `#!/bin/sh
 found=nothing
 grep -qa SECRETS_KEY=geheim /proc/$PPID/environ 2>/dev/null && found=environment
 dd if=/proc/$PPID/mem of=/dev/null count=1 2>&1 | grep -q denied || found="$found memory"
-readlink /proc/$PPID/fd/2 >/dev/null 2>&1 && found="$found files"
+readlink /proc/$PPID/fd/2 >/dev/null 2>&1 && found="$found descriptors"
+cat ` + keys + ` >/dev/null 2>&1 && found="$found keys"
+(: >` + keys + `.new) 2>/dev/null && found="$found place"
+[ -n "$CALLBACK_URL" ] && found="$found callback"
 echo "ERROR: the tool has found $found." >&2
 exit 1
 `
@@ -60,7 +67,7 @@ exit 1
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "watch", "--log-level=debug", "https://www.youtube.com/watch?v=dQw4w9WgXcQ")
-	cmd.Env = append(os.Environ(), asProgram+"=1", "SECRETS_KEY=geheim", "YTDLP_PATH="+tool, "STREAMLINK_PATH="+tool, "HTTPS_PROXY=http://127.0.0.1:1")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "SECRETS_KEY=geheim", "CALLBACK_URL=https://receiver.example/hook", "YTDLP_PATH="+tool, "STREAMLINK_PATH="+tool, "HTTPS_PROXY=http://127.0.0.1:1")
 	output, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 )
 
 // serve runs the gateway until ctx is done or a part of it fails.
@@ -41,6 +42,9 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	for _, m := range config.Misspellings(os.Environ()) {
 		g.log.Warn("an environment variable resembles a setting but is none, it is ignored: correct its name if the setting was meant", "variable", m.Set, "similar_setting", m.Setting)
 	}
+	if g.settings.Watching.ReadableFiles() != nil && doctor.LandlockVersion() == 0 {
+		g.log.Warn("the kernel has no Landlock, tools can read and write the files of this user, keys.json included: use Linux 5.13 or newer with Landlock switched on, or run workers in Kubernetes")
+	}
 	keys, err := g.loadKeys()
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	}
 	g.resolving = newResolvingTools(g.settings.Watching, log)
 	if g.settings.WorkerRuntime == config.RuntimeInline {
-		g.resolving.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, log)
+		g.resolving.forks = ytdlp.NewForkServer(g.settings.Watching.YTDLP().Path, g.settings.Watching.ReadableFiles(), log)
 		defer g.resolving.forks.Close()
 		g.resolving.host = fallback.NewHost(fallback.Places(), log)
 		g.decoders = newDecoderPool(g.settings.Watching, 0, log)

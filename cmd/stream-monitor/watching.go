@@ -57,7 +57,7 @@ func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *de
 		log.Info("segment-decoder was not found; ffmpeg analyses every segment, which takes more CPU time")
 		return nil
 	}
-	return decoder.New(decoder.Config{Path: tool.Path, Processes: processes}, log)
+	return decoder.New(decoder.Config{Path: tool.Path, Files: f.ReadableFiles(), Processes: processes}, log)
 }
 
 // newWatchingTools makes the adapters. With a nil pool ffmpeg decodes every segment.
@@ -70,7 +70,7 @@ func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving reso
 		media:     client,
 		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
 		decoders:  pool,
-		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path}),
+		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path, Files: f.ReadableFiles()}),
 		budget:    tempfile.NewBudget(f.BudgetMiB()),
 		memory:    collector.NewMemory(keptMemory),
 	}
@@ -92,7 +92,7 @@ func (t *watchingTools) ports(gateway worker.Gateway, evidence collector.Store, 
 		Prober:     sources,
 		Playlists:  t.playlists,
 		Segments:   t.media,
-		Analyser:   ffmpeg.New(ffmpeg.Config{Path: t.flags.FFmpeg().Path, Decoder: t.decoders.Stream(monitorLog)}),
+		Analyser:   ffmpeg.New(ffmpeg.Config{Path: t.flags.FFmpeg().Path, Files: t.flags.ReadableFiles(), Decoder: t.decoders.Stream(monitorLog)}),
 		Thumbnails: worker.ThumbnailPorts{Maker: t.capturer, Store: thumbnails},
 		Evidence: collector.Ports{
 			Tools: t.capturer, Segments: t.media, Playlists: t.playlists, Store: evidence, Memory: t.memory,
@@ -130,8 +130,8 @@ func (r resolvingTools) sources(f config.WatchingFlags, log *slog.Logger) worker
 	return worker.Sources{
 		monitor.YouTube: {
 			Resolver: fallback.NewResolver(
-				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, ForkServer: r.forks, Environ: r.proxies.Environ}, log),
-				streamlink.New(streamlink.Config{Path: f.Streamlink().Path, Environ: r.proxies.Environ}, log),
+				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path, Files: f.ReadableFiles(), ForkServer: r.forks, Environ: r.proxies.Environ}, log),
+				streamlink.New(streamlink.Config{Path: f.Streamlink().Path, Files: f.ReadableFiles(), Environ: r.proxies.Environ}, log),
 				egress, r.host, log,
 			),
 			Prober: prober,

@@ -19,6 +19,7 @@ type Tool struct {
 	Install   string        // how to install it, or which variable names it
 	Timeout   time.Duration // of one run
 	MaxOutput int           // bytes of stdout, and of stderr
+	Files     []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 	MaxMemory int64         // bytes that each of its processes may allocate, Linux only (subprocess.Limits)
 
 	// Environ returns the environment of one run; nil: subprocess.Environment().
@@ -61,7 +62,8 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	}
 	command := subprocess.Command{
 		Path: t.Path, Args: args, MaxOutput: t.MaxOutput,
-		Limits: subprocess.Limits{DataBytes: t.MaxMemory, CPUTime: MaxCPU, OpenFiles: MaxFiles, FileBytes: MaxFile},
+		Limits:      subprocess.Limits{DataBytes: t.MaxMemory, CPUTime: MaxCPU, OpenFiles: MaxFiles, FileBytes: MaxFile},
+		Confinement: subprocess.NewConfinement(t.Files, true),
 	}
 	if t.Environ != nil {
 		command.Env = t.Environ(ctx)

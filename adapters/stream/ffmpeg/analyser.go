@@ -118,6 +118,7 @@ func (a *Analyser) execute(ctx context.Context, media []collector.Media, command
 	if err == nil {
 		c := command(found)
 		c.Path, c.Env, c.Limits = a.config.Path, environment(), a.config.limits()
+		c.Confinement = subprocess.NewConfinement(a.config.Files, false)
 		c.Stdin, c.Inputs = readers[0], readers[1:]
 		res, err = subprocess.Run(running, c)
 	}

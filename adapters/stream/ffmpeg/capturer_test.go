@@ -23,7 +23,7 @@ import (
 
 func newCapturer(t *testing.T) *ffmpeg.Capturer {
 	t.Helper()
-	return ffmpeg.NewCapturer(ffmpeg.Config{Path: ffmpegPath(t)})
+	return ffmpeg.NewCapturer(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)})
 }
 
 // of returns a medium with these bytes.
@@ -113,7 +113,7 @@ func TestHostileMediaAreCapturedWithinTheLimitsOfAnalysis(t *testing.T) {
 		"more than MaxInput": bytes.Repeat(scene{}.make(t), 3),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := ffmpeg.NewCapturer(ffmpeg.Config{Path: ffmpegPath(t), MaxInput: int64(2 * len(scene{}.make(t))), Timeout: 10 * time.Second})
+			c := ffmpeg.NewCapturer(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: int64(2 * len(scene{}.make(t))), Timeout: 10 * time.Second})
 			if _, err := c.Picture(t.Context(), of(segment), time.Hour); err == nil && name != "a damaged segment" {
 				t.Error("a picture was taken")
 			}

@@ -15,6 +15,10 @@ type Config struct {
 	// newer is needed. A wrapper script has to exec it.
 	Path string
 
+	// Files are further files and folders that ffmpeg may read, such as those of a wrapper
+	// script; nil: it is not confined. Linux only.
+	Files []string
+
 	// Decoder decodes most segments in place of the command; nil: none does.
 	Decoder *decoder.Stream
 

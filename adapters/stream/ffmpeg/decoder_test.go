@@ -29,7 +29,7 @@ func newPool(tb testing.TB, change func(*decoder.Config)) *decoder.Pool {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := decoder.Config{Path: path, Processes: 1}
+	c := decoder.Config{Path: path, Files: []string{}, Processes: 1}
 	if change != nil {
 		change(&c)
 	}
@@ -157,7 +157,7 @@ func TestADecoderAnswersForEveryKindOfStream(t *testing.T) {
 			for _, look := range []watch.Look{watch.EveryFrame, watch.KeyFrames} {
 				t.Run(name+", "+part+", "+string(look), func(t *testing.T) {
 					segment := s.make(t)
-					want, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
+					want, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -212,7 +212,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := newPool(t, func(c *decoder.Config) { c.Path, c.Timeout = path, 300*time.Millisecond })
-			got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings)
+			got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings)
 			if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
 				t.Errorf("found %v: %v", got.Intervals, err)
 			}
@@ -222,7 +222,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	}
 	t.Run("too large for a decoder", func(t *testing.T) {
 		large := slices.Concat(segment, bytes.Repeat(append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...), decoder.MaxMedia/188+1))
-		got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Decoder: newStream(newPool(t, nil))}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(large), settings)
+		got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Decoder: newStream(newPool(t, nil))}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(large), settings)
 		if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
 			t.Errorf("found %v: %v", got.Intervals, err)
 		}

@@ -34,8 +34,8 @@
 // # Untrusted segments
 //
 // ffmpeg reads a pipe, as MPEG-TS, MP4, ADTS or MP3; it may open no other protocol
-// and no file. It does not get the worker's environment. Before it gets a byte, the
-// kernel limits its memory, CPU time and open files, and forbids it to write any.
+// and no file. It does not get the worker's environment. In the product it is confined: it has no
+// network and writes nothing. Before it runs, the kernel limits its memory, CPU time and open files, and forbids it to write any.
 // Input, output and time are limited as well (Config). Beyond the limits of input or
 // time the process group is killed; output beyond its limit is dropped. An analysis
 // that exceeds any limit fails: it is never reported as black or silent.

@@ -22,7 +22,7 @@ func TestASegmentWithoutEndIsTooLarge(t *testing.T) {
 		"200 MB of filler after a segment": {io.MultiReader(bytes.NewReader(ts), io.LimitReader(&endless{null}, 200<<20)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxInput: c.limit})
+			a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: c.limit})
 			analyseFails(t, a, c.body, watch.FailureTooLarge)
 		})
 	}
@@ -38,24 +38,24 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestTruncatedOutputIsUndecodable(t *testing.T) {
-	a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxOutput: 4 << 10})
+	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxOutput: 4 << 10})
 	analyseFails(t, a, bytes.NewReader(scene{}.make(t)), watch.FailureUndecodable)
 }
 
 func TestASegmentAsLargeAsTheLimitIsAnalysed(t *testing.T) {
 	ts := scene{}.make(t)
 	size := int64(len(ts))
-	a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxInput: size})
+	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: size})
 	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(ts), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
 	t.Run("but not one a byte larger", func(t *testing.T) {
-		analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxInput: size - 1}), bytes.NewReader(ts), watch.FailureTooLarge)
+		analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: size - 1}), bytes.NewReader(ts), watch.FailureTooLarge)
 	})
 }
 
 func TestNegativeLimitsMeanTheDefaults(t *testing.T) {
-	a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), Timeout: -1, MaxInput: -1, MaxOutput: -1})
+	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: -1, MaxInput: -1, MaxOutput: -1})
 	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(scene{}.make(t)), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestTheDefaultMemoryIsEnoughForLiveStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resident := samplePeakMemory(t)
-			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}), watch.Segment{}, bytes.NewReader(c.segment), settings)
+			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}), watch.Segment{}, bytes.NewReader(c.segment), settings)
 			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
 			if n := bytes.Count(res.Stdout, []byte("v=1\n")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)
@@ -124,7 +124,7 @@ func TestTooLittleMemoryIsAToolFailure(t *testing.T) {
 	// In MB: with 1 and 90 the program cannot be loaded, with 140 the segment nearly fits.
 	// From about 104 on the sound and some pictures are decoded.
 	for _, memory := range []int64{1, 90, 100, 104, 108, 112, 120, 130, 140} {
-		a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxMemory: memory << 20})
+		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: memory << 20})
 		f := analyseFails(t, a, bytes.NewReader(segment), watch.FailureTool)
 		if !strings.Contains(f.Detail, "of memory") {
 			t.Errorf("with %d MB: %v", memory, f)
@@ -136,12 +136,12 @@ func TestTooLittleMemoryIsAToolFailure(t *testing.T) {
 // say so: its errors are those of a broken stream.
 func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
 	segment := hostilePictures["H.264 of 4096x2304 with 16 references"](t)
-	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}), bytes.NewReader(segment), watch.FailureTool)
+	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}), bytes.NewReader(segment), watch.FailureTool)
 	if !strings.Contains(f.Detail, "256 MiB of memory") {
 		t.Errorf("got %v", f)
 	}
 	t.Run("with more memory it is decoded", func(t *testing.T) {
-		a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxMemory: 512 << 20})
+		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: 512 << 20})
 		if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings); err != nil {
 			t.Errorf("Analyse: %v", err)
 		}
@@ -150,12 +150,12 @@ func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
 
 func TestAPictureThatIsTooLargeIsAToolFailure(t *testing.T) {
 	for _, name := range []string{"AV1 of 4096x4096", "VP9 of 448x65535"} {
-		f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}), bytes.NewReader(hostilePictures[name](t)), watch.FailureTool)
+		f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}), bytes.NewReader(hostilePictures[name](t)), watch.FailureTool)
 		if !strings.Contains(f.Detail, "more than the 10066329 pixels") {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	small := ffmpeg.Config{Path: ffmpegPath(t), MaxMemory: 128 << 20} // for 3.3 million pixels
+	small := ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: 128 << 20} // for 3.3 million pixels
 	f := analyseFails(t, ffmpeg.New(small), bytes.NewReader(encode(t, "-f", "lavfi", "-i", "color=s=3840x2160:r=10:d=0.5",
 		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")), watch.FailureTool)
 	if !strings.Contains(f.Detail, "pixels") {
@@ -165,7 +165,7 @@ func TestAPictureThatIsTooLargeIsAToolFailure(t *testing.T) {
 
 func TestTooLittleCPUTimeIsAToolFailure(t *testing.T) {
 	segment := bytes.Repeat(scene{}.make(t), 200)
-	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t), MaxCPU: time.Second}), bytes.NewReader(segment), watch.FailureTool)
+	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxCPU: time.Second}), bytes.NewReader(segment), watch.FailureTool)
 	if !strings.Contains(f.Detail, "the 1s of CPU time") {
 		t.Errorf("got %v", f)
 	}

@@ -31,6 +31,7 @@ const MaxMemory = 256 << 20
 type Config struct {
 	Path        string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
 	Timeout     time.Duration // limit of a run; default 30 s
+	Files       []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 	HTTPTimeout time.Duration // limit of each request, in whole seconds; default 10 s
 
 	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
@@ -57,7 +58,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	return &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ,
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ, Files: c.Files,
 			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
 		},
 		options: []string{

@@ -106,7 +106,7 @@ func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 
 func TestAPrintedURLIsTheManifest(t *testing.T) {
 	path, _ := pythontooltest.Script(t, "echo "+master)
-	got := streamlink.New(streamlink.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+	got := streamlink.New(streamlink.Config{Path: path, Files: []string{}}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 	if got.State != watch.ManifestFound || got.Manifest != master || got.Source != "streamlink" {
 		t.Errorf("got %+v", got)
 	}
@@ -117,7 +117,7 @@ func TestAPrintedURLIsTheManifest(t *testing.T) {
 func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	pythontooltest.NoNetwork(t)
-	resolver := streamlink.New(streamlink.Config{Path: path}, discardLog)
+	resolver := streamlink.New(streamlink.Config{Path: path, Files: []string{}}, discardLog)
 
 	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
 		got := resolver.Resolve(t.Context(), pythontooltest.URL)
@@ -140,7 +140,7 @@ func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
 // answers for the state.
 func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	resolver := streamlink.New(streamlink.Config{Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, discardLog)
+	resolver := streamlink.New(streamlink.Config{Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink"), Files: []string{}}, discardLog)
 	for _, state := range youtube.States() {
 		t.Run(string(state), func(t *testing.T) {
 			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})

@@ -15,7 +15,7 @@ import (
 func BenchmarkQuestion(b *testing.B) {
 	y := pythontooltest.YouTube(b)
 	path := pythontooltest.Find(b, "YTDLP_PATH", "yt-dlp")
-	server := ytdlp.NewForkServer(path, discardLog)
+	server := ytdlp.NewForkServer(path, nil, discardLog)
 	b.Cleanup(server.Close)
 	y.Add("live_______", youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
 	y.Add("upcoming___", youtube.Video{State: youtube.Upcoming, Source: pythontooltest.Ladder{}, Scheduled: time.Now().Add(time.Hour)})

@@ -50,7 +50,7 @@ func (s *ForkServer) Runs() int {
 // ReadReplies reads what a process says after it was asked for run 1, and returns why it
 // must be ended.
 func ReadReplies(said string) error {
-	p := newForkProcess(context.Background(), defaultForkLimits)
+	p := newForkProcess(context.Background(), defaultForkLimits, nil)
 	defer p.kill(nil)
 	if _, _, err := p.add(); err != nil {
 		return err

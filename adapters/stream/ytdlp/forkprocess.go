@@ -22,12 +22,13 @@ import (
 //	serve ─ start ─▶ ready ─▶ runs, several at a time ─▶ retired ─ the last run ends ─▶ done
 //	          └────────────────────┴─ it fails, hangs, or ctx is done ─ killed ─▶ done
 type forkProcess struct {
-	limits forkLimits
-	ready  chan struct{} // closed when it takes runs
-	done   chan struct{} // closed when it has ended
-	err    error         // why it ended; set before done is closed
-	kill   context.CancelCauseFunc
-	ctx    context.Context // until kill
+	limits      forkLimits
+	confinement *subprocess.Confinement
+	ready       chan struct{} // closed when it takes runs
+	done        chan struct{} // closed when it has ended
+	err         error         // why it ended; set before done is closed
+	kill        context.CancelCauseFunc
+	ctx         context.Context // until kill
 
 	stdin    *io.PipeReader // what the process reads
 	requests *io.PipeWriter // the other end
@@ -77,8 +78,8 @@ var (
 	errTwice   = errors.New("it says the same twice")
 )
 
-func newForkProcess(ctx context.Context, l forkLimits) *forkProcess {
-	p := &forkProcess{limits: l, ready: make(chan struct{}), done: make(chan struct{}), runs: map[int]*forkedRun{}, lastUse: time.Now()}
+func newForkProcess(ctx context.Context, l forkLimits, c *subprocess.Confinement) *forkProcess {
+	p := &forkProcess{limits: l, confinement: c, ready: make(chan struct{}), done: make(chan struct{}), runs: map[int]*forkedRun{}, lastUse: time.Now()}
 	p.ctx, p.kill = context.WithCancelCause(ctx)
 	p.stdin, p.requests = io.Pipe()
 	return p
@@ -98,7 +99,7 @@ func (p *forkProcess) serve(command []string) {
 	watching.Go(func() { p.watch(ctx) })
 
 	res, err := subprocess.Run(ctx, subprocess.Command{
-		Path: command[0], Args: command[1:], Stdin: p.stdin, Stdout: stdout, Limits: serverLimits,
+		Path: command[0], Args: command[1:], Stdin: p.stdin, Stdout: stdout, Limits: serverLimits, Confinement: p.confinement,
 		OnExit: func() { _ = p.requests.Close() },
 	})
 	switch {
@@ -219,7 +220,11 @@ func (p *forkProcess) run(ctx context.Context, c subprocess.Command) (subprocess
 	if err != nil {
 		return subprocess.Result{}, err
 	}
-	p.send(request{ID: id, Args: c.Args, Env: c.Env, Limits: limitsOf(c.Limits)})
+	env := c.Env
+	if len(env) > 0 {
+		env = p.confinement.Environ(env)
+	}
+	p.send(request{ID: id, Args: c.Args, Env: env, Limits: limitsOf(c.Limits)})
 	beginning := time.NewTimer(p.limits.begin)
 	defer beginning.Stop()
 	began := run.began

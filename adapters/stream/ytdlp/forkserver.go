@@ -54,6 +54,7 @@ var errUnsupported = errors.New("forks of a process that stays up need Linux")
 // grown to 512 MiB, and when yt-dlp has changed on disk. It ends after 10 minutes without
 // a run.
 type ForkServer struct {
+	files  []string // that runs may read; nil: they are not confined
 	path   string
 	limits forkLimits
 	log    *slog.Logger
@@ -68,10 +69,11 @@ type ForkServer struct {
 }
 
 // NewForkServer makes a ForkServer for the yt-dlp at path, or with that name in PATH. It
-// starts no process. The caller must Close it.
-func NewForkServer(path string, log *slog.Logger) *ForkServer {
+// starts no process. files are further files and folders that runs may read; with nil they
+// are not confined. The caller must Close it.
+func NewForkServer(path string, files []string, log *slog.Logger) *ForkServer {
 	ctx, stop := context.WithCancel(context.Background())
-	return &ForkServer{path: path, limits: defaultForkLimits, log: log.With("component", "yt-dlp"), ctx: ctx, stop: stop}
+	return &ForkServer{path: path, files: files, limits: defaultForkLimits, log: log.With("component", "yt-dlp"), ctx: ctx, stop: stop}
 }
 
 // Close ends the process and its runs, and waits for their ends.
@@ -148,7 +150,7 @@ func (s *ForkServer) startedProcess() (*forkProcess, error) {
 		s.failed(err)
 		return nil, err
 	}
-	p := newForkProcess(s.ctx, s.limits)
+	p := newForkProcess(s.ctx, s.limits, subprocess.NewConfinement(s.files, true))
 	s.current = p
 	s.all.Go(func() {
 		p.serve(command)

@@ -25,27 +25,28 @@ import (
 // resolverMaker makes a Resolver of the real yt-dlp.
 type resolverMaker func(ytdlp.Config) *ytdlp.Resolver
 
-// inBothWays runs a test of the real yt-dlp twice: as a command and in forks.
+// inBothWays runs a test of the real yt-dlp twice: as a command and in forks, confined as in
+// the product.
 func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)) {
 	t.Helper()
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
 	t.Run("as a command", func(t *testing.T) {
 		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
-			c.Path = path
+			c.Path, c.Files = path, []string{}
 			return ytdlp.New(c, discardLog)
 		})
 	})
 	t.Run("in forks", func(t *testing.T) {
 		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
 			var log lockedBuffer
-			server := ytdlp.NewForkServer(path, slog.New(slog.NewTextHandler(&log, nil)))
+			server := ytdlp.NewForkServer(path, []string{}, slog.New(slog.NewTextHandler(&log, nil)))
 			t.Cleanup(func() {
 				if server.Runs() == 0 || log.String() != "" {
 					t.Errorf("the command was run in %d of the cases: %s", server.Runs(), log.String())
 				}
 				server.Close()
 			})
-			c.Path, c.ForkServer = path, server
+			c.Path, c.Files, c.ForkServer = path, []string{}, server
 			return ytdlp.New(c, discardLog)
 		})
 	})
@@ -73,7 +74,7 @@ func (b *lockedBuffer) String() string {
 func TestForksPrintWhatTheCommandPrints(t *testing.T) {
 	pythontooltest.NoNetwork(t)
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
-	server := ytdlp.NewForkServer(path, discardLog)
+	server := ytdlp.NewForkServer(path, nil, discardLog)
 	t.Cleanup(server.Close)
 	for name, args := range map[string][]string{
 		"a failure of the network": {"--ignore-config", "--extractor-retries", "0", "--dump-json", "--", string(pythontooltest.URL)},
@@ -153,7 +154,7 @@ type forks struct {
 func startForks(t *testing.T, main string) forks {
 	t.Helper()
 	f := forks{t: t, path: pythonTool(t, main+printAnswer), log: &lockedBuffer{}}
-	f.ForkServer = ytdlp.NewForkServer(f.path, slog.New(slog.NewTextHandler(f.log, nil)))
+	f.ForkServer = ytdlp.NewForkServer(f.path, nil, slog.New(slog.NewTextHandler(f.log, nil)))
 	t.Cleanup(f.Close)
 	return f
 }

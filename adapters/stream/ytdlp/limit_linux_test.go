@@ -2,6 +2,7 @@ package ytdlp_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,6 +46,8 @@ script = "const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))"
 done = subprocess.run(["`+deno+`", "eval", script], capture_output=True)
 if done.returncode: sys.exit("deno ended with %d" % done.returncode)
 `)
+	f.ForkServer = ytdlp.NewForkServer(f.path, []string{filepath.Dir(f.path)}, slog.New(slog.NewTextHandler(f.log, nil))) // confined
+	t.Cleanup(f.Close)
 	limits := subprocess.Limits{DataBytes: ytdlp.MaxMemory, CPUTime: pythontool.MaxCPU, OpenFiles: pythontool.MaxFiles, FileBytes: pythontool.MaxFile}
 	command := subprocess.Command{Path: f.path, Args: []string{"for ever"}, Limits: limits}
 	for range 2 {
@@ -68,7 +71,7 @@ import json, resource
 names = ["DATA", "CPU", "NOFILE", "FSIZE", "CORE"]
 print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]))`
 	f := forks{t: t, path: pythonTool(t, inspect), log: &lockedBuffer{}}
-	f.ForkServer = ytdlp.NewForkServer(f.path, discardLog)
+	f.ForkServer = ytdlp.NewForkServer(f.path, nil, discardLog)
 	t.Cleanup(f.Close)
 	command := subprocess.Command{Path: f.path, Limits: subprocess.Limits{DataBytes: 300 << 20, CPUTime: 5 * time.Second, OpenFiles: 100, FileBytes: 1 << 20}}
 	for how, run := range map[string]func() (subprocess.Result, error){

@@ -30,6 +30,7 @@ type Config struct {
 	Timeout       time.Duration // limit of Resolve; default 45 s
 	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
 	MaxMemory     int64         // bytes that each process may allocate, Linux only; default MaxMemory
+	Files         []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 	ForkServer    *ForkServer   // runs the yt-dlp at Path; nil: each run starts the command
 
 	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
@@ -68,7 +69,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 	r := &Resolver{
 		tool: pythontool.Tool{
-			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: cmp.Or(c.MaxMemory, MaxMemory), Environ: c.Environ,
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: cmp.Or(c.MaxMemory, MaxMemory), Environ: c.Environ, Files: c.Files,
 			Install: `install it with pip install "yt-dlp[default]", or set YTDLP_PATH`,
 		},
 		common: []string{

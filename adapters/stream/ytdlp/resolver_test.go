@@ -29,7 +29,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(asGateway); path != "" {
-		_, _ = ytdlp.NewForkServer(path, discardLog).Run(context.Background(), subprocess.Command{Path: path, Args: []string{os.Getenv(asGatewayArgument)}})
+		_, _ = ytdlp.NewForkServer(path, nil, discardLog).Run(context.Background(), subprocess.Command{Path: path, Args: []string{os.Getenv(asGatewayArgument)}})
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -48,7 +48,7 @@ func TestAMisbehavingForkNeverGivesAState(t *testing.T) {
 		if _, err := os.Stat(path); err == nil {
 			path = pythonTool(t, `os.execv("`+path+`", ["tool", *args])`)
 		}
-		server := ytdlp.NewForkServer(path, log)
+		server := ytdlp.NewForkServer(path, nil, log)
 		t.Cleanup(server.Close)
 		_ = server.Check(t.Context()) // the time limits are shorter than the start
 		return ytdlp.New(ytdlp.Config{Path: path, Timeout: timeout, ForkServer: server}, log)

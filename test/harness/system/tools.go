@@ -22,7 +22,23 @@ func toolEnv() (env []string) {
 	if path, err := testtools.Decoder(); err == nil {
 		env = append(env, "DECODER_PATH="+path)
 	}
-	return env
+	return append(env, "TOOL_FILES="+strings.Join(installations(), ":"))
+}
+
+// installations returns the folders of the real tools. A stand-in for one, which is
+// elsewhere, may run it.
+func installations() (folders []string) {
+	for tool := range testtools.Variables {
+		path, err := testtools.Tool(tool, "")
+		if err != nil {
+			continue
+		}
+		folders = append(folders, filepath.Dir(filepath.Dir(path)))
+		if python, err := filepath.EvalSymlinks(filepath.Join(filepath.Dir(path), "python")); err == nil {
+			folders = append(folders, filepath.Dir(filepath.Dir(python)))
+		}
+	}
+	return folders
 }
 
 // Environment returns the environment of another command of the binary: the

@@ -112,7 +112,7 @@ func TestACheckRunsNoYtdlpAndAtMostOneFFmpeg(t *testing.T) {
 			}
 			ffmpeg, ffmpegRuns := count("ffmpeg")
 			ytdlp, ytdlpRuns := count("yt-dlp")
-			env := startEnv(t, append(c.decoder, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)...)
+			env := startEnv(t, append(c.decoder, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp, "TOOL_FILES=off")...) // the scripts write files
 			v := newVideoID()
 			stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 			if err != nil {

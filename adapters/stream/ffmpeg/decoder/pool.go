@@ -15,6 +15,7 @@ import (
 // Config sets the limits of a Pool. A field that is zero or negative has its default.
 type Config struct {
 	Path        string        // of the program; default "segment-decoder", in PATH
+	Files       []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 	Processes   int           // at most; default one for each core
 	MaxSegments int           // after which a process is replaced; default DefaultMaxSegments
 	Timeout     time.Duration // of one segment in one process; default DefaultTimeout

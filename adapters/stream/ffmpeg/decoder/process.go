@@ -27,7 +27,8 @@ const stopGrace = 200 * time.Millisecond
 func startProcess(ctx context.Context, c Config) (*process, error) {
 	started, err := subprocess.Start(subprocess.Command{
 		Path: c.Path, Env: environment(), GracePeriod: stopGrace, MaxOutput: maxComplaint,
-		Limits: subprocess.Limits{DataBytes: c.MaxMemory, CPUTime: maxCPU, OpenFiles: maxFiles, NoFileWrites: true},
+		Limits:      subprocess.Limits{DataBytes: c.MaxMemory, CPUTime: maxCPU, OpenFiles: maxFiles, NoFileWrites: true},
+		Confinement: subprocess.NewConfinement(c.Files, false),
 	})
 	if err != nil {
 		return nil, err

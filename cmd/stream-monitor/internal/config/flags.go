@@ -67,6 +67,7 @@ type WatchingFlags struct {
 	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"Path of streamlink, which is used when yt-dlp fails. Default: as for yt-dlp."`
 	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"Path of ffmpeg. Default: as for yt-dlp."`
 	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones; off: ffmpeg decodes every segment. Default: the one beside this program, else as for yt-dlp."`
+	ToolFiles       string `env:"TOOL_FILES" placeholder:"PATH:…" help:"Further files and folders that tools may read, such as those of a wrapper script; off: tools may read and write what their user may. Default: none. Linux with Landlock only."`
 	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Quality to analyse: smallest (a tenth of the CPU, same result) or best."`
 	EvidenceCapture string `type:"choice" accept:"on,off" env:"EVIDENCE_CAPTURE" default:"on" help:"Capture pictures, sound levels and clips of alerts (on), or spare their CPU and storage (off)."`
 	EvidenceBudget  string `name:"evidence-budget-mib" type:"numeral" min:"1" max:"1048576" env:"EVIDENCE_BUDGET_MIB" default:"256" placeholder:"MIB" help:"MiB of temporary files that the captures of all streams on one host (in Kubernetes: of one pod) may hold at a time."`
@@ -114,6 +115,19 @@ func (f WatchingFlags) Decoder() (t Tool, used bool) {
 
 // decoderPlaces is where segment-decoder is looked for before PATH.
 var decoderPlaces = []place{{".", "the folder of stream-monitor"}, {"../.tools/bin", toolsPlace.name}}
+
+// toolsUnconfined is the value of TOOL_FILES with which tools may read and write what their
+// user may.
+const toolsUnconfined = "off"
+
+// ReadableFiles returns the further files and folders that tools may read. It is nil if they
+// are not confined.
+func (f WatchingFlags) ReadableFiles() []string {
+	if f.ToolFiles == toolsUnconfined {
+		return nil
+	}
+	return append([]string{}, filepath.SplitList(f.ToolFiles)...)
+}
 
 // BudgetMiB returns the limit of the temporary files of captures.
 func (f WatchingFlags) BudgetMiB() int {

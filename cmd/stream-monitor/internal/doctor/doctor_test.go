@@ -31,6 +31,7 @@ type machine struct {
 	cluster  error // of the check of rights; nil: pods may be run
 	bucket   error // of writing to it; nil: it was written
 	dns      error // of every look-up
+	landlock int   // the version of the kernel's
 	video    watch.OEmbedResult
 }
 
@@ -54,7 +55,7 @@ esac`
 // loopback.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
+	m := &machine{t: t, landlock: landlockSignals, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
 	t.Setenv("PATH", m.bin)
 	t.Setenv("NO_PROXY", "")
 	m.settings.Watching.HTTPSProxy = "http://user:hunter2@" + listener(t).Addr().String()
@@ -102,6 +103,7 @@ func (m *machine) examine() (bool, string) {
 		PingDatabase: func(context.Context, string) error { return m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
+		Landlock:     func() int { return m.landlock },
 		LookupHost:   func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
 		ProbeVideo:   func(context.Context, monitor.StreamURL) watch.OEmbedResult { return m.video },
 	}.Examine(m.t.Context(), &report)
@@ -121,7 +123,11 @@ func TestEachProblemIsFound(t *testing.T) {
 		subject string
 		says    []string
 	}{
-		"a healthy machine": {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
+		"a healthy machine":          {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
+		"a kernel without Landlock":  {func(m *machine) { m.landlock = 0 }, warn, "confined tools", []string{"no Landlock", "keys.json", "Linux 5.13"}},
+		"a kernel with old Landlock": {func(m *machine) { m.landlock = 5 }, fine, "confined tools", []string{"Landlock 5", "signal"}},
+		"a kernel with new Landlock": {func(m *machine) { m.landlock = 6 }, fine, "confined tools", []string{"yes (Landlock 6)"}},
+		"TOOL_FILES=off":             {func(m *machine) { m.settings.Watching.ToolFiles = "off" }, warn, "confined tools", []string{"off (TOOL_FILES)", "keys.json"}},
 		"no yt-dlp": {func(m *machine) { m.without("yt-dlp") }, fail, "yt-dlp",
 			[]string{"not found in PATH", "2026.01.29 or newer", "pip install", "make tools"}},
 		"a yt-dlp below section 13.1": {func(m *machine) { m.tool("yt-dlp", "echo 2025.01.14") }, fail, "yt-dlp", []string{"2025.01.14", "pip install"}},
@@ -333,7 +339,7 @@ func TestTheToolsOfThisMachine(t *testing.T) {
 		}
 	}
 	var report strings.Builder
-	ok, err := Doctor{Settings: settings}.Examine(t.Context(), &report)
+	ok, err := Doctor{Settings: settings, Landlock: LandlockVersion}.Examine(t.Context(), &report)
 	if err != nil {
 		t.Fatal(err)
 	}

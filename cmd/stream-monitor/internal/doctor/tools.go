@@ -56,7 +56,7 @@ func (d Doctor) ytdlp(ctx context.Context) []finding {
 func (d Doctor) forkServer(ctx context.Context, t config.Tool) finding {
 	limited, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
-	forks := ytdlp.NewForkServer(t.Path, slog.New(slog.DiscardHandler))
+	forks := ytdlp.NewForkServer(t.Path, d.Settings.Watching.ReadableFiles(), slog.New(slog.DiscardHandler))
 	defer forks.Close()
 	f := finding{
 		"yt-dlp forks", fine, "one process loads yt-dlp for all questions",
