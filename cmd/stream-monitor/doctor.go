@@ -8,6 +8,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 )
@@ -18,7 +19,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	list, _, _ := c.Watching.Egress()
 	ok, err := doctor.Doctor{
 		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster, CheckBucket: checkBucket,
-		Landlock: doctor.LandlockVersion, LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
+		Landlock: tool.Landlock, Missing: tool.Missing, LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
 		err = errors.New("not everything is in order; see above")

@@ -12,7 +12,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
-	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 )
 
 // serve runs the gateway until ctx is done or a part of it fails.
@@ -42,8 +41,8 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	for _, m := range config.Misspellings(os.Environ()) {
 		g.log.Warn("an environment variable resembles a setting but is none, it is ignored: correct its name if the setting was meant", "variable", m.Set, "similar_setting", m.Setting)
 	}
-	if g.settings.Watching.ReadableFiles() != nil && doctor.LandlockVersion() == 0 {
-		g.log.Warn("the kernel has no Landlock, tools can read and write the files of this user, keys.json included: use Linux 5.13 or newer with Landlock switched on, or run workers in Kubernetes")
+	if g.settings.WorkerRuntime != config.RuntimeKubernetes {
+		warnOfMissingConfinement(g.settings.Watching, g.log)
 	}
 	keys, err := g.loadKeys()
 	if err != nil {

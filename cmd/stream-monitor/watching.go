@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/proxies"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/adapters/tempfile"
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -58,6 +60,14 @@ func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *de
 		return nil
 	}
 	return decoder.New(decoder.Config{Path: tool.Path, Files: f.ReadableFiles(), Processes: processes}, log)
+}
+
+// warnOfMissingConfinement logs what tools can do here because the kernel, or a sandbox around
+// this process, does not let it confine them.
+func warnOfMissingConfinement(f config.WatchingFlags, log *slog.Logger) {
+	if missing := tool.Missing(); f.ReadableFiles() != nil && len(missing) > 0 {
+		log.Warn("tools are not completely confined here, which helps a hostile stream that takes one over: run doctor, which says what to do", "missing", strings.Join(missing, "; "))
+	}
 }
 
 // newWatchingTools makes the adapters. With a nil pool ffmpeg decodes every segment.

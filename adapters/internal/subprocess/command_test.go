@@ -21,10 +21,12 @@ import (
 )
 
 // Each variable makes the test binary run a tool. One runs a script, for a test that
-// kills the binary; one runs a tool with limits that cannot be set.
+// kills the binary; one runs a tool with limits that cannot be set;
+// one confines a tool and says what the kernel did not grant for it.
 const (
 	asParent   = "CHILD_TEST_RUNS_TOOL"
 	asHelpless = "CHILD_TEST_LIMITS_TOOL"
+	asConfined = "CHILD_TEST_CONFINES_TOOL"
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +40,16 @@ func TestMain(m *testing.M) {
 		c.Stdin = readerFunc(func([]byte) (int, error) { fmt.Print("read for it; "); return 0, io.EOF })
 		_, err := subprocess.Run(context.Background(), c)
 		fmt.Print(err)
+		os.Exit(0)
+	}
+	if os.Getenv(asConfined) != "" {
+		c := sh("read _; ulimit -n")
+		c.Limits, c.Confinement, c.Stdin = subprocess.Limits{OpenFiles: 50}, &subprocess.Confinement{Network: true}, strings.NewReader("\n")
+		res, err := subprocess.Run(context.Background(), c)
+		fmt.Printf("%s%v\n", res.Stdout, err)
+		for _, missing := range subprocess.Missing() {
+			fmt.Println(missing)
+		}
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)

@@ -13,7 +13,8 @@ import (
 // Confinement says what a tool may reach of this machine. On Linux, every tool runs without
 // capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
 // libraries, its own files and Readable, and writes to a scratch directory (Landlock). It
-// signals only what it has started, and connects to no unix socket. Kernels without these means do not confine it.
+// signals only what it has started, and connects to no unix socket. What the kernel does not grant
+// is left out (Missing).
 type Confinement struct {
 	Readable []string // further files and folders
 	Network  bool     // it may connect to others; it writes to the scratch directory only if it may

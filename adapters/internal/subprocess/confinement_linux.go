@@ -35,17 +35,20 @@ func dropPrivileges() error {
 	return nil
 }
 
-// apply confines this thread for good, and what it starts. Error: something that the kernel has
-// has failed.
+// apply confines this thread for good, and what it starts, by the means that the kernel grants.
 func (c *Confinement) apply(path string, env []string) error {
 	if c == nil {
 		return nil
 	}
-	if err := c.restrictFiles(path, env); err != nil {
-		return fmt.Errorf("landlock: %w", err)
+	if version := kernel().landlock; version > 0 {
+		if err := c.restrictFiles(version, path, env); err != nil {
+			return fmt.Errorf("landlock: %w", err)
+		}
 	}
-	if err := c.restrictSockets(); err != nil {
-		return fmt.Errorf("seccomp: %w", err)
+	if kernel().seccomp {
+		if err := c.restrictSockets(); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
 	}
 	return nil
 }
@@ -58,39 +61,19 @@ const (
 	writeRights = allRights | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
-// restrictFiles applies Landlock, if the kernel has it.
-func (c *Confinement) restrictFiles(path string, env []string) error {
-	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return nil // the caller has said so in the log
+// restrictFiles applies Landlock.
+func (c *Confinement) restrictFiles(version int, path string, env []string) error {
+	rules := landlockRules{}
+	if err := rules.create(version, c.Network); err != nil {
+		return err
 	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: allRights}
-	for since, right := range map[uintptr]uint64{2: unix.LANDLOCK_ACCESS_FS_REFER, 3: unix.LANDLOCK_ACCESS_FS_TRUNCATE, 5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV} {
-		if version >= since {
-			attr.Handled_access_fs |= right
-		}
-	}
-	if version >= 4 {
-		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP
-		if !c.Network {
-			attr.Handled_access_net |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
-		}
-	}
-	if version >= 6 {
-		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
-	}
-	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return errno
-	}
-	defer func() { _ = unix.Close(int(ruleset)) }()
-	allow := func(rights uint64, files ...string) error {
+	allow := func(rights uint64, files ...string) (err error) {
 		for _, file := range files {
-			if err := allowBeneath(int(ruleset), file, rights&attr.Handled_access_fs); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
+			if fileErr := allowBeneath(rules.set, file, rights&rules.handles); fileErr != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", file, fileErr))
 			}
 		}
-		return nil
+		return err
 	}
 	err := errors.Join(
 		allow(readRights|unix.LANDLOCK_ACCESS_FS_EXECUTE, system...),
@@ -102,12 +85,10 @@ func (c *Confinement) restrictFiles(path string, env []string) error {
 		err = errors.Join(err, allow(writeRights, dir))
 	}
 	if err != nil {
+		rules.close()
 		return err
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
+	return rules.restrict()
 }
 
 // allowBeneath allows rights on a file, or on all that is in a folder. It does nothing if there
@@ -145,7 +126,7 @@ var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix
 func (c *Confinement) restrictSockets() error {
 	arch, is := auditArch[runtime.GOARCH]
 	if !is {
-		return nil
+		return fmt.Errorf("%w on %s", errors.ErrUnsupported, runtime.GOARCH)
 	}
 	const (
 		number, architecture, firstArgument = 0, 4, 16 // offsets in struct seccomp_data
@@ -173,9 +154,5 @@ func (c *Confinement) restrictSockets() error {
 		{Code: give, K: unix.SECCOMP_RET_ALLOW},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // eleven
-	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
-	if errors.Is(err, unix.EINVAL) { // a kernel without seccomp
-		return nil
-	}
-	return err
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }

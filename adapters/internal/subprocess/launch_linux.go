@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os/exec"
 	"runtime"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,11 +17,11 @@ type launched struct {
 	exited chan struct{} // closed when the leader has ended; it is not reaped
 }
 
-// launch starts a confined tool that does not run before run. It runs at once if the
-// kernel refuses ptrace(2).
+// launch starts a confined tool that does not run before run. Without ptrace(2) it runs at
+// once.
 func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
 	l := &launched{cmd: cmd, resume: make(chan struct{}), exited: make(chan struct{})}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: canTrace()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: kernel().trace}
 	started := make(chan error)
 	go l.onThread(c, started)
 	return l, <-started
@@ -31,7 +30,10 @@ func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
 // onThread confines its thread, starts the tool, which inherits that, and waits for its end.
 func (l *launched) onThread(c *Confinement, started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
-	err := dropPrivileges()
+	var err error
+	if kernel().privileges {
+		err = dropPrivileges()
+	}
 	if err == nil {
 		err = c.apply(l.cmd.Path, l.cmd.Env)
 	}
@@ -57,13 +59,6 @@ func waitFor(pid, changes int) {
 	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, changes|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 }
-
-// canTrace reports whether the kernel lets a parent trace its child, so that it stops before
-// its first instruction. Some sandboxes forbid that.
-var canTrace = sync.OnceValue(func() bool {
-	_, err := syscall.ForkExec("", nil, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}})
-	return errors.Is(err, syscall.ENOENT) // it came as far as the name of the program
-})
 
 // run lets the tool run.
 func (l *launched) run() { close(l.resume) }

@@ -49,8 +49,11 @@ type Doctor struct {
 	// CheckBucket writes, reads and deletes an object in the bucket of EVIDENCE_STORE.
 	CheckBucket func(ctx context.Context, f config.EvidenceFlags) error
 
-	// Landlock returns the version of Landlock that the kernel has; 0: it has none.
+	// Landlock returns the version of Landlock that confines tools; 0: none does.
 	Landlock func() int
+
+	// Missing names the means to confine tools that are not granted here, and what follows.
+	Missing func() []string
 
 	// LookupHost resolves a host name, as net.Resolver does.
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)

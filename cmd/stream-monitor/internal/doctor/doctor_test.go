@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -27,11 +28,12 @@ type machine struct {
 	t        *testing.T
 	settings config.Doctor
 	bin      string
-	database error // of a ping; nil: it answers
-	cluster  error // of the check of rights; nil: pods may be run
-	bucket   error // of writing to it; nil: it was written
-	dns      error // of every look-up
-	landlock int   // the version of the kernel's
+	database error    // of a ping; nil: it answers
+	cluster  error    // of the check of rights; nil: pods may be run
+	bucket   error    // of writing to it; nil: it was written
+	dns      error    // of every look-up
+	landlock int      // the version of the kernel's
+	missing  []string // of what confines tools
 	video    watch.OEmbedResult
 }
 
@@ -104,6 +106,7 @@ func (m *machine) examine() (bool, string) {
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
 		Landlock:     func() int { return m.landlock },
+		Missing:      func() []string { return m.missing },
 		LookupHost:   func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
 		ProbeVideo:   func(context.Context, monitor.StreamURL) watch.OEmbedResult { return m.video },
 	}.Examine(m.t.Context(), &report)
@@ -124,9 +127,10 @@ func TestEachProblemIsFound(t *testing.T) {
 		says    []string
 	}{
 		"a healthy machine":          {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
-		"a kernel without Landlock":  {func(m *machine) { m.landlock = 0 }, warn, "confined tools", []string{"no Landlock", "keys.json", "Linux 5.13"}},
+		"a kernel without Landlock":  {func(m *machine) { m.landlock, m.missing = 0, []string{"Landlock: tools read keys.json"} }, warn, "confined tools", []string{"not completely", "Landlock: tools read keys.json", "Linux 6.12"}},
 		"a kernel with old Landlock": {func(m *machine) { m.landlock = 5 }, fine, "confined tools", []string{"Landlock 5", "signal"}},
 		"a kernel with new Landlock": {func(m *machine) { m.landlock = 6 }, fine, "confined tools", []string{"yes (Landlock 6)"}},
+		"a sandbox without ptrace":   {func(m *machine) { m.missing = []string{"ptrace: late limits", "seccomp: sockets"} }, warn, "confined tools", []string{"ptrace: late limits; seccomp: sockets", "container"}},
 		"TOOL_FILES=off":             {func(m *machine) { m.settings.Watching.ToolFiles = "off" }, warn, "confined tools", []string{"off (TOOL_FILES)", "keys.json"}},
 		"no yt-dlp": {func(m *machine) { m.without("yt-dlp") }, fail, "yt-dlp",
 			[]string{"not found in PATH", "2026.01.29 or newer", "pip install", "make tools"}},
@@ -339,7 +343,7 @@ func TestTheToolsOfThisMachine(t *testing.T) {
 		}
 	}
 	var report strings.Builder
-	ok, err := Doctor{Settings: settings, Landlock: LandlockVersion}.Examine(t.Context(), &report)
+	ok, err := Doctor{Settings: settings, Landlock: tool.Landlock, Missing: tool.Missing}.Examine(t.Context(), &report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,6 +358,21 @@ func TestTheToolsOfThisMachine(t *testing.T) {
 	t.Log("\n" + report.String())
 }
 
+func TestAToolThatIsAskedForItsVersionLearnsNoKey(t *testing.T) {
+	m := healthy(t)
+	t.Setenv("SECRETS_KEY", "hunter2")
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(keys, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.tool("yt-dlp", `[ -n "$SECRETS_KEY" ] && echo it has the key
+read -r key 2>/dev/null <`+keys+` && echo it has read the key
+`+newYTDLP)
+	if _, report := m.examine(); !strings.Contains(report, "ok    yt-dlp              2026.10.26") {
+		t.Error(report)
+	}
+}
+
 func TestAToolThatHangsIsKilledWithItsChildren(t *testing.T) {
 	m := healthy(t)
 	note := filepath.Join(m.bin, "pid")
@@ -361,7 +380,7 @@ func TestAToolThatHangsIsKilledWithItsChildren(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, err := runTool(ctx, config.Tool{Path: filepath.Join(m.bin, "yt-dlp")})
+		_, err := runTool(ctx, tool.Confinement{}, filepath.Join(m.bin, "yt-dlp"))
 		done <- err
 	}()
 	var pid string

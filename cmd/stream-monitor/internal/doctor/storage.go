@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -64,7 +65,7 @@ func (d Doctor) privateDatabase(ctx context.Context) finding {
 	var found []string
 	var majors []string
 	for _, dir := range postgresDirs() {
-		answer, err := runTool(ctx, config.Tool{Path: filepath.Join(dir, "postgres")}, "--version")
+		answer, err := runTool(ctx, tool.Confinement{}, filepath.Join(dir, "postgres"), "--version")
 		version := parseVersion(answer)
 		if err != nil || version == nil {
 			continue

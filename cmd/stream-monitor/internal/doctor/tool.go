@@ -1,57 +1,28 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// maxAnswer limits the output of a tool that is kept, in bytes. The list of
-// ffmpeg's filters has about 50 KB.
-const maxAnswer = 1 << 20
-
-// runTool runs a tool and returns its output on both streams. An exit status other
+// runTool runs a tool as serve would, and returns its output. An exit status other
 // than 0 is not an error: tools that print their version exit with any status.
-func runTool(ctx context.Context, t config.Tool, args ...string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, toolTimeout)
+func runTool(ctx context.Context, c tool.Confinement, path string, args ...string) (string, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, toolTimeout, fmt.Errorf("did not answer within %v", toolTimeout))
 	defer cancel()
-	var answer capped
-	cmd := exec.CommandContext(limited, t.Path, args...)
-	cmd.Stdout, cmd.Stderr = &answer, &answer
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	var status *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case limited.Err() != nil:
-		return "", fmt.Errorf("did not answer within %v", toolTimeout)
-	case errors.As(err, &status) && status.Exited():
-		return answer.String(), nil
-	case err != nil:
-		return "", err
-	}
-	return answer.String(), nil
+	return tool.Ask(limited, c, path, args...)
 }
 
-// capped keeps the first maxAnswer bytes.
-type capped struct{ bytes.Buffer }
-
-func (c *capped) Write(p []byte) (int, error) {
-	c.Buffer.Write(p[:min(len(p), max(maxAnswer-c.Len(), 0))])
-	return len(p), nil
+// confined returns what a tool may reach when streams are watched.
+func (d Doctor) confined(network bool) tool.Confinement {
+	return tool.Confinement{Files: d.Settings.Watching.ReadableFiles(), Network: network}
 }
 
 // versionNumbers holds the numbers of a dotted version, such as 7.1.0.

@@ -29,7 +29,7 @@ func (d Doctor) ytdlp(ctx context.Context) []finding {
 	expected := fmt.Sprintf("%s or newer", ytdlpWorking)
 	advice := `run "make tools", or: pip install --upgrade "yt-dlp[default]"; or set YTDLP_PATH`
 	t := d.Settings.Watching.YTDLP()
-	answer, err := runTool(ctx, t, "--ignore-config", "--version")
+	answer, err := runTool(ctx, d.confined(true), t.Path, "--ignore-config", "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, fail, t, err, expected, advice)}
 	}
@@ -89,7 +89,7 @@ func (d Doctor) challengeSolver(ctx context.Context, t config.Tool) []finding {
 		expected: "the challenge solver that belongs to yt-dlp",
 		advice:   `run "make tools", or: pip install --upgrade "yt-dlp[default]"`,
 	}
-	answer, err := runTool(ctx, t, "--ignore-config", "--verbose")
+	answer, err := runTool(ctx, d.confined(true), t.Path, "--ignore-config", "--verbose")
 	if err != nil {
 		runtime.found, scripts.found = "unknown: yt-dlp "+err.Error(), "unknown: yt-dlp "+err.Error()
 		return []finding{runtime, scripts}
@@ -118,7 +118,7 @@ func (d Doctor) streamlink(ctx context.Context) []finding {
 	expected := fmt.Sprintf("%s or newer; it finds the stream when yt-dlp fails", streamlinkRequired)
 	advice := `run "make tools", or: pip install --upgrade streamlink; or set STREAMLINK_PATH`
 	t := d.Settings.Watching.Streamlink()
-	answer, err := runTool(ctx, t, "--no-config", "--version")
+	answer, err := runTool(ctx, d.confined(true), t.Path, "--no-config", "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
@@ -144,7 +144,7 @@ func (d Doctor) decoder(ctx context.Context) []finding {
 	if !is {
 		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment"}}
 	}
-	answer, err := runTool(ctx, t, "--version")
+	answer, err := runTool(ctx, d.confined(false), t.Path, "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
@@ -171,7 +171,7 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 	expected := ffmpegRequired + " or newer"
 	advice := `run "make tools", or: apt-get install ffmpeg; or set FFMPEG_PATH`
 	t := d.Settings.Watching.FFmpeg()
-	answer, err := runTool(ctx, t, "-version")
+	answer, err := runTool(ctx, d.confined(false), t.Path, "-version")
 	if err != nil {
 		return []finding{toolMissing(subject, fail, t, err, expected, advice)}
 	}
@@ -187,7 +187,7 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 	case parseVersion(number[1]).before(ffmpegRequired):
 		f.verdict, f.advice = warn, "upgrade with your next system upgrade; 5.1 is known to work"
 	}
-	filters, err := runTool(ctx, t, "-hide_banner", "-filters")
+	filters, err := runTool(ctx, d.confined(false), t.Path, "-hide_banner", "-filters")
 	for _, name := range ffmpeg.Filters() {
 		if err != nil || !strings.Contains(filters, " "+name+" ") {
 			return []finding{{subject, fail, f.found + ", without the filter " + name, "a build with " + strings.Join(ffmpeg.Filters(), " and "), advice}}

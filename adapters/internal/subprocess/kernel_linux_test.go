@@ -1,0 +1,127 @@
+package subprocess_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+)
+
+// refusal is a system call that a sandbox refuses, with that first argument or with any.
+type refusal struct {
+	call  uint32
+	first uint32 // 0: any
+	errno unix.Errno
+}
+
+// outputInSandbox runs a command that gets errors from these system calls, as in a container
+// whose seccomp profile does not know them.
+func outputInSandbox(cmd *exec.Cmd, refused ...refusal) (said []byte, err error) {
+	var filter []unix.SockFilter
+	for _, r := range refused {
+		next := uint8(3) // instructions to skip
+		if r.first == 0 {
+			next = 1
+		}
+		filter = append(filter,
+			unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the call's number
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: next, K: r.call})
+		if r.first != 0 {
+			filter = append(filter,
+				unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, // its first argument
+				unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: r.first})
+		}
+		filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(r.errno)})
+	}
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return
+		}
+		if err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
+			return
+		}
+		said, err = cmd.Output() // it inherits the filter of this thread
+	}()
+	<-done
+	return said, err
+}
+
+// A stream must be watched in every sandbox, and whoever runs it must learn what is not confined.
+func TestAToolRunsWithoutWhatASandboxRefuses(t *testing.T) {
+	var privileges []string
+	if os.Geteuid() == 0 { // another user has no capabilities to give up
+		privileges = []string{"no_new_privs"}
+	}
+	all := []refusal{
+		{call: unix.SYS_PRCTL, first: unix.PR_SET_NO_NEW_PRIVS, errno: unix.EINVAL},
+		{call: unix.SYS_LANDLOCK_CREATE_RULESET, errno: unix.ENOSYS},
+		{call: unix.SYS_PRCTL, first: unix.PR_SET_SECCOMP, errno: unix.EINVAL},
+		{call: unix.SYS_PTRACE, errno: unix.EPERM},
+	}
+	for name, c := range map[string]struct {
+		refused []refusal
+		missing []string
+	}{
+		"nothing is refused":         {nil, nil},
+		"no new privileges":          {all[:1], []string{"no_new_privs"}},
+		"capabilities":               {[]refusal{{call: unix.SYS_CAPSET, errno: unix.EPERM}}, privileges},
+		"a kernel without Landlock":  {all[1:2], []string{"Landlock"}},
+		"Landlock is switched off":   {[]refusal{{call: unix.SYS_LANDLOCK_CREATE_RULESET, errno: unix.EOPNOTSUPP}}, []string{"Landlock"}},
+		"Landlock cannot be applied": {[]refusal{{call: unix.SYS_LANDLOCK_RESTRICT_SELF, errno: unix.EPERM}}, []string{"Landlock"}},
+		"a kernel without seccomp":   {all[2:3], []string{"seccomp"}},
+		"seccomp":                    {[]refusal{{call: unix.SYS_PRCTL, first: unix.PR_SET_SECCOMP, errno: unix.EPERM}}, []string{"seccomp"}},
+		"ptrace, as by Yama":         {all[3:], []string{"ptrace"}},
+		"ptrace, which is not known": {[]refusal{{call: unix.SYS_PTRACE, errno: unix.ENOSYS}}, []string{"ptrace"}},
+		"everything":                 {all, []string{"no_new_privs", "Landlock", "seccomp", "ptrace"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := exec.CommandContext(t.Context(), os.Args[0])
+			parent.Env = append(os.Environ(), asConfined+"=yes")
+			said, err := outputInSandbox(parent, c.refused...)
+			lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+			if err != nil || len(lines) < 2 || lines[0] != "50" || lines[1] != "<nil>" {
+				t.Fatalf("said %q, %v", said, err)
+			}
+			var missing []string
+			for _, line := range lines[2:] {
+				name, _, _ := strings.Cut(line, ":")
+				missing = append(missing, name)
+			}
+			if !slices.Equal(missing, c.missing) {
+				t.Errorf("missing is %q, want %q", lines[2:], c.missing)
+			}
+		})
+	}
+}
+
+// BenchmarkLaunch shows what limits and confinement add to the start of a program.
+func BenchmarkLaunch(b *testing.B) {
+	for name, c := range map[string]*subprocess.Confinement{"plain": nil, "without network": {}, "with network": {Network: true}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := subprocess.Run(b.Context(), subprocess.Command{Path: "/bin/true", Confinement: c}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("os/exec", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.CommandContext(b.Context(), "/bin/true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
