@@ -1,10 +1,13 @@
 package subprocess
 
 import (
+	"debug/elf"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,8 +16,8 @@ import (
 // Confinement says what a tool may reach of this machine. On Linux, every tool runs without
 // capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
 // libraries, its own files and Readable, and writes to a scratch directory (Landlock). It
-// signals only what it has started, and connects to no unix socket. What the kernel does not grant
-// is left out (Missing).
+// signals only what it has started, and connects to no unix socket. A tool without the network
+// starts no programs, unless it is a script. What the kernel does not grant is left out (Missing).
 type Confinement struct {
 	Readable []string // further files and folders
 	Network  bool     // it may connect to others; it writes to the scratch directory only if it may
@@ -29,8 +32,13 @@ func NewConfinement(files []string, network bool) *Confinement {
 	return &Confinement{Readable: files, Network: network}
 }
 
+// programFolders are the folders of the system whose files every tool may read and execute, unless it
+// starts no programs.
+var programFolders = strings.Fields("/usr /bin /sbin")
+
 // system are the files that every tool may read.
-var system = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /proc /sys/devices/system /sys/fs/cgroup /sys/kernel/mm
+var system = strings.Fields(`/lib /lib32 /lib64 /usr/lib /usr/lib32 /usr/lib64 /usr/local/lib /usr/share
+	/proc /sys/devices/system /sys/fs/cgroup /sys/kernel/mm
 	/dev/null /dev/zero /dev/full /dev/random /dev/urandom
 	/etc/ssl /etc/pki /etc/ca-certificates /etc/ca-certificates.conf /etc/crypto-policies
 	/etc/resolv.conf /etc/hosts /etc/host.conf /etc/nsswitch.conf /etc/gai.conf /etc/services /etc/protocols
@@ -44,6 +52,56 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
 // Variables that name files which a tool reads, some of them a list.
 var fileVariables = []string{"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT"}
+
+// files returns what the tool at path may read, and what it may execute. Without the network it
+// executes only itself and its loader, which would load other programs if they could be read.
+// But a script starts programs.
+func (c *Confinement) files(path string, env []string) (readable, executable []string) {
+	readable = slices.Concat(system, c.Readable)
+	if loader, is := loaderOf(path); is && !c.Network {
+		return append(readable, ownLibraries(path, env)...), []string{path, loader}
+	}
+	readable = slices.Concat(readable, programFolders, ownFiles(path, env))
+	return nil, readable
+}
+
+// loaderOf returns the loader of a program; it is empty if the program is linked statically. It
+// returns false for a file that is no program, such as a script.
+func loaderOf(path string) (loader string, is bool) {
+	program, err := elf.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = program.Close() }()
+	for _, part := range program.Progs {
+		if part.Type == elf.PT_INTERP {
+			name, err := io.ReadAll(io.LimitReader(part.Open(), maxLoader))
+			return strings.TrimRight(string(name), "\x00"), err == nil
+		}
+	}
+	return "", true
+}
+
+// maxLoader limits the length of a loader's path, in bytes.
+const maxLoader = 4096
+
+// ownLibraries returns the folders of a program's libraries.
+func ownLibraries(path string, env []string) (folders []string) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		target = path
+	}
+	for _, program := range []string{path, target} {
+		prefix := filepath.Dir(filepath.Dir(program))
+		folders = append(folders, filepath.Join(prefix, "lib"), filepath.Join(prefix, "lib64"))
+	}
+	for _, v := range env {
+		if list, is := strings.CutPrefix(v, "LD_LIBRARY_PATH="); is {
+			folders = append(folders, filepath.SplitList(list)...)
+		}
+	}
+	return folders
+}
 
 // ownFiles returns the files of a program and of what it may start. Each program has those of
 // its installation. A link or a first line names further programs.

@@ -75,10 +75,10 @@ func (c *Confinement) restrictFiles(version int, path string, env []string) erro
 		}
 		return err
 	}
+	readable, executable := c.files(path, env)
 	err := errors.Join(
-		allow(readRights|unix.LANDLOCK_ACCESS_FS_EXECUTE, system...),
-		allow(readRights|unix.LANDLOCK_ACCESS_FS_EXECUTE, ownFiles(path, env)...),
-		allow(readRights|unix.LANDLOCK_ACCESS_FS_EXECUTE, c.Readable...),
+		allow(readRights, readable...),
+		allow(readRights|unix.LANDLOCK_ACCESS_FS_EXECUTE, executable...),
 		allow(readRights|unix.LANDLOCK_ACCESS_FS_WRITE_FILE, devices...),
 	)
 	if dir, scratchErr := scratch(); c.Network && scratchErr == nil {
@@ -122,7 +122,8 @@ var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix
 
 // restrictSockets forbids all sockets, or with Network only those of the machine itself. They
 // would reach servers such as a private PostgreSQL, which Landlock does not prevent. io_uring can
-// make sockets, too.
+// make sockets, too. The filter cannot forbid programs: the launch itself executes one. Landlock
+// does (Confinement.files).
 func (c *Confinement) restrictSockets() error {
 	arch, is := auditArch[runtime.GOARCH]
 	if !is {

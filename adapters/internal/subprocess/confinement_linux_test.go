@@ -19,6 +19,10 @@ import (
 // that tries to get it. It prints a line for each success.
 func prepareSecrets(t *testing.T) (script string) {
 	t.Helper()
+	loader, err := filepath.Glob("/lib*/ld-linux-*")
+	if err != nil || len(loader) == 0 {
+		t.Fatalf("no loader of programs was found: %v", err)
+	}
 	dir := t.TempDir()
 	keys := filepath.Join(dir, "keys.json")
 	if err := os.WriteFile(keys, []byte("secret"), 0o600); err != nil {
@@ -74,11 +78,31 @@ attempt("writes elsewhere", lambda: open("` + dir + `/new", "w").close())
 attempt("writes to /tmp", lambda: open("/tmp/stream-monitor-test-%d" % os.getpid(), "w").close())
 attempt("removes files", lambda: os.unlink("` + keys + `"))
 attempt("writes to its scratch", lambda: tempfile.TemporaryFile().close())
-attempt("runs programs", lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0))
+def run(*command):
+    if os.waitpid(os.posix_spawn(command[0], command, {}), 0)[1]: raise OSError()
+attempt("runs programs", lambda: run("/bin/true"))
+attempt("loads programs", lambda: run("` + loader[0] + `", "/bin/true"))
 if any(int(line.split()[1], 16) for line in open("/proc/self/status") if line.startswith(("CapEff", "CapPrm"))): print("has capabilities")
 for line in open("/proc/self/status"):
     if line == "NoNewPrivs:\t0\n": print("may gain privileges")
 `
+}
+
+// python returns the program: what is in PATH may be a script that starts it.
+func python(t *testing.T) string {
+	t.Helper()
+	c := subprocess.Command{Path: "python3", Args: []string{"-c", "import os, sys; print(os.path.realpath(sys.executable))"}}
+	return strings.TrimSpace(string(mustRun(t, c).Stdout))
+}
+
+// pythonScript makes a script that starts python, as a wrapper around ffmpeg does.
+func pythonScript(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\nexec "+python(t)+` "$@"`), 0o700); err != nil { //nolint:gosec // it is executed
+		t.Fatal(err)
+	}
+	return file
 }
 
 func TestAToolReachesOnlyWhatItNeeds(t *testing.T) {
@@ -87,15 +111,19 @@ func TestAToolReachesOnlyWhatItNeeds(t *testing.T) {
 		t.Fatalf("this test needs a kernel with Landlock: %v", errno)
 	}
 	missing := map[string]uintptr{"listens\n": 4, "signals a process\n": 6} // in kernels before this version of Landlock
+	const runs = "runs programs\nloads programs\n"
 	for name, c := range map[string]struct {
+		path        string
 		confinement *subprocess.Confinement
 		want        string
 	}{
-		"with the network":    {&subprocess.Confinement{Network: true}, "connects to a server\nwrites to its scratch\nruns programs\n"},
-		"without the network": {&subprocess.Confinement{}, "runs programs\n"},
+		"with the network":               {python(t), &subprocess.Confinement{Network: true}, "connects to a server\nwrites to its scratch\n" + runs},
+		"without the network":            {python(t), &subprocess.Confinement{}, ""},
+		"a script without the network":   {pythonScript(t), &subprocess.Confinement{}, runs},
+		"further files are not executed": {python(t), &subprocess.Confinement{Readable: []string{"/bin/true"}}, "loads programs\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := mustRun(t, subprocess.Command{Path: "python3", Args: []string{"-c", prepareSecrets(t)}, Confinement: c.confinement})
+			res := mustRun(t, subprocess.Command{Path: c.path, Args: []string{"-c", prepareSecrets(t)}, Confinement: c.confinement})
 			got := string(res.Stdout)
 			for line, since := range missing {
 				if version < since {
@@ -109,7 +137,7 @@ func TestAToolReachesOnlyWhatItNeeds(t *testing.T) {
 	}
 	t.Run("that is not confined reaches everything, but has no capabilities", func(t *testing.T) {
 		res := mustRun(t, subprocess.Command{Path: "python3", Args: []string{"-c", prepareSecrets(t)}})
-		if n := strings.Count(string(res.Stdout), "\n"); n != 16 || strings.Contains(string(res.Stdout), "privileges") || strings.Contains(string(res.Stdout), "capabilities") {
+		if n := strings.Count(string(res.Stdout), "\n"); n != 17 || strings.Contains(string(res.Stdout), "privileges") || strings.Contains(string(res.Stdout), "capabilities") {
 			t.Errorf("it\n%s%s", res.Stdout, res.Stderr)
 		}
 	})
@@ -121,7 +149,7 @@ func TestAConfinedToolThatStaysUpIsConfinedToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, _ := io.ReadAll(p)
-	if p.Stop(); strings.Contains(string(said), "reads") || !strings.HasSuffix(string(said), "runs programs\n") {
+	if p.Stop(); strings.Contains(string(said), "reads") || !strings.HasSuffix(string(said), "runs programs\nloads programs\n") {
 		t.Errorf("it\n%s", said)
 	}
 }
@@ -133,7 +161,7 @@ func TestAConfinedToolReadsFurtherFiles(t *testing.T) {
 	}
 	for want, readable := range map[string][]string{"": nil, "text": {filepath.Dir(file)}} {
 		c := sh(`cat "$1" 2>/dev/null`, file)
-		c.Confinement = &subprocess.Confinement{Readable: readable}
+		c.Confinement = &subprocess.Confinement{Readable: readable, Network: true}
 		if res := mustRun(t, c); string(res.Stdout) != want {
 			t.Errorf("with %v it reads %q, %s", readable, res.Stdout, res.Stderr)
 		}
