@@ -84,7 +84,7 @@ func readIdentity(pid int) (id identity) {
 		name, value, _ := bytes.Cut(line, []byte{'='})
 		switch string(name) {
 		case "TMPDIR":
-			id.environment = string(value)
+			id.environment, _, _ = strings.Cut(string(value), "/stream-monitor-tools-") // a confined tool has a folder in it
 		case "MONITOR_ID":
 			id.monitor = string(value)
 		case "GENERATION":
