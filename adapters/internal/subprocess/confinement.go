@@ -45,7 +45,7 @@ var system = strings.Fields(`/lib /lib32 /lib64 /usr/lib /usr/lib32 /usr/lib64 /
 	/etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/ld.so.preload /etc/alternatives /etc/fonts /etc/OpenCL
 	/etc/localtime /etc/timezone /etc/passwd /etc/group /etc/mime.types /etc/os-release /etc/debian_version /etc/inputrc
 	/etc/python3 /etc/python3.11 /etc/python3.12 /etc/python3.13 /etc/python3.14
-	/nix/store /run/systemd/resolve /run/resolvconf`)
+	/nix/store /var/lib/ca-certificates /run/systemd/resolve /run/resolvconf`)
 
 // devices are what every tool may write to.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
@@ -178,10 +178,28 @@ func firstLine(path string) string {
 	return ""
 }
 
+// lastScratch is the directory that scratch returned last; empty: none.
+var lastScratch struct {
+	sync.Mutex
+	dir string
+}
+
 // scratch returns the directory that confined tools of this user share for temporary files and
-// caches: in TMPDIR, or in the user's caches if that cannot be written, as in a pod with a
-// read-only root. Error: neither can.
-var scratch = sync.OnceValues(func() (string, error) {
+// caches. It makes another one when somebody has removed it. Error: it can be made nowhere.
+func scratch() (string, error) {
+	lastScratch.Lock()
+	defer lastScratch.Unlock()
+	if info, err := os.Lstat(lastScratch.dir); err == nil && info.IsDir() {
+		return lastScratch.dir, nil
+	}
+	dir, err := makeScratch()
+	lastScratch.dir = dir
+	return dir, err
+}
+
+// makeScratch makes the directory in TMPDIR, or in the user's caches if that cannot be written, as
+// in a pod with a read-only root. Error: neither can.
+func makeScratch() (string, error) {
 	dir, err := scratchIn(os.TempDir())
 	if err == nil {
 		return dir, nil
@@ -194,7 +212,7 @@ var scratch = sync.OnceValues(func() (string, error) {
 		return "", errors.Join(err, cachesErr)
 	}
 	return scratchIn(caches)
-})
+}
 
 // scratchIn makes the directory in a parent, or another one if somebody else has taken its name.
 func scratchIn(parent string) (string, error) {

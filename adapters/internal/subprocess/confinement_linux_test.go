@@ -200,3 +200,23 @@ func TestTheScratchDirectoryIsOfThisUserAlone(t *testing.T) {
 		t.Errorf("it is %s, in a folder that cannot be written", got)
 	}
 }
+
+// Temporary directories are tidied up: tools that had no place to write would fail until the next
+// start of the gateway.
+func TestARemovedScratchDirectoryIsMadeAgain(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	subprocess.ForgetScratch()
+	t.Cleanup(subprocess.ForgetScratch)
+	for range 2 {
+		c := sh(`echo text >"$TMPDIR/file" && cat "$TMPDIR/file" && rm -r "$TMPDIR/file" && echo "$TMPDIR"`)
+		c.Confinement = &subprocess.Confinement{Network: true}
+		res := mustRun(t, c)
+		text, dir, _ := strings.Cut(strings.TrimSpace(string(res.Stdout)), "\n")
+		if text != "text" || filepath.Dir(dir) != os.Getenv("TMPDIR") {
+			t.Fatalf("it says %s %s", res.Stdout, res.Stderr)
+		}
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

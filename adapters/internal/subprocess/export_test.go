@@ -2,3 +2,10 @@ package subprocess
 
 // ScratchIn lets the tests choose where the directory is made.
 var ScratchIn = scratchIn
+
+// ForgetScratch makes the next tool look for its directory again.
+func ForgetScratch() {
+	lastScratch.Lock()
+	defer lastScratch.Unlock()
+	lastScratch.dir = ""
+}
