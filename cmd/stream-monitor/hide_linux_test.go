@@ -60,7 +60,10 @@ readlink /proc/$PPID/fd/2 >/dev/null 2>&1 && found="$found descriptors"
 cat ` + keys + ` >/dev/null 2>&1 && found="$found keys"
 (: >` + keys + `.new) 2>/dev/null && found="$found place"
 [ -n "$CALLBACK_URL" ] && found="$found callback"
-python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0) != 0)' $PPID && found="$found trace"
+python3 -c 'import ctypes, os, sys
+for thread in os.listdir("/proc/%s/task" % sys.argv[1]):
+    if ctypes.CDLL(None).ptrace(16, int(thread), 0, 0) == 0: sys.exit()
+sys.exit(1)' $PPID && found="$found trace"
 python3 -c 'import socket; socket.socket(socket.AF_UNIX)' 2>/dev/null && found="$found sockets"
 python3 -c '' || found="$found no python"
 echo "ERROR: the tool has found $found." >&2

@@ -50,6 +50,10 @@ func TestMain(m *testing.M) {
 		for _, missing := range subprocess.Missing() {
 			fmt.Println(missing)
 		}
+		status, _ := os.ReadFile("/proc/self/status") // of the main thread
+		if strings.Contains(string(status), "Seccomp:\t2\nSeccomp_filters:\t2") {
+			fmt.Println("the main thread is confined")
+		}
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)

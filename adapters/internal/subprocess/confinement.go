@@ -17,7 +17,7 @@ import (
 // capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
 // libraries, its own files and Readable, and writes to a scratch directory (Landlock). It
 // signals only what it has started, and connects to no unix socket. A tool without the network
-// starts no programs, unless it is a script. What the kernel does not grant is left out (Missing).
+// starts no programs, unless it is a script. Missing names what the kernel does not grant.
 type Confinement struct {
 	Readable []string // further files and folders
 	Network  bool     // it may connect to others; it writes to the scratch directory only if it may

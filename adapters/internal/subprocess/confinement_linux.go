@@ -46,7 +46,7 @@ func (c *Confinement) apply(path string, env []string) error {
 		}
 	}
 	if kernel().seccomp {
-		if err := c.restrictSockets(); err != nil {
+		if err := c.filterCalls(); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
@@ -120,11 +120,39 @@ func allowBeneath(ruleset int, file string, rights uint64) error {
 // auditArch is what seccomp(2) calls the architectures that are released.
 var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// restrictSockets forbids all sockets, or with Network only those of the machine itself. They
-// would reach servers such as a private PostgreSQL, which Landlock does not prevent. io_uring can
-// make sockets, too. The filter cannot forbid programs: the launch itself executes one. Landlock
-// does (Confinement.files).
-func (c *Confinement) restrictSockets() error {
+// refusedCall is a system call that a confined tool must not make.
+type refusedCall struct {
+	number   uint32
+	argument uint32 // its index; it decides if compare is not 0
+	compare  uint16 // unix.BPF_JEQ: equal to value; unix.BPF_JSET: a bit in common with value
+	value    uint32
+}
+
+// refusedCalls returns the calls that Landlock does not prevent. All sockets, or with Network those
+// of the machine itself, would reach servers such as a private PostgreSQL; io_uring can make them,
+// too. The thread that has started the tool is in the same domain of Landlock: a tool could kill
+// this process by a signal to it.
+//
+// Programs are not among them, since the launch itself executes one (see Confinement.files).
+func (c *Confinement) refusedCalls() []refusedCall {
+	self := uint32(unix.Getpid()) //nolint:gosec // a PID has 22 bits
+	sockets := refusedCall{number: unix.SYS_SOCKET}
+	if c.Network {
+		sockets = refusedCall{unix.SYS_SOCKET, 0, unix.BPF_JEQ, unix.AF_UNIX}
+	}
+	return []refusedCall{
+		sockets,
+		{number: unix.SYS_IO_URING_SETUP},
+		{number: unix.SYS_TKILL},
+		{unix.SYS_TGKILL, 0, unix.BPF_JEQ, self},
+		{unix.SYS_RT_TGSIGQUEUEINFO, 0, unix.BPF_JEQ, self},
+		{unix.SYS_PIDFD_OPEN, 1, unix.BPF_JSET, unix.O_EXCL}, // PIDFD_THREAD
+	}
+}
+
+// filterCalls installs a filter that answers refused calls with EACCES, for this thread and what it
+// starts. Error: the kernel or this processor has no such filters.
+func (c *Confinement) filterCalls() error {
 	arch, is := auditArch[runtime.GOARCH]
 	if !is {
 		return fmt.Errorf("%w on %s", errors.ErrUnsupported, runtime.GOARCH)
@@ -137,23 +165,28 @@ func (c *Confinement) restrictSockets() error {
 		give                                = unix.BPF_RET | unix.BPF_K
 		otherABI                            = 0x40000000 // x32 on amd64
 	)
-	allowed := unix.SockFilter{Code: equal, K: unix.AF_UNIX, Jt: 1}
-	if !c.Network {
-		allowed = unix.SockFilter{Code: atLeast, K: 0, Jt: 1}
-	}
+	refuse := unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)}
 	filter := []unix.SockFilter{ // Jt and Jf say how many instructions to skip if it is so, or is not
 		{Code: load, K: architecture},
-		{Code: equal, K: arch, Jf: 7},
+		{Code: equal, K: arch, Jt: 1},
+		refuse,
 		{Code: load, K: number},
-		{Code: atLeast, K: otherABI, Jt: 5},
-		{Code: equal, K: unix.SYS_IO_URING_SETUP, Jt: 4},
-		{Code: equal, K: unix.SYS_SOCKET, Jf: 4},
-		{Code: load, K: firstArgument},
-		allowed,
-		{Code: give, K: unix.SECCOMP_RET_ALLOW},
-		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)},
-		{Code: give, K: unix.SECCOMP_RET_ALLOW},
+		{Code: atLeast, K: otherABI, Jf: 1},
+		refuse,
 	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // eleven
+	for _, r := range c.refusedCalls() {
+		if r.compare == 0 {
+			filter = append(filter, unix.SockFilter{Code: equal, K: r.number, Jf: 1}, refuse)
+			continue
+		}
+		filter = append(filter,
+			unix.SockFilter{Code: equal, K: r.number, Jf: 4},
+			unix.SockFilter{Code: load, K: firstArgument + 8*r.argument},
+			unix.SockFilter{Code: unix.BPF_JMP | r.compare | unix.BPF_K, K: r.value, Jf: 1},
+			refuse,
+			unix.SockFilter{Code: load, K: number})
+	}
+	filter = append(filter, unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW})
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // some dozen
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }

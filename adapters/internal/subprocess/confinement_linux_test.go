@@ -70,6 +70,11 @@ attempt("reads an environment", lambda: open("/proc/` + pid + `/environ").read()
 attempt("reads a memory", lambda: open("/proc/` + pid + `/mem").close())
 attempt("traces a process", lambda: trace(` + pid + `))
 attempt("signals a process", lambda: os.kill(` + pid + `, signal.SIGCONT))
+def signal_threads(pid):
+    for thread in os.listdir("/proc/%d/task" % pid):
+        if libc.tgkill(pid, int(thread), 0) == 0: return
+    raise OSError()
+attempt("signals a thread of its parent", lambda: signal_threads(os.getppid()))
 attempt("connects to the database", lambda: connect(socket.AF_UNIX, "` + database + `"))
 attempt("connects to an abstract socket", lambda: connect(socket.AF_UNIX, "\x00` + strings.TrimPrefix(abstract, "@") + `"))
 attempt("connects to a server", lambda: connect(socket.AF_INET, ("127.0.0.1", ` + port + `)))
@@ -137,7 +142,7 @@ func TestAToolReachesOnlyWhatItNeeds(t *testing.T) {
 	}
 	t.Run("that is not confined reaches everything, but has no capabilities", func(t *testing.T) {
 		res := mustRun(t, subprocess.Command{Path: "python3", Args: []string{"-c", prepareSecrets(t)}})
-		if n := strings.Count(string(res.Stdout), "\n"); n != 17 || strings.Contains(string(res.Stdout), "privileges") || strings.Contains(string(res.Stdout), "capabilities") {
+		if n := strings.Count(string(res.Stdout), "\n"); n != 18 || strings.Contains(string(res.Stdout), "privileges") || strings.Contains(string(res.Stdout), "capabilities") {
 			t.Errorf("it\n%s%s", res.Stdout, res.Stderr)
 		}
 	})

@@ -2,7 +2,6 @@ package subprocess
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -23,11 +22,10 @@ type kernelMeans struct {
 // those that fail: to watch a stream matters more.
 var kernel = sync.OnceValue(func() (k kernelMeans) {
 	done := make(chan struct{})
-	go func() {
+	onOwnThread(func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
 		k = tryMeans()
-	}()
+	})
 	<-done
 	return k
 })
@@ -40,7 +38,7 @@ func tryMeans() (k kernelMeans) {
 	if rules := (landlockRules{}); errno == 0 && rules.create(int(version), true) == nil && rules.restrict() == nil {
 		k.landlock = int(version)
 	}
-	k.seccomp = (&Confinement{}).restrictSockets() == nil
+	k.seccomp = (&Confinement{}).filterCalls() == nil
 	_, err := syscall.ForkExec("", nil, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}})
 	k.trace = errors.Is(err, syscall.ENOENT) // it came as far as the name of the program
 	return k

@@ -23,13 +23,33 @@ func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
 	l := &launched{cmd: cmd, resume: make(chan struct{}), exited: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: kernel().trace}
 	started := make(chan error)
-	go l.onThread(c, started)
+	onOwnThread(func() { l.own(c, started) })
 	return l, <-started
 }
 
-// onThread confines its thread, starts the tool, which inherits that, and waits for its end.
-func (l *launched) onThread(c *Confinement, started chan<- error) {
-	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+// onOwnThread calls f on a thread that ends with f. It takes no main thread: that would not end but
+// stay confined. What /proc/PID shows of this process, and who may trace and signal it, is that of
+// its main thread.
+func onOwnThread(f func()) {
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		elsewhere := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(elsewhere)
+			f()
+		}()
+		<-elsewhere
+		runtime.UnlockOSThread()
+	}()
+}
+
+// own confines its thread, starts the tool, which inherits that, and waits for its end.
+func (l *launched) own(c *Confinement, started chan<- error) {
 	var err error
 	if kernel().privileges {
 		err = dropPrivileges()
