@@ -1,5 +1,5 @@
-// Package tool answers what a machine's owner wants to know of the tools: whether one runs as it
-// would when streams are watched, and how far this kernel confines it (section 5.2).
+// Package tool runs a tool for its version, as it runs when streams are watched. It also says how
+// far this kernel confines tools (section 5.2).
 package tool
 
 import (

@@ -3,7 +3,9 @@ package ytdlp_test
 import (
 	"encoding/json"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,28 +15,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
-	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
-	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
 func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
 	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
-		y := pythontooltest.YouTube(t)
-		y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
 		resolver := newResolver(ytdlp.Config{Timeout: time.Minute, MaxMemory: 160 << 20})
-		for name, fault := range map[string]httpfault.Fault{
-			"of 200 MB":       httpfault.Zeros(200 << 20),
-			"that never ends": httpfault.Endless(1 << 50),
-		} {
-			remove := y.Inject(youtube.Watch, "", 0, fault)
-			if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State.Known() || strings.Contains(got.Detail, "no answer within") {
-				t.Errorf("a page %s: got %s (%s)", name, got.State, got.Detail)
-			}
-			remove()
-		}
-		if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != watch.Live {
-			t.Errorf("then got %s (%s)", got.State, got.Detail)
-		}
+		pythontooltest.PagesWithoutEnd(t, resolver, watch.Live)
 	})
 }
 
@@ -121,6 +107,30 @@ except OSError: pass`)
 		if err != nil || res.ExitCode != 0 || f.Runs() != n || f.log.String() != "" {
 			t.Errorf("run %d of %d: got %+v, %v: %s; the log is %s", n, f.Runs(), res, err, res.Stderr, f.log)
 		}
+	}
+}
+
+// The forks of a process that stays up are confined as the command is.
+func TestARunInAForkIsConfined(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(keys, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := startForks(t, `
+import socket
+for what, do in {
+    "reads keys": lambda: open("`+keys+`").read(),
+    "writes elsewhere": lambda: open("`+keys+`.new", "w"),
+    "reads the environment of the gateway": lambda: open("/proc/`+strconv.Itoa(os.Getpid())+`/environ").read(),
+    "makes a unix socket": lambda: socket.socket(socket.AF_UNIX),
+}.items():
+    try: do()
+    except OSError: continue
+    sys.exit("it " + what)`)
+	f.ForkServer = ytdlp.NewForkServer(f.path, []string{filepath.Dir(f.path)}, slog.New(slog.NewTextHandler(f.log, nil)))
+	t.Cleanup(f.Close)
+	if a := f.ask(); !a.forked() || f.log.String() != "" {
+		t.Errorf("the command was run: %s", f.log)
 	}
 }
 

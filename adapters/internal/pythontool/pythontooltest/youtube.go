@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
@@ -27,6 +28,27 @@ func YouTube(t testing.TB) *youtube.Server {
 		t.Setenv(name, value)
 	}
 	return y
+}
+
+// PagesWithoutEnd checks that a page of 200 MB, and one that never ends, cost one question each. Such
+// a question does not take all of its time. The next one gets the state of a live stream.
+func PagesWithoutEnd(t *testing.T, r Resolver, live watch.StreamState) {
+	t.Helper()
+	y := YouTube(t)
+	y.Add(URL.VideoID(), youtube.Video{State: youtube.Live, Source: Ladder{}})
+	for name, fault := range map[string]httpfault.Fault{
+		"of 200 MB":       httpfault.Zeros(200 << 20),
+		"that never ends": httpfault.Endless(1 << 50),
+	} {
+		remove := y.Inject(youtube.Watch, "", 0, fault)
+		if got := r.Resolve(t.Context(), URL); got.State.Known() || strings.Contains(got.Detail, "no answer within") {
+			t.Errorf("a page %s: got %s (%s)", name, got.State, got.Detail)
+		}
+		remove()
+	}
+	if got := r.Resolve(t.Context(), URL); got.State != live {
+		t.Errorf("then got %s (%s)", got.State, got.Detail)
+	}
 }
 
 // Ladder is a live stream with two renditions and no media.
