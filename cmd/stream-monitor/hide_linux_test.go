@@ -69,7 +69,7 @@ python3 -c '' || found="$found no python"
 echo "ERROR: the tool has found $found." >&2
 exit 1
 `
-	if err := os.WriteFile(tool, []byte(script), 0o700); err != nil { //nolint:gosec // it is executed
+	if err := os.WriteFile(tool, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "watch", "--log-level=debug", "https://www.youtube.com/watch?v=dQw4w9WgXcQ")

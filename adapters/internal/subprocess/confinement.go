@@ -236,5 +236,5 @@ func (c *Confinement) Environ(env []string) []string {
 	if err != nil {
 		return env
 	}
-	return append(env[:len(env):len(env)], "TMPDIR="+dir, "XDG_CACHE_HOME="+dir, "DENO_DIR="+filepath.Join(dir, "deno"))
+	return append(slices.Clip(env), "TMPDIR="+dir, "XDG_CACHE_HOME="+dir, "DENO_DIR="+filepath.Join(dir, "deno"))
 }

@@ -104,7 +104,7 @@ func python(t *testing.T) string {
 func pythonScript(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "python")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\nexec "+python(t)+` "$@"`), 0o700); err != nil { //nolint:gosec // it is executed
+	if err := os.WriteFile(file, []byte("#!/bin/sh\nexec "+python(t)+` "$@"`), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return file

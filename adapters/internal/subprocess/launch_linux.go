@@ -28,8 +28,7 @@ func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
 }
 
 // onOwnThread calls f on a thread that ends with f. It takes no main thread: that would not end but
-// stay confined. What /proc/PID shows of this process, and who may trace and signal it, is that of
-// its main thread.
+// stay confined, and it decides for the whole process who may trace and signal it.
 func onOwnThread(f func()) {
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine

@@ -22,7 +22,7 @@ func (l Limits) apply(pid int) error {
 		all = append(all, limit{"open files", unix.RLIMIT_NOFILE, uint64(l.OpenFiles), 0})
 	}
 	if l.NoFileWrites || l.FileBytes > 0 {
-		size := uint64(l.FileBytes)
+		size := uint64(max(l.FileBytes, 0))
 		if l.NoFileWrites {
 			size = 0
 		}

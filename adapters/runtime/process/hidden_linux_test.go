@@ -13,10 +13,13 @@ import (
 // the real ones are.
 const hiddenVariable = "PROCESS_TEST_HIDDEN"
 
-func init() {
+var _ = hide()
+
+func hide() (err error) {
 	if os.Getenv(hiddenVariable) != "" {
-		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		err = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	}
+	return err
 }
 
 // Runs the tests of adoption again with hidden workers, and without capabilities: root could
@@ -25,7 +28,7 @@ func TestWorkersWhoseEnvironmentCannotBeReadAreAdopted(t *testing.T) {
 	if os.Getenv(hiddenVariable) != "" {
 		return // this is the second run
 	}
-	said, err := outputWithoutCapabilities(t, exec.Command(os.Args[0], //nolint:noctx // it ends by itself
+	said, err := outputWithoutCapabilities(t, exec.Command(os.Args[0],
 		"-test.run=^(TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied|TestAWorkerThatReportsElsewhereIsEnded)$", "-test.v"))
 	if err != nil {
 		t.Errorf("%v:\n%s", err, said)

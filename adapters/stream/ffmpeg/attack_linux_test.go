@@ -18,15 +18,14 @@ import (
 // hostileFFmpeg is the name by which this program is an ffmpeg that a stream has taken over.
 const hostileFFmpeg = "hostile-ffmpeg"
 
-func init() {
-	if filepath.Base(os.Args[0]) == hostileFFmpeg {
-		attack()
-		os.Exit(1)
-	}
-}
+var _ = attack()
 
-// attack tries what such an ffmpeg would, and prints what it got as ffmpeg prints errors.
-func attack() {
+// attack tries what such an ffmpeg would, prints what it got as ffmpeg prints errors, and exits. It
+// returns false in a process that is no such ffmpeg.
+func attack() bool {
+	if filepath.Base(os.Args[0]) != hostileFFmpeg {
+		return false
+	}
 	dir, parent := filepath.Dir(os.Args[0]), os.Getppid()
 	found := []string{"found"}
 	for _, attempt := range []struct {
@@ -40,13 +39,15 @@ func attack() {
 		{"place", func() error { return os.WriteFile(filepath.Join(dir, "new"), nil, 0o600) }},
 		{"network", func() error { _, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); return err }},
 		{"sockets", func() error { _, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0); return err }},
-		{"programs", func() error { return exec.Command("/bin/true").Run() }}, //nolint:noctx // it ends at once
+		{"programs", func() error { return exec.Command("/bin/true").Run() }},
 	} {
 		if attempt.do() == nil {
 			found = append(found, attempt.what)
 		}
 	}
 	fmt.Fprintln(os.Stderr, strings.Join(append(found, "end"), " "))
+	os.Exit(1)
+	return true
 }
 
 func TestAnFFmpegThatIsTakenOverReachesNothing(t *testing.T) {
