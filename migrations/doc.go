@@ -33,6 +33,7 @@
 //	00031_turns.sql           whose turn it is at a destination, and an index for it
 //	00032_gateways.sql        which gateways with inline workers run
 //	00034_keys.sql            API keys of people, and what they did
+//	00035_heads.sql           an index for the next events of all monitors
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored. CONTRIBUTING.md has the rules by which a

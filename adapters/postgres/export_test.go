@@ -25,6 +25,7 @@ var (
 )
 
 const (
+	FindHeads        = findHeads
 	LeaseQuery       = leaseQuery
 	SelectActive     = selectActive
 	ClaimBatch       = claimBatch
@@ -135,6 +136,18 @@ func (q *GroupQueue) Groups() [][]string {
 
 // Close ends the queue.
 func (q *GroupQueue) Close() { q.queue.close() }
+
+// HeadList is a list of heads of which there are always more.
+type HeadList struct{ list headList }
+
+// ExpectMore says that a lease has left more than its limit.
+func (l *HeadList) ExpectMore() { l.list.expectMore() }
+
+// Take takes heads from the list, and returns how many.
+func (l *HeadList) Take(limit int) int {
+	taken, _ := l.list.take(limit, func() ([]head, error) { return make([]head, maxFoundHeads), nil })
+	return len(taken)
+}
 
 // HeartbeatSetting returns a setting of the session that sends heartbeats.
 func (s *Store) HeartbeatSetting(ctx context.Context, name string) (value string, err error) {

@@ -93,7 +93,13 @@ func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Repo
 // lease leases up to ten deliveries.
 func lease(t testing.TB, s *postgres.Store) []callback.Delivery {
 	t.Helper()
-	deliveries, err := s.Outbox.Lease(t.Context(), 10, time.Minute)
+	return leaseUpTo(t, s, 10)
+}
+
+// leaseUpTo leases up to limit deliveries.
+func leaseUpTo(t testing.TB, s *postgres.Store, limit int) []callback.Delivery {
+	t.Helper()
+	deliveries, err := s.Outbox.Lease(t.Context(), limit, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,13 @@ func (u *unconfirmedLeases) lease(duration time.Duration, query func(newID, unco
 	return call.sentIDs[last], nil
 }
 
+// any reports whether there are unconfirmed leases.
+func (u *unconfirmedLeases) any() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.ids) > 0
+}
+
 // beginCall returns the IDs that one call of Lease starts with.
 func (u *unconfirmedLeases) beginCall() *leaseCall {
 	u.mu.Lock()

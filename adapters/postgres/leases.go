@@ -17,20 +17,20 @@ import (
 // its queue, and one of its due events on the long schedule (section 19.5). The queue of a monitor is its
 // other pending events by seq, and its head is the event with the lowest seq.
 //
-// The query jumps from monitor to monitor in idx_monitor_events_queue (monitor_id,
+// The query jumps from monitor to monitor in idx_monitor_events_heads (monitor_id,
 // seq). So it reads one event of each queue, however long the queues are. ORDER BY
-// names both columns, and the queries below use the events as an array. Otherwise the
-// planner may read all pending events through another index.
+// names both columns, IS NOT DISTINCT FROM fits no other index, and the queries below use the
+// events as an array. Otherwise the planner may read all pending events through another index.
 const nextEvents = `
 	WITH RECURSIVE head (id, monitor_id, seq) AS (
 		(SELECT id, monitor_id, seq FROM monitor_events
-		 WHERE webhook_status = 'pending' AND NOT long_schedule
+		 WHERE webhook_status IS NOT DISTINCT FROM 'pending' AND NOT long_schedule
 		 ORDER BY monitor_id, seq LIMIT 1)
 		UNION ALL
 		SELECT next.id, next.monitor_id, next.seq
 		FROM head CROSS JOIN LATERAL (
 			SELECT e.id, e.monitor_id, e.seq FROM monitor_events e
-			WHERE e.webhook_status = 'pending' AND NOT e.long_schedule AND e.monitor_id > head.monitor_id
+			WHERE e.webhook_status IS NOT DISTINCT FROM 'pending' AND NOT e.long_schedule AND e.monitor_id > head.monitor_id
 			ORDER BY e.monitor_id, e.seq LIMIT 1) AS next),
 	late (id, seq) AS (
 		SELECT DISTINCT ON (e.monitor_id) e.id, e.seq FROM monitor_events e
@@ -63,8 +63,12 @@ const (
 // event pending with a new seq; the join of due and next skips such an event.
 //
 // A shortened lease keeps its ID, so that its gateway can still record its attempt.
-// IS NOT DISTINCT FROM is an equality for which the planner uses no index.
-const leaseQuery = nextEvents + `,
+// IS NOT DISTINCT FROM is an equality for which the planner uses no index, unless the query also
+// says NOT long_schedule.
+const leaseQuery = nextEvents + leaseNext
+
+// leaseNext leases the events of next; see leaseQuery.
+const leaseNext = `,
 	due AS (
 		SELECT e.id, e.seq FROM monitor_events e
 		WHERE e.id = ANY (ARRAY(SELECT id FROM next)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
@@ -98,16 +102,71 @@ type deliveryRow struct {
 type Outbox struct {
 	db          *database
 	unconfirmed unconfirmedLeases
+	heads       headList
 }
 
 // Lease implements callback.Outbox. The longest lease is 2 min.
+//
+// The query reads the head of every queue. So if there is more than the limit, the next calls
+// take heads that one query has found for all of them. Otherwise the delivery of one event to
+// each of M monitors would read M² heads.
 func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) ([]callback.Delivery, error) {
 	if duration > maxLease {
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", duration, maxLease)
 	}
+	leased, err := o.leaseFoundHeads(ctx, limit, duration)
+	if free := limit - len(leased); err == nil && free > 0 {
+		var more []callback.Delivery
+		more, err = o.lease(ctx, duration, func(rows *[]deliveryRow, newID, unconfirmedIDs any) error {
+			return o.db.SelectContext(ctx, rows, leaseQuery, free, duration.Seconds(), newID, unconfirmedIDs)
+		})
+		if len(more) == free {
+			o.heads.expectMore()
+		}
+		leased = append(leased, more...)
+	}
+	if len(leased) > 0 {
+		return leased, nil // the next call meets a failure again
+	}
+	return nil, err
+}
+
+// leaseFoundHeads leases heads that were found before, until it has leased so many or none is
+// left. It finds heads at most once. Another gateway may have leased some of them.
+func (o *Outbox) leaseFoundHeads(ctx context.Context, limit int, duration time.Duration) (leased []callback.Delivery, err error) {
+	searched := false
+	for len(leased) < limit && !o.unconfirmed.any() { // only leaseQuery finds the events of lost answers
+		heads, err := o.heads.take(limit-len(leased), func() (found []head, err error) {
+			if searched {
+				return nil, nil
+			}
+			searched = true
+			err = o.db.SelectContext(ctx, &found, findHeads, maxFoundHeads)
+			return found, err
+		})
+		if err != nil {
+			return leased, wrapError(ctx, "find pending events", err)
+		}
+		if len(heads) == 0 {
+			break
+		}
+		ids, seqs := idsAndSeqs(heads)
+		more, err := o.lease(ctx, duration, func(rows *[]deliveryRow, newID, unconfirmedIDs any) error {
+			return o.db.SelectContext(ctx, rows, leaseHeads, len(heads), duration.Seconds(), newID, unconfirmedIDs, ids, seqs)
+		})
+		if err != nil {
+			return leased, err
+		}
+		leased = append(leased, more...)
+	}
+	return leased, nil
+}
+
+// lease returns what a query has leased, in the order in which the events were stored.
+func (o *Outbox) lease(ctx context.Context, duration time.Duration, query func(rows *[]deliveryRow, newID, unconfirmedIDs any) error) ([]callback.Delivery, error) {
 	var rows []deliveryRow
 	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
-		return o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newID, unconfirmedIDs)
+		return query(&rows, newID, unconfirmedIDs)
 	})
 	if err != nil {
 		return nil, wrapError(ctx, "lease pending events", err)

@@ -150,7 +150,7 @@ var (
 	createdIndex = regexp.MustCompile(`(?i)CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(\w+)\s+ON\s+(\w+)`)
 	droppedIndex = regexp.MustCompile(`(?i)DROP\s+INDEX\s+(CONCURRENTLY\s+)?`)
 	forbidden    = regexp.MustCompile(`(?i)DROP\s+(?:TABLE|COLUMN)|RENAME\s|SET\s+NOT\s+NULL|ALTER\s+COLUMN\s+\w+\s+TYPE`)
-	comment      = regexp.MustCompile(`--[^+\n][^\n]*`)
+	comment      = regexp.MustCompile(`--(?: [^+\n]|[^ \n])[^\n]*`)
 )
 
 func TestMigrationsKeepTheRulesOfUpgrades(t *testing.T) {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/wait"
+)
+
+const (
+	drained  = 10_000 // monitors with a pending event
+	maxDrain = 15 * time.Second
+	giveUp   = 10 * time.Minute
+)
+
+// measureDrain gives monitors a pending event each, and starts a dispatcher.
+func measureDrain(ctx context.Context, store *postgres.Store, db *sql.DB) error {
+	inserted, err := db.ExecContext(ctx, `
+		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() FROM monitors ORDER BY seq LIMIT $1`, drained)
+	if err != nil {
+		return err
+	}
+	want, err := inserted.RowsAffected()
+	if err != nil {
+		return err
+	}
+	receiver := &instantReceiver{}
+	dispatcher, err := callback.New(store.Outbox, receiver, nil, callback.Config{GracePeriod: time.Second})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	ctx, stop := context.WithTimeout(ctx, giveUp)
+	var running sync.WaitGroup
+	running.Go(func() { dispatcher.Run(ctx) })
+	for receiver.got.Load() < want && wait.For(ctx, 10*time.Millisecond) {
+	}
+	took := time.Since(began)
+	stop()
+	running.Wait()
+	fmt.Printf("%d of %d monitors with a pending event have it delivered after %.1f s\n", receiver.got.Load(), want, took.Seconds())
+	if took > maxDrain {
+		return fmt.Errorf("the delivery of an event of %d monitors took %s, more than %s", want, took, maxDrain)
+	}
+	return nil
+}
+
+// instantReceiver counts deliveries and accepts them.
+type instantReceiver struct{ got atomic.Int64 }
+
+var _ callback.Sender = (*instantReceiver)(nil)
+
+// Send implements callback.Sender.
+func (r *instantReceiver) Send(context.Context, callback.Delivery) delivery.Attempt {
+	r.got.Add(1)
+	return delivery.Attempt{At: time.Now(), Status: 204}
+}
