@@ -9,6 +9,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -147,6 +149,33 @@ func (l *HeadList) ExpectMore() { l.list.expectMore() }
 func (l *HeadList) Take(limit int) int {
 	taken, _ := l.list.take(limit, func() ([]head, error) { return make([]head, maxFoundHeads), nil })
 	return len(taken)
+}
+
+// RecordSentTogether records successes as those are that come while others are being stored. It
+// returns the events that are to be stored alone.
+func (o *Outbox) RecordSentTogether(ctx context.Context, deliveries []callback.Delivery, attempt delivery.Attempt) (alone []string, err error) {
+	var group []*queuedSent
+	for _, d := range deliveries {
+		encoded, err := encodeAttempt(attempt)
+		if err != nil {
+			return nil, err
+		}
+		group = append(group, newQueuedSent(ctx, d, encoded))
+	}
+	o.storeSentGroup(ctx, group)
+	for _, s := range group {
+		if s.alone {
+			alone = append(alone, s.row.ID)
+		}
+	}
+	return alone, nil
+}
+
+// QueuedSuccesses returns how many successes wait or are being stored.
+func (o *Outbox) QueuedSuccesses() int {
+	o.successes.mu.Lock()
+	defer o.successes.mu.Unlock()
+	return len(o.successes.waiting) + len(o.successes.storing)
 }
 
 // HeartbeatSetting returns a setting of the session that sends heartbeats.

@@ -103,6 +103,7 @@ type Outbox struct {
 	db          *database
 	unconfirmed unconfirmedLeases
 	heads       headList
+	successes   groupQueue[*queuedSent]
 }
 
 // Lease implements callback.Outbox. The longest lease is 2 min.

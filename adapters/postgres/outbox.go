@@ -25,16 +25,36 @@ const maxErrorText = 1000
 // RecordAttempt implements callback.Outbox. It stores a failure only if the event still has
 // this lease ID. If it has not, the failure is stored already, or another gateway has
 // leased the event. It stores a success for any pending event. A lease that has expired
-// keeps its ID until another call of Lease takes the event.
+// keeps its ID until another call of Lease takes the event. Successes that come while others
+// are being stored share a transaction.
 func (o *Outbox) RecordAttempt(ctx context.Context, d callback.Delivery, a delivery.Attempt, decision callback.Decision) (monitor.ID, error) {
 	a.Error = storableText(a.Error)
-	attemptJSON, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Error, Exchange: a.Exchange}})
+	encoded, err := encodeAttempt(a)
 	if err != nil {
 		return "", fmt.Errorf("record an attempt at event %s: %w", d.EventID, err)
 	}
-	attemptJSON = sanitizeJSON(attemptJSON)
+	if decision.Delivered {
+		one := newQueuedSent(ctx, d, encoded)
+		if err := o.successes.add(one, o.storeSentGroup); err != nil {
+			return "", wrapError(ctx, "record an attempt at event "+d.EventID, err)
+		}
+		if !one.alone {
+			return "", nil
+		}
+	}
+	return o.recordAlone(ctx, d, a, encoded, decision)
+}
+
+// encodeAttempt returns a JSON array of an attempt.
+func encodeAttempt(a delivery.Attempt) (string, error) {
+	encoded, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Error, Exchange: a.Exchange}})
+	return string(sanitizeJSON(encoded)), err
+}
+
+// recordAlone stores an attempt in a transaction of its own.
+func (o *Outbox) recordAlone(ctx context.Context, d callback.Delivery, a delivery.Attempt, attemptJSON string, decision callback.Decision) (monitor.ID, error) {
 	var ended monitor.ID
-	err = o.db.inTx(ctx, "record an attempt at event "+d.EventID, func(tx *sqlx.Tx) error {
+	err := o.db.inTx(ctx, "record an attempt at event "+d.EventID, func(tx *sqlx.Tx) error {
 		ended = ""
 		var changes []feed.Data
 		var err error
@@ -44,9 +64,9 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d callback.Delivery, a deliv
 				UPDATE monitor_events SET
 					webhook_status = 'sent', webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($2 AS jsonb),
 					sent_at = now(), leased_until = NULL, lease = NULL
-				WHERE id = $1 AND webhook_status = 'pending' AND NOT attempts @> CAST($2 AS jsonb)`, d.EventID, string(attemptJSON))
+				WHERE id = $1 AND webhook_status = 'pending' AND NOT attempts @> CAST($2 AS jsonb)`, d.EventID, attemptJSON)
 		case decision.Failed && !decision.MonitorGoesOn:
-			ended, changes, err = o.failEvent(ctx, tx, d, a, string(attemptJSON))
+			ended, changes, err = o.failEvent(ctx, tx, d, a, attemptJSON)
 		default:
 			changes, err = changeDeliveries(ctx, tx, `
 				UPDATE monitor_events SET
@@ -54,7 +74,7 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d callback.Delivery, a deliv
 					webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb), webhook_last_error = $4,
 					next_attempt_at = clock_timestamp() + make_interval(secs => $5), retry_sec = $5, leased_until = NULL, lease = NULL
 				WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`,
-				d.EventID, d.LeaseID, string(attemptJSON), a.Error, max(time.Until(decision.RetryAt), 0).Seconds(), decision.Failed, decision.LongSchedule)
+				d.EventID, d.LeaseID, attemptJSON, a.Error, max(time.Until(decision.RetryAt), 0).Seconds(), decision.Failed, decision.LongSchedule)
 		}
 		if err != nil {
 			return err

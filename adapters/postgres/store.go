@@ -207,7 +207,8 @@ func (c Config) complete() (Config, error) {
 // Listen closes when its context is done.
 func (s *Store) Close() error {
 	s.queue.close()
-	s.successes.close()
+	s.Outbox.successes.close()
+	s.DestinationOutbox.successes.close()
 	return errors.Join(s.endElection(), s.endHeartbeats(), s.db.Close())
 }
 
