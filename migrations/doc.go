@@ -34,6 +34,9 @@
 //	00032_gateways.sql        which gateways with inline workers run
 //	00034_keys.sql            API keys of people, and what they did
 //	00035_heads.sql           an index for the next events of all monitors
+//	00036_ended_monitors.sql  how many monitors have ended, counted by a trigger
+//	00037_ended_before.sql    those that had ended before
+//	00038_blind.sql           an index for monitors that cannot observe their stream
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored. CONTRIBUTING.md has the rules by which a

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // openIncident joins the open incident of each monitor; a monitor has at most one.
@@ -53,16 +54,8 @@ func (s *MonitorStore) List(ctx context.Context, q registry.MonitorQuery) ([]reg
 
 func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]registry.ListedMonitor, int, error) {
 	where, args := listConditions(q)
-	var total int
-	if err := s.db.GetContext(ctx, &total, `SELECT count(*) FROM monitors m`+joinOf(q)+whereOf(where), args...); err != nil {
-		return nil, 0, err
-	}
-	if q.Before > 0 {
-		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
-	}
 	var rows []listedRow
-	query := fmt.Sprintf(`%s%s ORDER BY m.seq DESC LIMIT %d OFFSET %d`, selectListed, whereOf(where), q.Limit, q.Offset)
-	if err := s.db.SelectContext(ctx, &rows, query, args...); err != nil {
+	if err := s.db.SelectContext(ctx, &rows, pageQuery(q, where), args...); err != nil {
 		return nil, 0, err
 	}
 	page := make([]registry.ListedMonitor, 0, len(rows))
@@ -73,7 +66,41 @@ func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]reg
 		}
 		page = append(page, listed)
 	}
-	return page, total, nil
+	if q.Before == 0 && len(page) < q.Limit && (len(page) > 0 || q.Offset == 0) {
+		return page, q.Offset + len(page), nil // it is the last page
+	}
+	var total int
+	count, args := countQuery(q, where, args)
+	err := s.db.GetContext(ctx, &total, count, args...)
+	return page, total, err
+}
+
+// pageQuery returns the query of a page. It finds by the index where the page begins, and joins
+// nothing to the monitors that it skips.
+func pageQuery(q registry.MonitorQuery, where []string) string {
+	if q.Before > 0 {
+		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
+	}
+	if q.Offset > 0 {
+		where = append(where, fmt.Sprintf(`m.seq <= (SELECT m.seq FROM monitors m%s%s ORDER BY m.seq DESC LIMIT 1 OFFSET %d)`, joinOf(q), whereOf(where), q.Offset))
+	}
+	return fmt.Sprintf(`%s%s ORDER BY m.seq DESC LIMIT %d`, selectListed, whereOf(where), q.Limit)
+}
+
+// endedColumn names the column of ended_monitors that counts the monitors of a status.
+var endedColumn = map[monitor.Status]string{monitor.Completed: "completed", monitor.Stopped: "stopped", monitor.Failed: "error"}
+
+// countQuery returns the query of how many monitors match, and its arguments. Those that have
+// ended are not counted one by one, unless more is asked of them than their status.
+func countQuery(q registry.MonitorQuery, where []string, args []any) (string, []any) {
+	column := endedColumn[q.Status]
+	switch onlyStatus := q == (registry.MonitorQuery{Status: q.Status, Before: q.Before, Limit: q.Limit, Offset: q.Offset}); {
+	case onlyStatus && q.Status == "":
+		return `SELECT (SELECT count(*) FROM monitors WHERE ` + activePredicate + `) + completed + stopped + error FROM ended_monitors`, nil
+	case onlyStatus && column != "":
+		return `SELECT ` + column + ` FROM ended_monitors`, nil
+	}
+	return `SELECT count(*) FROM monitors m` + joinOf(q) + whereOf(where), args
 }
 
 // listConditions returns the conditions of the filters, and their arguments. The text is
@@ -101,7 +128,7 @@ func listConditions(q registry.MonitorQuery) (where []string, args []any) {
 	return where, args
 }
 
-// joinOf returns the join that the conditions of a count need.
+// joinOf returns the join that the conditions need.
 func joinOf(q registry.MonitorQuery) string {
 	if q.Trouble {
 		return openIncident
