@@ -29,6 +29,7 @@ var (
 const (
 	FindHeads        = findHeads
 	LeaseQuery       = leaseQuery
+	ReadChecker      = readChecker
 	SelectActive     = selectActive
 	ClaimBatch       = claimBatch
 	GroupLockTimeout = groupLockTimeout

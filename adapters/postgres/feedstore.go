@@ -67,14 +67,16 @@ func (s *FeedStore) ReadFeed(ctx context.Context, after int64, limit int) (feed.
 
 // readChecker summarises the monitors that have a worker. A monitor is late if no
 // report was accepted for $1 intervals. It is also late if its stream is live, nothing was
-// learned of it for as long, and no failure says why. An interval is $2 s at least.
+// learned of it for as long, and no failure says why. An interval is $2 s at least. The
+// statistics are read only of a monitor that is late without them.
 const readChecker = `
 	WITH watched AS (
 		SELECT m.id, m.seq, m.last_error, m.blind_since IS NOT NULL AS blind,
-		       least(m.updated_at, CASE WHEN m.status = 'monitoring' AND m.last_error = ''
-		                                THEN greatest(m.last_observed_at, s.last_check_at, m.created_at) ELSE m.updated_at END)
-		         < now() - make_interval(secs => $1 * greatest($2, CAST(m.config->>'check_interval_sec' AS float8))) AS late
-		FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id
+		       CASE WHEN m.updated_at < since.at THEN true
+		            WHEN m.status <> 'monitoring' OR m.last_error <> '' OR greatest(m.last_observed_at, m.created_at) >= since.at THEN false
+		            ELSE (SELECT s.last_check_at >= since.at FROM monitor_stats s WHERE s.monitor_id = m.id) IS NOT TRUE END AS late
+		FROM monitors m
+		CROSS JOIN LATERAL (SELECT now() - make_interval(secs => $1 * greatest($2, CAST(m.config->>'check_interval_sec' AS float8))) AS at) AS since
 		WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL)
 	SELECT count(*) AS watched,
 	       count(*) FILTER (WHERE blind) AS blind,

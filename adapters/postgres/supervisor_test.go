@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -327,5 +329,19 @@ func TestTheActiveMonitorsAreReadWithoutTheirStatistics(t *testing.T) {
 	register(t, open(t, dsn), 1)
 	if _, plan := explain(t, raw(t, dsn), postgres.SelectActive); strings.Contains(string(plan), "monitor_stats") {
 		t.Errorf("the plan reads monitor_stats: %s", plan)
+	}
+}
+
+// So does the feed, for the state of the workers. It reads the statistics of late monitors only.
+func TestTheStateOfHealthyWorkersIsReadWithoutTheirStatistics(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	r := report()
+	r.At, r.Visibility = time.Now(), &monitor.Visibility{LastObservedAt: time.Now()}
+	acceptReport(t, s, m.ID, r, monitor.Run)
+	_, plan := explain(t, db, postgres.ReadChecker, feed.LateIntervals, feed.MinInterval.Seconds(), feed.MaxLateMonitors, feed.MaxFailures)
+	if !regexp.MustCompile(`(?s)"Relation Name": "monitor_stats"[^{]*"Actual Loops": 0,`).Match(plan) {
+		t.Errorf("monitor_stats is read: %s", plan)
 	}
 }
