@@ -32,7 +32,9 @@ var migrationSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "0",
 }
 
-// completeDSN adds the settings that dsn lacks: sslmode, timeouts, the application's name.
+// completeDSN adds the settings that dsn lacks: sslmode, timeouts, the application's name. With
+// binary_parameters a query with arguments is one exchange, instead of two. The driver then sends
+// bytes as the binary format of their column, which is that of bytea alone.
 func completeDSN(dsn string, cfg Config) (string, error) {
 	given, err := pq.NewConfig(dsn)
 	if err != nil {
@@ -50,6 +52,9 @@ func completeDSN(dsn string, cfg Config) (string, error) {
 	}
 	if given.ApplicationName == "" {
 		missing["application_name"] = "stream-monitor"
+	}
+	if !strings.Contains(dsn, "binary_parameters") {
+		missing["binary_parameters"] = "yes"
 	}
 	for name, value := range sessionSettings {
 		if given.Runtime[name] == "" {

@@ -21,7 +21,8 @@ type proxy struct {
 	unix     string
 	listener net.Listener
 
-	dropAll atomic.Bool // it drops everything in both directions
+	dropAll   atomic.Bool  // it drops everything in both directions
+	exchanges atomic.Int64 // how often a client waited for an answer
 
 	mu     sync.Mutex
 	choose func(statement string) loss // called for every executed statement; nil: nothing is lost
@@ -169,6 +170,9 @@ func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 			continue
 		}
 		what := noLoss
+		if kind == 'Q' || kind == 'S' {
+			w.exchanges.Add(1)
+		}
 		switch kind {
 		case 'Q': // a query in one
 			text, _, _ := bytes.Cut(frame[5:], nul)
