@@ -21,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/test/harness/plans"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
@@ -53,8 +54,8 @@ type question struct {
 // measureRecord fills a database with 1,000 monitors, measures the requests of an
 // operator through a gateway, and writes the plans of their queries to a file. It then
 // measures the sweeps.
-func measureRecord(ctx context.Context, dir, binary, plans string) (err error) {
-	log := &planLog{}
+func measureRecord(ctx context.Context, dir, binary, planFile string) (err error) {
+	log := &plans.Log{}
 	db, err := embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dir, "record-db"), Log: slog.New(log)})
 	if err != nil {
 		return err
@@ -79,10 +80,10 @@ func measureRecord(ctx context.Context, dir, binary, plans string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := explainQuestions(ctx, service, conn, log, questions, plans); err != nil {
+	if err := explainQuestions(ctx, service, conn, log, questions, planFile); err != nil {
 		return errors.Join(err, unlock())
 	}
-	fmt.Println("plans of the queries:", plans)
+	fmt.Println("plans of the queries:", planFile)
 	late, err := measureQuestions(ctx, service, questions)
 	if err = errors.Join(err, unlock()); err != nil {
 		return err

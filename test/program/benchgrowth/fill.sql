@@ -23,3 +23,16 @@ FROM (SELECT id, at, type, json_build_object('event_id', gen_random_uuid(), 'eve
       FROM (SELECT m.*, now() - ($2::int - k + seq::float8 / $1::int) * interval '80 days' / $2::int AS at,
                    (ARRAY['alert.blackout', 'alert.blackout_recovered', 'alert.silence', 'alert.silence_recovered'])[1 + k % 4] AS type
             FROM generate_series(1, $2::int) k, monitors m ORDER BY k, seq) AS numbered) AS bodies;
+
+-- Two incidents of each monitor; one in ten active monitors has an open one.
+INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, quiet_sec, reopened, updated_at)
+SELECT overlay(overlay(md5(id || k) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid, id, CASE WHEN open THEN 'open' ELSE 'resolved' END, k,
+       jsonb_build_array(jsonb_build_object('condition', CASE WHEN k = 1 THEN 'black' ELSE 'silent' END,
+           'started_at', onset, 'last_started_at', onset, 'count', 1, 'longest', 40000000000)
+           || CASE WHEN open THEN '{}' ELSE jsonb_build_object('ended_at', onset + interval '40 s') END),
+       onset, onset + interval '30 s', CASE WHEN open THEN NULL ELSE onset + interval '100 s' END, 60, 0, onset + interval '100 s'
+FROM (SELECT id, k, k = 2 AND seq % 10 = 0 AND status = 'monitoring' AS open, now() - (2 - k) * interval '30 days' - interval '1 h' + seq * interval '10 ms' AS onset
+      FROM monitors, generate_series(1, 2) k WHERE $1::int > 0 AND $2::int > 0 ORDER BY k, seq) AS troubles;
+
+INSERT INTO incident_log (incident_id, kind, at, by, text)
+SELECT id, kind, opened_at, 'ann', 'the encoder hangs' FROM incidents, unnest(ARRAY['opened', 'note']) kind WHERE $1::int > 0 AND $2::int > 0;

@@ -1,0 +1,114 @@
+// Package plans collects the plans of the statements that a PostgreSQL server executes, with what
+// each node of them read, returned and took. The server logs them by its module auto_explain.
+package plans
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+)
+
+// ExplainAll makes the server log the plan of every statement of new connections.
+const ExplainAll = `
+	LOAD 'auto_explain';
+	ALTER ROLE CURRENT_USER SET session_preload_libraries = 'auto_explain';
+	ALTER ROLE CURRENT_USER SET auto_explain.log_min_duration = 0;
+	ALTER ROLE CURRENT_USER SET auto_explain.log_analyze = on;
+	ALTER ROLE CURRENT_USER SET auto_explain.log_buffers = on;
+	ALTER ROLE CURRENT_USER SET auto_explain.log_format = json`
+
+// ExplainNone undoes ExplainAll.
+const ExplainNone = `ALTER ROLE CURRENT_USER RESET ALL`
+
+// Statement is a logged statement with its plan.
+type Statement struct {
+	Query string `json:"Query Text"`
+	Plan  Node   `json:"Plan"`
+}
+
+// Node is a node of a plan, with what it did.
+type Node struct {
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Index    string  `json:"Index Name"`
+	Filter   string  `json:"Filter"`
+	Removed  float64 `json:"Rows Removed by Filter"`
+	Rows     float64 `json:"Actual Rows"`
+	Loops    float64 `json:"Actual Loops"`
+	Time     float64 `json:"Actual Total Time"` // ms, of one loop
+	Hit      int     `json:"Shared Hit Blocks"`
+	Read     int     `json:"Shared Read Blocks"`
+	Plans    []Node  `json:"Plans"`
+}
+
+// Log collects the plans that the server logs, line by line.
+type Log struct {
+	mu         sync.Mutex
+	open       strings.Builder
+	statements []Statement
+}
+
+var _ slog.Handler = (*Log)(nil)
+
+// Enabled implements slog.Handler.
+func (l *Log) Enabled(context.Context, slog.Level) bool { return true }
+
+// WithAttrs implements slog.Handler.
+func (l *Log) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l *Log) WithGroup(string) slog.Handler { return l }
+
+// Handle implements slog.Handler.
+func (l *Log) Handle(_ context.Context, r slog.Record) error {
+	l.line(r.Message)
+	return nil
+}
+
+func (l *Log) line(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.HasPrefix(text, "LOG:") {
+		l.open.Reset()
+		return
+	}
+	if strings.HasPrefix(text, `"Query Text"`) && !strings.HasSuffix(text, `",`) {
+		text = strings.TrimRight(text, `\`) + `",` // the gateway's log cuts long lines
+	}
+	l.open.WriteString(text)
+	var s Statement
+	if text == "}" && json.Unmarshal([]byte(l.open.String()), &s) == nil {
+		l.statements = append(l.statements, s)
+		l.open.Reset()
+	}
+}
+
+// Take returns the statements since the call before.
+func (l *Log) Take() []Statement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.statements
+	l.statements = nil
+	return taken
+}
+
+// Print writes the plan, each node on a line.
+func (p Node) Print(out *strings.Builder, depth int) {
+	fmt.Fprintf(out, "%s-> %s", strings.Repeat("  ", depth), p.Type)
+	for _, name := range []string{p.Relation, p.Index} {
+		if name != "" {
+			out.WriteString(" " + name)
+		}
+	}
+	fmt.Fprintf(out, ": %.0f rows × %.0f, %.2f ms, blocks %d + %d read", p.Rows, p.Loops, p.Time*p.Loops, p.Hit, p.Read)
+	if p.Filter != "" {
+		fmt.Fprintf(out, ", %.0f rows removed by %s", p.Removed*p.Loops, p.Filter)
+	}
+	out.WriteString("\n")
+	for _, child := range p.Plans {
+		child.Print(out, depth+1)
+	}
+}
