@@ -99,6 +99,8 @@ func countQuery(q registry.MonitorQuery, where []string, args []any) (string, []
 		return `SELECT (SELECT count(*) FROM monitors WHERE ` + activePredicate + `) + completed + stopped + error FROM ended_monitors`, nil
 	case onlyStatus && column != "":
 		return `SELECT ` + column + ` FROM ended_monitors`, nil
+	case q == (registry.MonitorQuery{Trouble: true, Before: q.Before, Limit: q.Limit, Offset: q.Offset}): // a monitor has at most one
+		return `SELECT count(*) FROM incidents WHERE state = 'open'`, nil
 	}
 	return `SELECT count(*) FROM monitors m` + joinOf(q) + whereOf(where), args
 }

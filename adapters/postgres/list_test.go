@@ -78,8 +78,8 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 			}
 		})
 	}
-	page, _, err := s.List(t.Context(), registry.MonitorQuery{Trouble: true, Limit: 1})
-	if err != nil || page[0].Incident == nil || page[0].Incident.Conditions[0].Name != "black" || page[0].Incident.ID == "" || page[0].Incident.OpenedAt.IsZero() {
+	page, total, err := s.List(t.Context(), registry.MonitorQuery{Trouble: true, Limit: 1})
+	if err != nil || total != 1 || page[0].Incident == nil || page[0].Incident.Conditions[0].Name != "black" || page[0].Incident.ID == "" || page[0].Incident.OpenedAt.IsZero() {
 		t.Errorf("the incident is %+v, %v", page, err)
 	}
 }
