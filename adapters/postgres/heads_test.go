@@ -88,7 +88,7 @@ func TestHeadsAreFoundByTheirIndexWhateverTheStatisticsSay(t *testing.T) {
 }
 
 // One gateway has found the head of a queue. Another one sends it, a user redelivers it, and the
-// next event is leased. What was found is pending again then, but no longer the head.
+// next event is leased. The first one is pending again then, but no longer the head.
 func TestAFoundHeadThatWasRedeliveredIsNotLeased(t *testing.T) {
 	dsn := database(t)
 	s, other := open(t, dsn), open(t, dsn)

@@ -4,8 +4,8 @@
 // It measures how long a dispatcher takes for one pending event of each of 10,000 monitors, and
 // fails above maxDrain. The receiver answers at once.
 //
-// It then calls the store as gateways do, and prints a table of the statements: what they read by
-// which index, what they return, and how long they take.
+// It then calls the store as gateways do, and prints a table of the statements. The table says by
+// which index each reads how many rows, what it returns, and how long it takes.
 //
 // It builds an index of all events by a migration, as an upgrade does, while reports and
 // deliveries go on. It prints the slowest report and fails if that took longer than maxReport.
