@@ -173,6 +173,28 @@ func (env *environment) leftDatabaseServers() (left []string) {
 	return left
 }
 
+// temporaryFiles lists what is in the directory of temporary files and in that of the tools. The
+// latter stays, with the caches of yt-dlp and deno, and so does an empty file of locks.
+func (env *environment) temporaryFiles() (names []string) {
+	entries, _ := os.ReadDir(env.tempDir)
+	for _, e := range entries {
+		isLock, _ := filepath.Match("stream-monitor-evidence-*.lock", e.Name())
+		isTools, _ := filepath.Match("stream-monitor-tools-*", e.Name())
+		switch {
+		case isTools:
+			files, _ := os.ReadDir(filepath.Join(env.tempDir, e.Name()))
+			for _, f := range files {
+				if f.Name() != "yt-dlp" && f.Name() != "deno" {
+					names = append(names, filepath.Join(e.Name(), f.Name()))
+				}
+			}
+		case !isLock:
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
 // checkLeftovers returns an error that lists the processes, temporary files and
 // worker records that a stopped service has left behind.
 func (env *environment) checkLeftovers() error {
@@ -193,11 +215,8 @@ func (env *environment) checkLeftovers() error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	problems = append(problems, env.leftDatabaseServers()...)
-	entries, _ := os.ReadDir(env.tempDir)
-	for _, e := range entries {
-		if isLock, _ := filepath.Match("stream-monitor-evidence-*.lock", e.Name()); !isLock { // an empty file that stays
-			problems = append(problems, "a temporary file was left behind: "+e.Name())
-		}
+	for _, name := range env.temporaryFiles() {
+		problems = append(problems, "a temporary file was left behind: "+name)
 	}
 	problems = append(problems, env.leftWorkerRecords()...)
 	if len(problems) == 0 {
