@@ -10,12 +10,12 @@ func TestAQueryWithArgumentsIsOneExchange(t *testing.T) {
 	dsn := database(t)
 	m := register(t, open(t, dsn), 1)
 	proxied := startProxy(t, dsn)
-	for setting, want := range map[string]int64{"": 1, " binary_parameters=no": 2} {
-		s := must[*postgres.Store](t)(postgres.Open(t.Context(), proxied.dsn+setting, postgres.Config{MaxConnections: 1}))
+	for dsn, want := range map[string]int64{proxied.dsn: 1, proxied.dsn + " binary_parameters=no": 2} {
+		s := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 1}))
 		before := proxied.exchanges.Load()
 		getMonitor(t, s, m.ID)
 		if n := proxied.exchanges.Load() - before; n != want {
-			t.Errorf("with %q a query takes %d exchanges, want %d", setting, n, want)
+			t.Errorf("with %q a query takes %d exchanges, want %d", dsn, n, want)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -141,7 +141,7 @@ func TestMonitorsThatHadEndedBeforeTheyWereCountedAreCounted(t *testing.T) {
 		return text
 	}
 	m.migrateBefore("00036")
-	for _, status := range strings.Fields("completed completed stopped monitoring") {
+	for _, status := range []string{"completed", "completed", "stopped", "monitoring"} {
 		add(status)
 	}
 	m.migrateBefore("00037")

@@ -23,7 +23,7 @@ func TestSuccessesShareATransaction(t *testing.T) {
 	if _, err := holder.ExecContext(t.Context(), `SELECT FROM monitor_events WHERE id = $1 FOR UPDATE`, held); err != nil {
 		t.Fatal(err)
 	}
-	alone, err := s.Outbox.RecordSentTogether(t.Context(), leased, accepting)
+	alone, err := s.RecordSentTogether(t.Context(), leased, accepting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestSuccessesThatComeAtOnceTakeFewTransactions(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all successes are in the queue", func() bool { return s.Outbox.QueuedSuccesses() == events })
+	eventually(t, "all successes are in the queue", func() bool { return s.QueuedSuccesses() == events })
 	if err := holder.Rollback(); err != nil {
 		t.Fatal(err)
 	}
