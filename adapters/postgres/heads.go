@@ -24,10 +24,10 @@ const findHeads = nextEvents + `
 	ORDER BY e.next_attempt_at, e.seq
 	LIMIT $1`
 
-// leaseHeads is leaseQuery for the heads with the IDs $5 and the seqs $6. An event with the
-// same seq that is still pending is still the head of its queue: later events have a higher
-// seq, and so has one that Redeliver makes pending. One that has gone to the long schedule meanwhile
-// has a retry later than maxHeadsAge.
+// leaseHeads is leaseQuery for the heads with the IDs $5 and the seqs $6. One that is still
+// pending with this seq is still the head of its queue. Later events have a higher seq, and
+// Redeliver gives one. An event that has gone to the long schedule meanwhile has a retry later
+// than maxHeadsAge.
 const leaseHeads = `
 	WITH next (id, seq) AS (SELECT * FROM unnest(CAST($5 AS uuid[]), CAST($6 AS bigint[])))` + leaseNext
 
