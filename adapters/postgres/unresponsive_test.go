@@ -132,13 +132,13 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 
 func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
 	proxied := startProxy(t, database(t))
-	s := open(t, proxied.dsn+" idle_in_transaction_session_timeout=50")
+	s := open(t, proxied.dsn+" idle_in_transaction_session_timeout=500")
 	m := register(t, s, 1)
 	halted := false
 	proxied.lose(func(statement string) loss {
 		if !halted && strings.HasSuffix(statement, "COMMIT") {
 			halted = true
-			time.Sleep(300 * time.Millisecond) // the server's patience is what is tested
+			time.Sleep(2 * time.Second) // the server's patience is what is tested
 		}
 		return noLoss
 	})
