@@ -29,7 +29,7 @@ GRYPE_VERSION       := v0.121.2
 
 # gotest prints progress. Most packages wait more than they compute, so four run at
 # once, those that take longest first. The acceptance timelines need the whole CPU
-# and begin last, when only short packages are left.
+# and run after all others.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
@@ -105,7 +105,8 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 .PHONY: test
 test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
-	$(TEST) $(DASHBOARD) $(OTHERS) $(ACCEPTANCE)
+	$(TEST) $(DASHBOARD) $(OTHERS)
+	$(TEST) $(ACCEPTANCE)
 
 .PHONY: test-tools
 test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)
