@@ -150,8 +150,8 @@ func (a *audit) soundsAfter(i incidentRecord, at time.Time) (findings []string) 
 	return findings
 }
 
-// checkHandlerNamed finds ends of an incident that do not name who had it. Who acknowledges what
-// has ended changes no message.
+// checkHandlerNamed finds ends of an incident that do not name who had it. An acknowledgement
+// after the end changes no message.
 func (a *audit) checkHandlerNamed(i incidentRecord) (findings []string) {
 	_, ended, _ := a.lasted(i)
 	late := slices.ContainsFunc(a.operations.acknowledgements, func(k acknowledgement) bool {
@@ -196,9 +196,9 @@ func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 	return due.After(ended) && (told || held)
 }
 
-// lasted returns from when an incident lasted, and until when at least, in true times: from the
-// first of its events that reached the callback until a channel was told of its end. If no channel
-// was told of it, told is false and the last of its events counts as its end.
+// lasted returns when an incident began and ended, in true times. It begins with the first of its
+// events that reaches the callback. It ends when a channel is told so. If no channel knows it, told
+// is false, and ended is the time of its last event.
 func (a *audit) lasted(i incidentRecord) (began, ended time.Time, told bool) {
 	for _, d := range a.deliveries {
 		if a.incidentOfEvent(d.EventID) != i.id {
