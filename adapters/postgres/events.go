@@ -21,25 +21,18 @@ func (s *EventStore) Events(ctx context.Context, id monitor.ID, limit, offset in
 	return page, total, wrapError(ctx, "read the events of "+string(id), err)
 }
 
+// events finds by the index alone where the page begins.
 func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.EventRecord, int, error) {
-	var found struct {
-		MonitorExists bool `db:"monitor_exists"`
-		Total         int  `db:"total"`
-	}
-	err := s.db.GetContext(ctx, &found, `
-		SELECT EXISTS (SELECT FROM monitors WHERE id = $1) AS monitor_exists,
-		       (SELECT count(*) FROM monitor_events WHERE monitor_id = $1) AS total`, id)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !found.MonitorExists {
-		return nil, 0, monitorNotFound(id)
+	begins, args := ``, []any{id, limit}
+	if offset > 0 {
+		begins = ` AND (created_at, seq) <= (SELECT created_at, seq FROM monitor_events WHERE monitor_id = $1 ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET $3)`
+		args = append(args, offset)
 	}
 	var rows []eventRow
-	err = s.db.SelectContext(ctx, &rows, `
+	err := s.db.SelectContext(ctx, &rows, `
 		SELECT id, event_type, body, webhook_status, attempts, webhook_last_error, created_at, sent_at, resolved_at, long_schedule
-		FROM monitor_events WHERE monitor_id = $1
-		ORDER BY created_at DESC, seq DESC LIMIT $2 OFFSET $3`, id, limit, offset)
+		FROM monitor_events WHERE monitor_id = $1`+begins+`
+		ORDER BY created_at DESC, seq DESC LIMIT $2`, args...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -51,7 +44,20 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 		}
 		page = append(page, rec)
 	}
-	return page, found.Total, nil
+	if len(page) > 0 && len(page) < limit {
+		return page, offset + len(page), nil // it is the last page
+	}
+	var found struct {
+		MonitorExists bool `db:"monitor_exists"`
+		Total         int  `db:"total"`
+	}
+	err = s.db.GetContext(ctx, &found, `
+		SELECT EXISTS (SELECT FROM monitors WHERE id = $1) AS monitor_exists,
+		       (SELECT count(*) FROM monitor_events WHERE monitor_id = $1) AS total`, id)
+	if err == nil && !found.MonitorExists {
+		err = monitorNotFound(id)
+	}
+	return page, found.Total, err
 }
 
 // maxKeptAttempts is how many attempts an event keeps that is delivered again. Without it,

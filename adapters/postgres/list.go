@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -76,34 +77,64 @@ func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]reg
 }
 
 // pageQuery returns the query of a page. It finds by the index where the page begins, and joins
-// nothing to the monitors that it skips.
+// nothing to the monitors that it skips. Monitors of one status are in the order of status and
+// seq: only their own index has that. In the order of seq alone, the planner can decide to skip all
+// monitors of another status that are newer.
 func pageQuery(q registry.MonitorQuery, where []string) string {
+	place, order := `m.seq`, `m.seq DESC`
+	end := func(seq string) string { return seq }
+	if q.Status != "" {
+		place, order = `(m.status, m.seq)`, `m.status DESC, m.seq DESC`
+		end = func(seq string) string { return `(` + statusArg + `, ` + seq + `)` }
+	}
 	if q.Before > 0 {
-		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
+		where = append(where, fmt.Sprintf(`%s < %s`, place, end(strconv.FormatInt(q.Before, 10))))
 	}
 	if q.Offset > 0 {
-		where = append(where, fmt.Sprintf(`m.seq <= (SELECT m.seq FROM monitors m%s%s ORDER BY m.seq DESC LIMIT 1 OFFSET %d)`, joinOf(q), whereOf(where), q.Offset))
+		where = append(where, fmt.Sprintf(`%s <= %s`, place,
+			end(fmt.Sprintf(`(SELECT m.seq FROM monitors m%s%s ORDER BY %s LIMIT 1 OFFSET %d)`, joinOf(q), whereOf(where), order, q.Offset))))
 	}
-	return fmt.Sprintf(`%s%s ORDER BY m.seq DESC LIMIT %d`, selectListed, whereOf(where), q.Limit)
+	return fmt.Sprintf(`%s%s ORDER BY %s LIMIT %d`, selectListed, whereOf(where), order, q.Limit)
 }
 
-// endedColumn names the column of ended_monitors that counts the monitors of a status.
-var endedColumn = map[monitor.Status]string{monitor.Completed: "completed", monitor.Stopped: "stopped", monitor.Failed: "error"}
+// countOf is what a counter of active_monitors or ended_monitors counts, as a query.
+var countOf = map[monitor.Status]string{
+	"": `SELECT initializing + waiting + monitoring + completed + stopped + error FROM active_monitors, ended_monitors`,
 
-// countQuery returns the query of how many monitors match, and its arguments. Those that have
-// ended are not counted one by one, unless more is asked of them than their status.
+	monitor.Initializing: `SELECT initializing FROM active_monitors`,
+	monitor.Waiting:      `SELECT waiting FROM active_monitors`,
+	monitor.Monitoring:   `SELECT monitoring FROM active_monitors`,
+	monitor.Completed:    `SELECT completed FROM ended_monitors`,
+	monitor.Stopped:      `SELECT stopped FROM ended_monitors`,
+	monitor.Failed:       `SELECT error FROM ended_monitors`,
+}
+
+// countActive and countLive read how many monitors are active, and how many of their streams are
+// live.
+const (
+	countActive = `SELECT initializing + waiting + monitoring FROM active_monitors`
+	countLive   = `SELECT live FROM active_monitors`
+)
+
+// countQuery returns the query of how many monitors match, and its arguments. It counts them one by
+// one only if no counter has them.
 func countQuery(q registry.MonitorQuery, where []string, args []any) (string, []any) {
-	column := endedColumn[q.Status]
-	switch onlyStatus := q == (registry.MonitorQuery{Status: q.Status, Before: q.Before, Limit: q.Limit, Offset: q.Offset}); {
-	case onlyStatus && q.Status == "":
-		return `SELECT (SELECT count(*) FROM monitors WHERE ` + activePredicate + `) + completed + stopped + error FROM ended_monitors`, nil
-	case onlyStatus && column != "":
-		return `SELECT ` + column + ` FROM ended_monitors`, nil
-	case q == (registry.MonitorQuery{Trouble: true, Before: q.Before, Limit: q.Limit, Offset: q.Offset}): // a monitor has at most one
+	page := registry.MonitorQuery{Before: q.Before, Limit: q.Limit, Offset: q.Offset}
+	status, trouble, live := page, page, page
+	status.Status, trouble.Trouble, live.Live = q.Status, true, true
+	switch q {
+	case status:
+		return countOf[q.Status], nil
+	case live:
+		return countLive, nil
+	case trouble: // a monitor has at most one
 		return `SELECT count(*) FROM incidents WHERE state = 'open'`, nil
 	}
 	return `SELECT count(*) FROM monitors m` + joinOf(q) + whereOf(where), args
 }
+
+// statusArg is the place of the status among the arguments of listConditions: the first.
+const statusArg = `CAST($1 AS text)`
 
 // listConditions returns the conditions of the filters, and their arguments. The text is
 // compared by strpos, to which no character is special. Metadata are compared as JSONB
@@ -111,7 +142,7 @@ func countQuery(q registry.MonitorQuery, where []string, args []any) (string, []
 func listConditions(q registry.MonitorQuery) (where []string, args []any) {
 	if q.Status != "" {
 		args = append(args, q.Status)
-		where = append(where, fmt.Sprintf(`m.status = $%d`, len(args)))
+		where = append(where, `m.status BETWEEN `+statusArg+` AND `+statusArg) // no constant, which would have no place in the order
 	}
 	if q.Trouble {
 		where = append(where, `i.id IS NOT NULL`)

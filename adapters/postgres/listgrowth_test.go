@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,46 +10,56 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
-// The reads of a list do not grow with the monitors that have ended. At an offset it reads what it
-// skips once, in monitors alone.
-func TestAListReadsNoMonitorsToCountThem(t *testing.T) {
-	const ended, firstPage, skipping = 1000, 30, 120 // in pages
+// The reads of a list do not grow with the monitors that it leaves out. At an offset it reads what
+// it skips once, in monitors alone.
+func TestAListReadsNoMonitorsThatItLeavesOut(t *testing.T) {
+	const each, page = 500, 20 // the rows of a page of three and what is joined
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
-	m := register(t, s, 2*ended)
-	registerMany(t, s, db, ended)
-	alter(t, db, `UPDATE monitors SET status = 'completed', ended_at = now() WHERE id <> $1`, m.ID)
+	registerMany(t, s, db, 2*each)
+	alter(t, db, `UPDATE monitors SET status = 'completed', ended_at = now() WHERE id IN (SELECT id FROM monitors ORDER BY seq LIMIT $1)`, each)
+	alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE id IN (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq LIMIT 10)`)
 	alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors ON CONFLICT DO NOTHING`)
 	alter(t, db, `VACUUM ANALYZE`)
+	total := func(q registry.MonitorQuery) func(*postgres.Store) (int, error) {
+		return func(s *postgres.Store) (int, error) {
+			q.Limit = 3
+			page, total, err := s.List(t.Context(), q)
+			if len(page) != q.Limit {
+				err = errors.Join(err, fmt.Errorf("the page has %d monitors", len(page)))
+			}
+			return total, err
+		}
+	}
+	var last int64 // completed monitor but 99
+	if err := db.QueryRowContext(t.Context(), `SELECT seq FROM monitors WHERE status = 'completed' ORDER BY seq OFFSET 99 LIMIT 1`).Scan(&last); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		most int
 		read func(*postgres.Store) (total int, err error)
 		want int
 	}{
-		"the first page of monitors": {firstPage, func(s *postgres.Store) (int, error) {
-			_, total, err := s.List(t.Context(), registry.MonitorQuery{Limit: 3})
-			return total, err
-		}, ended + 1},
-		"a page of monitors at an offset": {skipping, func(s *postgres.Store) (int, error) {
-			_, total, err := s.List(t.Context(), registry.MonitorQuery{Limit: 3, Offset: 900})
-			return total, err
-		}, ended + 1},
-		"a page of monitors that have ended, at an offset": {skipping, func(s *postgres.Store) (int, error) {
-			_, total, err := s.List(t.Context(), registry.MonitorQuery{Status: monitor.Completed, Limit: 3, Offset: 900})
-			return total, err
-		}, ended},
-		"the state of the workers": {firstPage, func(s *postgres.Store) (int, error) {
-			checker, err := s.ReadChecker(t.Context())
-			return checker.Watched, err
-		}, 1},
+		"the first page of monitors":       {page, total(registry.MonitorQuery{}), 2 * each},
+		"a page of monitors at an offset":  {2*each + page, total(registry.MonitorQuery{Offset: 900}), 2 * each},
+		"older monitors of a status":       {page, total(registry.MonitorQuery{Status: monitor.Completed}), each},
+		"the same at an offset":            {2*each + page, total(registry.MonitorQuery{Status: monitor.Completed, Offset: 400}), each},
+		"the same by a cursor":             {page, total(registry.MonitorQuery{Status: monitor.Completed, Before: last}), each},
+		"newer monitors of a status":       {page, total(registry.MonitorQuery{Status: monitor.Initializing}), each},
+		"live monitors, older than others": {page, total(registry.MonitorQuery{Live: true}), 10},
+		"how many monitors are active": {page, func(s *postgres.Store) (int, error) {
+			_, active, err := s.ActiveStreams(t.Context(), []monitor.StreamURL{"https://example.com"})
+			return active, err
+		}, each},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reportReads(t, db)
-			before := pagesRead(t, db)
+			before := rowsRead(t, db)
 			reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
 			total, err := c.read(reader)
 			if err != nil || total != c.want {
@@ -58,17 +69,75 @@ func TestAListReadsNoMonitorsToCountThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			reportReads(t, db)
-			if n := pagesRead(t, db) - before; n < 1 || n > c.most {
-				t.Errorf("%d pages were read", n)
+			if n := rowsRead(t, db) - before; n < 1 || n > c.most {
+				t.Errorf("%d rows were read", n)
 			}
 		})
 	}
 }
 
-// pagesRead returns how often a page of monitors or their statistics was read so far.
-func pagesRead(t *testing.T, db *sql.DB) (n int) {
+// The state of the workers is read every 5 s. It reads no statistics and no monitor that has ended.
+func TestTheStateOfTheWorkersReadsActiveMonitors(t *testing.T) {
+	const ended = 1000
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 2*ended)
+	registerMany(t, s, db, ended)
+	alter(t, db, `UPDATE monitors SET status = 'completed', ended_at = now() WHERE id <> $1`, m.ID)
+	alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors ON CONFLICT DO NOTHING`)
+	alter(t, db, `VACUUM ANALYZE`)
+	reportReads(t, db)
+	before := rowsRead(t, db)
+	reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
+	if checker := must[feed.Checker](t)(reader.ReadChecker(t.Context())); checker.Watched != 1 {
+		t.Errorf("%d monitors are watched, want 1", checker.Watched)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reportReads(t, db)
+	if n := rowsRead(t, db) - before; n < 1 || n > 3 {
+		t.Errorf("%d rows were read", n)
+	}
+}
+
+// An offset in the history of a monitor skips entries of the index, not events.
+func TestAPageOfEventsReadsNoEventThatItSkips(t *testing.T) {
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 100)
+	registerMany(t, s, db, 20)
+	addEvents(t, db, "sent", 200)
+	eventually(t, "the index alone tells which events are visible", func() bool {
+		alter(t, db, `VACUUM ANALYZE monitor_events`)
+		return countRows(t, db, `pg_class WHERE relname = 'monitor_events' AND relallvisible = relpages`) == 1
+	})
+	pages := func() (n int) {
+		t.Helper()
+		reportReads(t, db)
+		if err := db.QueryRowContext(t.Context(), `SELECT heap_blks_hit + heap_blks_read FROM pg_statio_user_tables WHERE relname = 'monitor_events'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := pages()
+	reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
+	page, total, err := reader.Events(t.Context(), m.ID, 3, 150)
+	if err != nil || len(page) != 3 || total != 200 {
+		t.Errorf("%d events of %d, %v", len(page), total, err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := pages() - before; n < 1 || n > 6 { // two for each event
+		t.Errorf("%d pages were read", n)
+	}
+}
+
+// rowsRead returns how many rows of tables and entries of indexes were read so far.
+func rowsRead(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
-	err := db.QueryRowContext(t.Context(), `SELECT sum(heap_blks_hit + heap_blks_read) FROM pg_statio_user_tables WHERE relname IN ('monitors', 'monitor_stats')`).Scan(&n)
+	err := db.QueryRowContext(t.Context(), `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)`).Scan(&n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +156,10 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 			}
 		}
 	}
+	alter(t, db, `UPDATE monitors SET stream_status = 'live'`) // also of those that have ended
+	alter(t, db, `UPDATE monitors SET status = 'waiting', stream_status = 'upcoming' WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
+	totals[monitor.Initializing], totals[monitor.Waiting] = 2, 1
+	live := 2
 	check := func(t *testing.T) {
 		t.Helper()
 		for status, want := range totals {
@@ -98,6 +171,10 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 					}
 				}
 			}
+		}
+		page, total, err := s.List(t.Context(), registry.MonitorQuery{Live: true, Limit: 1})
+		if err != nil || total != live || len(page) != min(live, 1) {
+			t.Errorf("live: %d monitors of %d, %v; want a total of %d", len(page), total, err, live)
 		}
 	}
 	check(t)
@@ -113,6 +190,10 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 		alter(t, db, `UPDATE monitors SET status = 'error', updated_at = now() WHERE status = 'completed'`)
 		alter(t, db, `DELETE FROM monitor_stats; DELETE FROM monitors WHERE status = 'stopped'`)
 		totals[""], totals[monitor.Completed], totals[monitor.Failed], totals[monitor.Stopped] = 7, 0, 4, 0
+		alter(t, db, `DELETE FROM monitors WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
+		alter(t, db, `UPDATE monitors SET status = 'monitoring' WHERE status = 'waiting'`)
+		alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE status = 'monitoring'`)
+		totals[""], totals[monitor.Initializing], totals[monitor.Waiting], totals[monitor.Monitoring] = 6, 1, 0, 1
 		alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
 		check(t)
 	})
@@ -128,17 +209,22 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 	})
 }
 
-func TestMonitorsThatHadEndedBeforeTheyWereCountedAreCounted(t *testing.T) {
+func TestMonitorsFromBeforeTheyWereCountedAreCounted(t *testing.T) {
 	m := newMigration(t)
 	add := func(status string) {
-		alter(t, m.db, `INSERT INTO monitors (id, stream_url, callback_url, config, status, created_at, updated_at)
-			SELECT 'mon-' || n, 'https://example.com/' || n, '', '{}', $1, now(), now() FROM (SELECT count(*) AS n FROM monitors) AS known`, status)
+		alter(t, m.db, `INSERT INTO monitors (id, stream_url, callback_url, config, status, stream_status, created_at, updated_at)
+			SELECT 'mon-' || n, 'https://example.com/' || n, '', '{}', $1, 'live', now(), now() FROM (SELECT count(*) AS n FROM monitors) AS known`, status)
 	}
-	counts := func() (text string) {
-		if err := m.db.QueryRowContext(t.Context(), `SELECT concat_ws(' ', completed, stopped, error) FROM ended_monitors`).Scan(&text); err != nil {
-			t.Fatal(err)
+	const (
+		ended  = `concat_ws(' ', completed, stopped, error) FROM ended_monitors`
+		active = `concat_ws(' ', initializing, waiting, monitoring, live) FROM active_monitors`
+	)
+	requireCounts := func(t *testing.T, of, want string) {
+		t.Helper()
+		var have string
+		if err := m.db.QueryRowContext(t.Context(), `SELECT `+of).Scan(&have); err != nil || have != want {
+			t.Errorf("counted are %s, want %s (%v)", have, want, err)
 		}
-		return text
 	}
 	m.migrateBefore("00036")
 	for _, status := range []string{"completed", "completed", "stopped", "monitoring"} {
@@ -146,45 +232,50 @@ func TestMonitorsThatHadEndedBeforeTheyWereCountedAreCounted(t *testing.T) {
 	}
 	m.migrateBefore("00037")
 	add("completed") // a gateway of the version before ends it
-	if have := counts(); have != "1 0 0" {
-		t.Errorf("counted are %s before the second migration", have)
-	}
+	requireCounts(t, ended, "1 0 0")
+	m.migrateBefore("00040")
+	requireCounts(t, ended, "3 1 0")
+	add("waiting") // a gateway of the version before registers it
+	requireCounts(t, active, "0 1 0 1")
 	if err := m.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if have := counts(); have != "3 1 0" {
-		t.Errorf("counted are %s, want 3 1 0", have)
-	}
+	requireCounts(t, ended, "3 1 0")
+	requireCounts(t, active, "0 1 1 2")
 
-	t.Run("while one ends", func(t *testing.T) {
-		alter(t, m.db, `UPDATE ended_monitors SET completed = 0, stopped = 0`)
-		ending := must[*sql.Tx](t)(m.db.BeginTx(t.Context(), nil))
-		defer func() { _ = ending.Rollback() }()
-		if _, err := ending.ExecContext(t.Context(), `SET CONSTRAINTS ALL IMMEDIATE; UPDATE monitors SET status = 'stopped' WHERE status = 'monitoring'`); err != nil {
-			t.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(must[[]byte](t)(migrations.FS.ReadFile("00037_ended_before.sql"))), "-- +goose Up")
-		done := make(chan error, 1)
-		go func() {
-			_, err := m.db.ExecContext(t.Context(), text)
-			done <- err
-		}()
-		eventually(t, "the migration waits for the end", func() bool {
-			return countRows(t, m.db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%missing%'`) == 1
-		})
-		if err := ending.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-done:
-			if err != nil {
+	for file, want := range map[string]struct{ reset, of, counts string }{
+		"00037_ended_before.sql":  {`UPDATE ended_monitors SET completed = 0, stopped = 0`, ended, "3 2 0"},
+		"00040_active_before.sql": {`UPDATE active_monitors SET waiting = 0, live = 0`, active, "0 0 1 1"},
+	} {
+		t.Run(file+" while a monitor ends", func(t *testing.T) {
+			alter(t, m.db, want.reset)
+			ending := must[*sql.Tx](t)(m.db.BeginTx(t.Context(), nil))
+			defer func() { _ = ending.Rollback() }()
+			if _, err := ending.ExecContext(t.Context(), `SET CONSTRAINTS ALL IMMEDIATE; UPDATE monitors SET status = 'stopped' WHERE status = 'waiting'`); err != nil {
 				t.Fatal(err)
 			}
-		case <-time.After(patience):
-			t.Fatal("the migration does not end")
-		}
-		if have, want := counts(), fmt.Sprint(3, 2, 0); have != want {
-			t.Errorf("counted are %s, want %s", have, want)
-		}
-	})
+			_, text, _ := strings.Cut(string(must[[]byte](t)(migrations.FS.ReadFile(file))), "-- +goose Up")
+			done := make(chan error, 1)
+			go func() {
+				_, err := m.db.ExecContext(t.Context(), text)
+				done <- err
+			}()
+			eventually(t, "the migration waits for the end", func() bool {
+				return countRows(t, m.db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%missing%'`) == 1
+			})
+			if err := ending.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(patience):
+				t.Fatal("the migration does not end")
+			}
+			requireCounts(t, want.of, want.counts)
+			alter(t, m.db, `UPDATE monitors SET status = 'waiting' WHERE id = (SELECT max(id) FROM monitors)`)
+		})
+	}
 }

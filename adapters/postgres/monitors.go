@@ -20,8 +20,8 @@ import (
 )
 
 // activePredicate selects active monitors. It equals the predicate of
-// idx_monitors_stream_url_active. So the planner can use this index to count the active
-// monitors and to find the active monitor of a stream.
+// idx_monitors_stream_url_active. So the planner can use this index to find the active monitor of
+// a stream.
 const activePredicate = `status IN ('initializing', 'waiting', 'monitoring')`
 
 // registrationLock serialises registrations across gateways. 21325 ("SM") is the
@@ -113,7 +113,7 @@ func checkAdmission(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit i
 		Same   sql.NullString `db:"same"`
 	}
 	err := tx.GetContext(ctx, &found, `
-		SELECT (SELECT count(*) FROM monitors WHERE `+activePredicate+`) AS active,
+		SELECT (`+countActive+`) AS active,
 		       (SELECT id FROM monitors WHERE stream_url = $1 AND `+activePredicate+`) AS same`, m.StreamURL)
 	switch {
 	case err != nil:
@@ -135,7 +135,7 @@ func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.Stre
 		StreamURL monitor.StreamURL `db:"stream_url"`
 	}
 	var total int
-	err := s.db.GetContext(ctx, &total, `SELECT count(*) FROM monitors WHERE `+activePredicate)
+	err := s.db.GetContext(ctx, &total, countActive)
 	if err == nil {
 		err = s.db.SelectContext(ctx, &rows, `SELECT id, stream_url FROM monitors WHERE stream_url = ANY($1) AND `+activePredicate, pq.Array(streams))
 	}
