@@ -106,7 +106,7 @@ func (f figures) print(when string) {
 }
 
 func startLoad(ctx context.Context, store *postgres.Store, db *sql.DB) (*load, error) {
-	rows, err := db.QueryContext(ctx, `SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY id LIMIT $1`, reporters)
+	rows, err := db.QueryContext(ctx, `SELECT id FROM monitors WHERE status = 'monitoring' AND generation = 1 ORDER BY id LIMIT $1`, reporters)
 	if err != nil {
 		return nil, err
 	}

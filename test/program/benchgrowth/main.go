@@ -9,12 +9,13 @@
 //
 // It builds an index of all events by a migration, as an upgrade does, while reports and
 // deliveries go on. It prints the slowest report and fails if that took longer than maxReport.
+//
+// A database that is kept (-dir) is used again, as the runs before have left it.
 package main
 
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,15 +35,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/plans"
 )
 
-//go:embed fill.sql
-var fillStatements string
+// The parts of the program, in their order.
+const (
+	drainPart   = "drain"
+	queriesPart = "queries"
+	indexPart   = "index"
+)
 
 func main() {
 	monitors := flag.Int("monitors", 100_000, "monitors, half of them active")
 	events := flag.Int("events", 10_000_000, "events of all monitors")
+	dir := flag.String("dir", "", "directory that keeps the database, which the next run uses again; default: a temporary one")
+	only := flag.String("only", drainPart+","+queriesPart+","+indexPart, "what to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *monitors, *events)
+	err := run(ctx, size{*monitors, *events}, *dir, strings.Split(*only, ","))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench-growth:", err)
@@ -49,14 +57,20 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, monitors, events int) (err error) {
-	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
-	if err != nil {
-		return err
+func run(ctx context.Context, want size, dir string, parts []string) (err error) {
+	for _, part := range parts {
+		if part != drainPart && part != queriesPart && part != indexPart {
+			return fmt.Errorf("%q cannot be measured; accepted are %s, %s and %s", part, drainPart, queriesPart, indexPart)
+		}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "stream-monitor-bench-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
 	// The database does not run as root and must be able to enter the directory.
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		return err
 	}
 	log := &plans.Log{}
@@ -65,53 +79,56 @@ func run(ctx context.Context, monitors, events int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-	store, err := postgres.Open(ctx, server.DSN(), postgres.Config{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx)); err != nil {
-		return err
-	}
 	db, err := sql.Open("postgres", server.DSN())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := fill(ctx, db, monitors, events); err != nil {
+	db.SetMaxOpenConns(1) // the plans of its statements are not logged, as those of later connections
+	store, err := prepare(ctx, server.DSN(), db, want)
+	if err != nil {
 		return err
 	}
-	slow := measureDrain(ctx, store, db)
-	if err := explainQueries(ctx, server.DSN(), db, log, os.Stdout); err != nil {
-		return errors.Join(slow, err)
-	}
-	return errors.Join(slow, measureIndex(ctx, server.DSN(), store, db))
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return measure(ctx, server.DSN(), store, db, log, parts)
 }
 
-// fill stores the monitors and their events.
-func fill(ctx context.Context, db *sql.DB, monitors, events int) error {
-	began := time.Now()
-	// So many updates of the one row of ended_monitors in a transaction would take minutes.
-	if _, err := db.ExecContext(ctx, `ALTER TABLE monitors DISABLE TRIGGER count_inserted`); err != nil {
-		return err
+// prepare returns the store of a filled database of the newest schema.
+func prepare(ctx context.Context, dsn string, db *sql.DB, want size) (store *postgres.Store, err error) {
+	filled, err := isFilled(ctx, db, want)
+	if err == nil && filled {
+		_, err = db.ExecContext(ctx, undo)
 	}
-	for statement := range strings.SplitSeq(fillStatements, ";\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
+	if err != nil {
+		return nil, err
+	}
+	if store, err = postgres.Open(ctx, dsn, postgres.Config{}); err != nil {
+		return nil, err
+	}
+	err = errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx))
+	if err == nil && !filled {
+		err = fill(ctx, db, want)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// measure measures the parts. A slow drain does not keep the others from being measured.
+func measure(ctx context.Context, dsn string, store *postgres.Store, db *sql.DB, log *plans.Log, parts []string) (err error) {
+	if slices.Contains(parts, drainPart) {
+		err = measureDrain(ctx, store, db)
+	}
+	if slices.Contains(parts, queriesPart) {
+		if failed := explainQueries(ctx, dsn, db, log, os.Stdout); failed != nil {
+			return errors.Join(err, failed)
 		}
-		if _, err := db.ExecContext(ctx, statement, monitors, events/monitors); err != nil {
-			return fmt.Errorf("fill the database: %w in\n%s", err, statement)
-		}
 	}
-	if _, err := db.ExecContext(ctx, `ALTER TABLE monitors ENABLE TRIGGER count_inserted;
-		UPDATE ended_monitors SET completed = (SELECT count(*) FROM monitors WHERE status = 'completed')`); err != nil {
-		return err
+	if slices.Contains(parts, indexPart) {
+		err = errors.Join(err, measureIndex(ctx, dsn, store, db))
 	}
-	if _, err := db.ExecContext(ctx, `VACUUM ANALYZE`); err != nil {
-		return err
-	}
-	fmt.Printf("%d monitors with %d events filled in %.0f s\n", monitors, events, time.Since(began).Seconds())
-	return nil
+	return err
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

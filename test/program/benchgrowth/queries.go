@@ -126,7 +126,7 @@ func (w *work) add(p plans.Node) {
 func queriesOf(ctx context.Context, db *sql.DB) ([]query, error) {
 	var ids []monitor.ID
 	var incidentID, eventID string
-	rows, err := db.QueryContext(ctx, `SELECT m.id FROM monitors m JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open' ORDER BY m.seq DESC LIMIT 20`)
+	rows, err := db.QueryContext(ctx, `SELECT m.id FROM monitors m JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open' WHERE m.generation = 1 ORDER BY m.seq DESC LIMIT 20`)
 	if err != nil {
 		return nil, err
 	}
