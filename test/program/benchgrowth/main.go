@@ -4,8 +4,9 @@
 // It measures how long a dispatcher takes for one pending event of each of 10,000 monitors, and
 // fails above maxDrain. The receiver answers at once.
 //
-// It then calls the store as gateways do, and prints a table of the statements. The table says by
-// which index each reads how many rows, what it returns, and how long it takes.
+// It then calls every method of the store, and prints a table of the statements. The table says by
+// which index each reads how many rows, what it returns, and how long it takes. A second table has
+// the indexes that none of them has used.
 //
 // It builds an index of all events by a migration, as an upgrade does, while reports and
 // deliveries go on. It prints the slowest report and fails if that took longer than maxReport.
@@ -102,7 +103,7 @@ func prepare(ctx context.Context, dsn string, db *sql.DB, want size) (store *pos
 	if err != nil {
 		return nil, err
 	}
-	if store, err = postgres.Open(ctx, dsn, postgres.Config{}); err != nil {
+	if store, err = postgres.Open(ctx, dsn, postgres.Config{Secrets: plainSecrets{}}); err != nil {
 		return nil, err
 	}
 	err = errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx))
