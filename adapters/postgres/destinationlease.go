@@ -21,6 +21,7 @@ import (
 const (
 	plannedAhead     = `x.planned_at > now() + interval '10 seconds'`
 	deliveryIsDue    = `(x.due_at <= now() OR ` + plannedAhead + `)`
+	pendingAhead     = `CASE WHEN x.state = 'pending' THEN x.planned_at END > now() + interval '10 seconds'` // by idx_deliveries_ahead alone
 	deliveryInFlight = `(x.lease IS NOT NULL AND x.leased_until > now())`
 	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')` // it is set to 60 s
 )
@@ -115,7 +116,7 @@ var destinationLeaseQuery = `
 		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND d.id <> ALL (CAST($8 AS uuid[])) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
 		  AND ((SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
 		        ORDER BY x.destination_id, x.due_at LIMIT 1)
-		       OR EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND ` + plannedAhead + `))
+		       OR EXISTS (SELECT FROM deliveries x WHERE x.destination_id = d.id AND ` + pendingAhead + `))
 		FOR NO KEY UPDATE OF d SKIP LOCKED),
 	candidates AS (
 		SELECT c.id, c.due_at, row_number() OVER (PARTITION BY r.id ORDER BY c.monitor_id <= r.last_monitor_id, c.monitor_id, c.due_at) AS place
@@ -126,7 +127,7 @@ var destinationLeaseQuery = `
 			 ORDER BY x.due_at LIMIT $5)
 			UNION ALL
 			(SELECT x.id, now(), NULL FROM deliveries x
-			 WHERE x.state = 'pending' AND x.sequence IS NULL AND x.destination_id = r.id AND ` + plannedAhead + ` AND NOT ` + deliveryInFlight + `
+			 WHERE x.destination_id = r.id AND ` + pendingAhead + ` AND x.sequence IS NULL AND NOT ` + deliveryInFlight + `
 			 LIMIT $5)
 			UNION ALL
 			(` + queuedEvents("r.last_monitor_id", "true") + `)
@@ -227,7 +228,7 @@ func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 			  AND (SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
 			       ORDER BY x.destination_id, x.due_at LIMIT 1)
 			UNION ALL
-			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND `+plannedAhead+`)
+			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.destination_id = d.id AND `+pendingAhead+`)
 		) AS next
 		WHERE d.enabled AND d.id <> ALL (CAST($2 AS uuid[]))`, rateLimits, pq.Array(lost))
 	if err != nil || !wait.Valid {
