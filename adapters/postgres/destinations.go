@@ -18,14 +18,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// A caller may ask for an id that is no UUID: ids are compared as text.
 const (
 	// selectDestinations leaves out those that are deleted. More conditions follow after AND.
 	selectDestinations = `
 		SELECT id, name, kind, language, config, secrets, previous_until, fallback, enabled, disabled_reason, owner,
 		       failures, failing_since, closed_until, paused_at, last_error, delivered_at, created_at, updated_at
 		FROM destinations WHERE deleted_at IS NULL`
-	whereID = ` WHERE CAST(id AS text) = $1`
+
+	// askedID is an id that a caller asks for. It is NULL, which no id equals, if it is no UUID.
+	askedID = `CAST(substring($1 FROM '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$') AS uuid)`
+	whereID = ` WHERE id = ` + askedID
 )
 
 type destinationRow struct {
@@ -123,7 +125,7 @@ func (s *DestinationStore) Destination(ctx context.Context, id string) (routing.
 // readDestination reads a row. lock is "" or " FOR NO KEY UPDATE".
 func readDestination(ctx context.Context, q sqlx.QueryerContext, id, lock string) (destinationRow, error) {
 	var row destinationRow
-	err := sqlx.GetContext(ctx, q, &row, selectDestinations+` AND CAST(id AS text) = $1`+lock, id)
+	err := sqlx.GetContext(ctx, q, &row, selectDestinations+` AND id = `+askedID+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = monitor.Errorf(routing.DestinationNotFound, "no destination has the id %.60q", id)
 	}
@@ -227,7 +229,7 @@ func storeDestination(ctx context.Context, tx *sqlx.Tx, d notify.Destination, se
 		return err
 	}
 	var deleted bool
-	if err := tx.GetContext(ctx, &deleted, `SELECT EXISTS (SELECT FROM destinations WHERE CAST(id AS text) = $1 AND deleted_at IS NOT NULL)`, d.Fallback); err != nil {
+	if err := tx.GetContext(ctx, &deleted, `SELECT EXISTS (SELECT FROM destinations`+whereID+` AND deleted_at IS NOT NULL)`, d.Fallback); err != nil {
 		return asInvalidConfig("fallback", err)
 	}
 	if deleted {
@@ -268,7 +270,7 @@ func (s *DestinationStore) DeleteDestination(ctx context.Context, id string) err
 		_, err := tx.ExecContext(ctx, `
 			WITH deleted AS (
 				UPDATE destinations SET enabled = false, secrets = NULL, deleted_at = now(), updated_at = now()
-				WHERE CAST(id AS text) = $1 AND deleted_at IS NULL RETURNING id),
+				`+whereID+` AND deleted_at IS NULL RETURNING id),
 			without AS (
 				UPDATE destinations d SET fallback = NULL FROM deleted WHERE d.fallback = deleted.id AND d.id <> deleted.id)
 			UPDATE routes SET destinations = array_remove(destinations, deleted.id), updated_at = now()

@@ -36,7 +36,7 @@ const storeSuccesses = `
 		UPDATE deliveries x SET
 			state = 'delivered', due_at = NULL, planned_at = now(), tried = x.tried + 1, blocks_until = NULL, attempts = CAST(n.attempts AS jsonb),
 			last_error = '', delivered_at = now(), changed = false, leased_until = NULL, lease = NULL
-		FROM json_to_recordset($1) AS n (id uuid, attempts text) WHERE x.id = n.id
+		FROM (SELECT * FROM json_to_recordset($1) AS rows (id uuid, attempts text) LIMIT $2) AS n WHERE x.id = n.id
 		RETURNING x.destination_id)
 	INSERT INTO destination_hours AS h (destination_id, hour, delivered, failed)
 	SELECT destination_id, date_trunc('hour', now(), 'UTC'), count(*), 0 FROM made GROUP BY destination_id ORDER BY destination_id

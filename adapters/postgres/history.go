@@ -152,17 +152,22 @@ func (s *HistoryStore) SumHistory(ctx context.Context, id monitor.ID, now time.T
 	})
 }
 
-// sumStep is the time of the spans of all monitors that one statement reads. A statement
-// that reads a million spans would reach the statement timeout on a busy machine.
+// sumStep is the time of the spans and alerts of all monitors that one statement reads. A
+// statement that reads a million of them would reach the statement timeout on a busy machine.
 const sumStep = 24 * time.Hour
+
+// stepOf returns the time that one statement reads: of one monitor everything.
+func stepOf(id monitor.ID, sum *history.Summary) time.Duration {
+	if id == "" {
+		return sumStep
+	}
+	return max(sumStep, sum.Whole().To.Sub(sum.Whole().From))
+}
 
 func sumSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
 	var of, lane, state string // not their types, which are scanned more slowly
 	var from, to time.Time
-	whole, step := sum.Whole(), sumStep
-	if id != "" {
-		step = max(step, sum.Whole().To.Sub(sum.Whole().From))
-	}
+	whole, step := sum.Whole(), stepOf(id, sum)
 	for begin := whole.From; ; begin = begin.Add(step) {
 		last := !begin.Before(whole.To) // those that began within the periods and ended after them
 		end := sql.NullTime{Time: begin.Add(step).UTC(), Valid: !last}
@@ -203,16 +208,22 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 	}
 	var alert history.Alert
 	var onset sql.NullString
-	whole := sum.Whole()
-	return eachRow(ctx, tx, []any{&alert.MonitorID, &alert.At, &onset}, func() {
-		var err error
-		if alert.Onset, err = time.Parse(time.RFC3339Nano, onset.String); err == nil {
-			sum.AddAlert(alert)
+	whole, step := sum.Whole(), stepOf(id, sum)
+	for begin := whole.From; begin.Before(whole.To); begin = begin.Add(step) {
+		err := eachRow(ctx, tx, []any{&alert.MonitorID, &alert.At, &onset}, func() {
+			var err error
+			if alert.Onset, err = time.Parse(time.RFC3339Nano, onset.String); err == nil {
+				sum.AddAlert(alert)
+			}
+		}, `
+			SELECT monitor_id, created_at, payload->'data'->>'started_at' FROM monitor_events
+			WHERE created_at >= $2 AND created_at < LEAST(CAST($3 AS timestamptz), CAST($4 AS timestamptz)) AND event_type = ANY($5) AND ($1 = '' OR monitor_id = $1)`,
+			id, begin.UTC(), begin.Add(step).UTC(), whole.To.UTC(), pq.Array(types))
+		if err != nil {
+			return err
 		}
-	}, `
-		SELECT monitor_id, created_at, payload->'data'->>'started_at' FROM monitor_events
-		WHERE created_at >= $2 AND created_at < $3 AND event_type = ANY($4) AND ($1 = '' OR monitor_id = $1)`,
-		id, whole.From.UTC(), whole.To.UTC(), pq.Array(types))
+	}
+	return nil
 }
 
 func sumIncidents(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -84,7 +85,7 @@ func (s *KeyStore) CreateKey(ctx context.Context, key keyring.StoredKey) error {
 func (s *KeyStore) RevokeKey(ctx context.Context, id string, at time.Time) (access.Key, error) {
 	var row keyRow
 	err := s.db.GetContext(ctx, &row, `
-		UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE CAST(id AS text) = lower($1) RETURNING `+keyColumns, id, at)
+		UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)`+whereID+` RETURNING `+keyColumns, strings.ToLower(id), at)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = monitor.Errorf(keyring.KeyNotFound, "no key has the id %.60q", id)
 	}
@@ -94,7 +95,7 @@ func (s *KeyStore) RevokeKey(ctx context.Context, id string, at time.Time) (acce
 // MarkKeyUsed implements keyring.Store.
 func (s *KeyStore) MarkKeyUsed(ctx context.Context, id string, at time.Time) error {
 	_, err := s.db.ExecContext(ctx, `
-		UPDATE api_keys SET last_used_at = GREATEST(last_used_at, $2) WHERE CAST(id AS text) = $1`, id, at.UTC())
+		UPDATE api_keys SET last_used_at = GREATEST(last_used_at, $2)`+whereID, id, at.UTC())
 	return wrapError(ctx, "note the use of key "+id, err)
 }
 

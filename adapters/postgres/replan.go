@@ -22,8 +22,9 @@ const wakeMissedEnds = `
 		WHERE s.state = 'open' AND NOT EXISTS (SELECT FROM incidents i WHERE i.storm_id = s.id AND i.state = 'open')
 		RETURNING s.id),
 	missed AS (
-		SELECT x.id FROM deliveries x LEFT JOIN incidents i ON i.id = x.incident_id LEFT JOIN storms s ON s.id = x.storm_id
-		WHERE x.told ->> 'open' = 'true' AND (i.state = 'resolved' OR s.state = 'resolved' OR s.id IN (SELECT id FROM over))
+		SELECT x.id FROM deliveries x
+		WHERE x.told ->> 'open' = 'true' AND ((SELECT state FROM incidents i WHERE i.id = x.incident_id) = 'resolved'
+		       OR (SELECT state FROM storms s WHERE s.id = x.storm_id) = 'resolved' OR x.storm_id IN (SELECT id FROM over))
 		  AND x.state <> 'failed' AND (x.due_at IS NULL OR x.due_at > now()) AND NOT ` + isInFlightOrRetried + `
 		FOR NO KEY UPDATE OF x SKIP LOCKED)
 	UPDATE deliveries SET ` + newRound + `

@@ -230,7 +230,9 @@ func applyReports(ctx context.Context, tx *sqlx.Tx, all []*storedReport) error {
 	return nil
 }
 
-// execRows runs a statement with rows, as JSON, for $1. It runs none without rows.
+// execRows runs a statement with rows, as JSON, for $1, and their number for $2, as a LIMIT. By
+// that the planner finds few rows by their index. It expects 100 of JSON, and may read the whole
+// table for them. Without rows nothing is run.
 func execRows[Row any](ctx context.Context, tx *sqlx.Tx, statement string, rows []Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -239,7 +241,7 @@ func execRows[Row any](ctx context.Context, tx *sqlx.Tx, statement string, rows 
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, statement, string(encoded))
+	_, err = tx.ExecContext(ctx, statement, string(encoded), len(rows))
 	return err
 }
 
@@ -288,8 +290,9 @@ const storeMonitorStates = `
 		blind_since      = CASE WHEN n.visible THEN n.blind_since ELSE m.blind_since END,
 		last_observed_at = CASE WHEN n.visible THEN n.last_observed_at ELSE m.last_observed_at END,
 		updated_at       = now()
-	FROM json_to_recordset($1) AS n (id text, status text, stream_status text, health_video text, health_audio text, snapshot text, applied bool,
-	                                 reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz)
+	FROM (SELECT * FROM json_to_recordset($1)
+	      AS rows (id text, status text, stream_status text, health_video text, health_audio text, snapshot text, applied bool,
+	               reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz) LIMIT $2) AS n
 	WHERE m.id = n.id`
 
 // statisticsRow is what a report says about monitor_stats.
@@ -322,7 +325,8 @@ const storeStatistics = `
 				FROM (SELECT * FROM jsonb_each_text(s.detector_events) UNION ALL SELECT * FROM jsonb_each_text(n.detector_events)) both_counts
 				GROUP BY key) larger) END,
 		last_check_at   = GREATEST(s.last_check_at, n.last_check_at)
-	FROM json_to_recordset($1) AS n (id text, segments bigint, blackouts bigint, silences bigint, detector_events jsonb, last_check_at timestamptz)
+	FROM (SELECT * FROM json_to_recordset($1)
+	      AS rows (id text, segments bigint, blackouts bigint, silences bigint, detector_events jsonb, last_check_at timestamptz) LIMIT $2) AS n
 	WHERE s.monitor_id = n.id`
 
 // resolveBlindEvents stores in the monitor's blind events when the blindness ended

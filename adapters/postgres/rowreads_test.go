@@ -1,0 +1,57 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+)
+
+// What is asked of one monitor, event or key is found by an index of theirs, also while the
+// statistics know of few pending rows and there are many.
+func TestOneRowIsFoundWithoutReadingTheOthers(t *testing.T) {
+	const many, few = 2000, 300 // rows
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 2*many)
+	registerMany(t, s, db, many)
+	alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors ON CONFLICT DO NOTHING`)
+	addEvents(t, db, "sent", 1)
+	alter(t, db, `INSERT INTO api_keys (id, name, role, digest, created_by, created_at)
+		SELECT gen_random_uuid(), n, 'view', CAST(CAST(n AS text) AS bytea), 'ann', now() FROM generate_series(1, $1) n`, many)
+	alter(t, db, `VACUUM ANALYZE`)
+	addEvents(t, db, "pending", 1)
+	failing := leaseUpTo(t, s, 1)[0]
+	for name, call := range map[string]func(*postgres.Store) error{
+		"a report": func(s *postgres.Store) error {
+			_, err := s.Accept(t.Context(), m.ID, report())
+			return err
+		},
+		"an attempt that failed": func(s *postgres.Store) error {
+			_, err := s.Outbox.RecordAttempt(t.Context(), failing, rejecting, callback.Decision{RetryAt: time.Now().Add(time.Minute)})
+			return err
+		},
+		"an id that is asked for": func(s *postgres.Store) error {
+			return s.MarkKeyUsed(t.Context(), uuid.NewString(), noon)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
+			reportReads(t, db)
+			before := rowsRead(t, db)
+			if err := call(reader); err != nil {
+				t.Fatal(err)
+			}
+			if err := reader.Close(); err != nil {
+				t.Fatal(err)
+			}
+			reportReads(t, db)
+			if n := rowsRead(t, db) - before; n > few {
+				t.Errorf("%d rows were read", n)
+			}
+		})
+	}
+}
