@@ -18,7 +18,7 @@ var fillStatements string
 type size struct{ monitors, events int }
 
 // fastFill makes the fill fast. Without triggers no row is compared with the table that it
-// refers to, and the one row of ended_monitors is not updated for each monitor.
+// refers to, and the rows of ended_monitors and active_monitors are not updated for each monitor.
 const fastFill = `
 	SET LOCAL session_replication_role = replica;
 	SET LOCAL maintenance_work_mem = '512MB';

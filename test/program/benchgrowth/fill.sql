@@ -37,6 +37,11 @@ SELECT id, 300000, 25, 25, now() FROM monitors ORDER BY seq;
 UPDATE ended_monitors SET (completed, stopped, error) = (
 	SELECT count(*) FILTER (WHERE status = 'completed'), count(*) FILTER (WHERE status = 'stopped'), count(*) FILTER (WHERE status = 'error') FROM monitors);
 
+-- the number of monitors that are active, and of live streams
+UPDATE active_monitors SET (initializing, waiting, monitoring, live) = (
+	SELECT count(*) FILTER (WHERE status = 'initializing'), count(*) FILTER (WHERE status = 'waiting'), count(*) FILTER (WHERE status = 'monitoring'),
+	       count(*) FILTER (WHERE status = 'monitoring' AND stream_status = 'live') FROM monitors);
+
 -- events
 -- Sent events of 80 days, in the order of time; one in a thousand has failed. The newest two of a monitor belong to its newest incident.
 -- OFFSET 0 keeps an expression from being computed wherever it is used.
