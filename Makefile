@@ -28,14 +28,16 @@ SYFT_VERSION        := v1.57.0
 GRYPE_VERSION       := v0.121.2
 
 # gotest prints progress. Most packages wait more than they compute, so four run at
-# once, those that take longest first. The acceptance timelines need the whole CPU
-# and run after all others.
+# once, those that take longest first. The acceptance timelines run after them, because
+# they need a CPU at once whenever they want one. They use half of it: the rest is for
+# packages that compute and wait for nothing, at the lowest priority.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg adapters/stream/ytdlp domain/watch adapters/postgres/embedded \
-	adapters/runtime/process test/fake/broadcast test/fake/livestream application/worker test/fake/youtube adapters/stream/streamlink)
-OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
+COMPUTING  := $(addprefix ./,adapters/stream/ffmpeg domain/watch test/fake/broadcast test/program/quality test/harness/corpus)
+LONG       := $(addprefix ./,adapters/postgres adapters/stream/ytdlp adapters/postgres/embedded adapters/runtime/process test/fake/livestream \
+	application/worker test/fake/youtube adapters/stream/streamlink)
+OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$' | grep -vxF "$$(go list $(COMPUTING))")
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
@@ -106,7 +108,7 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
 	$(TEST) $(DASHBOARD) $(OTHERS)
-	$(TEST) $(ACCEPTANCE)
+	nice -n 19 $(TEST) $(COMPUTING) & computing=$$!; $(TEST) $(ACCEPTANCE) || failed=1; wait $$computing; [[ -z $${failed:-} ]]
 
 .PHONY: test-tools
 test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)
@@ -120,7 +122,7 @@ test-ui: tools ## test the dashboard in a real browser (4 minutes)
 
 .PHONY: test-race
 test-race: tools $(VERSITYGW) ## the same under the race detector
-	$(TEST) -race $(OTHERS)
+	$(TEST) -race $(OTHERS) $(COMPUTING)
 	$(TEST) -race $(ACCEPTANCE)
 
 .PHONY: vet

@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 )
 
-// What is asked of one monitor, event or key is found by an index of theirs, also while the
-// statistics know of few pending rows and there are many.
+// A question about one monitor, event or key is answered by their index, also while the statistics
+// know of few pending rows and there are many.
 func TestOneRowIsFoundWithoutReadingTheOthers(t *testing.T) {
 	const many, few = 2000, 300 // rows
 	dsn := create(t, template)
