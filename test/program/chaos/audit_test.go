@@ -253,6 +253,18 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
 			},
 		},
+		"accepts one that a slow receiver took late": {
+			change: func(a *audit) {
+				repeat(a, 0, 15, opened)
+				a.injected = []injection{{name: receiverSlow, component: receiverComponent, from: at(7), to: at(10.1)}}
+			},
+		},
+		"finds one that a slow receiver took before": {
+			change: func(a *audit) {
+				repeat(a, 0, 15, opened)
+				a.injected = []injection{{name: receiverSlow, component: receiverComponent, from: at(7), to: at(9.9)}}
+			}, finding: "and no fault explains it",
+		},
 		"finds a second opening with other conditions": {change: func(a *audit) { repeat(a, 0, 15, "🟠 HIGH｜Trouble｜a") }, finding: "and no fault explains it"},
 		"finds a message that comes again although it is recorded": {
 			change: func(a *audit) {

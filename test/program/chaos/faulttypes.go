@@ -88,7 +88,11 @@ const (
 	gatewayRestarted = "gateway restarted"
 	databaseDiskFull = "database's disk full"
 	allKilled        = "all killed at once"
+	receiverSlow     = "receiver slow to respond"
 )
+
+// receiverDelay is how much later a slow receiver takes what was sent to it.
+const receiverDelay = 2500 * time.Millisecond
 
 // faultTypes lists every fault type. The order is part of what a seed decides:
 // a change of it changes all schedules.
@@ -130,7 +134,7 @@ func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
 		{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, refuseConnections)},
 		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500), channel.Fault{Status: 500})},
 		{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp, channel.Fault{HangUp: true})},
-		{name: "receiver slow to respond", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(2500*ms), channel.Fault{})},
+		{name: receiverSlow, component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(receiverDelay), channel.Fault{})},
 
 		{name: "data directory full", component: diskComponent, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: fillData, requires: canMountDisks, fallback: faultTypeNamed("gateway killed")},
 		{name: databaseDiskFull, component: diskComponent, applies: hasExternalDatabase, minDuration: 1500 * ms, maxDuration: 4000 * ms, inject: fillDatabase, requires: canMountDisks, fallback: faultTypeNamed("PostgreSQL killed")},
