@@ -1,9 +1,9 @@
--- How many monitors are active, by status, and how many of their streams are live: lists, the
--- maximum of section 3.1 and storms ask for it. Counting 50,000 one by one takes 10 to 30 ms.
+-- How many monitors are active, by status, and how many of their streams are live: lists and the
+-- maximum of section 3.1 ask for it. Counting 50,000 one by one takes 10 to 30 ms.
 --
 -- The triggers work as those of 00036. Of two triggers of one change the first by name runs first,
--- so whoever changes both rows of counts locks this one first. 00040 adds the monitors that were
--- active before.
+-- so a change of both rows of counts locks this one first. No transaction changes an ended monitor
+-- and then an active one. 00040 adds the monitors that were active before.
 
 -- +goose Up
 CREATE TABLE active_monitors (

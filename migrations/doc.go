@@ -37,7 +37,7 @@
 //	00036_ended_monitors.sql  how many monitors have ended, counted by a trigger
 //	00037_ended_before.sql    those that had ended before
 //	00038_blind.sql           an index for monitors that cannot observe their stream
-//	00039_active_monitors.sql how many monitors are active, and how many streams live
+//	00039_active_monitors.sql how many monitors are active, and how many of their streams are live
 //	00040_active_before.sql   those that had been active before
 //	00041_live_monitors.sql   an index for monitors whose stream is live
 //	00042_deliveries_ahead.sql an index for deliveries planned before the clock was set back

@@ -21,7 +21,7 @@ import (
 const (
 	plannedAhead     = `x.planned_at > now() + interval '10 seconds'`
 	deliveryIsDue    = `(x.due_at <= now() OR ` + plannedAhead + `)`
-	pendingAhead     = `CASE WHEN x.state = 'pending' THEN x.planned_at END > now() + interval '10 seconds'` // by idx_deliveries_ahead alone
+	pendingAhead     = `CASE WHEN x.state = 'pending' THEN x.planned_at END > now() + interval '10 seconds'` // only idx_deliveries_ahead has it
 	deliveryInFlight = `(x.lease IS NOT NULL AND x.leased_until > now())`
 	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')` // it is set to 60 s
 )

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -229,7 +230,7 @@ func storeDestination(ctx context.Context, tx *sqlx.Tx, d notify.Destination, se
 		return err
 	}
 	var deleted bool
-	if err := tx.GetContext(ctx, &deleted, `SELECT EXISTS (SELECT FROM destinations`+whereID+` AND deleted_at IS NOT NULL)`, d.Fallback); err != nil {
+	if err := tx.GetContext(ctx, &deleted, `SELECT EXISTS (SELECT FROM destinations`+whereID+` AND deleted_at IS NOT NULL)`, strings.ToLower(d.Fallback)); err != nil {
 		return asInvalidConfig("fallback", err)
 	}
 	if deleted {

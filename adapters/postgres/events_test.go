@@ -26,10 +26,26 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 		}
 	})
 
+	t.Run("with the total on each page", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1), blackout(2), blackout(3), blackout(4)), monitor.Run)
+		for offset := range 7 {
+			for limit := 1; limit < 6; limit++ {
+				page, total, err := s.Events(t.Context(), m.ID, limit, offset)
+				if err != nil || total != 4 || len(page) != max(min(limit, 4-offset), 0) {
+					t.Errorf("%d from %d: %d events of %d, %v", limit, offset, len(page), total, err)
+				}
+			}
+		}
+	})
+
 	t.Run("an unknown monitor is not found", func(t *testing.T) {
 		s := open(t, database(t))
-		_, _, err := s.Events(t.Context(), registration(1).ID, 10, 0)
-		requireCode(t, err, monitor.NotFound)
+		for _, offset := range []int{0, 3} {
+			_, _, err := s.Events(t.Context(), registration(1).ID, 10, offset)
+			requireCode(t, err, monitor.NotFound)
+		}
 	})
 }
 

@@ -156,8 +156,9 @@ func (s *HistoryStore) SumHistory(ctx context.Context, id monitor.ID, now time.T
 // statement that reads a million of them would reach the statement timeout on a busy machine.
 const sumStep = 24 * time.Hour
 
-// stepOf returns the time that one statement reads: of one monitor everything.
-func stepOf(id monitor.ID, sum *history.Summary) time.Duration {
+// statementSpan returns how much time one statement reads: a day of all monitors, or everything
+// of one.
+func statementSpan(id monitor.ID, sum *history.Summary) time.Duration {
 	if id == "" {
 		return sumStep
 	}
@@ -167,7 +168,7 @@ func stepOf(id monitor.ID, sum *history.Summary) time.Duration {
 func sumSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
 	var of, lane, state string // not their types, which are scanned more slowly
 	var from, to time.Time
-	whole, step := sum.Whole(), stepOf(id, sum)
+	whole, step := sum.Whole(), statementSpan(id, sum)
 	for begin := whole.From; ; begin = begin.Add(step) {
 		last := !begin.Before(whole.To) // those that began within the periods and ended after them
 		end := sql.NullTime{Time: begin.Add(step).UTC(), Valid: !last}
@@ -208,8 +209,12 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 	}
 	var alert history.Alert
 	var onset sql.NullString
-	whole, step := sum.Whole(), stepOf(id, sum)
+	whole, step := sum.Whole(), statementSpan(id, sum)
 	for begin := whole.From; begin.Before(whole.To); begin = begin.Add(step) {
+		end := begin.Add(step)
+		if end.After(whole.To) {
+			end = whole.To
+		}
 		err := eachRow(ctx, tx, []any{&alert.MonitorID, &alert.At, &onset}, func() {
 			var err error
 			if alert.Onset, err = time.Parse(time.RFC3339Nano, onset.String); err == nil {
@@ -217,8 +222,8 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 			}
 		}, `
 			SELECT monitor_id, created_at, payload->'data'->>'started_at' FROM monitor_events
-			WHERE created_at >= $2 AND created_at < LEAST(CAST($3 AS timestamptz), CAST($4 AS timestamptz)) AND event_type = ANY($5) AND ($1 = '' OR monitor_id = $1)`,
-			id, begin.UTC(), begin.Add(step).UTC(), whole.To.UTC(), pq.Array(types))
+			WHERE created_at >= $2 AND created_at < $3 AND event_type = ANY($4) AND ($1 = '' OR monitor_id = $1)`,
+			id, begin.UTC(), end.UTC(), pq.Array(types))
 		if err != nil {
 			return err
 		}

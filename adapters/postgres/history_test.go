@@ -298,6 +298,30 @@ func TestStatisticsReadSpansAndAlerts(t *testing.T) {
 	requireCode(t, err, monitor.NotFound)
 }
 
+// The alerts of all monitors are read a day at a time.
+func TestStatisticsOfSeveralDaysCountEachAlertOnce(t *testing.T) {
+	s := open(t, database(t))
+	m := register(t, s, 1)
+	const day = 24 * time.Hour
+	from, to := noon, noon.Add(5*day/2)
+	var alerts []event.Event
+	for _, at := range []time.Time{from.Add(-time.Microsecond), from, from.Add(day - time.Microsecond), from.Add(day), from.Add(2*day + time.Hour), to.Add(-time.Microsecond), to} {
+		alert := blackout(1)
+		alert.At = at
+		alerts = append(alerts, alert)
+	}
+	acceptReport(t, s, m.ID, report(alerts...), monitor.Run)
+	for name, id := range map[string]monitor.ID{"of one": m.ID, "of all": ""} {
+		sum := history.NewSummary([]history.Period{{From: from, To: to}})
+		if err := s.SumHistory(t.Context(), id, to, sum); err != nil {
+			t.Fatal(err)
+		}
+		if sum.Total.Alerts != 5 {
+			t.Errorf("%s: %d alerts, want 5", name, sum.Total.Alerts)
+		}
+	}
+}
+
 func TestBroadcastsAreReadFromTheEvents(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)

@@ -77,27 +77,26 @@ func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]reg
 }
 
 // pageQuery returns the query of a page. It finds by the index where the page begins, and joins
-// nothing to the monitors that it skips. Monitors of one status are in the order of status and
-// seq: only their own index has that. In the order of seq alone, the planner can decide to skip all
-// monitors of another status that are newer.
+// nothing to the monitors that it skips. Monitors of one status are in the order of their index
+// (see listConditions).
 func pageQuery(q registry.MonitorQuery, where []string) string {
-	place, order := `m.seq`, `m.seq DESC`
-	end := func(seq string) string { return seq }
+	key, order := `m.seq`, `m.seq DESC`
+	bound := func(seq string) string { return seq }
 	if q.Status != "" {
-		place, order = `(m.status, m.seq)`, `m.status DESC, m.seq DESC`
-		end = func(seq string) string { return `(` + statusArg + `, ` + seq + `)` }
+		key, order = `(m.status, m.seq)`, `m.status DESC, m.seq DESC`
+		bound = func(seq string) string { return `(` + statusArg + `, ` + seq + `)` }
 	}
 	if q.Before > 0 {
-		where = append(where, fmt.Sprintf(`%s < %s`, place, end(strconv.FormatInt(q.Before, 10))))
+		where = append(where, fmt.Sprintf(`%s < %s`, key, bound(strconv.FormatInt(q.Before, 10))))
 	}
 	if q.Offset > 0 {
-		where = append(where, fmt.Sprintf(`%s <= %s`, place,
-			end(fmt.Sprintf(`(SELECT m.seq FROM monitors m%s%s ORDER BY %s LIMIT 1 OFFSET %d)`, joinOf(q), whereOf(where), order, q.Offset))))
+		where = append(where, fmt.Sprintf(`%s <= %s`, key,
+			bound(fmt.Sprintf(`(SELECT m.seq FROM monitors m%s%s ORDER BY %s LIMIT 1 OFFSET %d)`, joinOf(q), whereOf(where), order, q.Offset))))
 	}
 	return fmt.Sprintf(`%s%s ORDER BY %s LIMIT %d`, selectListed, whereOf(where), order, q.Limit)
 }
 
-// countOf is what a counter of active_monitors or ended_monitors counts, as a query.
+// countOf has the query that reads how many monitors have a status; the empty status means all.
 var countOf = map[monitor.Status]string{
 	"": `SELECT initializing + waiting + monitoring + completed + stopped + error FROM active_monitors, ended_monitors`,
 
@@ -110,7 +109,7 @@ var countOf = map[monitor.Status]string{
 }
 
 // countActive and countLive read how many monitors are active, and how many of their streams are
-// live.
+// live. Triggers change these counts as a transaction ends: it does not see its own changes.
 const (
 	countActive = `SELECT initializing + waiting + monitoring FROM active_monitors`
 	countLive   = `SELECT live FROM active_monitors`
@@ -136,13 +135,15 @@ func countQuery(q registry.MonitorQuery, where []string, args []any) (string, []
 // statusArg is the place of the status among the arguments of listConditions: the first.
 const statusArg = `CAST($1 AS text)`
 
-// listConditions returns the conditions of the filters, and their arguments. The text is
+// listConditions returns the conditions of the filters, and their arguments. A status is a range,
+// because the planner takes a constant out of the order. It may then walk the index of seq past all
+// monitors of another status. The text is
 // compared by strpos, to which no character is special. Metadata are compared as JSONB
 // shows them, without escapes.
 func listConditions(q registry.MonitorQuery) (where []string, args []any) {
 	if q.Status != "" {
 		args = append(args, q.Status)
-		where = append(where, `m.status BETWEEN `+statusArg+` AND `+statusArg) // no constant, which would have no place in the order
+		where = append(where, `m.status BETWEEN `+statusArg+` AND `+statusArg)
 	}
 	if q.Trouble {
 		where = append(where, `i.id IS NOT NULL`)

@@ -19,9 +19,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// isPending is the condition of an event that is pending, where it is read by its id or its
-// monitor. No index of pending events fits it. By old statistics such an index looks as good as
-// that of the id, and would be read as a whole.
+// isPending is the condition of an event that is pending, where it is found by its id or its
+// monitor. The condition of no index follows from it alone. By old statistics, an index of pending
+// events looks as good as that of the id, and would be read as a whole.
 const isPending = `webhook_status IS NOT DISTINCT FROM 'pending'`
 
 // maxErrorText is the maximum length of an attempt's stored error, in bytes.

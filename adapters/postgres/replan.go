@@ -15,7 +15,8 @@ import (
 const replanEvery = time.Minute
 
 // wakeMissedEnds resolves the open storms without open incidents, and makes the threads due
-// whose end is not told. fanOut had to leave that out.
+// whose end is not told. fanOut had to leave that out. Subqueries find an incident by its id; a
+// join may read all of them.
 const wakeMissedEnds = `
 	WITH over AS (
 		UPDATE storms s SET state = 'resolved', resolved_at = now(), updated_at = now()

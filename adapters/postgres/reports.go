@@ -230,9 +230,9 @@ func applyReports(ctx context.Context, tx *sqlx.Tx, all []*storedReport) error {
 	return nil
 }
 
-// execRows runs a statement with rows, as JSON, for $1, and their number for $2, as a LIMIT. By
-// that the planner finds few rows by their index. It expects 100 of JSON, and may read the whole
-// table for them. Without rows nothing is run.
+// execRows passes rows as JSON ($1) and their number ($2), which the statement uses as a LIMIT.
+// Without it the planner expects 100 rows and may read the whole table. It runs nothing without
+// rows.
 func execRows[Row any](ctx context.Context, tx *sqlx.Tx, statement string, rows []Row) error {
 	if len(rows) == 0 {
 		return nil

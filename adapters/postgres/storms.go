@@ -79,7 +79,7 @@ func (o *DestinationOutbox) gatherUncounted(ctx context.Context) error {
 // transaction ends.
 func gather(ctx context.Context, tx *sqlx.Tx, opened []string, now time.Time) (members []string, err error) {
 	var live int // counted before the lock is taken, so that others wait less
-	if err := tx.GetContext(ctx, &live, countLive); err != nil {
+	if err := tx.GetContext(ctx, &live, `SELECT count(*) FROM monitors m WHERE m.`+activePredicate+` AND m.stream_status = 'live'`); err != nil {
 		return nil, err
 	}
 	if _, err := tx.ExecContext(ctx, stormLock); err != nil {

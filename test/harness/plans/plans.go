@@ -27,7 +27,7 @@ const ExplainNone = `ALTER ROLE CURRENT_USER RESET ALL`
 type Statement struct {
 	Query    string  `json:"Query Text"`
 	Plan     Node    `json:"Plan"`
-	Duration float64 `json:"-"` // ms, with the triggers that the statement has fired
+	Duration float64 `json:"-"` // ms, with the triggers that the statement has fired; deferred ones fire later
 }
 
 // Node is a node of a plan, with what it did.
