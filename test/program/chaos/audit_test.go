@@ -259,7 +259,7 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 				a.injected = []injection{{name: receiverSlow, component: receiverComponent, from: at(7), to: at(10.1)}}
 			},
 		},
-		"finds one that a slow receiver took before": {
+		"finds one that a slow receiver took too early to explain it": {
 			change: func(a *audit) {
 				repeat(a, 0, 15, opened)
 				a.injected = []injection{{name: receiverSlow, component: receiverComponent, from: at(7), to: at(9.9)}}

@@ -115,8 +115,11 @@ func withDatabaseClockOff(inject injectFunc) injectFunc {
 		if err := replaceFile(env.path("postgres-clock"), fmt.Sprintf("%+ds\n", int(hourOffset(f).Seconds()))); err != nil {
 			return err
 		}
+		began := time.Now()
 		env.logf("PostgreSQL's clock is off by %s", hourOffset(f))
-		return errors.Join(inject(ctx, env, f), replaceFile(env.path("postgres-clock"), "+0\n"))
+		err := inject(ctx, env, f)
+		*f.startedAt = began // not when a webhook arrived
+		return errors.Join(err, replaceFile(env.path("postgres-clock"), "+0\n"))
 	}
 }
 

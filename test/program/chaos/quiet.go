@@ -179,6 +179,16 @@ func (i incidentRecord) isHandled() bool {
 	return i.acknowledgedBy != "" && i.severity <= i.acknowledgedSeverity
 }
 
+// handledAt returns when somebody took an incident that has not got worse since; zero: nobody did.
+func (a *audit) handledAt(i incidentRecord) (at time.Time) {
+	for _, k := range a.operations.acknowledgements {
+		if k.incident == i.id && i.isHandled() && (at.IsZero() || k.at.Before(at)) {
+			at = k.at
+		}
+	}
+	return at
+}
+
 // mayBeUntold reports whether a channel may lack an incident: it was handled in time, or it ended
 // before the channel could be told of it. That nobody was told takes a quiet time.
 func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
@@ -193,6 +203,9 @@ func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 		}
 	}
 	due, held := a.audible(began, i.monitor, kind)
+	if at := a.handledAt(i); !at.IsZero() && at.Before(ended) {
+		ended = at
+	}
 	return due.After(ended) && (told || held)
 }
 

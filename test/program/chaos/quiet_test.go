@@ -118,6 +118,15 @@ func TestTheAuditFindsWrongAcknowledgements(t *testing.T) {
 				a.destinations.messages[telegramChannel] = append(a.destinations.messages[telegramChannel], m)
 			}),
 		},
+		"accepts a channel that was not told of what she already had": {
+			change: acknowledge(func(a *audit) {
+				a.operations.acknowledgements[0].at = at(11)
+				a.destinations.messages[lineChannel] = nil
+			}),
+		},
+		"finds a channel that was not told before she had it": {
+			change: acknowledge(func(a *audit) { a.destinations.messages[lineChannel] = nil }), finding: "line of incident or storm incident-a: lost: nobody was told of it",
+		},
 		"accepts that what somebody has is not escalated": {change: acknowledge(untold)},
 		"finds that what nobody has is not escalated":     {change: untold, finding: "pagerduty of incident or storm incident-a: lost: nobody was told of it"},
 	})
