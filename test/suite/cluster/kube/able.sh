@@ -15,8 +15,9 @@ fi
 [[ $(uname -s) == Linux ]] || fail "cannot be brought up: this is not Linux"
 [[ $(id -u) == 0 ]] || fail "cannot be brought up: not root"
 have go || fail "cannot be brought up: go is missing"
-have apt-get || { have containerd && have runc && have iptables && have openssl && have ip && have ss && have curl && have sysctl; } ||
-	fail "cannot be brought up: no apt-get to install containerd, runc, iptables, iproute2, openssl, curl and procps with"
+have apt-get || { have containerd && have runc && have iptables && have ipset && have openssl && have ip && have ss && have curl && have sysctl; } ||
+	fail "cannot be brought up: no apt-get to install containerd, runc, iptables, ipset, iproute2, openssl, curl and procps with"
 [[ -f /sys/fs/cgroup/cgroup.controllers || -d /sys/fs/cgroup/memory ]] || fail "cannot be brought up: no control groups"
+! have ipset || ipset list -n >/dev/null 2>&1 || fail "cannot be brought up: the kernel has no ipset, with which NetworkPolicies are enforced"
 [[ -w /proc/sys/net/ipv4/ip_forward ]] || fail "cannot be brought up: the kernel's settings are read-only here (a container?)"
 unshare --mount true 2>/dev/null || fail "cannot be brought up: namespaces may not be made here"

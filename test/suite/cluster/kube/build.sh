@@ -76,6 +76,12 @@ if missing coredns github.com/coredns/coredns "$COREDNS_VERSION"; then
 	cp "$here/testdata/coredns/main.go" "$KUBE_SRC/coredns/"
 	build coredns "$KUBE_SRC/coredns" .
 fi
+if missing kube-router github.com/cloudnativelabs/kube-router/v2 "$KUBE_ROUTER_VERSION"; then
+	module "$KUBE_SRC/kube-router" github.com/cloudnativelabs/kube-router/v2 "$KUBE_ROUTER_VERSION"
+	printf 'require k8s.io/client-go %s\n' "$staged" >>"$KUBE_SRC/kube-router/go.mod"
+	cp "$here/testdata/kube-router/main.go" "$KUBE_SRC/kube-router/"
+	build kube-router "$KUBE_SRC/kube-router" .
+fi
 if missing helm helm.sh/helm/v3 "$HELM_VERSION"; then
 	module "$KUBE_SRC/helm" helm.sh/helm/v3 "$HELM_VERSION"
 	helm=helm.sh/helm/v3 # also sets the default Kubernetes version of "helm template"
@@ -98,16 +104,22 @@ if [[ ! -x $CNI_BIN/bridge ]]; then
 	fi
 fi
 
-# The pause image, which every pod needs, in the format of "docker save".
-if [[ ! -f $K8S_HOME/pause.tar ]]; then
+# image FILE NAME PROGRAM makes an image of one static program, in the format of "docker save".
+image() {
+	local work program=${3##*/}
 	work=$(mktemp -d)
-	trap 'rm -rf "$work"' EXIT
 	mkdir "$work/layer"
-	(cd "$here/testdata/pause" && GOFLAGS=-trimpath go build -ldflags='-s -w' -o "$work/layer/pause" main.go)
-	tar -C "$work/layer" --owner=0 --group=0 --numeric-owner --mtime=@0 -cf "$work/layer.tar" pause
-	printf '{"architecture":"%s","os":"linux","config":{"Entrypoint":["/pause"],"User":"65535:65535"},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"history":[{"created":"1970-01-01T00:00:00Z"}]}' \
-		"$(go env GOARCH)" "$(sha256sum "$work/layer.tar" | cut -d' ' -f1)" >"$work/config.json"
-	printf '[{"Config":"config.json","RepoTags":["%s"],"Layers":["layer.tar"]}]' "$PAUSE_IMAGE" >"$work/manifest.json"
-	tar -C "$work" -cf "$K8S_HOME/pause.tar.new" manifest.json config.json layer.tar
-	mv "$K8S_HOME/pause.tar.new" "$K8S_HOME/pause.tar"
+	cp "$3" "$work/layer/"
+	tar -C "$work/layer" --owner=0 --group=0 --numeric-owner --mtime=@0 -cf "$work/layer.tar" "$program"
+	printf '{"architecture":"%s","os":"linux","config":{"Entrypoint":["/%s"],"User":"65535:65535"},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"history":[{"created":"1970-01-01T00:00:00Z"}]}' \
+		"$(go env GOARCH)" "$program" "$(sha256sum "$work/layer.tar" | cut -d' ' -f1)" >"$work/config.json"
+	printf '[{"Config":"config.json","RepoTags":["%s"],"Layers":["layer.tar"]}]' "$2" >"$work/manifest.json"
+	tar -C "$work" -cf "$1.new" manifest.json config.json layer.tar
+	mv "$1.new" "$1"
+	rm -rf "$work"
+}
+if [[ ! -f $K8S_HOME/pause.tar ]]; then # every pod needs it
+	(cd "$here/testdata/pause" && GOFLAGS=-trimpath go build -ldflags='-s -w' -o "$KUBE_SRC/pause" main.go)
+	image "$K8S_HOME/pause.tar" "$PAUSE_IMAGE" "$KUBE_SRC/pause"
 fi
+[[ $K8S_HOME/coredns.tar -nt $KUBE_BIN/coredns ]] || image "$K8S_HOME/coredns.tar" "$COREDNS_IMAGE" "$KUBE_BIN/coredns"

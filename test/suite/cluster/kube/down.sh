@@ -33,7 +33,7 @@ if ! alive containerd >/dev/null && [[ -n $(shims) && -f $CONF/containerd.toml ]
 	for _ in {1..50}; do ctr_k8s version >/dev/null 2>&1 && break || sleep 0.2; done
 fi
 if alive containerd >/dev/null; then cri-clean "$CRI" >/dev/null || say 'some pods could not be removed'; fi
-for name in kube-proxy coredns kube-scheduler kube-controller-manager kube-apiserver etcd containerd; do stop $name; done
+for name in kube-router kube-proxy coredns kube-scheduler kube-controller-manager kube-apiserver etcd containerd; do stop $name; done
 for pid in $(shims); do kill -KILL "$pid" 2>/dev/null; done
 awk -v dir="$KUBE_DIR/" 'index($5, dir) == 1 {print $5}' /proc/self/mountinfo | sort -r | while read -r mount; do
 	umount "$mount" 2>/dev/null || umount -l "$mount"
@@ -50,6 +50,7 @@ if [[ -f $KUBE_DIR/sysctl.before ]]; then # up.sh has changed the settings
 		for chain in $chains; do $tool -w 5 -t $table -F "$chain" 2>/dev/null; done
 		for chain in $chains; do $tool -w 5 -t $table -X "$chain" 2>/dev/null; done
 	done; done
+	for set in $(ipset list -n 2>/dev/null | grep -E '^KUBE-(SRC|DST)-'); do ipset destroy "$set"; done
 	while read -r setting; do sysctl -qw "$setting" 2>/dev/null; done <"$KUBE_DIR/sysctl.before"
 	rm -f "$KUBE_DIR/sysctl.before"
 fi

@@ -13,11 +13,12 @@ KUBE_SRC=${KUBE_SRC:-$K8S_HOME/src}
 KUBE_DIR=${KUBE_DIR:-$K8S_HOME/run}
 CNI_BIN=${CNI_BIN:-$K8S_HOME/cni/usr/lib/cni}
 
-# Upgrade these together: Kubernetes names the version of etcd, and CoreDNS shares
-# Kubernetes' client-go and so the build cache.
+# Upgrade these together: Kubernetes names the version of etcd; CoreDNS and kube-router
+# share Kubernetes' client-go and so the build cache.
 K8S_VERSION=${K8S_VERSION:-v1.34.2}
 ETCD_VERSION=${ETCD_VERSION:-v3.6.4}
 COREDNS_VERSION=${COREDNS_VERSION:-v1.13.2}
+KUBE_ROUTER_VERSION=${KUBE_ROUTER_VERSION:-v2.1.0}
 HELM_VERSION=${HELM_VERSION:-v3.22.0}
 CNI_VERSION=${CNI_VERSION:-v1.7.1}
 
@@ -31,9 +32,8 @@ NODE=${NODE_NAME:-$(hostname | tr 'A-Z_' 'a-z-')}
 API_PORT=${API_PORT:-6443}
 ETCD_PORT=${ETCD_PORT:-12379}
 ETCD_PEER_PORT=${ETCD_PEER_PORT:-12380}
-DNS_PORT=${DNS_PORT:-10053}            # on the node; the Service is DNS_IP:53
-DNS_READY_PORT=${DNS_READY_PORT:-10054}
 PAUSE_IMAGE=localhost/kube-pause:1
+COREDNS_IMAGE=localhost/kube-coredns:$COREDNS_VERSION
 
 PIDS=$KUBE_DIR/pids LOGS=$KUBE_DIR/logs PKI=$KUBE_DIR/pki CONF=$KUBE_DIR/conf
 CRI=$KUBE_DIR/containerd.sock

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Starts a real Kubernetes on this machine, as root and without a registry: etcd, API
-# server, controllers, scheduler, containerd and runc, kubelet, kube-proxy, CoreDNS.
-# Daemons that run already are left alone. Prints the path of the kubeconfig.
+# server, controllers, scheduler, containerd and runc, kubelet, kube-proxy, CoreDNS, and
+# kube-router, which enforces NetworkPolicies. Daemons that run already are left alone.
+# Prints the path of the kubeconfig.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -14,6 +15,7 @@ began=$SECONDS
 packages=()
 have containerd && have runc || packages+=(containerd runc)
 have iptables || packages+=(iptables)
+have ipset || packages+=(ipset)
 have openssl || packages+=(openssl)
 have ip && have ss || packages+=(iproute2)
 have curl || packages+=(curl)
@@ -23,7 +25,8 @@ if ((${#packages[@]})); then
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}"; } >/dev/null
 fi
 "$here/build.sh"
-mkdir -p "$PIDS" "$LOGS" "$PKI" "$CONF" "$KUBE_DIR/cni/net.d" "$KUBE_DIR/etcd" "$KUBE_DIR/kubelet"
+! grep -qs '^1 ' "$PKI/stamp" || "$here/down.sh" --purge # of an older version of this script: its CoreDNS was no pod
+mkdir -p "$PIDS" "$LOGS" "$PKI" "$CONF/pods" "$KUBE_DIR/cni/net.d" "$KUBE_DIR/etcd" "$KUBE_DIR/kubelet"
 chmod 700 "$PKI" "$KUBE_DIR/etcd"
 export PATH="$KUBE_BIN:$PATH" KUBECONFIG=$ADMIN
 
@@ -77,7 +80,7 @@ certificate() { # NAME SUBJECT USAGE [NAMES] [AUTHORITY]
 			-extfile "$PKI/extensions" -out "$PKI/$1.crt" 2>/dev/null
 }
 names="DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.$DOMAIN,DNS:localhost,DNS:$NODE,IP:127.0.0.1,IP:$API_IP,IP:$NODE_IP"
-if [[ $(cat "$PKI/stamp" 2>/dev/null) != "1 $names" ]]; then
+if [[ $(cat "$PKI/stamp" 2>/dev/null) != "2 $names" ]]; then
 	if [[ ! -f $PKI/ca.crt ]]; then
 		authority ca /CN=kubernetes-ca
 		authority front-ca /CN=front-proxy-ca
@@ -93,8 +96,9 @@ if [[ $(cat "$PKI/stamp" 2>/dev/null) != "1 $names" ]]; then
 	certificate scheduler /CN=system:kube-scheduler clientAuth
 	certificate proxy /CN=system:kube-proxy clientAuth
 	certificate coredns /CN=system:coredns clientAuth
+	certificate router /CN=system:kube-router clientAuth
 	certificate front-client /CN=front-proxy-client clientAuth '' front-ca
-	echo "1 $names" >"$PKI/stamp"
+	echo "2 $names" >"$PKI/stamp"
 fi
 kubeconfig() ( # CERTIFICATE FILE HOST; in a subshell, so that the daemons do not inherit the umask
 	umask 077
@@ -107,10 +111,13 @@ kubeconfig() ( # CERTIFICATE FILE HOST; in a subshell, so that the daemons do no
 		current-context: local
 	Y
 )
-for who in kubelet kcm scheduler proxy coredns; do kubeconfig $who "$CONF/$who.kubeconfig" 127.0.0.1; done
+for who in kubelet kcm scheduler proxy router; do kubeconfig $who "$CONF/$who.kubeconfig" 127.0.0.1; done
+kubeconfig coredns "$CONF/coredns.kubeconfig" "$NODE_IP"
 kubeconfig admin "$ADMIN" "$NODE_IP"
 
-# --- The kernel's settings; down.sh puts them back.
+# --- The kernel's settings; down.sh puts them back. Without br_netfilter, iptables would not
+# see what one pod sends to another.
+modprobe -q br_netfilter 2>/dev/null || true
 if [[ ! -f $KUBE_DIR/sysctl.before ]]; then
 	for setting in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.ipv4.conf.all.route_localnet vm.overcommit_memory \
 		vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes; do
@@ -173,9 +180,49 @@ start kube-apiserver "$API_PORT" --etcd-servers=$at:"$ETCD_PORT" --advertise-add
 	--requestheader-group-headers=X-Remote-Group --requestheader-extra-headers-prefix=X-Remote-Extra- \
 	--proxy-client-cert-file="$PKI/front-client.crt" --proxy-client-key-file="$PKI/front-client.key" --profiling=false --v=1
 await containerd 30 ctr_k8s version
-ctr_k8s images ls -q | grep -qxF "$PAUSE_IMAGE" || ctr_k8s images import "$K8S_HOME/pause.tar" >/dev/null
+for image in "$PAUSE_IMAGE" "$COREDNS_IMAGE"; do
+	file=${image#localhost/kube-}
+	ctr_k8s images ls -q | grep -qxF "$image" || ctr_k8s images import "$K8S_HOME/${file%%:*}.tar" >/dev/null
+done
 kc() { kubectl --request-timeout=10s "$@"; }
 await kube-apiserver 120 kc get --raw /readyz
+kc apply -f - >/dev/null <<Y
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "system:coredns"}
+rules:
+  - {apiGroups: [""], resources: [endpoints, services, pods, namespaces], verbs: [list, watch]}
+  - {apiGroups: [""], resources: [nodes], verbs: [get]}
+  - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "system:coredns"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:coredns"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:coredns"}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "system:kube-router"}
+rules:
+  - {apiGroups: [""], resources: [pods, namespaces], verbs: [list, watch]}
+  - {apiGroups: [""], resources: [nodes], verbs: [get]}
+  - {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "system:kube-router"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:kube-router"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kube-router"}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: kube-dns, namespace: kube-system, labels: {k8s-app: kube-dns}}
+spec:
+  clusterIP: $DNS_IP
+  selector: {k8s-app: kube-dns}
+  ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53, protocol: TCP}]
+Y
 
 # --- Controllers and scheduler.
 start kube-controller-manager 10257 --kubeconfig="$CONF/kcm.kubeconfig" --authentication-kubeconfig="$CONF/kcm.kubeconfig" --authorization-kubeconfig="$CONF/kcm.kubeconfig" \
@@ -183,6 +230,41 @@ start kube-controller-manager 10257 --kubeconfig="$CONF/kcm.kubeconfig" --authen
 	--service-account-private-key-file="$PKI/sa.key" --cluster-cidr="$POD_CIDR" --service-cluster-ip-range="$SVC_CIDR" --allocate-node-cidrs=false --profiling=false --v=1
 start kube-scheduler 10259 --kubeconfig="$CONF/scheduler.kubeconfig" --authentication-kubeconfig="$CONF/scheduler.kubeconfig" --authorization-kubeconfig="$CONF/scheduler.kubeconfig" \
 	--bind-address=127.0.0.1 --leader-elect=false --profiling=false --v=1
+
+# --- CoreDNS, in a pod: NetworkPolicies know name servers as pods. It is a static pod, so
+# that no drain evicts it.
+cat >"$CONF/Corefile" <<C
+.:53 {
+    errors
+    ready
+    kubernetes $DOMAIN in-addr.arpa ip6.arpa {
+        kubeconfig /etc/coredns/kubeconfig
+        pods insecure
+        fallthrough in-addr.arpa ip6.arpa
+        ttl 5
+    }
+    forward . /etc/resolv.conf
+    cache 5
+    loadbalance
+}
+C
+put "$CONF/pods/coredns.yaml" <<Y
+apiVersion: v1
+kind: Pod
+metadata: {name: coredns, namespace: kube-system, labels: {k8s-app: kube-dns}}
+spec:
+  dnsPolicy: Default
+  containers:
+    - name: coredns
+      image: $COREDNS_IMAGE
+      args: [-conf, /etc/coredns/Corefile]
+      securityContext: {runAsUser: 0} # for port 53, and for the kubeconfig
+      readinessProbe: {httpGet: {path: /ready, port: 8181}, periodSeconds: 1}
+      volumeMounts: [{name: corefile, mountPath: /etc/coredns/Corefile}, {name: kubeconfig, mountPath: /etc/coredns/kubeconfig}]
+  volumes:
+    - {name: corefile, hostPath: {path: $CONF/Corefile, type: File}}
+    - {name: kubeconfig, hostPath: {path: $CONF/coredns.kubeconfig, type: File}}
+Y
 
 # --- The kubelet. It never removes images, because they cannot be pulled again.
 v1=
@@ -196,6 +278,7 @@ cgroupDriver: cgroupfs
 containerRuntimeEndpoint: unix://$CRI
 imageServiceEndpoint: unix://$CRI
 podLogsDir: $KUBE_DIR/pod-logs
+staticPodPath: $CONF/pods
 volumePluginDir: $KUBE_DIR/kubelet/volume-exec
 resolvConf: /etc/resolv.conf
 clusterDNS: [$DNS_IP]
@@ -216,7 +299,7 @@ sh -c 'echo -999 >/proc/self/oom_score_adj' 2>/dev/null || oom=0
 start kubelet '10250 10248' --oom-score-adj=$oom --config="$CONF/kubelet.yaml" --kubeconfig="$CONF/kubelet.kubeconfig" --root-dir="$KUBE_DIR/kubelet" \
 	--hostname-override="$NODE" --node-ip="$NODE_IP" --cert-dir="$PKI/kubelet-run"
 
-# --- Services and DNS. kube-proxy exits when its configuration file is written.
+# --- Services. kube-proxy exits when its configuration file is written.
 put "$CONF/proxy.yaml" <<Y
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
@@ -229,52 +312,6 @@ healthzBindAddress: 127.0.0.1:10256
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 Y
 start kube-proxy '10249 10256' --config="$CONF/proxy.yaml"
-cat >"$CONF/Corefile" <<C
-.:$DNS_PORT {
-    bind $NODE_IP
-    errors
-    ready 127.0.0.1:$DNS_READY_PORT
-    kubernetes $DOMAIN in-addr.arpa ip6.arpa {
-        kubeconfig $CONF/coredns.kubeconfig
-        pods insecure
-        fallthrough in-addr.arpa ip6.arpa
-        ttl 5
-    }
-    forward . /etc/resolv.conf
-    cache 5
-    loadbalance
-}
-C
-kc apply -f - >/dev/null <<Y
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: "system:coredns"}
-rules:
-  - {apiGroups: [""], resources: [endpoints, services, pods, namespaces], verbs: [list, watch]}
-  - {apiGroups: [""], resources: [nodes], verbs: [get]}
-  - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: "system:coredns"}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:coredns"}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:coredns"}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: kube-dns, namespace: kube-system, labels: {k8s-app: kube-dns}}
-spec:
-  clusterIP: $DNS_IP
-  ports: [{name: dns, port: 53, protocol: UDP, targetPort: $DNS_PORT}, {name: dns-tcp, port: 53, protocol: TCP, targetPort: $DNS_PORT}]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: kube-dns-host, namespace: kube-system, labels: {kubernetes.io/service-name: kube-dns, endpointslice.kubernetes.io/managed-by: kube-up}}
-addressType: IPv4
-ports: [{name: dns, port: $DNS_PORT, protocol: UDP}, {name: dns-tcp, port: $DNS_PORT, protocol: TCP}]
-endpoints: [{addresses: ["$NODE_IP"], conditions: {ready: true}}]
-Y
-start coredns "$DNS_PORT $DNS_READY_PORT" -conf "$CONF/Corefile" -pidfile "$KUBE_DIR/coredns.self.pid"
 
 # Ready as reported by this kubelet, not by an earlier one whose report is in etcd.
 node_ready() {
@@ -286,6 +323,12 @@ node_ready() {
 await kubelet 120 node_ready
 await kube-controller-manager 30 kc -n default get serviceaccount default
 await kube-proxy 30 curl -fsS $at:10256/healthz
-await coredns 30 curl -fsS $at:"$DNS_READY_PORT"/ready
+
+# --- NetworkPolicies. kube-router ends where its node does not exist. It puts its own rule
+# for what they allow to the end of its chain once all policies are enforced.
+start kube-router '' --kubeconfig="$CONF/router.kubeconfig" --hostname-override="$NODE" --service-cluster-ip-range="$SVC_CIDR"
+enforced() { iptables -w 5 -S KUBE-ROUTER-FORWARD | grep -q 'mark 0x20000/0x20000 -j ACCEPT'; }
+await kube-router 30 enforced
+await kubelet 60 timeout 1 bash -c ": </dev/tcp/$DNS_IP/53" # CoreDNS, through its Service
 say "Kubernetes $K8S_VERSION is ready, $((SECONDS - began)) s; kubectl and helm are in $KUBE_BIN"
 echo "$ADMIN"
