@@ -41,6 +41,7 @@ func TestAReleaseFromInstallToUninstall(t *testing.T) {
 	}{
 		{"helm install", install},
 		{"the installed release", installed},
+		{"network policies", networkPolicies},
 		{"three streams", threeStreams},
 		{"lost workers", lostWorkers},
 		{"a killed gateway", killedGateway},

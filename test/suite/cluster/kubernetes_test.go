@@ -55,8 +55,10 @@ type object struct {
 		NodeName string   `json:"nodeName"`
 		PodCIDRs []string `json:"podCIDRs"` // of a node
 		Ports    []struct {
+			Port     int `json:"port"`
 			NodePort int `json:"nodePort"`
 		} `json:"ports"`
+		ClusterIP  string `json:"clusterIP"`
 		Containers []struct {
 			Name      string          `json:"name"`
 			Image     string          `json:"image"`
@@ -66,6 +68,7 @@ type object struct {
 	} `json:"spec"`
 	Status struct {
 		Phase      string `json:"phase"`
+		PodIP      string `json:"podIP"`
 		Addresses  []struct{ Type, Address string }
 		Containers []struct {
 			Ready    bool `json:"ready"`
