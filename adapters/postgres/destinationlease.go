@@ -21,10 +21,17 @@ import (
 const (
 	plannedAhead     = `x.planned_at > now() + interval '10 seconds'`
 	deliveryIsDue    = `(x.due_at <= now() OR ` + plannedAhead + `)`
-	pendingAhead     = `CASE WHEN x.state = 'pending' THEN x.planned_at END > now() + interval '10 seconds'` // only idx_deliveries_ahead has it
+	pendingPlannedAt = `CASE WHEN x.state = 'pending' THEN x.planned_at END` // only idx_deliveries_ahead has it
+	pendingAhead     = pendingPlannedAt + ` > now() + interval '10 seconds'`
 	deliveryInFlight = `(x.lease IS NOT NULL AND x.leased_until > now())`
 	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')` // it is set to 60 s
 )
+
+// someAhead is the condition of a destination d with a delivery that was planned in the future. The
+// order makes the planner take the index. It expects many such deliveries, and would look for the
+// first one in the whole table.
+const someAhead = `(SELECT true FROM deliveries x WHERE x.destination_id = d.id AND ` + pendingAhead + `
+	ORDER BY x.destination_id, ` + pendingPlannedAt + ` LIMIT 1)`
 
 // pauses is the condition of a destination d that gets nothing before closed_until. A pause
 // that was decided in the future was decided before the database's clock was set back, and is over.
@@ -116,7 +123,7 @@ var destinationLeaseQuery = `
 		WHERE d.enabled AND NOT COALESCE(` + pauses + `, false) AND d.id <> ALL (CAST($8 AS uuid[])) AND may.slots > 0 AND COALESCE(may.tokens >= 1, true)
 		  AND ((SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
 		        ORDER BY x.destination_id, x.due_at LIMIT 1)
-		       OR EXISTS (SELECT FROM deliveries x WHERE x.destination_id = d.id AND ` + pendingAhead + `))
+		       OR ` + someAhead + `)
 		FOR NO KEY UPDATE OF d SKIP LOCKED),
 	candidates AS (
 		SELECT c.id, c.due_at, row_number() OVER (PARTITION BY r.id ORDER BY c.monitor_id <= r.last_monitor_id, c.monitor_id, c.due_at) AS place
@@ -128,7 +135,7 @@ var destinationLeaseQuery = `
 			UNION ALL
 			(SELECT x.id, now(), NULL FROM deliveries x
 			 WHERE x.destination_id = r.id AND ` + pendingAhead + ` AND x.sequence IS NULL AND NOT ` + deliveryInFlight + `
-			 LIMIT $5)
+			 ORDER BY ` + pendingPlannedAt + ` LIMIT $5)
 			UNION ALL
 			(` + queuedEvents("r.last_monitor_id", "true") + `)
 			UNION ALL
@@ -228,7 +235,7 @@ func (o *DestinationOutbox) NextDue(ctx context.Context) (time.Time, error) {
 			  AND (SELECT true FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now()
 			       ORDER BY x.destination_id, x.due_at LIMIT 1)
 			UNION ALL
-			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.destination_id = d.id AND `+pendingAhead+`)
+			SELECT now() WHERE `+someAhead+`
 		) AS next
 		WHERE d.enabled AND d.id <> ALL (CAST($2 AS uuid[]))`, rateLimits, pq.Array(lost))
 	if err != nil || !wait.Valid {

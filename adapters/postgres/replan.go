@@ -25,7 +25,7 @@ const wakeMissedEnds = `
 	missed AS (
 		SELECT x.id FROM deliveries x
 		WHERE x.told ->> 'open' = 'true' AND ((SELECT state FROM incidents i WHERE i.id = x.incident_id) = 'resolved'
-		       OR (SELECT state FROM storms s WHERE s.id = x.storm_id) = 'resolved' OR x.storm_id IN (SELECT id FROM over))
+		       OR x.storm_id IS NOT NULL AND ((SELECT state FROM storms s WHERE s.id = x.storm_id) = 'resolved' OR x.storm_id IN (SELECT id FROM over)))
 		  AND x.state <> 'failed' AND (x.due_at IS NULL OR x.due_at > now()) AND NOT ` + isInFlightOrRetried + `
 		FOR NO KEY UPDATE OF x SKIP LOCKED)
 	UPDATE deliveries SET ` + newRound + `

@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 )
 
-// A question about one monitor, event or key is answered by their index, also while the statistics
-// know of few pending rows and there are many.
+// A question about one monitor, event, key or what is pending is answered by an index, also while
+// the statistics know of few pending rows and there are many.
 func TestOneRowIsFoundWithoutReadingTheOthers(t *testing.T) {
 	const many, few = 2000, 300 // rows
 	dsn := create(t, template)
@@ -22,6 +22,9 @@ func TestOneRowIsFoundWithoutReadingTheOthers(t *testing.T) {
 	addEvents(t, db, "sent", 1)
 	alter(t, db, `INSERT INTO api_keys (id, name, role, digest, created_by, created_at)
 		SELECT gen_random_uuid(), n, 'view', CAST(CAST(n AS text) AS bytea), 'ann', now() FROM generate_series(1, $1) n`, many)
+	alter(t, db, `INSERT INTO destinations (id, name, kind, language, config) SELECT gen_random_uuid(), n, 'webhook', 'en', '{}' FROM generate_series(1, 10) n`)
+	alter(t, db, `INSERT INTO deliveries (id, destination_id, notice, state, created_at)
+		SELECT gen_random_uuid(), id, '{}', 'delivered', now() FROM destinations, generate_series(1, $1) n`, many)
 	alter(t, db, `VACUUM ANALYZE`)
 	addEvents(t, db, "pending", 1)
 	failing := leaseUpTo(t, s, 1)[0]
@@ -32,6 +35,14 @@ func TestOneRowIsFoundWithoutReadingTheOthers(t *testing.T) {
 		},
 		"an attempt that failed": func(s *postgres.Store) error {
 			_, err := s.Outbox.RecordAttempt(t.Context(), failing, rejecting, callback.Decision{RetryAt: time.Now().Add(time.Minute)})
+			return err
+		},
+		"when a delivery is due": func(s *postgres.Store) error {
+			_, err := s.DestinationOutbox.NextDue(t.Context())
+			return err
+		},
+		"a lease of deliveries": func(s *postgres.Store) error {
+			_, err := s.DestinationOutbox.Lease(t.Context(), 32, time.Minute)
 			return err
 		},
 		"an id that is asked for": func(s *postgres.Store) error {

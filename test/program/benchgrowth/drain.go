@@ -24,7 +24,7 @@ const (
 func measureDrain(ctx context.Context, store *postgres.Store, db *sql.DB) error {
 	inserted, err := db.ExecContext(ctx, `
 		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() FROM monitors ORDER BY seq LIMIT $1`, drained)
+		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() + seq * interval '1 microsecond' FROM monitors ORDER BY seq LIMIT $1`, drained)
 	if err != nil {
 		return err
 	}
