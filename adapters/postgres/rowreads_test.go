@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 )
 
-// A question about one monitor, event, key or what is pending is answered by an index, also while
-// the statistics know of few pending rows and there are many.
+// A question about one monitor, event or key is answered by an index, and so is one about what is
+// pending. It does not matter whether the statistics know of that.
 func TestOneRowIsFoundWithoutReadingTheOthers(t *testing.T) {
 	const many, few = 2000, 300 // rows
 	dsn := create(t, template)
