@@ -30,7 +30,7 @@ GRYPE_VERSION       := v0.121.2
 # gotest prints progress. Most packages wait more than they compute, so four run at
 # once, those that take longest first. The acceptance timelines run after them, because
 # they need a CPU at once whenever they want one. They use half of it: the rest is for
-# packages that compute and wait for nothing, at the lowest priority.
+# packages that compute more than they wait, at a low priority.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
@@ -108,7 +108,7 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
 	$(TEST) $(DASHBOARD) $(OTHERS)
-	nice -n 19 $(TEST) $(COMPUTING) & computing=$$!; $(TEST) $(ACCEPTANCE) || failed=1; wait $$computing; [[ -z $${failed:-} ]]
+	nice $(TEST) $(COMPUTING) & computing=$$!; $(TEST) $(ACCEPTANCE) || failed=1; wait $$computing; [[ -z $${failed:-} ]]
 
 .PHONY: test-tools
 test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)
@@ -122,7 +122,7 @@ test-ui: tools ## test the dashboard in a real browser (4 minutes)
 
 .PHONY: test-race
 test-race: tools $(VERSITYGW) ## the same under the race detector
-	$(TEST) -race $(OTHERS) $(COMPUTING)
+	$(TEST) -race $(COMPUTING) $(OTHERS)
 	$(TEST) -race $(ACCEPTANCE)
 
 .PHONY: vet
@@ -178,7 +178,7 @@ test-chart: $(HELM) ## test what the Helm chart renders, without a cluster (2 mi
 	@PATH="$(abspath $(dir $(HELM))):$$PATH" STREAM_MONITOR_TEST_KUBECONFIG=/dev/null go test -tags cluster -count=1 -run '^TestTheChart' ./test/suite/cluster
 
 .PHONY: test-cluster
-test-cluster: tools image ## test the Helm chart in the cluster of STREAM_MONITOR_TEST_KUBECONFIG, or in one started here as root (12 minutes)
+test-cluster: tools image ## test the Helm chart in the cluster of STREAM_MONITOR_TEST_KUBECONFIG, or in one started here as root (14 minutes)
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/suite/cluster/run.sh
 
 .PHONY: nightly
