@@ -1,4 +1,4 @@
--- The list of monitors whose stream is live is short, among many that wait (section 17.1).
+-- The list of monitors whose stream is live is short, among many that wait (section 16.6).
 
 -- +goose NO TRANSACTION
 -- +goose Up

@@ -137,9 +137,8 @@ const statusArg = `CAST($1 AS text)`
 
 // listConditions returns the conditions of the filters, and their arguments. A status is a range,
 // because the planner takes a constant out of the order. It may then walk the index of seq past all
-// monitors of another status. The text is
-// compared by strpos, to which no character is special. Metadata are compared as JSONB
-// shows them, without escapes.
+// monitors of another status. The text is compared by strpos, to which no character is special.
+// Metadata are compared as JSONB shows them, without escapes.
 func listConditions(q registry.MonitorQuery) (where []string, args []any) {
 	if q.Status != "" {
 		args = append(args, q.Status)

@@ -36,8 +36,8 @@ func TestAListReadsNoMonitorsThatItLeavesOut(t *testing.T) {
 			return total, err
 		}
 	}
-	var last int64 // completed monitor but 99
-	if err := db.QueryRowContext(t.Context(), `SELECT seq FROM monitors WHERE status = 'completed' ORDER BY seq OFFSET 99 LIMIT 1`).Scan(&last); err != nil {
+	var hundredth int64 // of the completed monitors
+	if err := db.QueryRowContext(t.Context(), `SELECT seq FROM monitors WHERE status = 'completed' ORDER BY seq OFFSET 99 LIMIT 1`).Scan(&hundredth); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -49,7 +49,7 @@ func TestAListReadsNoMonitorsThatItLeavesOut(t *testing.T) {
 		"a page of monitors at an offset":  {2*each + page, total(registry.MonitorQuery{Offset: 900}), 2 * each},
 		"older monitors of a status":       {page, total(registry.MonitorQuery{Status: monitor.Completed}), each},
 		"the same at an offset":            {2*each + page, total(registry.MonitorQuery{Status: monitor.Completed, Offset: 400}), each},
-		"the same by a cursor":             {page, total(registry.MonitorQuery{Status: monitor.Completed, Before: last}), each},
+		"the same by a cursor":             {page, total(registry.MonitorQuery{Status: monitor.Completed, Before: hundredth}), each},
 		"newer monitors of a status":       {page, total(registry.MonitorQuery{Status: monitor.Initializing}), each},
 		"live monitors, older than others": {page, total(registry.MonitorQuery{Live: true}), 10},
 		"how many monitors are active": {page, func(s *postgres.Store) (int, error) {
@@ -58,18 +58,12 @@ func TestAListReadsNoMonitorsThatItLeavesOut(t *testing.T) {
 		}, each},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reportReads(t, db)
-			before := rowsRead(t, db)
-			reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
-			total, err := c.read(reader)
-			if err != nil || total != c.want {
-				t.Errorf("the total is %d, want %d (%v)", total, c.want, err)
-			}
-			if err := reader.Close(); err != nil {
-				t.Fatal(err)
-			}
-			reportReads(t, db)
-			if n := rowsRead(t, db) - before; n < 1 || n > c.most {
+			n := increaseBy(t, dsn, rowsRead, func(s *postgres.Store) {
+				if total, err := c.read(s); err != nil || total != c.want {
+					t.Errorf("the total is %d, want %d (%v)", total, c.want, err)
+				}
+			})
+			if n < 1 || n > c.most {
 				t.Errorf("%d rows were read", n)
 			}
 		})
@@ -86,17 +80,12 @@ func TestTheStateOfTheWorkersReadsActiveMonitors(t *testing.T) {
 	alter(t, db, `UPDATE monitors SET status = 'completed', ended_at = now() WHERE id <> $1`, m.ID)
 	alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors ON CONFLICT DO NOTHING`)
 	alter(t, db, `VACUUM ANALYZE`)
-	reportReads(t, db)
-	before := rowsRead(t, db)
-	reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
-	if checker := must[feed.Checker](t)(reader.ReadChecker(t.Context())); checker.Watched != 1 {
-		t.Errorf("%d monitors are watched, want 1", checker.Watched)
-	}
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
-	reportReads(t, db)
-	if n := rowsRead(t, db) - before; n < 1 || n > 3 {
+	n := increaseBy(t, dsn, rowsRead, func(s *postgres.Store) {
+		if checker := must[feed.Checker](t)(s.ReadChecker(t.Context())); checker.Watched != 1 {
+			t.Errorf("%d monitors are watched, want 1", checker.Watched)
+		}
+	})
+	if n < 1 || n > 3 {
 		t.Errorf("%d rows were read", n)
 	}
 }
@@ -112,36 +101,40 @@ func TestAPageOfEventsReadsNoEventThatItSkips(t *testing.T) {
 		alter(t, db, `VACUUM ANALYZE monitor_events`)
 		return countRows(t, db, `pg_class WHERE relname = 'monitor_events' AND relallvisible = relpages`) == 1
 	})
-	pages := func() (n int) {
-		t.Helper()
-		reportReads(t, db)
-		if err := db.QueryRowContext(t.Context(), `SELECT heap_blks_hit + heap_blks_read FROM pg_statio_user_tables WHERE relname = 'monitor_events'`).Scan(&n); err != nil {
-			t.Fatal(err)
+	const pages = `SELECT heap_blks_hit + heap_blks_read FROM pg_statio_user_tables WHERE relname = 'monitor_events'`
+	n := increaseBy(t, dsn, pages, func(s *postgres.Store) {
+		page, total, err := s.Events(t.Context(), m.ID, 3, 150)
+		if err != nil || len(page) != 3 || total != 200 {
+			t.Errorf("%d events of %d, %v", len(page), total, err)
 		}
-		return n
-	}
-	before := pages()
-	reader := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
-	page, total, err := reader.Events(t.Context(), m.ID, 3, 150)
-	if err != nil || len(page) != 3 || total != 200 {
-		t.Errorf("%d events of %d, %v", len(page), total, err)
-	}
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := pages() - before; n < 1 || n > 20 {
+	})
+	if n < 1 || n > 20 {
 		t.Errorf("%d pages were read", n)
 	}
 }
 
-// rowsRead returns how many rows of tables and entries of indexes were read so far.
-func rowsRead(t *testing.T, db *sql.DB) (n int) {
+// rowsRead asks how many rows of tables and entries of indexes were read so far.
+const rowsRead = `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)`
+
+// increaseBy returns by how much a store that does something increases a count of the statistics.
+func increaseBy(t *testing.T, dsn, count string, do func(*postgres.Store)) int {
 	t.Helper()
-	err := db.QueryRowContext(t.Context(), `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)`).Scan(&n)
-	if err != nil {
+	db := raw(t, dsn)
+	read := func() (n int) {
+		t.Helper()
+		reportReads(t, db)
+		if err := db.QueryRowContext(t.Context(), count).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := read()
+	s := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{}))
+	do(s)
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return read() - before
 }
 
 func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16.6
