@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
@@ -153,13 +155,23 @@ func (e *Env) KillAndRestart(ctx context.Context, c Config) error {
 	return e.startService(ctx, c)
 }
 
-// freePort returns an unused port of the loopback interface.
+// The ports of gateways are below those that Linux gives to connections and to listeners
+// without a port. So nobody takes one between the probe and the gateway's start.
+const firstPort, ports = 20_000, 8_000
+
+var portsTried atomic.Int64
+
+// freePort returns a port of the loopback interface that is unused, and that no other
+// environment of this process has.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for range 100 {
+		port := firstPort + (37*os.Getpid()+int(portsTried.Add(1)))%ports
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return port, l.Close()
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, errors.New("100 ports of the loopback interface are in use")
 }
 
 // Close stops everything, the gateway first. Error: each part that did not stop
