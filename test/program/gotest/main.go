@@ -1,6 +1,7 @@
 // Command gotest runs "go test -json" with its arguments and prints progress. Each
 // package and each slow test gets a line when it ends. The output of a test is
-// printed only if it failed. The slowest tests follow at the end.
+// printed only if it failed. The slowest tests and the names of the failed ones follow
+// at the end.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -59,6 +61,7 @@ func report(in io.Reader, out io.Writer) {
 	began := time.Now()
 	output := map[string]*strings.Builder{} // of the tests and packages that run
 	var results []result
+	var failed []string
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), 16<<20)
 	for lines.Scan() {
@@ -84,6 +87,10 @@ func report(in io.Reader, out io.Writer) {
 			line("FAIL", name)
 			fmt.Fprint(out, output[key])
 			delete(output, key)
+			failed = append(failed, name)
+			if e.Test == "" {
+				failed = append(failed, printUnended(out, output, e.Package)...)
+			}
 		case "pass", "skip":
 			switch {
 			case e.Test == "" && e.Action == "pass":
@@ -102,7 +109,23 @@ func report(in io.Reader, out io.Writer) {
 	for _, r := range results[:min(ranked, len(results))] {
 		fmt.Fprintf(out, "%8.1f s  %s\n", r.took.Seconds(), r.name)
 	}
+	for _, name := range failed {
+		fmt.Fprintln(out, "FAIL", name)
+	}
 	fmt.Fprintf(out, "%.0f s in all\n", time.Since(began).Seconds())
+}
+
+// printUnended prints the output of a failed package's tests that have not ended. It has the
+// panic that ended them all, such as that of a timeout. It returns their names.
+func printUnended(out io.Writer, output map[string]*strings.Builder, pkg string) (names []string) {
+	for _, key := range slices.Sorted(maps.Keys(output)) {
+		if test, ok := strings.CutPrefix(key, pkg+" "); ok {
+			fmt.Fprint(out, output[key])
+			delete(output, key)
+			names = append(names, shortName(event{Package: pkg, Test: test})+" (not ended)")
+		}
+	}
+	return names
 }
 
 // shortName returns a test's or package's name without the module's.
