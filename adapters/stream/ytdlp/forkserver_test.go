@@ -161,7 +161,9 @@ func startForks(t *testing.T, main string) forks {
 
 func (f forks) ask(args ...string) (a answer) {
 	f.t.Helper()
-	res, err := f.Run(f.t.Context(), subprocess.Command{Path: f.path, Args: args})
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	res, err := f.Run(ctx, subprocess.Command{Path: f.path, Args: args})
 	if err == nil {
 		err = json.Unmarshal(res.Stdout, &a)
 	}
@@ -296,23 +298,30 @@ forked = os.getpid() != imported_by
 		})
 	}
 	t.Run("when the process hangs, as are those that it held", func(t *testing.T) {
+		dir := t.TempDir()
 		f := startForks(t, once+`
 if forked:
-    os.kill(os.getppid(), signal.SIGSTOP)
+    server, begun = os.getppid(), args[0]
+    open(begun + "/" + str(os.getpid()), "w").close()
+    while len(os.listdir(begun)) < 3: time.sleep(0.01)
+    os.kill(server, signal.SIGSTOP)
+    while ") T " not in open("/proc/%d/stat" % server).read(): time.sleep(0.01)
+    open(begun + "/stopped", "w").close()
     time.sleep(60)`)
-		f.Limit(1000, time.Hour, 200*time.Millisecond, time.Minute)
+		f.Limit(1000, time.Hour, 2*time.Second, time.Minute)
 		var asking sync.WaitGroup
+		ask := func() {
+			if a := f.ask(dir); a.forked() {
+				t.Errorf("got %+v", a)
+			}
+		}
 		for range 3 {
-			asking.Go(func() {
-				if a := f.ask(); a.forked() {
-					t.Errorf("got %+v", a)
-				}
-			})
+			asking.Go(ask)
 		}
-		if !pythontooltest.Eventually(func() bool { return f.Runs() == 3 }) {
-			t.Error("not asked")
+		if !pythontooltest.Eventually(func() bool { _, err := os.Stat(dir + "/stopped"); return err == nil }) {
+			t.Error("the process was not stopped")
 		}
-		asking.Go(func() { f.ask() })
+		asking.Go(ask)
 		asking.Wait()
 		if strings.Count(f.log.String(), "level=WARN") != 1 || !strings.Contains(f.log.String(), "does not answer") {
 			t.Errorf("the log is %s", f.log)
