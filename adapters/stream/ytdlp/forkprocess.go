@@ -25,7 +25,7 @@ type forkProcess struct {
 	limits      forkLimits
 	confinement *subprocess.Confinement
 	ready       chan struct{} // closed when it takes runs
-	done        chan struct{} // closed when it has ended
+	done        chan struct{} // closed when it has ended and its ForkServer has recorded why
 	err         error         // why it ended; set before done is closed
 	kill        context.CancelCauseFunc
 	ctx         context.Context // until kill
@@ -116,7 +116,6 @@ func (p *forkProcess) serve(command []string) {
 	_, _ = p.stdin.Close(), stdout.Close()
 	p.kill(nil)
 	watching.Wait()
-	close(p.done)
 }
 
 // lastLine returns the last line of a traceback, which names the error.
@@ -311,11 +310,7 @@ func (p *forkProcess) send(r request) {
 
 // reasonToReplace returns why the process must be replaced, or nothing if it need not.
 func (p *forkProcess) reasonToReplace() string {
-	select {
-	case <-p.done:
-		return "it has ended"
-	case <-p.ready:
-	default:
+	if !p.wasReady() {
 		return ""
 	}
 	p.mu.Lock()

@@ -155,6 +155,7 @@ func (s *ForkServer) startedProcess() (*forkProcess, error) {
 	s.all.Go(func() {
 		p.serve(command)
 		s.ended(p)
+		close(p.done)
 	})
 	return p, nil
 }
