@@ -30,7 +30,7 @@ func Arguments(r *Resolver, url string) []string {
 // Interpreter finds the Python of a script.
 var Interpreter = interpreter
 
-// Limit changes the limits of a ForkServer that has not run anything yet.
+// Limit changes the limits of the processes that a ForkServer starts from now on. Nothing may be asked meanwhile.
 func (s *ForkServer) Limit(runs int, idle, begin, pause time.Duration) {
 	s.limits.runs, s.limits.idle, s.limits.begin, s.limits.pause = runs, idle, begin, pause
 }

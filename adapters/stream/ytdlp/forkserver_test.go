@@ -254,8 +254,12 @@ func TestAProcessIsReplaced(t *testing.T) {
 	t.Run("when it was not used for long", func(t *testing.T) {
 		f := startForks(t, "")
 		f.Limit(1000, 50*time.Millisecond, time.Minute, time.Minute)
-		before := f.ask()
+		var before answer
+		if !pythontooltest.Eventually(func() bool { before = f.ask(); return before.forked() }) { // some end before they are asked
+			t.Error("no process was asked")
+		}
 		pythontooltest.CheckEnded(t, before.ImportedBy)
+		f.Limit(1000, time.Hour, time.Minute, time.Minute)
 		if after := f.ask(); !after.forked() {
 			t.Errorf("got %+v", after)
 		}
@@ -330,13 +334,14 @@ if forked:
 	t.Run("after a pause another process is started", func(t *testing.T) {
 		f := startForks(t, `
 if args: os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)`)
-		f.Limit(1000, time.Hour, time.Minute, 300*time.Millisecond)
+		f.Limit(1000, time.Hour, time.Minute, time.Hour)
 		_, _ = f.Run(t.Context(), subprocess.Command{Path: "/bin/true", Args: []string{"crash"}})
 		if a := f.ask(); a.forked() {
 			t.Errorf("within the pause: %+v", a)
 		}
-		if !pythontooltest.Eventually(func() bool { return f.ask().forked() }) {
-			t.Error("no other process was started")
+		f.Limit(1000, time.Hour, time.Minute, 0)
+		if a := f.ask(); !a.forked() {
+			t.Errorf("after the pause: %+v", a)
 		}
 	})
 }
