@@ -192,8 +192,10 @@ func (s *Server) run(ctx context.Context, p *process) {
 				s.log.Error("database did not start, trying again until it does", "error", err.Error(), "pause_ms", maxRestartDelay.Milliseconds())
 			}
 		}
+		level := slog.LevelDebug
 		if logged {
-			s.log.Info("database started", "pid", p.pid())
+			level = slog.LevelInfo
 		}
+		s.log.Log(ctx, level, "database started", "pid", p.pid())
 	}
 }
