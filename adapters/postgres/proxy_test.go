@@ -23,6 +23,7 @@ type proxy struct {
 
 	dropAll   atomic.Bool  // it drops everything in both directions
 	exchanges atomic.Int64 // how often a client waited for an answer
+	withheld  atomic.Int64 // answers of the server that were lost
 
 	mu     sync.Mutex
 	choose func(statement string) loss // called for every executed statement; nil: nothing is lost
@@ -206,8 +207,12 @@ func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 			return
 		}
 		switch {
-		case fate.swallow.Load() && kind == 'Z' && !fate.unknown.Load(): // ready for the next: it has been done
-			return
+		case fate.swallow.Load() && kind == 'Z': // ready for the next: it has been done
+			w.withheld.Add(1)
+			if !fate.unknown.Load() {
+				return
+			}
+			continue
 		case fate.swallow.Load(), w.dropAll.Load():
 			continue
 		}
