@@ -172,6 +172,8 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 	dsn := database(t)
 	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
 	const perMin, requests = 5, 200
+	const interval = time.Minute / perMin
+	began := time.Now()
 	var (
 		allowed atomic.Int64
 		all     sync.WaitGroup
@@ -184,14 +186,14 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 				t.Error(err)
 			case wait == 0:
 				allowed.Add(1)
-			case wait < 0, wait > time.Minute/perMin+5*time.Second: // the wait for the row comes on top
+			case wait < 0, wait > interval+time.Since(began): // the wait for the row comes on top
 				t.Errorf("a request is to wait %v", wait)
 			}
 		})
 	}
 	all.Wait()
-	if allowed.Load() != perMin {
-		t.Errorf("of %d requests at once %d were taken, want %d", requests, allowed.Load(), perMin)
+	if most := perMin + int64(time.Since(began)/interval); allowed.Load() < perMin || allowed.Load() > most {
+		t.Errorf("of %d requests at once %d were taken, want %d to %d", requests, allowed.Load(), perMin, most)
 	}
 }
 
