@@ -24,7 +24,7 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 		for range wakes {
 		}
 	}()
-	<-wakes
+	requireWakeup(t, wakes, "it listens")
 
 	// A worker reports without pause, an event each time, and repeats a report
 	// until it is answered.

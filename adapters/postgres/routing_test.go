@@ -366,13 +366,9 @@ func TestAChangeOfTheRoutingWakesTheDispatchers(t *testing.T) {
 	s := openWithKey(t, dsn, reversing{first: "one"})
 	ctx, cancel := context.WithCancel(t.Context())
 	wakes := s.ListenDeliveries(ctx)
-	<-wakes // it listens
+	requireWakeup(t, wakes, "it listens")
 	createRoute(t, s, "new")
-	select {
-	case <-wakes:
-	case <-time.After(10 * time.Second):
-		t.Error("nothing came")
-	}
+	requireWakeup(t, wakes, "a change of the routing")
 	cancel()
 	for range wakes { // until the listener has ended
 	}
