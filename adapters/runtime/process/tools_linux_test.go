@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -53,8 +53,10 @@ func TestToolsStartedAfterAdoptionAreKilledWithTheWorker(t *testing.T) {
 	r.signal(spec.ID, syscall.SIGUSR1)
 	tools := func() []processMark { return readMarks(r.marks, "tool", string(spec.ID)) }
 	r.eventually("the tools", func() bool { return len(tools()) == 2 })
-	began := time.Now()
-	r.eventually("the worker to be seen again", func() bool { return time.Since(began) > 1500*time.Millisecond })
+	r.eventually("the worker to be seen again", func() bool {
+		seen := r.launcher.LastSeen(spec.ID)
+		return !slices.ContainsFunc(tools(), func(tool processMark) bool { return startOf(t, tool.pid) >= seen })
+	})
 	r.signal(spec.ID, syscall.SIGKILL)
 	r.exit()
 	for _, tool := range tools() {
