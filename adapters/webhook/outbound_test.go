@@ -29,7 +29,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 	loopback := outboundtest.NewLoopbackServer(t)
 	held := func(allowed ...netip.Prefix) (*webhook.Guard, *webhook.Sender) {
 		g := webhook.NewGuard(allowed, dns)
-		s := sender(t, g, webhook.Config{Timeout: shortTimeout})
+		s := sender(t, g, webhook.Config{})
 		webhook.WrapControl(s, g, loopback.GuardDials)
 		return g, s
 	}
