@@ -74,7 +74,8 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		http.Redirect(w, r, "http://"+closed+secret, http.StatusFound)
 	})
 	noNames := func(c *media.Config) { c.Resolver = outboundtest.DNSRecords{}.Resolver(t) }
-	short := func(c *media.Config) { c.Connect, c.Header = 50*time.Millisecond, 50*time.Millisecond }
+	shortConnect := func(c *media.Config) { c.Connect = 50 * time.Millisecond }
+	shortHeader := func(c *media.Config) { c.Header = 50 * time.Millisecond }
 
 	for name, c := range map[string]struct {
 		base   string
@@ -107,11 +108,11 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 			plain + " cannot be reached: it does not speak TLS", "",
 		},
 		"a server that does not begin with TLS": {
-			"https://" + silent, short,
+			"https://" + silent, shortConnect,
 			silent + " cannot be reached: timed out, it does not answer", "net/http: TLS handshake timeout",
 		},
 		"a server that sends no header": {
-			"http://" + silent, short,
+			"http://" + silent, shortHeader,
 			silent + " gave no usable answer: timed out, it does not answer", "net/http: timeout awaiting response headers",
 		},
 		"a proxy that wants a password": {
