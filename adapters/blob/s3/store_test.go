@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +52,7 @@ func start(t *testing.T) *server {
 	if _, err := os.Stat(versitygw); err != nil {
 		t.Fatalf("%v; run: make %s", err, strings.TrimPrefix(versitygw, "../../../"))
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port
+	l, err := net.Listen("tcp", ownAddress()+":0") // a free port
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +60,15 @@ func start(t *testing.T) *server {
 	_ = l.Close()
 	s.run(t)
 	return s
+}
+
+// ownAddress returns a loopback address on which nothing else listens, so that its ports stay
+// free until the server listens, and until it is started again.
+func ownAddress() string {
+	if runtime.GOOS != "linux" { // which has all of 127.0.0.0/8
+		return "127.0.0.1"
+	}
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
 
 // run starts the process, and waits until it answers.
