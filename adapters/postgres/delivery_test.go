@@ -217,7 +217,7 @@ func TestAMisbehavingReceiverEndsOnlyItsOwnMonitor(t *testing.T) {
 }
 
 func TestAReceiverThatDoesNotAnswerDelaysNoOther(t *testing.T) {
-	const soon = time.Second
+	const soon = delivery.SendTimeout / 2
 	t.Run("with ten thousand pending events", func(t *testing.T) {
 		dsn := create(t, template)
 		s, db := open(t, dsn), raw(t, dsn)

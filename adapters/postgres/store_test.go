@@ -32,7 +32,7 @@ func TestFourProcessesMigrateAtOnce(t *testing.T) {
 // The first migration of a slow disk was cancelled after 5 s. The gateway then listened, and
 // answered registrations with 500 because columns were missing.
 func TestAMigrationTakesLongerThanStatementsMay(t *testing.T) {
-	s, err := postgres.Open(t.Context(), create(t, "template0"), postgres.Config{StatementTimeout: time.Millisecond})
+	s, err := postgres.New(create(t, "template0"), postgres.Config{StatementTimeout: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
