@@ -38,13 +38,14 @@ func newWorkerLog(w io.Writer, id monitor.ID) io.Writer {
 	if errControl := conn.Control(func(fd uintptr) { err = syscall.SetNonblock(int(fd), true) }); err != nil || errControl != nil {
 		return w
 	}
-	return &lossyLog{pipe: conn, id: id}
+	return &lossyLog{pipe: conn, id: id, timeout: logTimeout}
 }
 
 // lossyLog writes log lines to a pipe. Write takes whole lines and never fails.
 type lossyLog struct {
-	pipe syscall.RawConn
-	id   monitor.ID
+	pipe    syscall.RawConn
+	id      monitor.ID
+	timeout time.Duration // logTimeout, except in tests
 
 	mu      sync.Mutex
 	dropped int  // lines dropped since the last complete line
@@ -56,7 +57,7 @@ func (l *lossyLog) Write(line []byte) (int, error) {
 	defer l.mu.Unlock()
 	// Only the first line that is dropped waits for room. The lines after it do not wait,
 	// so that a log without a reader does not slow the worker down.
-	if l.dropped > 0 && !l.write(l.droppedNotice(), 0) || !l.write(line, logTimeout) {
+	if l.dropped > 0 && !l.write(l.droppedNotice(), 0) || !l.write(line, l.timeout) {
 		l.dropped++
 	}
 	return len(line), nil
