@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,7 +74,9 @@ exit 1
 	if err := os.WriteFile(tool, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], "watch", "--log-level=debug", "https://www.youtube.com/watch?v=dQw4w9WgXcQ")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "watch", "--log-level=debug", "https://www.youtube.com/watch?v=dQw4w9WgXcQ")
 	cmd.Env = append(os.Environ(), asProgram+"=1", "SECRETS_KEY=geheim", "CALLBACK_URL=https://receiver.example/hook", "YTDLP_PATH="+tool, "STREAMLINK_PATH="+tool, "HTTPS_PROXY=http://127.0.0.1:1")
 	output, err := cmd.StderrPipe()
 	if err != nil {
