@@ -133,7 +133,6 @@ func receive(t *testing.T, send func(monitor.CallbackURL)) request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
 	got := make(chan request, 1)
 	go func() {
 		defer close(got)
@@ -157,6 +156,7 @@ func receive(t *testing.T, send func(monitor.CallbackURL)) request {
 		got <- request{shown, req.Header, body}
 	}()
 	send(monitor.CallbackURL("http://" + listener.Addr().String() + "/webhook/stream-alert"))
+	_ = listener.Close() // or nothing would end Accept if nothing was sent
 	d, arrived := <-got
 	if !arrived {
 		t.Fatal("no webhook arrived")
