@@ -105,7 +105,7 @@ func joinSegments(t *testing.T, base, init string, from, to int) string {
 // seconds.
 func detect(t *testing.T, input string, offset int) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	shift := strconv.Itoa(offset)
 	args := []string{

@@ -85,7 +85,7 @@ func client(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 2 * time.Second}
+	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
 func status(t *testing.T, c *http.Client, r *http.Request) int {
@@ -218,12 +218,21 @@ func TestAnInjectedFaultAnswersDeliveries(t *testing.T) {
 	t.Run("deliveries without an answer are stored", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		c := client(t)
-		c.Timeout = 200 * time.Millisecond
-		for _, f := range []httpfault.Fault{httpfault.Hang(), httpfault.HangUp(), httpfault.Reset()} {
+		for n, f := range []httpfault.Fault{httpfault.Hang(), httpfault.HangUp(), httpfault.Reset()} {
 			s.Inject(1, f)
-			if resp, err := c.Do(signed(t, s.URL(), body, time.Now())); err == nil {
+			ctx, giveUp := context.WithTimeout(t.Context(), time.Minute)
+			stored := make(chan error, 1)
+			go func() {
+				_, err := s.Wait(ctx, func(d webhookreceiver.Delivery) bool { return d.Attempt == n+1 })
+				time.AfterFunc(200*time.Millisecond, giveUp)
+				stored <- err
+			}()
+			if resp, err := c.Do(signed(t, s.URL(), body, time.Now()).WithContext(ctx)); err == nil {
 				resp.Body.Close()
 				t.Errorf("answered %s", resp.Status)
+			}
+			if err := <-stored; err != nil {
+				t.Error(err)
 			}
 		}
 		if got := s.All(); len(got) != 3 || got[2].Accepted {

@@ -107,7 +107,7 @@ func ask(t *testing.T, y *youtube.Server, tool, video string) answer {
 // run runs a tool in the fake's environment.
 func run(t *testing.T, y *youtube.Server, tool string, args ...string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Env = append(os.Environ(), y.Env()...)
