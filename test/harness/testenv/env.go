@@ -46,7 +46,7 @@ type Env struct {
 	Receiver *webhookreceiver.Receiver
 	Service  *system.Service // the gateway that was started last
 	dir      string
-	port     int      // of the internal API, the same after a restart: surviving workers report there
+	internal string   // address of the internal API, the same after a restart: surviving workers report there
 	tools    []string // environment variables
 }
 
@@ -80,7 +80,7 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 	if e.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
 		return e, err
 	}
-	if e.port, err = freePort(); err != nil {
+	if e.internal, err = FreeAddress(); err != nil {
 		return e, err
 	}
 	if c.Database != "" {
@@ -116,7 +116,7 @@ func (e *Env) startService(ctx context.Context, c Config) error {
 	service, err := system.Start(ctx, system.Config{
 		Binary:  c.Binary,
 		DataDir: e.dataDir(),
-		Env:     slices.Concat(e.YouTube.Env(), e.tools, []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", e.port)}, c.Env),
+		Env:     slices.Concat(e.YouTube.Env(), e.tools, []string{"INTERNAL_LISTEN_ADDR=" + e.internal}, c.Env),
 		Log:     c.Log,
 	})
 	if err == nil {
@@ -155,23 +155,24 @@ func (e *Env) KillAndRestart(ctx context.Context, c Config) error {
 	return e.startService(ctx, c)
 }
 
-// The ports of gateways are below those that Linux gives to connections and to listeners
-// without a port. So nobody takes one between the probe and the gateway's start.
+// The ports of FreeAddress are below those that Linux gives to connections and to listeners
+// without a port. So nobody takes one between the probe and the start of the server, or
+// while the server restarts.
 const firstPort, ports = 20_000, 8_000
 
 var portsTried atomic.Int64
 
-// freePort returns a port of the loopback interface that is unused, and that no other
-// environment of this process has.
-func freePort() (int, error) {
+// FreeAddress returns an address of the loopback interface that is unused, and that no
+// other call in this process returns. A server that is started later can listen there.
+func FreeAddress() (string, error) {
 	for range 100 {
 		port := firstPort + (37*os.Getpid()+int(portsTried.Add(1)))%ports
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err == nil {
-			return port, l.Close()
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if l, err := net.Listen("tcp", address); err == nil {
+			return address, l.Close()
 		}
 	}
-	return 0, errors.New("100 ports of the loopback interface are in use")
+	return "", errors.New("100 ports of the loopback interface are in use")
 }
 
 // Close stops everything, the gateway first. Error: each part that did not stop

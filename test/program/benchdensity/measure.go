@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
@@ -108,7 +108,7 @@ func (m *run) start(ctx context.Context) (err error) {
 // startGateway starts a gateway with segment-decoder, if that can be built. data names
 // its data directory.
 func (m *run) startGateway(ctx context.Context, data string) error {
-	profileAddr, err := freeAddr()
+	profileAddr, err := testenv.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -154,15 +154,6 @@ func (m *run) videos() serverSetup {
 		}
 	}
 	return s
-}
-
-// freeAddr returns an unused address of the loopback interface.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // register registers stream k.

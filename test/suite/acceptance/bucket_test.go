@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
 // bucketServer is an S3 server (versitygw) with a bucket in a directory.
@@ -34,12 +35,11 @@ const (
 // startBucket starts a server until the test ends.
 func startBucket(t *testing.T) *bucketServer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port
+	address, err := testenv.FreeAddress() // the same after a restart
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &bucketServer{t: t, dir: t.TempDir(), meta: t.TempDir(), addr: l.Addr().String()}
-	_ = l.Close()
+	s := &bucketServer{t: t, dir: t.TempDir(), meta: t.TempDir(), addr: address}
 	if err := os.Mkdir(filepath.Join(s.dir, bucketName), 0o700); err != nil {
 		t.Fatal(err)
 	}

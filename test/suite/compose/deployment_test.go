@@ -5,7 +5,6 @@ package compose_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -29,7 +28,8 @@ type deployment struct {
 // a project whose environment points to them.
 func newDeployment(t *testing.T, image string) *deployment {
 	t.Helper()
-	address := freeAddress(t)
+	address, err := testenv.FreeAddress()
+	must(t, err)
 	s := &deployment{project: newProject(t, image, "LISTEN="+address), Env: &testenv.Env{}}
 	s.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: apiKeyTransport{s.secrets["API_KEY"]}})
 
@@ -40,7 +40,6 @@ func newDeployment(t *testing.T, image string) *deployment {
 
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o755)) // the container runs as another user
-	var err error
 	s.Library, err = livestream.Open(livestream.Options{})
 	must(t, err)
 	s.YouTube, err = youtube.Start(youtube.Config{Addr: host + ":0", Dir: dir})
@@ -76,14 +75,6 @@ func (k apiKeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("X-API-Key", k.key)
 	return directTransport.RoundTrip(req)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // waitUntilReady waits until /readyz answers 200.

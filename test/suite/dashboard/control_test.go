@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,12 +42,10 @@ type control struct {
 // startControl starts the real gateway with short rules, and the control server.
 func startControl(t *testing.T) *control {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := testenv.FreeAddress() // the same after a restart
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String() // the same after a restart
-	_ = listener.Close()
 	log, err := os.Create(t.TempDir() + "/gateway.log")
 	if err != nil {
 		t.Fatal(err)
