@@ -48,6 +48,16 @@ func startBusyGateway(t *testing.T) (*system.Service, []system.Process) {
 	return s, processes
 }
 
+// waitStopping waits until a signal has stopped the gateway, and until another one would not
+// count as a repetition of it.
+func waitStopping(t *testing.T, s *system.Service) {
+	t.Helper()
+	if _, err := s.WaitLog(timeoutContext(t, time.Minute), func(l system.Line) bool { return l.Message == "the gateway stops" }); err != nil {
+		t.Fatal(err)
+	}
+	sleep(t.Context(), 200*time.Millisecond)
+}
+
 func TestAStoppingGatewayLeavesNoProcess(t *testing.T) { // section 8.3
 	t.Parallel()
 	// Under nohup the gateway would inherit an ignored SIGHUP; a signal that is
@@ -71,7 +81,7 @@ func TestAStoppingGatewayLeavesNoProcess(t *testing.T) { // section 8.3
 				if err := s.Signal(sig); err != nil {
 					t.Fatal(err)
 				}
-				sleep(t.Context(), 50*time.Millisecond)
+				waitStopping(t, s)
 			}
 			asked := time.Now()
 			ended := s.Wait()
