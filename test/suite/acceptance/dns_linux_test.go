@@ -110,7 +110,9 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 		case <-f.ended:
 		default:
 			_ = cmd.Process.Signal(syscall.SIGTERM)
+			kill := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 			<-f.ended
+			kill.Stop()
 		}
 		if t.Failed() {
 			for _, l := range f.log[max(0, len(f.log)-30):] {

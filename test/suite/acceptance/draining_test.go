@@ -3,6 +3,7 @@ package acceptance_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -43,9 +44,11 @@ type response struct {
 	err    error
 }
 
-// get makes a request on a new connection.
+// get makes a request on a new connection. Without an answer it fails after 20 s.
 func get(ctx context.Context, s *system.Service, path string) response {
 	r := response{start: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
@@ -64,15 +67,15 @@ func get(ctx context.Context, s *system.Service, path string) response {
 	return r
 }
 
-// pollUntilRefused repeats a request until the connection is refused.
+// pollUntilRefused repeats a request until the connection is refused, for a minute.
 func pollUntilRefused(ctx context.Context, s *system.Service, path string) <-chan []response {
 	done := make(chan []response, 1)
 	go func() {
 		var all []response
-		for {
+		for began := time.Now(); ; {
 			r := get(ctx, s, path)
 			all = append(all, r)
-			if r.err != nil {
+			if r.err != nil || time.Since(began) > time.Minute {
 				done <- all
 				return
 			}
@@ -155,6 +158,9 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 		t.Fatal("the readiness probe never answered 503")
 	}
 	answers := <-requests
+	if err := answers[len(answers)-1].err; err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("requests are not refused, the last one ended with %v", err)
+	}
 	refused := answers[len(answers)-1].start
 	if served := refused.Sub(notReadySince); served < drain-500*time.Millisecond {
 		t.Errorf("requests are refused %s after the first 503 of the readiness probe, want %s", served, drain)

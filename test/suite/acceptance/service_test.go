@@ -176,7 +176,7 @@ func TestWatchPrintsEventsAndItsRecordingReplays(t *testing.T) { // decision P1
 	}
 	recording := filepath.Join(t.TempDir(), "recording.jsonl")
 	var out, log bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, "watch", shared.YouTube.URL(v),
+	cmd := exec.CommandContext(timeoutContext(t, 3*time.Minute), binary, "watch", shared.YouTube.URL(v),
 		"--check-interval-sec=2", "--blackout-threshold-sec=6", "--json", "--record", recording)
 	cmd.Env = append(cmd.Environ(), shared.Service.Environment(shared.YouTube.Env())...)
 	cmd.Stdout, cmd.Stderr = &out, &log

@@ -1,12 +1,14 @@
 package dashboard_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/cookiejar"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
@@ -60,7 +62,9 @@ func TestTheLinkOfAStartWithoutConfigurationSignsIn(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	line, err := service.WaitLog(t.Context(), func(l system.Line) bool { return strings.HasPrefix(l.Message, linkMessage) })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	line, err := service.WaitLog(ctx, func(l system.Line) bool { return strings.HasPrefix(l.Message, linkMessage) })
 	if err != nil {
 		t.Fatal(err)
 	}
