@@ -105,10 +105,11 @@ func TestAContextEndsWithItsKey(t *testing.T) {
 		store := &keyringtest.Store{}
 		k := newKeyring(t, store)
 		key, _ := create(t, k, "a", time.Time{})
+		store.Fail = func(context.Context, string) error { return errors.New("no database") }
 		ctx, stop := k.WhileActive(t.Context(), key.ID)
 		defer stop()
-		store.Fail = func(context.Context, string) error { return errors.New("no database") }
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if ctx.Err() != nil {
 			t.Fatal("it ended because the keys could not be read")
 		}
@@ -117,6 +118,7 @@ func TestAContextEndsWithItsKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if ctx.Err() == nil {
 			t.Error("it goes on after its key was revoked")
 		}
