@@ -121,9 +121,10 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		all, launcher := newFakeStore(monitored("mon-a")), newFakeLauncher()
 		launcher.running["mon-a"], launcher.refused = 1, map[monitor.ID]int{"mon-a": 1}
 		launcher.runtime.Shared = true
-		h := newHarnessWith(t, all, launcher).run().reconcile()
+		h := newHarnessWith(t, all, launcher).run()
 		defer func() { h.stop() }()
 		h.sup.Reconcile(t.Context())
+		h.reconcile()
 		h.advance(5 * time.Second)
 		h.reportFor(time.Minute, "mon-a")
 		h.expectActive("mon-a")
