@@ -604,8 +604,11 @@ func TestFewCapturesWaitWithTheirFiles(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}
 		synctest.Wait()
-		if w.files > 8 {
-			t.Errorf("%d temporary files are open", w.files)
+		w.mu.Lock()
+		open := w.files
+		w.mu.Unlock()
+		if open > 8 {
+			t.Errorf("%d temporary files are open", open)
 		}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
