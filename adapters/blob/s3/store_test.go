@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +25,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 )
 
 const (
@@ -52,23 +51,13 @@ func start(t *testing.T) *server {
 	if _, err := os.Stat(versitygw); err != nil {
 		t.Fatalf("%v; run: make %s", err, strings.TrimPrefix(versitygw, "../../../"))
 	}
-	l, err := net.Listen("tcp", ownAddress()+":0") // a free port
+	address, err := loopback.FreeAddress() // the same after a restart
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{dir: t.TempDir(), meta: t.TempDir(), addr: l.Addr().String()}
-	_ = l.Close()
+	s := &server{dir: t.TempDir(), meta: t.TempDir(), addr: address}
 	s.run(t)
 	return s
-}
-
-// ownAddress returns a loopback address on which nothing else listens, so that its ports stay
-// free until the server listens, and until it is started again.
-func ownAddress() string {
-	if runtime.GOOS != "linux" { // which has all of 127.0.0.0/8
-		return "127.0.0.1"
-	}
-	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
 
 // run starts the process, and waits until it answers.

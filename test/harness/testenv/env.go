@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
@@ -80,7 +78,7 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 	if e.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
 		return e, err
 	}
-	if e.internal, err = FreeAddress(); err != nil {
+	if e.internal, err = loopback.FreeAddress(); err != nil {
 		return e, err
 	}
 	if c.Database != "" {
@@ -153,26 +151,6 @@ func (e *Env) Restart(ctx context.Context, c Config) error {
 func (e *Env) KillAndRestart(ctx context.Context, c Config) error {
 	e.Service.Kill()
 	return e.startService(ctx, c)
-}
-
-// The ports of FreeAddress are below those that Linux gives to connections and to listeners
-// without a port. So nobody takes one between the probe and the start of the server, or
-// while the server restarts.
-const firstPort, ports = 20_000, 8_000
-
-var portsTried atomic.Int64
-
-// FreeAddress returns an address of the loopback interface that is unused, and that no
-// other call in this process returns. A server that is started later can listen there.
-func FreeAddress() (string, error) {
-	for range 100 {
-		port := firstPort + (37*os.Getpid()+int(portsTried.Add(1)))%ports
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		if l, err := net.Listen("tcp", address); err == nil {
-			return address, l.Close()
-		}
-	}
-	return "", errors.New("100 ports of the loopback interface are in use")
 }
 
 // Close stops everything, the gateway first. Error: each part that did not stop

@@ -18,8 +18,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
-	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
@@ -108,7 +108,7 @@ func (m *run) start(ctx context.Context) (err error) {
 // startGateway starts a gateway with segment-decoder, if that can be built. data names
 // its data directory.
 func (m *run) startGateway(ctx context.Context, data string) error {
-	profileAddr, err := testenv.FreeAddress()
+	profileAddr, err := loopback.FreeAddress()
 	if err != nil {
 		return err
 	}

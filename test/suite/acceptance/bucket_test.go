@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
-	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 )
 
 // bucketServer is an S3 server (versitygw) with a bucket in a directory.
@@ -35,7 +35,7 @@ const (
 // startBucket starts a server until the test ends.
 func startBucket(t *testing.T) *bucketServer {
 	t.Helper()
-	address, err := testenv.FreeAddress() // the same after a restart
+	address, err := loopback.FreeAddress() // the same after a restart
 	if err != nil {
 		t.Fatal(err)
 	}

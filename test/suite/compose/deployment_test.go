@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
@@ -28,7 +29,7 @@ type deployment struct {
 // a project whose environment points to them.
 func newDeployment(t *testing.T, image string) *deployment {
 	t.Helper()
-	address, err := testenv.FreeAddress()
+	address, err := loopback.FreeAddress()
 	must(t, err)
 	s := &deployment{project: newProject(t, image, "LISTEN="+address), Env: &testenv.Env{}}
 	s.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: apiKeyTransport{s.secrets["API_KEY"]}})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
@@ -42,7 +43,7 @@ type control struct {
 // startControl starts the real gateway with short rules, and the control server.
 func startControl(t *testing.T) *control {
 	t.Helper()
-	address, err := testenv.FreeAddress() // the same after a restart
+	address, err := loopback.FreeAddress() // the same after a restart
 	if err != nil {
 		t.Fatal(err)
 	}
