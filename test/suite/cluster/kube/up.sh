@@ -46,6 +46,8 @@ start() {
 	done
 	setsid nohup "$(command -v "$name")" "$@" >>"$LOGS/$name.log" 2>&1 </dev/null &
 	echo $! >"$PIDS/$name.pid"
+	# Until setsid and nohup have become the daemon, it would seem to have ended.
+	while kill -0 $! 2>/dev/null && ! alive "$name" >/dev/null; do sleep 0.05; done
 }
 
 # put FILE writes standard input to FILE if the content differs.
