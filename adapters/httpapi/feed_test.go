@@ -47,7 +47,7 @@ func (api *testAPI) openFeedWithin(path string, header http.Header, read, write 
 		r.Header.Set(publicKeyHeader, apiKey)
 	}
 	response, err := http.DefaultClient.Do(r)
-	for err != nil && ctx.Err() == nil { // on a busy machine the request may arrive too late
+	for err != nil && ctx.Err() == nil { // a busy machine may send the request later than the server waits
 		response, err = http.DefaultClient.Do(r)
 	}
 	if err != nil {

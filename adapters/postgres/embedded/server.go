@@ -192,7 +192,7 @@ func (s *Server) run(ctx context.Context, p *process) {
 				s.log.Error("database did not start, trying again until it does", "error", err.Error(), "pause_ms", maxRestartDelay.Milliseconds())
 			}
 		}
-		level := slog.LevelDebug
+		level := slog.LevelDebug // of a start after a death that was not logged
 		if logged {
 			level = slog.LevelInfo
 		}

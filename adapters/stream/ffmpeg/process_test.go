@@ -48,7 +48,7 @@ func TestFailuresOfTheProcessAreToolFailures(t *testing.T) {
 				config.Timeout = 300 * time.Millisecond
 			}
 			f := analyseFails(t, ffmpeg.New(config), bytes.NewReader(scene{}.make(t)), watch.FailureTool)
-			for c.detail == unfinished && !isLink(pids) && config.Timeout < time.Minute { // it was ended before it began
+			for c.detail == unfinished && !isLink(pids) && config.Timeout < time.Minute { // on a slow machine the limit ended the tool before it began
 				config.Timeout *= 2
 				f = analyseFails(t, ffmpeg.New(config), bytes.NewReader(scene{}.make(t)), watch.FailureTool)
 			}

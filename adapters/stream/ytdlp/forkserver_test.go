@@ -305,12 +305,12 @@ forked = os.getpid() != imported_by
 		dir := t.TempDir()
 		f := startForks(t, once+`
 if forked:
-    server, begun = os.getppid(), args[0]
-    open(begun + "/" + str(os.getpid()), "w").close()
-    while len(os.listdir(begun)) < 3: time.sleep(0.01)
+    server, folder = os.getppid(), args[0]
+    open(folder + "/" + str(os.getpid()), "w").close()
+    while len(os.listdir(folder)) < 3: time.sleep(0.01)
     os.kill(server, signal.SIGSTOP)
     while ") T " not in open("/proc/%d/stat" % server).read(): time.sleep(0.01)
-    open(begun + "/stopped", "w").close()
+    open(folder + "/stopped", "w").close()
     time.sleep(60)`)
 		f.Limit(1000, time.Hour, 2*time.Second, time.Minute)
 		var asking sync.WaitGroup
