@@ -133,6 +133,15 @@ func (w *Watcher) replaceByRenditions(f *mediaFeed, o Playlist) {
 	w.state.Feeds = slices.Replace(w.state.Feeds, at, at+1, mediaFeeds{f}.replace(choices, w.now)...)
 }
 
+// logDefect logs what was odd about an entry of a playlist, once for each kind of defect.
+func (w *Watcher) logDefect(defect string) {
+	if defect == "" || len(w.state.Defects) == maxDefects || slices.Contains(w.state.Defects, defect) {
+		return
+	}
+	w.state.Defects = append(w.state.Defects, defect)
+	w.logWarn("An entry of the stream's manifest is odd; it is left out or repaired, and the rest is used", map[string]any{"defect": defect})
+}
+
 // recordNoManifest records that a live stream has no manifest. Feeds that have a
 // URL go on.
 func (w *Watcher) recordNoManifest(failure *Failure) {

@@ -94,7 +94,8 @@ type Playlist struct {
 	Renditions     []Rendition   `json:"renditions,omitempty"`
 	Segments       []Segment     `json:"segments,omitempty"` // oldest first; the newest is the last
 	TargetDuration time.Duration `json:"target_duration,omitempty"`
-	Ended          bool          `json:"ended,omitempty"` // EXT-X-ENDLIST (section 7.6)
+	Ended          bool          `json:"ended,omitempty"`  // EXT-X-ENDLIST (section 7.6)
+	Defect         string        `json:"defect,omitempty"` // the first entry that was left out or repaired, and why; it has no URL
 }
 
 // plausibleSegments returns the segments with plausible durations. A duration above

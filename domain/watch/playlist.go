@@ -12,6 +12,7 @@ func (w *Watcher) handlePlaylist(o Playlist) {
 	if o.URL == "" {
 		return
 	}
+	w.logDefect(o.Defect)
 	if o.URL == w.state.Manifest.PendingURL {
 		w.handleRenewedManifest(o)
 		return

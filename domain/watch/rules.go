@@ -51,6 +51,7 @@ const (
 
 	maxNesting        = 1                // master playlists that the watch reads on the way to a feed
 	maxAvoided        = 3                // renditions that the watch avoids at most in one outage
+	maxDefects        = 8                // of playlists, that are logged in one watch
 	bisectionLimit    = 20 * time.Second // longest bisection, from the analysis of the newest segment on
 	maxBisectionSteps = 10               // analyses of one bisection; enough for the longest playlist
 )

@@ -29,6 +29,7 @@ type state struct {
 	StartedAt   time.Time            `json:"started_at,omitzero"`    // of the stream; zero: it was never seen live
 	LastCheckAt time.Time            `json:"last_check,omitzero"`    // when a segment was last analysed
 	OddSegments int                  `json:"odd_segments,omitempty"` // far shorter or longer than the target duration (S10)
+	Defects     []string             `json:"defects,omitempty"`      // of playlists, that were logged
 	Schedule    schedule             `json:"schedule"`
 	Resolve     resolveState         `json:"asking"`
 	Manifest    manifest             `json:"manifest"`

@@ -3,7 +3,7 @@
 //
 //	bytes ─▶ scan ─────────▶ m3u8 ───────────▶ check ──▶ watch.Playlist
 //	         limits, tags,    URIs, durations,   counts and
-//	         MAP, KEY, GAP,   sequence, codecs   numbers agree
+//	         MAP, KEY, GAP,   codecs             numbers agree
 //	         MEDIA, times
 //
 // Playlists are untrusted, and github.com/grafov/m3u8 panics on some, needs seconds
@@ -30,10 +30,15 @@
 // their sequence numbers. A segment names its AES-128 key and IV (RFC 8216, 5.2);
 // adapters/stream/media fetches and decrypts. Container is never set.
 //
-// # Refused as malformed
+// # Odd entries
 //
-// Segments with DRM (SAMPLE-AES, or a KEYFORMAT other than identity without an
-// AES-128 key beside it); URIs that are not http or https; a live playlist without a
-// usable segment; variables (EXT-X-DEFINE), whose values may be in another playlist,
-// or expand 8 MB to hundreds.
+// A segment, variant or EXT-X-MEDIA that cannot be used is left out, and the rest is used: a
+// length that is not positive, a URI that is not http or https, DRM (SAMPLE-AES, or a
+// KEYFORMAT other than identity without an AES-128 key beside it), a variable (EXT-X-DEFINE).
+// A segment that is left out keeps its sequence number. Repaired are CODECS without quotes, a
+// BANDWIDTH that is no number, names that net/url refuses, and a missing EXT-X-TARGETDURATION.
+// Tags of the other kind of playlist are ignored. Playlist.Defect names the first such entry.
+//
+// Malformed is a playlist without any usable entry, beyond a limit, with segments and variants,
+// or with an unreadable EXT-X-MEDIA-SEQUENCE or EXT-X-SKIP: they number every segment.
 package hls

@@ -10,11 +10,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// FuzzDecode decodes any text. An accepted playlist is within the limits, and
-// agrees with the decoder of another library if that accepts the text too. The
+// FuzzDecode decodes any text. An accepted playlist is within the limits, and without a
+// defect it agrees with the decoder of another library if that accepts the text too. The
 // seeds are here and in testdata/fuzz, one shape to a file.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{live, youtube, muxed, apple, lowLatency, "\ufeff" + live, strings.ReplaceAll(live, "\n", "\r\n\r\n")} {
+	for _, seed := range []string{live, youtube, muxed, apple, lowLatency, live + "#EXTINF:0,\n1:2%.ts\nx\n", "#EXTM3U\n#EXT-X-STREAM-INF:CODECS=a,b\nv\n",
+		"\ufeff" + live, strings.ReplaceAll(live, "\n", "\r\n\r\n")} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -26,7 +27,9 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		checkLimits(t, p)
-		checkOracle(t, p, text)
+		if p.Defect == "" { // libraries disagree about odd entries
+			checkOracle(t, p, text)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package hls
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/url"
 
@@ -23,35 +24,36 @@ type keyState struct {
 	otherError    string  // why the tags of other KEYFORMATs cannot be used
 }
 
-// add parses an EXT-X-KEY. A tag that cannot be used is an error only when a segment
-// needs it: another tag may follow that can be used.
-func (k *keyState) add(list []byte) *watch.Failure {
+// add parses an EXT-X-KEY and returns the problem of a malformed one. A tag that cannot be
+// used matters only when a segment needs it: another tag may follow that can be used.
+func (k *keyState) add(list []byte) (problem string) {
 	a, ok := parseAttributes(list)
-	if !ok || a["METHOD"] == "" {
-		return malformed("EXT-X-KEY has no METHOD or is not an attribute list")
-	}
 	method, identity := a["METHOD"], a["KEYFORMAT"] == "" || a["KEYFORMAT"] == "identity"
+	tag := &keyTag{uri: a["URI"]}
 	switch {
+	case !ok || method == "":
+		problem = "EXT-X-KEY has no METHOD or is not an attribute list"
 	case method == "NONE":
 		*k = keyState{}
-		return nil
+		return ""
 	case !identity:
 		k.otherError = unsupportedMethod(method)
-		return nil
+		return ""
 	case method != "AES-128":
 		k.identity, k.identityError = nil, unsupportedMethod(method)
-		return nil
-	case a["URI"] == "":
-		return malformed("EXT-X-KEY has no URI")
+		return ""
+	case tag.uri == "":
+		problem = "EXT-X-KEY has no URI"
 	}
-	tag := &keyTag{uri: a["URI"]}
-	if text, stated := a["IV"]; stated {
+	if text, stated := a["IV"]; stated && problem == "" {
 		if tag.iv, ok = parseIV(text); !ok {
-			return malformed("IV of EXT-X-KEY is not 0x and up to 32 hexadecimal digits")
+			problem = "IV of EXT-X-KEY is not 0x and up to 32 hexadecimal digits"
 		}
 	}
-	k.identity = tag
-	return nil
+	if k.identity = tag; problem != "" {
+		k.identity, k.identityError = nil, problem
+	}
+	return problem
 }
 
 func unsupportedMethod(method string) string {
@@ -63,38 +65,31 @@ func unsupportedMethod(method string) string {
 }
 
 // current returns the tag that decrypts the next segment, or nil if it is not
-// encrypted.
-func (k *keyState) current() (*keyTag, *watch.Failure) {
-	switch {
-	case k.identity != nil:
-		return k.identity, nil
-	case k.identityError != "":
-		return nil, malformed("%s", k.identityError)
-	case k.otherError != "":
-		return nil, malformed("%s", k.otherError)
+// encrypted. Its problem is why the segment cannot be decrypted.
+func (k *keyState) current() (tag *keyTag, problem string) {
+	if k.identity != nil {
+		return k.identity, ""
 	}
-	return nil, nil
+	return nil, cmp.Or(k.identityError, k.otherError)
 }
 
 // key returns the Key of the segment with this sequence number (RFC 8216, 5.2), or
-// nil if t is nil.
-func (t *keyTag) key(base *url.URL, sequence uint64) (*watch.Key, *watch.Failure) {
+// nil if t is nil. Its problem is why the key cannot be fetched.
+func (t *keyTag) key(base *url.URL, sequence uint64) (key *watch.Key, problem string) {
 	if t == nil {
-		return nil, nil
+		return nil, ""
 	}
 	if t.absolute == "" {
-		absolute, ok := resolve(base, t.uri)
-		if !ok {
-			return nil, malformed("the URI of EXT-X-KEY is %s", urlProblem)
+		if t.absolute, problem = resolve(base, t.uri); problem != "" {
+			return nil, "the URI of EXT-X-KEY is " + problem
 		}
-		t.absolute = absolute
 	}
 	iv := t.iv
 	if iv == nil {
 		iv = make([]byte, ivBytes)
 		binary.BigEndian.PutUint64(iv[ivBytes-8:], sequence)
 	}
-	return &watch.Key{URI: t.absolute, IV: iv}, nil
+	return &watch.Key{URI: t.absolute, IV: iv}, ""
 }
 
 // initTag is an EXT-X-MAP: the init section of every segment until the next
@@ -103,51 +98,49 @@ type initTag struct {
 	uri       string // as in the tag
 	byteRange *watch.ByteRange
 	key       *keyTag
-	shared    *watch.Init // set by init: all segments share one
+	shared    *watch.Init // set by initSection: all segments share one
+	problem   string      // why the init section cannot be used
 }
 
-// addMap parses an EXT-X-MAP. If a key is in force, the init section is encrypted.
-// The key's IV has to be stated then: an init section has no sequence number.
-func (s *mediaScan) addMap(list []byte) *watch.Failure {
+// addMap parses an EXT-X-MAP and returns the problem of one that cannot be used. If a key is
+// in force, the init section is encrypted. The key's IV has to be stated then: an init
+// section has no sequence number.
+func (s *mediaScan) addMap(list []byte) (problem string) {
 	a, ok := parseAttributes(list)
-	if !ok || a["URI"] == "" {
-		return malformed("EXT-X-MAP has no URI or is not an attribute list")
+	tag := &initTag{uri: a["URI"]}
+	if !ok || tag.uri == "" {
+		problem = "EXT-X-MAP has no URI or is not an attribute list"
 	}
-	key, failure := s.keys.current()
-	if failure != nil {
-		return failure
+	if problem == "" {
+		tag.key, problem = s.keys.current()
 	}
-	if key != nil && key.iv == nil {
-		return malformed("EXT-X-MAP is encrypted, and its EXT-X-KEY states no IV")
+	if tag.key != nil && tag.key.iv == nil {
+		problem = "EXT-X-MAP is encrypted, and its EXT-X-KEY states no IV"
 	}
-	tag := &initTag{uri: a["URI"], key: key}
-	if text := a["BYTERANGE"]; text != "" {
+	if text := a["BYTERANGE"]; text != "" && problem == "" {
 		byteRange, ok := parseByteRange([]byte(text))
 		if !ok {
-			return malformed("BYTERANGE of EXT-X-MAP is not a byte range")
+			problem = "BYTERANGE of EXT-X-MAP is not a byte range"
 		}
 		byteRange.Offset = max(0, byteRange.Offset)
 		tag.byteRange = &byteRange
 	}
-	s.init = tag
-	return nil
+	tag.problem, s.init = problem, tag
+	return problem
 }
 
 // initSection returns the Init of the tag, or nil if t is nil.
-func (t *initTag) initSection(base *url.URL) (*watch.Init, *watch.Failure) {
+func (t *initTag) initSection(base *url.URL) (init *watch.Init, problem string) {
 	if t == nil {
-		return nil, nil
+		return nil, ""
 	}
-	if t.shared == nil {
-		uri, ok := resolve(base, t.uri)
-		if !ok {
-			return nil, malformed("the URI of EXT-X-MAP is %s", urlProblem)
+	if t.shared == nil && t.problem == "" {
+		t.shared = &watch.Init{Range: t.byteRange}
+		if t.shared.URI, problem = resolve(base, t.uri); problem != "" {
+			t.problem = "the URI of EXT-X-MAP is " + problem
+		} else {
+			t.shared.Key, t.problem = t.key.key(base, 0) // its IV is stated
 		}
-		key, err := t.key.key(base, 0) // its IV is stated
-		if err != nil {
-			return nil, err
-		}
-		t.shared = &watch.Init{URI: uri, Range: t.byteRange, Key: key}
 	}
-	return t.shared, nil
+	return t.shared, t.problem
 }

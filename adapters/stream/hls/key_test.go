@@ -117,7 +117,6 @@ func TestAPlaylistWithAnUnusableKeyIsMalformed(t *testing.T) {
 		"an unknown method":                   {[]string{`#EXT-X-KEY:METHOD=ROT-13,URI="k"`}, "encrypted with ROT-13, which"},
 		"a method that is a URL":              {[]string{`#EXT-X-KEY:METHOD="https://s3cr3t",URI="k"`}, "encrypted with a method without a name, which"},
 		"a method that is too long":           {[]string{"#EXT-X-KEY:METHOD=" + strings.Repeat("A", 33)}, "encrypted with a method without a name, which"},
-		"a usable key that follows a segment under DRM": {[]string{fairPlay, "#EXTINF:5,", "z", `#EXT-X-KEY:METHOD=AES-128,URI="k"`}, "line 5: encrypted with SAMPLE-AES, which"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantMalformed(t, mediaPlaylist(append(c.lines, "#EXTINF:5,", "a")...), c.detail)

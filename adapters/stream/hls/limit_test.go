@@ -13,7 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Each playlist is decoded at the limit, and malformed one beyond it.
+// Each playlist is decoded whole at the limit. One beyond it, it is malformed, or the entry
+// beyond it is left out or repaired.
 func TestAPlaylistBeyondALimitIsMalformed(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit    int
@@ -33,7 +34,7 @@ func TestAPlaylistBeyondALimitIsMalformed(t *testing.T) {
 		"attributes of a key":  {hls.MaxAttributes - 1, func(n int) string { return mediaPlaylist("#EXT-X-KEY:METHOD=NONE,"+attributes(n), "#EXTINF:5,", "a") }, "attribute list"},
 		"duration":             {milliseconds(hls.MaxDuration), func(n int) string { return mediaPlaylist("#EXTINF:"+thousandths(n)+",", "a") }, "EXTINF is not a positive number"},
 		"digits of a duration": {32, func(n int) string { return mediaPlaylist("#EXTINF:5."+strings.Repeat("0", n-len("5."))+",", "a") }, "EXTINF is not a positive number"},
-		"target duration":      {milliseconds(hls.MaxDuration), func(n int) string { return "#EXTM3U\n#EXT-X-TARGETDURATION:" + thousandths(n) + "\n" + segments(1) }, "TARGETDURATION is not a number"},
+		"target duration":      {milliseconds(hls.MaxDuration), func(n int) string { return "#EXTM3U\n#EXT-X-TARGETDURATION:" + thousandths(n) + "\n" + segments(1) }, "TARGETDURATION is missing or not"},
 		"end of a range":       {hls.MaxRangeEnd, func(n int) string { return mediaPlaylist("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:1@%d", n-1), "a") }, "BYTERANGE is not"},
 		"length of a range":    {hls.MaxRangeEnd, func(n int) string { return mediaPlaylist("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:%d@0", n), "a") }, "BYTERANGE is not"},
 		"end of a range without an offset": {hls.MaxRangeEnd, func(n int) string {
@@ -52,11 +53,17 @@ func TestAPlaylistBeyondALimitIsMalformed(t *testing.T) {
 			return mediaPlaylist(`#EXT-X-KEY:METHOD=AES-128,URI="`+address(n)+`"`, "#EXTINF:5,", "a")
 		}, "EXT-X-KEY is not an http or https URL of at most 8192 bytes"},
 		"an audio rendition's URL": {hls.MaxURL, func(n int) string { return variants(1) + `#EXT-X-MEDIA:TYPE=AUDIO,URI="` + address(n) + "\"\n" }, "EXT-X-MEDIA is not an http or https URL of at most 8192 bytes"},
-		"a variant's URL":          {hls.MaxURL, func(n int) string { return "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n" + address(n) }, "rendition 1 is not an http or https URL of at most 8192 bytes"},
+		"a variant's URL":          {hls.MaxURL, func(n int) string { return "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n" + address(n) }, "a rendition is not an http or https URL of at most 8192 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mustRead(t, c.playlist(c.limit))
-			wantMalformed(t, c.playlist(c.limit+1), c.detail)
+			if p := mustRead(t, c.playlist(c.limit)); p.Defect != "" {
+				t.Errorf("at the limit: %s", p.Defect)
+			}
+			if p := read(t, c.playlist(c.limit+1)); p.Failure == nil {
+				wantDefect(t, p, c.detail)
+			} else {
+				wantMalformed(t, c.playlist(c.limit+1), c.detail)
+			}
 		})
 	}
 }

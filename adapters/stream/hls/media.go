@@ -2,10 +2,10 @@ package hls
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/grafov/m3u8"
 
@@ -20,29 +20,23 @@ func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlis
 		return watch.Playlist{}, err
 	}
 	first, ok := scan.firstSequence()
-	switch {
-	case scan.hasInf:
-		return watch.Playlist{}, malformed("it ends between EXTINF and its URI")
-	case len(scan.entries) > 0 && scan.target <= 0:
-		return watch.Playlist{}, malformed("EXT-X-TARGETDURATION is missing or not positive")
-	case !ok:
+	if !ok {
 		return watch.Playlist{}, malformed("EXT-X-MEDIA-SEQUENCE and EXT-X-SKIP come to more than %d", uint64(MaxSequence))
 	}
-	dropped := max(0, len(scan.entries)-KeptSegments)
-	entries := scan.entries[dropped:]
-	decoded, err := decodeEntries(entries, first+uint64(dropped), scan.ended)
+	usable := slices.DeleteFunc(scan.entries[max(0, len(scan.entries)-KeptSegments):], func(e entry) bool {
+		return e.gap || e.problem != "" // a gap is announced as missing (RFC 8216bis, 4.4.4.7)
+	})
+	decoded, err := decodeEntries(usable, scan.ended)
 	if err != nil {
 		return watch.Playlist{}, err
 	}
 	p := watch.Playlist{TargetDuration: scan.target, Ended: scan.ended}
 	remaining := KeptURLs
-	for i, e := range slices.Backward(entries) {
-		if e.gap {
-			continue // announced as missing (RFC 8216bis, 4.4.4.7)
-		}
-		s, failure := e.segment(base, decoded[i].URI, decoded[i].SeqId)
-		if failure != nil {
-			return watch.Playlist{}, failure
+	for i, e := range slices.Backward(usable) {
+		s, problem := e.segment(base, decoded[i].URI, first+e.number)
+		if problem != "" {
+			scan.defect.note(0, "%s", problem)
+			continue
 		}
 		if remaining -= urlBytes(s); remaining < 0 {
 			break
@@ -50,8 +44,13 @@ func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlis
 		p.Segments = append(p.Segments, s)
 	}
 	if len(p.Segments) == 0 && !p.Ended {
-		return watch.Playlist{}, malformed("a live playlist without a usable segment")
+		return watch.Playlist{}, scan.defect.failure("a live playlist without a usable segment")
 	}
+	if p.TargetDuration <= 0 && len(p.Segments) > 0 {
+		scan.defect.note(0, "EXT-X-TARGETDURATION is missing or not a positive number")
+		p.TargetDuration = slices.MaxFunc(p.Segments, func(a, b watch.Segment) int { return cmp.Compare(a.Duration, b.Duration) }).Duration
+	}
+	p.Defect = scan.defect.problem
 	slices.Reverse(p.Segments)
 	return p, nil
 }
@@ -72,33 +71,31 @@ func keyURLBytes(k *watch.Key) int {
 	return len(k.URI)
 }
 
-// segment returns the Segment of e, with the URI and the sequence number that the
-// library decoded.
-func (e entry) segment(base *url.URL, uri string, sequence uint64) (watch.Segment, *watch.Failure) {
-	s := watch.Segment{Sequence: sequence, Duration: e.duration, ProgramTime: e.programTime, Range: e.byteRange}
-	var ok bool
-	var err *watch.Failure
-	if s.URI, ok = resolve(base, uri); !ok {
-		return s, malformed("the URI of segment %d is %s", sequence, urlProblem)
+// segment returns the Segment of e, with the URI that the library decoded, or the problem for
+// which it is left out.
+func (e entry) segment(base *url.URL, uri string, sequence uint64) (s watch.Segment, problem string) {
+	s = watch.Segment{Sequence: sequence, Duration: e.duration, ProgramTime: e.programTime, Range: e.byteRange}
+	if s.URI, problem = resolve(base, uri); problem != "" {
+		return s, "the URI of a segment is " + problem
 	}
-	if s.Init, err = e.init.initSection(base); err != nil {
-		return s, err
+	if s.Init, problem = e.init.initSection(base); problem != "" {
+		return s, problem
 	}
-	s.Key, err = e.key.key(base, sequence)
-	return s, err
+	s.Key, problem = e.key.key(base, sequence)
+	return s, problem
 }
 
 // decodeEntries decodes entries with the library and checks that it saw what the
 // scan saw. The library gets EXTINF and URI only: it would attach other tags to the
 // wrong segment, or lose them.
-func decodeEntries(entries []entry, first uint64, ended bool) ([]*m3u8.MediaSegment, error) {
+func decodeEntries(entries []entry, ended bool) ([]*m3u8.MediaSegment, error) {
 	size := 100
 	for _, e := range entries {
 		size += len("#EXTINF:,\n\n") + len(e.seconds) + len(e.uri)
 	}
 	var text bytes.Buffer
 	text.Grow(size) // it may be a megabyte; growing by doubling would allocate four
-	text.WriteString("#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:" + strconv.FormatUint(first, 10) + "\n")
+	text.WriteString("#EXTM3U\n")
 	for _, e := range entries {
 		text.WriteString("#EXTINF:")
 		text.Write(e.seconds)
@@ -121,8 +118,8 @@ func decodeEntries(entries []entry, first uint64, ended bool) ([]*m3u8.MediaSegm
 	}
 	for i, e := range entries {
 		got := list.Segments[i]
-		if toDuration(got.Duration) != e.duration || got.URI != string(e.uri) || got.SeqId != first+uint64(i) {
-			return nil, malformed("the decoder disagrees with the scan about segment %d", first+uint64(i))
+		if toDuration(got.Duration) != e.duration || got.URI != string(e.uri) {
+			return nil, malformed("the decoder disagrees with the scan about a segment")
 		}
 	}
 	return list.Segments[:len(entries)], nil

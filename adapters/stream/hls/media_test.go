@@ -101,7 +101,7 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 		})
 	}
 	t.Run("only http and https segments can be fetched", func(t *testing.T) {
-		for _, uri := range []string{"file:///etc/passwd", "data:text/plain,x", "ftp://example.com/x", "concat:a|b", "http:///x", "http://", "http:x", "https://[::1/x", "a\x00b", "%zz", "a\rb", "//a:0=b:"} {
+		for _, uri := range []string{"file:///etc/passwd", "data:text/plain,x", "ftp://example.com/x", "concat:a|b", "http:///x", "http://", "http:x", "https://[::1/x", "a\x00b", "a\rb", "//a:0=b:"} {
 			wantMalformed(t, mediaPlaylist("#EXTINF:5,", uri), "not an http or https URL")
 		}
 		if got := mustRead(t, mediaPlaylist("#EXTINF:5,", "//x.example.com/y?z=%2F")).Segments[0].URI; got != "https://x.example.com/y?z=%2F" {
@@ -112,26 +112,17 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 
 func TestAMalformedMediaPlaylistIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, detail string }{
-		"a live playlist without segments":             {mediaPlaylist(), "without a usable segment"},
-		"a live playlist of gaps only":                 {mediaPlaylist("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
-		"a URI without EXTINF":                         {mediaPlaylist("#EXTINF:5,", "a", "b"), "line 5: a URI without EXTINF"},
-		"an EXTINF without URI":                        {mediaPlaylist("#EXTINF:5,", "a", "#EXTINF:5,"), "between EXTINF and its URI"},
-		"two EXTINF for one URI":                       {mediaPlaylist("#EXTINF:5,", "#EXTINF:5,", "a"), "second EXTINF"},
-		"no target duration":                           {"#EXTM3U\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a target duration of zero":                    {"#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a target duration that is not a number":       {"#EXTM3U\n#EXT-X-TARGETDURATION:NaN\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a target duration below zero":                 {"#EXTM3U\n#EXT-X-TARGETDURATION:-5\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a sequence that is not a number":              {mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:x", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
-		"a sequence below zero":                        {mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:-1", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
-		"a sequence after a segment":                   {mediaPlaylist("#EXTINF:5,", "a", "#EXT-X-MEDIA-SEQUENCE:1"), "MEDIA-SEQUENCE"},
-		"a map without URI":                            {mediaPlaylist("#EXT-X-MAP:BYTERANGE=\"1@0\"", "#EXTINF:5,", "a"), "EXT-X-MAP has no URI"},
-		"a map to a file":                              {mediaPlaylist(`#EXT-X-MAP:URI="file:///etc/passwd"`, "#EXTINF:5,", "a"), "EXT-X-MAP is not an http"},
-		"a map with a bad range":                       {mediaPlaylist(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
-		"an invalid range":                             {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5@-1", "a"), "EXT-X-BYTERANGE is not"},
-		"an empty range":                               {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
-		"a first range without an offset":              {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
-		"a range without an offset after a whole file": {mediaPlaylist("#EXTINF:5,", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
-		"a range without an offset after another file": {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5@0", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:5", "b"), "does not follow"},
+		"a live playlist without segments": {mediaPlaylist(), "without a usable segment"},
+		"a live playlist of gaps only":     {mediaPlaylist("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
+		"a sequence that is not a number":  {mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:x", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
+		"a sequence below zero":            {mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:-1", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
+		"a sequence after a segment":       {mediaPlaylist("#EXTINF:5,", "a", "#EXT-X-MEDIA-SEQUENCE:1"), "MEDIA-SEQUENCE"},
+		"a map without URI":                {mediaPlaylist("#EXT-X-MAP:BYTERANGE=\"1@0\"", "#EXTINF:5,", "a"), "EXT-X-MAP has no URI"},
+		"a map to a file":                  {mediaPlaylist(`#EXT-X-MAP:URI="file:///etc/passwd"`, "#EXTINF:5,", "a"), "EXT-X-MAP is not an http"},
+		"a map with a bad range":           {mediaPlaylist(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
+		"an invalid range":                 {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5@-1", "a"), "EXT-X-BYTERANGE is not"},
+		"an empty range":                   {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
+		"a first range without an offset":  {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
 	} {
 		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}

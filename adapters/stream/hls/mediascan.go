@@ -2,6 +2,7 @@ package hls
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -15,6 +16,8 @@ type entry struct {
 	duration     time.Duration
 	programTime  time.Time // stated or extrapolated; zero: unknown
 	gap          bool      // EXT-X-GAP
+	number       uint64    // of the entries and gaps before it in the playlist
+	problem      string    // why it is left out
 	init         *initTag
 	byteRange    *watch.ByteRange
 	key          *keyTag
@@ -27,6 +30,8 @@ type mediaScan struct {
 	skipped  uint64 // segments that EXT-X-SKIP replaces
 	ended    bool
 	entries  []entry
+	defect   defect
+	line     int // that is being scanned
 
 	next       entry            // tags of the segment whose URI follows
 	hasInf     bool             // EXTINF was seen, its URI not yet
@@ -42,33 +47,34 @@ func scanMedia(ctx context.Context, body []byte) (*mediaScan, error) {
 	s := &mediaScan{}
 	lines := newScanner(ctx, body)
 	for lines.next() {
+		s.line = lines.read
 		if err := s.add(lines.line); err != nil {
 			return nil, malformed("line %d: %s", lines.read, err.Detail)
 		}
 	}
+	if s.hasInf {
+		s.defect.note(s.line, "it ends between EXTINF and its URI")
+	}
 	return s, lines.err
 }
 
-// add takes one line. The caller adds the line's number to the failure.
+// leaveOut notes that the next segment is left out, and why.
+func (s *mediaScan) leaveOut(problem string) {
+	s.defect.note(s.line, "%s", problem)
+	s.next.problem = cmp.Or(s.next.problem, problem)
+}
+
+// add takes one line. It fails only for what says how the segments are numbered, and for
+// limits: any other odd line costs at most its own segment. The caller adds the line's number
+// to the failure.
 func (s *mediaScan) add(l line) *watch.Failure {
-	var ok bool
 	switch string(l.tag) {
 	case "":
 		return s.addURI(l.value)
 	case "EXTINF:":
-		if s.hasInf {
-			return malformed("a second EXTINF before the URI of the first")
-		}
-		text, _, _ := bytes.Cut(l.value, []byte(","))
-		s.next.seconds = bytes.TrimSpace(text)
-		if s.next.duration, ok = parseSeconds(s.next.seconds); !ok || s.next.duration <= 0 {
-			return malformed("EXTINF is not a positive number of seconds")
-		}
-		s.hasInf = true
+		s.addInf(l.value)
 	case "EXT-X-TARGETDURATION:":
-		if s.target, ok = parseSeconds(l.value); !ok {
-			return malformed("EXT-X-TARGETDURATION is not a number of seconds")
-		}
+		s.target, _ = parseSeconds(l.value)
 	case "EXT-X-MEDIA-SEQUENCE:":
 		n, err := strconv.ParseUint(string(l.value), 10, 63)
 		if err != nil || len(s.entries) > 0 {
@@ -89,39 +95,59 @@ func (s *mediaScan) add(l line) *watch.Failure {
 	case "EXT-X-BYTERANGE:":
 		byteRange, ok := parseByteRange(l.value)
 		if !ok {
-			return malformed("EXT-X-BYTERANGE is not a byte range")
+			s.leaveOut("EXT-X-BYTERANGE is not a byte range")
+			break
 		}
 		s.byteRange = &byteRange
 	case "EXT-X-MAP:":
-		return s.addMap(l.value)
+		if problem := s.addMap(l.value); problem != "" {
+			s.defect.note(s.line, "%s", problem)
+		}
 	case "EXT-X-KEY:":
-		return s.keys.add(l.value)
+		if problem := s.keys.add(l.value); problem != "" {
+			s.defect.note(s.line, "%s", problem)
+		}
 	case "EXT-X-SKIP:":
 		return s.addSkip(l.value)
 	}
 	return nil
 }
 
+// addInf parses an EXTINF.
+func (s *mediaScan) addInf(value []byte) {
+	if s.hasInf {
+		s.defect.note(s.line, "a second EXTINF before the URI of the first")
+	}
+	text, _, _ := bytes.Cut(value, []byte(","))
+	s.hasInf, s.next.seconds = true, bytes.TrimSpace(text)
+	duration, ok := parseSeconds(s.next.seconds)
+	if !ok {
+		duration = s.target // a guess, for the program time of what follows
+	}
+	if s.next.duration = duration; !ok || duration <= 0 {
+		s.leaveOut("EXTINF is not a positive number of seconds")
+	}
+}
+
 // addURI completes the entry of the segment with this URI.
 func (s *mediaScan) addURI(uri []byte) *watch.Failure {
 	if !s.hasInf {
-		return malformed("a URI without EXTINF")
+		s.defect.note(s.line, "a URI without EXTINF")
+		return nil
 	}
 	if len(s.entries) == MaxSegments {
 		return malformed("more than %d segments", MaxSegments)
 	}
-	key, failure := s.keys.current()
-	if failure != nil && !s.next.gap {
-		return failure
+	key, problem := s.keys.current()
+	if problem != "" && !s.next.gap {
+		s.leaveOut(problem)
+	}
+	if s.byteRange != nil && s.byteRange.Offset < 0 && !s.continueRange(uri) {
+		s.byteRange = nil
+		s.leaveOut("EXT-X-BYTERANGE without an offset does not follow a part of the same resource")
 	}
 	e := s.next
-	e.uri, e.init, e.key = uri, s.init, key
-	if s.byteRange != nil {
-		if s.byteRange.Offset < 0 && !s.continueRange(uri) {
-			return malformed("EXT-X-BYTERANGE without an offset does not follow a part of the same resource")
-		}
-		e.byteRange = s.byteRange
-	}
+	e.uri, e.init, e.key, e.byteRange, e.number = uri, s.init, key, s.byteRange, uint64(len(s.entries))
 	e.programTime = s.clock
 	if !s.next.programTime.IsZero() {
 		s.extrapolateBackwards(s.next.programTime)

@@ -12,6 +12,7 @@ import (
 
 	oracle "github.com/Eyevinn/hls-m3u8/m3u8"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -151,14 +152,17 @@ func compareKey(t *testing.T, got watch.Segment, want oracle.Key) {
 }
 
 // absolute resolves a reference against the playlist's URL.
-func absolute(t *testing.T, reference string) string {
+func absolute(t *testing.T, text string) string {
 	t.Helper()
 	base, err := url.Parse(playlistURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := base.Parse(reference)
+	u, err := base.Parse(text)
 	if err != nil {
+		if u, ok := reference.Resolve(base, text, hls.MaxURL); ok { // the name is repaired
+			return u.String()
+		}
 		return ""
 	}
 	u.Fragment, u.RawFragment = "", ""

@@ -30,7 +30,7 @@ func TestHostsAreReturnedUnchanged(t *testing.T) {
 					check("init section", media.Segments[0].Init.URI)
 				}
 				master := read(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n"+scheme+target+"\n")
-				if master.Failure == nil {
+				if master.Failure == nil && master.Defect == "" { // a line break ends a URI, and the rest is left out
 					check("rendition", master.Renditions[0].URL)
 				}
 				if c.Verdict == outboundtest.Allowed && (media.Failure != nil || master.Failure != nil) {

@@ -26,21 +26,27 @@ func codecNames(list string) map[string]bool {
 	return set
 }
 
-// newRendition returns the Rendition of a variant. It is false if the variant's URI
-// cannot be fetched.
-func newRendition(base *url.URL, v *m3u8.Variant, all audioRenditions) (watch.Rendition, bool) {
-	uri, ok := resolve(base, v.URI)
-	r := watch.Rendition{URL: uri, Height: height(v.Resolution), Bandwidth: int(v.Bandwidth)}
+// newRendition returns the Rendition of a variant, or the problem for which it is left out.
+func newRendition(base *url.URL, v *m3u8.Variant, all audioRenditions) (r watch.Rendition, problem string) {
+	uri, problem := resolve(base, v.URI)
+	if problem != "" {
+		return r, "the URI of a rendition is " + problem
+	}
+	r = watch.Rendition{URL: uri, Height: height(v.Resolution), Bandwidth: int(v.Bandwidth)}
 	r.HasVideo, r.HasAudio = tracks(v.Codecs)
 	if r.Height > 0 {
 		r.HasVideo = true
 	}
 	// A variant with video may have its audio in other playlists. A variant with audio
 	// only is a member of the group that it names.
-	if r.HasVideo && v.Audio != "" && all.isSeparate(v.Audio, uri) {
-		r.HasAudio = false
+	if r.HasVideo && v.Audio != "" {
+		separate, lost := all.isSeparate(v.Audio, uri)
+		if lost {
+			return r, "no sound of a rendition can be used" // without it, the rendition would count as silent
+		}
+		r.HasAudio = r.HasAudio && !separate
 	}
-	return r, ok
+	return r, ""
 }
 
 // tracks returns what CODECS announces. An unknown codec may be either.
@@ -75,40 +81,43 @@ type audioRendition struct {
 	group     string
 	uri       string // as in the tag; empty: it is in the variants themselves
 	url       string // uri made absolute
+	unusable  bool   // uri cannot be fetched
 	isDefault bool   // DEFAULT=YES
 }
 
 // audioRenditions are those of a master playlist in its order.
 type audioRenditions []audioRendition
 
-// resolve makes the URIs absolute. It is false if one of them cannot be fetched.
-func (all audioRenditions) resolve(base *url.URL) (ok bool) {
+// resolve makes the URIs absolute. It returns the problem of the first that cannot be fetched.
+func (all audioRenditions) resolve(base *url.URL) (problem string) {
 	for i, a := range all {
 		if a.uri == "" {
 			continue
 		}
-		if all[i].url, ok = resolve(base, a.uri); !ok {
-			return false
+		absolute, odd := resolve(base, a.uri)
+		if all[i].url, all[i].unusable = absolute, odd != ""; odd != "" && problem == "" {
+			problem = "the URI of an EXT-X-MEDIA is " + odd
 		}
 	}
-	return true
+	return problem
 }
 
 // isSeparate reports whether all renditions of a group have playlists other than the
 // variant's. A rendition without a URI is in the variant (RFC 8216, 4.3.4.1), and so
-// is one with the variant's URL.
-func (all audioRenditions) isSeparate(group, variant string) bool {
-	found := false
+// is one with the variant's URL. lost reports that none of their playlists can be used.
+func (all audioRenditions) isSeparate(group, variant string) (separate, lost bool) {
 	for _, a := range all {
-		if a.group != group {
-			continue
+		switch {
+		case a.group != group:
+		case a.unusable:
+			lost = true
+		case a.url == "" || a.url == variant:
+			return false, false
+		default:
+			separate = true
 		}
-		if a.url == "" || a.url == variant {
-			return false
-		}
-		found = true
 	}
-	return found
+	return separate, lost && !separate
 }
 
 // defaults returns the index of each group's default rendition: the one with
@@ -116,6 +125,9 @@ func (all audioRenditions) isSeparate(group, variant string) bool {
 func (all audioRenditions) defaults() map[string]int {
 	defaults := map[string]int{}
 	for i, a := range all {
+		if a.unusable {
+			continue
+		}
 		if first, known := defaults[a.group]; !known || a.isDefault && !all[first].isDefault {
 			defaults[a.group] = i
 		}

@@ -86,9 +86,10 @@ const (
 	master
 )
 
-// kindOf returns the kind of a playlist by its tags, which may not be mixed (RFC
-// 8216, 4.1). It reads the whole playlist, so that the limits of lines hold before
-// anything is decoded.
+// kindOf returns the kind of a playlist by its tags. What lists entries decides: EXTINF
+// a media playlist, EXT-X-STREAM-INF a master playlist. Other tags decide where neither is
+// there, and are ignored in a playlist of the other kind. kindOf reads the whole playlist, so that
+// the limits of lines hold before anything is decoded.
 func kindOf(ctx context.Context, body []byte) (kind, error) {
 	s := newScanner(ctx, body)
 	if !s.next() || string(s.line.tag) != "EXTM3U" {
@@ -97,26 +98,30 @@ func kindOf(ctx context.Context, body []byte) (kind, error) {
 		}
 		return 0, malformed("not a playlist: it does not begin with #EXTM3U")
 	}
-	var found kind
+	var lists, hints [master + 1]bool
 	for s.next() {
-		this := found
 		switch string(s.line.tag) {
-		case "EXTINF:", "EXT-X-TARGETDURATION:", "EXT-X-MEDIA-SEQUENCE:", "EXT-X-ENDLIST", "EXT-X-SKIP:":
-			this = media
-		case "EXT-X-STREAM-INF:", "EXT-X-I-FRAME-STREAM-INF:", "EXT-X-MEDIA:":
-			this = master
-		case "EXT-X-DEFINE:":
-			return 0, malformed("variables (EXT-X-DEFINE) are not supported")
+		case "EXTINF:":
+			lists[media] = true
+		case "EXT-X-TARGETDURATION:", "EXT-X-MEDIA-SEQUENCE:", "EXT-X-ENDLIST", "EXT-X-SKIP:":
+			hints[media] = true
+		case "EXT-X-STREAM-INF:":
+			lists[master] = true
+		case "EXT-X-I-FRAME-STREAM-INF:", "EXT-X-MEDIA:":
+			hints[master] = true
 		}
-		if found != 0 && this != found {
-			return 0, malformed("line %d: tags of a master and of a media playlist", s.read)
-		}
-		found = this
 	}
-	if s.err == nil && found == 0 {
-		return 0, malformed("neither a master nor a media playlist")
+	switch {
+	case s.err != nil:
+		return 0, s.err
+	case lists[media] && lists[master]:
+		return 0, malformed("segments and variants in one playlist")
+	case lists[media], hints[media] && !lists[master]:
+		return media, nil
+	case lists[master], hints[master]:
+		return master, nil
 	}
-	return found, s.err
+	return 0, malformed("neither a master nor a media playlist")
 }
 
 // parseAttributes parses an attribute list (RFC 8216, 4.2) and removes the quotes of

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -83,24 +84,19 @@ func parseProgramTime(text []byte) time.Time {
 	return time.Time{}
 }
 
-// urlProblem says why resolve refuses a reference.
+// Reasons for which a reference is not used.
 var urlProblem = fmt.Sprintf("not an http or https URL of at most %d bytes", MaxURL)
 
-// resolve returns the absolute URL of reference. It refuses URLs that may not be
-// fetched: only http and https with a host and at most MaxURL bytes are accepted.
-func resolve(base *url.URL, reference string) (string, bool) {
-	u, err := base.Parse(reference)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return "", false
+const variableProblem = "with a variable (EXT-X-DEFINE), which is not supported"
+
+// resolve returns the absolute URL of a reference, or the problem for which it is not used.
+func resolve(base *url.URL, text string) (absolute, problem string) {
+	if strings.Contains(text, "{$") {
+		return "", variableProblem
 	}
-	u.Fragment, u.RawFragment = "", ""
-	absolute := u.String()
-	if len(absolute) > MaxURL {
-		return "", false
+	u, ok := reference.Resolve(base, text, MaxURL)
+	if !ok {
+		return "", urlProblem
 	}
-	// A host that is valid without a scheme may be invalid with one.
-	if _, err := url.Parse(absolute); err != nil {
-		return "", false
-	}
-	return absolute, true
+	return u.String(), ""
 }
