@@ -117,7 +117,8 @@ func (p Playlist) hasProgramTime() bool { return !p.Segments[len(p.Segments)-1].
 
 // Segment is one entry of a media playlist.
 type Segment struct {
-	URI         string        `json:"uri"` // absolute
+	URI         string        `json:"uri"`               // absolute
+	Mirrors     []string      `json:"mirrors,omitempty"` // other URLs of the same bytes, to be tried in order
 	Sequence    uint64        `json:"sequence"`
 	Duration    time.Duration `json:"duration"`              // EXTINF
 	ProgramTime time.Time     `json:"program_time,omitzero"` // EXT-X-PROGRAM-DATE-TIME of its first frame, from the playlist or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
@@ -139,9 +140,10 @@ func (s Segment) ID() string {
 
 // Init is the initialisation section of a segment (EXT-X-MAP).
 type Init struct {
-	URI   string     `json:"uri"`
-	Range *ByteRange `json:"range,omitempty"`
-	Key   *Key       `json:"key,omitempty"` // nil: not encrypted
+	URI     string     `json:"uri"`
+	Mirrors []string   `json:"mirrors,omitempty"` // one for each of the segment's
+	Range   *ByteRange `json:"range,omitempty"`
+	Key     *Key       `json:"key,omitempty"` // nil: not encrypted
 }
 
 // Key is the key of an encrypted segment or initialisation section. The whole

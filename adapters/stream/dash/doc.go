@@ -34,6 +34,16 @@
 // availabilityTimeOffset and suggestedPresentationDelay are ignored. Sequence is the
 // number of a segment, or $Time$ without $Number$; it grows within a Period.
 //
+// A segment lists what the first three BaseURLs of each level make of its URL; the later ones
+// are its Mirrors.
+//
+// # Odd entries
+//
+// An S, SegmentURL, BaseURL or Period that cannot be used is left out, and the rest is used. An S
+// that is left out keeps its numbers. Where an S or a Period contradicts an earlier one, the later
+// one is used. A number that cannot be read makes its element unusable, or counts as not
+// stated. Playlist.Defect names the first of them.
+//
 // Refused as malformed: a DOCTYPE, $SubNumber$, S@p, S@n, and a live MPD without a
 // usable segment. An MPD has ended if it is static or mediaPresentationDuration is over.
 package dash

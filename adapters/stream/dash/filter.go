@@ -2,9 +2,11 @@ package dash
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -28,8 +30,9 @@ type filter struct {
 	period, set, representation int // indexes of the current ones, as in position
 	sets, representations       int // in all Periods
 	descriptions, entries       int
-	textBytes                   int  // of the current text
-	hasRemote                   bool // an element has its contents at another URL (xlink)
+	textBytes                   int    // of the current text
+	hasRemote                   bool   // an element has its contents at another URL (xlink)
+	defect                      string // the first value that was left out
 }
 
 func newFilter(ctx context.Context, body []byte, selected selection) *filter {
@@ -111,7 +114,7 @@ func (f *filter) currentElement() *element {
 		return nil
 	}
 	e := parent.children[name]
-	if e == nil || f.resolvesToZero() || !f.count(e) {
+	if e == nil || f.resolvesToZero() || f.isUntimed(e) || !f.count(e) {
 		return nil
 	}
 	f.textBytes = 0
@@ -130,6 +133,25 @@ func (f *filter) resolvesToZero() bool {
 		}
 	}
 	return false
+}
+
+// isUntimed reports whether an element is a Period with a start or a duration that cannot be read.
+func (f *filter) isUntimed(e *element) bool {
+	if e.name != namePeriod {
+		return false
+	}
+	return slices.ContainsFunc(f.token.attributes, func(a attribute) bool {
+		_, ok := parseDuration(a.value())
+		untimed := len(a.prefix) == 0 && e.attributes[string(a.name)] == rewrittenDuration && !ok
+		if untimed {
+			f.noteDuration(e, a)
+		}
+		return untimed
+	})
+}
+
+func (f *filter) noteDuration(e *element, a attribute) {
+	f.defect = cmp.Or(f.defect, fmt.Sprintf("%s@%s is not a duration of up to %d years", e.name, a.name, MaxTime/(365*24*time.Hour)))
 }
 
 // count counts an element against its limit and reports whether it belongs to the
@@ -167,6 +189,7 @@ func (f *filter) checkLimit(n, limit int, unit string) bool {
 // writeTag writes the current tag with the attributes of e.
 func (f *filter) writeTag(e *element) {
 	f.out = fmt.Appendf(f.out, "<%s", e.name)
+	unusable := ""
 	for i, a := range f.token.attributes {
 		rule, used := e.attributes[string(a.name)]
 		if !used || len(a.prefix) > 0 {
@@ -178,18 +201,27 @@ func (f *filter) writeTag(e *element) {
 			}
 		}
 		switch rule {
+		case wholeNumber:
+			if !isWholeNumber(string(a.name), a.value()) {
+				f.defect = cmp.Or(f.defect, fmt.Sprintf("%s@%s is not a whole number", e.name, a.name))
+				unusable = e.unusable
+				continue
+			}
+			fallthrough
 		case copied:
 			f.out = fmt.Appendf(f.out, " %s=%s", a.name, a.quoted)
 		case rewrittenDuration:
 			d, ok := parseDuration(a.value())
 			if !ok {
-				f.fail("%s@%s is not a duration of up to %d years", e.name, a.name, MaxTime/(365*24*time.Hour))
+				f.noteDuration(e, a)
+				continue
 			}
 			f.out = fmt.Appendf(f.out, " %s=\"PT%d.%09dS\"", a.name, d/time.Second, d%time.Second)
 		case refusedAsUnsupported:
 			f.fail("%s@%s is not supported", e.name, a.name)
 		}
 	}
+	f.out = append(f.out, unusable...)
 	if f.token.kind == emptyTag {
 		f.out = append(f.out, '/')
 	}

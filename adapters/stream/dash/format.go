@@ -59,7 +59,7 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 	if err != nil {
 		return p, err
 	}
-	all, err := newPresentation(outline.mpd, source, now())
+	all, err := newPresentation(outline, source, now())
 	if err != nil {
 		return p, err
 	}
@@ -75,7 +75,7 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 	if err != nil {
 		return p, err
 	}
-	one, err := newPresentation(full.mpd, source, now())
+	one, err := newPresentation(full, source, now())
 	if err != nil {
 		return p, err
 	}
@@ -85,7 +85,8 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 // document is an MPD as the library decoded it from the filter's output.
 type document struct {
 	mpd       *mpd.MPD
-	hasRemote bool // elements have their contents at another URL (xlink)
+	hasRemote bool   // elements have their contents at another URL (xlink)
+	defect    string // the first value that was left out
 }
 
 // load decodes the selected part of an MPD.
@@ -100,7 +101,7 @@ func load(ctx context.Context, body []byte, selected selection) (document, error
 	if err != nil {
 		return document{}, malformed("the decoder refuses it: a number or a time cannot be parsed")
 	}
-	return document{mpd: &m, hasRemote: f.hasRemote}, nil
+	return document{mpd: &m, hasRemote: f.hasRemote, defect: f.defect}, nil
 }
 
 func malformed(format string, args ...any) *watch.Failure {

@@ -39,6 +39,9 @@ const (
 
 // Tolerances for the times of an MPD.
 const (
+	// maxBases is how many BaseURLs are tried for a segment.
+	maxBases = 3
+
 	// maxLead is how far ahead of the clock a SegmentTimeline may begin. One that
 	// begins later uses another clock.
 	maxLead = time.Minute

@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // these.
 func (p *presentation) playlist(selected selection) (watch.Playlist, error) {
 	out := watch.Playlist{Ended: p.ended()}
+	var unusable *watch.Failure // why the newest unusable Period is left out
 	for i := len(p.periods) - 1; i >= 0 && len(out.Segments) < KeptSegments; i-- {
 		period := p.periods[i]
 		if _, ok := selected[period.index]; !ok {
@@ -18,16 +20,22 @@ func (p *presentation) playlist(selected selection) (watch.Playlist, error) {
 		}
 		older, err := p.segments(period, KeptSegments-len(out.Segments))
 		if err != nil {
-			return watch.Playlist{}, err
+			p.note(err.Detail)
+			unusable = cmp.Or(unusable, err)
+			continue
 		}
 		out.Segments = append(dropOverlap(older, out.Segments), out.Segments...)
 	}
 	if p.live {
 		out.Segments = trimToDepth(out.Segments, roundedDuration(p.mpd.TimeShiftBufferDepth))
 	}
-	if len(out.Segments) == 0 && !out.Ended {
-		return watch.Playlist{}, malformed("a live MPD without an available segment")
+	if len(out.Segments) == 0 && unusable != nil {
+		return watch.Playlist{}, unusable
 	}
+	if len(out.Segments) == 0 && !out.Ended {
+		return watch.Playlist{}, malformed("%s", cmp.Or(p.defect, "a live MPD without an available segment"))
+	}
+	out.Defect = p.defect
 	out.TargetDuration = targetDuration(out.Segments, roundedDuration(p.mpd.MaxSegmentDuration))
 	return out, nil
 }
@@ -73,28 +81,23 @@ func targetDuration(segments []watch.Segment, stated time.Duration) time.Duratio
 }
 
 // segments lists the newest segments of a Period's selected representation, at most
-// limit, oldest first.
-func (p *presentation) segments(period timedPeriod, limit int) ([]watch.Segment, error) {
+// limit, oldest first. It leaves out single segments that cannot be addressed. Its failure is why
+// none can be.
+func (p *presentation) segments(period timedPeriod, limit int) ([]watch.Segment, *watch.Failure) {
 	set := period.AdaptationSets[0]
 	rep := set.Representations[0]
-	base, err := resolveBaseURL(period.base, set.BaseURLs)
-	if err == nil {
-		base, err = resolveBaseURL(base, rep.BaseURLs)
-	}
-	if err != nil {
-		return nil, err
-	}
+	bases := p.resolveBaseURLs(p.resolveBaseURLs(period.bases, set.BaseURLs), rep.BaseURLs)
 	container := containers[mimeType(set, rep)]
 	if isSingleFile(period, set, rep) {
-		return p.singleFile(period, base, container)
+		return p.singleFile(period, bases[0], container), nil
 	}
-	b, err := newSegmentBuilder(newAddressing(period, set, rep), base, container, rep)
-	if err != nil {
-		return nil, err
+	b, failure := newSegmentBuilder(newAddressing(period, set, rep), bases, container, rep)
+	if failure != nil {
+		return nil, failure
 	}
-	runs, explicit, err := b.runs(p.live, period)
-	if err != nil {
-		return nil, err
+	runs, explicit, failure := b.runs(p, period)
+	if failure != nil {
+		return nil, failure
 	}
 	w, timed := p.window(period, b.addressing, runs, explicit)
 	if !timed && !explicit && p.live {
@@ -112,15 +115,16 @@ func (p *presentation) segments(period timedPeriod, limit int) ([]watch.Segment,
 		if !explicit {
 			t.duration = min(t.duration, periodEnd-t.start) // the last of a Period may be shorter
 		}
-		s, err := b.segment(t)
-		if err != nil {
-			return nil, err
+		s, failure := b.segment(t)
+		sincePeriodStart, ok := toDuration(t.start-b.offset, b.timescale)
+		if timed && !ok {
+			failure = timeTooLarge()
+		}
+		if failure != nil {
+			p.note(failure.Detail)
+			continue
 		}
 		if timed {
-			sincePeriodStart, ok := toDuration(t.start-b.offset, b.timescale)
-			if !ok {
-				return nil, timeTooLarge()
-			}
 			s.ProgramTime = p.availabilityStart.Add(period.start + sincePeriodStart)
 		}
 		out = append(out, s)
@@ -170,14 +174,14 @@ func (period timedPeriod) endTicks(a addressing) int64 {
 
 // singleFile lists a Period's single file as one segment. It lists none if the
 // duration of the Period is unknown.
-func (p *presentation) singleFile(period timedPeriod, base *url.URL, container string) ([]watch.Segment, error) {
+func (p *presentation) singleFile(period timedPeriod, base *url.URL, container string) []watch.Segment {
 	duration := period.end - period.start
 	if duration > MaxDuration || duration < MinDuration {
-		return nil, nil
+		return nil
 	}
 	s := watch.Segment{URI: base.String(), Duration: duration, Container: container}
 	if p.hasClock() {
 		s.ProgramTime = p.availabilityStart.Add(period.start)
 	}
-	return []watch.Segment{s}, nil
+	return []watch.Segment{s}
 }

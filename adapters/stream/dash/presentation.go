@@ -1,8 +1,10 @@
 package dash
 
 import (
+	"cmp"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/Eyevinn/dash-mpd/mpd"
@@ -12,12 +14,13 @@ import (
 // from availabilityStartTime.
 type presentation struct {
 	mpd               *mpd.MPD
-	source            *url.URL  // the URL from which the MPD came
-	base              *url.URL  // for relative references
-	live              bool      // MPD@type is dynamic
-	availabilityStart time.Time // availabilityStartTime; zero: not stated
+	source            *url.URL   // the URL from which the MPD came
+	bases             []*url.URL // for relative references, in the order in which they are tried; at least one
+	live              bool       // MPD@type is dynamic
+	availabilityStart time.Time  // availabilityStartTime; zero: not stated
 	now               time.Duration
 	periods           []timedPeriod // that have begun, oldest first
+	defect            string        // the first entry that was left out or repaired
 }
 
 // timedPeriod is a Period with its start and end.
@@ -26,15 +29,16 @@ type timedPeriod struct {
 
 	index      int // in the MPD
 	start, end time.Duration
-	base       *url.URL
+	bases      []*url.URL
 }
 
 // noEnd is the end of a Period without a known end.
 const noEnd = time.Duration(math.MaxInt64)
 
-// newPresentation gives the Periods of m their times. Its errors are *watch.Failure.
-func newPresentation(m *mpd.MPD, source *url.URL, now time.Time) (*presentation, error) {
-	p := &presentation{mpd: m, source: source, live: m.Type != nil && *m.Type == mpd.DYNAMIC_TYPE}
+// newPresentation gives the Periods of d their times. Its errors are *watch.Failure.
+func newPresentation(d document, source *url.URL, now time.Time) (*presentation, error) {
+	m := d.mpd
+	p := &presentation{mpd: m, source: source, defect: d.defect, live: m.Type != nil && *m.Type == mpd.DYNAMIC_TYPE}
 	if m.Type != nil && *m.Type != mpd.DYNAMIC_TYPE && *m.Type != mpd.STATIC_TYPE {
 		return nil, malformed("MPD@type is neither static nor dynamic")
 	}
@@ -43,11 +47,9 @@ func newPresentation(m *mpd.MPD, source *url.URL, now time.Time) (*presentation,
 		p.now = serverTime(m, now).Sub(p.availabilityStart)
 	}
 	var err error
-	if p.base, err = resolveBaseURL(source, m.BaseURL); err != nil {
-		return nil, err
-	}
+	p.bases = p.resolveBaseURLs([]*url.URL{source}, m.BaseURL)
 	if len(m.Periods) == 0 {
-		return nil, malformed("an MPD without a Period")
+		return nil, malformed("%s", cmp.Or(p.defect, "an MPD without a Period"))
 	}
 	if p.periods, err = p.timedPeriods(); err != nil {
 		return nil, err
@@ -93,22 +95,20 @@ func (p *presentation) timedPeriods() ([]timedPeriod, error) {
 		switch {
 		case raw.Start != nil:
 			period.start = roundedDuration(raw.Start)
-		case !known && p.live:
-			continue
 		case !known:
-			return nil, malformed("a Period without a start after one without a duration")
+			if !p.live {
+				p.note("a Period without a start after one without a duration")
+			}
+			continue
+		}
+		for len(all) > 0 && period.start < all[len(all)-1].start {
+			p.note("its Periods are not in order")
+			all = all[:len(all)-1] // the later one in the MPD is what is sent now
 		}
 		if n := len(all); n > 0 {
-			previous := &all[n-1]
-			if period.start < previous.start {
-				return nil, malformed("its Periods are not in order")
-			}
-			previous.end = min(previous.end, period.start)
+			all[n-1].end = min(all[n-1].end, period.start)
 		}
-		var err error
-		if period.base, err = resolveBaseURL(p.base, raw.BaseURLs); err != nil {
-			return nil, err
-		}
+		period.bases = p.resolveBaseURLs(p.bases, raw.BaseURLs)
 		if d := roundedDuration(raw.Duration); d > 0 {
 			period.end = period.start + d
 		}
@@ -146,16 +146,27 @@ func (p *presentation) updateURL() string {
 	return u.String()
 }
 
-// resolveBaseURL returns the first BaseURL of a level that is an http or https URL.
-// Without BaseURLs it returns base.
-func resolveBaseURL(base *url.URL, urls []*mpd.BaseURLType) (*url.URL, error) {
+// note remembers what was left out or repaired, if it is the first.
+func (p *presentation) note(problem string) { p.defect = cmp.Or(p.defect, problem) }
+
+// resolveBaseURLs returns the BaseURLs of a level in the order in which they are tried, at most
+// maxBases, each relative to every one of the level above. Without a usable one it returns
+// those of the level above.
+func (p *presentation) resolveBaseURLs(above []*url.URL, urls []*mpd.BaseURLType) (bases []*url.URL) {
 	for _, b := range urls {
-		if u, ok := resolve(base, string(b.Value)); ok {
-			return u, nil
+		for _, parent := range above {
+			u, ok := resolve(parent, string(b.Value))
+			if !ok {
+				p.note("a BaseURL is not an http or https URL")
+			}
+			known := slices.ContainsFunc(bases, func(other *url.URL) bool { return ok && other.String() == u.String() })
+			if ok && !known && len(bases) < maxBases {
+				bases = append(bases, u)
+			}
 		}
 	}
-	if len(urls) > 0 {
-		return nil, malformed("a BaseURL that is not an http or https URL")
+	if len(bases) == 0 {
+		return above
 	}
-	return base, nil
+	return bases
 }

@@ -115,7 +115,7 @@ func (p *presentation) renditions(hasRemote bool) (watch.Playlist, error) {
 	excluded := exclusions{}
 	mpdURL := p.updateURL()
 	for _, period := range slices.Backward(p.periods) {
-		var out watch.Playlist
+		out := watch.Playlist{Defect: p.defect}
 		for _, r := range p.representations(period, excluded) {
 			url := mpdURL + "#" + r.key.String()
 			if slices.ContainsFunc(out.Renditions, func(other watch.Rendition) bool { return other.URL == url }) {

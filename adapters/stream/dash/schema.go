@@ -5,6 +5,7 @@ type attributeRule int
 
 const (
 	copied               attributeRule = iota
+	wholeNumber                        // of as many bits as the library has for it
 	rewrittenDuration                  // xs:duration, in a form that the library reads
 	refusedAsUnsupported               // it changes the meaning of other attributes
 )
@@ -16,6 +17,10 @@ type element struct {
 	hasText    bool
 	attributes map[string]attributeRule
 	children   map[string]*element
+
+	// unusable is an attribute with a value that makes the element unusable. The filter adds it
+	// in place of a number that cannot be read; empty: the number then counts as not stated.
+	unusable string
 }
 
 func newElement(name string, attributes []string, children ...*element) *element {
@@ -59,25 +64,28 @@ var schema = newSchema()
 
 func newSchema() *element {
 	segmentInformation := func() []*element {
-		timing := []string{"timescale", "presentationTimeOffset", "eptDelta", "duration", "startNumber", "endNumber"}
+		timed := func(e *element) *element {
+			e.unusable = ` timescale="0"`
+			return e.with(wholeNumber, "timescale", "presentationTimeOffset", "eptDelta", "duration", "startNumber", "endNumber")
+		}
+		repetition := newElement(nameS, nil).with(wholeNumber, "t", "d", "r").with(refusedAsUnsupported, "n", "p", "pE")
+		repetition.unusable = ` d="0"`
 		initialization := newElement("Initialization", []string{"sourceURL", "range"})
-		timeline := newElement("SegmentTimeline", nil,
-			newElement(nameS, []string{"t", "d", "r"}).with(refusedAsUnsupported, "n", "p", "pE"))
+		timeline := newElement("SegmentTimeline", nil, repetition)
 		return []*element{
 			newTextElement("BaseURL"),
 			newElement("SegmentBase", nil),
-			newElement("SegmentList", timing, initialization, timeline,
-				newElement(nameSegmentURL, []string{"media", "mediaRange"})),
-			newElement("SegmentTemplate", append([]string{"media", "initialization"}, timing...), initialization, timeline),
+			timed(newElement("SegmentList", nil, initialization, timeline, newElement(nameSegmentURL, []string{"media", "mediaRange"}))),
+			timed(newElement("SegmentTemplate", []string{"media", "initialization"}, initialization, timeline)),
 		}
 	}
 	descriptor := func(name string) *element { return newElement(name, []string{"schemeIdUri", "value"}) }
 	common := append(segmentInformation(), descriptor("ContentProtection"), descriptor("EssentialProperty"))
 
 	representation := newElement(nameRepresentation,
-		[]string{"id", "bandwidth", "mimeType", "codecs", "height"}, common...)
-	set := newElement(nameAdaptationSet, []string{"contentType", "mimeType", "codecs", "lang", "height"},
-		append(common, representation, descriptor("Role"), newElement("ContentComponent", []string{"contentType"}))...)
+		[]string{"id", "mimeType", "codecs"}, common...).with(wholeNumber, "bandwidth", "height")
+	set := newElement(nameAdaptationSet, []string{"contentType", "mimeType", "codecs", "lang"},
+		append(common, representation, descriptor("Role"), newElement("ContentComponent", []string{"contentType"}))...).with(wholeNumber, "height")
 	period := newElement(namePeriod, nil, append(segmentInformation(), set)...).with(rewrittenDuration, "start", "duration")
 	return newElement(nameMPD, []string{"type", "availabilityStartTime"},
 		period, newTextElement("BaseURL"), newTextElement("Location"), descriptor("UTCTiming")).

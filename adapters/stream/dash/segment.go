@@ -13,15 +13,15 @@ import (
 type segmentBuilder struct {
 	addressing
 
-	base          *url.URL
+	bases         []*url.URL // in the order in which they are tried
 	container     string
 	mediaTemplate template // unused with a SegmentList
 	init          *watch.Init
 }
 
 // newSegmentBuilder reads the templates and the initialization section.
-func newSegmentBuilder(a addressing, base *url.URL, container string, rep *mpd.RepresentationType) (b segmentBuilder, err error) {
-	b = segmentBuilder{addressing: a, base: base, container: container}
+func newSegmentBuilder(a addressing, bases []*url.URL, container string, rep *mpd.RepresentationType) (b segmentBuilder, err *watch.Failure) {
+	b = segmentBuilder{addressing: a, bases: bases, container: container}
 	if b.timescale == 0 || b.offset < 0 {
 		return b, malformed("a timescale of 0, or a presentationTimeOffset that is too large")
 	}
@@ -38,7 +38,7 @@ func newSegmentBuilder(a addressing, base *url.URL, container string, rep *mpd.R
 }
 
 // initSection returns the initialization section; nil: the MPD states none.
-func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, error) {
+func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, *watch.Failure) {
 	var reference, byteRange string
 	switch {
 	case b.initialization != "":
@@ -55,11 +55,11 @@ func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, 
 	default:
 		return nil, nil
 	}
-	u, ok := resolve(b.base, reference)
+	u, mirrors, ok := resolveAll(b.bases, reference)
 	if !ok {
 		return nil, malformed("the URL of an initialization is not an http or https URL of up to %d bytes", MaxURL)
 	}
-	init := &watch.Init{URI: u.String()}
+	init := &watch.Init{URI: u.String(), Mirrors: mirrors}
 	if byteRange != "" {
 		if init.Range, ok = parseByteRange(byteRange); !ok {
 			return nil, malformed("Initialization@range is not a range of bytes")
@@ -70,10 +70,11 @@ func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, 
 
 // runs returns the segments of a Period. explicit reports whether the MPD lists each
 // of them; otherwise they follow from a duration.
-func (b *segmentBuilder) runs(live bool, period timedPeriod) (runs []run, explicit bool, err error) {
+func (b *segmentBuilder) runs(p *presentation, period timedPeriod) (runs []run, explicit bool, err *watch.Failure) {
 	if b.timeline != nil {
-		runs, err = timelineRuns(b.timeline.S, b.timescale)
-		return runs, true, err
+		runs, problem := timelineRuns(b.timeline.S, b.timescale)
+		p.note(problem)
+		return runs, true, nil
 	}
 	if b.duration == 0 {
 		return nil, false, malformed("neither a SegmentTimeline nor a duration of segments")
@@ -91,7 +92,7 @@ func (b *segmentBuilder) runs(live bool, period timedPeriod) (runs []run, explic
 		return nil, false, nil
 	case b.endNumber != nil:
 		count = int64(*b.endNumber) - int64(b.startNumber) + 1
-	case !live && period.end == noEnd:
+	case !p.live && period.end == noEnd:
 		return nil, false, malformed("a static MPD without a duration")
 	}
 	r, err := newRun(start, int64(b.duration), count, 0, b.timescale)
@@ -100,7 +101,7 @@ func (b *segmentBuilder) runs(live bool, period timedPeriod) (runs []run, explic
 
 // segment returns the segment at t. Its Sequence is its number, or its time if the
 // template has no $Number$.
-func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, error) {
+func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, *watch.Failure) {
 	number := int64(b.startNumber) + t.index
 	sequence := number
 	var reference string
@@ -120,7 +121,7 @@ func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, error) {
 			sequence = t.start
 		}
 	}
-	u, ok := resolve(b.base, reference)
+	u, mirrors, ok := resolveAll(b.bases, reference)
 	if !ok {
 		return watch.Segment{}, malformed("the URL of a segment is not an http or https URL of up to %d bytes", MaxURL)
 	}
@@ -129,7 +130,7 @@ func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, error) {
 		return watch.Segment{}, timeTooLarge()
 	}
 	return watch.Segment{
-		URI: u.String(), Sequence: uint64(max(0, sequence)), Duration: duration,
+		URI: u.String(), Mirrors: mirrors, Sequence: uint64(max(0, sequence)), Duration: duration,
 		Range: byteRange, Init: b.init, Container: b.container,
 	}, nil
 }

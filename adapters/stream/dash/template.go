@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/Eyevinn/dash-mpd/mpd"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // template is a URL with identifiers (ISO/IEC 23009-1, 5.3.9.4.4).
@@ -23,7 +25,7 @@ type piece struct {
 }
 
 // newTemplate parses a template. It replaces $RepresentationID$ and $Bandwidth$.
-func newTemplate(text string, rep *mpd.RepresentationType) (template, error) {
+func newTemplate(text string, rep *mpd.RepresentationType) (template, *watch.Failure) {
 	var t template
 	parts := strings.Split(text, "$")
 	if len(parts)%2 == 0 {

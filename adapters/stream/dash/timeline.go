@@ -1,12 +1,15 @@
 package dash
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
 	"time"
 
 	"github.com/Eyevinn/dash-mpd/mpd"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // run is a sequence of segments of one duration, as one S element lists it. Times
@@ -22,7 +25,7 @@ func (r run) end() int64 { return r.start + r.count*r.duration }
 
 // newRun returns a run of count segments, or of fewer if their times would exceed
 // MaxTicks.
-func newRun(start, duration, count, index int64, timescale uint32) (run, error) {
+func newRun(start, duration, count, index int64, timescale uint32) (run, *watch.Failure) {
 	d, ok := toDuration(duration, timescale)
 	if !ok || d < MinDuration || d > MaxDuration {
 		return run{}, malformed("a segment shorter than %v or longer than %v", MinDuration, MaxDuration)
@@ -35,41 +38,56 @@ func newRun(start, duration, count, index int64, timescale uint32) (run, error) 
 }
 
 // timelineRuns returns the runs of a SegmentTimeline (ISO/IEC 23009-1, 5.3.9.6).
-// Segments may overlap, but each begins after the one before.
-func timelineRuns(timeline []*mpd.S, timescale uint32) ([]run, error) {
-	var runs []run
+// Segments may overlap, but each begins after the one before. An odd S is left out, and its
+// segments keep their numbers; of two that contradict each other the later one is used. problem
+// says what was left out.
+func timelineRuns(timeline []*mpd.S, timescale uint32) (runs []run, problem string) {
 	var next, index int64
 	for i, s := range timeline {
-		start, ok := next, true
-		if s.T != nil {
-			start, ok = mediaTime(*s.T)
+		if s.R < 0 && i+1 < len(timeline) && timeline[i+1].T == nil {
+			return runs, cmp.Or(problem, "S@r of -1 before an S without a time") // nobody knows where the next ones are
 		}
-		duration, okDuration := mediaTime(s.D)
-		if !ok || !okDuration {
-			return nil, timeTooLarge()
+		r, openEnded, failure := timelineRun(timeline, i, next, index, timescale)
+		if failure != nil {
+			problem = cmp.Or(problem, failure.Detail)
+			if s.R >= 0 && s.R < MaxEntries {
+				index += int64(s.R) + 1
+			}
+			continue
 		}
-		count, openEnded := int64(math.MaxInt64), s.R < 0
-		switch last := i == len(timeline)-1; {
-		case !openEnded && s.R < math.MaxInt:
-			count = int64(s.R) + 1
-		case openEnded && !last && timeline[i+1].T == nil:
-			return nil, malformed("S@r of -1 before an S without a time")
-		case openEnded && !last && duration > 0:
-			end, _ := mediaTime(*timeline[i+1].T)
-			count, openEnded = divideUp(end-start, duration), false // the last segment may be shorter
-		}
-		r, err := newRun(start, duration, count, index, timescale)
-		if err != nil {
-			return nil, err
-		}
-		if n := len(runs); n > 0 && r.start <= runs[n-1].end()-runs[n-1].duration {
-			return nil, malformed("a SegmentTimeline that runs backwards")
+		for n := len(runs); n > 0 && r.start <= runs[n-1].end()-runs[n-1].duration; n = len(runs) {
+			problem = cmp.Or(problem, "a SegmentTimeline that runs backwards")
+			if runs[n-1].count = divideUp(r.start-runs[n-1].start, runs[n-1].duration); runs[n-1].count == 0 {
+				runs = runs[:n-1]
+			}
 		}
 		r.openEnded = openEnded
 		runs = append(runs, r)
 		next, index = r.end(), index+r.count
 	}
-	return runs, nil
+	return runs, problem
+}
+
+// timelineRun returns the run of S number i, which begins at next unless it states a time.
+func timelineRun(timeline []*mpd.S, i int, next, index int64, timescale uint32) (r run, openEnded bool, failure *watch.Failure) {
+	s, start, ok := timeline[i], next, true
+	if s.T != nil {
+		start, ok = mediaTime(*s.T)
+	}
+	duration, okDuration := mediaTime(s.D)
+	if !ok || !okDuration {
+		return r, false, timeTooLarge()
+	}
+	count, openEnded := int64(math.MaxInt64), s.R < 0
+	switch last := i == len(timeline)-1; {
+	case !openEnded && s.R < math.MaxInt:
+		count = int64(s.R) + 1
+	case openEnded && !last && duration > 0:
+		end, _ := mediaTime(*timeline[i+1].T)
+		count, openEnded = divideUp(end-start, duration), false // the last segment may be shorter
+	}
+	r, failure = newRun(start, duration, count, index, timescale)
+	return r, openEnded, failure
 }
 
 // window bounds the segments that are listed. A segment is in it if it ends after
@@ -119,7 +137,7 @@ func mediaTime(n uint64) (int64, bool) {
 	return int64(n), true
 }
 
-func timeTooLarge() error { return malformed("a segment whose time is too large") }
+func timeTooLarge() *watch.Failure { return malformed("a segment of which a time is too large") }
 
 // toDuration converts a media time, rounded towards zero. It returns false beyond
 // MaxTime, or if timescale is 0.

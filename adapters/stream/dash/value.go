@@ -10,6 +10,7 @@ import (
 
 	"github.com/Eyevinn/dash-mpd/mpd"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -80,18 +81,38 @@ func parseByteRange(text string) (*watch.ByteRange, bool) {
 	return &watch.ByteRange{Offset: int64(first), Length: int64(last-first) + 1}, true
 }
 
-// resolve returns reference as an absolute URL without a fragment. It returns false
+// resolve returns a reference as an absolute URL without a fragment. It returns false
 // if that is not an http or https URL with a host, of up to MaxURL bytes.
-func resolve(base *url.URL, reference string) (*url.URL, bool) {
-	u, err := base.Parse(strings.TrimSpace(reference))
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return nil, false
+func resolve(base *url.URL, text string) (*url.URL, bool) {
+	return reference.Resolve(base, strings.TrimSpace(text), MaxURL)
+}
+
+// resolveAll resolves a reference against every base. It leaves out what a further base makes
+// of it if that is no URL, or one that is there already, and returns false if the first base does.
+func resolveAll(bases []*url.URL, text string) (first *url.URL, mirrors []string, ok bool) {
+	if first, ok = resolve(bases[0], text); !ok {
+		return nil, nil, false
 	}
-	u.Fragment, u.RawFragment = "", ""
-	absolute := u.String()
-	// The parser may accept a host in a relative reference and refuse it in a URL.
-	if _, err := url.Parse(absolute); err != nil || len(absolute) > MaxURL {
-		return nil, false
+	for _, base := range bases[1:] {
+		if u, ok := resolve(base, text); ok && u.String() != first.String() {
+			mirrors = append(mirrors, u.String())
+		}
 	}
-	return u, true
+	return first, mirrors, true
+}
+
+// isWholeNumber reports whether the library can read an attribute as a number. Entities are
+// left to the library.
+func isWholeNumber(name, text string) bool {
+	text = strings.TrimSpace(text)
+	var err error
+	switch name {
+	case "r", "eptDelta":
+		_, err = strconv.ParseInt(text, 10, 64)
+	case "t", "d", "presentationTimeOffset":
+		_, err = strconv.ParseUint(text, 10, 64)
+	default:
+		_, err = strconv.ParseUint(text, 10, 32)
+	}
+	return err == nil || strings.Contains(text, "&")
 }

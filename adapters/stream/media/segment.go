@@ -10,13 +10,32 @@ import (
 // FetchSegment opens s: its init section followed by its media, both decrypted.
 // It reads the init section and the keys whole before it requests the media.
 // Config.Total is for all of them together, and nothing is cached for the next
-// segment. The caller closes the body, which has a method Size. FetchSegment and Read of the body return
+// segment. While nothing can be had from a URL, FetchSegment tries the Mirrors of s in turn, each
+// for at most Config.Total; if none answers, the error is that of the first URL. The caller closes the body, which has a method Size. FetchSegment and Read of the body return
 // the errors of Get and, as *watch.Failure:
 //
 //	malformed     a key is not 16 bytes long
 //	truncated     an encrypted resource does not consist of whole blocks
 //	undecodable   the padding after decryption is wrong, probably because the key is
 func (c *Client) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
+	body, err := c.fetchSegment(ctx, s)
+	for i, mirror := range s.Mirrors {
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		s.URI = mirror
+		if s.Init != nil && i < len(s.Init.Mirrors) {
+			init := *s.Init
+			init.URI, s.Init = init.Mirrors[i], &init
+		}
+		if other, mirrorErr := c.fetchSegment(ctx, s); mirrorErr == nil {
+			return other, nil
+		}
+	}
+	return body, err
+}
+
+func (c *Client) fetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
 	f := c.newFetch(ctx)
 	b := &segmentBody{fetch: f}
 	if err := b.open(s); err != nil {

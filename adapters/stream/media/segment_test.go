@@ -158,3 +158,42 @@ func TestTheSizeOfASegmentIsLimited(t *testing.T) {
 		}
 	})
 }
+
+func TestASegmentIsTriedAtItsMirrors(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/gone"):
+			w.WriteHeader(http.StatusNotFound)
+		case strings.HasPrefix(r.URL.Path, "/busy"):
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			_, _ = io.WriteString(w, r.URL.Path)
+		}
+	})
+	segment := func(folders ...string) watch.Segment {
+		s := watch.Segment{Init: &watch.Init{}}
+		for i, folder := range folders {
+			if uri, init := base+folder+"/s", base+folder+"/i"; i == 0 {
+				s.URI, s.Init.URI = uri, init
+			} else {
+				s.Mirrors, s.Init.Mirrors = append(s.Mirrors, uri), append(s.Init.Mirrors, init)
+			}
+		}
+		return s
+	}
+	for want, s := range map[string]watch.Segment{
+		"/a/i/a/s": segment("/a", "/b"),
+		"/b/i/b/s": segment("/gone", "/busy", "/b", "/c"),
+	} {
+		if got, err := fetch(t, newClient(t, nil), s); err != nil || string(got) != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	unchanged := segment("/gone", "/b")
+	if _, err := fetch(t, newClient(t, nil), unchanged); err != nil || unchanged.Init.URI != base+"/gone/i" {
+		t.Errorf("%v; the caller's segment became %+v", err, unchanged.Init)
+	}
+	if _, err := fetch(t, newClient(t, nil), segment("/gone", "/busy")); err == nil || !strings.Contains(err.Error(), "answered 404") {
+		t.Errorf("got %v, want the failure of the first URL", err)
+	}
+}
