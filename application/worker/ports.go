@@ -30,8 +30,8 @@ type PlaylistReader interface {
 
 // SegmentFetcher opens the bytes of a segment, its initialisation section first. It
 // blocks until the response header is read. Errors, also those of reading the body, are
-// *watch.Failure: expired, network, too_large, truncated, malformed (an invalid key) or
-// undecodable (a key of another segment). The caller closes the body.
+// *watch.Failure: expired, refused, rate_limited, network, too_large, truncated, malformed
+// (an invalid key) or undecodable (a key of another segment). The caller closes the body.
 type SegmentFetcher interface {
 	FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error)
 }

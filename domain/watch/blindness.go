@@ -17,6 +17,7 @@ type blindness struct {
 	LastError    string    `json:"last_error,omitempty"` // the newest failure after Since; empty: none
 	UnansweredAt time.Time `json:"in_vain,omitzero"`     // when the latest question came back without an answer
 	ResumedAt    time.Time `json:"resumed,omitzero"`     // when a successor took over during this blindness
+	Refused      bool      `json:"refused,omitempty"`    // YouTube has refused the question and all media since
 }
 
 // visibility returns what the watcher can observe at present.
@@ -51,6 +52,57 @@ func (b *blindness) end(now time.Time) (blind time.Duration) {
 	}
 	*b = blindness{Since: now, ObservedAt: now}
 	return blind
+}
+
+// noteRefusal records that YouTube refuses whoever asks: the question and all media at
+// the same time (decision S6). It goes on until anything is learned, whatever other
+// failures come.
+func (s *state) noteRefusal() {
+	if s.Resolve.Refused && s.Feeds.refused() {
+		s.Blind.Refused = true
+	}
+}
+
+// refused reports whether the latest reading of every feed was refused.
+func (all mediaFeeds) refused() bool {
+	for _, f := range all {
+		if !f.Outage.open() || !f.Outage.Refused {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// endRefusal ends a refusal although nothing of the stream was learned.
+func (w *Watcher) endRefusal() {
+	if w.state.Blind.Refused {
+		w.dropBlindTime()
+		w.state.Blind.Refused = false
+	}
+}
+
+// dropBlindTime begins outages and stalls again at now, because blind time proves nothing
+// of the stream (decision S6). An alerted outage keeps its onset unless the blindness was
+// alerted. Alerted conditions go on, without the blind time (decision S20).
+func (w *Watcher) dropBlindTime() {
+	lasted := w.now.Sub(w.state.Blind.Since)
+	for _, f := range w.state.Feeds {
+		f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
+		if w.state.Blind.Refused && !f.failingSince.IsZero() {
+			f.failingSince = w.now // one wrong answer must not end the watch now (S19)
+		}
+		if o := &f.Outage; o.open() && (!o.Alerted || w.state.Blind.Alerted) {
+			o.Since, o.Unwatched, o.Failures = w.now, 0, 0
+		}
+	}
+	for _, c := range w.state.Conditions {
+		if lasted >= outageLimit {
+			c.dropUnalerted()
+		}
+		if c.Open {
+			c.Unjudged = lasted
+		}
+	}
 }
 
 // resume goes on at now, after a time in which nobody watched. That time counts as

@@ -17,6 +17,11 @@ type condition struct {
 	BadUntil          time.Time `json:"known,omitzero"`  // the newest instant known to be bad, while Open
 	LastBadThroughout bool      `json:"solid,omitempty"` // the last segment was bad throughout, while Open
 	Alerted           bool      `json:"alerted,omitempty"`
+
+	// Time after Onset in which the watch was blind. Unjudged is the last such time, until
+	// media are judged again; those may show a part of it.
+	Blind    time.Duration `json:"blind,omitempty"`
+	Unjudged time.Duration `json:"unjudged,omitempty"`
 }
 
 // conditions has the condition of each detector, by its name.
@@ -46,6 +51,9 @@ func (c conditions) shift(t trackSet, by time.Duration) {
 func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod, until time.Time) []event.Data {
 	var emitted []event.Data
 	at := s.start()
+	if unseen := at.Sub(c.JudgedUntil); unseen > 0 {
+		c.Blind, c.Unjudged = c.Blind+min(unseen, c.Unjudged), 0
+	}
 	if c.Seen && at.Before(c.JudgedUntil) {
 		at = c.JudgedUntil
 	}
@@ -82,7 +90,7 @@ func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod, 
 
 // alertIfDue returns the alert once bad time has reached the threshold.
 func (c *condition) alertIfDue(threshold time.Duration, s sample) []event.Data {
-	lasted := c.BadUntil.Sub(c.Onset)
+	lasted := c.BadUntil.Sub(c.Onset) - c.Blind
 	if c.Alerted || lasted < threshold {
 		return nil
 	}
@@ -101,13 +109,13 @@ func (c *condition) recover(at time.Time) []event.Data {
 	if !c.Open {
 		return nil
 	}
-	onset, alerted := c.Onset, c.Alerted
+	onset, lasted, alerted := c.Onset, at.Sub(c.Onset)-c.Blind, c.Alerted
 	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil}
 	if !alerted {
 		return nil
 	}
 	return []event.Data{event.Recovered{
-		TotalDurationSec: wholeSeconds(at.Sub(onset)),
+		TotalDurationSec: wholeSeconds(max(0, lasted)),
 		StartedAt:        onset,
 		RecoveredAt:      at,
 	}}
@@ -137,7 +145,7 @@ func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 	if !c.Open || c.Alerted {
 		return time.Time{}
 	}
-	return c.Onset.Add(threshold)
+	return c.Onset.Add(threshold + c.Blind)
 }
 
 // looksForRecovery reports whether each new segment is analysed, to find the recovery early

@@ -224,19 +224,28 @@ func (ClockStep) kind() TaskKind    { return clockStep }
 func (RulesChanged) kind() TaskKind { return rulesChanged }
 
 // FailureKind classifies a failure. A failure of the media in last_error begins
-// with its kind. The watcher acts on FailureExpired only (decision S7).
+// with its kind.
 type FailureKind string
 
 // The kinds of failure of the media lane.
 const (
-	FailureNetwork     FailureKind = "network"     // DNS, connect, reset, timeout, 5xx, 429
-	FailureExpired     FailureKind = "expired"     // 401, 403, 404, 410: the server refuses the URL (decision S7)
-	FailureMalformed   FailureKind = "malformed"   // not a playlist, or one that breaks a limit
-	FailureTooLarge    FailureKind = "too_large"   // more bytes than the limit
-	FailureTruncated   FailureKind = "truncated"   // fewer bytes than announced
-	FailureUndecodable FailureKind = "undecodable" // no track of it can be decoded (decision S4)
-	FailureTool        FailureKind = "tool"        // ffmpeg is missing, was killed, or took too long
+	FailureNetwork     FailureKind = "network"      // DNS, connect, reset, timeout, 5xx
+	FailureExpired     FailureKind = "expired"      // 404, 410: the server does not have what the URL names
+	FailureRefused     FailureKind = "refused"      // 401, 403: the server refuses the URL, or whoever asks for it
+	FailureRateLimited FailureKind = "rate_limited" // 429: too many requests from the address
+	FailureMalformed   FailureKind = "malformed"    // not a playlist, or one that breaks a limit
+	FailureTooLarge    FailureKind = "too_large"    // more bytes than the limit
+	FailureTruncated   FailureKind = "truncated"    // fewer bytes than announced
+	FailureUndecodable FailureKind = "undecodable"  // no track of it can be decoded (decision S4)
+	FailureTool        FailureKind = "tool"         // ffmpeg is missing, was killed, or took too long
 )
+
+// renewsURL reports whether the failure asks for a new URL (decision S7).
+func (k FailureKind) renewsURL() bool { return k == FailureExpired || k == FailureRefused }
+
+// mayRefuseUs reports whether the server may refuse whoever asks. It does so only while
+// the question about the stream is refused too (decision S6).
+func (k FailureKind) mayRefuseUs() bool { return k == FailureRefused || k == FailureRateLimited }
 
 // Failure says why a task of the media lane failed. It is a part of the
 // observation. It implements error, so that adapters can return it.

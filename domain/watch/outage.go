@@ -18,6 +18,7 @@ type outage struct {
 	Failures  int           `json:"failures,omitempty"` // in a row, of this Cause
 	FailedAt  time.Time     `json:"last,omitzero"`      // of the latest of them
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
+	Refused   bool          `json:"refused,omitempty"` // the latest failure may be a refusal of whoever asks
 	Alerted   bool          `json:"alerted,omitempty"`
 }
 
@@ -39,7 +40,7 @@ func (o *outage) fail(now, since time.Time, cause, lastError string) {
 	if o.Cause != cause {
 		o.Failures = 0
 	}
-	o.Cause, o.LastError, o.FailedAt = cause, lastError, now
+	o.Cause, o.LastError, o.FailedAt, o.Refused = cause, lastError, now, false
 	o.Failures++
 	policy := playlistBackoff
 	if cause == event.FailedSegment {
@@ -130,14 +131,12 @@ func (all mediaFeeds) alertOutage(e *emitter, at time.Time) {
 	}
 }
 
-// endOutage ends a feed's outage because new media were read. They show that the
-// stream was live, so an outage that waits for its alert is alerted now (decision
-// S6).
+// endOutage ends a feed's outage because new media were read. An outage that waits
+// for its alert is not alerted any more (decision S6).
 func (all mediaFeeds) endOutage(f *mediaFeed, c conditions, e *emitter) {
 	if !f.Outage.open() {
 		return
 	}
-	all.alertOutage(e, e.now)
 	if f.Outage.reachedLimit(e.now) {
 		for _, d := range detectorsOf(f.Tracks) {
 			c.of(d).dropUnalerted()
@@ -155,7 +154,9 @@ func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failur
 		return
 	}
 	w.extendOutage(f, since, cause, failure.Error())
-	if failure.Kind == FailureExpired {
+	f.Outage.Refused = failure.Kind.mayRefuseUs()
+	w.state.noteRefusal()
+	if failure.Kind.renewsURL() {
 		w.state.Resolve.askForNewURL(w.now, f.refuse(cause))
 	}
 	w.logWarn("The stream's media could not be read", map[string]any{

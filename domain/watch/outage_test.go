@@ -10,13 +10,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestAnOutageThatEndsWithoutAnAnswerIsAlerted(t *testing.T) { // S6: the alert is never lost
-	scenario(t, func(w *world) {
+func TestAnOutageThatIsOverWhenItCouldBeAlertedIsNotAlerted(t *testing.T) { // S6
+	w := scenario(t, func(w *world) {
 		w.playlistFails = []span{{195, 270}}
 		w.unanswered = []span{{195, 400}}
+	}).from(100).until(1000).expect(emits(100, event.StreamStarted))
+	w.expectSignals()
+}
+
+func TestAnOutageIsAlertedWhenItsQuestionIsAnsweredLater(t *testing.T) { // S6
+	scenario(t, func(w *world) {
+		w.playlistFails = []span{{195, 600}}
+		w.unanswered = []span{{195, 320}}
 	}).from(100).until(350).expect(
 		emits(100, event.StreamStarted),
-		emits(320, event.SegmentError, since(200), lasting(120), because("manifest")),
+		emits(335, event.SegmentError, since(200), lasting(135), because("manifest")),
 	)
 }
 

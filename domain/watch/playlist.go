@@ -165,7 +165,9 @@ func (f *mediaFeed) compare(o Playlist, last Segment) comparison {
 
 // handleNewSegment takes in a new segment. The playlist was last read at lastRead.
 func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastRead time.Time) {
-	w.recordObserved()
+	if !w.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused { // else only a name was seen
+		w.recordObserved()
+	}
 	f.Newest = newest{ID: last.ID(), SeenAt: w.now, Since: f.publishedSince(o, last, lastRead)}
 	f.Clock.ByFetch = !o.hasProgramTime()
 	if shift := f.Clock.update(last, o.Began); shift != 0 {

@@ -16,6 +16,7 @@ type resolveState struct {
 	LastRenewalAt time.Time `json:"renewed,omitzero"`     // when the last such renewal began
 	Failures      int       `json:"failures,omitempty"`   // questions in a row without an answer
 	LastError     string    `json:"last_error,omitempty"` // of the latest of those
+	Refused       bool      `json:"refused,omitempty"`    // YouTube refused the address that asked last, and nothing was answered since
 	Claim         claim     `json:"claim,omitzero"`
 	OEmbedDue     bool      `json:"probe,omitempty"` // the next task asks oEmbed (section 7.4)
 	OEmbedAt      time.Time `json:"probed_at,omitzero"`
@@ -48,7 +49,7 @@ func (w *Watcher) handleResolution(o Resolution) {
 		w.handleNoAnswer(o)
 		return
 	}
-	r.Failures, r.LastError = 0, ""
+	r.Failures, r.LastError, r.Refused = 0, "", false
 	w.recordObserved()
 	if w.state.monitoring() {
 		w.handleAnswerWhileMonitoring(o)
@@ -113,7 +114,15 @@ func (w *Watcher) handleNoAnswer(o Resolution) {
 	if !w.state.monitoring() {
 		w.setStatus(monitor.Waiting)
 	}
-	if w.state.Feeds.playlistMoves(w.now) {
+	switch {
+	case o.State.Refused():
+		r.Refused = true
+		w.state.noteRefusal()
+	case o.State == ManifestFound:
+		r.Refused = false
+		w.endRefusal()
+	}
+	if w.state.Feeds.playlistMoves(w.now) && !w.state.Blind.Refused {
 		w.state.Feeds.alertOutage(&w.emitter, o.Began) // a moving playlist proves that the stream is live (S20)
 	}
 	if o.State == ManifestFound {

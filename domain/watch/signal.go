@@ -9,7 +9,8 @@ import (
 
 // signalled has the onset of each episode whose begin was signalled and whose end was
 // not (section 16.1). A zero onset means no such episode. Receivers identify an
-// episode by its onset, so it stays when the clock is set.
+// episode by its onset, so it stays when the clock is set. No episode of NoMedia lasts
+// during one of Blind: nobody knows then.
 type signalled struct {
 	NoMedia time.Time `json:"no_media,omitzero"`
 	Blind   time.Time `json:"blind,omitzero"`
@@ -19,23 +20,24 @@ type signalled struct {
 // the state after the step with the stored onsets, so it misses no end of an outage.
 // One step may alert an outage and also end it.
 func (w *Watcher) emitSignals() {
-	s := &w.state.Signalled
+	s, blind := &w.state.Signalled, &w.state.Blind
+	switch {
+	case !blind.Alerted:
+		w.endSignal(monitor.Blind, &s.Blind, w.now)
+	case s.Blind.IsZero():
+		w.endSignal(monitor.NoMedia, &s.NoMedia, blind.Since)
+		w.beginSignal(monitor.Blind, &s.Blind, blind.Since)
+	}
 	if started := w.alertedOutage(); !started.IsZero() {
-		w.endSignal(monitor.NoMedia, &s.NoMedia)
+		w.endSignal(monitor.NoMedia, &s.NoMedia, w.now)
 		w.beginSignal(monitor.NoMedia, &s.NoMedia, started)
 	}
 	open := w.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.open() && f.Outage.Alerted })
 	switch {
 	case open == nil:
-		w.endSignal(monitor.NoMedia, &s.NoMedia)
-	case s.NoMedia.IsZero(): // a snapshot of a release without signals
+		w.endSignal(monitor.NoMedia, &s.NoMedia, w.now)
+	case s.NoMedia.IsZero() && !blind.Alerted: // it still lasts after the blindness
 		w.beginSignal(monitor.NoMedia, &s.NoMedia, open.Since)
-	}
-	switch {
-	case !w.state.Blind.Alerted:
-		w.endSignal(monitor.Blind, &s.Blind)
-	case s.Blind.IsZero():
-		w.beginSignal(monitor.Blind, &s.Blind, w.state.Blind.Since)
 	}
 }
 
@@ -57,11 +59,15 @@ func (e *emitter) beginSignal(c monitor.SignalCondition, onset *time.Time, at ti
 	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: at}})
 }
 
-// endSignal emits the end of the episode that began at onset, if there is one.
-func (e *emitter) endSignal(c monitor.SignalCondition, onset *time.Time) {
+// endSignal emits the end of the episode that began at onset, if there is one. It ended at
+// at, or at its onset if that is later.
+func (e *emitter) endSignal(c monitor.SignalCondition, onset *time.Time, at time.Time) {
 	if onset.IsZero() {
 		return
 	}
-	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: *onset, EndedAt: e.now}})
+	if at.Before(*onset) {
+		at = *onset
+	}
+	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: *onset, EndedAt: at}})
 	*onset = time.Time{}
 }

@@ -50,17 +50,6 @@ func TestTheEndOfAnAlertedOutageIsSignalled(t *testing.T) {
 	}
 }
 
-func TestAnOutageThatIsAlertedAtItsEndIsSignalledAsOver(t *testing.T) {
-	w := scenario(t, func(w *world) {
-		w.playlistFails = []span{{195, 270}}
-		w.unanswered = []span{{195, 400}}
-	}).from(100).until(350)
-	w.expectSignals(
-		monitor.Signal{Condition: monitor.NoMedia, StartedAt: at(200)},
-		monitor.Signal{Condition: monitor.NoMedia, StartedAt: at(200), EndedAt: at(320)},
-	)
-}
-
 func TestAnOutageThatIsNotAlertedIsNotSignalled(t *testing.T) {
 	scenario(t, func(w *world) { w.playlistFails = []span{{195, 230}} }).from(100).until(400).expectSignals()
 }

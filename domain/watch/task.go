@@ -99,7 +99,7 @@ func (p planner) resolveTask() Task {
 func (p planner) nextQuestionAt() time.Time {
 	r := &p.state.Resolve
 	retrying := r.Failures > 0 && r.Failures <= questionRetries
-	if r.Claim.open() || retrying || p.state.Feeds.outageAlerted() {
+	if r.Claim.open() || retrying || p.state.Feeds.outageAlerted() || p.state.Blind.Refused {
 		return r.NextAt
 	}
 	answeredUntil := r.LastBegan.Add(movingLiveCheck)

@@ -132,6 +132,9 @@ func (w *Watcher) handlePassedTime() {
 // recordObserved records that the stream's state or new media were observed.
 func (w *Watcher) recordObserved() {
 	w.state.Resolve.MissingCount = 0
+	if w.state.Blind.Alerted || w.state.Blind.Refused {
+		w.dropBlindTime()
+	}
 	if blind := w.state.Blind.end(w.now); blind > 0 {
 		w.logInfo("The stream can be observed again", map[string]any{"blind_sec": wholeSeconds(blind)})
 	}

@@ -48,6 +48,8 @@ func (w *world) resolve(began float64) watch.Resolution {
 		}
 	}
 	switch {
+	case within(w.refused, began):
+		r.State, r.Detail = watch.Blocked, "Sign in to confirm you're not a bot"
 	case within(w.unanswered, began):
 		r.State, r.Detail = watch.Unreachable, "no answer"
 	case began < w.live.from:
@@ -103,6 +105,10 @@ func (w *world) manifest() string {
 func (w *world) playlist(url string, began float64) watch.Playlist {
 	w.urls[url] = true
 	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
+	if within(w.refused, began) {
+		p.Failure = watch.NewFailure(w.refusal, "media.test: answered 403")
+		return p
+	}
 	if within(w.playlistFails, began) || within(byURL(w.playlistFailsIn, url), began) {
 		p.Failure = watch.NewFailure(w.failure, "no playlist")
 		return p
@@ -148,6 +154,10 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 
 func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	a := watch.Analysis{Began: at(began), Segment: s.ID()}
+	if within(w.refused, began) {
+		a.Failure = watch.NewFailure(w.refusal, "media.test: answered 403")
+		return a
+	}
 	if within(w.segmentsFail, began) || within(byURL(w.segmentsFailIn, s.URI), began) || w.failsSegment != nil && w.failsSegment(s.Sequence) {
 		a.Failure = watch.NewFailure(w.failure, "no segment")
 		return a

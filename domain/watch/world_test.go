@@ -66,6 +66,8 @@ type world struct {
 	failsSegment    func(sequence uint64) bool // reports whether the analysis of this segment fails
 	failure         watch.FailureKind          // of all failures
 	unanswered      []span                     // questions get the answer unreachable
+	refused         []span                     // YouTube refuses this address: questions, playlists and segments
+	refusal         watch.FailureKind          // of the media in refused
 	oEmbedMissing   []span                     // oEmbed says that the video does not exist
 	resetFrom       float64                    // from here on program time is later by resetBy
 	resetBy         float64
@@ -138,7 +140,7 @@ func scenario(t *testing.T, change ...func(*world)) *world {
 	w := &world{
 		t: t, rules: rules(),
 		segment: 2, window: 30, live: span{0, never}, afterLive: watch.Ended,
-		failure:  watch.FailureNetwork,
+		failure: watch.FailureNetwork, refusal: watch.FailureRefused,
 		begun:    map[watch.TaskKind][]float64{},
 		urls:     map[string]bool{},
 		taskTime: map[watch.TaskKind]float64{},

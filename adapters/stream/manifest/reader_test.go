@@ -107,7 +107,7 @@ func TestAFailureIsPartOfThePlaylistAndHoldsNoURL(t *testing.T) {
 		err  error
 		want watch.FailureKind
 	}{
-		"an expired URL stays one":                            {watch.NewFailure(watch.FailureExpired, "x: answered 403"), watch.FailureExpired},
+		"an expired URL stays one":                            {watch.NewFailure(watch.FailureExpired, "x: answered 404"), watch.FailureExpired},
 		"a failure may be wrapped":                            {errors.Join(watch.NewFailure(watch.FailureTooLarge, "x")), watch.FailureTooLarge},
 		"another error is a network failure without its text": {errors.New("Get " + finalURL + ": boom"), watch.FailureNetwork},
 	} {

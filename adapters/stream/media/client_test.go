@@ -201,8 +201,8 @@ func TestRedirectsAreFollowedUpToTheLimit(t *testing.T) {
 func TestEachStatusHasItsFailureKind(t *testing.T) {
 	for status, kind := range map[int]watch.FailureKind{
 		204: watch.FailureNetwork, 206: watch.FailureNetwork, 302: watch.FailureNetwork, 304: watch.FailureNetwork,
-		400: watch.FailureNetwork, 401: watch.FailureExpired, 403: watch.FailureExpired, 404: watch.FailureExpired,
-		405: watch.FailureNetwork, 410: watch.FailureExpired, 416: watch.FailureTruncated, 429: watch.FailureNetwork,
+		400: watch.FailureNetwork, 401: watch.FailureRefused, 403: watch.FailureRefused, 404: watch.FailureExpired,
+		405: watch.FailureNetwork, 410: watch.FailureExpired, 416: watch.FailureTruncated, 429: watch.FailureRateLimited,
 		500: watch.FailureNetwork, 503: watch.FailureNetwork,
 	} {
 		t.Run(fmt.Sprintf("%d is %s", status, kind), func(t *testing.T) {

@@ -18,14 +18,20 @@ import (
 
 // statusFailure returns the Failure of a response whose status is not a success.
 //
-//	401 403 404 410       expired: the URL is resolved again (decision S7)
+//	401 403               refused: the URL is resolved again (decision S7), or YouTube refuses this address (S6)
+//	404 410               expired: the URL is resolved again (decision S7)
+//	429                   rate_limited: the request is repeated later
 //	416                   truncated: the resource is shorter than its playlist says
 //	everything else       network: the request is repeated later
 func statusFailure(host string, status int) *watch.Failure {
 	kind := watch.FailureNetwork
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		kind = watch.FailureRefused
+	case http.StatusNotFound, http.StatusGone:
 		kind = watch.FailureExpired
+	case http.StatusTooManyRequests:
+		kind = watch.FailureRateLimited
 	case http.StatusRequestedRangeNotSatisfiable:
 		kind = watch.FailureTruncated
 	}

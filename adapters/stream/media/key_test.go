@@ -100,7 +100,7 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 		"a key of 17 bytes":         {key("/long", testIV), watch.FailureMalformed, "16 bytes"},
 		"an empty key":              {key("/empty", testIV), watch.FailureMalformed, "16 bytes"},
 		"a page instead of a key":   {key("/page", testIV), watch.FailureMalformed, "16 bytes"},
-		"a key that has expired":    {key("/gone", testIV), watch.FailureExpired, "answered 403"},
+		"a key that has expired":    {key("/gone", testIV), watch.FailureRefused, "answered 403"},
 		"another key":               {key("/other", testIV), watch.FailureUndecodable, "wrong key"},
 		"an IV of 15 bytes":         {key("/key", testIV[:15]), watch.FailureMalformed, "15 bytes"},
 		"no IV":                     {key("/key", nil), watch.FailureMalformed, "0 bytes"},

@@ -90,7 +90,7 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 			}
 		})
 		_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + "/s", Init: &watch.Init{URI: base + "/i?key=s3cr3t"}})
-		wantFailure(t, err, watch.FailureExpired, "answered 403")
+		wantFailure(t, err, watch.FailureRefused, "answered 403")
 	})
 }
 

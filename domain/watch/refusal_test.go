@@ -1,0 +1,228 @@
+package watch_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// sixStreams runs a scenario for six streams whose checks fall at different times, each
+// with both answers that refuse the media.
+func sixStreams(t *testing.T, run func(*testing.T, func(*world))) {
+	for i := range 6 {
+		for _, refusal := range []watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited} {
+			t.Run(fmt.Sprintf("stream %d, media are %s", i, refusal), func(t *testing.T) {
+				run(t, func(w *world) {
+					w.rules.Phase = time.Duration(i) * 1700 * time.Millisecond
+					w.refusal, w.noProgramTime, w.separateTracks = refusal, i == 1, i == 2
+					w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist] = 0.5*float64(i), 0.1
+				})
+			})
+		}
+	}
+}
+
+// signalled returns the signals of a condition.
+func (w *world) signalled(c monitor.SignalCondition) (all []monitor.Signal) {
+	for _, s := range w.signals {
+		if s.Condition == c {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func TestARefusalOfEverythingIsBlindnessAndNoOutage(t *testing.T) { // S6, S15, S20
+	sixStreams(t, func(t *testing.T, phase func(*world)) {
+		for _, cuts := range [][]float64{nil, {400}, {210, 420, 538}} {
+			w := scenario(t, phase, func(w *world) { w.refused = []span{{200, 540}} }).from(100)
+			for _, cut := range cuts {
+				w.until(cut).resume(1)
+			}
+			w.until(1200)
+			if w.emitted(event.SegmentError) != 0 || w.emitted(event.MonitorError) != 1 || len(w.events) != 2 {
+				t.Errorf("restarts at %v: emitted %v", cuts, w.events)
+			}
+			if len(w.signalled(monitor.NoMedia)) != 0 {
+				t.Errorf("restarts at %v: signalled %v", cuts, w.signals)
+			}
+			blind := w.signalled(monitor.Blind)
+			if len(blind) != 2 || abs(sec(blind[1].StartedAt)-195) > 8 || abs(sec(blind[1].EndedAt)-540) > 65 {
+				t.Errorf("restarts at %v: signalled %v", cuts, blind)
+			}
+		}
+	})
+}
+
+func TestARefusalShorterThanBlindnessIsNoOutage(t *testing.T) { // S6
+	sixStreams(t, func(t *testing.T, phase func(*world)) {
+		w := scenario(t, phase, func(w *world) { w.refused = []span{{200, 420}} }).from(100).until(1200)
+		if len(w.events) != 1 || len(w.signals) != 0 {
+			t.Errorf("emitted %v, signalled %v", w.events, w.signals)
+		}
+	})
+}
+
+func TestARefusedQuestionAloneChangesNothing(t *testing.T) { // S6: the media are seen
+	w := scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{150, never}: watch.Blocked} }).from(100).until(9000)
+	if len(w.events) != 1 || len(w.signals) != 0 {
+		t.Errorf("emitted %v, signalled %v", w.events, w.signals)
+	}
+}
+
+func TestRefusedMediaOfAnAnsweredStreamAreAnOutage(t *testing.T) { // S7, 6.6
+	scenario(t, func(w *world) {
+		w.playlistFails, w.segmentsFail, w.failure = []span{{200, 540}}, []span{{200, 540}}, watch.FailureRefused
+	}).from(100).until(900).expect(
+		emits(100, event.StreamStarted),
+		emits(260, event.SegmentError, since(200), lasting(60), because("manifest")),
+	)
+}
+
+func TestMediaThatStillFailAfterARefusalAreAnOutageFromThen(t *testing.T) { // S6
+	for name, broken := range map[string]func(*world){
+		"no playlist":       func(w *world) { w.playlistFails = []span{{300, 1000}} },
+		"no segment":        func(w *world) { w.segmentsFail = []span{{300, 1000}} },
+		"a playlist stands": func(w *world) { w.stalls = []span{{300, 1000}} },
+	} {
+		for _, lasts := range []float64{150, 340} {
+			t.Run(fmt.Sprintf("%s, refused for %v s", name, lasts), func(t *testing.T) {
+				end := 200 + lasts
+				w := scenario(t, broken, func(w *world) { w.refused = []span{{200, end}} }).from(100).until(900)
+				if w.emitted(event.SegmentError) != 1 {
+					t.Fatalf("emitted %v", w.events)
+				}
+				alert := w.events[len(w.events)-1]
+				outage := alert.Data.(event.Outage)
+				if began := sec(outage.StartedAt); began < end || began > end+62 || outage.DurationSec > int64(alert.at-end) || outage.DurationSec < 60 {
+					t.Errorf("began at %v, lasts %d s, alerted at %v", began, outage.DurationSec, alert.at)
+				}
+			})
+		}
+	}
+}
+
+func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 16.1: no_media pauses while blind
+	w := scenario(t, func(w *world) {
+		w.playlistFails, w.refused = []span{{150, 900}}, []span{{300, 700}}
+	}).from(100).until(1200)
+	if w.emitted(event.SegmentError) != 1 {
+		t.Errorf("emitted %v", w.events)
+	}
+	blind, noMedia := w.signalled(monitor.Blind), w.signalled(monitor.NoMedia)
+	if len(blind) != 2 || len(noMedia) != 4 {
+		t.Fatalf("signalled %v", w.signals)
+	}
+	if !noMedia[1].EndedAt.Equal(blind[0].StartedAt) || noMedia[2].StartedAt.Before(blind[1].EndedAt) || sec(noMedia[3].EndedAt) < 900 {
+		t.Errorf("signalled %v", w.signals)
+	}
+}
+
+func TestBlackGoesOnAcrossARefusalWithoutItsTime(t *testing.T) { // S3, S20
+	for _, end := range []float64{400, 900} {
+		w := scenario(t, func(w *world) { w.black, w.refused = []span{{120, end}}, []span{{200, 540}} }).from(100).until(1200)
+		if w.emitted(event.SegmentError) != 0 || w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 {
+			t.Fatalf("black until %v: emitted %v", end, w.events)
+		}
+		back := w.events[len(w.events)-1].Data.(event.Recovered)
+		seen := 80.0 // before the refusal
+		if end > 540 {
+			seen += end - 540
+		}
+		if got := float64(back.TotalDurationSec); abs(got-seen) > 32 { // the playlist shows 30 s of before
+			t.Errorf("black until %v: %v s in all, %v s were seen", end, got, seen)
+		}
+	}
+}
+
+func TestMediaThatWereRefusedDoNotStandStill(t *testing.T) { // S19: the first answer after a refusal may be wrong
+	for _, state := range []watch.StreamState{watch.Removed, watch.Ended} {
+		scenario(t, func(w *world) {
+			w.refused, w.playlistFails = []span{{200, 400}}, []span{{400, 441}}
+			wrong := true
+			w.changeAnswer = func(r *watch.Resolution) {
+				if wrong && sec(r.Began) >= 400 {
+					wrong, *r = false, watch.Resolution{Began: r.Began, State: state}
+				}
+			}
+		}).from(100).until(1200).expect(emits(100, event.StreamStarted))
+	}
+}
+
+// blindSeconds returns how much of a time was blind: between the onset and the end of a
+// signalled blindness.
+func (w *world) blindSeconds(from, to time.Time) (sum float64) {
+	var since time.Time
+	add := func(end time.Time) {
+		if d := min(sec(to), sec(end)) - max(sec(from), sec(since)); !since.IsZero() && d > 0 {
+			sum += d
+		}
+		since = time.Time{}
+	}
+	for _, s := range w.signalled(monitor.Blind) {
+		if s.EndedAt.IsZero() {
+			since = s.StartedAt
+		} else {
+			add(s.EndedAt)
+		}
+	}
+	add(at(w.now))
+	return sum
+}
+
+func TestNoDurationContainsBlindSeconds(t *testing.T) { // S6, S20
+	const end = 1800
+	rapid.Check(t, func(r *rapid.T) {
+		w := anyWorld(r, t, end)
+		w.refusal = rapid.SampledFrom([]watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited}).Draw(r, "refusal")
+		for range rapid.IntRange(1, 3).Draw(r, "refusals") {
+			from := rapid.Float64Range(0, end).Draw(r, "refused from")
+			w.refused = append(w.refused, span{from, from + rapid.Float64Range(1, 700).Draw(r, "refused for")})
+		}
+		w.from(rapid.Float64Range(0, end/2).Draw(r, "watched from"))
+		if rapid.Bool().Draw(r, "restarted") {
+			w.until(w.now + rapid.Float64Range(1, 900).Draw(r, "runs for"))
+			if !w.over {
+				w.resume(rapid.Float64Range(0, 20).Draw(r, "pause"))
+			}
+		}
+		w.until(end + 900)
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+		for _, e := range w.events {
+			outage, is := e.Data.(event.Outage)
+			if !is {
+				continue
+			}
+			if blind := w.blindSeconds(outage.StartedAt, at(e.at)); blind > 0.5 {
+				r.Fatalf("second %v: %+v has %v blind seconds", e.at, outage, blind)
+			}
+			for _, refused := range w.refused { // the outage began before it, or after it
+				if began := sec(outage.StartedAt); began > refused.from+62 && began < refused.to && e.at > refused.to {
+					r.Fatalf("second %v: %+v began while everything was refused, from %v to %v", e.at, outage, refused.from, refused.to)
+				}
+			}
+		}
+		checkAlternate(r, w, event.Blackout, event.BlackoutRecovered)
+		open := map[monitor.SignalCondition]bool{}
+		for _, s := range w.signals {
+			if begins := s.EndedAt.IsZero(); begins == open[s.Condition] || !begins && s.EndedAt.Before(s.StartedAt) {
+				r.Fatalf("signalled %v", w.signals)
+			}
+			open[s.Condition] = s.EndedAt.IsZero()
+		}
+		for _, d := range detector.Table {
+			if n := w.watcher.Report().Statistics.Alerts(d.Name); n != w.emitted(event.Type(d.Alert)) {
+				r.Fatalf("%s was alerted %d times, counted %d", d.Name, w.emitted(event.Type(d.Alert)), n)
+			}
+		}
+	})
+}
