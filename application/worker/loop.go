@@ -29,9 +29,9 @@ type loop struct {
 	captures  capture.Tracker // of evidence
 	collector *collector.Collector
 
-	reportedAt time.Time // the At of the newest report
-	adoptedAt  time.Time // when the configuration was changed; no check was due before because of it
-	measured   string    // the segment whose measures were added last; a closer look at it adds none
+	reportedAt time.Time     // the At of the newest report
+	adoptedAt  time.Time     // when the configuration was changed; no check was due before because of it
+	measured   watch.Segment // the segment whose measures were added last; a closer look at it adds none
 }
 
 // run runs the loop until the worker ends. It waits for the lanes and the reporter.
@@ -190,9 +190,9 @@ func (l *loop) observe(o outcome) {
 	l.followClock()
 	began := l.clock.at(o.began)
 	a, isAnalysis := o.observation.(watch.Analysis)
-	if isAnalysis && len(a.Measures) > 0 && o.segment.ID() != l.measured {
+	if isAnalysis && len(a.Measures) > 0 && !o.segment.SameListing(l.measured) {
 		l.reporter.addMeasures(measuredFrom(o.segment, began), o.segment.Duration, a.Measures)
-		l.measured = o.segment.ID()
+		l.measured = o.segment
 	}
 	l.step(withBegan(o.observation, began))
 	if isAnalysis {

@@ -17,21 +17,21 @@ const maxScreened = 8 << 20
 // watcher has decided whether to look at every frame of it.
 type screened struct {
 	mu      sync.Mutex
-	id      string // of the segment; empty: there is none
-	content []byte
+	segment watch.Segment
+	content []byte // nil: there is none
 }
 
 // keep returns a body that reads like that of s, and keeps its bytes once it was read to
 // its end and closed.
 func (k *screened) keep(s watch.Segment, body io.ReadCloser) io.ReadCloser {
-	return collector.CopyBody(body, maxScreened, func(content []byte) { k.set(s.ID(), content) })
+	return collector.CopyBody(body, maxScreened, func(content []byte) { k.set(s, content) })
 }
 
 // body returns the bytes of a segment, if they were kept.
 func (k *screened) body(s watch.Segment) (io.ReadCloser, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.id == "" || k.id != s.ID() {
+	if k.content == nil || !k.segment.SameListing(s) {
 		return nil, false
 	}
 	return io.NopCloser(bytes.NewReader(k.content)), true
@@ -42,15 +42,15 @@ func (k *screened) forget(tasks []watch.Task) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, t := range tasks {
-		if t.Kind == watch.TaskSegment && t.Segment.ID() == k.id {
+		if t.Kind == watch.TaskSegment && t.Segment.SameListing(k.segment) {
 			return
 		}
 	}
-	k.id, k.content = "", nil
+	k.segment, k.content = watch.Segment{}, nil
 }
 
-func (k *screened) set(id string, content []byte) {
+func (k *screened) set(s watch.Segment, content []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.id, k.content = id, content
+	k.segment, k.content = s, content
 }

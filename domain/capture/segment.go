@@ -23,7 +23,7 @@ func Covering(segments []watch.Segment, at time.Time) (s watch.Segment, offset t
 
 // Counterpart returns the segment of another rendition with the pictures of a time.
 // watched covers that time in the watched rendition. Without program time in p, the
-// sequence number must be equal and the duration nearly.
+// sequence number must be stated and equal, and the duration nearly.
 func Counterpart(p watch.Playlist, watched watch.Segment, at time.Time) (s watch.Segment, offset time.Duration, ok bool) {
 	for _, candidate := range p.Segments {
 		if !candidate.ProgramTime.IsZero() {
@@ -32,7 +32,7 @@ func Counterpart(p watch.Playlist, watched watch.Segment, at time.Time) (s watch
 			}
 			continue
 		}
-		if candidate.Sequence == watched.Sequence && (candidate.Duration-watched.Duration).Abs() < watched.Duration/5 {
+		if !candidate.Unnumbered && candidate.Sequence == watched.Sequence && (candidate.Duration-watched.Duration).Abs() < watched.Duration/5 {
 			candidate.ProgramTime = watched.ProgramTime
 			return candidate, at.Sub(watched.ProgramTime), true
 		}
@@ -62,7 +62,7 @@ func extraRendition(all []watch.Rendition, watched watch.Media) string {
 
 // merge adds the segments that a playlist now lists to those remembered. A listed one
 // replaces all that do not end before it: they are its former URL, or were placed
-// otherwise. It forgets segments that ended long before the newest.
+// otherwise. It replaces those whose name it has, too. It forgets segments that ended long before the newest.
 func merge(known, listed []watch.Segment) []watch.Segment {
 	if len(listed) == 0 {
 		return known
@@ -71,7 +71,7 @@ func merge(known, listed []watch.Segment) []watch.Segment {
 	tolerance := first.Duration / 2
 	known = slices.DeleteFunc(slices.Clone(known), func(s watch.Segment) bool {
 		return s.End().After(first.ProgramTime.Add(tolerance)) || s.End().Before(last.End().Add(-remembered)) ||
-			slices.ContainsFunc(listed, func(l watch.Segment) bool { return l.ID() == s.ID() })
+			slices.ContainsFunc(listed, func(l watch.Segment) bool { return l.ID() == s.ID() || l.Same(s) })
 	})
 	listed = slices.DeleteFunc(slices.Clone(listed), func(s watch.Segment) bool { return s.End().Before(last.End().Add(-2 * remembered)) })
 	return append(known, listed...)

@@ -59,8 +59,8 @@ func (w *Watcher) bisect(f *mediaFeed) {
 				look = EveryFrame
 			}
 			f.pending, f.look = &next, look
-			if f.Screened != nil && next.ID() == f.Screened.ID() {
-				f.Screened = nil
+			if f.Screened != nil && next.Same(*f.Screened) {
+				next, f.Screened = f.listed(next), nil
 			}
 			return
 		}

@@ -31,7 +31,7 @@ type bisection struct {
 // add inserts a sample in the order of media time. A closer look at the same segment
 // replaces the screen.
 func (b *bisection) add(s sample) {
-	b.samples = slices.DeleteFunc(b.samples, func(other sample) bool { return other.segment.ID() == s.segment.ID() })
+	b.samples = slices.DeleteFunc(b.samples, func(other sample) bool { return other.segment.Same(s.segment) })
 	i := len(b.samples)
 	for i > 0 && s.start().Before(b.samples[i-1].start()) {
 		i--

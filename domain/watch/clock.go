@@ -20,7 +20,7 @@ func placeSegments(segments []Segment, read time.Time) []Segment {
 	for i := len(segments) - 1; i >= 0; i-- {
 		placed[i] = segments[i]
 		if placed[i].ProgramTime.IsZero() {
-			placed[i].ProgramTime = next.Add(-placed[i].Duration)
+			placed[i].ProgramTime, placed[i].TimeEstimated = next.Add(-placed[i].Duration), true
 		}
 		next = placed[i].ProgramTime
 	}
@@ -29,15 +29,16 @@ func placeSegments(segments []Segment, read time.Time) []Segment {
 
 // update takes in the newest segment of a playlist. It returns a shift if the
 // stream's program time was reset, and zero otherwise. A reset shows in a segment
-// that ends before its predecessor, or in a lag far below MinLag. The caller adds
-// the shift to all times of the old timeline.
-func (c *mediaTime) update(newest Segment, read time.Time) (shift time.Duration) {
+// that ends before its predecessor, or in a lag far below MinLag. Copies of different age
+// show the same, but on the same line as their predecessor, where nothing was reset. The
+// caller adds the shift to all times of the old timeline.
+func (c *mediaTime) update(newest Segment, read time.Time, sameLine bool) (shift time.Duration) {
 	end := newest.end()
 	lag := read.Sub(end)
 	switch {
 	case !c.Started:
 		c.Started, c.MinLag = true, lag
-	case end.Before(c.End) || lag < c.MinLag-clockSlack:
+	case !sameLine && (end.Before(c.End) || lag < c.MinLag-clockSlack):
 		// A segment that ended at program time t was read at t+MinLag by the clock. On the
 		// new timeline, a segment read at that moment ends at t+MinLag−lag.
 		shift = c.MinLag - lag

@@ -32,6 +32,7 @@ type mediaFeed struct {
 	bisection         bisection
 	failingSince      time.Time // when the first of the failed readings began; zero: the last reading succeeded
 	urlChanged        bool      // since the playlist was last read
+	olderReadings     int       // in a row, of copies of the playlist that are older than the newest one seen
 }
 
 // trackSet says which tracks a feed carries, and so which detectors judge it.
@@ -54,8 +55,9 @@ func (t trackSet) overlaps(u trackSet) bool { return t.and(u) != trackSet{} }
 
 // newest is the newest segment seen in a playlist (decision S5).
 type newest struct {
-	ID        string        `json:"id,omitempty"`
-	SeenAt    time.Time     `json:"moved,omitzero"`     // when it was first seen, by the clock
+	identity
+	Peak      identity      `json:"peak,omitzero"`      // the newest segment ever seen; a later one than this if older copies are watched
+	SeenAt    time.Time     `json:"moved,omitzero"`     // when Peak was first seen, by the clock
 	Since     time.Time     `json:"since,omitzero"`     // when it may have been published, at the earliest
 	Unwatched time.Duration `json:"unwatched,omitzero"` // time since SeenAt in which nobody read the playlist
 	Analysed  bool          `json:"analysed,omitempty"`
@@ -142,6 +144,9 @@ func (all mediaFeeds) replace(choices []choice, now time.Time) mediaFeeds {
 		}
 		if f.pending != nil {
 			f.pending, f.LastCheckedAt = nil, time.Time{} // the analysis for the old feed is lost
+		}
+		if f.Quality != c.rendition.quality() {
+			f.Newest.Sequence, f.Newest.Peak.Sequence = 0, 0 // each rendition may have its own numbers
 		}
 		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
 		next = append(next, f)

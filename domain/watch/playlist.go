@@ -29,7 +29,7 @@ func (w *Watcher) handleFeedPlaylist(f *mediaFeed, o Playlist) {
 	switch {
 	case o.Failure != nil:
 		w.handlePlaylistFailure(f, o)
-	case o.Ended:
+	case o.Ended && !f.isOlder(o):
 		w.handlePlaylistEnd(f, o)
 	case len(o.Renditions) > 0:
 		w.replaceByRenditions(f, o)
@@ -58,13 +58,20 @@ func (w *Watcher) handlePlaylistFailure(f *mediaFeed, o Playlist) {
 	}
 }
 
+// isOlder reports whether a playlist comes from an older copy.
+func (f *mediaFeed) isOlder(o Playlist) bool {
+	placed := placeSegments(o.Segments, o.Began)
+	return len(placed) > 0 && f.compare(placed[len(placed)-1]) == older
+}
+
 // handlePlaylistEnd takes in EXT-X-ENDLIST (section 7.6). The stream has ended once
 // all its playlists have ended, so the others are read at once. A playlist that
 // has ended alone counts as stalled.
 func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
 	if len(o.Segments) > 0 {
 		placed := placeSegments(o.Segments, o.Began)
-		f.Clock.update(placed[len(placed)-1], o.Began)
+		last := placed[len(placed)-1]
+		f.Clock.update(last, o.Began, last.sameLine(f.Newest.identity))
 	}
 	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
 	over := true
@@ -88,23 +95,23 @@ func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 	checkDue := !o.Began.Before(w.plan().nextCheckAt(f))
 	lastRead := f.LastReadAt
 	f.LastReadAt, f.changed = o.Began, f.changed || f.urlChanged
-	switch f.compare(o, last) {
+	result := f.compare(last)
+	switch result {
 	case newer:
 		w.handleNewSegment(f, o, last, lastRead)
-		f.urlChanged, f.window = false, segments
+	case unknown: // it may be new or old, so the time until now does not count for a stall
+		f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
+		f.Newest.identity = last.identity()
+		w.handleNoNewSegment(f)
 	case same:
-		if f.urlChanged && last.ID() != f.Newest.ID && !o.hasProgramTime() {
-			// The segment may be new or old, so the time until now does not count for a stall.
-			f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
-		}
-		f.Newest.ID = last.ID() // it may have a renewed URL
+		f.Newest.ID = last.ID() // the same segment may have another URI
 		w.handleNoNewSegment(f)
-		f.urlChanged, f.window = false, segments
 	case older:
-		if f.window == nil { // the first reading of a successor
-			f.Newest.ID, f.window = last.ID(), segments
-		}
+		f.olderReadings++
 		w.handleNoNewSegment(f)
+	}
+	if result != older {
+		f.olderReadings, f.urlChanged, f.window = 0, false, segments
 	}
 	if checkDue {
 		isFirst := f.LastCheckedAt.IsZero()
@@ -118,49 +125,10 @@ func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 	if f.Newest.Failed {
 		analyse = !o.Began.Before(f.Outage.RetryAt)
 	}
-	if n := len(f.window); n > 0 && analyse && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID {
+	if n := len(f.window); n > 0 && analyse && !f.urlChanged && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID {
 		f.pending, f.look, f.bisection = &f.window[n-1], w.plan().chooseLook(f), bisection{}
 		f.changed = false
 	}
-}
-
-// comparison is the result of comparing a playlist with the previous reading.
-type comparison int
-
-const (
-	newer comparison = iota // its newest segment was not seen before
-	same                    // its newest segment is the one of the previous reading
-	older                   // its server's copy is older than the previous reading
-)
-
-// compare tells a new segment from one seen before (decision S5). A renewed URL
-// gives the same media other URIs, so only program time can tell them apart.
-// Without program time, the first playlist under a renewed URL counts as the
-// same. A restarted encoder may use earlier names again; its program time differs.
-func (f *mediaFeed) compare(o Playlist, last Segment) comparison {
-	if last.ID() == f.Newest.ID {
-		return same
-	}
-	stated := o.hasProgramTime()
-	for _, s := range f.window {
-		if s.ID() == last.ID() {
-			if stated && last.ProgramTime.Sub(s.ProgramTime).Abs() > clockSlack {
-				return newer
-			}
-			return older
-		}
-	}
-	if !f.urlChanged || !f.Clock.Started {
-		return newer
-	}
-	ahead := last.end().Sub(f.Clock.End)
-	switch {
-	case !stated, ahead == 0, ahead <= -maxCopyDelay:
-		return same
-	case ahead < 0:
-		return older
-	}
-	return newer
 }
 
 // handleNewSegment takes in a new segment. The playlist was last read at lastRead.
@@ -168,9 +136,14 @@ func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastR
 	if !w.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused { // else only a name was seen
 		w.recordObserved()
 	}
-	f.Newest = newest{ID: last.ID(), SeenAt: w.now, Since: f.publishedSince(o, last, lastRead)}
-	f.Clock.ByFetch = !o.hasProgramTime()
-	if shift := f.Clock.update(last, o.Began); shift != 0 {
+	sameLine, before := last.sameLine(f.Newest.identity), f.Newest
+	f.Newest = newest{identity: last.identity(), Peak: last.identity(), SeenAt: w.now, Since: f.publishedSince(o, last, lastRead)}
+	if before.seenBefore(last) {
+		f.Newest.Peak, f.Newest.SeenAt, f.Newest.Unwatched = before.Peak, before.SeenAt, before.Unwatched
+		w.handleNoNewSegment(f)
+	}
+	f.Clock.ByFetch = last.TimeEstimated
+	if shift := f.Clock.update(last, o.Began, sameLine); shift != 0 {
 		w.state.Conditions.shift(f.Tracks, shift)
 		f.changed, f.Screened = true, nil
 		w.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})

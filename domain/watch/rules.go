@@ -34,7 +34,8 @@ const (
 	renewAfter         = 5 * time.Hour    // age from which a regular answer replaces the manifest (S17); signed URLs last about 6 h
 	renewBeforeExpiry  = 15 * time.Minute // before the URLs of the manifest expire (S17)
 
-	maxCopyDelay      = 30 * time.Second       // how far one server's copy of a playlist may be behind another's
+	maxCopyDelay      = 60 * time.Second       // how far one server's copy of a playlist may be behind another's (S5)
+	maxOlderReadings  = 2                      // in a row, of older copies, before the encoder counts as restarted (S5)
 	clockSlack        = 30 * time.Second       // how much faster than the clock program time may run before it counts as reset
 	boundaryTolerance = 100 * time.Millisecond // bad media that begin this soon after a segment's start count from that start
 	audioLead         = 300 * time.Millisecond // longest time between the first sound and the first picture of a segment

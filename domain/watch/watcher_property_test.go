@@ -1,6 +1,8 @@
 package watch_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -40,6 +42,8 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.viaMaster = rapid.Bool().Draw(r, "listed in a master")
 		w.playlistFailsIn = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}
 		w.stallsIn = map[string][]span{"/sound/": someSpans(r, "sound stands", end)}
+		w.rename = anyNames(r, w)
+		w.copyDelays = anyCopies(r, w.segment, 60)
 		w.failure = rapid.SampledFrom([]watch.FailureKind{watch.FailureNetwork, watch.FailureExpired, watch.FailureUndecodable}).Draw(r, "failure")
 		w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 5, 10, 60, 300}).Draw(r, "interval"))
 		w.rules.Thresholds[detector.Blackout] = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
@@ -49,6 +53,27 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 			w.taskTime[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
 		}
 	})
+}
+
+// anyNames draws how the URIs of segments change from one reading to the next.
+func anyNames(r *rapid.T, w *world) func(uri string) string {
+	if rapid.Bool().Draw(r, "URIs that stay") {
+		return nil
+	}
+	renamed[rapid.SampledFrom(slices.Sorted(maps.Keys(renamed))).Draw(r, "URIs that change by")](w)
+	return w.rename
+}
+
+// anyCopies draws by how many segments the copies of a playlist are older than its newest
+// copy, by so many seconds at most.
+func anyCopies(r *rapid.T, segment, seconds float64) (delays []int) {
+	for range rapid.IntRange(0, 3).Draw(r, "newest copies") {
+		delays = append(delays, 0)
+		for range rapid.IntRange(0, 4).Draw(r, "older copies after it") {
+			delays = append(delays, rapid.IntRange(1, int(seconds/segment)).Draw(r, "segments behind"))
+		}
+	}
+	return delays
 }
 
 func TestEventsAreConsistentWhateverIsObserved(t *testing.T) {
@@ -70,7 +95,7 @@ func TestEventsAreConsistentWhateverIsObserved(t *testing.T) {
 				r.Fatalf("event %d goes back in time", i)
 			}
 			previous = e.at
-			passed := e.at - min(began-w.delay-w.segment-31, w.live.from)
+			passed := e.at - min(began-w.delay-w.segment-31-60, w.live.from)
 			if d := duration(e.Data); d < 0 || float64(d) > passed {
 				r.Fatalf("%s lasts %d s, but only %v s have passed", e.Type, d, passed)
 			}
@@ -141,6 +166,7 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
 			w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
 			w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
+			w.rename = anyNames(r, w)
 			w.taskTime[watch.TaskPlaylist] = rapid.Float64Range(0, 0.2).Draw(r, "reading")
 			w.taskTime[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")
 		})
@@ -169,6 +195,36 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 		// A check interval longer than the threshold delays the alert.
 		if latest := published + max(float64(threshold), w.rules.CheckInterval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
 			r.Fatalf("emitted at %v, later than %v (onset %v, published %v)", w.events[1].at, latest, onset, published)
+		}
+	})
+}
+
+// TestCopiesOfDifferentAgeAreNoNews reads the playlist of a stream from servers whose copies are
+// of different age, by up to 60 s. Each condition is alerted once, with its own instants, and a
+// standstill is noticed (decisions S5, S6).
+func TestCopiesOfDifferentAgeAreNoNews(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w := scenario(t, func(w *world) {
+			w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
+			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+			w.window = 60
+			w.rename = anyNames(r, w)
+			w.copyDelays = anyCopies(r, w.segment, 60)
+			w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
+		})
+		onset := rapid.Float64Range(150, 200).Draw(r, "onset")
+		until := onset + rapid.Float64Range(80, 200).Draw(r, "length")
+		w.black, w.stalls = []span{{onset, until}}, []span{{500, 700}}
+		w.from(100).until(690)
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+		if len(w.events) != 4 || w.events[3].Type != event.SegmentError || w.events[3].at > 625 {
+			r.Fatalf("want an alert, a recovery and an outage, got %+v", w.events)
+		}
+		back := w.events[2].Data.(event.Recovered)
+		if abs(sec(back.StartedAt)-onset) > 0.11 || abs(sec(back.RecoveredAt)-until) > 0.11 {
+			r.Fatalf("black from %v to %v, emitted %v to %v", onset, until, sec(back.StartedAt), sec(back.RecoveredAt))
 		}
 	})
 }

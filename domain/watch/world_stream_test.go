@@ -125,16 +125,20 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 	}
 	edge = min(edge, w.live.to+w.delay)
 	newest := int((edge - w.delay) / w.segment) // exclusive
+	first := int(w.live.from / w.segment)
 	if n := len(w.copyDelays); n > 0 {
-		newest -= w.copyDelays[w.readingCount%n]
-		w.readingCount++
+		newest = min(newest, max(first+2, newest-w.copyDelays[w.readingCount%n])) // a copy has two segments at least
 	}
-	for n := max(newest-int(w.window/w.segment), int(w.live.from/w.segment)); n < newest; n++ {
+	w.readingCount++
+	for n := max(newest-int(w.window/w.segment), first); n < newest; n++ {
 		start := float64(n) * w.segment
 		s := watch.Segment{
 			URI:      fmt.Sprintf("%s/%d.ts", strings.TrimSuffix(url, "/list.m3u8"), n),
 			Sequence: uint64(n),
 			Duration: time.Duration(w.segment * float64(time.Second)),
+		}
+		if w.rename != nil && n > 0 { // the number 0 is no number
+			s.URI = w.rename(s.URI)
 		}
 		if !w.noProgramTime {
 			s.ProgramTime = at(start)
@@ -149,6 +153,9 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 	if len(p.Segments) == 0 && !p.Ended {
 		p.Failure = watch.NewFailure(watch.FailureMalformed, "nothing yet")
 	}
+	if w.changePlaylist != nil {
+		w.changePlaylist(&p)
+	}
 	return p
 }
 
@@ -158,7 +165,8 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 		a.Failure = watch.NewFailure(w.refusal, "media.test: answered 403")
 		return a
 	}
-	if within(w.segmentsFail, began) || within(byURL(w.segmentsFailIn, s.URI), began) || w.failsSegment != nil && w.failsSegment(s.Sequence) {
+	if within(w.segmentsFail, began) || within(byURL(w.segmentsFailIn, s.URI), began) || w.failsSegment != nil && w.failsSegment(s.Sequence) ||
+		w.refusesURI != nil && w.refusesURI(s.URI) {
 		a.Failure = watch.NewFailure(w.failure, "no segment")
 		return a
 	}

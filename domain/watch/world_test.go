@@ -72,6 +72,8 @@ type world struct {
 	resetFrom       float64                    // from here on program time is later by resetBy
 	resetBy         float64
 	resetIn         string                     // only playlists whose URL contains this are reset
+	refusesURI      func(uri string) bool      // reports whether the server refuses a segment under this URI
+	rename          func(uri string) string    // the URI of a segment in the present reading; nil: it stays
 	copyDelays      []int                      // by how many segments each server's copy of a playlist is late, in turn
 	answers         map[span]watch.StreamState // answers of YouTube
 	separateTracks  bool                       // picture and sound have a playlist each
@@ -82,6 +84,7 @@ type world struct {
 	stallsIn        map[string][]span          // playlists whose URL contains the key do not move
 	endlistIn       map[string]span            // playlists whose URL contains the key have ENDLIST
 	changeAnswer    func(*watch.Resolution)    // changes each answer
+	changePlaylist  func(*watch.Playlist)      // changes each media playlist
 	taskTime        map[watch.TaskKind]float64 // how long a task takes
 
 	watcher       *watch.Watcher

@@ -19,6 +19,7 @@ type addressing struct {
 	timescale   uint32
 	duration    uint32
 	startNumber uint32
+	numbered    bool // startNumber is stated
 	endNumber   *uint32
 	offset      int64 // presentationTimeOffset; -1: beyond MaxTicks
 	eptDelta    int
@@ -80,6 +81,7 @@ func (a *addressing) override(level mpd.MultipleSegmentBaseType) {
 	a.timescale = *cmp.Or(level.Timescale, &a.timescale)
 	a.duration = *cmp.Or(level.Duration, &a.duration)
 	a.startNumber = *cmp.Or(level.StartNumber, &a.startNumber)
+	a.numbered = a.numbered || level.StartNumber != nil
 	a.endNumber = cmp.Or(level.EndNumber, a.endNumber)
 	if level.PresentationTimeOffset != nil {
 		var ok bool

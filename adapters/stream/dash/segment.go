@@ -99,8 +99,8 @@ func (b *segmentBuilder) runs(p *presentation, period timedPeriod) (runs []run, 
 	return []run{r}, b.isList, err
 }
 
-// segment returns the segment at t. Its Sequence is its number, or its time if the
-// template has no $Number$.
+// segment returns the segment at t. Its Sequence is its time if the template has $Time$,
+// else its number. A SegmentList has none if it does not state where it begins.
 func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, *watch.Failure) {
 	number := int64(b.startNumber) + t.index
 	sequence := number
@@ -117,7 +117,7 @@ func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, *watch.Failure)
 		}
 	} else {
 		reference = b.mediaTemplate.expand(number, t.start)
-		if !b.mediaTemplate.hasNumber {
+		if b.mediaTemplate.hasTime {
 			sequence = t.start
 		}
 	}
@@ -131,6 +131,6 @@ func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, *watch.Failure)
 	}
 	return watch.Segment{
 		URI: u.String(), Mirrors: mirrors, Sequence: uint64(max(0, sequence)), Duration: duration,
-		Range: byteRange, Init: b.init, Container: b.container,
+		Range: byteRange, Init: b.init, Container: b.container, Unnumbered: b.isList && !b.numbered,
 	}, nil
 }

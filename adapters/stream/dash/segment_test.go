@@ -225,3 +225,25 @@ func TestSegmentsEndWithTheirPeriod(t *testing.T) {
 		},
 	})
 }
+
+func TestASegmentIsNumberedByTimeElseByNumber(t *testing.T) { // decision S5
+	times := timeline(`<S t="35500" d="100" r="2"/>`)
+	for name, c := range map[string]struct {
+		set        string
+		sequence   uint64
+		unnumbered bool
+	}{
+		"$Time$":                      {mp4Template(`media="$Time$" timescale="10" startNumber="5"`, times), 35700, false},
+		"$Number$":                    {mp4Template(`media="$Number$" timescale="10" startNumber="5"`, times), 7, false},
+		"both":                        {mp4Template(`media="$Number$-$Time$" timescale="10" startNumber="5"`, times), 35700, false},
+		"a list":                      {segmentList(`timescale="10" startNumber="5"`, times, threeURLs), 7, false},
+		"a list that begins anywhere": {segmentList(`timescale="10"`, times, threeURLs), 3, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := readFirst(t, liveMPD(videoPeriod(c.set)), noon)
+			if last := p.Segments[len(p.Segments)-1]; last.Sequence != c.sequence || last.Unnumbered != c.unnumbered {
+				t.Errorf("got %+v", last)
+			}
+		})
+	}
+}

@@ -38,6 +38,7 @@ func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlis
 			scan.defect.note(0, "%s", problem)
 			continue
 		}
+		scan.identify(e, &s)
 		if remaining -= urlBytes(s); remaining < 0 {
 			break
 		}

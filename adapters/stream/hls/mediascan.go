@@ -18,6 +18,7 @@ type entry struct {
 	gap          bool      // EXT-X-GAP
 	number       uint64    // of the entries and gaps before it in the playlist
 	problem      string    // why it is left out
+	breaks       uint64    // EXT-X-DISCONTINUITY tags before it
 	init         *initTag
 	byteRange    *watch.ByteRange
 	key          *keyTag
@@ -27,6 +28,7 @@ type entry struct {
 type mediaScan struct {
 	target   time.Duration
 	sequence uint64 // EXT-X-MEDIA-SEQUENCE
+	numbered bool   // EXT-X-MEDIA-SEQUENCE is stated
 	skipped  uint64 // segments that EXT-X-SKIP replaces
 	ended    bool
 	entries  []entry
@@ -39,6 +41,8 @@ type mediaScan struct {
 	init       *initTag         // EXT-X-MAP in force
 	keys       keyState         // EXT-X-KEY in force
 	continuity int              // index of the first entry since the last discontinuity
+	breaks     uint64           // EXT-X-DISCONTINUITY tags so far
+	epoch      *uint64          // EXT-X-DISCONTINUITY-SEQUENCE; nil: not stated
 	clock      time.Time        // program time of the next segment; zero: unknown
 }
 
@@ -80,7 +84,7 @@ func (s *mediaScan) add(l line) *watch.Failure {
 		if err != nil || len(s.entries) > 0 {
 			return malformed("EXT-X-MEDIA-SEQUENCE is not a number, or comes after a segment")
 		}
-		s.sequence = n
+		s.sequence, s.numbered = n, true
 	case "EXT-X-ENDLIST":
 		s.ended = true
 	case "EXT-X-GAP":
@@ -88,6 +92,11 @@ func (s *mediaScan) add(l line) *watch.Failure {
 	case "EXT-X-DISCONTINUITY":
 		// The segment's own program time may precede this tag; it stays valid.
 		s.continuity, s.clock = len(s.entries), s.next.programTime
+		s.breaks++
+	case "EXT-X-DISCONTINUITY-SEQUENCE:":
+		if n, err := strconv.ParseUint(string(l.value), 10, 63); err == nil {
+			s.epoch = &n
+		}
 	case "EXT-X-PROGRAM-DATE-TIME:":
 		if t := parseProgramTime(l.value); !t.IsZero() {
 			s.next.programTime, s.clock = t, t
@@ -147,7 +156,8 @@ func (s *mediaScan) addURI(uri []byte) *watch.Failure {
 		s.leaveOut("EXT-X-BYTERANGE without an offset does not follow a part of the same resource")
 	}
 	e := s.next
-	e.uri, e.init, e.key, e.byteRange, e.number = uri, s.init, key, s.byteRange, uint64(len(s.entries))
+	e.uri, e.init, e.key, e.byteRange, e.breaks = uri, s.init, key, s.byteRange, s.breaks
+	e.number = uint64(len(s.entries))
 	e.programTime = s.clock
 	if !s.next.programTime.IsZero() {
 		s.extrapolateBackwards(s.next.programTime)
@@ -201,4 +211,14 @@ func (s *mediaScan) addSkip(list []byte) *watch.Failure {
 func (s *mediaScan) firstSequence() (uint64, bool) {
 	first := s.sequence + s.skipped // both are below 1<<63
 	return first, first <= MaxSequence-uint64(len(s.entries))
+}
+
+// identify adds to a segment what tells it from the same name in another reading. Without
+// EXT-X-DISCONTINUITY-SEQUENCE the tags before a segment prove nothing, because they leave
+// the playlist with time.
+func (s *mediaScan) identify(e entry, segment *watch.Segment) {
+	segment.Unnumbered = !s.numbered
+	if s.epoch != nil {
+		segment.Discontinuity = *s.epoch + e.breaks
+	}
 }

@@ -90,7 +90,7 @@ func (k *kept) content(s watch.Segment) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, known := range k.segments {
-		if known.segment.ID() == s.ID() {
+		if known.segment.SameListing(s) {
 			return known.bytes
 		}
 	}

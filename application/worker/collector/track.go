@@ -28,8 +28,8 @@ type track struct {
 	listed       []watch.Segment // around the instant, oldest first
 	file         TempFile
 	size         int64
-	parts        []part   // oldest first; in the file they are in the order of their arrival
-	tried        []string // IDs of all segments that were asked for
+	parts        []part          // oldest first; in the file they are in the order of their arrival
+	tried        []watch.Segment // that were asked for
 }
 
 // part is one segment in the file.
@@ -47,10 +47,10 @@ func (t *track) has(s watch.Segment) bool {
 
 // fetch adds a segment from the server. It asks for each segment once.
 func (t *track) fetch(ctx context.Context, segments Fetcher, s watch.Segment) (err error) {
-	if slices.Contains(t.tried, s.ID()) || t.has(s) {
+	if slices.ContainsFunc(t.tried, s.SameListing) || t.has(s) {
 		return nil
 	}
-	t.tried = append(t.tried, s.ID())
+	t.tried = append(t.tried, s)
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
 	body, err := segments.FetchSegment(request.WithEgress(ctx, s.Egress), s)

@@ -1,0 +1,222 @@
+package watch_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// renamed lists how servers may change the URIs of segments from one reading to the next.
+var renamed = map[string]func(w *world){
+	"a token in the query": func(w *world) {
+		w.rename = func(uri string) string { return fmt.Sprintf("%s?token=%d", uri, w.readingCount) }
+	},
+	"a token in the path": func(w *world) {
+		w.rename = func(uri string) string {
+			return strings.Replace(uri, "media.test/", fmt.Sprintf("media.test/%d-signed/", w.readingCount), 1)
+		}
+	},
+	"another host": func(w *world) {
+		w.rename = func(uri string) string {
+			return strings.Replace(uri, "media.test", fmt.Sprintf("edge%d.test", w.readingCount%3), 1)
+		}
+	},
+	"one name for all": func(w *world) {
+		w.rename = func(uri string) string { return uri[:strings.LastIndex(uri, "/")] + "/live.ts" }
+	},
+}
+
+func TestSegmentsAreToldApartWhateverTheirURIs(t *testing.T) { // S5
+	for name, rename := range renamed {
+		for _, noProgramTime := range []bool{false, true} {
+			for _, interval := range []int{2, 10} {
+				set := func(w *world) {
+					w.noProgramTime, w.rules.CheckInterval = noProgramTime, seconds(interval)
+					rename(w)
+				}
+				t.Run(fmt.Sprintf("%s, without program time: %v, checks every %d s", name, noProgramTime, interval), func(t *testing.T) {
+					w := scenario(t, set, func(w *world) { w.stalls = []span{{100, 400}} }).from(50).until(398).expect(
+						emits(50, event.StreamStarted),
+						emits(160, event.SegmentError, since(100), lasting(60), because("stalled")),
+					)
+					if n := w.begunIn(watch.TaskSegment, span{111, 398}); n > 0 {
+						t.Errorf("analysed the same segment %d times", n)
+					}
+					w.until(440)
+					if n := w.begunIn(watch.TaskSegment, span{400, 440}); n < 4 {
+						t.Errorf("analysed only %d of the new segments", n)
+					}
+					w = scenario(t, set, func(w *world) { w.black = []span{{100, 140}} }).from(50).until(300)
+					w.expectBlackout(100, 140, 3)
+					w.expectNoLog()
+				})
+			}
+		}
+	}
+}
+
+func TestASegmentIsFetchedUnderItsNewestURI(t *testing.T) { // S1, S5, S18
+	w := scenario(t, renamed["a token in the query"], func(w *world) {
+		w.refusesURI = func(uri string) bool { return !strings.HasSuffix(uri, fmt.Sprintf("token=%d", w.readingCount)) }
+		w.groups, w.black = 1, []span{{109.3, 150}} // the last key frame before is that of a segment screened at second 110
+	}).from(50).until(300)
+	w.expectBlackout(109.3, 150, 0.1)
+	w.expectNoLog()
+}
+
+func TestASuccessorTellsSegmentsByTimeAndNumber(t *testing.T) { // S5, S11
+	for name, rename := range renamed {
+		for _, noProgramTime := range []bool{false, true} {
+			w := scenario(t, rename, func(w *world) { w.stalls, w.noProgramTime = []span{{100, 400}}, noProgramTime }).from(50)
+			w.until(120).resume(2).until(150).resume(1).until(380)
+			if len(w.events) != 2 || w.events[1].Type != event.SegmentError || w.events[1].at > 174 {
+				t.Errorf("%s, without program time %v: emitted %v", name, noProgramTime, w.events)
+			}
+		}
+	}
+}
+
+func TestAnOlderCopyIsNoNews(t *testing.T) { // S5
+	for name, delays := range map[string][]int{
+		"20 s old, every second":                 {0, 10},
+		"20 s old, two of three":                 {0, 10, 9},
+		"40 s old, every fifth":                  {0, 0, 0, 0, 20},
+		"60 s old, every third":                  {0, 0, 30},
+		"of three ages":                          {0, 6, 25, 0, 12},
+		"20 s old, and the watch begins with it": {10, 0, 0},
+		"40 s old, and the watch begins with it": {20, 0, 0, 20, 0, 0, 0},
+	} {
+		for _, noProgramTime := range []bool{false, true} {
+			for _, separate := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, without program time: %v, separate tracks: %v", name, noProgramTime, separate), func(t *testing.T) {
+					w := scenario(t, func(w *world) {
+						w.copyDelays, w.noProgramTime, w.separateTracks = delays, noProgramTime, separate
+						w.black, w.window = []span{{200, 290}}, 30
+					}).from(100).until(500)
+					slack := 0.1
+					if noProgramTime {
+						slack = 12 // an instant follows from when the playlist is read
+					}
+					w.expectBlackout(200, 290, slack)
+					w.expectNoLog()
+					if !noProgramTime && (w.events[1].at > 235 || w.events[1].at > 233 && !separate) {
+						t.Errorf("alerted at %v", w.events[1].at)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestAnOlderCopyFeedsTheClockOfAStall(t *testing.T) { // S5, S6
+	for name, delays := range map[string][]int{"in turn": {0, 10}, "three in a row": {0, 10, 9, 8}, "more of them": {0, 8, 0, 10, 10, 10, 10}} {
+		for _, noProgramTime := range []bool{false, true} {
+			w := scenario(t, func(w *world) {
+				w.copyDelays, w.noProgramTime, w.stalls = delays, noProgramTime, []span{{100, 400}}
+			}).from(51).until(380)
+			if len(w.events) != 2 || w.events[1].Type != event.SegmentError || w.events[1].at > 192 {
+				t.Errorf("%s, without program time %v: emitted %v", name, noProgramTime, w.events)
+			}
+		}
+	}
+}
+
+func TestAnEndInAnOlderCopyEndsNothing(t *testing.T) { // S5, 7.6
+	scenario(t, func(w *world) {
+		w.copyDelays = []int{0, 0, 10}
+		w.changePlaylist = func(p *watch.Playlist) { p.Ended = w.readingCount%3 == 0 }
+	}).from(50).until(400).expect(emits(50, event.StreamStarted))
+}
+
+// reading is a playlist of three segments of 2 s.
+type reading struct {
+	time          float64 // program time of the newest segment; negative: none is stated
+	number        uint64  // of the newest segment
+	discontinuity uint64
+}
+
+func (r reading) playlist(began float64) watch.Playlist {
+	p := watch.Playlist{Began: at(began), URL: "m", TargetDuration: 2 * time.Second}
+	for i := range 3 {
+		s := watch.Segment{URI: fmt.Sprintf("%d-%d-%d.ts", r.discontinuity, int(r.number)-2+i, int(began)), Duration: 2 * time.Second, Sequence: r.number - 2 + uint64(i), Discontinuity: r.discontinuity}
+		if r.time >= 0 {
+			s.ProgramTime = at(r.time - 4 + 2*float64(i))
+		}
+		p.Segments = append(p.Segments, s)
+	}
+	return p
+}
+
+func TestWhatLiesBehindIsAnOlderCopyOrARestartedEncoder(t *testing.T) { // S5
+	first := reading{time: 1000, number: 500}
+	untimed := reading{time: -1, number: 500}
+	for name, c := range map[string]struct {
+		first    reading
+		readings []reading // every 10 s after the first
+		analysed int       // which of them is the first to be analysed; 0: none
+	}{
+		"the same segment":                                               {first, []reading{first, first, first, first}, 0},
+		"a later one":                                                    {first, []reading{{1002, 501, 0}}, 1},
+		"a later time with the same number":                              {first, []reading{{1002, 500, 0}}, 1},
+		"the same time with a later number":                              {first, []reading{{1000, 501, 0}}, 1},
+		"a copy by another packager, numbered lower":                     {first, []reading{{1000, 37, 0}, {1000.4, 37, 0}, {999.6, 37, 0}}, 0},
+		"an earlier time with a later number, a reset":                   {first, []reading{{950, 505, 0}}, 1},
+		"a later time with an earlier number":                            {first, []reading{{1030, 5, 0}}, 1},
+		"20 s behind":                                                    {first, []reading{{980, 490, 0}, {990, 495, 0}}, 0},
+		"20 s behind for the third time":                                 {first, []reading{{980, 490, 0}, {980, 490, 0}, {980, 490, 0}}, 3},
+		"20 s behind, but not in a row":                                  {first, []reading{{980, 490, 0}, {980, 490, 0}, first, {980, 490, 0}, {980, 490, 0}}, 0},
+		"60 s behind":                                                    {first, []reading{{940, 470, 0}}, 0},
+		"more than 60 s behind":                                          {first, []reading{{939, 469, 0}}, 1},
+		"without program time, the same number":                          {untimed, []reading{untimed, untimed, untimed}, 0},
+		"without program time, a later number":                           {untimed, []reading{{-1, 501, 0}}, 1},
+		"without program time, 60 s behind":                              {untimed, []reading{{-1, 470, 0}}, 0},
+		"without program time, more than 60 s behind":                    {untimed, []reading{{-1, 469, 0}}, 1},
+		"without program time, for the third time":                       {untimed, []reading{{-1, 490, 0}, {-1, 495, 0}, {-1, 499, 0}}, 3},
+		"without program time, the same number after a discontinuity":    {untimed, []reading{{-1, 500, 1}}, 1},
+		"without program time, an earlier number after a discontinuity":  {untimed, []reading{{-1, 490, 1}}, 1},
+		"without program time, an earlier number before a discontinuity": {reading{-1, 500, 1}, []reading{{-1, 490, 0}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := watch.New(rules(), at(0))
+			w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+			analysed := 0
+			read := func(i int, r reading) {
+				now := 1001 + 10*float64(i)
+				w.Step(at(now), r.playlist(now))
+				for _, task := range w.Next() {
+					if task.Kind == watch.TaskSegment {
+						w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: decoded, Audio: decoded})
+						if i > 0 && analysed == 0 {
+							analysed = i
+						}
+					}
+				}
+			}
+			read(0, c.first)
+			for i, r := range c.readings {
+				read(i+1, r)
+			}
+			if analysed != c.analysed {
+				t.Errorf("the first reading analysed is the %d., want the %d.", analysed, c.analysed)
+			}
+		})
+	}
+}
+
+func TestWithoutTimeAndNumberTheURITells(t *testing.T) { // S5
+	scenario(t, func(w *world) {
+		w.noProgramTime, w.stalls = true, []span{{100, 400}}
+		w.changePlaylist = func(p *watch.Playlist) {
+			for i := range p.Segments {
+				p.Segments[i].Unnumbered = true
+			}
+		}
+	}).from(50).until(398).expect(
+		emits(50, event.StreamStarted),
+		emits(160, event.SegmentError, since(100), lasting(60), because("stalled")),
+	)
+}
