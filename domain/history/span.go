@@ -142,9 +142,9 @@ func changesOf(lane Lane, before, after Current, r monitor.Report) []change {
 	case Stream:
 		return streamChanges(before, r)
 	case Video:
-		return []change{{state: trackState(r.Health.Video)}}
+		return []change{trackChange(r.Health.Video, r)}
 	case Audio:
-		return []change{{state: trackState(r.Health.Audio)}}
+		return []change{trackChange(r.Health.Audio, r)}
 	default:
 		return segmentChanges(before, after, r)
 	}
@@ -154,7 +154,7 @@ func streamChanges(before Current, r monitor.Report) []change {
 	if v := r.Visibility; v != nil && !v.BlindSince.IsZero() {
 		return []change{{Blind, v.BlindSince}}
 	}
-	return signalled(monitor.Blind, Blind, r.Signals, streamState(before, r))
+	return signalled(monitor.Blind, Blind, r.Signals, change{state: streamState(before, r)})
 }
 
 // streamState returns the state of the stream while it can be observed.
@@ -172,11 +172,16 @@ func streamState(before Current, r monitor.Report) State {
 	return Unknown
 }
 
-func trackState(h monitor.TrackHealth) State {
-	if h == "" {
-		return Unknown
+// trackChange returns the present state of a track. It is unknown since anything of the
+// stream was last learned, at the earliest: so no time is both blind and good.
+func trackChange(h monitor.TrackHealth, r monitor.Report) change {
+	if h != "" && h != monitor.Unknown {
+		return change{state: State(h)}
 	}
-	return State(h)
+	if r.Visibility == nil {
+		return change{state: Unknown}
+	}
+	return change{Unknown, r.Visibility.LastObservedAt}
 }
 
 // segmentChanges follows the signals of outages. While none is alerted, segments are
@@ -196,29 +201,29 @@ func segmentChanges(before, after Current, r monitor.Report) []change {
 	if outage && !isSignalled && video.State != Unknown && audio.State != Unknown {
 		return []change{{OK, later(video.Since, audio.Since)}}
 	}
-	present := OK
+	present := change{state: OK}
 	switch {
 	case outage:
-		present = NoMedia
+		present.state = NoMedia
 	case video.State == Unknown && audio.State == Unknown:
-		present = Unknown
+		present = change{Unknown, later(video.Since, audio.Since)}
 	}
 	return signalled(monitor.NoMedia, NoMedia, r.Signals, present)
 }
 
 // signalled returns the changes that the signals of a condition give, and the present
 // state.
-func signalled(condition monitor.SignalCondition, state State, signals []monitor.Signal, present State) (changes []change) {
+func signalled(condition monitor.SignalCondition, state State, signals []monitor.Signal, present change) (changes []change) {
 	for _, s := range signals {
 		switch {
 		case s.Condition != condition:
 		case s.EndedAt.IsZero():
 			changes = append(changes, change{state, s.StartedAt})
 		default:
-			changes = append(changes, change{present, s.EndedAt})
+			changes = append(changes, change{present.state, s.EndedAt})
 		}
 	}
-	return append(changes, change{state: present})
+	return append(changes, present)
 }
 
 // appendSpan appends a span unless it is empty.

@@ -58,6 +58,12 @@ func TestSpansFollowTheReports(t *testing.T) {
 		return s
 	}
 	noTracks := func(r *monitor.Report) { r.Health = monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown} }
+	unseenSince := func(second int) func(*monitor.Report) {
+		return func(r *monitor.Report) {
+			noTracks(r)
+			r.Visibility.LastObservedAt = at(second)
+		}
+	}
 	noPicture := func(r *monitor.Report) { r.Health.Video = monitor.Unknown }
 	black := func(r *monitor.Report) { r.Health.Video = monitor.Black }
 	outOfMedia := func(r *monitor.Report) {
@@ -115,6 +121,29 @@ func TestSpansFollowTheReports(t *testing.T) {
 				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0), signal(monitor.NoMedia, 5, 95)}
 			})), 125,
 			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-125"},
+		},
+		"blind time is neither good nor an outage": {
+			join(heartbeats(0, 20, nil), heartbeats(30, 310, unseenSince(18)), heartbeats(320, 350, func(r *monitor.Report) {
+				unseenSince(18)(r)
+				r.StreamStatus, r.Visibility.BlindSince = monitor.StreamUnknown, at(18)
+			}), heartbeats(360, 360, nil)), 365,
+			map[history.Lane]string{
+				"stream": "live 0-18, blind 18-360, live 360-365", "video": "ok 0-18, unknown 18-360, ok 360-365",
+				"audio": "ok 0-18, unknown 18-360, ok 360-365", "segments": "ok 0-18, unknown 18-360, ok 360-365",
+			},
+		},
+		"an outage pauses while the watch is blind": {
+			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 390, unseenSince(65)), with(healthy(400), func(r *monitor.Report) {
+				unseenSince(65)(r)
+				r.Visibility.BlindSince = at(65)
+				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 65), signal(monitor.Blind, 65, 0)}
+			}), with(healthy(410), func(r *monitor.Report) {
+				noTracks(r)
+				r.Signals = []monitor.Signal{signal(monitor.Blind, 65, 410), signal(monitor.NoMedia, 410, 0)}
+			}), heartbeats(420, 430, noTracks)), 435,
+			map[history.Lane]string{
+				"stream": "live 0-65, blind 65-410, live 410-435", "segments": "ok 0-5, no_media 5-65, unknown 65-410, no_media 410-435",
+			},
 		},
 		"an outage whose signal of the end was lost ends when both tracks are known": {
 			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), heartbeats(100, 110, black)), 115,

@@ -52,6 +52,9 @@ func (s *state) health(now time.Time) HealthChanged {
 	if s.Blind.Alerted {
 		h.Stream = monitor.StreamUnknown
 	}
+	if s.Blind.Refused { // at once, because no later look is likely to see more
+		return h
+	}
 	if s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now) {
 		h.Health.Video = s.Conditions.trackHealth(detector.Video)
 	}

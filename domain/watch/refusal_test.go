@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -154,6 +155,59 @@ func TestMediaThatWereRefusedDoNotStandStill(t *testing.T) { // S19: the first a
 			}
 		}).from(100).until(1200).expect(emits(100, event.StreamStarted))
 	}
+}
+
+// totals returns the statistics of the reports that a worker sends every 10 s until a moment.
+func (w *world) totals(end float64) history.Totals {
+	var current history.Current
+	var spans []history.Span
+	began, signals := w.now, 0
+	for w.now < end {
+		w.until(w.now + 10)
+		r := w.watcher.Report()
+		r.At, r.Signals, signals = at(w.now), w.signals[signals:], len(w.signals)
+		after, closed := history.Observe(current, r)
+		current, spans = after, append(spans, closed...)
+	}
+	totals := history.NewTotals()
+	for _, s := range append(spans, history.Close(current, at(end))...) {
+		totals.Add(history.Period{From: at(began), To: at(end)}, s)
+	}
+	return totals
+}
+
+func TestStatisticsCountARefusalAsBlind(t *testing.T) { // 16.3
+	sixStreams(t, func(t *testing.T, phase func(*world)) {
+		w := scenario(t, phase, func(w *world) { w.refused = []span{{200, 540}} }).from(100)
+		times := w.totals(1200).Time
+		blind := times[history.BlindID].Seconds()
+		known := times[history.Watched].Seconds() + blind // at most all; the first report after it is up to 10 s late
+		if times[history.Out] != 0 || blind < 330 || blind > 410 || known > 1090 || known < 1078 {
+			t.Errorf("%v", times)
+		}
+	})
+	t.Run("without an alert it is unknown", func(t *testing.T) {
+		times := scenario(t, func(w *world) { w.refused = []span{{200, 400}} }).from(100).totals(1200).Time
+		if watched := times[history.Watched].Seconds(); times[history.Out] != 0 || times[history.BlindID] != 0 || watched > 890 || watched < 820 {
+			t.Errorf("%v", times)
+		}
+	})
+	t.Run("black and outages before it go on after it", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.black, w.refused = []span{{120, 900}}, []span{{200, 540}}
+		}).from(100)
+		times := w.totals(1200).Time
+		if black, blind := times["black"].Seconds(), times[history.BlindID].Seconds(); abs(black+blind-775) > 15 || times[history.Out] != 0 {
+			t.Errorf("%v", times)
+		}
+		w = scenario(t, func(w *world) {
+			w.playlistFails, w.refused = []span{{150, 900}}, []span{{300, 700}}
+		}).from(100)
+		times = w.totals(1200).Time
+		if out, blind := times[history.Out].Seconds(), times[history.BlindID].Seconds(); abs(out+blind-770) > 30 || blind < 400 {
+			t.Errorf("%v", times)
+		}
+	})
 }
 
 // blindSeconds returns how much of a time was blind: between the onset and the end of a
