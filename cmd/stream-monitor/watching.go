@@ -78,7 +78,7 @@ func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving reso
 		flags:     f,
 		resolving: resolving,
 		media:     client,
-		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
+		playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{TimeServers: dash.NewTimeServers(client.Get, client.Head)}),
 		decoders:  pool,
 		capturer:  ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path, Files: f.ReadableFiles()}),
 		budget:    tempfile.NewBudget(f.BudgetMiB()),

@@ -1,10 +1,12 @@
-// Package reference resolves the URLs of a manifest as players do: more leniently than net/url.
+// Package reference resolves the URLs of a manifest as players do: more leniently than net/url. An
+// Origin is what they are relative to.
 package reference
 
 import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Resolve returns reference as an absolute URL without a fragment. It returns false unless that
@@ -43,3 +45,9 @@ func escapeStrayPercents(text string) string {
 }
 
 var percent = regexp.MustCompile(`%[0-9A-Fa-f]{0,2}`)
+
+// Origin is where a document came from.
+type Origin struct {
+	URL  string    // after redirects; the base of its references
+	Time time.Time // the server's when it made the document; zero: not stated
+}

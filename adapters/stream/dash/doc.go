@@ -26,10 +26,11 @@
 //
 // # Segments
 //
-// A segment is listed when its end has passed by the MPD's clock (UTCTiming
-// direct:2014), otherwise by Format.Now. A SegmentTemplate without SegmentTimeline
-// depends on the clock alone, so its newest segment is withheld. A SegmentTimeline
-// more than maxLead ahead of the clock, and a live SegmentList of equal durations, are
+// The time is that of the MPD's UTCTiming (direct, http-head, http-xsdate, http-iso), else that
+// of the server that sent the MPD, else Format.Now. What a SegmentTimeline lists is available;
+// only by UTCTiming some of it is announced and left out. A SegmentTemplate without
+// SegmentTimeline depends on the time alone, so its newest segment is withheld. A
+// SegmentTimeline more than maxLead ahead of the time, and a live SegmentList of equal durations, are
 // used without times. timeShiftBufferDepth bounds the list across Periods;
 // availabilityTimeOffset and suggestedPresentationDelay are ignored. Sequence is the
 // number of a segment, or $Time$ without $Number$; it grows within a Period.

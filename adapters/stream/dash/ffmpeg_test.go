@@ -106,7 +106,7 @@ func readWhileGrowing(t *testing.T, dir, file string, seen *[2]string, stderr *b
 			if newest.ProgramTime.IsZero() {
 				newest.ProgramTime = time.Now().Add(-newest.Duration)
 			}
-			if late := time.Since(newest.ProgramTime.Add(newest.Duration)); late < 0 || late > 20*time.Second || p.Ended {
+			if late := time.Since(newest.ProgramTime.Add(newest.Duration)); late < -time.Second || late > 20*time.Second || p.Ended {
 				t.Errorf("ended: %v, the newest ended %v ago", p.Ended, late)
 			}
 			if newest.URI != seen[i] {

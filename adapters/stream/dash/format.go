@@ -10,14 +10,18 @@ import (
 	"github.com/Eyevinn/dash-mpd/mpd"
 	"github.com/Eyevinn/dash-mpd/xml"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // Format reads MPDs. It implements manifest.Format.
 type Format struct {
-	// Now is the clock for segment availability if an MPD brings none of its own;
-	// default time.Now.
+	// Now is the clock for segment availability if neither an MPD nor the server that sent it
+	// states the time; default time.Now.
 	Now func() time.Time
+
+	// TimeServers asks those that an MPD names. Nil: none is asked.
+	TimeServers *TimeServers
 }
 
 // Recognises implements manifest.Format. The root element, or the one that a DOCTYPE
@@ -31,10 +35,11 @@ func (Format) Recognises(body []byte) bool {
 	return isTag && string(localName(leadingName(text))) == nameMPD
 }
 
-// Decode implements manifest.Format. It blocks for at most DecodeTime. part is the
+// Decode implements manifest.Format. It blocks for at most DecodeTime, and for
+// timeServerTimeout while it asks time servers. part is the
 // fragment of a rendition's URL; a fragment that names no rendition, such as
 // "t=posix:now", counts as none.
-func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p watch.Playlist, err error) {
+func (f Format) Decode(ctx context.Context, body []byte, from reference.Origin, part string) (p watch.Playlist, err error) {
 	// A panic of the library must cost one reading, not the worker.
 	defer func() {
 		if recover() != nil {
@@ -44,22 +49,19 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 	if len(body) > MaxBytes {
 		return p, watch.NewFailure(watch.FailureTooLarge, "an MPD of more than %d bytes", MaxBytes)
 	}
-	source, err := url.Parse(base)
+	source, err := url.Parse(from.URL)
 	if err != nil {
 		return p, malformed("the MPD's own URL cannot be parsed")
 	}
-	now := time.Now
-	if f.Now != nil {
-		now = f.Now
-	}
-	ctx, cancel := context.WithTimeout(ctx, DecodeTime)
+	decoding, cancel := context.WithTimeout(ctx, DecodeTime)
 	defer cancel()
 
-	outline, err := load(ctx, body, nil)
+	outline, err := load(decoding, body, nil)
 	if err != nil {
 		return p, err
 	}
-	all, err := newPresentation(outline, source, now())
+	now, clock := f.now(ctx, outline.mpd, source, from.Time)
+	all, err := newPresentation(outline, source, now, clock)
 	if err != nil {
 		return p, err
 	}
@@ -71,15 +73,34 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 	if err != nil {
 		return p, err
 	}
-	full, err := load(ctx, body, selected)
+	full, err := load(decoding, body, selected)
 	if err != nil {
 		return p, err
 	}
-	one, err := newPresentation(full, source, now())
+	one, err := newPresentation(full, source, now, clock)
 	if err != nil {
 		return p, err
 	}
 	return one.playlist(selected)
+}
+
+// now returns the time for segment availability and whose it is: that of the MPD's UTCTiming,
+// else that of its server, else this machine's, which is not before the MPD was published.
+func (f Format) now(ctx context.Context, m *mpd.MPD, source *url.URL, server time.Time) (time.Time, clockKind) {
+	if now, ok := f.TimeServers.time(ctx, m.UTCTimings, source); ok {
+		return now, utcTiming
+	}
+	if !server.IsZero() {
+		return server, serverClock
+	}
+	now := time.Now()
+	if f.Now != nil {
+		now = f.Now()
+	}
+	if published := parseTime(string(m.PublishTime)); published.After(now) {
+		return published, hostClock
+	}
+	return now, hostClock
 }
 
 // document is an MPD as the library decoded it from the filter's output.

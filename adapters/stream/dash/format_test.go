@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -23,7 +24,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // decode decodes text as if the time were at.
 func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *watch.Failure) {
 	t.Helper()
-	p, err := dash.Format{Now: func() time.Time { return at }}.Decode(t.Context(), []byte(text), mpdURL, part)
+	p, err := dash.Format{Now: func() time.Time { return at }}.Decode(t.Context(), []byte(text), reference.Origin{URL: mpdURL}, part)
 	if err == nil {
 		return p, nil
 	}
@@ -193,7 +194,7 @@ func TestDecodingCanBeStopped(t *testing.T) {
 				cancel()
 			}
 			defer cancel()
-			_, err := dash.Format{}.Decode(ctx, []byte(slidingMPD), mpdURL, "")
+			_, err := dash.Format{}.Decode(ctx, []byte(slidingMPD), reference.Origin{URL: mpdURL}, "")
 			failure, ok := errors.AsType[*watch.Failure](err)
 			if !ok || failure.Kind != c.want {
 				t.Errorf("got %v", err)
@@ -201,14 +202,14 @@ func TestDecodingCanBeStopped(t *testing.T) {
 		})
 	}
 	t.Run("a base URL that cannot be parsed is malformed", func(t *testing.T) {
-		if _, err := (dash.Format{}).Decode(t.Context(), []byte(slidingMPD), "http://[::1", ""); err == nil {
+		if _, err := (dash.Format{}).Decode(t.Context(), []byte(slidingMPD), reference.Origin{URL: "http://[::1"}, ""); err == nil {
 			t.Error("the base URL was accepted")
 		}
 	})
 	t.Run("the default clock is time.Now", func(t *testing.T) {
 		at := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
 		text := strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$" duration="1"`))), "2026-11-21T11:00:00Z", at)
-		p, err := dash.Format{}.Decode(t.Context(), []byte(text), mpdURL, "kind=video&id=v&bandwidth=1")
+		p, err := dash.Format{}.Decode(t.Context(), []byte(text), reference.Origin{URL: mpdURL}, "kind=video&id=v&bandwidth=1")
 		if n := len(p.Segments); err != nil || n < 55 || n > 120 {
 			t.Errorf("got %d segments, %v", n, err)
 		}
@@ -221,7 +222,7 @@ type panickingContext struct{ context.Context }
 func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
 
 func TestAPanicOfTheLibraryIsAMalformedMPD(t *testing.T) {
-	p, err := dash.Format{}.Decode(panickingContext{t.Context()}, []byte(slidingMPD), mpdURL, "")
+	p, err := dash.Format{}.Decode(panickingContext{t.Context()}, []byte(slidingMPD), reference.Origin{URL: mpdURL}, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != watch.FailureMalformed || p.Renditions != nil {
 		t.Errorf("got %+v, %v", p, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -205,7 +206,7 @@ func measureDecode(t *testing.T, body []byte, part string) (used uint64, took ti
 		}
 	}()
 	began := time.Now()
-	p, err := dash.Format{Now: func() time.Time { return noon }}.Decode(t.Context(), body, mpdURL, part)
+	p, err := dash.Format{Now: func() time.Time { return noon }}.Decode(t.Context(), body, reference.Origin{URL: mpdURL}, part)
 	took = time.Since(began)
 	close(done)
 	used = max(before, <-peak) - before
@@ -217,7 +218,7 @@ func TestDecodingTimeIsLimited(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
 	defer cancel()
 	<-ctx.Done()
-	_, err := dash.Format{}.Decode(ctx, []byte(hostileMPDs()["of the shortest S"]), mpdURL, "")
+	_, err := dash.Format{}.Decode(ctx, []byte(hostileMPDs()["of the shortest S"]), reference.Origin{URL: mpdURL}, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Detail != "not decoded within 5s" {
 		t.Errorf("got %v", err)
 	}

@@ -42,9 +42,10 @@ const (
 	// maxBases is how many BaseURLs are tried for a segment.
 	maxBases = 3
 
-	// maxLead is how far ahead of the clock a SegmentTimeline may begin. One that
-	// begins later uses another clock.
-	maxLead = time.Minute
+	// maxLead is how far ahead of the clock a SegmentTimeline may be: the clock of this
+	// machine, or of the packager, may be wrong. One that begins later uses another clock, and
+	// one that ends later announces segments that do not exist yet.
+	maxLead = 10 * time.Minute
 
 	// minRemainder is the shortest rest of a Period that has a segment of its own.
 	// A shorter rest comes from rounded durations.

@@ -76,8 +76,8 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 		want  string
 	}{
 		"before the advertisement":         {small, -time.Second, "a/1/895@-24+4 a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4"},
-		"when it has just begun":           {small, time.Second, "a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4 a/1/899@-8+4"},
-		"the last segment before it":       {small, 4 * time.Second, "a/1/897@-16+4 a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4"},
+		"when it has just begun":           {small, time.Second, "a/1/898@-12+4 a/1/899@-8+4 ad/low/0@0+5"},
+		"the last segment before it":       {small, 4 * time.Second, "a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4 ad/low/0@0+5"},
 		"its first segment":                {small, 6 * time.Second, "a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4 ad/low/0@0+5"},
 		"the rendition with most bits":     {large, 6 * time.Second, "a/2/898@-12+4 a/2/899@-8+4 a/2/900@-4+4 ad/high/0@0+5"},
 		"sound of the same language":       {sound, 26 * time.Second, "ad/en/1@0+5 ad/en/2@5+5 ad/en/3@10+5 ad/en/4@15+5"},
@@ -88,7 +88,7 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 		"of the language, not the default": {fragmentOf(t, during[2]), -time.Second, "a/sound/895@-24+4 a/sound/896@-20+4 a/sound/897@-16+4 a/sound/898@-12+4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := last(4, summary(readRendition(t, advertisementMPD, c.part, noon.Add(c.after)))); got != c.want {
+			if got := last(4, summary(readRendition(t, byItsClock(advertisementMPD, noon.Add(c.after)), c.part, noon.Add(c.after)))); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

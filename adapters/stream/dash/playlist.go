@@ -134,7 +134,8 @@ func (p *presentation) segments(period timedPeriod, limit int) ([]watch.Segment,
 
 // window returns the bounds of the available segments of a Period. timed reports
 // whether the segments have a place on the clock. explicit says that the MPD lists
-// each segment.
+// each segment: what is listed is available, whatever the clock of this machine or of a server
+// says. Only the clock by which the MPD itself is made shows that some are announced.
 func (p *presentation) window(period timedPeriod, a addressing, runs []run, explicit bool) (w window, timed bool) {
 	w = unbounded
 	if len(runs) == 0 {
@@ -150,12 +151,17 @@ func (p *presentation) window(period timedPeriod, a addressing, runs []run, expl
 	}
 	w.from = a.offset
 	if p.live && p.hasClock() {
-		w.available = min(MaxTicks, a.offset+toTicks(p.now-period.start, a.timescale))
-		if explicit && runs[0].start > min(MaxTicks, w.available+toTicks(maxLead, a.timescale)) {
+		now := min(MaxTicks, a.offset+toTicks(p.now-period.start, a.timescale))
+		latest := min(MaxTicks, now+toTicks(maxLead, a.timescale))
+		switch {
+		case explicit && runs[0].start > latest:
 			return unbounded, false
-		}
-		if !explicit || last.openEnded {
-			w.available -= last.duration // only the clock says that the newest exists
+		case !explicit:
+			w.available = now - last.duration // only the clock says that the newest exists
+		case last.openEnded:
+			w.available = max(now-last.duration, last.start)
+		case p.clock == utcTiming, last.end() > latest:
+			w.available = max(now, runs[0].start+runs[0].duration)
 		}
 	}
 	if explicit && last.end() <= a.offset {

@@ -19,6 +19,7 @@ type presentation struct {
 	live              bool       // MPD@type is dynamic
 	availabilityStart time.Time  // availabilityStartTime; zero: not stated
 	now               time.Duration
+	clock             clockKind     // of now
 	periods           []timedPeriod // that have begun, oldest first
 	defect            string        // the first entry that was left out or repaired
 }
@@ -36,15 +37,15 @@ type timedPeriod struct {
 const noEnd = time.Duration(math.MaxInt64)
 
 // newPresentation gives the Periods of d their times. Its errors are *watch.Failure.
-func newPresentation(d document, source *url.URL, now time.Time) (*presentation, error) {
+func newPresentation(d document, source *url.URL, now time.Time, clock clockKind) (*presentation, error) {
 	m := d.mpd
-	p := &presentation{mpd: m, source: source, defect: d.defect, live: m.Type != nil && *m.Type == mpd.DYNAMIC_TYPE}
+	p := &presentation{mpd: m, source: source, clock: clock, defect: d.defect, live: m.Type != nil && *m.Type == mpd.DYNAMIC_TYPE}
 	if m.Type != nil && *m.Type != mpd.DYNAMIC_TYPE && *m.Type != mpd.STATIC_TYPE {
 		return nil, malformed("MPD@type is neither static nor dynamic")
 	}
 	p.availabilityStart = parseTime(string(m.AvailabilityStartTime))
 	if p.hasClock() {
-		p.now = serverTime(m, now).Sub(p.availabilityStart)
+		p.now = now.Sub(p.availabilityStart)
 	}
 	var err error
 	p.bases = p.resolveBaseURLs([]*url.URL{source}, m.BaseURL)
@@ -61,6 +62,9 @@ func newPresentation(d document, source *url.URL, now time.Time) (*presentation,
 				begun = append(begun, period)
 			}
 		}
+		if first := p.periods[0]; len(begun) == 0 && clock == hostClock && first.start-p.now <= maxLead {
+			begun = append(begun, first) // this machine's clock may be slow
+		}
 		if len(begun) == 0 {
 			start := p.availabilityStart.Add(p.periods[0].start).Format(time.RFC3339)
 			return nil, malformed("its first Period begins at %s", start)
@@ -72,18 +76,6 @@ func newPresentation(d document, source *url.URL, now time.Time) (*presentation,
 
 // hasClock reports whether the times of the presentation have a place on the clock.
 func (p *presentation) hasClock() bool { return !p.availabilityStart.IsZero() }
-
-// serverTime returns the time that the MPD states (UTCTiming direct:2014), or now.
-func serverTime(m *mpd.MPD, now time.Time) time.Time {
-	for _, timing := range m.UTCTimings {
-		if timing.SchemeIdUri == "urn:mpeg:dash:utc:direct:2014" {
-			if t := parseTime(timing.Value); !t.IsZero() {
-				return t
-			}
-		}
-	}
-	return now
-}
 
 // timedPeriods returns the Periods with their starts and ends (ISO/IEC 23009-1,
 // 5.3.2.1). It drops an announced Period, which has no start yet.

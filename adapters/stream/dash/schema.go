@@ -87,7 +87,7 @@ func newSchema() *element {
 	set := newElement(nameAdaptationSet, []string{"contentType", "mimeType", "codecs", "lang"},
 		append(common, representation, descriptor("Role"), newElement("ContentComponent", []string{"contentType"}))...).with(wholeNumber, "height")
 	period := newElement(namePeriod, nil, append(segmentInformation(), set)...).with(rewrittenDuration, "start", "duration")
-	return newElement(nameMPD, []string{"type", "availabilityStartTime"},
+	return newElement(nameMPD, []string{"type", "availabilityStartTime", "publishTime"},
 		period, newTextElement("BaseURL"), newTextElement("Location"), descriptor("UTCTiming")).
 		with(rewrittenDuration, "mediaPresentationDuration", "timeShiftBufferDepth", "maxSegmentDuration")
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -21,6 +22,11 @@ func summary(p watch.Playlist) string {
 		out = append(out, fmt.Sprintf("%s@%s+%v", strings.TrimPrefix(s.URI, "https://cdn.example.com/live/"), at, s.Duration.Seconds()))
 	}
 	return strings.Join(out, " ")
+}
+
+// byItsClock adds the UTCTiming of an MPD that states the time.
+func byItsClock(text string, at time.Time) string {
+	return strings.Replace(text, "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="`+at.Format(time.RFC3339)+`"/><Period`, 1)
 }
 
 // last returns the last n segments of a summary.
@@ -86,7 +92,7 @@ func TestASegmentTemplateListsSegments(t *testing.T) {
 		},
 		"a timeline with an offset": {
 			liveMPD(videoPeriod(mp4Template(`media="$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(`<S t="36800" d="100"/><S d="90" r="1"/>`)))),
-			"36800@-20+10 36900@-10+9",
+			"36800@-20+10 36900@-10+9 36990@-1+9",
 		},
 		"a timeline without an end, by the clock": {
 			liveMPD(videoPeriod(mp4Template(`media="$Time$" timescale="10"`, timeline(`<S t="0" d="100" r="-1"/>`)))),
@@ -170,9 +176,29 @@ func TestSegmentsHaveTheURLsOfTheMPD(t *testing.T) {
 
 func TestOnlySegmentsOfThePastAreListed(t *testing.T) {
 	checkLastSegments(t, map[string]addressingCase{
-		"segments in the future are not listed": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3580" d="10" r="9"/>`)))),
+		"what is listed is available, even if this machine's clock is slow": {
+			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3660" d="10" r="1"/>`)))),
+			"3660@60+10 3670@70+10",
+		},
+		"segments that the MPD announces by its own clock are not listed": {
+			byItsClock(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3580" d="10" r="9"/>`)))), noon),
 			"3580@-20+10 3590@-10+10",
+		},
+		"the first of a timeline that is ahead of the MPD's own clock": {
+			byItsClock(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3660" d="10" r="9"/>`)))), noon),
+			"3660@60+10",
+		},
+		"those before a repetition without an end": {
+			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3660" d="10" r="1"/><S d="10" r="-1"/>`)))),
+			"3660@60+10 3670@70+10",
+		},
+		"a Period that has not begun by a slow clock": {
+			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="0" d="10" r="1"/>`)))), "11:00:00Z", "12:01:00Z"),
+			"0@60+10 10@70+10",
+		},
+		"numbers when this machine's clock is before the MPD was published": {
+			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10"`))), "<MPD ", `<MPD publishTime="2026-11-21T12:01:00Z" `),
+			"363@20+10 364@30+10 365@40+10",
 		},
 		"a timeline far ahead is on another clock": {
 			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="9000" d="10" r="1"/>`)))),

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -22,8 +23,8 @@ func (Format) Recognises(body []byte) bool {
 // Decode implements manifest.Format. It blocks for at most DecodeTime. HLS has no
 // fragments, so the last argument is ignored. The caller limits the size of body
 // (manifest.MaxSize).
-func (Format) Decode(ctx context.Context, body []byte, base, _ string) (watch.Playlist, error) {
-	return decode(ctx, body, base)
+func (Format) Decode(ctx context.Context, body []byte, from reference.Origin, _ string) (watch.Playlist, error) {
+	return decode(ctx, body, from.URL)
 }
 
 // decode decodes body, which was fetched from finalURL. Its errors are

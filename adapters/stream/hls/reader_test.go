@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -27,7 +28,7 @@ func read(t testing.TB, text string) watch.Playlist {
 
 func readAs(ctx context.Context, t testing.TB, text, base string) watch.Playlist {
 	t.Helper()
-	p, err := hls.Format{}.Decode(ctx, []byte(text), base, "")
+	p, err := hls.Format{}.Decode(ctx, []byte(text), reference.Origin{URL: base}, "")
 	if err == nil {
 		return p
 	}

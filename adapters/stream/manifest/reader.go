@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -12,9 +13,11 @@ import (
 // content-encoding. A format may have a lower limit.
 const MaxSize = 8 << 20
 
-// Fetch gets at most limit bytes from url and returns the URL from which they came
-// after redirects. Its errors are *watch.Failure.
-type Fetch func(ctx context.Context, url string, limit int64) (body []byte, finalURL string, err error)
+// Origin is where a manifest came from.
+type Origin = reference.Origin
+
+// Fetch gets at most limit bytes from url and returns where they came from. Its errors are *watch.Failure.
+type Fetch func(ctx context.Context, url string, limit int64) (body []byte, from Origin, err error)
 
 // Format decodes one kind of manifest. It keeps no state and may be used
 // concurrently.
@@ -23,10 +26,10 @@ type Format interface {
 	// from a name: a segment's URL may contain "index.m3u8".
 	Recognises(body []byte) bool
 
-	// Decode decodes a manifest that came from the URL base. part is the fragment of the
+	// Decode decodes a manifest that came from there. part is the fragment of the
 	// requested URL, with which a format names a rendition inside a manifest; empty: none.
 	// It blocks for at most the format's own time limit. Errors are *watch.Failure.
-	Decode(ctx context.Context, body []byte, base, part string) (watch.Playlist, error)
+	Decode(ctx context.Context, body []byte, from Origin, part string) (watch.Playlist, error)
 }
 
 // Reader is the worker.PlaylistReader of all formats. It may be used concurrently.
@@ -52,7 +55,7 @@ func (r *Reader) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
 
 func (r *Reader) read(ctx context.Context, url string) (watch.Playlist, error) {
 	address, part, _ := strings.Cut(url, "#")
-	body, base, err := r.fetch(ctx, address, MaxSize)
+	body, from, err := r.fetch(ctx, address, MaxSize)
 	if err != nil {
 		return watch.Playlist{}, err
 	}
@@ -61,7 +64,7 @@ func (r *Reader) read(ctx context.Context, url string) (watch.Playlist, error) {
 	}
 	for _, f := range r.formats {
 		if f.Recognises(body) {
-			return f.Decode(ctx, body, base, part)
+			return f.Decode(ctx, body, from, part)
 		}
 	}
 	return watch.Playlist{}, watch.NewFailure(watch.FailureMalformed, "neither an HLS playlist nor a DASH MPD")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -31,20 +32,20 @@ type fakeFormat struct {
 
 func (f *fakeFormat) Recognises(body []byte) bool { return strings.HasPrefix(string(body), f.name) }
 
-func (f *fakeFormat) Decode(_ context.Context, body []byte, base, part string) (watch.Playlist, error) {
+func (f *fakeFormat) Decode(_ context.Context, body []byte, from reference.Origin, part string) (watch.Playlist, error) {
 	f.decoded++
-	f.body, f.base, f.part = string(body), base, part
+	f.body, f.base, f.part = string(body), from.URL, part
 	return watch.Playlist{TargetDuration: time.Second, Segments: []watch.Segment{{URI: f.name}}}, f.err
 }
 
 // readManifest reads url, which returns body.
 func readManifest(t *testing.T, url, body string, formats ...manifest.Format) watch.Playlist {
 	t.Helper()
-	fetch := func(ctx context.Context, got string, limit int64) ([]byte, string, error) {
+	fetch := func(ctx context.Context, got string, limit int64) ([]byte, reference.Origin, error) {
 		if address, _, _ := strings.Cut(url, "#"); got != address || limit != manifest.MaxSize || ctx != t.Context() {
 			t.Errorf("asked for %d bytes of %s", limit, got)
 		}
-		return []byte(body), finalURL, nil
+		return []byte(body), reference.Origin{URL: finalURL}, nil
 	}
 	return manifest.NewReader(fetch, formats...).ReadPlaylist(t.Context(), url)
 }
@@ -112,7 +113,9 @@ func TestAFailureIsPartOfThePlaylistAndHoldsNoURL(t *testing.T) {
 		"another error is a network failure without its text": {errors.New("Get " + finalURL + ": boom"), watch.FailureNetwork},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fetch := func(context.Context, string, int64) ([]byte, string, error) { return nil, "", c.err }
+			fetch := func(context.Context, string, int64) ([]byte, reference.Origin, error) {
+				return nil, reference.Origin{}, c.err
+			}
 			unfetched := manifest.NewReader(fetch).ReadPlaylist(t.Context(), requested)
 			for _, p := range []watch.Playlist{unfetched, readManifest(t, requested, "a", &fakeFormat{name: "a", err: c.err})} {
 				if p.Failure == nil || p.Failure.Kind != c.want || strings.Contains(p.Failure.Detail, "s3cr3t") {

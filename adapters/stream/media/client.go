@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 )
 
 // Limits that cannot be configured.
@@ -100,20 +102,33 @@ func New(config Config) *Client {
 func (c *Client) Close() { c.transport.closeIdle() }
 
 // Get fetches a small resource, such as a playlist, into memory. limit is its
-// size in bytes after any content-encoding. finalURL is its URL after redirects.
+// size in bytes after any content-encoding.
 // Get blocks for at most Config.Total. Its error is a *watch.Failure of kind
 // expired, network, too_large or truncated.
-func (c *Client) Get(ctx context.Context, url string, limit int64) (body []byte, finalURL string, err error) {
+func (c *Client) Get(ctx context.Context, url string, limit int64) (body []byte, from reference.Origin, err error) {
 	f := c.newFetch(ctx)
 	defer f.cancelAll()
-	r, err := f.request(url, nil, limit)
+	r, err := f.request(http.MethodGet, url, nil, limit)
 	if err != nil {
-		return nil, "", err
+		return nil, from, err
 	}
 	if body, err = r.readAll(r); err != nil {
-		return nil, "", err
+		return nil, from, err
 	}
-	return body, r.http.Request.URL.String(), nil
+	return body, r.origin(), nil
+}
+
+// Head asks for the header of a resource, and returns what it says of its origin. It blocks and
+// fails like Get.
+func (c *Client) Head(ctx context.Context, url string) (from reference.Origin, err error) {
+	f := c.newFetch(ctx)
+	defer f.cancelAll()
+	r, err := f.request(http.MethodHead, url, nil, math.MaxInt64)
+	if err != nil {
+		return from, err
+	}
+	_ = r.http.Body.Close()
+	return r.origin(), nil
 }
 
 // readAll reads from, which may decrypt the response, to its end. It closes the

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -116,8 +117,8 @@ func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
 			_, _ = io.WriteString(w, "#EXTM3U")
 		})
 		body, final, err := newClient(t, nil).Get(withTimeout(t), base+secret, 100)
-		if err != nil || string(body) != "#EXTM3U" || final != base+"/target" {
-			t.Errorf("got %q from %q, %v", body, final, err)
+		if err != nil || string(body) != "#EXTM3U" || final.URL != base+"/target" {
+			t.Errorf("got %q from %q, %v", body, final.URL, err)
 		}
 		if referer != "" || agent != "stream-monitor" {
 			t.Errorf("sent Referer %q, User-Agent %q", referer, agent)
@@ -253,4 +254,40 @@ func TestStreamsThatShareAClientShareItsConnections(t *testing.T) {
 	if n := connections.Load(); n > streams+2 { // one may be closed before the pool has it back
 		t.Errorf("%d requests at a time, three times, made %d connections", streams, n)
 	}
+}
+
+func TestAnAnswerSaysTheTimeOfItsServer(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		date, age string
+		want      time.Time
+	}{
+		"by its Date":            {"Sat, 21 Nov 2026 12:00:00 GMT", "", noon},
+		"by its Date and Age":    {"Sat, 21 Nov 2026 12:00:00 GMT", "25", noon.Add(25 * time.Second)},
+		"not by an invalid Date": {"yesterday", "", time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+				w.Header().Set("Date", c.date)
+				if c.age != "" {
+					w.Header().Set("Age", c.age)
+				}
+				w.Header().Set("Content-Length", "7")
+				if r.Method == http.MethodGet {
+					_, _ = io.WriteString(w, "#EXTM3U")
+				}
+			})
+			_, got, err := newClient(t, nil).Get(withTimeout(t), base, 100)
+			head, headErr := newClient(t, nil).Head(withTimeout(t), base)
+			if err != nil || headErr != nil || !got.Time.Equal(c.want) || !head.Time.Equal(c.want) {
+				t.Errorf("got %v and %v, %v, %v", got.Time, head.Time, err, headErr)
+			}
+		})
+	}
+	t.Run("and is asked only where requests may go", func(t *testing.T) {
+		base := serve(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { t.Error("asked") })
+		if _, err := newClient(t, func(c *media.Config) { c.Control = outbound.New(nil).Control }).Head(withTimeout(t), base); err == nil {
+			t.Error("an internal address was asked for its time")
+		}
+	})
 }

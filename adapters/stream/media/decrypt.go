@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"errors"
 	"io"
+	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -34,7 +35,7 @@ func (f *fetch) cbcDecrypter(key watch.Key) (cipher.BlockMode, error) {
 // fetchKey returns the bytes of a key. A body of another length is refused: it is
 // most likely an error page.
 func (f *fetch) fetchKey(url string) ([]byte, error) {
-	r, err := f.request(url, nil, MaxKey)
+	r, err := f.request(http.MethodGet, url, nil, MaxKey)
 	var secret []byte
 	if err == nil {
 		secret, err = r.readAll(r)

@@ -61,12 +61,12 @@ func (f *fetch) await(limit time.Duration, late error, wait func()) time.Duratio
 
 // request asks for a resource, or for one byte range of it. It blocks until the
 // response header is read and accepted. limit is in bytes of the body.
-func (f *fetch) request(rawURL string, byteRange *watch.ByteRange, limit int64) (*response, error) {
+func (f *fetch) request(method, rawURL string, byteRange *watch.ByteRange, limit int64) (*response, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, watch.NewFailure(watch.FailureNetwork, "a media URL that cannot be parsed")
 	}
-	req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}}).WithContext(f.ctx)
+	req := (&http.Request{Method: method, URL: u, Header: http.Header{}}).WithContext(f.ctx)
 	req.Header.Set("User-Agent", "stream-monitor")
 	if byteRange != nil {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", byteRange.Offset, byteRange.Offset+byteRange.Length-1))

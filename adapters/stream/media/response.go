@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -115,6 +118,16 @@ func (r *response) announced() int64 {
 		return r.required
 	}
 	return max(0, r.http.ContentLength)
+}
+
+// origin returns where the response came from. A cache says by Age how old its answer is.
+func (r *response) origin() reference.Origin {
+	from := reference.Origin{URL: r.http.Request.URL.String()}
+	if date, err := http.ParseTime(r.http.Header.Get("Date")); err == nil {
+		age, _ := strconv.ParseUint(r.http.Header.Get("Age"), 10, 31)
+		from.Time = date.Add(time.Duration(age) * time.Second)
+	}
+	return from
 }
 
 func (r *response) tooLarge() error {

@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"io"
+	"net/http"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -76,14 +77,14 @@ func (b *segmentBody) open(s watch.Segment) error {
 // limit is in encrypted bytes, of which there are more than decrypted ones.
 func (f *fetch) requestDecrypted(url string, byteRange *watch.ByteRange, limit int64, key *watch.Key) (*response, io.Reader, error) {
 	if key == nil {
-		r, err := f.request(url, byteRange, limit)
+		r, err := f.request(http.MethodGet, url, byteRange, limit)
 		return r, r, err
 	}
 	mode, err := f.cbcDecrypter(*key)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := f.request(url, byteRange, limit)
+	r, err := f.request(http.MethodGet, url, byteRange, limit)
 	if err != nil {
 		return nil, nil, err
 	}

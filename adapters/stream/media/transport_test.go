@@ -56,8 +56,8 @@ func TestInternalAddressesAreRefused(t *testing.T) {
 		}
 		c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = guard, http.ProxyURL(proxy) })
 		body, final, err := c.Get(withTimeout(t), "http://media.example.com/x", 100)
-		if err != nil || string(body) != "through the proxy" || final != "http://media.example.com/x" {
-			t.Errorf("got %q from %q, %v", body, final, err)
+		if err != nil || string(body) != "through the proxy" || final.URL != "http://media.example.com/x" {
+			t.Errorf("got %q from %q, %v", body, final.URL, err)
 		}
 	})
 	t.Run("an address that bypasses the proxy is checked", func(t *testing.T) {

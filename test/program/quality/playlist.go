@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -14,7 +15,7 @@ const address = "https://media.test/live/index.m3u8"
 // playlist is the live playlist at this moment, written as a packager writes
 // it and read as the worker reads it.
 func (p *playback) playlist(ctx context.Context) (watch.Playlist, error) {
-	read, err := p.format.Decode(ctx, []byte(p.text()), address, "")
+	read, err := p.format.Decode(ctx, []byte(p.text()), manifest.Origin{URL: address}, "")
 	if err != nil {
 		err = fmt.Errorf("read the playlist: %w", err)
 	}
