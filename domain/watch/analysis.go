@@ -39,7 +39,7 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	if !bisecting {
 		f.Newest.Analysed = true
 		f.recordAnalysed()
-		w.state.Resolve.contradictClaim()
+		w.state.Resolve.contradictClaim(f.Newest.Since)
 		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
 			w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
 		}

@@ -27,25 +27,32 @@ var refusals = map[StreamState]string{
 
 func (c claim) open() bool { return c.State != "" }
 
-// confirmAfter returns how much later a second answer confirms the claim.
-func (c claim) confirmAfter() time.Duration {
+// confirmAfter returns how much later a second answer confirms the claim. By then the next
+// segment of a stream that goes on has been published and analysed, which contradicts it.
+func (c claim) confirmAfter(feeds mediaFeeds) time.Duration {
+	after := refusalConfirm
 	if c.State == Ended {
-		return endConfirm
+		after = endConfirm
 	}
-	return refusalConfirm
+	for _, f := range feeds {
+		if n := len(f.window); n > 0 {
+			after = max(after, f.window[n-1].Duration+claimInterval)
+		}
+	}
+	return after
 }
 
 // handleClaim takes in an answer that would end the watch (decision S19). A
 // private video ends the watch at once, and so does any claim while all playlists
 // stand still. Otherwise a second equal answer ends the watch, confirmAfter the
-// first or later. A segment analysed between the two drops the claim.
+// first or later. A segment published and analysed between the two drops the claim.
 func (w *Watcher) handleClaim(o Resolution) {
 	r := &w.state.Resolve
 	state := o.State
 	if state == Upcoming || state == NotALiveStream {
 		state = Ended
 	}
-	confirmed := r.Claim.State == state && !o.Began.Before(r.Claim.At.Add(r.Claim.confirmAfter()))
+	confirmed := r.Claim.State == state && !o.Began.Before(r.Claim.At.Add(r.Claim.confirmAfter(w.state.Feeds)))
 	if state == Private || confirmed || w.state.Feeds.standStill(w.now) {
 		if state == Ended {
 			w.end(event.EndedByNotLive)
@@ -58,7 +65,7 @@ func (w *Watcher) handleClaim(o Resolution) {
 		r.Claim = claim{State: state, At: w.now}
 	}
 	r.NextAt = w.now.Add(endConfirm)
-	if at := r.Claim.At.Add(r.Claim.confirmAfter()); at.After(w.now) {
+	if at := r.Claim.At.Add(r.Claim.confirmAfter(w.state.Feeds)); at.After(w.now) {
 		r.NextAt = earliest(r.NextAt, at)
 	}
 	w.logWarn("An answer says that the stream is over or refused; the worker asks again before it ends the watch", map[string]any{
@@ -66,9 +73,10 @@ func (w *Watcher) handleClaim(o Resolution) {
 	})
 }
 
-// contradictClaim drops a claim because a new segment has been analysed.
-func (r *resolveState) contradictClaim() {
-	if !r.Claim.open() {
+// contradictClaim drops a claim because a segment has been analysed that was published at a
+// time or later. The last segments before a claim prove nothing, as they precede each end.
+func (r *resolveState) contradictClaim(published time.Time) {
+	if !r.Claim.open() || published.Before(r.Claim.At) {
 		return
 	}
 	r.NextAt = r.Claim.At.Add(liveCheck)

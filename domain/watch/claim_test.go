@@ -187,3 +187,41 @@ func TestOEmbedEndsTheWatchOnlyWhileNothingElseIsObserved(t *testing.T) { // 7.4
 		emits(335, event.MonitorError, because("video_unavailable")),
 	)
 }
+
+func TestASegmentFromBeforeAClaimDoesNotContradictIt(t *testing.T) { // S19
+	for _, segment := range []float64{1, 2, 5} {
+		for _, interval := range []int{2, 10, 300} {
+			for name, change := range map[string]func(*world){
+				"":                           func(*world) {},
+				", without program time":     func(w *world) { w.noProgramTime = true },
+				", published late":           func(w *world) { w.delay = 7 },
+				", in copies of unequal age": func(w *world) { w.copyDelays = []int{0, 3, 0, 0} },
+			} {
+				t.Run(fmt.Sprintf("segments of %v s, checks every %d s%s", segment, interval, name), func(t *testing.T) {
+					w := scenario(t, func(w *world) {
+						w.segment, w.rules.CheckInterval = segment, seconds(interval)
+						w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = 3, 0.2, 0.3
+					}, change).from(100).until(3699)
+					w.live.to = 3699 - w.delay // asked about at 3703, when its last segment has been published
+					w.until(4000)
+					end := w.events[len(w.events)-1]
+					if end.Type != event.StreamEnded || end.at > 3703+16.5 {
+						t.Errorf("emitted %v", w.events)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestASegmentFromAfterAClaimContradictsIt(t *testing.T) { // S19
+	for _, segment := range []float64{1, 2, 5, 10} {
+		for _, interval := range []int{2, 10, 300} {
+			scenario(t, func(w *world) {
+				w.segment, w.rules.CheckInterval = segment, seconds(interval)
+				w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = 1, 0.2, 0.3
+				w.answers = map[span]watch.StreamState{{350, never}: watch.Ended}
+			}).from(100).until(12000).expect(emits(101, event.StreamStarted))
+		}
+	}
+}

@@ -162,6 +162,9 @@ func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastR
 // few readings in a row are enough to know when segments appear.
 func (f *mediaFeed) publishedSince(o Playlist, last Segment, lastRead time.Time) time.Time {
 	since := lastRead
+	if f.olderReadings > 0 {
+		since = f.Newest.Since // an older copy does not show what was published by then
+	}
 	if !f.urlChanged && f.Clock.Started && !f.Newest.Since.IsZero() {
 		expected := f.Newest.Since.Add(last.end().Sub(f.Clock.End) - publicationSlack)
 		if expected.After(since) && expected.Before(o.Began) {

@@ -191,6 +191,9 @@ func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) 
 func (s *state) resume(now time.Time, unwatched time.Duration) {
 	s.At = now // if this worker dies before its first step, the next one must not count the same time again
 	s.Resolve.NextAt = now
+	if s.Resolve.Claim.open() {
+		s.Resolve.Claim.At = now // no segment could contradict it while nobody watched
+	}
 	for _, f := range s.Feeds {
 		f.LastReadAt, f.LastCheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
 		f.window, f.pending, f.bisection = nil, nil, bisection{}
