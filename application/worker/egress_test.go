@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,44 @@ func TestMediaAreFetchedThroughTheAddressOfTheirURLs(t *testing.T) { // decision
 		}
 		if s.resolves != 1 {
 			t.Errorf("the stream was resolved %d times", s.resolves)
+		}
+	})
+}
+
+// suspectStream is upcoming, but at one address its page says that the video is removed.
+type suspectStream struct {
+	*fakeStream
+
+	mu      sync.Mutex
+	asked   int
+	avoided []string
+}
+
+func (s *suspectStream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	avoided := request.AvoidedEgress(ctx)
+	s.avoided = append(s.avoided, avoided)
+	if s.asked > 1 && avoided == "" {
+		return watch.Resolution{State: watch.Removed, Egress: "a"}
+	}
+	return watch.Resolution{State: watch.Upcoming, Egress: "b"}
+}
+
+func TestARefusalWhileWaitingIsConfirmedThroughAnotherAddress(t *testing.T) { // S19
+	synctest.Test(t, func(t *testing.T) {
+		s, g := &suspectStream{fakeStream: &fakeStream{}}, newFakeGateway()
+		p := worker.Ports{Gateway: g, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := startWorkerUntil(ctx, context.Background(), p)
+		time.Sleep(5 * time.Minute)
+		cancel()
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.avoided) < 6 || !slices.Equal(s.avoided[:4], []string{"", "", "a", ""}) {
+			t.Errorf("avoided %q", s.avoided)
 		}
 	})
 }

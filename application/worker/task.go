@@ -26,7 +26,7 @@ type taskRunner struct {
 
 // run runs a task and returns the observation. It blocks until the task has ended.
 func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
-	ctx = request.WithEgress(ctx, t.Egress)
+	ctx = request.WithAvoidedEgress(request.WithEgress(ctx, t.Egress), t.AvoidedEgress)
 	switch t.Kind {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)

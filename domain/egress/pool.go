@@ -76,6 +76,22 @@ func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (n
 	return a.name, notices
 }
 
+// Other returns the address other than avoided that has the fewest streams and does not rest;
+// empty: there is none. A second opinion comes through it (decision S19).
+func (p *Pool) Other(now time.Time, url monitor.StreamURL, avoided string) string {
+	var least *address
+	loads := p.loads()
+	for _, a := range p.rotated(url) {
+		if a.name != avoided && !a.rests(now) && (least == nil || loads[a] < loads[least]) {
+			least = a
+		}
+	}
+	if least == nil {
+		return ""
+	}
+	return least.name
+}
+
 // Current returns the address that Choose would return.
 func (p *Pool) Current(now time.Time, url monitor.StreamURL, preferred string) string {
 	return p.pick(now, url, preferred).name

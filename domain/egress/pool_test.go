@@ -197,3 +197,21 @@ func TestIfAllRestTheOneWhoseRestEndsFirstIsUsed(t *testing.T) {
 		t.Errorf("noticed %v", c.notices)
 	}
 }
+
+func TestASecondOpinionComesThroughAnotherAddress(t *testing.T) { // S19
+	c := newClock(0, "a", "b", "c")
+	if got := c.Other(c.now, streamOf(1), "b"); got == "b" || got == "" {
+		t.Errorf("got %q", got)
+	}
+	c.fail("a", egress.MaxFailures, watch.Blocked)
+	if got := c.Other(c.now, streamOf(1), "b"); got != "c" {
+		t.Errorf("a rests, b is avoided: got %q", got)
+	}
+	c.fail("c", egress.MaxFailures, watch.Blocked)
+	if got := c.Other(c.now, streamOf(1), "b"); got != "" {
+		t.Errorf("a and c rest, b is avoided: got %q", got)
+	}
+	if got := newClock(0, "a").Other(c.now, streamOf(1), "a"); got != "" {
+		t.Errorf("there is only one: got %q", got)
+	}
+}

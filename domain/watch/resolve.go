@@ -61,17 +61,15 @@ func (w *Watcher) handleResolution(o Resolution) {
 // handleAnswerWhileWaiting takes in an answer in Waiting Mode (sections 7.1, 7.2,
 // 7.5).
 func (w *Watcher) handleAnswerWhileWaiting(o Resolution) {
-	reason, refused := refusals[o.State]
-	switch {
-	case refused:
-		w.fail(reason, o.Detail)
-	case o.State == Ended:
-		w.end(event.EndedByNotLive)
-	case o.State == Live:
+	switch o.State {
+	case Ended, NotALiveStream, Private, Removed, RegionLocked, AgeRestricted, MembersOnly:
+		w.handleClaimWhileWaiting(o)
+	case Live:
 		w.start(o.ActualStart)
 		w.adoptManifest(o)
 		w.state.Resolve.NextAt = w.now.Add(liveCheck)
 	default: // Upcoming, Offline
+		w.state.Resolve.Claim = claim{}
 		w.state.Stream = monitor.StreamUpcoming
 		w.setStatus(monitor.Waiting)
 		w.state.dropMedia()

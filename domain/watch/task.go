@@ -42,13 +42,14 @@ func (k TaskKind) Lane() Lane {
 
 // Task is something to find out. A task whose time has passed is due now.
 type Task struct {
-	Kind    TaskKind
-	At      time.Time // not before
-	URL     string    // TaskPlaylist: to be read
-	Egress  string    // the address through which to ask or read; empty: there is no choice, or none was made
-	Segment Segment   // TaskSegment: to be analysed
-	Urgency Urgency   // TaskResolve: of its answer
-	Look    Look      // TaskSegment: how closely (decision S18)
+	Kind          TaskKind
+	At            time.Time // not before
+	URL           string    // TaskPlaylist: to be read
+	Egress        string    // the address through which to ask or read; empty: there is no choice, or none was made
+	AvoidedEgress string    // TaskResolve: the address through which not to ask, if there is another
+	Segment       Segment   // TaskSegment: to be analysed
+	Urgency       Urgency   // TaskResolve: of its answer
+	Look          Look      // TaskSegment: how closely (decision S18)
 }
 
 // planner decides which task is due when. It reads the state and changes nothing.
@@ -89,7 +90,11 @@ func (p planner) resolveTask() Task {
 			at = earliest(at, moment)
 		}
 	}
-	return Task{Kind: TaskResolve, At: at, Egress: p.state.Manifest.Egress, Urgency: p.resolveUrgency(at)}
+	t := Task{Kind: TaskResolve, At: at, Egress: p.state.Manifest.Egress, Urgency: p.resolveUrgency(at)}
+	if !p.state.monitoring() {
+		t.AvoidedEgress = r.Claim.Egress
+	}
+	return t
 }
 
 // nextQuestionAt returns when the regular question is due. A moving playlist answers it

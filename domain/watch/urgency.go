@@ -38,7 +38,7 @@ func (p planner) resolveUrgency(at time.Time) Urgency {
 		if p.state.Feeds.inOutage() || !r.RenewAt.IsZero() || r.Claim.open() {
 			return UrgencyOutage
 		}
-	case r.LastBegan.IsZero():
+	case r.LastBegan.IsZero(), r.Claim.open():
 		return UrgencyStart
 	case !p.rules.ScheduledStart.IsZero() && !at.Before(p.rules.ScheduledStart):
 		return UrgencyStart

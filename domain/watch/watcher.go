@@ -147,7 +147,7 @@ func (w *Watcher) start(startedAt time.Time) {
 	if startedAt.IsZero() || startedAt.After(w.now) {
 		startedAt = w.now
 	}
-	w.state.StartedAt = startedAt
+	w.state.StartedAt, w.state.Resolve.Claim = startedAt, claim{}
 	w.state.Stream = monitor.StreamLive
 	w.setStatus(monitor.Monitoring)
 	data := event.Started{StartedAt: startedAt, DetectedAt: w.now}

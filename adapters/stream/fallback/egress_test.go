@@ -27,6 +27,8 @@ type fakeEgress struct {
 
 func (e *fakeEgress) Delay(monitor.StreamURL, string) time.Duration { return e.delay }
 
+func (e *fakeEgress) Other(_ monitor.StreamURL, avoided string) string { return "not " + avoided }
+
 func (e *fakeEgress) Choose(_ monitor.StreamURL, preferred string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -53,6 +55,15 @@ func (a *addressedTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.
 		return watch.Resolution{State: watch.Blocked}
 	}
 	return watch.Resolution{State: watch.Live}
+}
+
+func TestAClaimIsConfirmedThroughAnotherAddress(t *testing.T) { // S19
+	tool, e := &addressedTool{}, &fakeEgress{address: "b"}
+	f := fallback.NewResolver(tool, tool, e, nil, discardLog)
+	f.Resolve(request.WithAvoidedEgress(asked(t.Context(), watch.UrgencyStart), "a"), watched)
+	if !slices.Equal(e.preferred, []string{"not a"}) {
+		t.Errorf("it prefers %q", e.preferred)
+	}
 }
 
 func TestBothToolsUseTheChosenAddress(t *testing.T) {

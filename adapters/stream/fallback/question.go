@@ -17,6 +17,9 @@ type Egress interface {
 	// Delay returns for how long the budget of questions holds back a poll.
 	Delay(url monitor.StreamURL, preferred string) time.Duration
 
+	// Other returns an address other than avoided; empty: there is none that can be used.
+	Other(url monitor.StreamURL, avoided string) (address string)
+
 	// Choose returns the name of the address of a question that is asked now.
 	Choose(url monitor.StreamURL, preferred string) (address string)
 
@@ -63,7 +66,11 @@ func (q *question) withAddress(ctx context.Context) context.Context {
 	}
 	if q.address == "" {
 		q.urgency, _ = worker.UrgencyOf(ctx)
-		q.address = q.egress.Choose(q.url, request.Egress(ctx))
+		preferred := request.Egress(ctx)
+		if avoided := request.AvoidedEgress(ctx); avoided != "" {
+			preferred = q.egress.Other(q.url, avoided)
+		}
+		q.address = q.egress.Choose(q.url, preferred)
 	}
 	return request.WithEgress(ctx, q.address)
 }

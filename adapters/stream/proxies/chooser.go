@@ -37,6 +37,13 @@ func (c *Chooser) Delay(url monitor.StreamURL, preferred string) time.Duration {
 	return delay
 }
 
+// Other returns an address other than avoided; empty: there is none that does not rest.
+func (c *Chooser) Other(url monitor.StreamURL, avoided string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pool.Other(time.Now(), url, avoided)
+}
+
 // Choose returns the address of a question that is asked now.
 func (c *Chooser) Choose(url monitor.StreamURL, preferred string) string {
 	c.mu.Lock()
