@@ -27,6 +27,7 @@
 // rendition.
 //
 // The order of precedence is: the formats of a stream that is_live; YouTube's reason in
-// words, if it is more specific than live_status; live_status; network errors. A stream
-// is Ended only when YouTube says that it was live.
+// words, if it is more specific than live_status; live_status, unless unknown words may explain
+// why there are no media; network errors. A stream is Ended only when YouTube says that it was
+// live.
 package ytdlp

@@ -17,24 +17,31 @@ type meaning struct {
 	phrases []string
 }
 
-// meanings are tried in order: "Video unavailable" also introduces rate limits, region
-// locks, ended streams and private videos.
+// meanings are tried in order: first what is about the network, the address or the client that
+// asks, which says nothing about the video. "Video unavailable" introduces every kind of reason,
+// so it means a removed video only if nothing follows.
 var meanings = []meaning{
 	{watch.Blocked, "YouTube demands a bot check from this address", []string{"not a bot", "captcha challenge", "unusual traffic"}},
+	{watch.Blocked, "the network of this address restricts what YouTube shows", []string{"administrator", "restricted mode", "video is restricted"}},
 	{watch.RateLimited, "YouTube limits the requests of this address", []string{"rate-limited by youtube", "try again later"}},
-	{watch.Blocked, "YouTube refuses the requests of this address", []string{"not available on this app", "likely being blocked"}},
+	{watch.Blocked, "YouTube refuses the requests of this address", []string{
+		"likely being blocked", "vpn", "on this app", "on this device", "in this browser", "on other websites", "to be reloaded",
+	}},
 	{watch.RegionLocked, "", []string{"in your country", "from your location", "in your location", "geo restriction"}},
 	{watch.AgeRestricted, "", []string{"confirm your age", "age-restricted", "age restricted", "inappropriate for some users"}},
 	{watch.MembersOnly, "", []string{"members-only", "channel's members", "join this channel", "requires payment", "premium members"}},
 	{watch.Ended, "", []string{"event has ended", "stream has ended", "recording is not available"}},
 	{watch.Upcoming, "", []string{"will begin", "premieres in", "scheduled for"}},
 	{watch.Private, "", []string{"private video", "video is private", "granted access"}},
-	{watch.Blocked, "YouTube demands a sign-in from this address", []string{"please sign in"}},
+	{watch.Blocked, "YouTube demands a sign-in from this address", []string{"sign in"}},
 	{watch.Removed, "", []string{
-		"video unavailable", "video is unavailable", "video is not available", "video isn't available", "no longer available",
-		"has been removed", "has been terminated", "does not exist",
+		"video is unavailable", "video is not available", "video isn't available", "no longer available",
+		"has been removed", "has been terminated", "has closed their youtube account", "does not exist", "on copyright grounds",
 	}},
 }
+
+// unavailable is the whole reason for a video that does not exist, without its full stop.
+const unavailable = "video unavailable"
 
 // encoderOffline is the whole reason for a live stream without a connected encoder. In a
 // longer text the word proves nothing.
@@ -86,6 +93,9 @@ func reasonOf(text string) message {
 	if plain == encoderOffline || plain == strings.TrimSuffix(encoderOffline, ".") {
 		return message{watch.Offline, pythontool.OneLine(text)}
 	}
+	if strings.TrimSuffix(plain, ".") == unavailable {
+		return message{watch.Removed, pythontool.OneLine(text)}
+	}
 	for _, m := range meanings {
 		if !containsAny(plain, m.phrases) {
 			continue
@@ -108,6 +118,10 @@ func (m messages) toolFailure(problem string) watch.Resolution {
 	}
 	return watch.Resolution{State: watch.ToolFailed, Detail: m.explain(problem)}
 }
+
+// unexplained reports whether YouTube or the tool gave words that nobody knows. They may be the
+// reason for which there are no media, so nothing is concluded from that.
+func (m messages) unexplained() bool { return m.reason.state == "" && m.fatal+m.other != "" }
 
 // explain adds to a problem the line that best explains it.
 func (m messages) explain(problem string) string {

@@ -72,11 +72,15 @@ func (v *video) upcoming(found messages) watch.Resolution {
 
 // wasLive resolves to Ended, unless YouTube refuses the media in words (decision S19).
 // yt-dlp derives was_live from "live content that is not live now", which also holds for
-// a page that refuses a running stream.
+// a page that refuses a running stream, in words that may be unknown.
 func (v *video) wasLive(found messages) watch.Resolution {
 	answer := watch.Resolution{State: watch.Ended, Detail: found.reason.text, ActualStart: v.release()}
 	if v.playable() {
 		return answer
+	}
+	if found.unexplained() {
+		answer = found.toolFailure("yt-dlp says that the stream was live but lists no media")
+		answer.ActualStart = v.release()
 	}
 	switch found.reason.state {
 	case watch.Upcoming:
@@ -87,18 +91,22 @@ func (v *video) wasLive(found messages) watch.Resolution {
 	return answer
 }
 
-// otherStatus resolves not_live, and a video for which YouTube gives only a reason.
+// otherStatus resolves not_live, and a video for which YouTube gives only a reason. Media without
+// any status may be those of a live stream.
 func (v *video) otherStatus(found messages) (answer watch.Resolution, conclusive bool) {
 	switch {
 	case v.playable():
 		if v.LiveStatus == "" && v.IsLive != nil && *v.IsLive {
 			return v.live(found)
 		}
+		if v.LiveStatus == "" && v.IsLive == nil {
+			return found.toolFailure("yt-dlp lists media but does not say whether the stream is live"), true
+		}
 		return watch.Resolution{State: watch.NotALiveStream}, true
 	case found.reason.state != "":
 		return watch.Resolution{State: found.reason.state, Detail: found.reason.text}, true
-	case v.LiveStatus == "not_live":
-		return watch.Resolution{State: watch.NotALiveStream, Detail: found.explain("YouTube calls it no live stream")}, true
+	case v.LiveStatus == "not_live" && !found.unexplained():
+		return watch.Resolution{State: watch.NotALiveStream, Detail: "YouTube calls it no live stream"}, true
 	}
 	return found.toolFailure("yt-dlp found no video"), true
 }

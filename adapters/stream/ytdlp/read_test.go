@@ -141,6 +141,7 @@ func expectedFailures() map[string]watch.Resolution {
 		"blocked-bot":                resolved(watch.Blocked, notABot),
 		"blocked-bot-while-live":     started(watch.Blocked, notABot),
 		"blocked-bot-while-was-live": started(watch.Blocked, "YouTube demands a bot check from this address: Sign in to confirm that you’re not a bot."),
+		"blocked-restricted-network": resolved(watch.Blocked, "the network of this address restricts what YouTube shows: Video unavailable. This video is restricted. Please check the Google Workspace administrator and/or the network administrator restrictions."),
 		"blocked-rate-limit":         resolved(watch.RateLimited, rate),
 		"blocked-captcha":            resolved(watch.Blocked, "YouTube demands a bot check from this address: Something went wrong. YouTube is requiring a captcha challenge before playback"),
 		"blocked-app":                started(watch.Blocked, "YouTube refuses the requests of this address: The following content is not available on this app.. Watch this content on the latest version of YouTube."),
