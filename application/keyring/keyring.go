@@ -31,11 +31,30 @@ type Keyring struct {
 	store Store
 	cfg   Config
 
-	mu       sync.Mutex
+	mu     sync.Mutex
+	newest *reading             // of the keys; nil: they must be read
+	used   map[string]time.Time // when the last use of a key was stored
+}
+
+// reading is one read of the keys. Requests that come at once share it. Its results are set
+// before done is closed.
+type reading struct {
+	began time.Time
+	done  chan struct{}
+
 	bySecret map[Digest]access.Key
 	byID     map[string]access.Key
-	read     time.Time            // when the keys were read; zero: they must be read
-	used     map[string]time.Time // when the last use of a key was stored
+	err      error
+}
+
+// isOver reports whether the keys have been read, or could not be.
+func (r *reading) isOver() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // New returns a Keyring. Errors: cfg is not complete.
@@ -56,27 +75,25 @@ func New(store Store, cfg Config) (*Keyring, error) {
 // Find returns the active key with a secret, and notes its use.
 func (k *Keyring) Find(ctx context.Context, secret string) (key access.Key, found bool, err error) {
 	digest := Digest(sha256.Sum256([]byte(secret)))
-	return k.find(ctx, func() (access.Key, bool) { key, is := k.bySecret[digest]; return key, is })
+	return k.find(ctx, func(keys *reading) (access.Key, bool) { key, is := keys.bySecret[digest]; return key, is })
 }
 
 // FindByID returns the active key with an ID, and notes its use.
 func (k *Keyring) FindByID(ctx context.Context, id string) (key access.Key, found bool, err error) {
-	return k.find(ctx, func() (access.Key, bool) { key, is := k.byID[id]; return key, is })
+	return k.find(ctx, func(keys *reading) (access.Key, bool) { key, is := keys.byID[id]; return key, is })
 }
 
-func (k *Keyring) find(ctx context.Context, lookUp func() (access.Key, bool)) (access.Key, bool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.cfg.Now()
-	if err := k.refresh(ctx, now); err != nil {
+func (k *Keyring) find(ctx context.Context, lookUp func(*reading) (access.Key, bool)) (access.Key, bool, error) {
+	keys, err := k.keys(ctx)
+	if err != nil {
 		return access.Key{}, false, err
 	}
-	key, found := lookUp()
+	now := k.cfg.Now()
+	key, found := lookUp(keys)
 	if !found || key.State(now) != access.Active {
 		return access.Key{}, false, nil
 	}
-	if last := k.used[key.ID]; now.Sub(last) >= useInterval {
-		k.used[key.ID] = now
+	if k.noteUse(key.ID, now) {
 		if err := k.store.MarkKeyUsed(ctx, key.ID, now); err != nil { // the request itself can go on
 			k.cfg.Log.Debug("the last use of a key could not be stored", "key", key.Name, "error", err)
 		}
@@ -84,21 +101,64 @@ func (k *Keyring) find(ctx context.Context, lookUp func() (access.Key, bool)) (a
 	return key, true, nil
 }
 
-// refresh reads the keys if those in memory are out of date. The caller holds mu, so that
-// requests that come at once share one read.
-func (k *Keyring) refresh(ctx context.Context, now time.Time) error {
-	if age := now.Sub(k.read); !k.read.IsZero() && age >= 0 && age < keysLifetime {
-		return nil
+// noteUse reports whether the use of a key at now is to be stored.
+func (k *Keyring) noteUse(id string, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	due := now.Sub(k.used[id]) >= useInterval
+	if due {
+		k.used[id] = now
 	}
+	return due
+}
+
+// keys returns the keys of the newest reading, after a new one if that is out of date. It waits for
+// the store until ctx is done, whatever the deadline of another caller that reads them.
+func (k *Keyring) keys(ctx context.Context) (*reading, error) {
+	for {
+		r, mine := k.currentReading()
+		if mine {
+			k.read(ctx, r)
+			return r, r.err
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !errors.Is(r.err, context.Canceled) && !errors.Is(r.err, context.DeadlineExceeded) {
+			return r, r.err
+		}
+		// The caller that read them has given up.
+	}
+}
+
+// currentReading returns the reading that a request at this moment may use. mine says that it is a
+// new one, which the caller carries out.
+func (k *Keyring) currentReading() (r *reading, mine bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.cfg.Now()
+	if r = k.newest; r != nil {
+		age := now.Sub(r.began)
+		if !r.isOver() || r.err == nil && age >= 0 && age < keysLifetime {
+			return r, false
+		}
+	}
+	k.newest = &reading{began: now, done: make(chan struct{})}
+	return k.newest, true
+}
+
+func (k *Keyring) read(ctx context.Context, r *reading) {
+	defer close(r.done)
 	stored, err := k.store.Keys(ctx)
-	if err != nil {
-		return err
+	if r.err = err; err != nil {
+		return
 	}
-	k.bySecret, k.byID, k.read = map[Digest]access.Key{}, map[string]access.Key{}, now
+	r.bySecret, r.byID = map[Digest]access.Key{}, map[string]access.Key{}
 	for _, key := range stored {
-		k.bySecret[key.Digest], k.byID[key.ID] = key.Key, key.Key
+		r.bySecret[key.Digest], r.byID[key.ID] = key.Key, key.Key
 	}
-	return nil
 }
 
 // WhileActive returns a context that ends when a key is no longer active, or when stop is
@@ -157,11 +217,11 @@ func (k *Keyring) Revoke(ctx context.Context, id string) (access.Key, error) {
 	return key, err
 }
 
-// forget makes the next request read the keys.
+// forget makes the next request read the keys, even if they are being read.
 func (k *Keyring) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.read = time.Time{}
+	k.newest = nil
 }
 
 // Now returns the time by which keys expire.

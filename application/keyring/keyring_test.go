@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +77,105 @@ func TestWrongKeysCostOneReadASecond(t *testing.T) {
 		if reads := store.Reads(); reads != 10 {
 			t.Errorf("the keys were read %d times in 10 s", reads)
 		}
+	})
+}
+
+// A database that does not answer delays a caller until its own deadline, not until another's.
+func TestACallerWaitsForTheKeysNoLongerThanItsDeadline(t *testing.T) {
+	for _, op := range []string{"Keys", "MarkKeyUsed"} {
+		t.Run(op, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &keyringtest.Store{}
+				k := newKeyring(t, store)
+				_, secret := create(t, k, "key", time.Time{})
+				hung := false
+				store.Fail = func(ctx context.Context, called string) error {
+					if called != op || op == "MarkKeyUsed" && hung {
+						return nil
+					}
+					hung = true
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				var slow sync.WaitGroup
+				slow.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					_, _, _ = k.Find(ctx, secret)
+				})
+				synctest.Wait()
+				began := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, found, err := k.Find(ctx, secret)
+				if op == "Keys" && !errors.Is(err, context.DeadlineExceeded) || op == "MarkKeyUsed" && !found || time.Since(began) > time.Second {
+					t.Errorf("after %s: found %v, %v", time.Since(began), found, err)
+				}
+				slow.Wait()
+			})
+		})
+	}
+}
+
+func TestCallersAtOnceShareOneReadOfTheKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &keyringtest.Store{}
+		k := newKeyring(t, store)
+		_, secret := create(t, k, "key", time.Time{})
+		var reads atomic.Int32
+		store.Fail = func(ctx context.Context, called string) error {
+			if called == "Keys" && reads.Add(1) == 1 { // the first reader gives up, the next one reads
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			time.Sleep(100 * time.Millisecond)
+			return nil
+		}
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*time.Second)
+				defer cancel()
+				if i > 0 {
+					time.Sleep(time.Millisecond)
+				}
+				if _, found, err := k.Find(ctx, secret); i > 0 && (err != nil || !found) {
+					t.Errorf("caller %d: found %v, %v", i, found, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := reads.Load(); n != 2 {
+			t.Errorf("the keys were read %d times", n)
+		}
+	})
+}
+
+func TestAReadThatBeganBeforeAKeyWasRevokedIsNotUsedAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &keyringtest.Store{}
+		k := newKeyring(t, store)
+		key, secret := create(t, k, "key", time.Time{})
+		release, reads := make(chan struct{}), 0
+		store.Fail = func(_ context.Context, called string) error {
+			if called != "Keys" {
+				return nil
+			}
+			if reads++; reads == 1 {
+				<-release
+			}
+			return nil
+		}
+		var old sync.WaitGroup
+		old.Go(func() { _, _, _ = k.Find(t.Context(), secret) })
+		synctest.Wait()
+		if _, err := k.Revoke(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		expectFound(t, k, secret, false)
+		close(release)
+		old.Wait()
+		expectFound(t, k, secret, false)
 	})
 }
 
