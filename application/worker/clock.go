@@ -1,6 +1,9 @@
 package worker
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 const (
 	// clockTolerance is the least difference to the wall clock that a worker adopts.
@@ -14,11 +17,13 @@ const (
 
 // clock is the time of one worker: the wall clock at its start plus the monotonic time
 // since. Only follow adopts a changed wall clock, so that its caller can pass the step to
-// the watcher. Only the goroutine of the loop may use it.
+// the watcher. Only the goroutine of the loop may call follow; the other methods may be called
+// concurrently.
 type clock struct {
 	wall    func() time.Time
-	started time.Time // with its monotonic reading
-	base    time.Time // the wall clock's reading at started
+	started time.Time    // with its monotonic reading
+	base    time.Time    // the wall clock's reading at started
+	stepped atomic.Int64 // nanoseconds by which the wall clock was set since
 }
 
 func newClock(wall func() time.Time) *clock {
@@ -30,7 +35,7 @@ func (c *clock) now() time.Time { return c.at(time.Now()) }
 
 // at returns the worker's time at an instant of time.Now.
 func (c *clock) at(instant time.Time) time.Time {
-	return c.base.Add(instant.Sub(c.started)).UTC()
+	return c.base.Add(instant.Sub(c.started) + time.Duration(c.stepped.Load())).UTC()
 }
 
 // follow adopts the wall clock after somebody set it or the machine was suspended. It
@@ -45,6 +50,6 @@ func (c *clock) follow() (step time.Duration) {
 	if step.Abs() < clockTolerance {
 		return 0
 	}
-	c.base = c.base.Add(step)
+	c.stepped.Add(int64(step))
 	return step
 }

@@ -25,7 +25,8 @@ type wall struct {
 	mu       sync.Mutex
 	open     bool
 	makerErr error
-	wrapped  int // analysed bodies whose first bytes are kept for a thumbnail
+	slow     time.Duration // that an analysis takes
+	wrapped  int           // analysed bodies whose first bytes are kept for a thumbnail
 	analysed int
 	made     []string // what the thumbnails are of
 	taken    []time.Time
@@ -53,6 +54,7 @@ func (w *wall) Analyse(ctx context.Context, s watch.Segment, look watch.Look, bo
 		w.wrapped++
 	}
 	w.mu.Unlock()
+	time.Sleep(w.slow)
 	return w.fakeStream.Analyse(ctx, s, look, body, setting)
 }
 
@@ -149,6 +151,30 @@ func TestThumbnailsAreMadeOneAtATimeWhileTheWallIsOpen(t *testing.T) {
 			if age := time.Since(at); age < 0 || n > 0 && !at.After(w.taken[n-1]) {
 				t.Errorf("thumbnail %d was taken at %v", n, at)
 			}
+		}
+	})
+}
+
+// The thumbnail's time is taken beside the loop, which adopts the clock. The race detector sees
+// whether both may use it.
+func TestThumbnailsAreTimedWhileTheClockIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wall{fakeGateway: newFakeGateway(), fakeStream: &fakeStream{}, open: true, slow: 11 * time.Second} // the loop looks at the clock meanwhile
+		var clock wallClock
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := startWorkerUntil(ctx, context.Background(), w.ports(), func(c *worker.Config) { c.Now = clock.now })
+		for i := range 60 {
+			time.Sleep(2 * time.Second)
+			clock.set(time.Duration(i) * time.Hour)
+		}
+		cancel()
+		if err := wait(); err != nil {
+			t.Error(err)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if n := len(w.taken); n < 5 || w.taken[n-1].Sub(w.taken[0]) < 24*time.Hour {
+			t.Errorf("%d thumbnails, taken at %v", n, w.taken)
 		}
 	})
 }
