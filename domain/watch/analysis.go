@@ -38,7 +38,7 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	w.state.LastCheckAt = w.now
 	if !bisecting {
 		f.Newest.Analysed = true
-		f.recordAnalysed()
+		f.Served = true
 		w.state.Resolve.contradictClaim(f.Newest.Since)
 		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
 			w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)

@@ -88,7 +88,7 @@ func TestRefusalsCauseABoundedNumberOfQuestions(t *testing.T) { // S7
 				w.playlistFails = append(w.playlistFails, span{at, at + 1})
 			}
 		}).from(50).until(700)
-		most(t, w, span{100, 700}, 61)
+		most(t, w, span{100, 700}, 11)
 	})
 }
 

@@ -21,9 +21,9 @@
 // segment. TaskWake lets time pass.
 //
 //	file            rule                                             source
-//	resolve, claim  the stream's state; ends that need confirmation  7.2, 7.4, 7.6, S19
+//	resolve         the stream's state; URLs that are refused        7.2, 7.4, 7.6, S7
+//	claim           ends that need confirmation                      7.6, S19
 //	manifest        which renditions are watched                     5.1, S8
-//	renewal         a URL that the server refuses                    S7
 //	identity        which segment is which; copies of different age  S5
 //	playlist, feed  new, old and missing segments                    6.1, S5
 //	detector*       what each detector judges                        6.3, 6.4, S4

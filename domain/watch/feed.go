@@ -22,7 +22,7 @@ type mediaFeed struct {
 	LastCheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
 	LastReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
 	Screened      *Segment  `json:"screened,omitempty"`  // the last segment judged, if only its key frames were seen (decision S18)
-	renewal
+	Served        bool      `json:"served,omitempty"`    // a segment was analysed since URL was renewed
 
 	window            []Segment // the playlist as last read, on the media timeline
 	pending           *Segment  // to be analysed next

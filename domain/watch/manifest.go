@@ -13,7 +13,7 @@ type manifest struct {
 	ExpiresAt         time.Time `json:"expires,omitzero"`  // by the server's clock, from when on it refuses the URLs; zero: unknown
 	Egress            string    `json:"egress,omitempty"`  // the address to which the URLs are bound (decision O8)
 	PendingURL        string    `json:"list,omitempty"`    // of a renewed manifest that has yet to be read
-	SoonAfterPrevious bool      `json:"again,omitempty"`   // the previous manifest was adopted less than segmentRenewPause before this one
+	SoonAfterPrevious bool      `json:"again,omitempty"`   // the previous manifest was adopted less than renewPause before this one
 	Nesting           int       `json:"nesting,omitempty"` // master playlists that the watch read on the way to the feeds
 	Avoid             []quality `json:"avoid,omitempty"`   // renditions that failed again after their URLs were renewed
 }
@@ -56,7 +56,7 @@ func (w *Watcher) adoptManifest(o Resolution) {
 	case w.state.Feeds.hasURL():
 		choices = nil // the feeds go on until the manifest has been read
 	}
-	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, Egress: o.Egress, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(segmentRenewPause)), Avoid: m.Avoid}
+	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, Egress: o.Egress, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(renewPause)), Avoid: m.Avoid}
 	if choices == nil {
 		m.PendingURL = o.Manifest
 		return
@@ -79,10 +79,10 @@ func (w *Watcher) switchTo(choices []choice) {
 		f.urlChanged = true
 		// The new URL is tried at once, unless the renewal before it was recent and
 		// did not help. In that case a rendition that failed again keeps its backoff.
-		if f.Outage.Failures <= 1 || !w.state.Manifest.SoonAfterPrevious || f.RefusedAfterGoodRenewal || w.state.Manifest.untried(f.Quality, before) {
+		if f.Outage.Failures <= 1 || !w.state.Manifest.SoonAfterPrevious || f.Served || w.state.Manifest.untried(f.Quality, before) {
 			f.Outage.RetryAt, f.LastReadAt = w.now, time.Time{}
 		}
-		f.recordNewURL()
+		f.Served = false
 	}
 }
 

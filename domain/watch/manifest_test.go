@@ -233,40 +233,63 @@ func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 	}
 }
 
-func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
-	for name, expire := range map[string]func(w *world, url string, at float64){
-		"playlist and segments": func(w *world, url string, at float64) {
-			w.playlistFailsIn[url], w.segmentsFailIn[url] = []span{{at, never}}, []span{{at, never}}
-		},
-		"segments": func(w *world, url string, at float64) { w.segmentsFailIn[url] = []span{{at, never}} },
-	} {
-		for _, after := range []float64{11, 25, 45} {
+// livingFor lets the server refuse the URLs of each answer some seconds after it.
+func livingFor(life float64, playlistToo bool) func(w *world) {
+	return func(w *world) {
+		w.failure, w.taskTime[watch.TaskResolve] = watch.FailureExpired, 3
+		w.playlistFailsIn, w.segmentsFailIn = map[string][]span{}, map[string][]span{}
+		w.changeAnswer = func(r *watch.Resolution) {
+			refused := []span{{sec(r.Began) + life, never}}
+			url := fmt.Sprintf("/%d/", w.manifestCount)
+			w.segmentsFailIn[url] = refused
+			if playlistToo {
+				w.playlistFailsIn[url] = refused
+			}
+		}
+	}
+}
+
+func TestURLsThatLiveForSecondsAreRenewedOnceAMinute(t *testing.T) { // S7
+	for _, playlistToo := range []bool{false, true} {
+		for _, life := range []float64{7, 10, 25, 39, 59} {
 			for _, interval := range []int{2, 10} {
-				t.Run(fmt.Sprintf("%s, %v s after a renewal, checks every %d s", name, after, interval), func(t *testing.T) {
-					w := scenario(t, func(w *world) {
-						w.rules.CheckInterval = seconds(interval)
-						w.failure, w.taskTime[watch.TaskResolve] = watch.FailureExpired, 3
-						w.playlistFailsIn, w.segmentsFailIn = map[string][]span{}, map[string][]span{}
-						for i := range 4 {
-							expire(w, fmt.Sprintf("/%d/", i+1), 150+float64(i)*(after+4))
-						}
-					}).from(50)
-					w.until(400)
-					last := 0.0
-					for _, now := range w.analysed {
-						if last > 0 && now-last > float64(2*interval)+4 {
-							t.Errorf("no segment was analysed from %v to %v", last, now)
-						}
-						last = now
+				t.Run(fmt.Sprintf("for %v s, playlists too: %v, checks every %d s", life, playlistToo, interval), func(t *testing.T) {
+					w := scenario(t, livingFor(life, playlistToo), func(w *world) { w.rules.CheckInterval = seconds(interval) }).from(50).until(1850).resume(2).until(3650)
+					asked := w.begun[watch.TaskResolve]
+					if n := len(asked); n > 62 || n < 55 {
+						t.Errorf("asked %d times in an hour", n)
 					}
-					w.expect(emits(53, event.StreamStarted))
-					if n := w.begunIn(watch.TaskResolve, span{149, 160 + 3*(after+4)}); n != 4 {
-						t.Errorf("asked %d times", n)
+					for i := 2; i < len(asked); i++ { // the second question is the first renewal
+						if pause := asked[i] - asked[i-1]; pause < 60 && (asked[i] < 1852 || asked[i] > 1912) { // a successor asks by itself
+							t.Errorf("asked at %v and %v", asked[i-1], asked[i])
+						}
+					}
+					if n := len(w.logged("The stream's URLs are refused soon after each renewal; they are renewed once a minute at most: let yt-dlp and the media use one address, or update yt-dlp")); n != 1 {
+						t.Errorf("the log names the pattern %d times", n)
+					}
+					if n := w.watcher.Report().Statistics.TotalSegmentsAnalyzed; n < 58 {
+						t.Errorf("analysed %d segments", n)
+					}
+					if life >= 10 {
+						w.expect(emits(53, event.StreamStarted))
 					}
 				})
 			}
 		}
 	}
+	t.Run("but seldom refused ones at once, and without a word", func(t *testing.T) {
+		w := scenario(t, livingFor(400, true)).from(50).until(4000)
+		asked := w.begun[watch.TaskResolve]
+		for i := 1; i < len(asked); i++ {
+			if pause := asked[i] - asked[i-1]; pause > 412 {
+				t.Errorf("asked at %v and %v", asked[i-1], asked[i])
+			}
+		}
+		if n := len(w.logged("The stream's URLs are refused soon after each renewal; they are renewed once a minute at most: let yt-dlp and the media use one address, or update yt-dlp")); n != 0 {
+			t.Error("the log complains")
+		}
+		w.expect(emits(53, event.StreamStarted))
+	})
 }
 
 func TestASegmentThatIsRefusedUnderARenewedURLIsNotRenewedAgainAtOnce(t *testing.T) { // S7
@@ -274,29 +297,4 @@ func TestASegmentThatIsRefusedUnderARenewedURLIsNotRenewedAgainAtOnce(t *testing
 		w.failure, w.segmentsFail = watch.FailureExpired, []span{{149, never}}
 	}).from(50).until(205)
 	w.expectBegun(watch.TaskResolve, span{140, 205}, 150)
-}
-
-func TestANetworkFailureAfterARenewalDoesNotDecideWhetherItWorked(t *testing.T) { // S7
-	for name, c := range map[string]struct {
-		failsAgain float64 // when segments under the renewed URL fail again
-		renewals   int
-	}{
-		"a segment was analysed after the failure":                  {failsAgain: 190, renewals: 2},
-		"no segment was analysed between the failure and a refusal": {failsAgain: 160, renewals: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := scenario(t, func(w *world) {
-				w.rules.CheckInterval = seconds(2)
-				w.failure, w.taskTime[watch.TaskResolve] = watch.FailureExpired, 3
-				w.segmentsFailIn = map[string][]span{"/1/": {{150, never}}, "/2/": {{150, 160}, {c.failsAgain, never}}}
-			}).from(50).until(152)
-			w.failure = watch.FailureNetwork
-			w.until(160)
-			w.failure = watch.FailureExpired
-			w.until(205)
-			if n := w.begunIn(watch.TaskResolve, span{149, 205}); n != c.renewals {
-				t.Errorf("renewed %d times", n)
-			}
-		})
-	}
 }

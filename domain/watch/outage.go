@@ -157,7 +157,7 @@ func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failur
 	f.Outage.Refused = failure.Kind.mayRefuseUs()
 	w.state.noteRefusal()
 	if failure.Kind.renewsURL() {
-		w.state.Resolve.askForNewURL(w.now, f.refuse(cause))
+		w.renew(f, cause)
 	}
 	w.logWarn("The stream's media could not be read", map[string]any{
 		"failure": cause, "error": failure.Error(), "failures": f.Outage.Failures,

@@ -10,27 +10,53 @@ import (
 // resolveState is the state of the resolve lane: its next questions and the
 // results of the last ones. Times are the clock's.
 type resolveState struct {
-	NextAt        time.Time `json:"next"`                 // when the next regular question is due
-	LastBegan     time.Time `json:"began,omitzero"`       // when the last question with an answer was asked
-	RenewAt       time.Time `json:"renew_at,omitzero"`    // when to renew a manifest whose URL has expired (decision S7); zero: none has
-	LastRenewalAt time.Time `json:"renewed,omitzero"`     // when the last such renewal began
-	Failures      int       `json:"failures,omitempty"`   // questions in a row without an answer
-	LastError     string    `json:"last_error,omitempty"` // of the latest of those
-	Refused       bool      `json:"refused,omitempty"`    // YouTube refused the address that asked last, and nothing was answered since
+	NextAt        time.Time `json:"next"`                  // when the next regular question is due
+	LastBegan     time.Time `json:"began,omitzero"`        // when the last question with an answer was asked
+	RenewAt       time.Time `json:"renew_at,omitzero"`     // when to renew a manifest whose URL has expired (decision S7); zero: none has
+	LastRenewalAt time.Time `json:"renewed,omitzero"`      // when the last such renewal began
+	ShortLives    int       `json:"short_lives,omitempty"` // URLs in a row that were refused within shortLife
+	Failures      int       `json:"failures,omitempty"`    // questions in a row without an answer
+	LastError     string    `json:"last_error,omitempty"`  // of the latest of those
+	Refused       bool      `json:"refused,omitempty"`     // YouTube refused the address that asked last, and nothing was answered since
 	Claim         claim     `json:"claim,omitzero"`
 	OEmbedDue     bool      `json:"probe,omitempty"` // the next task asks oEmbed (section 7.4)
 	OEmbedAt      time.Time `json:"probed_at,omitzero"`
 	MissingCount  int       `json:"missing,omitempty"` // oEmbed answers in a row that the video does not exist
 }
 
-// askForNewURL asks for a new manifest at now, but not within the pause after the last
-// renewal (decision S7).
-func (r *resolveState) askForNewURL(now time.Time, pause time.Duration) {
+// renew asks for a new manifest, because the server refused a feed's URL (decision S7). A
+// good segment never shortens the pause after the last renewal: URLs that live for seconds
+// would be renewed as often. Only a renewed playlist that never worked is renewed sooner, so
+// that another rendition is tried in time.
+func (w *Watcher) renew(f *mediaFeed, cause string) {
+	r := &w.state.Resolve
+	pause := renewPause
+	if cause == event.FailedManifest && !f.Served {
+		pause = playlistRenewPause
+	}
+	if r.RenewAt.IsZero() && f.Served {
+		w.noteLife(w.now.Sub(w.state.Manifest.AdoptedAt))
+	}
 	at := r.LastRenewalAt.Add(pause)
-	if at.Before(now) {
-		at = now
+	if at.Before(w.now) {
+		at = w.now
 	}
 	r.RenewAt = earliest(r.RenewAt, at)
+}
+
+// noteLife counts the URLs in a row that worked and were refused soon, and names the pattern
+// in the log once.
+func (w *Watcher) noteLife(lived time.Duration) {
+	r := &w.state.Resolve
+	if lived >= shortLife {
+		r.ShortLives = 0
+		return
+	}
+	if r.ShortLives++; r.ShortLives == maxShortLives {
+		w.logWarn("The stream's URLs are refused soon after each renewal; they are renewed once a minute at most: let yt-dlp and the media use one address, or update yt-dlp", map[string]any{
+			"lived_sec": lived.Seconds(), "refused": r.ShortLives,
+		})
+	}
 }
 
 // handleResolution takes in the result of a question about the stream's state.

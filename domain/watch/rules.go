@@ -29,8 +29,10 @@ const (
 	standstillLimit = 30 * time.Second // without a new segment before a playlist counts as standing still (S17, S19)
 	claimInterval   = 5 * time.Second  // longest time between two checks while a claim is unconfirmed (S19)
 
-	playlistRenewPause = 10 * time.Second // between two renewals because the server refused a playlist (S7)
-	segmentRenewPause  = 60 * time.Second // between two renewals because the server refused a segment (S7)
+	renewPause         = 60 * time.Second // between two renewals because the server refused a URL (S7)
+	playlistRenewPause = 10 * time.Second // likewise, if it refused the playlist and no segment was analysed in between (S7)
+	shortLife          = 5 * time.Minute  // of a URL that counts as refused soon after it was given (S7)
+	maxShortLives      = 3                // URLs in a row that were refused soon, until the log names the pattern (S7)
 	renewAfter         = 5 * time.Hour    // age from which a regular answer replaces the manifest (S17); signed URLs last about 6 h
 	renewBeforeExpiry  = 15 * time.Minute // before the URLs of the manifest expire (S17)
 

@@ -15,8 +15,11 @@ import (
 // an attempt that came too early. On an idle machine it is below 5 s.
 const renewalLimit = 22 * time.Second
 
+// renewalPause is the shortest time between two renewals (decision S7).
+const renewalPause = 60 * time.Second
+
 // expireURLs makes all media URLs of the stream expire, and waits until yt-dlp has
-// been asked for new ones. The pause between two renewals, 10 s, may just have begun.
+// been asked for new ones. At least renewalPause has passed since the last renewal.
 func (p *watchedStream) expireURLs() {
 	p.t.Helper()
 	before, expired := p.resolutions(), time.Now()
@@ -26,7 +29,7 @@ func (p *watchedStream) expireURLs() {
 }
 
 func TestURLsThatExpireDuringABlackoutDoNotDisturbIt(t *testing.T) { // decisions S2, S7
-	runTimeline(t, 1, 50*time.Second)
+	runTimeline(t, 1, 95*time.Second)
 	p := watchStream(t, shared, livestream.Config{}, nil)
 	longest := p.measureGaps()
 	before := p.resolutions()
@@ -37,6 +40,7 @@ func TestURLsThatExpireDuringABlackoutDoNotDisturbIt(t *testing.T) { // decision
 	p.expireURLs()
 	alert := p.waitEvent(blackoutAlert, 60*time.Second)
 	assertNear(t, "black: started_at", alert.Data.StartedAt, black, mediaTolerance)
+	p.sleepUntil(black, 3*time.Second+renewalLimit+renewalPause)
 	p.expireURLs()
 	p.waitCheck(30 * time.Second)
 	picture := p.Black(false)
@@ -56,15 +60,17 @@ func TestURLsThatExpireDuringABlackoutDoNotDisturbIt(t *testing.T) { // decision
 }
 
 func TestURLsThatExpireRepeatedlyAreResolvedOnceEach(t *testing.T) { // decision S7
-	runTimeline(t, 1, 95*time.Second)
+	runTimeline(t, 1, 3*renewalPause)
 	p := watchStream(t, shared, livestream.Config{}, nil)
 	longest := p.measureGaps()
 	before := p.resolutions()
-	const times = 4
-	for range times {
+	const times = 3
+	for i := range times {
 		began := time.Now()
 		p.expireURLs()
-		p.sleepUntil(began, 15*time.Second)
+		if i+1 < times {
+			p.sleepUntil(began, renewalPause+renewalLimit/2)
+		}
 	}
 	p.waitCheck(renewalLimit)
 	if gap := longest(); gap > renewalLimit {
