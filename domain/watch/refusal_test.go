@@ -235,11 +235,8 @@ func TestNoDurationContainsBlindSeconds(t *testing.T) { // S6, S20
 	const end = 1800
 	rapid.Check(t, func(r *rapid.T) {
 		w := anyWorld(r, t, end)
-		w.refusal = rapid.SampledFrom([]watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited}).Draw(r, "refusal")
-		for range rapid.IntRange(1, 3).Draw(r, "refusals") {
-			from := rapid.Float64Range(0, end).Draw(r, "refused from")
-			w.refused = append(w.refused, span{from, from + rapid.Float64Range(1, 700).Draw(r, "refused for")})
-		}
+		from := rapid.Float64Range(0, end).Draw(r, "refused for long from")
+		w.refused = append(w.refused, span{from, from + rapid.Float64Range(150, 700).Draw(r, "refused for long for")})
 		w.from(rapid.Float64Range(0, end/2).Draw(r, "watched from"))
 		if rapid.Bool().Draw(r, "restarted") {
 			w.until(w.now + rapid.Float64Range(1, 900).Draw(r, "runs for"))
@@ -252,6 +249,12 @@ func TestNoDurationContainsBlindSeconds(t *testing.T) { // S6, S20
 			r.Fatal("see above")
 		}
 		for _, e := range w.events {
+			if back, is := e.Data.(event.Recovered); is {
+				blind := w.blindSeconds(back.StartedAt, back.RecoveredAt)
+				if seen := sec(back.RecoveredAt) - sec(back.StartedAt) - max(0, blind-50); float64(back.TotalDurationSec) > seen { // the playlist shows 30 s of before, up to 20 s late
+					r.Fatalf("second %v: %+v has %v blind seconds", e.at, back, blind)
+				}
+			}
 			outage, is := e.Data.(event.Outage)
 			if !is {
 				continue

@@ -38,6 +38,8 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.playlistFails = someSpans(r, "no list", end)
 		w.segmentsFail = someSpans(r, "no segment", end)
 		w.unanswered = someSpans(r, "noAnswer", end)
+		w.refused = someSpans(r, "refused", end)
+		w.refusal = rapid.SampledFrom([]watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited}).Draw(r, "refusal")
 		w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
 		w.viaMaster = rapid.Bool().Draw(r, "listed in a master")
 		w.playlistFailsIn = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}

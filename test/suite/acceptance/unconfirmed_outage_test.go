@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -9,9 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// An outage is not reported before the stream is known to be live. Media that
-// return prove that it was.
-func TestAnUnconfirmedOutageIsReportedWhenMediaReturn(t *testing.T) { // decision S6
+// An outage is not reported before the stream is known to be live, nor once it is over.
+func TestAnUnconfirmedOutageThatIsOverIsNotReported(t *testing.T) { // decision S6
 	runOutageTimeline(t, 1, 170*time.Second)
 	p := watchStream(t, shared, livestream.Config{}, nil)
 	began := time.Now()
@@ -22,18 +22,49 @@ func TestAnUnconfirmedOutageIsReportedWhenMediaReturn(t *testing.T) { // decisio
 	if v := p.videoHealth(); v != "unknown" {
 		t.Errorf("the health of a picture that cannot be analysed is %v", v)
 	}
-	healed := time.Now()
 	p.Heal(livestream.Playlists)
-	e := p.waitEvent(outageAlert, 75*time.Second) // two attempts are at most a minute apart
-	assertNear(t, "started_at", e.Data.StartedAt, began, 5*time.Second)
-	if e.Data.Failure != "manifest" {
-		t.Errorf("failure %q", e.Data.Failure)
-	}
-	assertCountedUntil(t, e, healed)
+	p.waitHealthy(75 * time.Second) // two attempts are at most a minute apart
 	if n := len(p.logLines("The stream's state could not be learned; the worker asks again")); n == 0 {
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
-	p.waitHealthy(10 * time.Second)
 	p.assertBlackoutCycle(0)
-	p.endAndAssert(outageAlert, blackoutAlert, blackoutRecovered)
+	p.endAndAssert(blackoutAlert, blackoutRecovered)
+}
+
+// YouTube refuses page, player, playlists and segments for longer than it takes to be blind.
+func TestARefusalOfEverythingIsBlindnessAlone(t *testing.T) { // decisions S6, S15, S20
+	runOutageTimeline(t, 3, 450*time.Second)
+	var streams []*watchedStream
+	for range 3 {
+		streams = append(streams, watchStream(t, shared, livestream.Config{}, nil))
+	}
+	began := time.Now()
+	var heal []func()
+	for i, p := range streams {
+		shared.YouTube.Set(p.video, youtube.BotCheck)
+		status := []int{http.StatusForbidden, http.StatusTooManyRequests, http.StatusUnauthorized}[i]
+		for _, class := range []youtube.Class{youtube.Manifest, youtube.Playlist, youtube.Segment} {
+			heal = append(heal, shared.YouTube.Inject(class, p.video, 0, httpfault.Status(status)))
+		}
+	}
+	streams[0].sleepUntil(began, 340*time.Second)
+	for _, p := range streams {
+		p.waitIncident(30*time.Second, "open blind+")
+		shared.YouTube.Set(p.video, youtube.Live)
+	}
+	for _, h := range heal {
+		h()
+	}
+	for _, p := range streams {
+		p.subtest(t, p.video, func(t *testing.T) {
+			p.waitHealthy(75 * time.Second)
+			p.waitIncident(30*time.Second, "open blind-")
+			assertEvents(t, shared, p.id, "stream.started", "monitor.error")
+			var stats struct{ Total totals }
+			call(t, "/api/v1/statistics?by=hour&monitor_id="+p.id, &stats)
+			if s := stats.Total.Seconds; s["out"] != 0 || s["blind"] < 300 || s["watched"] > time.Since(began).Seconds()-s["blind"]+60 {
+				t.Errorf("the totals are %v", s)
+			}
+		})
+	}
 }
