@@ -212,10 +212,10 @@ func TestIsLiveIsAskedAfter60SecondsOfOutageUntilAnswered(t *testing.T) { // S6
 		w.playlistFails = []span{{195, never}}
 		w.unanswered = []span{{195, 330}}
 	}).from(100).until(500)
-	w.expectBegun(watch.TaskResolve, span{195, 400}, 260, 265, 275, 295, 335)
+	w.expectBegun(watch.TaskResolve, span{195, 400}, 260, 265, 275, 295, 335, 345)
 	w.expect(
 		emits(100, event.StreamStarted),
-		emits(335, event.SegmentError, since(200), lasting(135), because("manifest")),
+		emits(345, event.SegmentError, since(200), lasting(145), because("manifest")),
 	)
 }
 

@@ -128,7 +128,7 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 			w.unanswered = []span{{60, 250}}
 		}).from(50).until(380).expect(
 			emits(50, event.StreamStarted),
-			emits(305, event.SegmentError, since(100)),
+			emits(315, event.SegmentError, since(100)),
 		)
 	})
 	t.Run("one after the other, without a pause, likewise", func(t *testing.T) {

@@ -118,6 +118,20 @@ func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
 	return false
 }
 
+// waitForAlert reports whether an outage of any feed waited for its alert at a time.
+func (all mediaFeeds) waitForAlert(at time.Time) bool {
+	return all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) }) != nil
+}
+
+// retryAt ends the backoff of all outages at a time.
+func (all mediaFeeds) retryAt(at time.Time) {
+	for _, f := range all {
+		if f.Outage.open() {
+			f.Outage.RetryAt = at
+		}
+	}
+}
+
 // alertOutage alerts the longest outage that waited for its alert at the time at
 // (section 6.6, decision S6). The caller knows that the stream was live then.
 func (all mediaFeeds) alertOutage(e *emitter, at time.Time) {

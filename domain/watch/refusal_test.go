@@ -126,6 +126,16 @@ func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 1
 	}
 }
 
+func TestMediaAreLookedAtOnceMoreWhenTheQuestionIsAnsweredAgain(t *testing.T) { // S6: the own network failed, and is back
+	for i := range 30 {
+		end := 280 + 7*float64(i)
+		w := scenario(t, unobservable(200, end)).from(100).until(900)
+		if w.emitted(event.SegmentError) != 0 || len(w.signalled(monitor.NoMedia)) != 0 {
+			t.Errorf("back at %v: emitted %v", end, w.events)
+		}
+	}
+}
+
 func TestBlackGoesOnAcrossARefusalWithoutItsTime(t *testing.T) { // S3, S20
 	for _, end := range []float64{400, 900} {
 		w := scenario(t, func(w *world) { w.black, w.refused = []span{{120, end}}, []span{{200, 540}} }).from(100).until(1200)

@@ -62,6 +62,7 @@ func (w *Watcher) noteLife(lived time.Duration) {
 // handleResolution takes in the result of a question about the stream's state.
 func (w *Watcher) handleResolution(o Resolution) {
 	r := &w.state.Resolve
+	unanswered := r.Failures > 0
 	for _, f := range w.state.Feeds {
 		if f.Outage.alertable(o.Began) && !f.Outage.alertable(r.LastBegan) {
 			r.Failures = 0 // the first question about this outage starts the backoff again (S6)
@@ -78,7 +79,7 @@ func (w *Watcher) handleResolution(o Resolution) {
 	r.Failures, r.LastError, r.Refused = 0, "", false
 	w.recordObserved()
 	if w.state.monitoring() {
-		w.handleAnswerWhileMonitoring(o)
+		w.handleAnswerWhileMonitoring(o, unanswered)
 	} else {
 		w.handleAnswerWhileWaiting(o)
 	}
@@ -110,8 +111,9 @@ func (w *Watcher) handleAnswerWhileWaiting(o Resolution) {
 
 // handleAnswerWhileMonitoring takes in an answer in Monitoring Mode (section 7.6).
 // The question was the regular one, was about an outage (decision S6), or renewed
-// the manifest (decision S7).
-func (w *Watcher) handleAnswerWhileMonitoring(o Resolution) {
+// the manifest (decision S7). After questions without an answer, the media may be back as
+// well: they are looked at before the next answer alerts their outage.
+func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, unanswered bool) {
 	r := &w.state.Resolve
 	r.NextAt = w.now.Add(liveCheck)
 	switch o.State {
@@ -119,6 +121,11 @@ func (w *Watcher) handleAnswerWhileMonitoring(o Resolution) {
 		r.Claim = claim{}
 		w.state.Stream = monitor.StreamLive
 		w.adoptManifest(o)
+		if unanswered && w.state.Feeds.waitForAlert(o.Began) && !w.state.Feeds.playlistMoves(w.now) {
+			r.NextAt = w.now.Add(lookAgain)
+			w.state.Feeds.retryAt(w.now)
+			return
+		}
 		w.state.Feeds.alertOutage(&w.emitter, o.Began)
 	default:
 		w.handleClaim(o)
