@@ -217,18 +217,18 @@ func (f *foregroundWatch) endAndAssert(events ...string) {
 	}
 }
 
-func TestALongSilenceOfTheNameServerIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
+func TestALongSilenceOfTheNameServerIsNoOutageOfTheStream(t *testing.T) { // section 7.2, decision S6
 	runOutageTimeline(t, 1, 150*time.Second)
-	assertDNSOutageAlert(t, dns.Silent)
+	assertNoDNSOutageAlert(t, dns.Silent)
 }
 
-func TestALongFailureOfTheNameServerIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
+func TestALongFailureOfTheNameServerIsNoOutageOfTheStream(t *testing.T) { // section 7.2, decision S6
 	runOutageTimeline(t, 1, 150*time.Second)
-	assertDNSOutageAlert(t, dns.Failing)
+	assertNoDNSOutageAlert(t, dns.Failing)
 }
 
-// assertDNSOutageAlert makes every name unresolvable for 90 s.
-func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
+// assertNoDNSOutageAlert makes every name unresolvable for 90 s.
+func assertNoDNSOutageAlert(t *testing.T, mode dns.Mode) {
 	t.Helper()
 	f := watchInForeground(t)
 	since := f.failDNS(mode)
@@ -241,16 +241,12 @@ func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
 	f.dns.Set(dns.Answering)
-	e := f.waitEvent(outageAlert, 60*time.Second)
-	took := e.Received.Sub(since)
-	t.Logf("alerted after %s: %s since %s, for %.0f s: %s", took.Round(time.Second), e.Data.Failure,
-		e.Data.StartedAt.Sub(since).Round(time.Millisecond), e.Data.DurationSec, e.Data.LastError)
-	assertNear(t, "started_at", e.Data.StartedAt, since, 5*time.Second)
-	if e.Data.Failure != "manifest" || e.Data.DurationSec < 85 || e.Data.ThresholdSec != 60 || !strings.Contains(e.Data.LastError, "lookup manifest.googlevideo.com") {
-		t.Errorf("the alert has %+v", e.Data)
-	}
+	eventually(t, 60*time.Second, "the media are back", func() bool {
+		n, _ := f.logLines("The stream's media are back")
+		return n > 0
+	})
 	f.assertBlackoutCycle()
-	f.endAndAssert(outageAlert, blackoutAlert, blackoutRecovered)
+	f.endAndAssert(blackoutAlert, blackoutRecovered)
 }
 
 func TestAShortSilenceOfTheNameServerHidesNoBlackout(t *testing.T) { // sections 6.6 and 7.2

@@ -19,7 +19,7 @@ func behindProxy(t *testing.T) (*watchedStream, *relay) {
 	return watchStream(t, env, livestream.Config{}, nil), r
 }
 
-func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
+func TestALongNameFailureAtTheProxyIsNoOutageOfTheStream(t *testing.T) { // section 7.2, decision S6
 	runOutageTimeline(t, 1, 150*time.Second)
 	p, r := behindProxy(t)
 	r.refuse(504)
@@ -33,12 +33,10 @@ func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // secti
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
 	p.sleepUntil(began, 90*time.Second)
-	healed := time.Now()
 	r.refuse(0)
-	assertCountedUntil(t, p.waitOutageAlert(began, "manifest", 90*time.Second+45*time.Second), healed)
-	p.waitHealthy(30 * time.Second)
+	p.waitHealthy(75 * time.Second)
 	p.assertBlackoutCycle(0)
-	p.endAndAssert(outageAlert, blackoutAlert, blackoutRecovered)
+	p.endAndAssert(blackoutAlert, blackoutRecovered)
 }
 
 func TestAShortNameFailureAtTheProxyHidesNoBlackout(t *testing.T) { // sections 6.6 and 7.2
