@@ -43,12 +43,29 @@ func severityOf(name Name, d time.Duration) (severity int) {
 	return severity
 }
 
+// blindWithin returns how much of a condition's newest episode, until a time, was blind.
+// Nothing is known of the stream then, so only Blind itself gets worse (section 7.6, S6).
+func (i *Incident) blindWithin(c Condition, until time.Time) time.Duration {
+	blind := i.condition(Blind)
+	if blind == nil || c.Name == Blind {
+		return 0
+	}
+	from := blind.LastStartedAt
+	if from.Before(c.LastStartedAt) {
+		from = c.LastStartedAt
+	}
+	if !blind.Lasts() && blind.EndedAt.Before(until) {
+		until = blind.EndedAt
+	}
+	return max(0, until.Sub(from))
+}
+
 // severityAt is the severity of the conditions that last at a time: that of the worst,
 // and one more while picture and sound are bad together.
 func (i *Incident) severityAt(at time.Time) (severity int) {
 	for _, c := range i.Conditions {
 		if c.Lasts() {
-			severity = max(severity, severityOf(c.Name, c.lasted(at)))
+			severity = max(severity, severityOf(c.Name, c.lasted(at)-i.blindWithin(c, at)))
 		}
 	}
 	return min(severity+i.bothTracks(), MaxSeverity)
@@ -73,12 +90,17 @@ func (i *Incident) bothTracks() int {
 func (i *Incident) nextRise() (at time.Time) {
 	more := i.bothTracks()
 	for _, c := range i.Conditions {
-		if !c.Lasts() {
+		blind := i.condition(Blind)
+		if !c.Lasts() || c.Name != Blind && blind != nil && blind.Lasts() { // nobody sees it get worse
 			continue
+		}
+		var unseen time.Duration
+		if blind != nil {
+			unseen = i.blindWithin(c, blind.EndedAt)
 		}
 		for _, r := range risesOf(c.Name) {
 			if min(r.severity+more, MaxSeverity) > i.Severity {
-				at = earliest(at, c.LastStartedAt.Add(r.after))
+				at = earliest(at, c.LastStartedAt.Add(r.after+unseen))
 			}
 		}
 	}

@@ -1,0 +1,22 @@
+package incident_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+)
+
+func TestNoConditionGetsWorseWhileTheStreamIsBlind(t *testing.T) { // S6, 16.1
+	h := newHistory(t)
+	h.step(30, began(black, 0))
+	h.sweep(440)
+	h.step(440, began(incident.Blind, 110)) // it was told 5 minutes later: by then the black had risen at 120 s
+	h.sweep(740)
+	h.step(740, ended(incident.Blind, 740))
+	h.sweep(2000)
+	want := []rise{{120, 2}, {740 + 490, 3}} // 110 s before it, 490 s after it
+	if !slices.Equal(h.rises, want) {
+		t.Errorf("the severity rose at %v, want %v", h.rises, want)
+	}
+}
