@@ -163,5 +163,5 @@ func (n newest) seenBefore(s Segment) bool {
 	if s.byTime(n.Peak) != unstated && s.byNumber(n.Peak) != unstated && !s.sameLine(n.Peak) {
 		return false // a restarted encoder counts anew
 	}
-	return s.fromOlderCopy(n.Peak) || s.byNumber(n.Peak) == equal
+	return s.fromOlderCopy(n.Peak) || s.byNumber(n.Peak) == equal && s.byTime(n.Peak) != ahead
 }

@@ -207,6 +207,27 @@ func TestWhatLiesBehindIsAnOlderCopyOrARestartedEncoder(t *testing.T) { // S5
 	}
 }
 
+func TestAPlaylistMovesByTimeOrByNumber(t *testing.T) { // S5, S6
+	for name, advance := range map[string]func(i int) reading{
+		"by time alone":   func(i int) reading { return reading{time: 1000 + 10*float64(i), number: 500} },
+		"slowly, by time": func(i int) reading { return reading{time: 1000 + 2*float64(i), number: 500} },
+		"by number alone": func(i int) reading { return reading{time: 1000, number: 500 + 5*uint64(i)} },
+		"by both":         func(i int) reading { return reading{time: 1000 + 10*float64(i), number: 500 + 5*uint64(i)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := watch.New(rules(), at(0))
+			w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+			for i := range 20 {
+				now := 1001 + 10*float64(i)
+				w.Step(at(now), advance(i).playlist(now))
+				if err := w.Report().Visibility.LastError; err != "" {
+					t.Fatalf("reading %d: %s", i, err)
+				}
+			}
+		})
+	}
+}
+
 func TestWithoutTimeAndNumberTheURITells(t *testing.T) { // S5
 	scenario(t, func(w *world) {
 		w.noProgramTime, w.stalls = true, []span{{100, 400}}
