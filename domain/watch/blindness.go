@@ -92,7 +92,7 @@ func (w *Watcher) dropBlindTime() {
 			f.failingSince = w.now // one wrong answer must not end the watch now (S19)
 		}
 		if o := &f.Outage; o.open() && (!o.Alerted || w.state.Blind.Alerted) {
-			o.Since, o.Unwatched, o.Failures = w.now, 0, 0
+			o.Since, o.Unwatched, o.Failures, o.LookAt = w.now, 0, 0, time.Time{}
 		}
 	}
 	for _, c := range w.state.Conditions {

@@ -251,7 +251,7 @@ func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // 
 	const end = 4000
 	rapid.Check(t, func(r *rapid.T) {
 		w := anyWorld(r, t, end)
-		w.live.from, w.unanswered, w.playlistFailsIn, w.stallsIn = 0, nil, nil, nil
+		w.live.from, w.unanswered, w.refused, w.playlistFailsIn, w.stallsIn = 0, nil, nil, nil, nil
 		before := *w
 		before.begun, before.urls = map[watch.TaskKind][]float64{}, map[string]bool{}
 		before.from(10).until(20).askEvery5Minutes(end + 700)

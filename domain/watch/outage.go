@@ -18,6 +18,7 @@ type outage struct {
 	Failures  int           `json:"failures,omitempty"` // in a row, of this Cause
 	FailedAt  time.Time     `json:"last,omitzero"`      // of the latest of them
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
+	LookAt    time.Time     `json:"look_at,omitzero"`  // the alert needs a failure since then
 	Refused   bool          `json:"refused,omitempty"` // the latest failure may be a refusal of whoever asks
 	Alerted   bool          `json:"alerted,omitempty"`
 }
@@ -118,18 +119,23 @@ func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
 	return false
 }
 
-// waitForAlert reports whether an outage of any feed waited for its alert at a time.
-func (all mediaFeeds) waitForAlert(at time.Time) bool {
-	return all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) }) != nil
-}
-
-// retryAt ends the backoff of all outages at a time.
-func (all mediaFeeds) retryAt(at time.Time) {
+// lookFirst reports whether the media have to be looked at before an outage is alerted that
+// waited for its alert at a time. That is so after a time without an answer: its cause may
+// have been this host's network, and the media may be back. Their backoff then ends now.
+func (all mediaFeeds) lookFirst(now, at time.Time, noAnswer bool) bool {
+	longest := all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) })
+	switch {
+	case longest == nil, longest.LookAt.IsZero() && !noAnswer:
+		return false
+	case !longest.LookAt.IsZero() && !longest.FailedAt.Before(longest.LookAt):
+		return false
+	}
 	for _, f := range all {
-		if f.Outage.open() {
-			f.Outage.RetryAt = at
+		if o := &f.Outage; o.open() {
+			o.LookAt, o.RetryAt = earliest(o.LookAt, now), now
 		}
 	}
+	return true
 }
 
 // alertOutage alerts the longest outage that waited for its alert at the time at

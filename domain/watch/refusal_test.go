@@ -129,9 +129,14 @@ func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 1
 func TestMediaAreLookedAtOnceMoreWhenTheQuestionIsAnsweredAgain(t *testing.T) { // S6: the own network failed, and is back
 	for i := range 30 {
 		end := 280 + 7*float64(i)
-		w := scenario(t, unobservable(200, end)).from(100).until(900)
-		if w.emitted(event.SegmentError) != 0 || len(w.signalled(monitor.NoMedia)) != 0 {
-			t.Errorf("back at %v: emitted %v", end, w.events)
+		for name, change := range map[string]func(*world){
+			"questions fail":              unobservable(200, end),
+			"a question hangs until then": func(w *world) { w.playlistFails, w.questionsHang = []span{{200, end}}, []span{{200, end}} },
+		} {
+			w := scenario(t, change).from(100).until(900)
+			if w.emitted(event.SegmentError) != 0 || len(w.signalled(monitor.NoMedia)) != 0 {
+				t.Errorf("%s, back at %v: emitted %v", name, end, w.events)
+			}
 		}
 	}
 }

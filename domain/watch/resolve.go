@@ -62,7 +62,7 @@ func (w *Watcher) noteLife(lived time.Duration) {
 // handleResolution takes in the result of a question about the stream's state.
 func (w *Watcher) handleResolution(o Resolution) {
 	r := &w.state.Resolve
-	unanswered := r.Failures > 0
+	noAnswer := r.Failures > 0 || w.now.Sub(o.Began) > lookAgain
 	for _, f := range w.state.Feeds {
 		if f.Outage.alertable(o.Began) && !f.Outage.alertable(r.LastBegan) {
 			r.Failures = 0 // the first question about this outage starts the backoff again (S6)
@@ -79,7 +79,7 @@ func (w *Watcher) handleResolution(o Resolution) {
 	r.Failures, r.LastError, r.Refused = 0, "", false
 	w.recordObserved()
 	if w.state.monitoring() {
-		w.handleAnswerWhileMonitoring(o, unanswered)
+		w.handleAnswerWhileMonitoring(o, noAnswer)
 	} else {
 		w.handleAnswerWhileWaiting(o)
 	}
@@ -111,9 +111,8 @@ func (w *Watcher) handleAnswerWhileWaiting(o Resolution) {
 
 // handleAnswerWhileMonitoring takes in an answer in Monitoring Mode (section 7.6).
 // The question was the regular one, was about an outage (decision S6), or renewed
-// the manifest (decision S7). After questions without an answer, the media may be back as
-// well: they are looked at before the next answer alerts their outage.
-func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, unanswered bool) {
+// the manifest (decision S7). noAnswer says that there was none for a while before it.
+func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, noAnswer bool) {
 	r := &w.state.Resolve
 	r.NextAt = w.now.Add(liveCheck)
 	switch o.State {
@@ -121,9 +120,8 @@ func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, unanswered bool) {
 		r.Claim = claim{}
 		w.state.Stream = monitor.StreamLive
 		w.adoptManifest(o)
-		if unanswered && w.state.Feeds.waitForAlert(o.Began) && !w.state.Feeds.playlistMoves(w.now) {
+		if !w.state.Feeds.playlistMoves(w.now) && w.state.Feeds.lookFirst(w.now, o.Began, noAnswer) {
 			r.NextAt = w.now.Add(lookAgain)
-			w.state.Feeds.retryAt(w.now)
 			return
 		}
 		w.state.Feeds.alertOutage(&w.emitter, o.Began)
@@ -136,6 +134,9 @@ func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, unanswered bool) {
 // again (section 10.2) and whether to ask oEmbed (section 7.4).
 func (w *Watcher) handleNoAnswer(o Resolution) {
 	r := &w.state.Resolve
+	for _, f := range w.state.Feeds {
+		f.Outage.LookAt = time.Time{} // the failures since then may be this host's, too
+	}
 	r.Failures++
 	r.NextAt = w.now.Add(resolveBackoff.Delay(r.Failures))
 	urgent := !w.state.monitoring() || w.state.Feeds.inOutage()

@@ -24,7 +24,7 @@ const (
 	blindLimit      = 5 * time.Minute  // without any observation before blindness may be alerted (S15)
 	blindAnswerWait = 90 * time.Second // wait for an unanswered question after blindLimit (S20)
 
-	lookAgain       = 10 * time.Second // between the answer that ends a time without answers and the next question about an outage (S6)
+	lookAgain       = 10 * time.Second // without an answer before the media are looked at again, and until the next question about their outage (S6)
 	endConfirm      = 10 * time.Second // between two answers that the stream has ended (S19)
 	refusalConfirm  = 30 * time.Second // between two answers that the video is refused (S19)
 	standstillLimit = 30 * time.Second // without a new segment before a playlist counts as standing still (S17, S19)

@@ -66,6 +66,7 @@ type world struct {
 	failsSegment    func(sequence uint64) bool // reports whether the analysis of this segment fails
 	failure         watch.FailureKind          // of all failures
 	unanswered      []span                     // questions get the answer unreachable
+	questionsHang   []span                     // questions are answered just after the end
 	refused         []span                     // YouTube refuses this address: questions, playlists and segments
 	refusal         watch.FailureKind          // of the media in refused
 	oEmbedMissing   []span                     // oEmbed says that the video does not exist
@@ -235,6 +236,11 @@ func (w *world) startTasks() (next float64, wake bool) {
 				w.urgencies = append(w.urgencies, task.Urgency)
 			}
 			done := w.now + w.taskTime[task.Kind]
+			for _, s := range w.questionsHang {
+				if task.Kind == watch.TaskResolve && s.has(w.now) {
+					done = max(done, s.to+0.5)
+				}
+			}
 			w.pending = append(w.pending, outcome{lane, done, w.observe(task, w.now, done)})
 			continue
 		}
