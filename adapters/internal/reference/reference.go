@@ -11,8 +11,8 @@ import (
 
 // Resolve returns reference as an absolute URL without a fragment. It returns false unless that
 // is an http or https URL with a host, of at most maxBytes bytes. It repairs two kinds of names
-// that net/url refuses: with a colon before the first slash, as of a file named by the time of
-// day, and with a percent sign that escapes nothing.
+// that net/url refuses. One has a colon before its first slash, as a file named by the time of
+// day. The other has a percent sign that escapes nothing.
 func Resolve(base *url.URL, reference string, maxBytes int) (*url.URL, bool) {
 	u, err := base.Parse(reference)
 	if err != nil {

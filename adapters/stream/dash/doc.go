@@ -27,8 +27,8 @@
 // # Segments
 //
 // The time is that of the MPD's UTCTiming (direct, http-head, http-xsdate, http-iso), else that
-// of the server that sent the MPD, else Format.Now. What a SegmentTimeline lists is available;
-// only by UTCTiming some of it is announced and left out. A SegmentTemplate without
+// of the server that sent the MPD, else Format.Now. Segments in a SegmentTimeline are available;
+// UTCTiming alone shows that some are announced, and these are left out. A SegmentTemplate without
 // SegmentTimeline depends on the time alone, so its newest segment is withheld. A
 // SegmentTimeline more than maxLead ahead of the time, and a live SegmentList of equal durations, are
 // used without times. timeShiftBufferDepth bounds the list across Periods;
@@ -41,8 +41,8 @@
 // # Odd entries
 //
 // An S, SegmentURL, BaseURL or Period that cannot be used is left out, and the rest is used. An S
-// that is left out keeps its numbers. Where an S or a Period contradicts an earlier one, the later
-// one is used. A number that cannot be read makes its element unusable, or counts as not
+// that is left out keeps its numbers. Of two S or Periods that contradict each other, the later one is
+// used. A number that cannot be read makes its element unusable, or counts as not
 // stated. Playlist.Defect names the first of them.
 //
 // Refused as malformed: a DOCTYPE, $SubNumber$, S@p, S@n, and a live MPD without a

@@ -84,8 +84,8 @@ func (f Format) Decode(ctx context.Context, body []byte, from reference.Origin, 
 	return one.playlist(selected)
 }
 
-// now returns the time for segment availability and whose it is: that of the MPD's UTCTiming,
-// else that of its server, else this machine's, which is not before the MPD was published.
+// now returns the time for segment availability, and whose it is. The MPD's UTCTiming comes
+// first, then its server, then this machine, whose time is not before publishTime.
 func (f Format) now(ctx context.Context, m *mpd.MPD, source *url.URL, server time.Time) (time.Time, clockKind) {
 	if now, ok := f.TimeServers.time(ctx, m.UTCTimings, source); ok {
 		return now, utcTiming

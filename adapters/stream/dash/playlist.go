@@ -133,9 +133,9 @@ func (p *presentation) segments(period timedPeriod, limit int) ([]watch.Segment,
 }
 
 // window returns the bounds of the available segments of a Period. timed reports
-// whether the segments have a place on the clock. explicit says that the MPD lists
-// each segment: what is listed is available, whatever the clock of this machine or of a server
-// says. Only the clock by which the MPD itself is made shows that some are announced.
+// whether the segments have a place on the clock. explicit: the MPD lists each segment, so
+// that it is available by any clock of this machine or of a server. The clock by which the MPD
+// itself is made shows whether some are only announced.
 func (p *presentation) window(period timedPeriod, a addressing, runs []run, explicit bool) (w window, timed bool) {
 	w = unbounded
 	if len(runs) == 0 {

@@ -138,11 +138,11 @@ func (p *presentation) updateURL() string {
 	return u.String()
 }
 
-// note remembers what was left out or repaired, if it is the first.
+// note remembers the problem of an entry that was left out or repaired, if it is the first.
 func (p *presentation) note(problem string) { p.defect = cmp.Or(p.defect, problem) }
 
-// resolveBaseURLs returns the BaseURLs of a level in the order in which they are tried, at most
-// maxBases, each relative to every one of the level above. Without a usable one it returns
+// resolveBaseURLs returns at most maxBases BaseURLs of a level, in the order in which they are
+// tried. Each is relative to every one of the level above. Without a usable one it returns
 // those of the level above.
 func (p *presentation) resolveBaseURLs(above []*url.URL, urls []*mpd.BaseURLType) (bases []*url.URL) {
 	for _, b := range urls {

@@ -87,8 +87,8 @@ func resolve(base *url.URL, text string) (*url.URL, bool) {
 	return reference.Resolve(base, strings.TrimSpace(text), MaxURL)
 }
 
-// resolveAll resolves a reference against every base. It leaves out what a further base makes
-// of it if that is no URL, or one that is there already, and returns false if the first base does.
+// resolveAll resolves a reference against every base. It returns false if the first base gives
+// no URL. The mirrors are the different URLs that further bases give.
 func resolveAll(bases []*url.URL, text string) (first *url.URL, mirrors []string, ok bool) {
 	if first, ok = resolve(bases[0], text); !ok {
 		return nil, nil, false

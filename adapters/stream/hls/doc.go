@@ -32,9 +32,9 @@
 //
 // # Odd entries
 //
-// A segment, variant or EXT-X-MEDIA that cannot be used is left out, and the rest is used: a
-// length that is not positive, a URI that is not http or https, DRM (SAMPLE-AES, or a
-// KEYFORMAT other than identity without an AES-128 key beside it), a variable (EXT-X-DEFINE).
+// A segment, variant or EXT-X-MEDIA that cannot be used is left out, and the rest is used.
+// Reasons are a length that is not positive, a URI that is not http or https, a variable
+// (EXT-X-DEFINE), and DRM: SAMPLE-AES, or a KEYFORMAT other than identity without an AES-128 key.
 // A segment that is left out keeps its sequence number. Repaired are CODECS without quotes, a
 // BANDWIDTH that is no number, names that net/url refuses, and a missing EXT-X-TARGETDURATION.
 // Tags of the other kind of playlist are ignored. Playlist.Defect names the first such entry.

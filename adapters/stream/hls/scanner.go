@@ -86,8 +86,8 @@ const (
 	master
 )
 
-// kindOf returns the kind of a playlist by its tags. What lists entries decides: EXTINF
-// a media playlist, EXT-X-STREAM-INF a master playlist. Other tags decide where neither is
+// kindOf returns the kind of a playlist by its tags. Tags of entries decide: EXTINF for
+// a media playlist, EXT-X-STREAM-INF for a master playlist. Other tags decide where neither is
 // there, and are ignored in a playlist of the other kind. kindOf reads the whole playlist, so that
 // the limits of lines hold before anything is decoded.
 func kindOf(ctx context.Context, body []byte) (kind, error) {

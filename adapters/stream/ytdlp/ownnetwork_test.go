@@ -13,6 +13,7 @@ import (
 func TestWordsAboutTheOwnNetworkAreARefusal(t *testing.T) {
 	for words, cause := range map[string]string{
 		"Video unavailable. This video is restricted. Please check the Google Workspace administrator and/or the network administrator restrictions.": "the network",
+		"Video unavailable. Your network administrator does not allow this":                                                                           "the network",
 		"Video unavailable. This video is restricted. Please check with your network administrator":                                                   "the network",
 		"This video is unavailable with Restricted Mode enabled. To view this video, you will need to disable Restricted Mode.":                       "the network",
 		"Video unavailable. This video is not available in your country. VPN/Proxy Detected":                                                          "the requests of this address",
