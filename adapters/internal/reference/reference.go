@@ -1,5 +1,5 @@
-// Package reference resolves the URLs of a manifest as players do: more leniently than net/url. An
-// Origin is what they are relative to.
+// Package reference resolves the URLs of a manifest as players do: more leniently than net/url. They
+// are relative to an Origin.
 package reference
 
 import (
@@ -46,7 +46,7 @@ func escapeStrayPercents(text string) string {
 
 var percent = regexp.MustCompile(`%[0-9A-Fa-f]{0,2}`)
 
-// Origin is where a document came from.
+// Origin names the URL from which a document came, and the time of its server.
 type Origin struct {
 	URL  string    // after redirects; the base of its references
 	Time time.Time // the server's when it made the document; zero: not stated

@@ -13,7 +13,7 @@ import (
 // content-encoding. A format may have a lower limit.
 const MaxSize = 8 << 20
 
-// Origin is where a manifest came from.
+// Origin names the URL from which a manifest came, and the time of its server.
 type Origin = reference.Origin
 
 // Fetch gets at most limit bytes from url and returns where they came from. Its errors are *watch.Failure.
