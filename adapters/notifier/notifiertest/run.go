@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"the state is edited in place", channel.Edits, edits},
 		{"a push makes a sound and leaves the message up to date", true, pushes},
 		{"a message that was deleted is posted again", channel.Edits && !channel.Alerts, postsAgain},
+		{"an edit that is refused for good is posted as a new message", channel.Edits && !channel.Alerts, postsWhatCannotBeEdited},
 		{"a picture is shown", channel.Picture != NoPicture, showsPicture},
 		{"wrong credentials are a failure that may pass", true, wrongCredentials},
 		{"a rate limit says how long to wait", true, rateLimited},

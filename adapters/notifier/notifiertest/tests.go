@@ -121,6 +121,25 @@ func postsAgain(t *testing.T, f *fixture) {
 	requireText(t, f.last(t), m.Title)
 }
 
+func postsWhatCannotBeEdited(t *testing.T, f *fixture) {
+	first := example(notify.Opened, notify.English)
+	for _, status := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound} {
+		opened := f.mustSend(t, first)
+		f.Server.Fail(channel.Fault{Status: status, Fails: 1}) // such as that of an archived thread
+		m := after(first, opened.Ref, notify.Recovered, notify.English)
+		m.Title = fmt.Sprintf("✅ RESOLVED after status %d", status)
+		if r := f.mustSend(t, m); r.Ref == "" {
+			t.Error("the ref is lost")
+		}
+		requireText(t, f.last(t), m.Title)
+	}
+	opened := f.mustSend(t, first)
+	f.Server.Fail(channel.Fault{Status: http.StatusServiceUnavailable, Fails: 1}) // may pass
+	if r := f.send(t.Context(), t, after(first, opened.Ref, notify.Recovered, notify.English)); r.Class != notify.Retry {
+		t.Errorf("a failure that may pass was not one: %+v", r)
+	}
+}
+
 func showsPicture(t *testing.T, f *fixture) {
 	m := example(notify.Opened, notify.English)
 	m.Picture = picture()

@@ -72,13 +72,13 @@ func (b bot) Edit(ctx context.Context, m message.Message) (r message.Result, not
 	p := payload(m)
 	p.Channel, p.TS, _ = strings.Cut(m.Ref, "/")
 	r, refusal := b.call(ctx, "chat.update", p)
-	return r, cannotEdit[refusal]
+	return r, refusal != "" && !passing[refusal]
 }
 
-// cannotEdit are the errors of chat.update after which a new message is posted.
-var cannotEdit = map[string]bool{
-	"message_not_found": true, "cant_update_message": true, "edit_window_closed": true,
-	"channel_not_found": true, "is_archived": true, "is_inactive": true,
+// passing are the errors of chat.update that say nothing about the message. After all others a
+// new one is posted.
+var passing = map[string]bool{
+	"ratelimited": true, "rate_limited": true, "internal_error": true, "fatal_error": true, "service_unavailable": true, "request_timeout": true,
 }
 
 // rejected are the errors of a message that is never accepted.

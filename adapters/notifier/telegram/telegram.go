@@ -80,11 +80,8 @@ func (b bot) Edit(ctx context.Context, m message.Message) (r message.Result, not
 		of.photo = of.photo || c.photo != nil
 		r.Ref = of.String()
 	}
-	return r, cannotEdit.MatchString(a.Description)
+	return r, false
 }
-
-// cannotEdit matches errors of an edit after which a new message is posted.
-var cannotEdit = regexp.MustCompile(`message to edit not found|message can't be edited|MESSAGE_ID_INVALID|chat not found|group chat was upgraded`)
 
 // repairable matches errors with status 400 that a person may repair.
 var repairable = regexp.MustCompile(`chat not found|not enough rights|need administrator rights|have no rights|kicked|not a member|TOPIC_|thread not found|CHAT_`)

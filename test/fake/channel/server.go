@@ -21,6 +21,7 @@ type Fault struct {
 	Redirect string        // it answers 302 to this URL
 	HangUp   bool          // a mail server takes the message and ends the connection without an answer
 	After1st int           // how many requests it lets pass before
+	Fails    int           // how many requests it answers with Status; 0: all until Recover
 
 	HTTP httpfault.Fault // it answers by this; nil: by the fields above
 }
@@ -94,6 +95,9 @@ func (s *Server) choose(*http.Request) httpfault.Fault {
 		}
 	case f.Redirect != "":
 		return httpfault.Redirect(f.Redirect)
+	}
+	if f.Fails--; f.Fails == 0 {
+		s.fault = nil
 	}
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { s.refuse(w, f.Status, f.After) }
 }
