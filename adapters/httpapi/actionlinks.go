@@ -100,7 +100,7 @@ func (h actionHandlers) readSubject(c *gin.Context, a *action) (err error) {
 // situation returns what messages tell of the incident or the storm.
 func (a *action) situation() notify.Situation {
 	if a.storm != nil {
-		return a.storm.Situation()
+		return a.storm.Situation(time.Now())
 	}
 	return notify.SituationOf(a.incident.Incident)
 }
@@ -174,7 +174,7 @@ func (h actionHandlers) describe(a *action) actionPage {
 }
 
 func (h actionHandlers) describeStorm(a *action) actionPage {
-	w, s := a.words, a.storm.Situation()
+	w, s := a.words, a.storm.Situation(time.Now())
 	if s.Streams == 0 {
 		return actionPage{Language: a.language, Title: w.notNotified, Lines: []string{w.dashboard}}
 	}

@@ -82,7 +82,7 @@ func (b *deliveryBatch) addThreads(i routedIncident, now time.Time) {
 	}
 	s := i.subject()
 	for _, to := range b.routing.Targets(s) {
-		if i.inStorm && b.openStorms[i.stormID].Storm.Notifies(to.Destination, b.routing) {
+		if i.inStorm && b.openStorms[i.stormID].Storm.Tells(i.ofStorm(), to.Destination, b.routing, now) {
 			b.add(to, newDelivery{StormID: i.stormID, DueAt: timeOrNull(now.Add(notify.StormPause))})
 			continue
 		}

@@ -23,7 +23,7 @@ type routableChanges struct {
 	events  []newEvent   // in the order of their sequence
 	ended   []monitor.ID // monitors that have ended
 	changed []string     // IDs of incidents
-	opened  []string     // of these
+	opened  []string     // of these: they were opened or reopened
 	now     time.Time    // of the changes, by the clock of the database
 
 	incidentOf map[string]string // the IDs of incidents by those of events; without: the event belongs to none

@@ -77,7 +77,7 @@ type incidentSteps struct {
 	now       time.Time // by the clock of the database, after all locks were taken
 	opID      string    // of the action that is done; empty: none
 	changed   []*incident.Incident
-	opened    []string         // the IDs of these that a step has opened
+	opened    []string         // the IDs of these that a step has opened or reopened
 	log       []map[string]any // new rows of incident_log
 
 	incidentOf map[string]string // the IDs of incidents by those of their events
@@ -129,7 +129,7 @@ func (s *incidentSteps) step(in incident.Input) {
 		}
 		for _, e := range c.Log {
 			s.addEntry(c.Incident.ID, e)
-			if e.Kind == incident.WasOpened {
+			if e.Kind == incident.WasOpened || e.Kind == incident.WasReopened {
 				s.opened = append(s.opened, c.Incident.ID)
 			}
 		}

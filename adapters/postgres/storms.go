@@ -30,7 +30,7 @@ func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, c routableChan
 	var members []string
 	uncounted := false
 	err := optionallyWithin(ctx, tx, func() (err error) {
-		members, err = gather(ctx, tx, c.opened, c.now)
+		members, err = db.gather(ctx, tx, c.opened, c.now)
 		return err
 	}, func(err error) {
 		members, uncounted = nil, true
@@ -62,7 +62,7 @@ func (o *DestinationOutbox) gatherUncounted(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		members, err := gather(ctx, tx, []string{newest.ID}, newest.Now)
+		members, err := o.db.gather(ctx, tx, []string{newest.ID}, newest.Now)
 		if err != nil {
 			return err
 		}
@@ -74,79 +74,82 @@ func (o *DestinationOutbox) gatherUncounted(ctx context.Context) error {
 	})
 }
 
-// gather makes a storm of incidents that were opened and those before them, or adds them to
-// the open one, and returns all of them; none: they are no storm. It keeps the lock until the
-// transaction ends.
-func gather(ctx context.Context, tx *sqlx.Tx, opened []string, now time.Time) (members []string, err error) {
-	var live int // counted before the lock is taken, so that others wait less
-	if err := tx.GetContext(ctx, &live, `SELECT count(*) FROM monitors m WHERE m.`+activePredicate+` AND m.stream_status = 'live'`); err != nil {
+// gather makes storms of incidents that were opened or reopened and those before them, or adds
+// them to open ones, and returns all of them; none: they are in no storm. It keeps the lock until
+// the transaction ends.
+func (db *database) gather(ctx context.Context, tx *sqlx.Tx, opened []string, now time.Time) (members []string, err error) {
+	var watched int // counted before the lock is taken, so that others wait less
+	if err := tx.GetContext(ctx, &watched, `SELECT count(*) FROM monitors m WHERE m.`+activePredicate); err != nil {
 		return nil, err
 	}
 	if _, err := tx.ExecContext(ctx, stormLock); err != nil {
 		return nil, err
 	}
-	openings, stormID, err := readOpenings(ctx, tx, opened)
+	openings, err := db.readOpenings(ctx, tx, opened, now)
 	if err != nil {
 		return nil, err
 	}
-	openings.Live = live
-	members, joins := openings.Gather()
-	if len(members) == 0 {
-		return nil, nil
-	}
-	if !joins {
-		stormID = uuid.Must(uuid.NewV7()).String()
-		if _, err := tx.ExecContext(ctx, `INSERT INTO storms (id, state, opened_at, live, updated_at) VALUES ($1, 'open', $2, $3, now())`,
-			stormID, now.UTC(), live); err != nil {
+	openings.Watched = watched
+	for _, g := range openings.Gather() {
+		if g.StormID == "" {
+			g.StormID = uuid.Must(uuid.NewV7()).String()
+			if _, err := tx.ExecContext(ctx, `
+				INSERT INTO storms (id, state, opened_at, first_at, condition, severity, live, updated_at) VALUES ($1, 'open', $2, $3, $4, $5, $6, now())`,
+				g.StormID, now.UTC(), g.First.At.UTC(), g.First.Condition, g.First.Severity, watched); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE incidents SET storm_id = $1 WHERE id = ANY (CAST($2 AS uuid[])) AND storm_id IS DISTINCT FROM $1`,
+			g.StormID, pq.Array(g.IncidentIDs)); err != nil {
 			return nil, err
 		}
+		// After the incidents: resolveStorms locks in this order, too.
+		if _, err := tx.ExecContext(ctx, `UPDATE storms SET live = $2, updated_at = now() WHERE id = $1 AND live < $2`, g.StormID, watched); err != nil {
+			return nil, err
+		}
+		members = append(members, g.IncidentIDs...)
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE incidents SET storm_id = $1 WHERE id = ANY (CAST($2 AS uuid[])) AND storm_id IS NULL`,
-		stormID, pq.Array(members)); err != nil {
-		return nil, err
-	}
-	// After the incidents: resolveStorms locks in this order, too.
-	_, err = tx.ExecContext(ctx, `UPDATE storms SET live = $2, updated_at = now() WHERE id = $1 AND live < $2`, stormID, live)
-	return members, err
+	return members, nil
 }
 
-// readOpenings reads what decides whether incidents that were opened are a storm, and the ID
-// of the open storm that has grown last. It does not count the streams that are live.
-func readOpenings(ctx context.Context, tx *sqlx.Tx, opened []string) (o notify.Openings, stormID string, err error) {
-	var storm struct {
-		ID     sql.NullString `db:"id"`
-		GrewAt sql.NullTime   `db:"grew_at"`
+// readOpenings reads what decides whether incidents that were opened are storms. It does not
+// count the streams that are watched.
+func (db *database) readOpenings(ctx context.Context, tx *sqlx.Tx, opened []string, now time.Time) (o notify.Openings, err error) {
+	incidents, err := db.readRoutedIncidents(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(opened))
+	if err != nil {
+		return o, err
 	}
-	if err := tx.GetContext(ctx, &storm, `
-		SELECT newest.id, newest.grew_at
-		FROM (VALUES (1)) AS one LEFT JOIN (
-			SELECT s.id, max(i.opened_at) AS grew_at FROM storms s JOIN incidents i ON i.storm_id = s.id
-			WHERE s.state = 'open' GROUP BY s.id ORDER BY grew_at DESC LIMIT 1) AS newest ON true`); err != nil {
-		return o, "", err
-	}
-	o.StormGrewAt = timeOrZero(storm.GrewAt)
-	var rows []struct {
-		ID       string    `db:"id"`
-		OpenedAt time.Time `db:"opened_at"`
-	}
-	if err := tx.SelectContext(ctx, &rows, `
-		SELECT id, opened_at FROM incidents WHERE id = ANY (CAST($1 AS uuid[]))
-		UNION
-		SELECT id, opened_at FROM incidents
-		WHERE state = 'open' AND storm_id IS NULL
-		  AND opened_at > (SELECT min(opened_at) - make_interval(secs => $2) FROM incidents WHERE id = ANY (CAST($1 AS uuid[])))`,
-		pq.Array(opened), notify.StormWindow.Seconds()); err != nil {
-		return o, "", err
-	}
-	for _, r := range rows {
-		opening := notify.Opening{IncidentID: r.ID, At: r.OpenedAt.UTC()}
-		if slices.Contains(opened, r.ID) {
+	since := now
+	for _, i := range incidents {
+		if opening, lasts := notify.OpeningOf(i.Incident, now); lasts {
 			o.Opened = append(o.Opened, opening)
-		} else {
+			if opening.At.Before(since) {
+				since = opening.At
+			}
+		}
+	}
+	if len(o.Opened) == 0 {
+		return o, nil
+	}
+	since = since.Add(-notify.StormWindow)
+	earlier, err := db.readRoutedIncidents(ctx, tx,
+		`i.state = 'open' AND i.updated_at > $1 AND s.state IS DISTINCT FROM 'open' AND i.id <> ALL (CAST($2 AS uuid[]))`, since.UTC(), pq.Array(opened))
+	if err != nil {
+		return o, err
+	}
+	for _, i := range earlier {
+		if opening, lasts := notify.OpeningOf(i.Incident, now); lasts {
 			o.Earlier = append(o.Earlier, opening)
 		}
 	}
-	return o, storm.ID.String, nil
+	var storms []stormRow
+	if err := tx.SelectContext(ctx, &storms, `SELECT `+stormColumns+` FROM storms s WHERE s.state = 'open' AND s.first_at > $1 ORDER BY s.first_at`, since.UTC()); err != nil {
+		return o, err
+	}
+	for _, r := range storms {
+		o.Storms = append(o.Storms, notify.Gathered{StormID: r.ID, First: r.first()})
+	}
+	return o, nil
 }
 
 // resolveStorms resolves the storms whose last incidents the changes resolve. A storm is locked

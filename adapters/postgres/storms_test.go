@@ -53,14 +53,16 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	ids := openIncidents(t, s, 0, 12, 2)
 	expectSent(t, s, "chat opened", "chat opened") // two of twelve are no storm
 	acceptReport(t, s, ids[2], report(trouble(detector.Blackout, justNow())), monitor.Run)
-	acceptReport(t, s, ids[3], report(trouble(detector.Silence, justNow())), monitor.Run)
+	acceptReport(t, s, ids[3], report(trouble(detector.Blackout, justNow())), monitor.Run)
 	expectSent(t, s) // the first message counts what comes within seconds
+	acceptReport(t, s, ids[11], report(trouble(detector.Silence, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened") // another condition is told by itself
 	if n := countRows(t, db, `storms WHERE state = 'open'`); n != 1 {
 		t.Fatalf("%d storms", n)
 	}
 	pass(t, db, 6*time.Second)
 	d := leaseOneForDestination(t, s)
-	if d.Storm == nil || d.Storm.Storm.Streams != 4 || d.Storm.Storm.Live != 12 || d.Storm.Situation.Severity != 1 || len(d.Storm.Situation.Conditions) != 2 || !d.Storm.Situation.Open {
+	if d.Storm == nil || d.Storm.Storm.Streams != 4 || d.Storm.Storm.Live != 12 || d.Storm.Situation.Severity != 1 || len(d.Storm.Situation.Conditions) != 1 || !d.Storm.Situation.Open {
 		t.Fatalf("leased %+v", d.Storm)
 	}
 	if kind := tell(t, s, d); kind != notify.Opened {
@@ -190,6 +192,7 @@ func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat opened")
 	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '1 minute'`)
+	alter(t, db, `UPDATE storms SET first_at = first_at - interval '1 minute'`)
 	openIncidents(t, s, 10, 1, 1)
 	expectSent(t, s, "chat opened")
 	openIncidents(t, s, 20, 2, 2) // three of six, of which one was told by itself
@@ -198,6 +201,32 @@ func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
 	if n := countRows(t, db, `storms WHERE state = 'open'`); n != 2 {
 		t.Errorf("%d storms, want 2", n)
 	}
+}
+
+// Streams that YouTube refused had incidents before, which are reopened.
+func TestIncidentsThatAreReopenedTogetherAreOneStorm(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	ids := openIncidents(t, s, 0, 6, 0)
+	for _, id := range ids {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+		resolveIncident(t, s, id)
+		alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '5 minutes', updated_at = updated_at - interval '5 minutes'`)
+		alter(t, db, `UPDATE storms SET first_at = first_at - interval '5 minutes'`)
+	}
+	tellAll(t, s)
+	reports := map[monitor.ID]monitor.Report{}
+	for _, id := range ids {
+		reports[id] = report(trouble(detector.Blackout, time.Now().UTC()))
+	}
+	if refused, alone := s.AcceptTogether(t.Context(), reports); len(refused)+len(alone) > 0 {
+		t.Fatalf("%v, %v alone", refused, alone)
+	}
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened")
+	requireLines(t, db, `SELECT count(*) FROM incidents i JOIN storms s ON s.id = i.storm_id WHERE s.state = 'open' AND i.reopened = 1`, 6)
 }
 
 // Two gateways take the reports of all streams at once.

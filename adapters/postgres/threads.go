@@ -29,11 +29,15 @@ func (i routedIncident) subject() notify.Subject {
 	return notify.SubjectOf(i.Incident, i.monitorID, i.metadata)
 }
 
+func (i routedIncident) ofStorm() notify.StormIncident {
+	return notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata)}
+}
+
 // policy returns the policy for the messages about the incident to a destination. storms has
 // the open storm that it is in.
 func (i routedIncident) policy(d notify.Destination, routing notify.Routing, now time.Time, storms map[string]stormWithIncidents) notify.ThreadPolicy {
 	if s, is := storms[i.stormID]; is && i.inStorm {
-		return s.Storm.IncidentPolicy(i.subject(), d, routing, now)
+		return s.Storm.IncidentPolicy(i.ofStorm(), d, routing, now)
 	}
 	return routing.Policy(d, now, i.subject())
 }
@@ -49,7 +53,17 @@ type stormRow struct {
 	ID         string       `db:"id"`
 	OpenedAt   time.Time    `db:"opened_at"`
 	ResolvedAt sql.NullTime `db:"resolved_at"`
-	Live       int          `db:"live"`
+	FirstAt    time.Time    `db:"first_at"`
+	Condition  string       `db:"condition"`
+	Severity   int          `db:"severity"`
+	Watched    int          `db:"live"`
+}
+
+const stormColumns = `s.id, s.opened_at, s.resolved_at, s.first_at, s.condition, s.severity, s.live`
+
+// first returns the opening that the storm began with.
+func (r stormRow) first() notify.Opening {
+	return notify.Opening{At: r.FirstAt.UTC(), Condition: incident.Name(r.Condition), Severity: r.Severity}
 }
 
 // routedIncidentRow is a row of selectRoutedIncidents.
@@ -59,10 +73,12 @@ type routedIncidentRow struct {
 	Metadata    sql.NullString `db:"metadata_text"`
 	StormID     sql.NullString `db:"storm_id"`
 	StormIsOpen sql.NullBool   `db:"storm_is_open"`
+	ReopenedAt  sql.NullTime   `db:"reopened_at"`
 }
 
 const selectRoutedIncidents = `
-	SELECT ` + incidentColumns + `, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open
+	SELECT ` + incidentColumns + `, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open,
+	       CASE WHEN i.reopened > 0 THEN (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened') END AS reopened_at
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id LEFT JOIN storms s ON s.id = i.storm_id`
 
 // readRoutedIncidents reads the incidents that match a condition, in the order of their opening. One
@@ -79,6 +95,7 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 				"incident_id", r.ID, "monitor_id", string(r.MonitorID), "error", err)
 			continue
 		}
+		i.ReopenedAt = timeOrZero(r.ReopenedAt)
 		all = append(all, routedIncident{
 			Incident: *i, monitorID: r.MonitorID, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String),
 			stormID: r.StormID.String, inStorm: r.StormIsOpen.Bool,
@@ -93,7 +110,7 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 		return nil, nil
 	}
 	var rows []stormRow
-	if err := sqlx.SelectContext(ctx, q, &rows, `SELECT id, opened_at, resolved_at, live FROM storms WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
+	if err := sqlx.SelectContext(ctx, q, &rows, `SELECT `+stormColumns+` FROM storms s WHERE s.id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
 		return nil, err
 	}
 	incidents, err := db.readRoutedIncidents(ctx, q, `i.storm_id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids))
@@ -102,10 +119,10 @@ func (db *database) readStorms(ctx context.Context, q sqlx.QueryerContext, ids [
 	}
 	storms := map[string]stormWithIncidents{}
 	for _, r := range rows {
-		s := stormWithIncidents{ID: r.ID, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt), Live: r.Live}}
+		s := stormWithIncidents{ID: r.ID, Storm: notify.Storm{OpenedAt: r.OpenedAt.UTC(), ResolvedAt: timeOrZero(r.ResolvedAt), First: r.first(), Watched: r.Watched}}
 		for _, i := range incidents {
 			if i.stormID == s.ID {
-				s.Storm.Incidents = append(s.Storm.Incidents, notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata)})
+				s.Storm.Incidents = append(s.Storm.Incidents, i.ofStorm())
 			}
 		}
 		storms[s.ID] = s

@@ -37,6 +37,7 @@ type Incident struct {
 	ResolvedAt     time.Time     `json:"resolved_at,omitzero"` // zero while open
 	Quiet          time.Duration `json:"quiet"`                // how long all has to be good before it is resolved
 	Reopened       int           `json:"reopened"`             // how often
+	ReopenedAt     time.Time     `json:"reopened_at,omitzero"` // when the newest reopening was detected; zero: never, or it was not read
 	AcknowledgedBy string        `json:"acknowledged_by,omitempty"`
 	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
 
@@ -62,6 +63,14 @@ func (i *Incident) DueAt() time.Time {
 		due = earliest(due, c.LastStartedAt.Add(ErrorKept))
 	}
 	return due
+}
+
+// BeganAt is when the incident was opened, or reopened last.
+func (i *Incident) BeganAt() time.Time {
+	if i.ReopenedAt.After(i.OpenedAt) {
+		return i.ReopenedAt
+	}
+	return i.OpenedAt
 }
 
 // condition is the condition with this name; nil: the incident has none.

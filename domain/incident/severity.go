@@ -71,6 +71,25 @@ func (i *Incident) severityAt(at time.Time) (severity int) {
 	return min(severity+i.bothTracks(), MaxSeverity)
 }
 
+// WorstLasting returns the worst condition that lasts, the first of several, and its severity;
+// ok is false if none lasts.
+func (i *Incident) WorstLasting(now time.Time) (name Name, severity int, ok bool) {
+	for _, c := range i.Conditions {
+		if of := severityOf(c.Name, c.lasted(now)); c.Lasts() && (!ok || of > severity) {
+			name, severity, ok = c.Name, of, true
+		}
+	}
+	return name, severity, ok
+}
+
+// LastingSeverity returns the severity of a condition that lasts; -1: it does not.
+func (i *Incident) LastingSeverity(name Name, now time.Time) int {
+	if c := i.condition(name); c != nil && c.Lasts() {
+		return severityOf(name, c.lasted(now))
+	}
+	return -1
+}
+
 // bothTracks is 1 while detectors of picture and of sound find trouble, else 0.
 func (i *Incident) bothTracks() int {
 	var video, audio bool

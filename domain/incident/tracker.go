@@ -153,7 +153,7 @@ func (t *Tracker) begin(in Began) {
 		t.change(func(i *Incident) {
 			i.State, i.ResolvedAt = Open, time.Time{}
 			i.Quiet = min(2*i.Quiet, MaxQuiet)
-			i.Reopened++
+			i.Reopened, i.ReopenedAt = i.Reopened+1, in.At
 			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = "", time.Time{}, 0
 		})
 		t.log(Entry{Kind: WasReopened, At: in.At})

@@ -11,66 +11,98 @@ import (
 
 // The limits of section 19.7.
 const (
-	StormWindow  = time.Minute // incidents that are opened within it count
-	stormOpened  = 10          // so many make a storm
-	stormStreams = 3           // or those of so many streams, if
-	stormShare   = 5           // they are a fifth of the live ones
+	StormWindow  = time.Minute // incidents that begin so soon after the first of a storm are in it
+	stormStreams = 3           // so many streams make a storm, if they are
+	stormOpened  = 10          // so many, or
+	stormShare   = 5           // a fifth of those that are watched
 )
 
 // StormPause is the shortest time between two messages about a storm, and before the first.
 // Its incidents come within seconds, and one message should count most of them.
 const StormPause = 5 * time.Second
 
-// Openings are incidents that have just been opened, with what decides whether they are a
-// storm.
-type Openings struct {
-	Opened  []Opening
-	Earlier []Opening // open incidents that are in no storm, at least those of the last StormWindow
-	Live    int       // streams that are live
-
-	// StormGrewAt is when the newest incident of an open storm was opened; zero: no storm
-	// is open.
-	StormGrewAt time.Time
-}
-
-// Opening is an incident that was opened. Each is of another stream: a stream has one open
-// incident.
+// Opening is an incident that was opened or reopened. Each is of another stream: a stream
+// has one open incident.
 type Opening struct {
 	IncidentID string
 	At         time.Time
+	Condition  incident.Name // the worst that lasts
+	Severity   int           // of this condition
 }
 
-// Gather returns the IDs of the incidents that are one storm from now on: they join the open
-// storm, or make a new one. Earlier ones are among them: they could not be counted when they
-// were opened, or were too few. None: they get messages of their own.
-func (o Openings) Gather() (incidentIDs []string, joins bool) {
-	if len(o.Opened) == 0 {
-		return nil, false
+// OpeningOf returns the newest opening of an incident; ok is false if nothing lasts.
+func OpeningOf(i incident.Incident, now time.Time) (o Opening, ok bool) {
+	c, severity, ok := i.WorstLasting(now)
+	return Opening{i.ID, i.BeganAt(), c, severity}, ok
+}
+
+// Openings are incidents that have just been opened or reopened, with what decides whether
+// they are storms.
+type Openings struct {
+	Opened  []Opening
+	Earlier []Opening // open incidents that are in no open storm, at least those of the last StormWindow
+	Watched int       // streams that are watched
+	Storms  []Gathered
+}
+
+// Gathered are the incidents that are one storm from now on.
+type Gathered struct {
+	StormID     string // of the open storm that they join; empty: they make a new one
+	First       Opening
+	IncidentIDs []string
+}
+
+// Gather returns the storms that the incidents make or join. Earlier ones are among them: they
+// could not be counted when they were opened, or were too few. An incident that is in none gets
+// messages of its own.
+func (o Openings) Gather() (all []Gathered) {
+	rest := slices.Concat(o.Opened, o.Earlier)
+	slices.SortStableFunc(rest, func(a, b Opening) int { return a.At.Compare(b.At) })
+	take := func(g Gathered) Gathered {
+		g.IncidentIDs = nil
+		for _, i := range rest {
+			if g.First.begins(i) {
+				g.IncidentIDs = append(g.IncidentIDs, i.IncidentID)
+			}
+		}
+		return g
 	}
-	first := slices.MinFunc(o.Opened, func(a, b Opening) int { return a.At.Compare(b.At) }).At
-	atOnce := func(at time.Time) bool { return at.Sub(first).Abs() < StormWindow }
-	for _, i := range o.Opened {
-		incidentIDs = append(incidentIDs, i.IncidentID)
+	add := func(g Gathered) {
+		all = append(all, g)
+		rest = slices.DeleteFunc(slices.Clone(rest), func(i Opening) bool { return slices.Contains(g.IncidentIDs, i.IncidentID) })
 	}
-	for _, i := range o.Earlier {
-		if atOnce(i.At) && !slices.Contains(incidentIDs, i.IncidentID) {
-			incidentIDs = append(incidentIDs, i.IncidentID)
+	for _, storm := range o.Storms {
+		if g := take(storm); len(g.IncidentIDs) > 0 {
+			add(g)
 		}
 	}
-	if atOnce(o.StormGrewAt) {
-		return incidentIDs, true
+	for _, first := range slices.Clone(rest) {
+		if g := take(Gathered{First: first}); slices.Contains(g.IncidentIDs, first.IncidentID) && o.isStorm(g) {
+			add(g)
+		}
 	}
-	if n := len(incidentIDs); n >= stormOpened || n >= stormStreams && o.Live > 0 && n*stormShare >= o.Live {
-		return incidentIDs, false
-	}
-	return nil, false
+	return all
+}
+
+// begins reports whether an incident is of the storm that begins with this one.
+func (first Opening) begins(i Opening) bool {
+	after := i.At.Sub(first.At)
+	return i.Condition == first.Condition && i.Severity <= first.Severity && after >= 0 && after < StormWindow
+}
+
+// isStorm reports whether incidents are enough for a storm, and one of them has just been opened.
+func (o Openings) isStorm(g Gathered) bool {
+	n := len(g.IncidentIDs)
+	return n >= stormStreams && (n >= stormOpened || n*stormShare >= o.Watched) &&
+		slices.ContainsFunc(o.Opened, func(i Opening) bool { return slices.Contains(g.IncidentIDs, i.IncidentID) })
 }
 
 // Storm is a set of incidents that share one message at each destination.
 type Storm struct {
 	OpenedAt   time.Time // when it was found
 	ResolvedAt time.Time // zero while one of its incidents is open
-	Live       int       // the most streams that were live at once when it grew; 0: unknown
+	First      Opening   // that it began with
+	Watched    int       // the most streams that were watched at once when it grew; 0: unknown
 	Incidents  []StormIncident
 }
 
@@ -122,11 +154,26 @@ func (s Storm) Policy(d Destination, r Routing, now time.Time) ThreadPolicy {
 	return p
 }
 
+// Covers reports whether the storm says what there is to say about one of its incidents now. It
+// does not once another condition is worse, or once the incident has come back later.
+func (s Storm) Covers(i incident.Incident, now time.Time) bool {
+	if i.State != incident.Open {
+		return true
+	}
+	_, worst, lasts := i.WorstLasting(now)
+	return i.BeganAt().Sub(s.First.At) < StormWindow && (!lasts || i.LastingSeverity(s.First.Condition, now) == worst)
+}
+
+// Tells reports whether a destination is notified of the storm in place of one of its incidents.
+func (s Storm) Tells(i StormIncident, d Destination, r Routing, now time.Time) bool {
+	return s.Covers(i.Incident, now) && s.Notifies(d, r)
+}
+
 // IncidentPolicy returns the policy for the messages about an incident of the open storm to a
-// destination. Only an end is sent if the destination is notified of the storm.
-func (s Storm) IncidentPolicy(of Subject, d Destination, r Routing, now time.Time) ThreadPolicy {
-	p := r.Policy(d, now, of)
-	if s.Notifies(d, r) {
+// destination. Only an end is sent if the destination is notified of the storm in its place.
+func (s Storm) IncidentPolicy(i StormIncident, d Destination, r Routing, now time.Time) ThreadPolicy {
+	p := r.Policy(d, now, i.Subject())
+	if s.Tells(i, d, r, now) {
 		p.SilencedUntil = Forever
 	}
 	return p
@@ -142,12 +189,12 @@ func (s Storm) Streams() int {
 }
 
 // Among returns how many streams messages count the streams of the storm among; 0: unknown.
-// They are never fewer than those of the storm, because a stream that is down is not live.
+// They are never fewer than those of the storm, because a stream that has ended is not watched.
 func (s Storm) Among() int {
-	if s.Live == 0 {
+	if s.Watched == 0 {
 		return 0
 	}
-	return max(s.Live, s.Streams())
+	return max(s.Watched, s.Streams())
 }
 
 // Open reports whether an incident of the storm is open.
@@ -156,19 +203,23 @@ func (s Storm) Open() bool {
 }
 
 // Situation returns what messages tell of a storm. It was opened with its first incident: a
-// clock may have been ahead when the storm was found. It is as severe as the worst of its
-// incidents, and handled when each that is open is.
-func (s Storm) Situation() Situation {
+// clock may have been ahead when the storm was found. It is as severe as the worst of the
+// incidents that it covers, and handled when each that is open is.
+func (s Storm) Situation(now time.Time) Situation {
 	all := Situation{Open: s.ResolvedAt.IsZero() && s.Open(), OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Streams: s.Streams()}
+	if !s.First.At.IsZero() && s.First.At.Before(all.OpenedAt) {
+		all.OpenedAt = s.First.At
+	}
+	all.BeganAt = all.OpenedAt
 	var by []string
 	handled := all.Open
 	for _, i := range s.Incidents {
 		one := SituationOf(i.Incident)
-		if one.OpenedAt.Before(all.OpenedAt) {
-			all.OpenedAt = one.OpenedAt
-		}
 		if !all.Open && s.ResolvedAt.IsZero() && one.ResolvedAt.After(all.ResolvedAt) {
 			all.ResolvedAt = one.ResolvedAt // incidents of other destinations last
+		}
+		if !s.Covers(i.Incident, now) {
+			one.Severity, one.Conditions = 0, nil // it is told by itself
 		}
 		all.Severity = max(all.Severity, one.Severity)
 		for _, c := range one.Conditions {

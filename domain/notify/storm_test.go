@@ -1,7 +1,9 @@
 package notify_test
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,47 +12,55 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-func TestTenIncidentsOrAFifthOfTheStreamsAreAStorm(t *testing.T) {
-	openings := func(count int, sec float64) (all []notify.Opening) {
+func TestThreeStreamsAndTenOrAFifthOfThemAreAStorm(t *testing.T) {
+	openings := func(count int, sec float64, c incident.Name, severity int) (all []notify.Opening) {
 		for n := range count {
-			all = append(all, notify.Opening{IncidentID: fmt.Sprintf("%v %d", sec, n), At: at(sec)})
+			all = append(all, notify.Opening{IncidentID: fmt.Sprintf("%v %s %d", sec, c, n), At: at(sec), Condition: c, Severity: severity})
 		}
 		return all
 	}
+	of := func(count int, sec float64) []notify.Opening { return openings(count, sec, black, 1) }
+	open := []notify.Gathered{{StormID: "s", First: of(1, 0)[0]}}
 	for _, c := range []struct {
-		name  string
-		o     notify.Openings
-		want  int // incidents that are told as a storm
-		joins bool
+		name string
+		o    notify.Openings
+		want string // the storms, and how many incidents join them
 	}{
-		{"nine of many", notify.Openings{Opened: openings(9, 0), Live: 1000}, 0, false},
-		{"ten of many", notify.Openings{Opened: openings(10, 0), Live: 1000}, 10, false},
-		{"all of two", notify.Openings{Opened: openings(2, 0), Live: 2}, 0, false},
-		{"a fifth", notify.Openings{Opened: openings(3, 0), Live: 15}, 3, false},
-		{"less than a fifth", notify.Openings{Opened: openings(3, 0), Live: 16}, 0, false},
-		{"none is live", notify.Openings{Opened: openings(3, 0)}, 0, false},
-		{"some within a minute", notify.Openings{Opened: openings(1, 59), Earlier: append(openings(2, 0), openings(1, 59)...), Live: 15}, 3, false},
-		{"some a minute before", notify.Openings{Opened: openings(1, 60), Earlier: openings(2, 0), Live: 15}, 0, false},
-		{"a storm that grew within a minute", notify.Openings{Opened: openings(1, 59), Live: 15, StormGrewAt: at(0)}, 1, true},
-		{"a storm, and some that could not be counted", notify.Openings{Opened: openings(1, 59), Earlier: append(openings(2, 58), openings(1, -1)...), Live: 15, StormGrewAt: at(0)}, 3, true},
-		{"one that is counted late, before a storm", notify.Openings{Opened: openings(1, 0), Live: 15, StormGrewAt: at(60)}, 0, false},
-		{"a storm that grew a minute before", notify.Openings{Opened: openings(1, 60), Earlier: openings(2, 58), Live: 15, StormGrewAt: at(0)}, 3, false},
-		{"nothing was opened", notify.Openings{Earlier: openings(20, 0), Live: 20}, 0, false},
+		{"nine of many", notify.Openings{Opened: of(9, 0), Watched: 1000}, ""},
+		{"ten of many", notify.Openings{Opened: of(10, 0), Watched: 1000}, "new black 10"},
+		{"all of two", notify.Openings{Opened: of(2, 0), Watched: 2}, ""},
+		{"a fifth", notify.Openings{Opened: of(3, 0), Watched: 15}, "new black 3"},
+		{"less than a fifth", notify.Openings{Opened: of(3, 0), Watched: 16}, ""},
+		{"all of six", notify.Openings{Opened: of(6, 0), Watched: 6}, "new black 6"},
+		{"some within a minute", notify.Openings{Opened: of(1, 59), Earlier: of(2, 0), Watched: 15}, "new black 3"},
+		{"some a minute before", notify.Openings{Opened: of(1, 60), Earlier: of(2, 0), Watched: 15}, ""},
+		{"another condition", notify.Openings{Opened: append(of(2, 0), openings(1, 0, silent, 1)...), Watched: 15}, ""},
+		{"two conditions", notify.Openings{Opened: append(of(3, 0), openings(4, 0, silent, 1)...), Watched: 15}, "new black 3, new silent 4"},
+		{"one that is worse", notify.Openings{Opened: append(of(3, 0), openings(1, 10, black, 2)...), Watched: 15}, "new black 3"},
+		{"a storm that began within a minute", notify.Openings{Opened: of(1, 59), Watched: 15, Storms: open}, "s black 1"},
+		{"a storm that began a minute before", notify.Openings{Opened: of(1, 60), Earlier: of(2, 59), Watched: 15, Storms: open}, "s black 2"},
+		{"a storm of something else", notify.Openings{Opened: openings(1, 1, silent, 1), Watched: 15, Storms: open}, ""},
+		{"a storm of what is less severe", notify.Openings{Opened: openings(1, 1, black, 2), Watched: 15, Storms: open}, ""},
+		{"nothing was opened", notify.Openings{Earlier: of(20, 0), Watched: 20}, ""},
 	} {
-		if ids, joins := c.o.Gather(); len(ids) != c.want || joins != c.joins {
-			t.Errorf("%s: %q, joins %v", c.name, ids, joins)
+		var got []string
+		for _, g := range c.o.Gather() {
+			got = append(got, fmt.Sprintf("%s %s %d", cmp.Or(g.StormID, "new"), g.First.Condition, len(g.IncidentIDs)))
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
 		}
 	}
 }
 
 func TestAStormHasNoMoreStreamsThanItIsCountedAmong(t *testing.T) {
-	for _, c := range []struct{ live, streams, want int }{{40, 3, 40}, {40, 41, 41}, {0, 12, 0}} {
-		storm := notify.Storm{Live: c.live}
+	for _, c := range []struct{ watched, streams, want int }{{40, 3, 40}, {40, 41, 41}, {0, 12, 0}} {
+		storm := notify.Storm{Watched: c.watched}
 		for n := range c.streams {
 			storm.Incidents = append(storm.Incidents, notify.StormIncident{MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
 		}
 		if got := storm.Among(); got != c.want {
-			t.Errorf("%d streams, of which %d were live, are counted among %d, want %d", c.streams, c.live, got, c.want)
+			t.Errorf("%d streams, of %d that were watched, are counted among %d, want %d", c.streams, c.watched, got, c.want)
 		}
 	}
 }
@@ -61,11 +71,34 @@ func TestAStormIsOneMessageFromItsFirstIncidentsToItsEnd(t *testing.T) {
 	w := newStormWorld(t, 15, map[string]int{"chat": 0})
 	late := func(sec float64) incident.Input { return began(incident.Late, sec) } // it stays at severity 0 for 10 min
 	w.at(0, late(0), 0, 1).at(20, late(20), 2).at(22, late(22), 3)
-	w.at(70, late(70), 4).at(71, late(71), 5) // within 60 s of the newest one
+	w.at(59, late(59), 4, 5) // within 60 s of the first
 	w.at(100, ended(incident.Late, 100), 0, 1, 2, 3).at(200, ended(incident.Late, 200), 4, 5)
 	w.at(400, nil)
-	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 25 4 streams opened!, 75 6 streams updated, " +
+	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 25 4 streams opened!, 64 6 streams updated, " +
 		"160 mon-0 recovered, 160 mon-1 recovered, 205 6 streams updated, 265 6 streams recovered"})
+}
+
+// The storm of late starts at eight, and a channel that goes black five minutes later.
+func TestAStormHidesNeitherAnotherConditionNorWhatComesLater(t *testing.T) {
+	w := newStormWorld(t, 15, map[string]int{"chat": 0})
+	w.at(0, began(incident.Late, 0), 0, 1, 2).at(20, ended(incident.Late, 20), 2)
+	w.at(40, began(black, 40), 2, 9)                                              // one of its streams, and another one
+	w.at(110, ended(incident.Late, 110), 1).at(300, began(incident.Late, 300), 1) // resolved at 170 s: it comes back
+	w.at(340, nil)
+	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 3 streams opened!, 40 mon-2 opened!, 40 mon-9 opened!, " +
+		"160 mon-2 worse!, 160 mon-9 worse!, 170 mon-1 recovered, 300 mon-1 reopened"})
+}
+
+func TestIncidentsThatComeBackTogetherAreAStorm(t *testing.T) {
+	w := newStormWorld(t, 6, map[string]int{"chat": 0})
+	for n := range 6 {
+		w.at(float64(n)*100, began(incident.Blind, float64(n)*100), n).at(float64(n)*100+1, ended(incident.Blind, float64(n)*100+1), n)
+	}
+	w.at(570, nil)
+	w.messages["chat"] = nil
+	w.at(1000, began(incident.Blind, 1000), 5).at(1001, began(incident.Blind, 1001), 4).at(1002, began(incident.Blind, 1002), 3, 2, 1, 0)
+	w.at(1100, nil)
+	w.expect(map[string]string{"chat": "1030 6 streams opened!"})
 }
 
 func TestTroubleLongAfterAStormIsToldByItself(t *testing.T) {

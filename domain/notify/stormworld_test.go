@@ -12,7 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// stormWorld has streams that are all live, a routing, and the messages that its
+// stormWorld has streams that are all watched, a routing, and the messages that its
 // destinations were sent. Time moves from one thing that is due to the next.
 type stormWorld struct {
 	t        *testing.T
@@ -32,16 +32,22 @@ type stream struct {
 }
 
 type storm struct {
+	id                   string
+	first                notify.Opening
 	openedAt, resolvedAt time.Time
 	streams              []*stream
 }
 
 func (s *storm) facts() notify.Storm {
-	facts := notify.Storm{OpenedAt: s.openedAt, ResolvedAt: s.resolvedAt}
+	facts := notify.Storm{OpenedAt: s.openedAt, ResolvedAt: s.resolvedAt, First: s.first}
 	for _, of := range s.streams {
-		facts.Incidents = append(facts.Incidents, notify.StormIncident{Incident: *of.incident, MonitorID: of.id})
+		facts.Incidents = append(facts.Incidents, of.ofStorm())
 	}
 	return facts
+}
+
+func (s *stream) ofStorm() notify.StormIncident {
+	return notify.StormIncident{Incident: *s.incident, MonitorID: s.id}
 }
 
 // stormThread is a thread of the storm or, without one, of the incident of a stream.
@@ -53,7 +59,7 @@ type stormThread struct {
 	due      time.Time // zero: nothing is
 }
 
-// newStormWorld makes streams that are live, and routes, by the names of their destinations
+// newStormWorld makes streams that are watched, and routes, by the names of their destinations
 // on Discord, to the first streams: 0 means all of them.
 func newStormWorld(t *testing.T, live int, routes map[string]int) *stormWorld {
 	w := &stormWorld{t: t, now: eight, routing: notify.Routing{Destinations: map[string]notify.Destination{}}, messages: map[string][]string{}}
@@ -94,11 +100,11 @@ func (w *stormWorld) step(n int, in incident.Input) {
 	w.t.Helper()
 	s := w.streams[n]
 	for _, c := range s.tracker.Step(w.now, in) {
-		opened := c.Incident.ID == ""
-		if opened {
+		if c.Incident.ID == "" {
 			c.Incident.ID = fmt.Sprintf("%d at %v", n, w.now)
 			s.storm = nil
 		}
+		opened := slices.ContainsFunc(c.Log, func(e incident.Entry) bool { return e.Kind == incident.WasOpened || e.Kind == incident.WasReopened })
 		s.incident = c.Incident
 		if opened {
 			w.gather(s)
@@ -111,37 +117,45 @@ func (w *stormWorld) step(n int, in incident.Input) {
 	w.deliver()
 }
 
-// gather counts an incident that was opened.
+// gather counts an incident that was opened or reopened.
 func (w *stormWorld) gather(opened *stream) {
-	o := notify.Openings{Opened: []notify.Opening{{opened.incident.ID, opened.incident.OpenedAt}}, Live: len(w.streams)}
-	var open *storm
+	o := notify.Openings{Watched: len(w.streams)}
+	if of, lasts := notify.OpeningOf(*opened.incident, w.now); lasts {
+		o.Opened = append(o.Opened, of)
+	}
 	for _, s := range w.storms {
-		if !s.resolvedAt.IsZero() {
-			continue
+		if s.resolvedAt.IsZero() {
+			o.Storms = append(o.Storms, notify.Gathered{StormID: s.id, First: s.first})
 		}
-		for _, of := range s.streams {
-			if grew := of.incident.OpenedAt; grew.After(o.StormGrewAt) {
-				open, o.StormGrewAt = s, grew
+	}
+	for _, s := range w.streams {
+		if s != opened && s.incident != nil && s.incident.State == incident.Open && (s.storm == nil || !s.storm.resolvedAt.IsZero()) {
+			if of, lasts := notify.OpeningOf(*s.incident, w.now); lasts {
+				o.Earlier = append(o.Earlier, of)
 			}
 		}
 	}
-	for _, s := range w.streams {
-		if s.incident != nil && s.incident.State == incident.Open && s.storm == nil {
-			o.Earlier = append(o.Earlier, notify.Opening{s.incident.ID, s.incident.OpenedAt})
+	for _, g := range o.Gather() {
+		n := slices.IndexFunc(w.storms, func(s *storm) bool { return s.id == g.StormID })
+		if n < 0 {
+			n = len(w.storms)
+			w.storms = append(w.storms, &storm{id: fmt.Sprint("storm ", n), first: g.First, openedAt: w.now})
+		}
+		for _, s := range w.streams {
+			if s.incident != nil && slices.Contains(g.IncidentIDs, s.incident.ID) && s.storm != w.storms[n] {
+				w.join(s, w.storms[n])
+			}
 		}
 	}
-	ids, joins := o.Gather()
-	if len(ids) > 0 && !joins {
-		open = &storm{openedAt: w.now}
-		w.storms = append(w.storms, open)
+}
+
+func (w *stormWorld) join(s *stream, to *storm) {
+	if s.storm != nil {
+		s.storm.streams = slices.DeleteFunc(s.storm.streams, func(of *stream) bool { return of == s })
 	}
-	for _, s := range w.streams {
-		if s.incident != nil && slices.Contains(ids, s.incident.ID) {
-			s.storm = open
-			open.streams = append(open.streams, s)
-			w.wake(s)
-		}
-	}
+	s.storm = to
+	to.streams = append(to.streams, s)
+	w.wake(s)
 }
 
 // wake makes the threads of an incident and of its storm due, and adds those that are missing.
@@ -156,7 +170,7 @@ func (w *stormWorld) wake(s *stream) {
 	}
 	for _, to := range w.routing.Targets(notify.SubjectOf(*s.incident, s.id, nil)) {
 		about := &stormThread{to: to.Destination.ID, stream: s, due: w.now}
-		if s.storm != nil && s.storm.resolvedAt.IsZero() && s.storm.facts().Notifies(to.Destination, w.routing) {
+		if s.storm != nil && s.storm.resolvedAt.IsZero() && s.storm.facts().Tells(s.ofStorm(), to.Destination, w.routing, w.now) {
 			about = &stormThread{to: to.Destination.ID, storm: s.storm, due: w.pause(time.Time{})}
 		}
 		if !slices.ContainsFunc(w.threads, func(th *stormThread) bool {
@@ -235,14 +249,14 @@ func (w *stormWorld) facts(th *stormThread) (s notify.Situation, p notify.Thread
 	d := w.routing.Destinations[th.to]
 	if th.storm != nil {
 		all := th.storm.facts()
-		s = all.Of(d, w.routing).Situation()
+		s = all.Of(d, w.routing).Situation(w.now)
 		return s, all.Policy(d, w.routing, w.now), fmt.Sprintf("%d streams", s.Streams)
 	}
 	i := *th.stream.incident
 	subject := notify.SubjectOf(i, th.stream.id, nil)
 	p = w.routing.Policy(d, w.now, subject)
 	if of := th.stream.storm; of != nil && of.resolvedAt.IsZero() {
-		p = of.facts().IncidentPolicy(subject, d, w.routing, w.now)
+		p = of.facts().IncidentPolicy(th.stream.ofStorm(), d, w.routing, w.now)
 	}
 	return notify.SituationOf(i), p, string(th.stream.id)
 }

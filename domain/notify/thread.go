@@ -11,12 +11,17 @@ import (
 // PushInterval is the time in which a condition makes at most one sound, unless it gets worse.
 const PushInterval = 10 * time.Minute
 
+// BlindWait is how long a message waits that nothing can be learned of a stream. Streams that are
+// refused at about the same time become one storm meanwhile.
+const BlindWait = 30 * time.Second
+
 // Situation is the present state of an incident or of a storm, as far as messages tell it.
 type Situation struct {
 	Open                 bool
 	Severity             int
 	Conditions           []incident.Name // that last
 	OpenedAt             time.Time
+	BeganAt              time.Time // when it was opened or reopened last
 	ResolvedAt           time.Time // zero while open
 	Reopened             int       // how often
 	AcknowledgedBy       string    // empty: nobody has it
@@ -28,7 +33,7 @@ type Situation struct {
 // SituationOf returns the situation of an incident.
 func SituationOf(i incident.Incident) Situation {
 	s := Situation{
-		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
+		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, BeganAt: i.BeganAt(), ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
 		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil,
 	}
 	for _, c := range i.Conditions {
@@ -100,7 +105,7 @@ type NextMessage struct {
 // Next returns the next message of a thread. It sees only the present situation: changes
 // that the destination was not notified of in time become one message.
 func Next(now time.Time, s Situation, t Notified, p ThreadPolicy) NextMessage {
-	s.OpenedAt, t = notAhead(now, s.OpenedAt), t.notAhead(now)
+	s.OpenedAt, s.BeganAt, t = notAhead(now, s.OpenedAt), notAhead(now, s.BeganAt), t.notAhead(now)
 	switch {
 	case t.Open && !s.Open:
 		return NextMessage{Kind: Recovered} // silences do not hold it back
@@ -142,23 +147,41 @@ func (t Notified) notAhead(now time.Time) Notified {
 
 // open returns the first message of a thread, or when it is due.
 func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
-	if p.Delay > 0 && s.Handled() {
+	if len(s.Conditions) == 0 || p.Delay > 0 && s.Handled() {
 		return NextMessage{}
 	}
 	wait := p.Delay
 	if !s.HasPicture {
 		wait = max(wait, p.PictureWait)
 	}
-	if due := s.OpenedAt.Add(wait); due.After(now) {
+	if due := later(s.OpenedAt.Add(wait), s.gathersUntil()); due.After(now) {
 		return NextMessage{At: due}
 	}
 	return NextMessage{Kind: Opened, Push: !s.Handled()}
 }
 
-// next returns the next message about an open incident that the destination knows.
+// gathersUntil returns until when no message says that a stream or a storm is blind.
+func (s Situation) gathersUntil() time.Time {
+	if len(s.Conditions) == 1 && s.Conditions[0] == incident.Blind {
+		return s.BeganAt.Add(BlindWait)
+	}
+	return time.Time{}
+}
+
+// next returns the next message about an open incident that the destination knows. While
+// nothing lasts, there is nothing to wake anybody for.
 func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	kind, due := t.repetition(s, p)
-	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.PushPending || !s.Handled()) {
+	worse := t.change(s)
+	switch until := s.gathersUntil(); {
+	case worse == Reopened && len(s.Conditions) == 0:
+		return NextMessage{} // the destination knows of an end, and that is how it is
+	case worse == Reopened && until.After(now):
+		return NextMessage{At: until}
+	case len(s.Conditions) == 0:
+		kind, due, worse = "", time.Time{}, ""
+	}
+	if worse == Reopened || worse == Worse && (!t.PushPending || !s.Handled()) {
 		kind, due = worse, t.nextPushAllowed(s)
 		switch {
 		case s.Handled() && (kind == Reopened || t.notifiedOfAll(s.Conditions)):
@@ -207,11 +230,8 @@ func (t Notified) repetition(s Situation, p ThreadPolicy) (kind MessageKind, due
 }
 
 // nextPushAllowed returns when a push is allowed: when PushInterval is over for one of the
-// conditions that last, or for the thread if none does.
+// conditions that last.
 func (t Notified) nextPushAllowed(s Situation) (at time.Time) {
-	if len(s.Conditions) == 0 {
-		return t.PushedAt.Add(PushInterval)
-	}
 	for n, c := range s.Conditions {
 		if over := t.Pushed[c].Add(PushInterval); n == 0 || over.Before(at) {
 			at = over

@@ -71,8 +71,12 @@ func TestADelayedRouteIsForWhatNobodyHasTaken(t *testing.T) {
 	escalation := func() *destined { return writes().delayed(5 * time.Minute) }
 
 	w := newWorld(t, escalation())
-	w.at(0, began(black, 0)).at(250, ended(black, 250)).at(1000) // over at 310 s
-	w.expect(map[string]string{"writes": "300 opened!, 310 recovered"})
+	w.at(0, began(black, 0)).at(310, ended(black, 310)).at(1000)
+	w.expect(map[string]string{"writes": "300 opened!, 370 recovered"})
+
+	w = newWorld(t, escalation())
+	w.at(0, began(black, 0)).at(250, ended(black, 250)).at(1000) // nothing lasts at 300 s
+	w.expect(map[string]string{"writes": ""})
 
 	w = newWorld(t, escalation())
 	w.at(0, began(black, 0)).at(200, ended(black, 200)).at(1000) // over at 260 s
@@ -142,6 +146,61 @@ func TestFlappingMakesOneSoundInTenMinutes(t *testing.T) {
 		"edits":  "0 opened!, 10 updated, 70 recovered, 200 reopened, 210 updated, 330 recovered, 400 reopened, 520 reopened!, 610 updated, 850 recovered",
 		"writes": "0 opened!, 70 recovered, 520 reopened!, 850 recovered", // at 520 s the severity rises
 	})
+}
+
+func TestNothingMakesASoundWhileNothingLasts(t *testing.T) {
+	for name, of := range map[string]struct {
+		d    func() *destined
+		what func(w *world)
+		want string
+	}{
+		"a repetition": {
+			func() *destined { return writes().repeated(10 * time.Minute) },
+			func(w *world) { w.at(0, began(incident.Late, 0)).at(599, ended(incident.Late, 599)).at(1000) },
+			"0 opened!, 659 recovered",
+		},
+		"a sound that is owed": {
+			edits,
+			func(w *world) {
+				w.at(0, began(incident.Late, 0)).at(10, ended(incident.Late, 10)) // resolved at 70 s
+				w.at(300, began(incident.Late, 300)).at(550, ended(incident.Late, 550)).at(1000)
+			},
+			"0 opened!, 10 updated, 70 recovered, 300 reopened, 550 updated, 670 recovered",
+		},
+		"a first message": {
+			func() *destined {
+				d := writes()
+				d.down = func(now time.Time) bool { return now.Before(at(300)) }
+				return d
+			},
+			func(w *world) { w.at(0, began(black, 0)).at(290, ended(black, 290)).at(1000) },
+			"",
+		},
+		"a severity that rose before": {
+			func() *destined {
+				d := writes()
+				d.down = func(now time.Time) bool { return now.After(at(100)) && now.Before(at(300)) }
+				return d
+			},
+			func(w *world) { w.at(0, began(black, 0)).at(295, ended(black, 295)).at(1000) },
+			"0 opened!, 355 recovered",
+		},
+	} {
+		w := newWorld(t, of.d())
+		of.what(w)
+		w.expect(map[string]string{w.all[0].name: of.want})
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+func TestBlindnessIsToldAfterOthersCouldJoinIt(t *testing.T) {
+	w := newWorld(t, edits(), writes())
+	w.at(0, began(incident.Blind, 0)).at(29, ended(incident.Blind, 29)).at(80)
+	w.expect(map[string]string{"edits": "", "writes": ""})
+	w.at(200, began(incident.Blind, 200)).at(400, ended(incident.Blind, 400)).at(1000)
+	w.expect(map[string]string{"edits": "230 opened!, 400 updated, 520 recovered", "writes": "230 opened!, 520 recovered"})
 }
 
 func TestWhatIsOpenWhenTheLimitHasPassedIsHeard(t *testing.T) {
