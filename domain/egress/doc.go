@@ -9,7 +9,7 @@
 //   - A stream keeps its address until the address rests. It moves at its next question, and
 //     its media with the URLs of the answer.
 //   - A stream without an address gets the one with the fewest streams.
-//   - A question always has an address: if all rest, the one whose rest ends first.
+//   - A failure that all addresses share makes none rest: a question always has an address.
 //   - A budget holds back polls only, for all streams equally, and never for so long that a
 //     stream would count as blind (decision S15).
 package egress

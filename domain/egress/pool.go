@@ -2,6 +2,7 @@ package egress
 
 import (
 	"crypto/sha256"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -20,17 +21,19 @@ const (
 // Pool holds the addresses of a process and the streams that use them. It is not safe for
 // concurrent use. The times that it gets should not decrease; a small step back does no harm.
 type Pool struct {
-	budget    int // questions per hour and address; 0: no limit
-	addresses []*address
-	streams   map[monitor.StreamURL]*stream
-	allRest   bool // Choose has returned a Notice of AllRest, and they still rest
+	budget     int // questions per hour and address; 0: no limit
+	addresses  []*address
+	streams    map[monitor.StreamURL]*stream
+	answeredAt time.Time // the last answer through any address; zero: none yet
+	allFail    bool      // Record has returned a Notice of AllFail, and nothing has answered since
 }
 
 // address is one way to YouTube.
 type address struct {
 	name       string
-	failures   int     // in a row
-	last       Failure // the newest of them
+	failures   int       // in a row
+	failsSince time.Time // the first of them
+	last       Failure   // the newest of them
 	restsUntil time.Time
 	asked      hourCount
 	stretched  time.Duration // interval of the polls of a stream while the budget stretches it; 0: it does not
@@ -38,7 +41,7 @@ type address struct {
 
 // stream is what a Pool remembers of a stream.
 type stream struct {
-	address    *address
+	address    *address  // nil: the next question selects one
 	askedAt    time.Time // the last question
 	answeredAt time.Time // the last answer that told its state; before one, the first question
 	waiting    bool      // for its start, by the last answer
@@ -68,11 +71,6 @@ func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (n
 	if !a.restsUntil.IsZero() && !a.rests(now) {
 		notices = append(notices, a.endRest())
 	}
-	allRest := a.rests(now)
-	if allRest && !p.allRest {
-		notices = append(notices, Notice{Kind: AllRest, Address: a.name, Left: a.restsUntil.Sub(now)})
-	}
-	p.allRest = allRest
 	return a.name, notices
 }
 
@@ -98,30 +96,15 @@ func (p *Pool) Current(now time.Time, url monitor.StreamURL, preferred string) s
 }
 
 // pick returns the preferred address, or else that of the stream, or else the one with the fewest
-// streams. It passes over addresses that rest, unless all do.
+// streams. It passes over addresses that rest; one never does.
 func (p *Pool) pick(now time.Time, url monitor.StreamURL, preferred string) *address {
 	if a := p.named(preferred); a != nil && !a.rests(now) {
 		return a
 	}
-	if s := p.streams[url]; s != nil && !s.address.rests(now) {
+	if s := p.streams[url]; s != nil && s.address != nil && !s.address.rests(now) {
 		return s.address
 	}
-	var least, first *address // the least loaded that does not rest; the one whose rest ends first
-	loads := p.loads()
-	for _, a := range p.rotated(url) {
-		switch {
-		case a.rests(now):
-			if first == nil || a.restsUntil.Before(first.restsUntil) {
-				first = a
-			}
-		case least == nil || loads[a] < loads[least]:
-			least = a
-		}
-	}
-	if least != nil {
-		return least
-	}
-	return first
+	return p.named(p.Other(now, url, ""))
 }
 
 // rotated returns the addresses in their order, beginning with one that a hash of the stream's
@@ -143,24 +126,79 @@ func (p *Pool) Record(now time.Time, url monitor.StreamURL, name string, u watch
 		if s := p.streams[url]; s != nil {
 			s.answeredAt, s.waiting = now, state == watch.Upcoming || state == watch.Offline
 		}
-		a.failures, a.last = 0, ""
-		if !a.restsUntil.IsZero() {
-			notices = append(notices, a.endRest())
-		}
-		return notices
+		return p.recordAnswer(now, a)
 	}
-	failure := failureOf(state)
-	if failure == "" {
-		return nil
+	if failure := failureOf(state); failure != "" {
+		return p.recordFailure(now, a, failure)
+	}
+	return nil
+}
+
+// recordAnswer begins the row of an address again, and the rows that all addresses shared: a question
+// that was on its way when a failure of all ended must not make its address rest.
+func (p *Pool) recordAnswer(now time.Time, a *address) (notices []Notice) {
+	if p.allFailing() {
+		for _, other := range p.addresses {
+			if p.unproven(other) {
+				other.failures, other.last = 0, ""
+			}
+		}
+	}
+	a.failures, a.last = 0, ""
+	p.answeredAt, p.allFail = now, false
+	if !a.restsUntil.IsZero() {
+		notices = append(notices, a.endRest())
+	}
+	return notices
+}
+
+// recordFailure makes an address rest after MaxFailures in a row, unless all addresses fail.
+// What all share is no fault of an address, so it also ends the rests that it caused.
+func (p *Pool) recordFailure(now time.Time, a *address, failure Failure) (notices []Notice) {
+	if a.failures == 0 {
+		a.failsSince = now
 	}
 	a.failures++
 	a.last = failure
+	if p.allFailing() {
+		notices = p.endSharedRests(now)
+		if a.failures >= MaxFailures && !p.allFail {
+			p.allFail = true
+			notices = append(notices, Notice{Kind: AllFail, Address: a.name, Failure: failure})
+		}
+		return notices
+	}
 	if a.failures >= MaxFailures && !a.rests(now) {
 		a.restsUntil = now.Add(RestTime)
 		notices = append(notices, Notice{Kind: Rests, Address: a.name, Failure: failure, Left: RestTime})
 	}
 	return notices
 }
+
+// endSharedRests ends each rest during whose row of failures no address answered. If there is one,
+// the streams select their addresses again, because they have moved to those that were left.
+func (p *Pool) endSharedRests(now time.Time) (notices []Notice) {
+	for _, a := range p.addresses {
+		if a.rests(now) && p.unproven(a) {
+			notices = append(notices, a.endRest())
+		}
+	}
+	if notices != nil {
+		for _, s := range p.streams {
+			s.address = nil
+		}
+	}
+	return notices
+}
+
+// allFailing reports whether the last question through every address failed.
+func (p *Pool) allFailing() bool {
+	return !slices.ContainsFunc(p.addresses, func(a *address) bool { return a.failures == 0 })
+}
+
+// unproven reports whether no address has answered since the row of this one began. So nothing
+// shows that the address is to blame.
+func (p *Pool) unproven(a *address) bool { return a.failsSince.After(p.answeredAt) }
 
 // Status returns the state of every address, in their order.
 func (p *Pool) Status(now time.Time) []Status {
@@ -197,7 +235,9 @@ func (p *Pool) named(name string) *address {
 func (p *Pool) loads() map[*address]int {
 	loads := map[*address]int{}
 	for _, s := range p.streams {
-		loads[s.address]++
+		if s.address != nil {
+			loads[s.address]++
+		}
 	}
 	return loads
 }

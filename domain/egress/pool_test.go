@@ -160,42 +160,84 @@ func TestAnAddressRestsAfterFailuresInARow(t *testing.T) {
 
 func TestARestEnds(t *testing.T) {
 	t.Run("after half an hour, and begins again at the next failure", func(t *testing.T) {
-		c := newClock(0, "a")
+		c := newClock(0, "a", "b")
 		c.fail("a", egress.MaxFailures, watch.Blocked)
 		c.now = c.now.Add(egress.RestTime - time.Second)
 		if got := c.status("a").RestSec; got != 1 {
 			t.Errorf("it rests for another %d s", got)
 		}
 		c.now = c.now.Add(time.Second)
-		c.ask(streamOf(1), "", watch.UrgencyPoll, watch.Blocked)
+		c.ask(streamOf(1), "a", watch.UrgencyPoll, watch.Blocked)
 		if want := []egress.NoticeKind{egress.Rests, egress.UsedAgain, egress.Rests}; !slices.Equal(c.notices, want) {
 			t.Errorf("noticed %v", c.notices)
 		}
 	})
 	t.Run("by an answer", func(t *testing.T) {
-		c := newClock(0, "a")
+		c := newClock(0, "a", "b")
 		c.fail("a", egress.MaxFailures, watch.Blocked)
-		c.ask(streamOf(1), "", watch.UrgencyPoll, watch.Upcoming)
-		if want := []egress.NoticeKind{egress.Rests, egress.AllRest, egress.UsedAgain}; !slices.Equal(c.notices, want) || c.status("a").RestSec != 0 {
+		c.take(c.Record(c.now, streamOf(1), "a", watch.UrgencyPoll, watch.Upcoming)) // it was on its way
+		if want := []egress.NoticeKind{egress.Rests, egress.UsedAgain}; !slices.Equal(c.notices, want) || c.status("a").RestSec != 0 {
 			t.Errorf("noticed %v, it is %+v", c.notices, c.status("a"))
 		}
 	})
 }
 
-func TestIfAllRestTheOneWhoseRestEndsFirstIsUsed(t *testing.T) {
-	c := newClock(0, "a", "b", "c")
-	for _, name := range []string{"b", "c", "a"} {
-		c.fail(name, egress.MaxFailures, watch.Blocked)
-		c.now = c.now.Add(time.Minute)
+func TestAFailureThatAllAddressesShareRestsNone(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	for _, state := range []watch.StreamState{watch.Unreachable, watch.Blocked, watch.RateLimited} {
+		t.Run(string(state), func(t *testing.T) {
+			c := newClock(0, names...)
+			for n := range 12 {
+				c.ask(streamOf(n), "", watch.UrgencyStart, watch.Upcoming)
+			}
+			for _, name := range names { // one address after the other
+				c.now = c.now.Add(time.Second)
+				c.fail(name, egress.MaxFailures, state)
+				for n := range 12 {
+					c.ask(streamOf(n), "", watch.UrgencyPoll, state)
+				}
+			}
+			for range 60 { // 10 minutes
+				c.now = c.now.Add(10 * time.Second)
+				for n := range 12 {
+					c.ask(streamOf(n), "", watch.UrgencyPoll, state)
+				}
+			}
+			for _, s := range c.Status(c.now) {
+				if s.RestSec != 0 || s.Streams != 4 {
+					t.Errorf("during the outage: %+v", s)
+				}
+			}
+			c.now = c.now.Add(time.Second)
+			c.ask(streamOf(0), "", watch.UrgencyPoll, watch.Upcoming)
+			for _, name := range names[1:] { // questions that were on their way
+				c.fail(name, 1, state)
+			}
+			for n := range 12 {
+				c.ask(streamOf(n), "", watch.UrgencyPoll, watch.Upcoming)
+			}
+			for _, s := range c.Status(c.now) {
+				if s.RestSec != 0 || s.Streams != 4 {
+					t.Errorf("afterwards: %+v", s)
+				}
+			}
+			if got := c.notices[len(c.notices)-1]; got != egress.AllFail {
+				t.Errorf("noticed %v", c.notices)
+			}
+		})
 	}
-	for n := range 10 {
-		if got := c.ask(streamOf(n), "a", watch.UrgencyOutage, watch.Blocked); got != "b" {
-			t.Errorf("it asks through %s", got)
+	t.Run("but one that failed while others answered goes on resting", func(t *testing.T) {
+		c := newClock(0, "a", "b")
+		c.fail("a", 1, watch.Unreachable)
+		c.now = c.now.Add(time.Second)
+		c.ask(streamOf(1), "b", watch.UrgencyPoll, watch.Live)
+		c.fail("a", egress.MaxFailures, watch.Unreachable)
+		c.now = c.now.Add(time.Second)
+		c.fail("b", egress.MaxFailures, watch.Unreachable)
+		if a, b := c.status("a"), c.status("b"); a.RestSec == 0 || b.RestSec != 0 {
+			t.Errorf("a is %+v, b is %+v", a, b)
 		}
-	}
-	if want := []egress.NoticeKind{egress.Rests, egress.Rests, egress.Rests, egress.AllRest}; !slices.Equal(c.notices, want) {
-		t.Errorf("noticed %v", c.notices)
-	}
+	})
 }
 
 func TestASecondOpinionComesThroughAnotherAddress(t *testing.T) { // S19
@@ -207,7 +249,7 @@ func TestASecondOpinionComesThroughAnotherAddress(t *testing.T) { // S19
 	if got := c.Other(c.now, streamOf(1), "b"); got != "c" {
 		t.Errorf("a rests, b is avoided: got %q", got)
 	}
-	c.fail("c", egress.MaxFailures, watch.Blocked)
+	c.fail("c", egress.MaxFailures, watch.Blocked) // b has not failed
 	if got := c.Other(c.now, streamOf(1), "b"); got != "" {
 		t.Errorf("a and c rest, b is avoided: got %q", got)
 	}

@@ -49,7 +49,7 @@ type NoticeKind int
 const (
 	Rests         NoticeKind = iota // an address rests from now on
 	UsedAgain                       // its rest is over
-	AllRest                         // every address rests; questions go through Address all the same
+	AllFail                         // every address fails; none of them rests for that
 	Stretched                       // the budget stretches the polls of the address from now on
 	StretchedOver                   // it does no longer
 )
@@ -58,7 +58,7 @@ const (
 type Notice struct {
 	Kind     NoticeKind
 	Address  string
-	Failure  Failure       // Rests: the last one
-	Left     time.Duration // Rests, AllRest: until Address is used again
+	Failure  Failure       // Rests, AllFail: the last one
+	Left     time.Duration // Rests: until Address is used again
 	Interval time.Duration // Stretched: between two polls of a stream
 }

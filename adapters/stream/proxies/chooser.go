@@ -100,9 +100,9 @@ func (c *Chooser) logNotices(notices []egress.Notice) {
 				"failure", n.Failure, "failures", egress.MaxFailures, "rest_sec", n.Left.Seconds())
 		case egress.UsedAgain:
 			log.Info("An egress address is used again")
-		case egress.AllRest:
-			log.Warn("All egress addresses rest, questions go on through the one whose rest ends first: add addresses to EGRESS_PROXIES, or watch fewer streams",
-				"rest_sec", n.Left.Seconds())
+		case egress.AllFail:
+			log.Warn("All egress addresses fail, so none of them rests: check this host's network, or what YouTube refuses",
+				"failure", n.Failure)
 		case egress.Stretched:
 			log.Warn("The budget of questions of an egress address is used up, waiting streams are polled less often: add addresses to EGRESS_PROXIES, or raise EGRESS_QUESTIONS_PER_HOUR",
 				"interval_sec", n.Interval.Seconds())
