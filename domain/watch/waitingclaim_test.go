@@ -8,7 +8,7 @@ import (
 )
 
 // waitingClaims lists the answers that end the wait for a start once confirmed (decision
-// S19), with the reason of the event that follows and the seconds between the two answers.
+// S19). Each has the event that follows and the seconds between the two answers.
 var waitingClaims = []struct {
 	state  watch.StreamState
 	typ    event.Type
