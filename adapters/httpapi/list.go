@@ -23,6 +23,7 @@ type monitorListBody struct {
 // listedMonitorBody has the fields of section 3.4, and those of section 16.6 after them.
 type listedMonitorBody struct {
 	MonitorID          monitor.ID           `json:"monitor_id"`
+	Number             int                  `json:"number"`
 	StreamURL          monitor.StreamURL    `json:"stream_url"`
 	Status             monitor.Status       `json:"status"`
 	CreatedAt          time.Time            `json:"created_at"`
@@ -95,6 +96,7 @@ func readMonitorQuery(query url.Values) (q registry.MonitorQuery, err error) {
 func (h monitorHandlers) listedMonitorBody(m registry.ListedMonitor) listedMonitorBody {
 	body := listedMonitorBody{
 		MonitorID:          m.ID,
+		Number:             m.Number,
 		StreamURL:          m.StreamURL,
 		Status:             m.Status,
 		CreatedAt:          h.localTime(m.CreatedAt),

@@ -27,7 +27,7 @@ func TestAListShowsWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now, Count: 1}}})
 	api.get("/api/v1/monitors?trouble=true&blind=true").hasStatus(http.StatusOK).hasBody(`{
 		"monitors": [{
-			"monitor_id": "` + string(id) + `", "stream_url": "` + streamURL + `", "status": "error", "reason": "worker_lost", "created_at": "2024-01-15T19:55:00.123+09:00",
+			"monitor_id": "` + string(id) + `", "number": 1, "stream_url": "` + streamURL + `", "status": "error", "reason": "worker_lost", "created_at": "2024-01-15T19:55:00.123+09:00",
 			"stream_status": "live", "health": {"video": "black", "audio": "ok", "last_check_at": "2024-01-15T19:55:00.123+09:00"},
 			"last_error": "no answer", "blind_since": "2024-01-15T19:55:00.123+09:00", "scheduled_start_time": "2024-01-15T20:55:00.123+09:00",
 			"metadata": {"name": "one"}, "revision": 0,

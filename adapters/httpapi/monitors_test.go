@@ -136,7 +136,7 @@ func TestAMonitorIsShownWithItsState(t *testing.T) {
 		api := newTestAPI(t)
 		api.unvalidated = true // openapi.yaml may require the statistics of further detectors
 		api.get("/api/v1/monitors/" + string(api.register("Q"))).hasStatus(http.StatusOK).hasBody(`{
-			"monitor_id":"` + firstID + `","stream_url":"` + streamURL + `","status":"initializing","stream_status":"unknown",
+			"monitor_id":"` + firstID + `","number":1,"stream_url":"` + streamURL + `","status":"initializing","stream_status":"unknown",
 			"health":{"video":"unknown","audio":"unknown","last_check_at":null},
 			"last_error":null,"blind_since":null,"last_observed_at":null,
 			"statistics":{"total_segments_analyzed":0,"blackout_events":0,"silence_events":0},
@@ -204,7 +204,7 @@ func TestMonitorsAreListedInPages(t *testing.T) {
 	api.register("B")
 	api.register("C")
 	t.Run("is newest first, in pages", func(t *testing.T) {
-		api.get("/api/v1/monitors?limit=1&offset=1").hasStatus(http.StatusOK).hasBody(`{"monitors":[{"monitor_id":"mon-00000000000070008000000000000002",
+		api.get("/api/v1/monitors?limit=1&offset=1").hasStatus(http.StatusOK).hasBody(`{"monitors":[{"monitor_id":"mon-00000000000070008000000000000002","number":2,
 			"stream_url":"https://www.youtube.com/watch?v=dQw4w9WgXcB","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00",
 			"stream_status":"unknown","health":{"video":"unknown","audio":"unknown","last_check_at":null},"last_error":null,"blind_since":null,
 			"scheduled_start_time":null,"metadata":{},"revision":0,"incident":null}],

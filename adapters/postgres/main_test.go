@@ -103,7 +103,7 @@ func database(t testing.TB) string {
 		err := execute(context.Background(), dsn, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid(); "+
 			"DELETE FROM destinations; DELETE FROM routes WHERE NOT is_default; DELETE FROM silences; UPDATE routes SET destinations = '{}', delay_sec = 0, repeat_sec = 0, owner = ''; DELETE FROM rate_limits; DELETE FROM idempotency_keys; DELETE FROM gateways; DELETE FROM api_keys; DELETE FROM audit_entries; "+
 			"DELETE FROM evidence; DELETE FROM evidence_blobs; DELETE FROM blob_chunks; DELETE FROM blobs; "+
-			"UPDATE history_merged SET until = 'epoch'; DELETE FROM history_ten_minutes; DELETE FROM history_minutes; DELETE FROM history_spans; DELETE FROM history_lanes; DELETE FROM feed; DELETE FROM incidents; DELETE FROM storms; DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors")
+			"UPDATE history_merged SET until = 'epoch'; DELETE FROM history_ten_minutes; DELETE FROM history_minutes; DELETE FROM history_spans; DELETE FROM history_lanes; DELETE FROM feed; DELETE FROM incidents; DELETE FROM storms; DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors; DELETE FROM monitor_numbers")
 		if err != nil {
 			t.Errorf("empty the database: %v", err)
 			return

@@ -46,6 +46,12 @@ func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int)
 	})
 }
 
+// smallestFreeNumber selects the number of a new monitor (section 16.6). Only registrationLock
+// keeps two transactions from selecting the same.
+const smallestFreeNumber = `SELECT COALESCE(
+	(SELECT number FROM monitor_numbers WHERE free_at <= clock_timestamp() ORDER BY number LIMIT 1),
+	(SELECT max(number) + 1 FROM monitor_numbers), 1)`
+
 // insertMonitor stores a monitor if checkAdmission allows it. It returns false if
 // the monitor is stored already. The transaction holds registrationLock.
 func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) (stored bool, err error) {
@@ -63,15 +69,16 @@ func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit in
 	until, heldSec := reservationEnd(m)
 	result, err := tx.ExecContext(ctx, `
 		WITH stored AS (
-			INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text,
+			INSERT INTO monitors (id, number, stream_url, callback_url, config, metadata, metadata_text,
 			                      status, stream_status, health_video, health_audio, reason, generation,
 			                      snapshot, pod_name, created_at, updated_at, ended_at, reserved_until)
-			VALUES ($1, $2, $3, $4, CAST($5 AS jsonb), $6, $7,
+			VALUES ($1, (`+smallestFreeNumber+`), $2, $3, $4, CAST($5 AS jsonb), $6, $7,
 			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
 			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17,
 			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)))
 			ON CONFLICT (id) DO NOTHING
-			RETURNING id)
+			RETURNING id, number),
+		numbered AS (INSERT INTO monitor_numbers (number) SELECT number FROM stored ON CONFLICT (number) DO UPDATE SET free_at = NULL)
 		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at, detector_events)
 		SELECT id, $20, $21, $22, $23, CAST($24 AS jsonb) FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,

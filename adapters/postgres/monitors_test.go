@@ -25,6 +25,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Fatal(err)
 		}
+		m.Number = 1
 		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
 			t.Errorf("stored\n%+v, back came\n%+v", m, back)
 		}
@@ -37,6 +38,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		if err := s.Insert(t.Context(), m, 1); err != nil {
 			t.Fatal(err)
 		}
+		m.Number = 1
 		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
 			t.Errorf("stored\n%+v, back came\n%+v", m, back)
 		}

@@ -18,7 +18,7 @@ const (
 	monitorColumns = ownColumns + `,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
-		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
+		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.last_error, m.blind_since, m.last_observed_at,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until`
@@ -30,6 +30,7 @@ const (
 
 type monitorRow struct {
 	ID             string         `db:"id"`
+	Number         int            `db:"number"`
 	StreamURL      string         `db:"stream_url"`
 	CallbackURL    string         `db:"callback_url"`
 	Config         []byte         `db:"config"`
@@ -68,6 +69,7 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 	}
 	m := monitor.Monitor{
 		ID:           monitor.ID(r.ID),
+		Number:       r.Number,
 		StreamURL:    monitor.StreamURL(r.StreamURL),
 		CallbackURL:  monitor.CallbackURL(r.CallbackURL),
 		Status:       monitor.Status(r.Status),

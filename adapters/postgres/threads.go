@@ -19,6 +19,7 @@ type routedIncident struct {
 	incident.Incident
 
 	monitorID monitor.ID
+	number    int // of the stream
 	streamURL monitor.StreamURL
 	metadata  []byte
 	stormID   string // of the storm that it began in; empty: none
@@ -70,6 +71,7 @@ func (r stormRow) first() notify.Opening {
 type routedIncidentRow struct {
 	incidentRow
 
+	Number      int            `db:"number"`
 	Metadata    sql.NullString `db:"metadata_text"`
 	StormID     sql.NullString `db:"storm_id"`
 	StormIsOpen sql.NullBool   `db:"storm_is_open"`
@@ -77,7 +79,7 @@ type routedIncidentRow struct {
 }
 
 const selectRoutedIncidents = `
-	SELECT ` + incidentColumns + `, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open,
+	SELECT ` + incidentColumns + `, m.number, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open,
 	       CASE WHEN i.reopened > 0 THEN (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened') END AS reopened_at
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id LEFT JOIN storms s ON s.id = i.storm_id`
 
@@ -97,7 +99,7 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 		}
 		i.ReopenedAt = timeOrZero(r.ReopenedAt)
 		all = append(all, routedIncident{
-			Incident: *i, monitorID: r.MonitorID, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String),
+			Incident: *i, monitorID: r.MonitorID, number: r.Number, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String),
 			stormID: r.StormID.String, inStorm: r.StormIsOpen.Bool,
 		})
 	}

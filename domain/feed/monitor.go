@@ -12,6 +12,7 @@ import (
 // are as of the entry; they change more often than entries are made.
 type Monitor struct {
 	MonitorID    monitor.ID           `json:"monitor_id"`
+	Number       int                  `json:"number"` // of the stream; after EndedShown since the end another one may have it
 	StreamURL    monitor.StreamURL    `json:"stream_url"`
 	Status       monitor.Status       `json:"status"`
 	Reason       string               `json:"reason,omitempty"`
@@ -56,6 +57,7 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 	}
 	return Monitor{
 		MonitorID:    m.ID,
+		Number:       m.Number,
 		StreamURL:    m.StreamURL,
 		Status:       m.Status,
 		Reason:       m.Reason,

@@ -11,6 +11,7 @@ const MaxMetadata = 16 << 10
 // Monitor is one registration and its present state.
 type Monitor struct {
 	ID           ID
+	Number       int // by which people call the stream: from 1, given by the store at the registration (section 16.6)
 	StreamURL    StreamURL
 	CallbackURL  CallbackURL
 	Config       Config

@@ -52,6 +52,7 @@ type Incident struct {
 
 	Incident  incident.Incident // with its ID
 	MonitorID monitor.ID
+	Number    int // of the stream
 	StreamURL monitor.StreamURL
 	Metadata  json.RawMessage // of the registration; {}: none
 }

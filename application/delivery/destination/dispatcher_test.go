@@ -444,7 +444,7 @@ func TestAnExampleIsSentAsItWouldBe(t *testing.T) {
 		if r := s.SendExample(t.Context(), newDestination("slack", notify.Slack), notify.Recovered); r.Class != notify.NoFailure {
 			t.Errorf("the result is %+v", r)
 		}
-		if m := c.sent("slack")[0].message; m.Title != "TEST｜✅ RESOLVED｜Black video, 4 min 12 s｜Example Channel" {
+		if m := c.sent("slack")[0].message; m.Title != "TEST｜✅ RESOLVED｜Black video, 4 min 12 s｜007 Example Channel" {
 			t.Error(m.Title)
 		}
 		if r := s.SendExample(t.Context(), newDestination("hook", notify.Webhook), notify.Opened); r.Class != notify.NoFailure {

@@ -95,6 +95,7 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 				ID: exampleID, State: state, Severity: s.Severity, Conditions: []incident.Condition{c}, StartedAt: s.OpenedAt,
 				OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Reopened: s.Reopened, AcknowledgedBy: s.AcknowledgedBy,
 			},
+			Number:    7,
 			StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=dQw4w9WgXcQ"),
 			Metadata:  json.RawMessage(`{"channel_name":"Example Channel","stream_title":"Morning news"}`),
 		},

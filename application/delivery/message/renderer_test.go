@@ -214,11 +214,11 @@ func TestAFileOfTheOperatorReplacesWhatItDefines(t *testing.T) {
 	r := load(t, fstest.MapFS{"ja.tmpl": {Data: []byte(`{{define "condition"}}障害{{.}}{{end}}`)}})
 	e := message.NewExample("id", notify.Opened, eight)
 	e.Facts.Language = notify.Japanese
-	if m := r.Message(e.Facts, e.Step); m.Title != "テスト｜🟠 警告｜障害black 4分12秒｜Example Channel" {
+	if m := r.Message(e.Facts, e.Step); m.Title != "テスト｜🟠 警告｜障害black 4分12秒｜007 Example Channel" {
 		t.Error(m.Title)
 	}
 	e.Facts.Language = notify.English
-	if m := r.Message(e.Facts, e.Step); m.Title != "TEST｜🟠 HIGH｜Black video 4 min 12 s｜Example Channel" {
+	if m := r.Message(e.Facts, e.Step); m.Title != "TEST｜🟠 HIGH｜Black video 4 min 12 s｜007 Example Channel" {
 		t.Error(m.Title)
 	}
 }

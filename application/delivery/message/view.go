@@ -3,6 +3,7 @@ package message
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type view struct {
 	Delay            time.Duration // how late the message comes; 0: less than a minute
 	Unreachable      bool          // it is late because the destination failed
 
+	Number     string // of the stream, such as 007; empty: none
 	Channel    string // name of the channel, or else the video ID or URL; never empty
 	Stream     string // title of the stream; may be empty
 	SoundWorks bool   // the picture is bad, the sound is not
@@ -144,6 +146,9 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 
 // addIncident adds what only an incident has.
 func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
+	if i.Number > 0 {
+		v.Number = fmt.Sprintf("%03d", i.Number)
+	}
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
 	if !i.StartedAt.IsZero() {
 		v.Since = i.StartedAt.In(zone)

@@ -33,7 +33,7 @@ func matches(m registry.ListedMonitor, q registry.MonitorQuery) bool {
 }
 
 // insert refuses a second active monitor of a stream, and more active monitors than
-// limit.
+// limit. No number becomes free again.
 func (l *monitorList) insert(m monitor.Monitor, limit int) error {
 	active := 0
 	for _, other := range *l {
@@ -48,6 +48,7 @@ func (l *monitorList) insert(m monitor.Monitor, limit int) error {
 	if active >= limit {
 		return monitor.TooMany(active, limit)
 	}
+	m.Number = len(*l) + 1
 	*l = append(*l, m)
 	return nil
 }

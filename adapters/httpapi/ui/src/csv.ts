@@ -18,6 +18,7 @@ const columns: Record<string, (incident: Incident, stream: Named) => Cell> = {
   acknowledged_by: (i) => i.acknowledged_by,
   acknowledged_at: (i) => utc(i.acknowledged_at),
   false_positive: (i) => i.false_positive,
+  number: (_, stream) => stream.number || null,
   monitor_id: (i) => i.monitor_id,
   stream_url: (i) => i.stream_url,
   channel_name: (_, stream) => channelOf(stream),

@@ -3,6 +3,7 @@ import type { Metadata } from "./types";
 
 export interface Named {
   stream_url: string;
+  number?: number;
   metadata?: Metadata;
 }
 

@@ -19,6 +19,7 @@ export interface Config {
 
 export interface Monitor {
   monitor_id: string;
+  number: number;
   stream_url: string;
   status: Status;
   reason?: string;

@@ -8,7 +8,7 @@ export const states: readonly State[] = ["trouble", "warning", "recovered", "wai
 
 export interface Item {
   id: string; // of the monitor
-  place: number; // counts from 1; a stream keeps it while it is watched and the page is open
+  number: number; // of the stream, from 1; 0: it has none any more
   state: State;
   monitor: Monitor | null; // null: it ended long ago, its incident is open
   incident: Incident | null;
@@ -77,9 +77,9 @@ export function since(state: State, monitor: Monitor | null, incident: Incident 
 export function compare(a: Item, b: Item): number {
   if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
   if (a.state !== b.state) return states.indexOf(a.state) - states.indexOf(b.state);
-  if (a.state === "waiting") return (a.since || Infinity) - (b.since || Infinity) || a.place - b.place;
+  if (a.state === "waiting") return (a.since || Infinity) - (b.since || Infinity) || byNumber(a, b);
   if (a.since !== b.since) return b.since - a.since;
-  return a.place - b.place;
+  return byNumber(a, b);
 }
 
 // unownedFirst moves what somebody has behind what nobody has, also behind what is pinned.
@@ -99,65 +99,27 @@ export function newestIncidents(all: Iterable<Incident>): Map<string, Incident> 
   return found;
 }
 
-// Places gives each stream a place, from 1. A stream keeps it while it is there; then the next new one may take it.
-export class Places {
-  private readonly of = new Map<string, number>();
-  highest = 0; // that was ever given
-
-  get size(): number {
-    return this.of.size;
-  }
-
-  // place takes all streams that are there, and forgets the others. New ones get the lowest free places, in their order.
-  place(ids: readonly string[]): void {
-    const there = new Set(ids);
-    for (const id of this.of.keys()) if (!there.has(id)) this.of.delete(id);
-    const taken = new Set(this.of.values());
-    let place = 1;
-    for (const id of ids) {
-      if (this.of.has(id)) continue;
-      while (taken.has(place)) place++;
-      this.of.set(id, place++);
-    }
-    this.highest = Math.max(this.highest, place - 1);
-  }
-
-  get(id: string): number {
-    return this.of.get(id) ?? 0;
-  }
+// numberOf is the number of a stream, by which people call it. Once its monitor has ended for long, another stream may have it.
+export function numberOf(monitor: Monitor | null, now: number): number {
+  if (!monitor || (monitor.ended_at && now - Date.parse(monitor.ended_at) >= recoveredMs)) return 0;
+  return monitor.number;
 }
+
+// byNumber puts the lowest number first, and streams without one last.
+export const byNumber = (a: Item, b: Item): number => (a.number || Infinity) - (b.number || Infinity) || a.id.localeCompare(b.id);
 
 export type Cells = readonly (Item | undefined)[]; // undefined: the place is free
 
 const mostGroups = 8; // more are shown as one
 
-// StripCells gives each stream a fixed cell among those of its group. A group keeps its position also while it is empty.
-export class StripCells {
-  private readonly of = new Map<string, Places>();
-
-  // arrange takes all streams in their order, and returns the cells of each group.
-  arrange(all: readonly Item[], groupOf: (item: Item) => string): (readonly [string, Cells])[] {
-    const groups = new Map<string, Item[]>();
-    for (const item of all) {
-      const name = groupOf(item);
-      if (!groups.has(name)) groups.set(name, []);
-      groups.get(name)!.push(item);
-      if (!this.of.has(name)) this.of.set(name, new Places());
-    }
-    if (this.of.size > mostGroups) for (const name of this.of.keys()) if (!groups.has(name)) this.of.delete(name);
-    if (this.of.size > mostGroups) return [["", cellsOf(all, (item) => item.place)]];
-    return [...this.of].map(([name, places]) => {
-      const members = groups.get(name) ?? [];
-      places.place(members.map((item) => item.id));
-      return [name, cellsOf(members, (item) => places.get(item.id), places.highest)];
-    });
-  }
-}
-
-function cellsOf(members: readonly Item[], placeOf: (item: Item) => number, least = 0): Cells {
-  const cells: (Item | undefined)[] = new Array(Math.max(least, ...members.map(placeOf))).fill(undefined);
-  for (const item of members) cells[placeOf(item) - 1] = item;
-  return cells;
+// stripOf is the cells of each group, which are the same on every screen. In a group alone the cell of a stream is that of its
+// number; of several groups, each has its own streams by number.
+export function stripOf(all: readonly Item[], groupOf: (item: Item) => string): (readonly [string, Cells])[] {
+  const names = [...new Set(all.map(groupOf))].sort((a, b) => a.localeCompare(b));
+  if (names.length > 1 && names.length <= mostGroups) return names.map((name) => [name, all.filter((i) => groupOf(i) === name).sort(byNumber)]);
+  const cells: (Item | undefined)[] = new Array(Math.max(0, ...all.map((i) => i.number))).fill(undefined);
+  for (const item of all) if (item.number) cells[item.number - 1] = item;
+  return [[names.length === 1 ? names[0]! : "", [...cells, ...all.filter((i) => !i.number)]]];
 }
 
 // resort is the order to show. A list that is held (under the pointer or the focus) keeps its order, and what is new waits.
@@ -175,8 +137,8 @@ export function same(a: readonly string[], b: readonly string[]): boolean {
 export function matches(item: Item, words: string, texts: readonly string[]): boolean {
   const wanted = words.trim().toLocaleLowerCase();
   if (!wanted) return true;
-  if (/^\d{1,4}$/.test(wanted) && item.place === Number(wanted)) return true;
+  if (/^\d{1,4}$/.test(wanted) && item.number === Number(wanted)) return true;
   return texts.some((text) => text.toLocaleLowerCase().includes(wanted));
 }
 
-export const placeText = (place: number) => String(place).padStart(3, "0");
+export const numberText = (number: number) => (number ? String(number).padStart(3, "0") : "–");

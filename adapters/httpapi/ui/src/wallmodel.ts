@@ -4,13 +4,11 @@ import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
 import { checker, incidents, isLate, monitors, now, replaced, revision } from "./store";
-import { compare, matches, newestIncidents, Places, same, since, states, stateOf, StripCells, unownedFirst, worst, type Cells, type Item, type State } from "./wall";
+import { byNumber, compare, matches, newestIncidents, numberOf, same, since, states, stateOf, stripOf, unownedFirst, worst, type Cells, type Item, type State } from "./wall";
 
-const places = new Places();
-const stripCells = new StripCells();
 const computeEveryMs = 1000;
 
-export const items = signal<readonly Item[]>([]); // all, in their places
+export const items = signal<readonly Item[]>([]); // all, by number
 export const strip = signal<readonly (readonly [string, Cells])[]>([]); // by name of the group
 export const counts = signal<Record<State, number>>(zero());
 export const wanted = signal<Record<"attention" | "recovered" | "waiting" | "on_air", readonly Item[]>>({ attention: [], recovered: [], waiting: [], on_air: [] });
@@ -26,14 +24,11 @@ function collect(): Item[] {
   const newest = newestIncidents(incidents.values());
   // A monitor that failed may be forgotten before its incident is acknowledged.
   const orphans = [...newest.values()].filter((i) => i.state === "open" && !monitors.rows.has(i.monitor_id));
-  const registered = [...all, ...orphans.map((i) => ({ monitor_id: i.monitor_id, created_at: i.started_at }))];
-  registered.sort((a, b) => a.created_at.localeCompare(b.created_at) || a.monitor_id.localeCompare(b.monitor_id));
-  places.place(registered.map((m) => m.monitor_id));
   const item = (id: string, monitor: Item["monitor"], incident: Item["incident"]): Item => {
     const state = stateOf(monitor, incident, now.peek());
     return asBefore({
       id,
-      place: places.get(id),
+      number: numberOf(monitor, now.peek()),
       state,
       monitor,
       incident,
@@ -46,7 +41,7 @@ function collect(): Item[] {
   return [
     ...all.map((m) => item(m.monitor_id, m, newest.get(m.monitor_id) ?? null)),
     ...orphans.map((i) => item(i.monitor_id, null, i)),
-  ].sort((a, b) => a.place - b.place);
+  ].sort(byNumber);
 }
 
 // asBefore is the item of the last time if nothing of it changed, so that its row is not drawn anew.
@@ -65,12 +60,12 @@ function compute(): void {
   const chosen = all.filter((i) => (!show || i.state === show || (show === "attention" && isAttention(i))) && (!group || groupOfItem(i) === group) && matches(i, words, textsOf(i)));
   const named = [...new Set(all.map(groupOfItem).filter(Boolean))].sort((a, b) => a.localeCompare(b));
   const of = (...wantedStates: State[]) => chosen.filter((i) => wantedStates.includes(i.state)).sort(compare);
-  const byPlace = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || a.place - b.place;
+  const pinnedByNumber = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || byNumber(a, b);
   const byName = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || nameOfItem(a).localeCompare(nameOfItem(b));
   const onAir = chosen.filter((i) => i.state === "on_air" || (show === "off" && i.state === "off"));
   batch(() => {
     items.value = all;
-    strip.value = stripCells.arrange(all, groupOfItem);
+    strip.value = stripOf(all, groupOfItem);
     counts.value = states.every((s) => sums[s] === counts.peek()[s]) ? counts.peek() : sums;
     if (!same(named, groups.peek())) groups.value = named;
     byID.value = new Map(all.map((i) => [i.id, i]));
@@ -78,7 +73,7 @@ function compute(): void {
       attention: unownedFirst(of("trouble", "warning")),
       recovered: of("recovered"),
       waiting: of("waiting"),
-      on_air: onAir.sort(query.value.get("order") === "name" ? byName : byPlace),
+      on_air: onAir.sort(query.value.get("order") === "name" ? byName : pinnedByNumber),
     };
   });
 }

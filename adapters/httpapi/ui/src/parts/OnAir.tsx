@@ -4,7 +4,7 @@ import { lineOf, nameOf } from "../names";
 import { query, setQuery } from "../router";
 import { monitors, now } from "../store";
 import { number } from "../time";
-import { placeText, type Item } from "../wall";
+import { numberText, type Item } from "../wall";
 import { groups } from "../wallmodel";
 import { Glyph } from "./Glyph";
 import { HourLane, useLastHour } from "./LastHour";
@@ -105,7 +105,7 @@ const Screen = memo(({ id, item, selected }: Props) => {
           <Glyph name={item.late ? "late" : stateGlyphs[item.state]} />
           <span class="hidden-text">{item.late ? text.value.wall.late : text.value.common.states[item.state]}</span>
         </span>
-        <span class="place">{placeText(item.place)}</span>
+        <span class="place">{numberText(item.number)}</span>
         <span class="name one-line">
           <Stranger>{name}</Stranger>
         </span>
@@ -147,7 +147,7 @@ const Row = memo(({ id, item, selected }: Props) => {
   const name = nameOf(monitor);
   return (
     <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
-      <span class="place">{placeText(item.place)}</span>
+      <span class="place">{numberText(item.number)}</span>
       <StateWord state={item.state} late={item.late} />
       <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
       <b class="one-line">

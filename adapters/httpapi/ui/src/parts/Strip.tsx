@@ -3,7 +3,7 @@ import { useCallback } from "preact/hooks";
 import { hatch, useCanvas, type Sheet } from "../draw/canvas";
 import { text } from "../i18n";
 import { navigate } from "../router";
-import { placeText, type Cells, type Item, type State } from "../wall";
+import { numberText, type Cells, type Item, type State } from "../wall";
 import { counts, items, nameOfItem, strip } from "../wallmodel";
 import { conditionWord } from "./State";
 
@@ -74,7 +74,7 @@ function Row({ cells, label }: { cells: Cells; label: string }) {
 
 function describe(item: Item): string {
   const state = item.condition ? conditionWord(item.condition.name) : text.value.common.states[item.state];
-  return `${placeText(item.place)} ${nameOfItem(item)}: ${state}${item.late ? `, ${text.value.wall.late}` : ""}`;
+  return `${numberText(item.number)} ${nameOfItem(item)}: ${state}${item.late ? `, ${text.value.wall.late}` : ""}`;
 }
 
 const tokens: Record<State, string> = { trouble: "--trouble", warning: "--warning", recovered: "--ok", waiting: "--waiting", on_air: "--ok", off: "--off" };
@@ -100,7 +100,7 @@ function drawCells(sheet: Sheet, cells: Cells, over: number): number {
     const wide = pitch - gap;
     if (numbered) {
       c.fillStyle = colour("--text-2");
-      c.fillText(placeText(item.place), x + 1, sheet.height);
+      c.fillText(numberText(item.number), x + 1, sheet.height);
     }
     c.fillStyle = colour("--well");
     c.fillRect(x, y, wide, high);

@@ -10,7 +10,7 @@ import { silenced } from "../silenced";
 import { now } from "../store";
 import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
-import { isTaken, placeText, type Item } from "../wall";
+import { isTaken, numberText, type Item } from "../wall";
 import { alertOf, whyOf } from "../why";
 import { LatestFinding } from "./LatestFinding";
 import { BestPicture, LevelPicture } from "./BestPicture";
@@ -44,7 +44,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
     <article class={`tile is-${item.state}${large ? "" : " compact"}${selected ? " selected" : ""}`} id={`tile-${item.id}`} aria-labelledby={`name-${item.id}`}>
       <header class="tile-bar">
         {condition ? <Lamp name={condition.name} /> : <StateWord state={item.state} />}
-        <span class="place">{placeText(item.place)}</span>
+        <span class="place">{numberText(item.number)}</span>
         <h3 class="one-line" id={`name-${item.id}`}>
           <Stranger>{name}</Stranger>
         </h3>

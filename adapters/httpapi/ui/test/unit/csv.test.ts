@@ -16,6 +16,11 @@ test("an incident is one row, with times in UTC", () => {
   assert.equal(end, "");
 });
 
+test("the number of the stream is the one of the wall", () => {
+  const [names, row] = csvOf([incident], () => ({ stream_url: "u", number: 7 })).split("\r\n").map((line) => line.split(","));
+  assert.equal(row![names!.indexOf("number")], "7");
+});
+
 test("a stranger's text is quoted, and no formula", () => {
   const csv = csvOf([incident], () => ({ stream_url: "u", metadata: { channel_name: '-1+1, "two"\nlines', stream_title: "@SUM(A1)" } }));
   assert.match(csv, /,"'-1\+1, ""two""\nlines",'@SUM\(A1\)\r\n$/);

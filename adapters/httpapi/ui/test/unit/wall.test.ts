@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gaps, parts } from "../../src/draw/plots";
 import { overall, spansOf } from "../../src/draw/lanes";
 import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
-import { compare, matches, needsSomebody, newestIncidents, Places, resort, since, stateOf, StripCells, unownedFirst, worst, type Item } from "../../src/wall";
+import { compare, matches, needsSomebody, newestIncidents, numberOf, resort, since, stateOf, stripOf, unownedFirst, worst, type Item } from "../../src/wall";
 
 const now = Date.parse("2026-01-15T12:00:00Z");
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();
@@ -57,7 +57,7 @@ test("the timer counts from the newest episode", () => {
 
 const item = (id: string, state: Item["state"], sinceMinutes: number, more: Partial<Item> = {}): Item => ({
   id,
-  place: Number(id),
+  number: Number(id),
   state,
   monitor: null,
   incident: null,
@@ -112,32 +112,24 @@ test("an unchanged order is the same list, so nothing is drawn anew", () => {
   assert.equal(resort(shown, ["a", "b"], false).shown, shown);
 });
 
-test("a stream keeps its place while it is there, and the next new one takes the lowest that is free", () => {
-  const places = new Places();
-  places.place(["a", "b", "c"]);
-  assert.deepEqual(["a", "b", "c"].map((id) => places.get(id)), [1, 2, 3]);
-  places.place(["c"]);
-  assert.deepEqual(["a", "b", "c"].map((id) => places.get(id)), [0, 0, 3]);
-  places.place(["d", "c", "e"]);
-  assert.deepEqual(["d", "e", "c"].map((id) => places.get(id)), [1, 2, 3]);
-  for (let n = 0; n < 100; n++) places.place(["c", `short-${n}`]);
-  assert.deepEqual([places.get("c"), places.get("short-99"), places.size], [3, 1, 2]);
+test("the number is the gateway's, until another stream may have it", () => {
+  const ended = (minutes: number) => ({ ...monitor("completed"), number: 7, ended_at: at(minutes) }) as Monitor;
+  assert.equal(numberOf({ ...monitor("monitoring"), number: 7 }, now), 7);
+  assert.equal(numberOf(ended(9), now), 7);
+  assert.equal(numberOf(ended(10), now), 0);
+  assert.equal(numberOf(null, now), 0);
 });
 
-test("a cell of the strip stays where it is while others end and come", () => {
-  const strip = new StripCells();
+test("the strip is the same on every screen, whatever was shown before", () => {
   const drawn = (...streams: [string, string][]) => {
     const groups = new Map(streams);
-    const all = streams.map(([id], n) => item(id, "on_air", 0, { place: n + 1 }));
-    return strip.arrange(all, (i) => groups.get(i.id)!).map(([name, cells]) => `${name}: ${cells.map((c) => c?.id ?? "-").join(" ")}`);
+    return stripOf(streams.map(([id]) => item(id, "on_air", 0)), (i) => groups.get(i.id)!).map(([name, cells]) => `${name}: ${cells.map((c) => c?.id ?? "-").join(" ")}`);
   };
-  assert.deepEqual(drawn(["1", "A"], ["2", "B"], ["3", "A"], ["4", "A"]), ["A: 1 3 4", "B: 2"]);
-  assert.deepEqual(drawn(["2", "B"], ["4", "A"]), ["A: - - 4", "B: 2"], "what ended leaves its place free");
-  assert.deepEqual(drawn(["2", "B"], ["4", "A"], ["5", "A"]), ["A: 5 - 4", "B: 2"], "the lowest free place first");
-  assert.deepEqual(drawn(["2", "B"]), ["A: - - -", "B: 2"], "also the place of a group stays");
-  const many = [...Array(7).keys()].map((n): [string, string] => [`${n + 10}`, `G${n}`]);
-  assert.equal(drawn(["2", "B"], ...many).map((line) => line[0]).join(""), "BGGGGGGG", "unless another group needs it");
-  assert.deepEqual(drawn(["2", "B"], ...many, ["20", "H"]), [": 2 10 11 12 13 14 15 16 20"], "many groups are one");
+  assert.deepEqual(drawn(["1", "A"], ["4", "A"], ["3", "A"]), ["A: 1 - 3 4"], "a free number leaves its cell free");
+  assert.deepEqual(drawn(["4", "A"], ["2", "B"], ["1", "A"]), ["A: 1 4", "B: 2"]);
+  assert.deepEqual(drawn(), [": "]);
+  const many = [...Array(9).keys()].map((n): [string, string] => [`${n + 1}`, `G${n}`]);
+  assert.deepEqual(drawn(...many), [": 1 2 3 4 5 6 7 8 9"], "many groups are one");
 });
 
 test("the open incident of a monitor comes before resolved ones", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../src/types";
 
-const monitor = (n: number) => ({ monitor_id: `mon-${n}`, created_at: "2026-01-15T12:00:00Z", status: "monitoring", health: {} });
+const monitor = (n: number) => ({ monitor_id: `mon-${n}`, number: n + 1, created_at: "2026-01-15T12:00:00Z", status: "monitoring", health: {} });
 const state = (count: number) => ({ type: "state.replace", version: 1, data: { monitors: Array.from({ length: count }, (_, n) => monitor(n)), incidents: [], deliveries: [] } }) as unknown as Message;
 const heartbeat = (checker: object | null) => ({ type: "heartbeat", at: "2026-01-15T12:00:00Z", data: { checker } }) as unknown as Message;
 
@@ -19,18 +19,18 @@ test("the first state of the feed is on the wall at once, not at the end of the 
   stop();
 });
 
-test("streams are in the order of their registration, and each keeps its cell while others end", async () => {
+test("two pages that have seen other streams show the same numbers and cells", async () => {
   const { receive } = await import("../../src/store");
-  const { startWall, strip } = await import("../../src/wallmodel");
+  const { items, startWall, strip } = await import("../../src/wallmodel");
   const stop = startWall();
-  const seen = (...minutes: number[]) => {
-    const monitors = minutes.map((m) => ({ ...monitor(m), created_at: `2026-01-15T12:${m}:00Z` }));
-    receive([{ type: "state.replace", version: 1, data: { monitors, incidents: [], deliveries: [] } } as unknown as Message]);
-    return strip.value.map(([, cells]) => cells.map((item) => item?.id).join(" "));
+  const seen = (...numbers: number[]) => {
+    receive([{ type: "state.replace", version: 1, data: { monitors: numbers.map((n) => monitor(n - 1)), incidents: [], deliveries: [] } } as unknown as Message]);
+    return [items.value.map((i) => i.number).join(" "), strip.value.map(([, cells]) => cells.map((item) => item?.number).join(" ")).join()];
   };
-  assert.deepEqual(seen(30, 10, 20), ["mon-10 mon-20 mon-30"]);
-  assert.deepEqual(seen(30, 40, 10), ["mon-10 mon-40 mon-30"]);
-  assert.deepEqual(seen(30, 10), ["mon-10  mon-30"]);
+  const fresh = seen(9, 7, 6);
+  seen(1, 2, 3);
+  assert.deepEqual(seen(9, 7, 6), fresh);
+  assert.deepEqual(fresh, ["6 7 9", "     6 7  9"]);
   stop();
 });
 
