@@ -42,6 +42,7 @@
 //	00041_live_monitors.sql   an index for monitors whose stream is live
 //	00042_deliveries_ahead.sql an index for deliveries planned before the clock was set back
 //	00043_unused_indexes.sql  drops two indexes that serve nothing
+//	00048_storms_of_a_condition.sql what a storm is of
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored. CONTRIBUTING.md has the rules by which a

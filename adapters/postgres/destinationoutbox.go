@@ -244,7 +244,7 @@ func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Ti
 	if o.EditedAndPushed {
 		secondRequests = 1
 	}
-	after := before.After(now, o.Class, notify.AskedPause(o.Attempt.Status, o.Attempt.RetryAfter))
+	after := before.After(now, o.Class, o.Attempt.Status, o.Attempt.RetryAfter)
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4, paused_at = CASE WHEN CAST($4 AS timestamptz) IS NOT NULL THEN CAST($6 AS timestamptz) END, tokens = tokens - CAST($7 AS int),
 			last_error = CASE WHEN CAST($5 AS text) = '' THEN last_error ELSE CAST($5 AS text) END, delivered_at = CASE WHEN CAST($5 AS text) = '' THEN now() ELSE delivered_at END

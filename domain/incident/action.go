@@ -56,7 +56,7 @@ func (t *Tracker) acknowledge(in Acknowledge) {
 	}
 	t.log(Entry{Kind: Acknowledged, At: t.now, By: in.By})
 	t.change(func(i *Incident) {
-		if severity := max(i.Severity, i.severityAt(t.now)); i.AcknowledgedAt.IsZero() || severity > i.AcknowledgedSeverity {
+		if severity := max(i.Severity, i.severityAt(t.now)); i.AcknowledgedAt.IsZero() || severity > i.AcknowledgedSeverity || i.AnotherSinceAcknowledged() {
 			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = in.By, t.now, severity
 		}
 		if c := i.condition(Error); c != nil && c.Lasts() {

@@ -83,6 +83,12 @@ func (i *Incident) condition(name Name) *Condition {
 	return nil
 }
 
+// AnotherSinceAcknowledged reports whether a condition lasts that first began after somebody
+// acknowledged the incident.
+func (i *Incident) AnotherSinceAcknowledged() bool {
+	return i.AcknowledgedBy != "" && slices.ContainsFunc(i.Conditions, func(c Condition) bool { return c.Lasts() && c.StartedAt.After(i.AcknowledgedAt) })
+}
+
 // quietSince is when the last condition ended; over is false while one lasts.
 func (i *Incident) quietSince() (at time.Time, over bool) {
 	for _, c := range i.Conditions {

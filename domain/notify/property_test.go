@@ -124,8 +124,8 @@ func TestNobodyIsWokenForWhatSomebodyHasTaken(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		for _, d := range anyTimeline(r).all {
 			for _, m := range d.sent {
-				taken := m.about.AcknowledgedBy != "" && m.about.Severity <= m.about.AcknowledgedSeverity
-				if taken && m.step.Push && m.step.Kind != notify.Worse {
+				taken := m.about.Handled()
+				if taken && m.step.Push {
 					r.Fatalf("%s makes a sound although %s has taken it: %+v", m.step.Kind, m.about.AcknowledgedBy, m)
 				}
 				if taken && d.plan.Delay > 0 && m.step.Kind == notify.Opened {

@@ -107,10 +107,13 @@ const (
 
 var circuitPauses = backoff.Policy{First: time.Second, Max: time.Minute}
 
-// AskedPause returns how long a receiver that answered with a status wants to get nothing; 0:
+// tooMany is the status of a receiver that works and wants less.
+const tooMany = 429
+
+// askedPause returns how long a receiver that answered with a status wants to get nothing; 0:
 // it did not ask. retryAfter is what it asked for in words, of which an hour is granted.
-func AskedPause(status int, retryAfter time.Duration) time.Duration {
-	if status == 429 && retryAfter <= 0 {
+func askedPause(status int, retryAfter time.Duration) time.Duration {
+	if status == tooMany && retryAfter <= 0 {
 		return throttledPause
 	}
 	return min(retryAfter, MaxRetryAfter)
@@ -123,18 +126,22 @@ type Health struct {
 	CircuitOpenUntil time.Time // no attempt is made before, also because the receiver asked for it; zero: at once
 }
 
-// After returns the health after an attempt that ended now. asked is the AskedPause. A receiver
-// that asks for a pause works, and so does one that rejects a message: neither is a failure.
-func (h Health) After(now time.Time, class FailureClass, asked time.Duration) Health {
+// After returns the health after an attempt that ended now, with a status of HTTP and what the
+// receiver asked for. One that answers 429 works, and so does one that rejects a message: neither
+// is a failure. Any other that asks for a pause gets it, and has failed.
+func (h Health) After(now time.Time, class FailureClass, status int, retryAfter time.Duration) Health {
 	var until time.Time // what an earlier answer asked for lasts, whatever comes of the attempts beside it
 	if !h.CircuitOpen() && h.CircuitOpenUntil.After(now) {
 		until = h.CircuitOpenUntil
 	}
-	switch {
-	case class == NoFailure, class == Rejected:
+	if class == NoFailure || class == Rejected {
 		return Health{CircuitOpenUntil: until}
-	case class == Retry && asked > 0:
-		return Health{CircuitOpenUntil: later(until, now.Add(asked))}
+	}
+	if asked := askedPause(status, retryAfter); asked > 0 {
+		until = later(until, now.Add(asked))
+	}
+	if status == tooMany {
+		return Health{CircuitOpenUntil: until}
 	}
 	h.Failures++
 	if h.FailingSince.IsZero() {

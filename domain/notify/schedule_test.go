@@ -106,7 +106,7 @@ func TestAReceiverMayAskForAnHour(t *testing.T) {
 func TestFiveFailuresInARowOpenTheCircuit(t *testing.T) {
 	h, now := notify.Health{}, eight
 	for n, pause := range []int{0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60} {
-		h = h.After(now, notify.Retry, 0)
+		h = h.After(now, notify.Retry, 0, 0)
 		want := time.Time{}
 		if pause > 0 {
 			want = now.Add(time.Duration(pause) * time.Second)
@@ -117,44 +117,55 @@ func TestFiveFailuresInARowOpenTheCircuit(t *testing.T) {
 		now = now.Add(time.Hour)
 	}
 	for _, class := range []notify.FailureClass{notify.NoFailure, notify.Rejected} {
-		if got := h.After(now, class, 0); got != (notify.Health{}) {
+		if got := h.After(now, class, 0, 0); got != (notify.Health{}) {
 			t.Errorf("after %q: %+v", class, got)
 		}
 	}
 }
 
-// A receiver that asks for a pause works. Nothing else that was under way shortens the pause.
-func TestAPauseThatTheReceiverAsksForIsNoFailure(t *testing.T) {
+// Nothing else that was under way shortens a pause that the receiver asked for.
+func TestAPauseIsGrantedAndOnly429IsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		status     int
 		retryAfter time.Duration
 		want       time.Duration
+		failures   int
 	}{
-		{429, 30 * time.Second, 30 * time.Second}, {429, 0, 10 * time.Second}, {503, time.Minute, time.Minute}, {503, 0, 0}, {0, 0, 0},
-		{429, 24 * time.Hour, time.Hour},
+		{429, 30 * time.Second, 30 * time.Second, 0}, {429, 0, 10 * time.Second, 0}, {429, 24 * time.Hour, time.Hour, 0},
+		{503, time.Minute, time.Minute, 1}, {503, 0, 0, 1}, {0, 0, 0, 1},
 	} {
-		if got := notify.AskedPause(c.status, c.retryAfter); got != c.want {
-			t.Errorf("%d, %v: %v, want %v", c.status, c.retryAfter, got, c.want)
+		want := notify.Health{Failures: c.failures}
+		if c.failures > 0 {
+			want.FailingSince = eight
+		}
+		if c.want > 0 {
+			want.CircuitOpenUntil = eight.Add(c.want)
+		}
+		if got := (notify.Health{}).After(eight, notify.Retry, c.status, c.retryAfter); got != want {
+			t.Errorf("%d, %v: %+v, want %+v", c.status, c.retryAfter, got, want)
 		}
 	}
 	paused := notify.Health{CircuitOpenUntil: eight.Add(time.Hour)}
 	failing := notify.Health{Failures: 700, FailingSince: eight.Add(-6 * 24 * time.Hour), CircuitOpenUntil: eight.Add(time.Minute)}
-	h := failing.After(eight, notify.Retry, time.Hour)
+	h := failing.After(eight, notify.Retry, 429, time.Hour)
 	if _, disabled := h.Disable(eight); disabled || h != paused {
 		t.Errorf("is %+v, disabled %v", h, disabled)
 	}
+	if _, disabled := failing.After(eight, notify.Retry, 503, time.Hour).Disable(eight); !disabled {
+		t.Error("a receiver that has answered 503 with Retry-After for six days does not count as failing")
+	}
 	for _, class := range []notify.FailureClass{notify.NoFailure, notify.Rejected} {
-		if got := h.After(eight.Add(time.Second), class, 0); got != paused {
+		if got := h.After(eight.Add(time.Second), class, 200, 0); got != paused {
 			t.Errorf("after %q: %+v", class, got)
 		}
 	}
-	if got := h.After(eight.Add(time.Second), notify.Retry, 5*time.Second); got != paused {
+	if got := h.After(eight.Add(time.Second), notify.Retry, 429, 5*time.Second); got != paused {
 		t.Errorf("a shorter pause makes it %+v", got)
 	}
-	if got := h.After(eight.Add(time.Second), notify.Retry, 0); got.Failures != 1 || !got.CircuitOpenUntil.Equal(paused.CircuitOpenUntil) {
+	if got := h.After(eight.Add(time.Second), notify.Retry, 503, 0); got.Failures != 1 || !got.CircuitOpenUntil.Equal(paused.CircuitOpenUntil) {
 		t.Errorf("after a failure: %+v", got)
 	}
-	if got := h.After(eight.Add(time.Hour), notify.NoFailure, 0); got != (notify.Health{}) {
+	if got := h.After(eight.Add(time.Hour), notify.NoFailure, 200, 0); got != (notify.Health{}) {
 		t.Errorf("after the pause: %+v", got)
 	}
 }

@@ -72,7 +72,7 @@ func tableSituations() (all []struct {
 	add("taken, then worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { take(s); s.Severity = 2 })
 	add("taken, then silent, too", func(s *notify.Situation, _ *notify.ThreadPolicy) {
 		take(s)
-		s.Conditions = []incident.Name{black, silent}
+		s.Conditions, s.NewCondition = []incident.Name{black, silent}, true
 	})
 	add("reopened, then taken", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Reopened = 1; take(s) })
 	add("resolved", func(s *notify.Situation, _ *notify.ThreadPolicy) { *s = resolved(*s, 250) })

@@ -26,6 +26,7 @@ type Situation struct {
 	Reopened             int       // how often
 	AcknowledgedBy       string    // empty: nobody has it
 	AcknowledgedSeverity int       // the severity at that time
+	NewCondition         bool      // another condition has begun since, and lasts
 	HasPicture           bool
 	Streams              int // of a storm: streams with an incident in it
 }
@@ -34,7 +35,7 @@ type Situation struct {
 func SituationOf(i incident.Incident) Situation {
 	s := Situation{
 		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, BeganAt: i.BeganAt(), ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
-		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil,
+		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil, NewCondition: i.AnotherSinceAcknowledged(),
 	}
 	for _, c := range i.Conditions {
 		if c.Lasts() {
@@ -45,9 +46,9 @@ func SituationOf(i incident.Incident) Situation {
 }
 
 // Handled reports whether somebody has acknowledged the incident, and it has not got worse
-// since.
+// since: its severity has not risen, and no other condition has begun.
 func (s Situation) Handled() bool {
-	return s.AcknowledgedBy != "" && s.Severity <= s.AcknowledgedSeverity
+	return s.AcknowledgedBy != "" && s.Severity <= s.AcknowledgedSeverity && !s.NewCondition
 }
 
 // Notified records what a destination was notified of about an incident. Only messages that
@@ -184,7 +185,7 @@ func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	if worse == Reopened || worse == Worse && (!t.PushPending || !s.Handled()) {
 		kind, due = worse, t.nextPushAllowed(s)
 		switch {
-		case s.Handled() && (kind == Reopened || t.notifiedOfAll(s.Conditions)):
+		case s.Handled():
 			return NextMessage{Kind: kind}
 		case s.Severity > t.Severity && !s.Handled():
 			due = now

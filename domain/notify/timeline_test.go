@@ -131,6 +131,18 @@ func TestAnotherConditionIsHeardThoughTheIncidentIsTaken(t *testing.T) {
 	})
 }
 
+func TestAnotherConditionIsEscalatedAndRepeatedThoughTheIncidentWasTaken(t *testing.T) {
+	w := newWorld(t, writes().delayed(5*time.Minute))
+	w.at(0, began(incident.NoMedia, 0)).at(290, incident.Acknowledge{By: "ann"}) // severity 3 from 300 s on
+	w.at(299, ended(incident.NoMedia, 299)).at(310, began(silent, 310)).at(350)
+	w.expect(map[string]string{"writes": "310 opened!"})
+
+	w = newWorld(t, writes().repeated(10*time.Minute))
+	w.at(0, began(incident.NoMedia, 0)).at(400, incident.Acknowledge{By: "ann"})
+	w.at(500, began(silent, 500)).at(1200, incident.Acknowledge{By: "bob"}).at(4000)
+	w.expect(map[string]string{"writes": "0 opened!, 300 worse!, 400 acknowledged, 500 worse!, 1100 repeated!, 1200 acknowledged"})
+}
+
 func TestFlappingMakesOneSoundInTenMinutes(t *testing.T) {
 	w := newWorld(t, edits(), writes())
 	w.at(0, began(black, 0)).at(10, ended(black, 10))       // resolved at 70 s
