@@ -241,3 +241,27 @@ func TestWithoutTimeAndNumberTheURITells(t *testing.T) { // S5
 		emits(160, event.SegmentError, since(100), lasting(60), because("stalled")),
 	)
 }
+
+func TestARequestOfASegmentAnswersForTheSameListingOnly(t *testing.T) { // S5
+	one := watch.Segment{URI: "live.ts", Sequence: 7, ProgramTime: at(14), Duration: 2 * time.Second}
+	for name, c := range map[string]struct {
+		change            func(s *watch.Segment)
+		same, sameListing bool
+	}{
+		"itself":              {func(*watch.Segment) {}, true, true},
+		"another token":       {func(s *watch.Segment) { s.URI += "?token=2" }, true, false},
+		"a later number":      {func(s *watch.Segment) { s.Sequence = 8 }, false, false},
+		"a later time":        {func(s *watch.Segment) { s.ProgramTime = at(16) }, false, false},
+		"an estimated time":   {func(s *watch.Segment) { s.ProgramTime, s.TimeEstimated = at(20), true }, true, true},
+		"a discontinuity":     {func(s *watch.Segment) { s.Discontinuity = 1 }, false, false},
+		"another byte range":  {func(s *watch.Segment) { s.Range = &watch.ByteRange{Length: 10} }, true, false},
+		"nothing stated":      {func(s *watch.Segment) { s.Unnumbered, s.ProgramTime = true, time.Time{} }, true, true},
+		"nothing but its URI": {func(s *watch.Segment) { s.Unnumbered, s.ProgramTime, s.URI = true, time.Time{}, "b" }, false, false},
+	} {
+		other := one
+		c.change(&other)
+		if one.Same(other) != c.same || one.SameListing(other) != c.sameListing {
+			t.Errorf("%s: same %v, one listing %v", name, one.Same(other), one.SameListing(other))
+		}
+	}
+}
