@@ -129,24 +129,40 @@ func (e Explanation) Silenced(t Target) bool {
 }
 
 // Explain says where an event or an incident goes now. An event with conditions is
-// followed as the incident that it belongs to, too. A route then counts as matched if it
-// gets either. Its reasons are those of the one that came further.
+// followed as the incident that it belongs to, too, and an incident as the events that begin
+// its conditions. A route then counts as matched if it gets any of them. Its reasons are those
+// of the one that came furthest.
 func (r Routing) Explain(s Subject, now time.Time) Explanation {
 	e := Explanation{Routes: r.explainRoutes(s), Targets: r.Targets(s)}
 	ofIncident := s
 	ofIncident.EventType = "" // silences concern incidents
-	if s.EventType != "" && len(s.Conditions) > 0 {
-		e.Targets = append(e.Targets, r.Targets(ofIncident)...)
-		for n, x := range r.explainRoutes(ofIncident) {
-			if was := e.Routes[n].Result; x.Result == Matched && was != Matched || x.Result == NotMatched && was == NotReached {
-				e.Routes[n] = x
-			}
+	if s.EventType == "" {
+		for _, t := range s.events() {
+			of := s
+			of.EventType = t
+			r.follow(&e, of)
 		}
+	} else if len(s.Conditions) > 0 {
+		r.follow(&e, ofIncident)
 	}
 	for _, silence := range r.silencing(s, now) {
 		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.ActiveUntil(now), silence.Match.Explain(ofIncident)})
 	}
 	return e
+}
+
+// follow adds where another subject goes.
+func (r Routing) follow(e *Explanation, s Subject) {
+	for _, to := range r.Targets(s) {
+		if !slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Destination.ID == to.Destination.ID }) {
+			e.Targets = append(e.Targets, to)
+		}
+	}
+	for n, x := range r.explainRoutes(s) {
+		if was := e.Routes[n].Result; x.Result == Matched && was != Matched || x.Result == NotMatched && was == NotReached {
+			e.Routes[n] = x
+		}
+	}
 }
 
 // explainRoutes says what the search for a subject has made of each route.

@@ -183,7 +183,7 @@ func TestAnExplanationNamesEveryRouteWithItsReasons(t *testing.T) {
 	if len(e.Silences) != 1 || e.Silences[0].Silence.ID != "now" || !e.Silences[0].Until.Equal(at(60)) || len(e.Silences[0].Reasons) != 1 {
 		t.Errorf("silences %+v", e.Silences)
 	}
-	if got := ids(e.Targets); !slices.Equal(got, []string{"slack", "pager after 1m0s"}) || !e.Silenced(e.Targets[0]) {
+	if got := ids(e.Targets); !slices.Equal(got, []string{"slack", "pager after 1m0s", "webhook"}) || !e.Silenced(e.Targets[0]) {
 		t.Errorf("targets %v", got)
 	}
 	r.Silences[0].Match = notify.Match{Events: []event.Type{event.Blackout}}
@@ -250,5 +250,20 @@ func TestALongOwnerIsRefused(t *testing.T) {
 		expectWrong(t, d.Check(), fields...)
 		expectWrong(t, r.Check(), fields...)
 		expectWrong(t, s.Check(at(0)), fields...)
+	}
+}
+
+func TestAnIncidentIsExplainedWithTheWebhooksThatGetItsEvents(t *testing.T) {
+	r := notify.Routing{
+		Destinations: map[string]notify.Destination{"webhook": destination("webhook", notify.Webhook), "chat": destination("chat", notify.Slack)},
+		Routes:       []notify.Route{{Destinations: []string{"webhook", "chat"}}},
+	}
+	e := r.Explain(notify.Subject{Conditions: []incident.Name{black, silent}, Severity: 1}, eight)
+	var got []string
+	for _, to := range e.Targets {
+		got = append(got, to.Destination.ID)
+	}
+	if !slices.Equal(got, []string{"chat", "webhook"}) || e.Routes[0].Result != notify.Matched {
+		t.Errorf("it goes to %v: %+v", got, e.Routes)
 	}
 }
