@@ -34,7 +34,8 @@ type view struct {
 	Open             bool
 	Severity         int         // 0 to 3
 	PreviousSeverity int         // the severity that the destination knows; below Severity: it has risen
-	Conditions       []condition // that last, the worst first; of what is resolved, all
+	Conditions       []condition // that last, the worst first; of what is resolved or quiet, all
+	Quiet            bool        // it is open, and nothing lasts any more
 	Since            time.Time
 	Until            time.Time // when the trouble ended; zero while open
 	Lasted           time.Duration
@@ -92,7 +93,7 @@ func (v view) Detail() string {
 
 // Blind reports whether all that is known is that the stream cannot be checked.
 func (v view) Blind() bool {
-	return len(v.Conditions) > 0 && !slices.ContainsFunc(v.Conditions, func(c condition) bool { return c.Name != string(incident.Blind) })
+	return !v.Quiet && len(v.Conditions) > 0 && !slices.ContainsFunc(v.Conditions, func(c condition) bool { return c.Name != string(incident.Blind) })
 }
 
 // newView returns the data of a message of a kind.
@@ -112,7 +113,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	if step.Push {
 		pushed = f.Now
 	}
-	if f.Repeat > 0 && s.Open && !s.Handled() && !pushed.IsZero() {
+	if f.Repeat > 0 && s.Open && len(s.Conditions) > 0 && !s.Handled() && !pushed.IsZero() {
 		v.RepeatAt = pushed.Add(max(f.Repeat, notify.PushInterval)).In(zone)
 	}
 	end := f.Now
@@ -124,6 +125,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		v.addIncident(*f.Incident, f.Notified, f.Now, zone)
 	case f.Storm != nil:
 		v.Storm, v.Streams, v.Live = true, f.Storm.Streams, f.Storm.Live
+		v.Quiet = v.Open && len(s.Conditions) == 0
 		for _, name := range s.Conditions {
 			v.Conditions = append(v.Conditions, condition{Name: string(name), Since: v.Since, Lasted: end.Sub(s.OpenedAt)})
 		}
@@ -154,13 +156,14 @@ func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.
 		v.Since = i.StartedAt.In(zone)
 	}
 	bad := map[incident.Name]bool{}
+	v.Quiet = v.Open && !slices.ContainsFunc(i.Conditions, incident.Condition.Lasts)
 	ended := time.Time{}
 	for _, c := range i.Conditions {
 		v.Episodes = max(v.Episodes, c.Count)
 		if c.EndedAt.After(ended) {
 			ended = c.EndedAt
 		}
-		if v.Open && !c.Lasts() {
+		if v.Open && !v.Quiet && !c.Lasts() {
 			continue
 		}
 		bad[c.Name] = true
@@ -182,8 +185,8 @@ func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.
 	}
 	slices.SortStableFunc(v.Conditions, func(a, b condition) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
 	other := bad[incident.NoMedia] || bad[incident.Blind] || bad[incident.Error] || bad[incident.Late]
-	v.SoundWorks = v.Open && bad["black"] && !bad["silent"] && !other
-	v.VideoWorks = v.Open && bad["silent"] && !bad["black"] && !other
+	v.SoundWorks = v.Open && !v.Quiet && bad["black"] && !bad["silent"] && !other
+	v.VideoWorks = v.Open && !v.Quiet && bad["silent"] && !bad["black"] && !other
 }
 
 // rank orders conditions: the one that says most about the others comes first.
