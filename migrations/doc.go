@@ -43,6 +43,7 @@
 //	00042_deliveries_ahead.sql an index for deliveries planned before the clock was set back
 //	00043_unused_indexes.sql  drops two indexes that serve nothing
 //	00048_storms_of_a_condition.sql what a storm is of
+//	00045_incident_spans.sql  all acknowledgements of an incident, its severity now
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored. CONTRIBUTING.md has the rules by which a

@@ -28,15 +28,18 @@ type incidentBody struct {
 	StreamURL            monitor.StreamURL        `json:"stream_url"`
 	State                incident.State           `json:"state"`
 	Severity             int                      `json:"severity"`
+	SeverityNow          *int                     `json:"severity_now"`
 	Conditions           []feed.IncidentCondition `json:"conditions"`
 	StartedAt            time.Time                `json:"started_at"`
 	OpenedAt             time.Time                `json:"opened_at"`
 	ResolvedAt           *time.Time               `json:"resolved_at"`
+	ResolvedBy           *string                  `json:"resolved_by"`
 	QuietSec             int64                    `json:"quiet_sec"`
 	Reopened             int                      `json:"reopened"`
 	AcknowledgedBy       *string                  `json:"acknowledged_by"`
 	AcknowledgedAt       *time.Time               `json:"acknowledged_at"`
 	AcknowledgedSeverity *int                     `json:"acknowledged_severity"`
+	Acknowledgements     []feed.Acknowledgement   `json:"acknowledgements"`
 	FalsePositive        *bool                    `json:"false_positive"`
 	Picture              *feed.Picture            `json:"picture"`
 	UpdatedAt            time.Time                `json:"updated_at"`
@@ -44,21 +47,24 @@ type incidentBody struct {
 
 func (h incidentHandlers) body(i record.Incident) incidentBody {
 	body := incidentBody{
-		IncidentID:     i.ID,
-		MonitorID:      i.MonitorID,
-		StreamURL:      i.StreamURL,
-		State:          i.State,
-		Severity:       i.Severity,
-		Conditions:     feed.NewConditions(i.Conditions, h.zone),
-		StartedAt:      h.localTime(i.StartedAt),
-		OpenedAt:       h.localTime(i.OpenedAt),
-		ResolvedAt:     h.localTimeOrNull(&i.ResolvedAt),
-		QuietSec:       int64(i.Quiet / time.Second),
-		Reopened:       i.Reopened,
-		AcknowledgedBy: orNull(i.AcknowledgedBy),
-		AcknowledgedAt: h.localTimeOrNull(&i.AcknowledgedAt),
-		FalsePositive:  i.FalsePositive,
-		UpdatedAt:      h.localTime(i.UpdatedAt),
+		IncidentID:       i.ID,
+		MonitorID:        i.MonitorID,
+		StreamURL:        i.StreamURL,
+		State:            i.State,
+		Severity:         i.Severity,
+		SeverityNow:      feed.SeverityNow(i.Incident),
+		Conditions:       feed.NewConditions(i.Conditions, h.zone),
+		StartedAt:        h.localTime(i.StartedAt),
+		OpenedAt:         h.localTime(i.OpenedAt),
+		ResolvedAt:       h.localTimeOrNull(&i.ResolvedAt),
+		ResolvedBy:       orNull(i.ResolvedBy),
+		QuietSec:         int64(i.Quiet / time.Second),
+		Reopened:         i.Reopened,
+		AcknowledgedBy:   orNull(i.AcknowledgedBy),
+		AcknowledgedAt:   h.localTimeOrNull(&i.AcknowledgedAt),
+		FalsePositive:    i.FalsePositive,
+		Acknowledgements: feed.NewAcknowledgements(i.Acknowledgements, h.zone),
+		UpdatedAt:        h.localTime(i.UpdatedAt),
 	}
 	if i.AcknowledgedBy != "" {
 		body.AcknowledgedSeverity = &i.AcknowledgedSeverity

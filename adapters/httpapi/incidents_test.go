@@ -21,8 +21,9 @@ const (
 func storedIncident(id string) record.Incident {
 	return record.Incident{
 		Incident: incident.Incident{
-			ID: id, State: incident.Open, Severity: 2, StartedAt: now, OpenedAt: now.Add(30 * time.Second), Quiet: time.Minute,
-			Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now.Add(time.Minute), Count: 2, Longest: 40500 * time.Millisecond}},
+			ID: id, State: incident.Open, Severity: 2, SeverityNow: 1, StartedAt: now, OpenedAt: now.Add(30 * time.Second), Quiet: time.Minute,
+			Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now.Add(time.Minute), Count: 2, Longest: 40500 * time.Millisecond,
+				Spans: []incident.Span{{StartedAt: now, EndedAt: now.Add(40500 * time.Millisecond)}, {StartedAt: now.Add(time.Minute)}}}},
 		},
 		MonitorID: noSuchID, StreamURL: streamURL, UpdatedAt: now.Add(time.Minute),
 	}
@@ -63,10 +64,11 @@ func incidentCases() (list []responseCase) {
 func TestAnIncidentIsShownWithItsLog(t *testing.T) {
 	api := newTestAPI(t)
 	addIncident(api, "")
-	shown := `"incident_id": "` + incidentID + `", "monitor_id": "` + noSuchID + `", "stream_url": "` + streamURL + `", "state": "open", "severity": 2,
-		"conditions": [{"name": "black", "started_at": "2024-01-15T19:55:00.123+09:00", "last_started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null, "count": 2, "longest_sec": 40, "alert": null}],
-		"started_at": "2024-01-15T19:55:00.123+09:00", "opened_at": "2024-01-15T19:55:30.123+09:00", "resolved_at": null, "quiet_sec": 60, "reopened": 0,
-		"acknowledged_by": null, "acknowledged_at": null, "acknowledged_severity": null, "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
+	shown := `"incident_id": "` + incidentID + `", "monitor_id": "` + noSuchID + `", "stream_url": "` + streamURL + `", "state": "open", "severity": 2, "severity_now": 1,
+		"conditions": [{"name": "black", "started_at": "2024-01-15T19:55:00.123+09:00", "last_started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null, "count": 2, "longest_sec": 40,
+			"spans": [{"started_at": "2024-01-15T19:55:00.123+09:00", "ended_at": "2024-01-15T19:55:40.623+09:00"}, {"started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null}], "alert": null}],
+		"started_at": "2024-01-15T19:55:00.123+09:00", "opened_at": "2024-01-15T19:55:30.123+09:00", "resolved_at": null, "resolved_by": null, "quiet_sec": 60, "reopened": 0,
+		"acknowledged_by": null, "acknowledged_at": null, "acknowledged_severity": null, "acknowledgements": [], "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
 	api.get("/api/v1/incidents").hasStatus(http.StatusOK).hasBody(`{"incidents": [{` + shown + `}], "next": null}`)
 	api.get(incidentURL).hasStatus(http.StatusOK).hasBody(`{` + shown + `,
 		"log": [{"kind": "opened", "at": "2024-01-15T19:55:00.123+09:00", "by": null, "text": null, "false_positive": null, "severity": null},

@@ -39,10 +39,11 @@ type listedMonitorBody struct {
 }
 
 type openIncidentBody struct {
-	IncidentID string                   `json:"incident_id"`
-	Severity   int                      `json:"severity"`
-	Conditions []feed.IncidentCondition `json:"conditions"`
-	OpenedAt   time.Time                `json:"opened_at"`
+	IncidentID  string                   `json:"incident_id"`
+	Severity    int                      `json:"severity"`
+	SeverityNow *int                     `json:"severity_now"`
+	Conditions  []feed.IncidentCondition `json:"conditions"`
+	OpenedAt    time.Time                `json:"opened_at"`
 }
 
 // list is GET /api/v1/monitors (sections 3.4, 16.6).
@@ -120,5 +121,5 @@ func (h monitorHandlers) openIncident(i *incident.Incident) *openIncidentBody {
 	if i == nil {
 		return nil
 	}
-	return &openIncidentBody{i.ID, i.Severity, feed.NewConditions(i.Conditions, h.zone), h.localTime(i.OpenedAt)}
+	return &openIncidentBody{i.ID, i.Severity, feed.SeverityNow(*i), feed.NewConditions(i.Conditions, h.zone), h.localTime(i.OpenedAt)}
 }

@@ -19,8 +19,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const incidentColumns = `i.id, i.seq, i.monitor_id, i.state, i.severity, i.conditions, i.started_at, i.opened_at, i.resolved_at,
-	i.quiet_sec, i.reopened, i.acknowledged_by, i.acknowledged_at, i.acknowledged_severity, i.false_positive, i.picture, i.updated_at`
+const incidentColumns = `i.id, i.seq, i.monitor_id, i.state, i.severity, i.conditions, i.started_at, i.opened_at, i.resolved_at, i.resolved_by,
+	i.quiet_sec, i.reopened, i.acknowledged_by, i.acknowledged_at, i.acknowledged_severity, i.acknowledgements, i.severity_now,
+	i.false_positive, i.picture, i.updated_at`
 
 type incidentRow struct {
 	ID                   string         `db:"id"`
@@ -33,11 +34,14 @@ type incidentRow struct {
 	StartedAt            time.Time      `db:"started_at"`
 	OpenedAt             time.Time      `db:"opened_at"`
 	ResolvedAt           sql.NullTime   `db:"resolved_at"`
+	ResolvedBy           string         `db:"resolved_by"`
 	QuietSec             int            `db:"quiet_sec"`
 	Reopened             int            `db:"reopened"`
 	AcknowledgedBy       string         `db:"acknowledged_by"`
 	AcknowledgedAt       sql.NullTime   `db:"acknowledged_at"`
 	AcknowledgedSeverity int            `db:"acknowledged_severity"`
+	Acknowledgements     []byte         `db:"acknowledgements"`
+	SeverityNow          int            `db:"severity_now"`
 	FalsePositive        *bool          `db:"false_positive"`
 	Picture              []byte         `db:"picture"`
 	UpdatedAt            time.Time      `db:"updated_at"`
@@ -48,9 +52,11 @@ func (r incidentRow) toIncident() (*incident.Incident, error) {
 		ID:                   r.ID,
 		State:                r.State,
 		Severity:             r.Severity,
+		SeverityNow:          r.SeverityNow,
 		StartedAt:            r.StartedAt.UTC(),
 		OpenedAt:             r.OpenedAt.UTC(),
 		ResolvedAt:           timeOrZero(r.ResolvedAt),
+		ResolvedBy:           r.ResolvedBy,
 		Quiet:                time.Duration(r.QuietSec) * time.Second,
 		Reopened:             r.Reopened,
 		AcknowledgedBy:       r.AcknowledgedBy,
@@ -60,6 +66,11 @@ func (r incidentRow) toIncident() (*incident.Incident, error) {
 	}
 	if err := json.Unmarshal(r.Conditions, &i.Conditions); err != nil {
 		return nil, errInvalidRecord{fmt.Errorf("conditions of incident %s: %w", r.ID, err)}
+	}
+	if r.Acknowledgements != nil { // not read for routes
+		if err := json.Unmarshal(r.Acknowledgements, &i.Acknowledgements); err != nil {
+			return nil, errInvalidRecord{fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)}
+		}
 	}
 	if r.Picture != nil {
 		if err := json.Unmarshal(r.Picture, &i.Picture); err != nil {
@@ -183,9 +194,10 @@ func (s *incidentSteps) incidentRows() (rows []map[string]any) {
 	for _, i := range s.changed {
 		rows = append(rows, map[string]any{
 			"id": i.ID, "monitor_id": s.monitorID, "state": i.State, "severity": i.Severity, "conditions": i.Conditions,
-			"started_at": i.StartedAt.UTC(), "opened_at": i.OpenedAt.UTC(), "resolved_at": timeOrNull(i.ResolvedAt),
+			"started_at": i.StartedAt.UTC(), "opened_at": i.OpenedAt.UTC(), "resolved_at": timeOrNull(i.ResolvedAt), "resolved_by": i.ResolvedBy,
 			"quiet_sec": int(i.Quiet / time.Second), "reopened": i.Reopened,
 			"acknowledged_by": i.AcknowledgedBy, "acknowledged_at": timeOrNull(i.AcknowledgedAt), "acknowledged_severity": i.AcknowledgedSeverity,
+			"acknowledgements": append([]incident.Acknowledgement{}, i.Acknowledgements...), "severity_now": i.SeverityNow,
 			"false_positive": i.FalsePositive, "picture": i.Picture, "due_at": timeOrNull(i.DueAt()), "updated_at": s.now.UTC(),
 		})
 	}
@@ -205,15 +217,16 @@ func timeOrNull(t time.Time) *time.Time {
 // order of $2. An incident of a monitor comes before its next, because one may be open.
 const saveIncidents = `
 	WITH saved AS (
-		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at,
-		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, false_positive, picture, due_at, updated_at)
-		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at,
-		       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, false_positive, picture, due_at, updated_at
+		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
+		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at)
+		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
+		       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, severity_now, false_positive, picture, due_at, updated_at
 		FROM json_populate_recordset(CAST(NULL AS incidents), $1)
 		ON CONFLICT (id) DO UPDATE SET
 			state = excluded.state, severity = excluded.severity, conditions = excluded.conditions, started_at = excluded.started_at,
-			resolved_at = excluded.resolved_at, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
+			resolved_at = excluded.resolved_at, resolved_by = excluded.resolved_by, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
 			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at, acknowledged_severity = excluded.acknowledged_severity,
+			acknowledgements = excluded.acknowledgements, severity_now = excluded.severity_now,
 			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at)
 	INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, op_id)
 	SELECT incident_id, kind, at, by, text, false_positive, severity, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`

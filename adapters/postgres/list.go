@@ -17,17 +17,18 @@ import (
 const openIncident = ` LEFT JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open'`
 
 const selectListed = `SELECT ` + monitorColumns + `, m.seq,
-	i.id AS incident_id, i.severity AS incident_severity, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at` +
+	i.id AS incident_id, i.severity AS incident_severity, i.severity_now AS incident_severity_now, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at` +
 	fromMonitors + openIncident
 
 type listedRow struct {
 	monitorRow
 
-	Seq                int64          `db:"seq"`
-	IncidentID         sql.NullString `db:"incident_id"`
-	IncidentSeverity   sql.NullInt64  `db:"incident_severity"`
-	IncidentConditions []byte         `db:"incident_conditions"`
-	IncidentOpenedAt   sql.NullTime   `db:"incident_opened_at"`
+	Seq                 int64          `db:"seq"`
+	IncidentID          sql.NullString `db:"incident_id"`
+	IncidentSeverity    sql.NullInt64  `db:"incident_severity"`
+	IncidentSeverityNow sql.NullInt64  `db:"incident_severity_now"`
+	IncidentConditions  []byte         `db:"incident_conditions"`
+	IncidentOpenedAt    sql.NullTime   `db:"incident_opened_at"`
 }
 
 func (r listedRow) toListed() (listed registry.ListedMonitor, err error) {
@@ -36,10 +37,11 @@ func (r listedRow) toListed() (listed registry.ListedMonitor, err error) {
 		return listed, err
 	}
 	listed.Incident = &incident.Incident{
-		ID:       r.IncidentID.String,
-		State:    incident.Open,
-		Severity: int(r.IncidentSeverity.Int64),
-		OpenedAt: timeOrZero(r.IncidentOpenedAt),
+		ID:          r.IncidentID.String,
+		State:       incident.Open,
+		Severity:    int(r.IncidentSeverity.Int64),
+		SeverityNow: int(r.IncidentSeverityNow.Int64),
+		OpenedAt:    timeOrZero(r.IncidentOpenedAt),
 	}
 	if err := json.Unmarshal(r.IncidentConditions, &listed.Incident.Conditions); err != nil {
 		return listed, fmt.Errorf("conditions of incident %s: %w", r.IncidentID.String, err)

@@ -31,7 +31,7 @@ type ListedMonitor struct {
 	monitor.Monitor
 
 	Seq      int64              // its place among all monitors, in the order of registration
-	Incident *incident.Incident // the open one, with ID, Severity, Conditions and OpenedAt; nil: none
+	Incident *incident.Incident // the open one, with ID, Severity, SeverityNow, Conditions and OpenedAt; nil: none
 }
 
 // MonitorPage is a page of a list.

@@ -12,15 +12,18 @@ import (
 type Incident struct {
 	IncidentID           string              `json:"incident_id"`
 	MonitorID            monitor.ID          `json:"monitor_id"`
-	State                string              `json:"state"`    // open, resolved
-	Severity             int                 `json:"severity"` // 0 to 3
+	State                string              `json:"state"`        // open, resolved
+	Severity             int                 `json:"severity"`     // the worst, 0 to 3
+	SeverityNow          *int                `json:"severity_now"` // of what lasts; null: nothing does, or it is resolved
 	Conditions           []IncidentCondition `json:"conditions"`
 	StartedAt            time.Time           `json:"started_at"` // onset of the first condition
 	OpenedAt             time.Time           `json:"opened_at"`  // when that was detected
 	ResolvedAt           *time.Time          `json:"resolved_at"`
+	ResolvedBy           *string             `json:"resolved_by"` // null: nobody, it was quiet
 	AcknowledgedAt       *time.Time          `json:"acknowledged_at"`
 	AcknowledgedBy       *string             `json:"acknowledged_by"`
 	AcknowledgedSeverity *int                `json:"acknowledged_severity"` // at that time; what is worse needs somebody again
+	Acknowledgements     []Acknowledgement   `json:"acknowledgements"`      // all that counted, in order
 	FalsePositive        *bool               `json:"false_positive"`
 	Reopened             int                 `json:"reopened"` // how often trouble came back after it was resolved
 	Picture              *Picture            `json:"picture"`
@@ -34,7 +37,21 @@ type IncidentCondition struct {
 	EndedAt       *time.Time `json:"ended_at"`        // null: it lasts
 	Count         int        `json:"count"`           // episodes
 	LongestSec    int64      `json:"longest_sec"`     // of the episodes that have ended
+	Spans         []Span     `json:"spans"`           // when it was there
 	Alert         *Alert     `json:"alert"`           // of the newest episode; null: none
+}
+
+// Span is a time in which a condition was there.
+type Span struct {
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"` // null: it lasts
+}
+
+// Acknowledgement says who took an incident, when, and how severe it was then.
+type Acknowledgement struct {
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Severity int       `json:"severity"`
 }
 
 // Alert has the numbers that made the event of an episode (section 16.1).
@@ -72,27 +89,56 @@ func NewConditions(all []incident.Condition, zone *time.Location) []IncidentCond
 			EndedAt:       shownOrNull(c.EndedAt, zone),
 			Count:         c.Count,
 			LongestSec:    int64(c.Longest / time.Second),
+			Spans:         newSpans(c.Spans, zone),
 			Alert:         newAlert(c.Alert, zone),
 		})
 	}
 	return data
 }
 
+func newSpans(all []incident.Span, zone *time.Location) []Span {
+	data := make([]Span, 0, len(all))
+	for _, s := range all {
+		data = append(data, Span{shown(s.StartedAt, zone), shownOrNull(s.EndedAt, zone)})
+	}
+	return data
+}
+
+// NewAcknowledgements returns the data of acknowledgements, with times in a zone.
+func NewAcknowledgements(all []incident.Acknowledgement, zone *time.Location) []Acknowledgement {
+	data := make([]Acknowledgement, 0, len(all))
+	for _, a := range all {
+		data = append(data, Acknowledgement{a.By, shown(a.At, zone), a.Severity})
+	}
+	return data
+}
+
+// SeverityNow returns the severity of what lasts in an open incident; nil: nothing does.
+func SeverityNow(i incident.Incident) *int {
+	if i.State != incident.Open || !i.Lasts() {
+		return nil
+	}
+	return &i.SeverityNow
+}
+
 // NewIncident returns the data of an incident of a monitor.
 func NewIncident(id monitor.ID, i incident.Incident) Incident {
 	data := Incident{
-		IncidentID:     i.ID,
-		MonitorID:      id,
-		State:          string(i.State),
-		Severity:       i.Severity,
-		Conditions:     NewConditions(i.Conditions, time.UTC),
-		StartedAt:      utc(i.StartedAt),
-		OpenedAt:       utc(i.OpenedAt),
-		ResolvedAt:     utcOrNull(i.ResolvedAt),
-		AcknowledgedAt: utcOrNull(i.AcknowledgedAt),
-		AcknowledgedBy: orNull(i.AcknowledgedBy),
-		FalsePositive:  i.FalsePositive,
-		Reopened:       i.Reopened,
+		IncidentID:       i.ID,
+		MonitorID:        id,
+		State:            string(i.State),
+		Severity:         i.Severity,
+		SeverityNow:      SeverityNow(i),
+		Conditions:       NewConditions(i.Conditions, time.UTC),
+		StartedAt:        utc(i.StartedAt),
+		OpenedAt:         utc(i.OpenedAt),
+		ResolvedAt:       utcOrNull(i.ResolvedAt),
+		ResolvedBy:       orNull(i.ResolvedBy),
+		AcknowledgedAt:   utcOrNull(i.AcknowledgedAt),
+		AcknowledgedBy:   orNull(i.AcknowledgedBy),
+		FalsePositive:    i.FalsePositive,
+		Acknowledgements: NewAcknowledgements(i.Acknowledgements, time.UTC),
+		Reopened:         i.Reopened,
 	}
 	if i.AcknowledgedBy != "" {
 		data.AcknowledgedSeverity = &i.AcknowledgedSeverity

@@ -1,6 +1,9 @@
 package incident
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Acknowledge says that somebody handles the incident. The first acknowledgement stays
 // until the incident is reopened, or acknowledged again at a higher severity. It ends an
@@ -58,6 +61,7 @@ func (t *Tracker) acknowledge(in Acknowledge) {
 	t.change(func(i *Incident) {
 		if severity := max(i.Severity, i.severityAt(t.now)); i.AcknowledgedAt.IsZero() || severity > i.AcknowledgedSeverity || i.AnotherSinceAcknowledged() {
 			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = in.By, t.now, severity
+			i.Acknowledgements = append(slices.Clone(i.Acknowledgements), Acknowledgement{in.By, t.now, severity})
 		}
 		if c := i.condition(Error); c != nil && c.Lasts() {
 			c.end(t.now)
@@ -75,7 +79,7 @@ func (t *Tracker) resolveAtOnce(in Resolve) {
 					c.end(t.now)
 				}
 			}
-			i.State, i.ResolvedAt = Resolved, t.now
+			i.State, i.ResolvedAt, i.ResolvedBy = Resolved, t.now, in.By
 		})
 	}
 	t.log(Entry{Kind: WasResolved, At: t.now, By: in.By})

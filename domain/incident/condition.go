@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -36,6 +37,7 @@ type Condition struct {
 	EndedAt       time.Time     `json:"ended_at,omitzero"` // end of the newest episode; zero: it lasts
 	Count         int           `json:"count"`             // episodes, from 1
 	Longest       time.Duration `json:"longest"`           // of the episodes that have ended
+	Spans         []Span        `json:"spans"`             // when it was there, ascending and apart; at most MaxSpans
 	Alert         *Alert        `json:"alert,omitempty"`   // of the newest episode; nil: none yet
 }
 
@@ -56,6 +58,7 @@ func (c Condition) LongestAt(now time.Time) time.Duration { return max(c.Longest
 // begin starts another episode, with its alert.
 func (c *Condition) begin(at time.Time, alert *Alert) {
 	c.LastStartedAt, c.EndedAt, c.Alert = at, time.Time{}, alert
+	c.Spans = beginSpan(c.Spans, at)
 	c.Count++
 }
 
@@ -66,4 +69,12 @@ func (c *Condition) end(at time.Time) {
 	}
 	c.EndedAt = at
 	c.Longest = max(c.Longest, at.Sub(c.LastStartedAt))
+	c.Spans = slices.Clone(c.Spans)
+	c.Spans[len(c.Spans)-1].EndedAt = at
+}
+
+// equal reports whether nothing differs.
+func (c Condition) equal(d Condition) bool {
+	return c.Name == d.Name && c.StartedAt.Equal(d.StartedAt) && c.LastStartedAt.Equal(d.LastStartedAt) && c.EndedAt.Equal(d.EndedAt) &&
+		c.Count == d.Count && c.Longest == d.Longest && c.Alert == d.Alert && slices.Equal(c.Spans, d.Spans)
 }

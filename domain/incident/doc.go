@@ -24,11 +24,12 @@
 //
 //   - An input that is applied twice changes nothing the second time.
 //
-//   - Severity never decreases.
+//   - Severity never decreases; SeverityNow is that of what lasts.
 //
 //     file        holds
 //     incident    the state, and when time changes it
 //     condition   one kind of trouble with its episodes
+//     span        when a condition was there
 //     alert       the numbers that made the event of an episode
 //     severity    the table of condition and duration
 //     input       what comes in, and how events and signals become inputs

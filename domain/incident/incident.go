@@ -30,14 +30,16 @@ const (
 type Incident struct {
 	ID             string        `json:"id,omitempty"` // a UUID; empty until it is stored
 	State          State         `json:"state"`
-	Severity       int           `json:"severity"`             // the highest so far, 0 to MaxSeverity
-	Conditions     []Condition   `json:"conditions"`           // in the order in which they first began
-	StartedAt      time.Time     `json:"started_at"`           // the earliest onset
-	OpenedAt       time.Time     `json:"opened_at"`            // when the first condition was detected
-	ResolvedAt     time.Time     `json:"resolved_at,omitzero"` // zero while open
-	Quiet          time.Duration `json:"quiet"`                // how long all has to be good before it is resolved
-	Reopened       int           `json:"reopened"`             // how often
-	ReopenedAt     time.Time     `json:"reopened_at,omitzero"` // when the newest reopening was detected; zero: never, or it was not read
+	Severity       int           `json:"severity"`              // the worst so far, 0 to MaxSeverity
+	SeverityNow    int           `json:"severity_now"`          // of what lasts; 0 also if nothing does
+	Conditions     []Condition   `json:"conditions"`            // in the order in which they first began
+	StartedAt      time.Time     `json:"started_at"`            // the earliest onset
+	OpenedAt       time.Time     `json:"opened_at"`             // when the first condition was detected
+	ResolvedAt     time.Time     `json:"resolved_at,omitzero"`  // zero while open
+	ResolvedBy     string        `json:"resolved_by,omitempty"` // who resolved it; empty: nobody, it was quiet
+	Quiet          time.Duration `json:"quiet"`                 // how long all has to be good before it is resolved
+	Reopened       int           `json:"reopened"`              // how often
+	ReopenedAt     time.Time     `json:"reopened_at,omitzero"`  // when the newest reopening was detected; zero: never, or it was not read
 	AcknowledgedBy string        `json:"acknowledged_by,omitempty"`
 	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
 
@@ -45,8 +47,18 @@ type Incident struct {
 	// needs somebody again (section 19.3).
 	AcknowledgedSeverity int `json:"acknowledged_severity,omitempty"`
 
+	// Acknowledgements are those that counted, in order. A reopening takes none of them away.
+	Acknowledgements []Acknowledgement `json:"acknowledgements"`
+
 	FalsePositive *bool    `json:"false_positive"` // nil: nobody has judged
 	Picture       *Picture `json:"picture"`        // nil: there is none
+}
+
+// Acknowledgement says who took an incident, when, and how severe it was then.
+type Acknowledgement struct {
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Severity int       `json:"severity"`
 }
 
 // DueAt is when time alone changes the incident next: its severity rises, it is
@@ -89,6 +101,9 @@ func (i *Incident) AnotherSinceAcknowledged() bool {
 	return i.AcknowledgedBy != "" && slices.ContainsFunc(i.Conditions, func(c Condition) bool { return c.Lasts() && c.StartedAt.After(i.AcknowledgedAt) })
 }
 
+// Lasts reports whether a condition lasts.
+func (i *Incident) Lasts() bool { return slices.ContainsFunc(i.Conditions, Condition.Lasts) }
+
 // quietSince is when the last condition ended; over is false while one lasts.
 func (i *Incident) quietSince() (at time.Time, over bool) {
 	for _, c := range i.Conditions {
@@ -111,10 +126,10 @@ func (i *Incident) clone() *Incident {
 
 // equal reports whether nothing differs.
 func (i *Incident) equal(j *Incident) bool {
-	return slices.Equal(i.Conditions, j.Conditions) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
-		i.State == j.State && i.Severity == j.Severity && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) &&
+	return slices.EqualFunc(i.Conditions, j.Conditions, Condition.equal) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
+		i.State == j.State && i.Severity == j.Severity && i.SeverityNow == j.SeverityNow && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) && i.ResolvedBy == j.ResolvedBy &&
 		i.Quiet == j.Quiet && i.Reopened == j.Reopened && i.AcknowledgedBy == j.AcknowledgedBy && i.AcknowledgedAt.Equal(j.AcknowledgedAt) &&
-		i.AcknowledgedSeverity == j.AcknowledgedSeverity
+		i.AcknowledgedSeverity == j.AcknowledgedSeverity && len(i.Acknowledgements) == len(j.Acknowledgements)
 }
 
 func equalTo[T comparable](a, b *T) bool {

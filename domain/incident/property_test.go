@@ -97,14 +97,30 @@ func checkIncident(r *rapid.T, i *incident.Incident, sec float64) {
 		if c.Count < 1 || c.LastStartedAt.After(at(sec)) || !c.Lasts() && c.EndedAt.Before(c.LastStartedAt) || i.StartedAt.After(c.StartedAt) {
 			r.Fatalf("condition %+v of %+v", c, i)
 		}
+		checkSpans(r, c)
 	}
 	switch {
 	case i.State == incident.Resolved && (lasting || i.ResolvedAt.IsZero() || i.ResolvedAt.After(at(sec)) || !i.DueAt().IsZero()):
 		r.Fatalf("resolved: %+v, due %v", i, i.DueAt())
 	case i.State == incident.Open && (!i.ResolvedAt.IsZero() || !lasting && i.DueAt().IsZero()):
 		r.Fatalf("open: %+v, due %v", i, i.DueAt())
+	case i.SeverityNow > i.Severity || i.SeverityNow > 0 && (!lasting || i.State == incident.Resolved):
+		r.Fatalf("severity %d, now %d: %+v", i.Severity, i.SeverityNow, i)
 	case i.Quiet < incident.FirstQuiet || i.Quiet > incident.MaxQuiet || i.Severity < 0 || i.Severity > incident.MaxSeverity:
 		r.Fatalf("quiet %v, severity %d", i.Quiet, i.Severity)
+	}
+}
+
+// checkSpans checks that spans are ascending and apart, and that only the last may last.
+func checkSpans(r *rapid.T, c incident.Condition) {
+	for n, s := range c.Spans {
+		last := n == len(c.Spans)-1
+		if last && !s.EndedAt.Equal(c.EndedAt) || !last && s.EndedAt.Before(s.StartedAt) || n > 0 && !s.StartedAt.After(c.Spans[n-1].EndedAt) {
+			r.Fatalf("span %d of %+v", n, c)
+		}
+	}
+	if len(c.Spans) == 0 || len(c.Spans) > min(c.Count, incident.MaxSpans) {
+		r.Fatalf("%d spans of %d episodes", len(c.Spans), c.Count)
 	}
 }
 

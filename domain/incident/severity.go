@@ -118,7 +118,7 @@ func (i *Incident) nextRise() (at time.Time) {
 			unseen = i.blindWithin(c, blind.EndedAt)
 		}
 		for _, r := range risesOf(c.Name) {
-			if min(r.severity+more, MaxSeverity) > i.Severity {
+			if min(r.severity+more, MaxSeverity) > i.SeverityNow {
 				at = earliest(at, c.LastStartedAt.Add(r.after+unseen))
 			}
 		}

@@ -54,6 +54,7 @@ func (t *Tracker) Step(now time.Time, in Input) []Change {
 	case Label:
 		t.label(in)
 	}
+	t.judge()
 	return t.changes
 }
 
@@ -97,6 +98,19 @@ func (t *Tracker) log(e Entry) {
 	c.Log = append(c.Log, e)
 }
 
+// judge says how severe is what lasts now. A severity that time has yet to raise counts
+// from the next Tick, which also logs it.
+func (t *Tracker) judge() {
+	if t.newest == nil {
+		return
+	}
+	t.change(func(i *Incident) {
+		if i.SeverityNow = 0; i.State == Open {
+			i.SeverityNow = min(i.severityAt(t.now), i.Severity)
+		}
+	})
+}
+
 // clamp returns a time of an input, which is not later than now.
 func (t *Tracker) clamp(at time.Time) time.Time {
 	if at.After(t.now) {
@@ -134,7 +148,7 @@ func (t *Tracker) passTime(at time.Time) {
 }
 
 func (t *Tracker) resolve(at time.Time) {
-	t.change(func(i *Incident) { i.State, i.ResolvedAt = Resolved, at })
+	t.change(func(i *Incident) { i.State, i.ResolvedAt, i.SeverityNow = Resolved, at, 0 })
 	t.log(Entry{Kind: WasResolved, At: at})
 }
 
@@ -151,7 +165,7 @@ func (t *Tracker) begin(in Began) {
 	case t.isOpen():
 	case t.newest != nil && in.StartedAt.Sub(t.newest.ResolvedAt) <= ReopenWithin:
 		t.change(func(i *Incident) {
-			i.State, i.ResolvedAt = Open, time.Time{}
+			i.State, i.ResolvedAt, i.ResolvedBy = Open, time.Time{}, ""
 			i.Quiet = min(2*i.Quiet, MaxQuiet)
 			i.Reopened, i.ReopenedAt = i.Reopened+1, in.At
 			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = "", time.Time{}, 0

@@ -1,0 +1,105 @@
+package incident_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+)
+
+// spansOf writes the spans of a condition as seconds after eight, such as "0-40 100-".
+func spansOf(i *incident.Incident, name incident.Name) string {
+	var all []string
+	for _, c := range i.Conditions {
+		for _, s := range c.Spans {
+			if text := fmt.Sprintf("%.0f-", s.StartedAt.Sub(eight).Seconds()); c.Name != name {
+				continue
+			} else if s.EndedAt.IsZero() {
+				all = append(all, text)
+			} else {
+				all = append(all, fmt.Sprintf("%s%.0f", text, s.EndedAt.Sub(eight).Seconds()))
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func TestAnIncidentThatCameBackKeepsWhenItWasThere(t *testing.T) { // section 16.1
+	h := newHistory(t)
+	h.step(30, began(silent, 0))
+	h.step(100, ended(silent, 95))
+	h.step(700, began(silent, 660), began(black, 670))
+	h.step(800, ended(silent, 750))
+	h.step(830, began(silent, 800), ended(black, 820))
+	if got := spansOf(h.newest(), silent); got != "0-95 660-750 800-" {
+		t.Errorf("the spans of silent are %q", got)
+	}
+	if got := spansOf(h.newest(), black); got != "670-820" {
+		t.Errorf("the spans of black are %q", got)
+	}
+	h.step(835, began(silent, 740)) // its end was lost, and its onset is older than the last end
+	if got := spansOf(h.newest(), silent); got != "0-95 660-" {
+		t.Errorf("spans that overlap are %q", got)
+	}
+}
+
+func TestSpansBeyondTheMostBecomeOneWhereTheGapIsShortest(t *testing.T) {
+	h := newHistory(t)
+	for n := range incident.MaxSpans + 1 {
+		start := float64(100 * n)
+		if n == 7 {
+			start -= 50
+		}
+		h.step(start+30, began(black, start))
+		h.step(start+31, ended(black, start+31))
+	}
+	c := h.newest().Conditions[0]
+	if got := strings.Fields(spansOf(h.newest(), black)); len(got) != incident.MaxSpans || got[6] != "600-681" {
+		t.Errorf("%d spans, the seventh is %s", len(got), got[6])
+	}
+	if c.Count != incident.MaxSpans+1 || c.Longest != 31*time.Second {
+		t.Errorf("%d episodes, the longest %v", c.Count, c.Longest)
+	}
+}
+
+func TestTheSeverityNowFallsAndTheWorstStays(t *testing.T) { // section 16.1
+	h := newHistory(t)
+	expect := func(when string, worst, now int) {
+		t.Helper()
+		if i := h.newest(); i.Severity != worst || i.SeverityNow != now {
+			t.Errorf("%s: severity %d, now %d; want %d and %d", when, i.Severity, i.SeverityNow, worst, now)
+		}
+	}
+	h.step(30, began(black, 0))
+	expect("black", 1, 1)
+	h.sweep(700)
+	expect("black for ten minutes", 3, 3)
+	h.step(710, ended(black, 705))
+	expect("quiet", 3, 0)
+	h.sweep(770)
+	h.step(830, began(silent, 800))
+	expect("silent after it was reopened", 3, 1)
+	h.sweep(930)
+	expect("silent for two minutes", 3, 2)
+	h.step(940, incident.MonitorEnded{At: at(940)})
+	expect("resolved", 3, 0)
+}
+
+func TestEveryAcknowledgementIsKept(t *testing.T) {
+	h := newHistory(t)
+	h.step(30, began(black, 0), incident.Acknowledge{By: "ann"}, incident.Acknowledge{By: "eve"})
+	h.step(50, ended(black, 40))
+	h.sweep(200)
+	h.step(330, began(silent, 300))
+	if i := h.newest(); i.AcknowledgedBy != "" {
+		t.Errorf("after the reopening %s has it", i.AcknowledgedBy)
+	}
+	h.step(340, incident.Acknowledge{By: "bob"})
+	want := []incident.Acknowledgement{{By: "ann", At: at(30), Severity: 1}, {By: "bob", At: at(340), Severity: 1}}
+	if got := h.newest().Acknowledgements; !slices.Equal(got, want) {
+		t.Errorf("the acknowledgements are %+v, want %+v", got, want)
+	}
+}
