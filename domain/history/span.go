@@ -191,6 +191,9 @@ func segmentChanges(before, after Current, r monitor.Report) []change {
 	if r.Status != monitor.Monitoring {
 		return []change{{state: Unknown}}
 	}
+	if v := r.Visibility; v != nil && !v.BlindSince.IsZero() {
+		return []change{{Unknown, v.BlindSince}} // no time is both blind and watched
+	}
 	outage, isSignalled := before.Lanes[Segments].State == NoMedia, false
 	for _, s := range r.Signals {
 		if s.Condition == monitor.NoMedia {

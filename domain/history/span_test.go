@@ -145,6 +145,13 @@ func TestSpansFollowTheReports(t *testing.T) {
 				"stream": "live 0-65, blind 65-410, live 410-435", "segments": "ok 0-5, no_media 5-65, unknown 65-410, no_media 410-435",
 			},
 		},
+		"blind time is not watched, also if no signal has ended the outage before it": {
+			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 390, noTracks), heartbeats(400, 410, func(r *monitor.Report) {
+				unseenSince(65)(r)
+				r.Visibility.BlindSince = at(65)
+			})), 415,
+			map[history.Lane]string{"stream": "live 0-65, blind 65-415", "segments": "ok 0-5, no_media 5-65, unknown 65-415"},
+		},
 		"an outage whose signal of the end was lost ends when both tracks are known": {
 			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), heartbeats(100, 110, black)), 115,
 			map[history.Lane]string{"segments": "ok 0-5, no_media 5-100, ok 100-115"},
@@ -162,7 +169,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 				noTracks(r)
 				r.StreamStatus, r.Visibility = monitor.StreamUnknown, &monitor.Visibility{BlindSince: at(30)}
 			}), with(healthy(130), func(r *monitor.Report) { r.Signals = []monitor.Signal{signal(monitor.Blind, 30, 125)} })), 135,
-			map[history.Lane]string{"stream": "live 0-30, blind 30-125, live 125-135", "segments": "ok 0-100, unknown 100-130, ok 130-135"},
+			map[history.Lane]string{"stream": "live 0-30, blind 30-125, live 125-135", "segments": "ok 0-30, unknown 30-130, ok 130-135"},
 		},
 		"a stream that does not start is late until it does": {
 			join(heartbeats(0, 20, waiting), with(healthy(30), func(r *monitor.Report) {

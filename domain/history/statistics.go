@@ -39,14 +39,33 @@ func Periods(unit Unit, zone *time.Location, from, to time.Time) (periods []Peri
 
 func beginning(unit Unit, t time.Time) time.Time {
 	if unit == Day {
-		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+		return dayStart(t.Year(), t.Month(), t.Day(), t.Location())
 	}
 	return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
 }
 
+// dayStart returns the first instant of a day. It is not midnight where the clock skips midnight or the
+// whole day, and the first of two midnights where the clock is set back to it.
+func dayStart(year int, month time.Month, day int, zone *time.Location) time.Time {
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	start := midnight.Add(-26 * time.Hour).In(zone) // the day before, whatever the offset
+	for {
+		_, offset := start.Zone()
+		if at := midnight.Add(-time.Duration(offset) * time.Second); at.After(start) {
+			start = at.In(zone)
+		}
+		if _, now := start.Zone(); now == offset {
+			return start
+		}
+		// The clock is changed before this midnight: go on from the change.
+		change, _ := start.ZoneBounds()
+		start = change
+	}
+}
+
 func following(unit Unit, begin time.Time) time.Time {
 	if unit == Day {
-		return time.Date(begin.Year(), begin.Month(), begin.Day()+1, 0, 0, 0, 0, begin.Location())
+		return dayStart(begin.Year(), begin.Month(), begin.Day()+1, begin.Location())
 	}
 	if end := beginning(unit, begin.Add(time.Hour)); end.After(begin) {
 		return end
