@@ -14,7 +14,7 @@ export interface Link {
 // A gateway that hangs raises no error: its heartbeats of 5 s stay away.
 export const silenceMs = 15_000;
 const firstBackoffMs = 1_000;
-const longestBackoffMs = 30_000;
+const longestBackoffMs = 5_000; // a wall is not blind for longer once the gateway is back
 const batchMs = 200;
 const askMs = 3_600_000; // a request in its last six hours renews the session of a page that asks for nothing else
 

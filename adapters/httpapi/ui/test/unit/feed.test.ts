@@ -148,10 +148,10 @@ test("a page that only listens asks for its session once an hour, which renews i
   assert.equal(asked, 2);
 });
 
-test("attempts are 1, 2, 4 … 30 s apart, and a heartbeat ends that", async () => {
+test("attempts are at most 5 s apart, and a heartbeat ends that", async () => {
   const f = fake();
   f.connection.connect();
-  for (const wait of [1000, 2000, 4000, 8000, 16000, 30000, 30000]) {
+  for (const wait of [1000, 2000, 4000, 5000, 5000]) {
     const count = f.opened.length;
     f.opened.at(-1)!.failed();
     await f.advance(wait - 1);
