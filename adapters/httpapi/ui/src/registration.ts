@@ -26,6 +26,17 @@ export interface Draft {
 
 export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, start: "", end: "", channel: "", title: "", goesOn: true });
 
+// Found is what a look at an address has found out about its stream.
+export type Found = Pick<Draft, "channel" | "title" | "start">;
+
+export const nothingFound: Found = { channel: "", title: "", start: "" };
+
+// filled replaces what an earlier look has filled in by what is found now. What the user typed stays.
+export function filled(draft: Draft, before: Found, found: Found): Draft {
+  const fill = (name: keyof Found) => (!draft[name] || draft[name] === before[name] ? found[name] : draft[name]);
+  return { ...draft, channel: fill("channel"), title: fill("title"), start: fill("start") };
+}
+
 // registrationOf leaves out what is empty, so that the gateway's defaults stand.
 export function registrationOf(draft: Draft, preset: Numbers): Registration {
   const config: Partial<Config> = { ...preset, ...draft.changed };

@@ -12,7 +12,7 @@ import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
 import { StreamPreview, WillHappen, type PreviewState } from "../parts/StreamPreview";
 import { retryIn } from "../read";
-import { checkOf, emptyDraft, merged, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
+import { checkOf, emptyDraft, filled, merged, nothingFound, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
 import { may } from "../role";
 import { useService } from "../service";
@@ -94,7 +94,8 @@ export function Register() {
 
 type Set = (change: Partial<Draft>) => void;
 
-// usePreview looks once at each address. Title and planned start fill fields that are empty or were filled so before.
+// usePreview looks once at each address. Names and planned start fill fields that are empty or were filled so before; they belong
+// to the address, and go with it.
 // When other fields change it has them checked without the address, so that the stream is not resolved again.
 function usePreview(draft: Signal<Draft>, numbers: Numbers) {
   const seen = useSignal<PreviewState>(nothing);
@@ -109,6 +110,12 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
     return api.preview(check, abort.signal);
   };
   const url = draft.value.streamURL.trim();
+  const known = useRef({ url, found: nothingFound });
+  if (known.current.url !== url) {
+    draft.value = filled(draft.peek(), known.current.found, nothingFound);
+    known.current = { url, found: nothingFound };
+    seen.value = nothing;
+  }
   const allowed = may("operate");
   useEffect(() => {
     if (!allowed || !/^https?:\/\/\S+\.\S+\/\S+/.test(url)) {
@@ -120,17 +127,19 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
     const timer = setTimeout(
       async () => {
         const began = performance.now();
-        const before = seen.peek().preview;
         try {
           const checked = current();
           const preview = await ask(checked, abort);
-          const d = draft.peek();
-          const fill = (typed: string, filled: string, found: string) => (!typed || typed === filled ? found : typed);
-          const start = fill(d.start, toLocalInput(before?.scheduled_start_at ?? null), preview.state === "upcoming" ? toLocalInput(preview.scheduled_start_at) : "");
+          if (abort.signal.aborted) return;
+          const start = preview.state === "upcoming" ? toLocalInput(preview.scheduled_start_at) : "";
+          const found = { channel: preview.channel ?? "", title: preview.title ?? "", start };
+          const before = draft.peek();
+          const after = filled(before, known.current.found, found);
+          known.current = { url, found };
           // A start of the platform needs no check: it is refused only because of an end.
-          if (!d.end && start !== d.start) checked.config.scheduled_start_time = fromLocalInput(start) ?? undefined;
+          if (!after.end && after.start !== before.start) checked.config.scheduled_start_time = fromLocalInput(after.start) ?? undefined;
           seen.value = { preview, tookMs: performance.now() - began, looking: false, checked, failed: "" };
-          draft.value = { ...d, channel: fill(d.channel, before?.channel ?? "", preview.channel ?? ""), title: fill(d.title, before?.title ?? "", preview.title ?? ""), start };
+          draft.value = after;
         } catch (error) {
           if (abort.signal.aborted) return;
           const missing = error instanceof APIError && (error.status === 404 || error.status === 405);

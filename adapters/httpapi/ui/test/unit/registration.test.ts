@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkOf, emptyDraft, merged, presetNumbers, registrationOf, standing, stepsOf } from "../../src/registration";
+import { checkOf, emptyDraft, merged, presetNumbers, registrationOf, standing, stepsOf, filled, nothingFound } from "../../src/registration";
 import type { Preview } from "../../src/types";
 
 const service = {
@@ -56,4 +56,14 @@ test("a check without the stream keeps what was found out about it", () => {
   const before = ["stream_url", "callback_url", null].map(problem);
   const after = [{ ...problem("stream_url"), message: "stream_url is missing" }, problem("config.check_interval_sec")];
   assert.deepEqual(merged(before, after), ["stream_url", null, "config.check_interval_sec"].map(problem));
+});
+
+test("what was looked up goes with its address, and what was typed stays", () => {
+  const upcoming = { channel: "Found", title: "Morning", start: "2026-01-15T20:00:00" };
+  const looked = filled({ ...emptyDraft("u", "c"), title: "Typed" }, nothingFound, upcoming);
+  assert.deepEqual([looked.channel, looked.title, looked.start], ["Found", "Typed", upcoming.start]);
+  const replaced = filled(looked, upcoming, nothingFound);
+  assert.deepEqual([replaced.channel, replaced.title, replaced.start], ["", "Typed", ""]);
+  const live = filled(replaced, nothingFound, { channel: "Other", title: "Live", start: "" });
+  assert.deepEqual([live.channel, live.title, live.start], ["Other", "Typed", ""]);
 });
