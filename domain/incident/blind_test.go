@@ -19,4 +19,17 @@ func TestNoConditionGetsWorseWhileTheStreamIsBlind(t *testing.T) { // S6, 16.1
 	if !slices.Equal(h.rises, want) {
 		t.Errorf("the severity rose at %v, want %v", h.rises, want)
 	}
+	t.Run("nor in a later blindness", func(t *testing.T) {
+		h := newHistory(t)
+		h.step(30, began(black, 0))
+		h.step(60, began(incident.Blind, 30))
+		h.step(90, ended(incident.Blind, 90))
+		h.step(120, began(incident.Blind, 100))
+		h.sweep(500)
+		h.step(500, ended(incident.Blind, 500))
+		h.sweep(700)
+		if want := []rise{{580, 2}}; !slices.Equal(h.rises, want) { // 40 s before it, 80 s after it
+			t.Errorf("the severity rose at %v, want %v", h.rises, want)
+		}
+	})
 }

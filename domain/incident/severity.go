@@ -45,19 +45,22 @@ func severityOf(name Name, d time.Duration) (severity int) {
 
 // blindWithin returns how much of a condition's newest episode, until a time, was blind.
 // Nothing is known of the stream then, so only Blind itself gets worse (section 7.6, S6).
-func (i *Incident) blindWithin(c Condition, until time.Time) time.Duration {
+func (i *Incident) blindWithin(c Condition, until time.Time) (sum time.Duration) {
 	blind := i.condition(Blind)
 	if blind == nil || c.Name == Blind {
 		return 0
 	}
-	from := blind.LastStartedAt
-	if from.Before(c.LastStartedAt) {
-		from = c.LastStartedAt
+	for _, s := range blind.Spans {
+		from, to := s.StartedAt, s.EndedAt
+		if from.Before(c.LastStartedAt) {
+			from = c.LastStartedAt
+		}
+		if to.IsZero() || until.Before(to) {
+			to = until
+		}
+		sum += max(0, to.Sub(from))
 	}
-	if !blind.Lasts() && blind.EndedAt.Before(until) {
-		until = blind.EndedAt
-	}
-	return max(0, until.Sub(from))
+	return sum
 }
 
 // severityAt is the severity of the conditions that last at a time: that of the worst,
