@@ -99,7 +99,7 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		acceptReport(t, first, m.ID, report(recovery(detector.Blackout, onset, end), recovery(detector.Silence, onset, end)), monitor.Run)
 		sweepIncidents(t, second)
 		i, log, err := second.GetIncident(t.Context(), i.ID)
-		if err != nil || i.State != incident.Resolved || conditions(i) != "black- silent-" || !i.ResolvedAt.Equal(end.Add(time.Minute)) {
+		if err != nil || i.State != incident.Resolved || conditions(i) != "black- silent-" || !i.ResolvedAt.Equal(end.Add(time.Second+time.Minute)) {
 			t.Errorf("the incident is %+v, %v", i, err)
 		}
 		if len(log) != 4 || log[0].Kind != incident.WasOpened || log[1].Severity != 2 || log[2].Severity != 3 || log[3].Kind != incident.WasResolved || log[3].Severity != 0 {

@@ -70,3 +70,18 @@ func TestAnotherEpisodeHasItsOwnNumbers(t *testing.T) {
 		t.Errorf("the second episode has the alert %+v", a)
 	}
 }
+
+func TestAnIncidentHasTheTimesOfTheClock(t *testing.T) { // section 16.1: the media's program time is 15 minutes behind
+	black := withID(alertOf(detector.Blackout, 0), "e1")
+	black.Data = event.Alert{StartedAt: at(-900), DurationSec: 30, ThresholdSec: 30}
+	recovery := recoveryOf(detector.Blackout, -900, 60)
+	recovery.Data = event.Recovered{StartedAt: at(-900), RecoveredAt: at(-840), TotalDurationSec: 60}
+	h := newHistory(t)
+	h.take(31, []event.Event{black}, nil)
+	h.expect("open 1 black+")
+	h.take(61, []event.Event{recovery}, nil)
+	h.expect("open 1 black-")
+	if got := spansOf(h.newest(), incident.Name("black")); got != "0-60" {
+		t.Errorf("the spans are %s, want those of the clock", got)
+	}
+}

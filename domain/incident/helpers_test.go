@@ -141,12 +141,12 @@ func (h *history) expect(want string) {
 
 func alertOf(name detector.Name, sec float64) event.Event {
 	d := detector.Table[detector.Index(name)]
-	return event.Event{Type: event.Type(d.Alert), At: at(sec + 30), Data: event.Alert{StartedAt: at(sec)}}
+	return event.Event{Type: event.Type(d.Alert), At: at(sec + 30), Data: event.Alert{StartedAt: at(sec), DurationSec: 30}}
 }
 
 func recoveryOf(name detector.Name, sec, end float64) event.Event {
 	d := detector.Table[detector.Index(name)]
-	return event.Event{Type: event.Type(d.Recovered), At: at(end + 2), Data: event.Recovered{StartedAt: at(sec), RecoveredAt: at(end)}}
+	return event.Event{Type: event.Type(d.Recovered), At: at(end), Data: event.Recovered{StartedAt: at(sec), RecoveredAt: at(end)}}
 }
 
 func signal(c monitor.SignalCondition, start, end float64) monitor.Signal {

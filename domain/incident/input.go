@@ -113,15 +113,16 @@ func fromEvent(e event.Event) Input {
 	case event.Delayed:
 		return Began{Condition: Late, StartedAt: data.ScheduledStartTime, At: e.At, Alert: newAlert(e)}
 	case event.Started:
-		return Ended{Condition: Late, EndedAt: data.StartedAt}
+		return Ended{Condition: Late, EndedAt: e.At}
 	case event.Ended:
 		return MonitorEnded{At: e.At}
 	case event.Outage:
 		return Began{Condition: NoMedia, StartedAt: data.StartedAt, At: e.At, Alert: newAlert(e)}
 	case event.Alert:
-		return Began{Condition: conditionOf(e.Type), StartedAt: data.StartedAt, At: e.At, Alert: newAlert(e)}
+		onset := e.At.Add(-time.Duration(data.DurationSec) * time.Second) // by the clock; data has the media's times
+		return Began{Condition: conditionOf(e.Type), StartedAt: onset, At: e.At, Alert: newAlert(e)}
 	case event.Recovered:
-		return Ended{Condition: conditionOf(e.Type), EndedAt: data.RecoveredAt}
+		return Ended{Condition: conditionOf(e.Type), EndedAt: e.At}
 	case event.MonitorFailure:
 		switch {
 		case data.Terminal:
