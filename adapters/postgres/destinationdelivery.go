@@ -145,7 +145,7 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 		}
 		d.Incident = &destination.Incident{
 			ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i.Incident), Notified: told, Policy: i.policy(d.Destination, routing, r.Now, f.storms)},
-			Incident:    i.Incident, MonitorID: i.monitorID, Number: i.number, StreamURL: i.streamURL, Metadata: metadata,
+			Incident:    i.Incident, MonitorID: i.monitorID, Good: i.good, Number: i.number, StreamURL: i.streamURL, Metadata: metadata,
 		}
 	case r.StormID.Valid:
 		s, is := f.storms[r.StormID.String]

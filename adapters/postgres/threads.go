@@ -22,8 +22,9 @@ type routedIncident struct {
 	number    int // of the stream
 	streamURL monitor.StreamURL
 	metadata  []byte
-	stormID   string // of the storm that it began in; empty: none
-	inStorm   bool   // that storm is open
+	good      []string // lanes of the history that are good now
+	stormID   string   // of the storm that it began in; empty: none
+	inStorm   bool     // that storm is open
 }
 
 func (i routedIncident) subject() notify.Subject {
@@ -76,11 +77,13 @@ type routedIncidentRow struct {
 	StormID     sql.NullString `db:"storm_id"`
 	StormIsOpen sql.NullBool   `db:"storm_is_open"`
 	ReopenedAt  sql.NullTime   `db:"reopened_at"`
+	Good        pq.StringArray `db:"good"`
 }
 
 const selectRoutedIncidents = `
 	SELECT ` + incidentColumns + `, m.number, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open,
-	       CASE WHEN i.reopened > 0 THEN (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened') END AS reopened_at
+	       CASE WHEN i.reopened > 0 THEN (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened') END AS reopened_at,
+	       (SELECT array_agg(h.lane) FROM history_lanes h WHERE h.monitor_id = i.monitor_id AND h.state = 'ok') AS good
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id LEFT JOIN storms s ON s.id = i.storm_id`
 
 // readRoutedIncidents reads the incidents that match a condition, in the order of their opening. One
@@ -99,7 +102,7 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 		}
 		i.ReopenedAt = timeOrZero(r.ReopenedAt)
 		all = append(all, routedIncident{
-			Incident: *i, monitorID: r.MonitorID, number: r.Number, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String),
+			Incident: *i, monitorID: r.MonitorID, number: r.Number, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String), good: r.Good,
 			stormID: r.StormID.String, inStorm: r.StormIsOpen.Bool,
 		})
 	}

@@ -52,7 +52,8 @@ type Incident struct {
 
 	Incident  incident.Incident // with its ID
 	MonitorID monitor.ID
-	Number    int // of the stream
+	Good      []string // lanes of the history that are good now
+	Number    int      // of the stream
 	StreamURL monitor.StreamURL
 	Metadata  json.RawMessage // of the registration; {}: none
 }

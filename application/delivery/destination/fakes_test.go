@@ -283,7 +283,7 @@ func aboutIncident(id string, to notify.Destination, change ...func(*destination
 		ID: "incident of " + id, State: incident.Open, Severity: 1, StartedAt: opened, OpenedAt: opened,
 		Conditions: []incident.Condition{{Name: "black", StartedAt: opened, LastStartedAt: opened, Count: 1}},
 	}
-	about := &destination.Incident{
+	about := &destination.Incident{Good: []string{"audio"},
 		ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i)},
 		Incident:    i, MonitorID: "mon-a", StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", Metadata: []byte(`{"channel_name":"C"}`),
 	}

@@ -55,7 +55,7 @@ func (s *Sender) send(ctx context.Context, d Delivery, step notify.NextMessage, 
 	switch {
 	case d.Incident != nil:
 		i := d.Incident
-		f.Incident = &message.StreamIncident{Incident: i.Incident, Number: i.Number, StreamURL: i.StreamURL, Metadata: i.Metadata}
+		f.Incident = &message.StreamIncident{Incident: i.Incident, Good: i.Good, Number: i.Number, StreamURL: i.StreamURL, Metadata: i.Metadata}
 		f.Picture = s.picture(ctx, d, step, log)
 	case d.Storm != nil:
 		f.Storm = &d.Storm.Storm

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -95,6 +96,7 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 				ID: exampleID, State: state, Severity: s.Severity, Conditions: []incident.Condition{c}, StartedAt: s.OpenedAt,
 				OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Reopened: s.Reopened, AcknowledgedBy: s.AcknowledgedBy,
 			},
+			Good:      []string{string(history.Video), string(history.Audio)},
 			Number:    7,
 			StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=dQw4w9WgXcQ"),
 			Metadata:  json.RawMessage(`{"channel_name":"Example Channel","stream_title":"Morning news"}`),

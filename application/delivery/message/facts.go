@@ -33,7 +33,8 @@ type Facts struct {
 type StreamIncident struct {
 	incident.Incident
 
-	Number    int // of the stream; 0: none
+	Good      []string // lanes of the history that are good now: they were looked at
+	Number    int      // of the stream; 0: none
 	StreamURL monitor.StreamURL
 	Metadata  json.RawMessage // of the registration: channel_name and stream_title name the stream
 }

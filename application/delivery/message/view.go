@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
+	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -185,8 +186,8 @@ func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.
 	}
 	slices.SortStableFunc(v.Conditions, func(a, b condition) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
 	other := bad[incident.NoMedia] || bad[incident.Blind] || bad[incident.Error] || bad[incident.Late]
-	v.SoundWorks = v.Open && !v.Quiet && bad["black"] && !bad["silent"] && !other
-	v.VideoWorks = v.Open && !v.Quiet && bad["silent"] && !bad["black"] && !other
+	v.SoundWorks = v.Open && !v.Quiet && bad["black"] && !bad["silent"] && slices.Contains(i.Good, string(history.Audio)) && !other
+	v.VideoWorks = v.Open && !v.Quiet && bad["silent"] && !bad["black"] && slices.Contains(i.Good, string(history.Video)) && !other
 }
 
 // rank orders conditions: the one that says most about the others comes first.

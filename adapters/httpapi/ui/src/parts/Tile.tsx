@@ -221,7 +221,7 @@ export function DeliveryWord({ delivery }: { delivery: Delivery }) {
   return (
     <span class={`is-${look}`}>
       <Glyph name={state === "delivered" ? "check" : state === "pending" ? "retry" : "fail"} />
-      <b>{words.delivered}</b>{" "}
+      <b>{delivery.destination?.name ?? words.callback}</b>{" "}
       {state === "delivered" && fractional(took, took < 1 ? 2 : 1)}
       {state === "pending" && (delivery.next_attempt_at ? words.retryAt(clock(delivery.next_attempt_at)) : "…")}
       {state === "failed" && `${words.deliveryFailed}, ${words.attempts(delivery.tried)}`}

@@ -59,7 +59,7 @@ export const wall = {
   pin: "Pin",
   unpin: "Unpin",
   late: "looked at late",
-  delivered: "Webhook",
+  callback: "Webhook",
   attempts: (n: number) => `${n} tries`,
   retryAt: (time: string) => `again at ${time}`,
   deliveryFailed: "failed",
