@@ -281,10 +281,11 @@ func (s *DestinationStore) DeleteDestination(ctx context.Context, id string) err
 }
 
 // ResealSecrets encrypts the secrets of all destinations with the first key that another
-// key has encrypted. It logs and leaves out those that no key opens. It may be repeated,
-// and run on several gateways at once.
+// key has encrypted. It may be repeated, and run on several gateways at once. It logs each
+// destination whose secrets no key opens, then fails for good and changes nothing.
 func (s *DestinationStore) ResealSecrets(ctx context.Context) error {
 	return s.db.inTx(ctx, "encrypt secrets with the newest key", func(tx *sqlx.Tx) error {
+		lost := 0
 		var rows []destinationRow
 		if err := tx.SelectContext(ctx, &rows, selectDestinations+` AND secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
 			return err
@@ -293,6 +294,7 @@ func (s *DestinationStore) ResealSecrets(ctx context.Context) error {
 			text, current, err := s.secrets.Open(r.Secrets, r.ID)
 			if err != nil {
 				logLostSecrets(s.db.log, r, err.Error())
+				lost++
 				continue
 			}
 			if current {
@@ -305,6 +307,9 @@ func (s *DestinationStore) ResealSecrets(ctx context.Context) error {
 			if _, err := tx.ExecContext(ctx, `UPDATE destinations SET secrets = $2 WHERE id = $1`, r.ID, sealed); err != nil {
 				return err
 			}
+		}
+		if lost > 0 {
+			return fmt.Errorf("%d destinations: %w", lost, errLostSecrets)
 		}
 		return nil
 	})

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"os"
 	"strings"
 )
 
@@ -13,7 +14,8 @@ const SameKeys = "INTERNAL_API_KEY (--internal-api-key) is the same as API_KEY (
 // check finds settings that contradict each other, and missing keys if DB_DSN is set
 // (decision P4).
 func (c *Serve) check() (found []problem) {
-	if c.Database.HasExternalDatabase() {
+	// A keys.json has all of them. It must be there: several gateways may not generate different keys.
+	if _, err := os.Stat(KeysPath(c.Database.DataDir)); c.Database.HasExternalDatabase() && err != nil {
 		for _, key := range []struct {
 			name, env, use string
 			missing        bool
@@ -24,7 +26,8 @@ func (c *Serve) check() (found []problem) {
 		} {
 			if key.missing {
 				found = append(found, problem{key.name,
-					fmt.Sprintf("%s (--%s) is missing; it is required when DB_DSN is set: %s", key.env, key.name, key.use)})
+					fmt.Sprintf("%s (--%s) is missing; it is required when DB_DSN is set: %s; "+
+						"or put a keys.json into DATA_DIR. After a restore give all five keys of the gateway before: SECRETS_KEY and EVIDENCE_LINK_KEY, too", key.env, key.name, key.use)})
 			}
 		}
 	}
