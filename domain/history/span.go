@@ -154,7 +154,11 @@ func streamChanges(before Current, r monitor.Report) []change {
 	if v := r.Visibility; v != nil && !v.BlindSince.IsZero() {
 		return []change{{Blind, v.BlindSince}}
 	}
-	return signalled(monitor.Blind, Blind, r.Signals, change{state: streamState(before, r)})
+	good := change{state: streamState(before, r)}
+	if good.state == Unknown && r.Visibility != nil {
+		good.at = r.Visibility.LastObservedAt // the blindness that may follow began then
+	}
+	return signalled(monitor.Blind, Blind, r.Signals, good)
 }
 
 // streamState returns the state of the stream while it can be observed.

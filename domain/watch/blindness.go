@@ -41,6 +41,24 @@ func (s *state) lastError() string {
 	return s.Resolve.LastError
 }
 
+// unseen reports whether the state and the media are unknown: a question failed, and nothing was
+// learned for the limit, or ever. It comes long before the alert (decisions S14, S15).
+func (b *blindness) unseen(now time.Time, limit time.Duration) bool {
+	if b.Alerted || b.Refused {
+		return true
+	}
+	return !b.UnansweredAt.IsZero() && (b.ObservedAt.IsZero() || now.Sub(b.Since) >= limit)
+}
+
+// unseenLimit returns two intervals of the looks at the stream: of its checks, or of the
+// questions before its start.
+func (w *Watcher) unseenLimit() time.Duration {
+	if w.state.monitoring() {
+		return 2 * w.rules.CheckInterval
+	}
+	return 2 * pollBeforeStart
+}
+
 // recordNoAnswer records a question that came back without an answer.
 func (b *blindness) recordNoAnswer(now time.Time, err string) { b.UnansweredAt, b.LastError = now, err }
 

@@ -44,15 +44,14 @@ func detectorsOf(t trackSet) (list []detector.Detector) {
 }
 
 // health returns the health of picture, sound and stream (decision S14).
-func (s *state) health(now time.Time) HealthChanged {
+func (w *Watcher) health(now time.Time) HealthChanged {
+	s := &w.state
 	h := HealthChanged{
 		Stream: s.Stream,
 		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: s.LastCheckAt},
 	}
-	if s.Blind.Alerted {
+	if s.Blind.unseen(now, w.unseenLimit()) {
 		h.Stream = monitor.StreamUnknown
-	}
-	if s.Blind.Refused { // at once, because no later look is likely to see more
 		return h
 	}
 	if s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now) {

@@ -64,8 +64,8 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		return nil
 	}
 	w.emitter = emitter{now: now}
+	before := w.health(w.state.At) // as it was reported, because time alone changes it
 	w.state.At = now
-	before := w.state.health(now)
 	switch o := o.(type) {
 	case Resolution:
 		w.handleResolution(o)
@@ -85,7 +85,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if !w.state.Over { // the end of the watch ends every condition
 		w.emitSignals()
 	}
-	if after := w.state.health(now); after != before && !w.state.Over {
+	if after := w.health(now); after != before && !w.state.Over {
 		w.effects = append(w.effects, after)
 	}
 	return w.effects
@@ -103,7 +103,7 @@ func (w *Watcher) Next() []Task {
 // Report returns the present state as a worker reports it (section 8.6),
 // without generation, time, events and snapshot.
 func (w *Watcher) Report() monitor.Report {
-	h, v := w.state.health(w.now), w.state.visibility()
+	h, v := w.health(w.now), w.state.visibility()
 	return monitor.Report{
 		Status:       w.state.Status,
 		StreamStatus: h.Stream,
