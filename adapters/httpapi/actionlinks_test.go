@@ -265,7 +265,7 @@ func addStorm(api *testAPI) (path string) {
 		stored := storedIncident(fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
 		ids = append(ids, stored.ID)
 		if n == 0 {
-			stored.AcknowledgedBy, stored.AcknowledgedSeverity = "ann", stored.Severity
+			stored.AcknowledgedBy, stored.AcknowledgedAt, stored.AcknowledgedSeverity = "ann", now, stored.Severity
 		}
 		api.incidents.Add(stored)
 	}
