@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// MaxSpans is how many spans a condition keeps. Beyond it, the two with the shortest gap
+// MaxSpans limits the spans that a condition keeps. Beyond it, the two with the shortest gap
 // between them become one.
 const MaxSpans = 200
 

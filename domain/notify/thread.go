@@ -11,8 +11,8 @@ import (
 // PushInterval is the time in which a condition makes at most one sound, unless it gets worse.
 const PushInterval = 10 * time.Minute
 
-// BlindWait is how long a message waits that nothing can be learned of a stream. Streams that are
-// refused at about the same time become one storm meanwhile.
+// BlindWait delays a message that nothing can be learned of a stream. Streams that are refused at
+// about the same time become one storm meanwhile.
 const BlindWait = 30 * time.Second
 
 // Situation is the present state of an incident or of a storm, as far as messages tell it.
