@@ -28,7 +28,8 @@ type Situation struct {
 	AcknowledgedSeverity int       // the severity at that time
 	NewCondition         bool      // another condition has begun since, and lasts
 	HasPicture           bool
-	Streams              int // of a storm: streams with an incident in it
+	OnlyBlind            bool // no other condition was there; false of a storm
+	Streams              int  // of a storm: streams with an incident in it
 }
 
 // SituationOf returns the situation of an incident.
@@ -37,6 +38,7 @@ func SituationOf(i incident.Incident) Situation {
 		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, BeganAt: i.BeganAt(), ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
 		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil, NewCondition: i.AnotherSinceAcknowledged(),
 	}
+	s.OnlyBlind = !slices.ContainsFunc(i.Conditions, func(c incident.Condition) bool { return c.Name != incident.Blind })
 	for _, c := range i.Conditions {
 		if c.Lasts() {
 			s.Conditions = append(s.Conditions, c.Name)
@@ -146,9 +148,11 @@ func (t Notified) notAhead(now time.Time) Notified {
 	return t
 }
 
-// open returns the first message of a thread, or when it is due.
+// open returns the first message of a thread, or when it is due. What is over by then makes no
+// sound and is not escalated, and nobody is told of a blindness that is over.
 func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
-	if len(s.Conditions) == 0 || p.Delay > 0 && s.Handled() {
+	lasts := len(s.Conditions) > 0
+	if p.Delay > 0 && (!lasts || s.Handled()) || !lasts && s.OnlyBlind {
 		return NextMessage{}
 	}
 	wait := p.Delay
@@ -158,7 +162,7 @@ func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	if due := later(s.OpenedAt.Add(wait), s.gathersUntil()); due.After(now) {
 		return NextMessage{At: due}
 	}
-	return NextMessage{Kind: Opened, Push: !s.Handled()}
+	return NextMessage{Kind: Opened, Push: lasts && !s.Handled()}
 }
 
 // gathersUntil returns until when no message says that a stream or a storm is blind.

@@ -186,7 +186,7 @@ func TestNothingMakesASoundWhileNothingLasts(t *testing.T) {
 				return d
 			},
 			func(w *world) { w.at(0, began(black, 0)).at(290, ended(black, 290)).at(1000) },
-			"",
+			"300 opened, 350 recovered",
 		},
 		"a severity that rose before": {
 			func() *destined {

@@ -123,7 +123,7 @@ func (a *audit) checkAcknowledgements() (findings []string) {
 		}
 		// An earlier acknowledgement may have been replaced because the incident got worse.
 		replaced := slices.ContainsFunc(a.operations.acknowledgements[n+1:], func(later acknowledgement) bool { return later.incident == k.incident })
-		if replaced || !i.isHandled() || i.storm != "" {
+		if replaced || !i.isHandled() || i.storm != "" || a.anotherBegan(i, k.at) {
 			continue // it needed somebody again, or its storm was told
 		}
 		for _, f := range a.soundsAfter(i, a.settled(k.at)) {
@@ -134,6 +134,21 @@ func (a *audit) checkAcknowledgements() (findings []string) {
 		findings = append(findings, a.checkHandlerNamed(i)...)
 	}
 	return findings
+}
+
+// anotherBegan reports whether another condition of an incident was alerted after a time.
+func (a *audit) anotherBegan(i incidentRecord, after time.Time) bool {
+	known := map[string]bool{}
+	for _, d := range a.deliveries {
+		if a.incidentOfEvent(d.EventID) != i.id || strings.HasSuffix(d.EventType, "_recovered") {
+			continue
+		}
+		if d.Received.After(after) && !known[d.EventType] {
+			return true
+		}
+		known[d.EventType] = true
+	}
+	return false
 }
 
 // soundsAfter finds messages after a time that wake somebody for what somebody has. Only another
@@ -197,7 +212,7 @@ func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 	}
 	began, ended, told := a.lasted(i)
 	if kind == pagerDutyChannel {
-		began = began.Add(escalationDelay)
+		began, ended = began.Add(escalationDelay), a.lastEventAt(i) // what is over is not escalated
 		if i.acknowledgedBy != "" && i.raisedAt.After(began) {
 			began = i.raisedAt
 		}
@@ -237,6 +252,16 @@ func (a *audit) lasted(i incidentRecord) (began, ended time.Time, told bool) {
 		ended = slices.MinFunc(ends, time.Time.Compare)
 	}
 	return began, ended, told
+}
+
+// lastEventAt returns when the last event of an incident reached the callback.
+func (a *audit) lastEventAt(i incidentRecord) (at time.Time) {
+	for _, d := range a.deliveries {
+		if a.incidentOfEvent(d.EventID) == i.id && d.Received.After(at) {
+			at = d.Received
+		}
+	}
+	return at
 }
 
 // incidentOfEvent returns the ID of the incident that an event belongs to; empty: none.
