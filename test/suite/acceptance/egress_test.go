@@ -101,7 +101,9 @@ func TestAStreamMovesToAnotherAddressWhenItsOwnIsBlocked(t *testing.T) { // sect
 		return proxiesOf(env, live[0].video, resting, youtube.Segment)[other] > 2
 	})
 	moved := time.Now()
-	live[0].waitCheck(30 * time.Second)
+	eventually(t, 30*time.Second, "more of its media are requested", func() bool {
+		return len(proxiesOf(env, live[0].video, moved, media...)) > 0
+	})
 	if got := only(t, "its media", proxiesOf(env, live[0].video, moved, media...)); got != other {
 		t.Errorf("its media come through %s again", got)
 	}
