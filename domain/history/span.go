@@ -233,9 +233,13 @@ func signalled(condition monitor.SignalCondition, state State, signals []monitor
 	return append(changes, present)
 }
 
-// appendSpan appends a span unless it is empty.
+// resolution is that of the stored times.
+const resolution = time.Microsecond
+
+// appendSpan appends a span unless it is empty once it is stored. One of less than the
+// resolution would take the place of the span that begins where it ends.
 func appendSpan(spans []Span, lane Lane, state State, from, to time.Time) []Span {
-	if !from.Before(to) {
+	if to.Sub(from) < resolution {
 		return spans
 	}
 	return append(spans, Span{lane, state, from, to})

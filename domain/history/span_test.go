@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
@@ -214,6 +215,19 @@ func TestAStoredOutageEndsWhereBothTracksWereKnown(t *testing.T) {
 	spans = append(spans, history.Close(after, at(220))...)
 	if got, want := show(spans, history.Segments), "no_media 5-110, ok 110-220"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The store rounds times to microseconds, and keeps one span of a lane for each beginning.
+func TestWhatIsRoundedAwayIsNoSpan(t *testing.T) {
+	seen := at(100).Add(300 * time.Nanosecond)
+	stored := history.Current{Lanes: map[history.Lane]history.Open{history.Stream: {State: history.Unknown, Since: seen.Round(time.Microsecond)}}, Seen: at(390)}
+	_, spans := history.Observe(stored, monitor.Report{
+		At: at(400), Status: monitor.Monitoring, StreamStatus: monitor.StreamUnknown,
+		Visibility: &monitor.Visibility{BlindSince: seen, LastObservedAt: seen},
+	})
+	if len(spans) != 0 {
+		t.Errorf("the blindness that began with the unknown time closes %v", spans)
 	}
 }
 

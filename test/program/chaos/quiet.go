@@ -254,11 +254,18 @@ func (a *audit) lasted(i incidentRecord) (began, ended time.Time, told bool) {
 	return began, ended, told
 }
 
-// lastEventAt returns when the last event of an incident reached the callback.
+// lastEventAt returns when the last event of an incident happened. A callback may get it much later.
 func (a *audit) lastEventAt(i incidentRecord) (at time.Time) {
 	for _, d := range a.deliveries {
-		if a.incidentOfEvent(d.EventID) == i.id && d.Received.After(at) {
-			at = d.Received
+		if a.incidentOfEvent(d.EventID) != i.id {
+			continue
+		}
+		happened := d.Received
+		if !d.Timestamp.IsZero() && d.Timestamp.Before(happened) {
+			happened = d.Timestamp
+		}
+		if happened.After(at) {
+			at = happened
 		}
 	}
 	return at
