@@ -158,7 +158,21 @@ func streamChanges(before Current, r monitor.Report) []change {
 	if good.state == Unknown && r.Visibility != nil {
 		good.at = r.Visibility.LastObservedAt // the blindness that may follow began then
 	}
+	if i := lastEndOfLate(r); i >= 0 && good.state == Upcoming {
+		good.at = r.Signals[i].EndedAt
+	}
 	return signalled(monitor.Blind, Blind, r.Signals, good)
+}
+
+// lastEndOfLate returns the index of the last signal that a late start was moved; -1: none.
+func lastEndOfLate(r monitor.Report) int {
+	last := -1
+	for i, s := range r.Signals {
+		if s.Condition == monitor.Late && !s.EndedAt.IsZero() {
+			last = i
+		}
+	}
+	return last
 }
 
 // streamState returns the state of the stream while it can be observed.
@@ -166,9 +180,15 @@ func streamState(before Current, r monitor.Report) State {
 	if r.StreamStatus == monitor.StreamLive {
 		return Live
 	}
-	delayed := slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Type == event.StreamDelayed })
+	late, moved := before.Lanes[Stream].State == Late, lastEndOfLate(r)
+	if moved >= 0 {
+		late = false
+	}
+	late = late || slices.ContainsFunc(r.Events, func(e event.Event) bool {
+		return e.Type == event.StreamDelayed && (moved < 0 || e.At.After(r.Signals[moved].EndedAt))
+	})
 	switch {
-	case r.Status == monitor.Waiting && (delayed || before.Lanes[Stream].State == Late):
+	case r.Status == monitor.Waiting && late:
 		return Late
 	case r.StreamStatus == monitor.StreamUpcoming:
 		return Upcoming

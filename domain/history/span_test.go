@@ -179,6 +179,27 @@ func TestSpansFollowTheReports(t *testing.T) {
 			}), heartbeats(40, 50, waiting), heartbeats(60, 60, nil)), 65,
 			map[history.Lane]string{"stream": "upcoming 0-30, late 30-60, live 60-65", "segments": "unknown 0-60, ok 60-65"},
 		},
+		"a late stream that is rescheduled is not late until the new start has passed": {
+			join(heartbeats(0, 20, waiting), with(healthy(30), func(r *monitor.Report) {
+				waiting(r)
+				r.Events = []event.Event{{Type: event.StreamDelayed}}
+			}), heartbeats(40, 50, waiting), with(healthy(60), func(r *monitor.Report) {
+				waiting(r)
+				r.Signals = []monitor.Signal{signal(monitor.Late, 20, 58)}
+			}), heartbeats(70, 80, waiting), with(healthy(90), func(r *monitor.Report) {
+				waiting(r)
+				r.Events = []event.Event{{Type: event.StreamDelayed}}
+			})), 95,
+			map[history.Lane]string{"stream": "upcoming 0-30, late 30-58, upcoming 58-90, late 90-95"},
+		},
+		"a start that was late and is moved in one report is not late": {
+			join(heartbeats(0, 20, waiting), with(healthy(30), func(r *monitor.Report) {
+				waiting(r)
+				r.Events = []event.Event{{Type: event.StreamDelayed, At: at(22)}}
+				r.Signals = []monitor.Signal{signal(monitor.Late, 10, 25)}
+			}), heartbeats(40, 50, waiting)), 55,
+			map[history.Lane]string{"stream": "upcoming 0-55"},
+		},
 		"the end of the monitor ends every lane": {
 			join(heartbeats(0, 20, nil), with(healthy(30), func(r *monitor.Report) { r.Status, r.StreamStatus = monitor.Completed, monitor.StreamEnded })), 500,
 			map[history.Lane]string{"stream": "live 0-30", "video": "ok 0-30", "segments": "ok 0-30"},

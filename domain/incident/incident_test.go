@@ -196,6 +196,8 @@ func TestReportsThatWaitedGiveTheIncidentsOfTheirTimes(t *testing.T) {
 func TestSignalsEndWhatNoEventEnds(t *testing.T) {
 	outage := event.Event{Type: event.SegmentError, At: at(60), Data: event.Outage{StartedAt: at(0), Failure: event.FailedStalled}}
 	blind := event.Event{Type: event.MonitorError, At: at(310), Data: event.MonitorFailure{Reason: event.ReasonBlind}}
+	late := event.Event{Type: event.StreamDelayed, At: at(300), Data: event.Delayed{ScheduledStartTime: at(0), DelaySec: 300, ToleranceSec: 300}}
+	lateAgain := event.Event{Type: event.StreamDelayed, At: at(490), Data: event.Delayed{ScheduledStartTime: at(190), DelaySec: 300, ToleranceSec: 300}}
 	for name, c := range map[string]struct {
 		events  []event.Event
 		signals []monitor.Signal
@@ -207,6 +209,8 @@ func TestSignalsEndWhatNoEventEnds(t *testing.T) {
 		"an end after the clock was set":   {[]event.Event{outage}, []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: at(0), EndedAt: at(-3000)}}, "open 2 no_media+"},
 		"blindness, with its true onset":   {[]event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 10, 0)}, "open 0 blind+"},
 		"blindness that has ended":         {[]event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 10, 0), signal(monitor.Blind, 10, 400)}, "open 0 blind-"},
+		"a late start that was moved":      {[]event.Event{late}, []monitor.Signal{{Condition: monitor.Late, StartedAt: at(0), EndedAt: at(400)}}, "open 0 late-"},
+		"a moved start that is late again": {[]event.Event{late, lateAgain}, []monitor.Signal{{Condition: monitor.Late, StartedAt: at(0), EndedAt: at(310)}}, "open 0 late×2+"},
 		"blindness of a worker without it": {[]event.Event{blind}, nil, "open 0 blind+"},
 	} {
 		h := newHistory(t)

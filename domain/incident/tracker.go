@@ -217,7 +217,8 @@ func (t *Tracker) end(in Ended) {
 	if c == nil || !c.Lasts() {
 		return
 	}
-	if !in.StartedAt.IsZero() && !c.LastStartedAt.Equal(t.clamp(in.StartedAt)) && in.EndedAt.Before(c.LastStartedAt) {
+	another := !in.StartedAt.IsZero() && !c.LastStartedAt.Equal(t.clamp(in.StartedAt))
+	if another && (in.EndedAt.Before(c.LastStartedAt) || in.Condition == Late) { // a start may be moved to one before the end
 		return
 	}
 	at := t.clamp(in.EndedAt)

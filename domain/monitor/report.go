@@ -42,6 +42,7 @@ type SignalCondition string
 const (
 	NoMedia SignalCondition = "no_media" // alert.segment_error has been sent (section 6.6)
 	Blind   SignalCondition = "blind"    // monitor.error of reason blind has been sent (decision S15)
+	Late    SignalCondition = "late"     // stream.delayed has been sent (section 7.3); signalled only if the start is moved (section 16.6)
 )
 
 // Signal says that a condition has begun or ended whose end has no event of its own.
@@ -55,8 +56,8 @@ type Signal struct {
 
 // Valid reports an unknown condition or a time that ValidTime refuses.
 func (s Signal) Valid() error {
-	if s.Condition != NoMedia && s.Condition != Blind {
-		return Errorf(InvalidConfig, "the signal's condition is %.40q; accepted are %s and %s", s.Condition, NoMedia, Blind)
+	if s.Condition != NoMedia && s.Condition != Blind && s.Condition != Late {
+		return Errorf(InvalidConfig, "the signal's condition is %.40q; accepted are %s, %s and %s", s.Condition, NoMedia, Blind, Late)
 	}
 	if err := ValidTime("started_at", s.StartedAt); err != nil || s.EndedAt.IsZero() {
 		return err

@@ -110,7 +110,7 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 // moments follow from the new rules.
 func (w *Watcher) handleRulesChanged(o RulesChanged) {
 	w.rules = o.Rules
-	w.state.Schedule.follow(w.rules, w.now)
+	w.state.Schedule.follow(w.rules, &w.emitter)
 	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
 		r.NextAt = earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
 	}

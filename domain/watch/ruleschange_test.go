@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -127,6 +128,53 @@ func TestAChangedCheckIntervalCountsFromTheLastCheck(t *testing.T) { // 16.6
 			t.Fatalf("segments were analysed at %v", w.analysed)
 		}
 	}
+}
+
+func TestALateStreamThatIsRescheduledIsLateNoMore(t *testing.T) { // 7.3, 16.6
+	ended := func(onset, end float64) []monitor.Signal {
+		return []monitor.Signal{{Condition: monitor.Late, StartedAt: at(onset), EndedAt: at(end)}}
+	}
+	for _, c := range []struct {
+		name    string
+		liveAt  float64
+		change  func(*watch.Rules)
+		want    []monitor.Signal // the start is at 100, the change at 500
+		delayed int
+	}{
+		{"by an hour", 9000, startAt(3700), ended(100, 500), 2},
+		{"into its tolerance", 9000, startAt(300), ended(100, 500), 2},
+		{"to a start that is late already", 9000, startAt(150), nil, 1},
+		{"to no start at all", 9000, startAt(-1), ended(100, 500), 1},
+		{"after it has started", 450, startAt(3700), nil, 1},
+	} {
+		late := func(w *world) { w.rules.ScheduledStart, w.live.from = at(100), c.liveAt }
+		check := func(t *testing.T, w *world) {
+			t.Helper()
+			if !slices.Equal(w.signals, c.want) {
+				t.Errorf("signalled %v, want %v", w.signals, c.want)
+			}
+			if w.until(4100); w.emitted(event.StreamDelayed) != c.delayed || len(w.signals) != len(c.want) {
+				t.Errorf("emitted %v, signalled %v", w.events, w.signals)
+			}
+		}
+		t.Run(c.name, func(t *testing.T) {
+			check(t, scenario(t, late).from(50).until(500).changeRules(c.change))
+		})
+		t.Run(c.name+", before the next worker", func(t *testing.T) {
+			w := scenario(t, late).from(50).until(500)
+			c.change(&w.rules)
+			w.resume(0).step(watch.Tick{})
+			check(t, w)
+		})
+	}
+}
+
+func TestAStreamThatIsRescheduledTwiceIsLateTwice(t *testing.T) { // 7.3, 16.6
+	scenario(t, func(w *world) { w.rules.ScheduledStart, w.live.from = at(100), 9000 }).from(50).
+		until(500).changeRules(startAt(600)).until(1000).changeRules(startAt(2000)).until(2100).
+		expectSignals(
+			monitor.Signal{Condition: monitor.Late, StartedAt: at(100), EndedAt: at(500)},
+			monitor.Signal{Condition: monitor.Late, StartedAt: at(600), EndedAt: at(1000)})
 }
 
 func TestAnEarlierStartIsAskedForAtOnce(t *testing.T) { // 7.5, 16.6

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // schedule remembers whether a late start was alerted (section 7.3, decision S13).
 type schedule struct {
 	DelayAlerted bool      `json:"delay_told,omitempty"`   // stream.delayed has been emitted
-	AlertedStart time.Time `json:"alerted_start,omitzero"` // the scheduled start of that event; zero: an early release emitted it
+	AlertedStart time.Time `json:"alerted_start,omitzero"` // the scheduled start of that event
 }
 
 // alertDelay emits stream.delayed once the tolerance after the scheduled start has
@@ -26,17 +27,14 @@ func (s *schedule) alertDelay(r Rules, e *emitter) {
 	})
 }
 
-// follow allows a new alert if the start was moved after the alert, and its tolerance
-// has not passed (section 16.6). The start is compared because a clock that was set
-// back also makes the tolerance end in the future.
-func (s *schedule) follow(r Rules, now time.Time) {
-	if !s.DelayAlerted || r.ScheduledStart.IsZero() {
+// follow ends the lateness of a stream whose start was moved after the alert, to one whose
+// tolerance has not passed, or removed (section 16.6); a new alert may follow. The start is
+// compared because a clock that was set back also makes the tolerance end in the future.
+func (s *schedule) follow(r Rules, e *emitter) {
+	late := !r.ScheduledStart.IsZero() && !r.ScheduledStart.Add(r.StartTolerance).After(e.now)
+	if !s.DelayAlerted || late || r.ScheduledStart.Equal(s.AlertedStart) {
 		return
 	}
-	if s.AlertedStart.IsZero() {
-		s.AlertedStart = r.ScheduledStart
-	}
-	if !r.ScheduledStart.Equal(s.AlertedStart) && r.ScheduledStart.Add(r.StartTolerance).After(now) {
-		*s = schedule{}
-	}
+	e.endSignal(monitor.Late, &s.AlertedStart, e.now)
+	s.DelayAlerted = false
 }

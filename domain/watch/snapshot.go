@@ -182,7 +182,6 @@ func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) 
 	}
 	s.resume(now, now.Sub(s.At)) // a snapshot of an early release has no At; resume limits the difference
 	w.state = s
-	w.state.Schedule.follow(rules, now)
 	return w, nil
 }
 

@@ -66,6 +66,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	w.emitter = emitter{now: now}
 	before := w.health(w.state.At) // as it was reported, because time alone changes it
 	w.state.At = now
+	w.state.Schedule.follow(w.rules, &w.emitter) // the start may have been moved while nobody watched
 	switch o := o.(type) {
 	case Resolution:
 		w.handleResolution(o)
@@ -148,6 +149,7 @@ func (w *Watcher) start(startedAt time.Time) {
 		startedAt = w.now
 	}
 	w.state.StartedAt, w.state.Resolve.Claim = startedAt, claim{}
+	w.state.Schedule = schedule{} // stream.started ends the lateness
 	w.state.Stream = monitor.StreamLive
 	w.setStatus(monitor.Monitoring)
 	data := event.Started{StartedAt: startedAt, DetectedAt: w.now}
