@@ -99,7 +99,7 @@ func (s Segment) sameLine(other identity) bool {
 		return false
 	}
 	difference := s.ProgramTime.Sub(other.ProgramTime).Seconds()
-	expected := float64(int64(s.Sequence-other.Sequence)) * s.Duration.Seconds()
+	expected := (float64(s.Sequence) - float64(other.Sequence)) * s.Duration.Seconds()
 	return math.Abs(difference-expected) <= min(clockSlack.Seconds(), s.Duration.Seconds()+math.Abs(difference)/10)
 }
 
@@ -131,7 +131,7 @@ func (f *mediaFeed) compare(last Segment) comparison {
 	known := f.Newest.identity
 	byTime, byNumber := last.byTime(known), last.byNumber(known)
 	listed := slices.ContainsFunc(f.window, func(s Segment) bool { return s.ID() == last.ID() })
-	isOlder := false
+	var isOlder bool
 	switch {
 	case !f.Clock.Started:
 		return newer
