@@ -54,13 +54,19 @@ export class FeedState {
   // forget removes what ended more than 10 minutes before now.
   forget(now: number): { monitors: string[]; incidents: string[] } {
     const ended = (at: string | null | undefined) => at != null && now - Date.parse(at) > recoveredMs;
-    const incidents = [...this.incidents.values()].filter((i) => ended(i.resolved_at)).map((i) => i.incident_id);
+    const incidents = [...this.incidents.values()].filter((i) => ended(i.resolved_at) && !this.lasts(i)).map((i) => i.incident_id);
     for (const id of incidents) this.incidents.delete(id);
     for (const [id, { at }] of this.thumbnails) if (now - Date.parse(at) > thumbnailMs) this.thumbnails.delete(id);
     const troubled = new Set([...this.incidents.values()].map((i) => i.monitor_id));
     const monitors = [...this.monitors.values()].filter((m) => ended(m.ended_at) && !troubled.has(m.monitor_id)).map((m) => m.monitor_id);
     for (const id of monitors) this.monitors.delete(id);
     return { monitors, incidents };
+  }
+
+  // lasts reports whether a resolved incident has a condition that goes on, of a monitor that has not ended.
+  private lasts(incident: Incident): boolean {
+    const monitor = this.monitors.get(incident.monitor_id);
+    return monitor !== undefined && !monitor.ended_at && incident.conditions.some((c) => c.ended_at === null);
   }
 
   // snapshot is what a new tab has to hear first.

@@ -66,6 +66,7 @@ export interface Incident {
   started_at: string;
   opened_at: string;
   resolved_at: string | null;
+  resolved_by?: string | null; // null: by itself
   quiet_sec: number;
   reopened: number;
   acknowledged_by: string | null;

@@ -12,7 +12,7 @@ export interface Item {
   state: State;
   monitor: Monitor | null; // null: it ended long ago, its incident is open
   incident: Incident | null;
-  condition: Condition | null; // the worst one that lasts
+  condition: Condition | null; // what is wrong now, the worst of it
   since: number; // onset, end of the trouble, or scheduled start, in ms since 1970; 0: unknown
   pinned: boolean;
   late: boolean; // nobody has looked in time
@@ -30,8 +30,8 @@ export function worst(incident: Incident): Condition | null {
 // gotWorse reports whether an incident is more severe than when somebody acknowledged it.
 const gotWorse = (incident: Incident): boolean => incident.severity > (incident.acknowledged_severity ?? incident.severity);
 
-// isTaken reports whether somebody has acknowledged an incident, and it has not got worse since.
-export const isTaken = (incident: Incident): boolean => Boolean(incident.acknowledged_at) && !gotWorse(incident);
+// isTaken reports whether somebody has resolved an incident, or acknowledged it and it has not got worse since.
+export const isTaken = (incident: Incident): boolean => incident.state === "resolved" || (Boolean(incident.acknowledged_at) && !gotWorse(incident));
 
 // needsSomebody reports whether an incident lasts and nobody has it. Every count of what is left to do counts by it.
 export const needsSomebody = (incident: Incident): boolean => incident.state === "open" && !isTaken(incident) && worst(incident) !== null;
@@ -41,13 +41,32 @@ function rank(name: string): number {
   return known < 0 ? 2 : known; // another detector's condition is like black
 }
 
-// stateOf is how one stream stands. incident is its newest one.
-export function stateOf(monitor: Monitor | null, incident: Incident | null, now: number): State {
-  if (incident?.state === "open") {
+const untold = (name: Condition["name"]): Condition => ({ name, started_at: "", last_started_at: "", ended_at: null, count: 1, longest_sec: 0 });
+const [blackNow, silentNow, unseenNow] = [untold("black"), untold("silent"), untold("blind")];
+
+// isTold reports whether a condition is an incident's. Others are what a stream's health says, of unknown onset.
+export const isTold = (condition: Condition | null): boolean => Boolean(condition?.last_started_at);
+
+// lasting is what is wrong with a stream now: the worst of its incident, also of a resolved one, else what its health says.
+export function lasting(monitor: Monitor | null, incident: Incident | null): Condition | null {
+  if (incident && (incident.state === "open" || isActive(monitor))) {
     const condition = worst(incident);
-    if (!condition) return "recovered";
-    return warnings.includes(condition.name) ? "warning" : "trouble";
+    if (condition) return condition;
   }
+  if (!isActive(monitor)) return null;
+  const { health, stream_status, last_error } = monitor!;
+  if (health.video === "black") return blackNow;
+  if (health.audio === "silent") return silentNow;
+  const unseen = stream_status === "unknown" || (stream_status === "live" && health.video === "unknown" && health.audio === "unknown");
+  return unseen && last_error ? unseenNow : null;
+}
+
+// stateOf is how one stream stands. incident is its newest one. What is no incident yet is a warning, but a person's
+// resolution makes nothing good.
+export function stateOf(monitor: Monitor | null, incident: Incident | null, now: number): State {
+  const condition = lasting(monitor, incident);
+  if (condition) return warnings.includes(condition.name) || !(isTold(condition) || incident?.resolved_by) ? "warning" : "trouble";
+  if (incident?.state === "open") return "recovered";
   if (incident?.resolved_at && now - Date.parse(incident.resolved_at) < recoveredMs && isActive(monitor)) return "recovered";
   if (!isActive(monitor)) return "off";
   return monitor!.status === "monitoring" ? "on_air" : "waiting";
@@ -63,7 +82,7 @@ export function since(state: State, monitor: Monitor | null, incident: Incident 
   switch (state) {
     case "trouble":
     case "warning":
-      return at(worst(incident!)?.last_started_at);
+      return at(lasting(monitor, incident)?.last_started_at);
     case "recovered":
       return at(endOf(incident!));
     case "waiting":

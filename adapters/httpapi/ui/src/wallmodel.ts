@@ -4,7 +4,7 @@ import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
 import { checker, incidents, isLate, monitors, now, replaced, revision } from "./store";
-import { byNumber, compare, matches, newestIncidents, numberOf, same, since, states, stateOf, stripOf, unownedFirst, worst, type Cells, type Item, type State } from "./wall";
+import { byNumber, compare, isTold, lasting, matches, newestIncidents, numberOf, same, since, states, stateOf, stripOf, unownedFirst, type Cells, type Item, type State } from "./wall";
 
 const computeEveryMs = 1000;
 
@@ -32,7 +32,7 @@ function collect(): Item[] {
       state,
       monitor,
       incident,
-      condition: incident ? worst(incident) : null,
+      condition: lasting(monitor, incident),
       since: since(state, monitor, incident),
       pinned: pinned.value.includes(id),
       late: state !== "off" && isLate(id),
@@ -62,7 +62,7 @@ function compute(): void {
   const of = (...wantedStates: State[]) => chosen.filter((i) => wantedStates.includes(i.state)).sort(compare);
   const pinnedByNumber = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || byNumber(a, b);
   const byName = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || nameOfItem(a).localeCompare(nameOfItem(b));
-  const onAir = chosen.filter((i) => i.state === "on_air" || (show === "off" && i.state === "off"));
+  const onAir = chosen.filter((i) => i.state === "on_air" || (i.condition && !isTold(i.condition)) || (show === "off" && i.state === "off"));
   batch(() => {
     items.value = all;
     strip.value = stripOf(all, groupOfItem);
@@ -70,7 +70,7 @@ function compute(): void {
     if (!same(named, groups.peek())) groups.value = named;
     byID.value = new Map(all.map((i) => [i.id, i]));
     wanted.value = {
-      attention: unownedFirst(of("trouble", "warning")),
+      attention: unownedFirst(of("trouble", "warning").filter((i) => isTold(i.condition))),
       recovered: of("recovered"),
       waiting: of("waiting"),
       on_air: onAir.sort(query.value.get("order") === "name" ? byName : pinnedByNumber),

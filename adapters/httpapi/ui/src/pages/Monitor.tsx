@@ -12,7 +12,7 @@ import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
 import { ErrorText, Stranger } from "../parts/Name";
 import { Live } from "../parts/Picture";
-import { Lamp, StateWord } from "../parts/State";
+import { Lamp, StateWord, stillWord } from "../parts/State";
 import { Watch } from "../parts/Watch";
 import { changing, Watching } from "../parts/Watching";
 import { reasonWord } from "../refusals";
@@ -22,7 +22,7 @@ import { incidents, isLate, monitors, now } from "../store";
 import { clockDay, duration, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Incident, Monitor as Data } from "../types";
-import { needsSomebody, newestIncidents, stateOf, worst } from "../wall";
+import { isTold, lasting, needsSomebody, newestIncidents, stateOf, worst } from "../wall";
 
 export function Monitor() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");
@@ -85,8 +85,8 @@ const isActive = (monitor: Data) => ["initializing", "waiting", "monitoring"].in
 function Head({ monitor, incident }: { monitor: Data; incident: Incident | null }) {
   const words = text.value;
   const state = useComputed(() => stateOf(monitor, incident, now.value));
-  const open = incident?.state === "open" ? incident : null;
-  const condition = open && worst(open);
+  const condition = lasting(monitor, incident);
+  const open = incident && (incident.state === "open" || isTold(condition)) ? incident : null;
   const name = nameOf(monitor);
   const group = groupOf(monitor);
   return (
@@ -180,7 +180,13 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
           {monitor.reason && `, ${words.endedReason(reasonWord(monitor.reason))}`}
         </span>
       )}
-      {incident?.acknowledged_by && (
+      {incident?.state === "resolved" && (
+        <span class="is-warning">
+          <Glyph name="person" />
+          {stillWord(incident, worst(incident)!)}
+        </span>
+      )}
+      {incident?.state === "open" && incident.acknowledged_by && (
         <span>
           <Glyph name="person" />
           <b dir="auto">{incident.acknowledged_by}</b> {words.has}

@@ -11,7 +11,7 @@ import { HourLane, useLastHour } from "./LastHour";
 import { Stranger } from "./Name";
 import { memo } from "./memo";
 import { Live } from "./Picture";
-import { stateGlyphs, StateWord } from "./State";
+import { conditionGlyph, conditionWord, stateGlyphs, StateWord } from "./State";
 import { Windowed } from "./Windowed";
 
 const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width: 640px)");
@@ -21,14 +21,15 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   const words = text.value.wall;
   const rows = query.value.get("view") === "rows";
   const small = phone?.matches ?? false;
-  const late = items.filter((item) => item.late).length;
+  const late = items.filter((item) => item.late && !item.condition).length;
+  const wrong = items.filter((item) => item.condition);
   const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
   const chosen = items.findIndex((item) => item.id === selected);
   return (
     <section class="section" aria-labelledby="on-air-title">
       <div class="section-head">
         <h2 id="on-air-title">
-          {heading} <span>{items.length - late}</span>
+          {heading} <span>{items.length - late - wrong.length}</span>
         </h2>
         {late > 0 && (
           <span class="word is-warning">
@@ -36,6 +37,12 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
             <b>{number.value.format(late)}</b> {words.late}
           </span>
         )}
+        {[...new Set(wrong.map((item) => item.condition!.name))].map((name) => (
+          <span key={name} class="word is-warning">
+            <Glyph name={conditionGlyph(name)} />
+            <b>{number.value.format(wrong.filter((item) => item.condition!.name === name).length)}</b> {conditionWord(name)}
+          </span>
+        ))}
         {!rows && <span class="hint">{words.onAirHint}</span>}
         <span class="end">
           {groups.value.length > 0 && <Group />}
@@ -86,6 +93,9 @@ function Group() {
   );
 }
 
+// reasonOf says why a stream cannot be seen.
+const reasonOf = (item: Item): string | null => (item.condition?.name === "blind" ? item.monitor!.last_error : null);
+
 interface Props {
   id: string;
   item: Item;
@@ -102,8 +112,8 @@ const Screen = memo(({ id, item, selected }: Props) => {
       <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
       <span class="nameplate">
         <span class="state">
-          <Glyph name={item.late ? "late" : stateGlyphs[item.state]} />
-          <span class="hidden-text">{item.late ? text.value.wall.late : text.value.common.states[item.state]}</span>
+          <Glyph name={item.condition ? conditionGlyph(item.condition.name) : item.late ? "late" : stateGlyphs[item.state]} />
+          <span class="hidden-text">{item.condition ? conditionWord(item.condition.name) : item.late ? text.value.wall.late : text.value.common.states[item.state]}</span>
         </span>
         <span class="place">{numberText(item.number)}</span>
         <span class="name one-line">
@@ -116,7 +126,7 @@ const Screen = memo(({ id, item, selected }: Props) => {
         )}
       </span>
       <span class="title one-line">
-        <Stranger>{lineOf(monitor)}</Stranger>
+        <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger>
       </span>
     </a>
   );
@@ -148,13 +158,13 @@ const Row = memo(({ id, item, selected }: Props) => {
   return (
     <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
       <span class="place">{numberText(item.number)}</span>
-      <StateWord state={item.state} late={item.late} />
+      <StateWord state={item.state} condition={item.condition} late={item.late} />
       <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
       <b class="one-line">
         <Stranger>{name}</Stranger>
       </b>
       <span class="one-line muted">
-        <Stranger>{lineOf(monitor)}</Stranger>
+        <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger>
       </span>
       <RowHour id={id} name={name} />
       <span class="muted">{grade(monitor.health.video)}</span>

@@ -1,5 +1,5 @@
 import { text } from "../i18n";
-import type { ConditionName } from "../types";
+import type { Condition, ConditionName, Incident } from "../types";
 import type { State } from "../wall";
 import { Glyph } from "./Glyph";
 import { glyphs, type GlyphName } from "./glyphs";
@@ -9,6 +9,9 @@ export const stateGlyphs: Record<State, GlyphName> = { trouble: "trouble", warni
 export const conditionGlyph = (name: string): GlyphName => (name in glyphs ? (name as GlyphName) : "trouble");
 export const conditionWord = (name: string): string => text.value.common.conditions[name as ConditionName] ?? name;
 export const isWarning = (name: string): boolean => name === "late" || name === "blind";
+
+// stillWord says who has resolved an incident whose condition goes on.
+export const stillWord = (incident: Incident, condition: Condition): string => text.value.common.resolvedStill(incident.resolved_by ?? "", conditionWord(condition.name));
 
 // Lamp says a condition by colour, glyph and word.
 export function Lamp({ name, large = false }: { name: string; large?: boolean }) {
@@ -21,8 +24,9 @@ export function Lamp({ name, large = false }: { name: string; large?: boolean })
   );
 }
 
-// StateWord says that nobody has looked in time instead of that there is no trouble.
-export function StateWord({ state, late = false }: { state: State; late?: boolean }) {
+// StateWord says what is wrong, or that nobody has looked in time, instead of that there is no trouble.
+export function StateWord({ state, condition = null, late = false }: { state: State; condition?: Condition | null; late?: boolean }) {
+  if (condition) return <Lamp name={condition.name} />;
   if (late && state === "on_air") {
     return (
       <span class="word is-warning">

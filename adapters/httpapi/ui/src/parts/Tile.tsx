@@ -19,7 +19,7 @@ import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
 import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
-import { conditionWord, Lamp, StateWord } from "./State";
+import { conditionWord, Lamp, StateWord, stillWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
 export const Tile = memo(({ item, large, selected }: { item: Item; large: boolean; selected: boolean }) => {
@@ -250,7 +250,9 @@ function Foot({ item, href }: { item: Item; href: string }) {
         <Glyph name="pin" />
       </button>
       <span class="who">
-        {incident.acknowledged_at ? (
+        {incident.state === "resolved" ? (
+          stillWord(incident, item.condition!)
+        ) : incident.acknowledged_at ? (
           <>
             <Glyph name="person" /> <b dir="auto">{incident.acknowledged_by}</b> {words.acknowledgedBy}
             <br />

@@ -38,7 +38,8 @@ test("ended monitors and resolved incidents are forgotten after 10 minutes, trou
   state.apply(replace(1));
   for (const m of [monitor("done", at), monitor("failed", at), monitor("active")]) state.monitors.set(m.monitor_id, m);
   state.incidents.set("open", { incident_id: "open", monitor_id: "failed", resolved_at: null } as Incident);
-  state.incidents.set("over", { incident_id: "over", monitor_id: "active", resolved_at: at } as Incident);
+  state.incidents.set("over", { incident_id: "over", monitor_id: "active", resolved_at: at, conditions: [{ ended_at: at }] } as Incident);
+  state.incidents.set("still", { incident_id: "still", monitor_id: "active", resolved_at: at, conditions: [{ ended_at: null }] } as Incident);
   assert.deepEqual(state.forget(Date.parse(at) + recoveredMs), { monitors: [], incidents: [] });
   assert.deepEqual(state.forget(Date.parse(at) + recoveredMs + 1), { monitors: ["done"], incidents: ["over"] });
   assert.deepEqual([...state.monitors.keys()], ["failed", "active"]);

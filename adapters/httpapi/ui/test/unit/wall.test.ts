@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gaps, parts } from "../../src/draw/plots";
 import { overall, spansOf } from "../../src/draw/lanes";
 import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
-import { compare, matches, needsSomebody, newestIncidents, numberOf, resort, since, stateOf, stripOf, unownedFirst, worst, type Item } from "../../src/wall";
+import { compare, isTold, lasting, matches, needsSomebody, newestIncidents, numberOf, resort, since, stateOf, stripOf, unownedFirst, worst, type Item } from "../../src/wall";
 
 const now = Date.parse("2026-01-15T12:00:00Z");
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();
@@ -16,7 +16,9 @@ const condition = (name: Condition["name"], began: number, ended: number | null 
   longest_sec: 0,
 });
 const incident = (...conditions: Condition[]) => ({ incident_id: "i", monitor_id: "m", state: "open", resolved_at: null, conditions }) as unknown as Incident;
-const monitor = (status: Monitor["status"]) => ({ monitor_id: "m", status, config: { scheduled_start_time: null }, created_at: at(60) }) as unknown as Monitor;
+const monitor = (status: Monitor["status"]) => seen(status, {});
+const seen = (status: Monitor["status"], more: object) =>
+  ({ monitor_id: "m", status, stream_status: "live", health: { video: "ok", audio: "ok" }, last_error: null, config: { scheduled_start_time: null }, created_at: at(60), ...more }) as unknown as Monitor;
 
 test("a stream is in the state of its worst condition that lasts", () => {
   for (const [conditions, want] of [
@@ -43,6 +45,49 @@ test("a resolved incident counts as recovered for 10 minutes, unless the monitor
   assert.equal(stateOf(monitor("monitoring"), resolved(9), now), "recovered");
   assert.equal(stateOf(monitor("monitoring"), resolved(10), now), "on_air");
   assert.equal(stateOf(monitor("completed"), resolved(1), now), "off");
+});
+
+test("what a person has resolved while it lasts stays in trouble, and belongs to somebody", () => {
+  const resolved = (...conditions: Condition[]) => ({ ...incident(...conditions), state: "resolved", resolved_at: at(1), resolved_by: "Ken" }) as Incident;
+  const black = seen("monitoring", { health: { video: "black", audio: "ok" } });
+  assert.equal(stateOf(black, resolved(condition("black", 9)), now), "trouble");
+  assert.equal(since("trouble", black, resolved(condition("black", 9))), Date.parse(at(9)));
+  assert.equal(stateOf(black, resolved(condition("black", 9, 1)), now), "trouble");
+  assert.equal(stateOf(monitor("monitoring"), resolved(condition("black", 9, 1)), now), "recovered");
+  assert.equal(stateOf(monitor("completed"), resolved(condition("black", 9)), now), "off");
+  assert.equal(needsSomebody(resolved(condition("black", 9))), false);
+});
+
+test("bad health is never without trouble, whatever the incident says", () => {
+  for (const [health, want] of [
+    [{ video: "black", audio: "ok" }, "black"],
+    [{ video: "ok", audio: "silent" }, "silent"],
+    [{ video: "black", audio: "silent" }, "black"],
+  ] as const) {
+    const m = seen("monitoring", { health });
+    for (const i of [null, incident(condition("black", 9, 1))]) {
+      assert.equal(lasting(m, i)?.name, want);
+      assert.equal(isTold(lasting(m, i)), false);
+      assert.equal(stateOf(m, i, now), "warning");
+    }
+  }
+});
+
+test("what cannot be seen is neither on air without trouble nor waiting", () => {
+  const unknown = { video: "unknown", audio: "unknown" };
+  for (const [m, want] of [
+    [seen("waiting", { stream_status: "unknown", health: unknown, last_error: "unreachable: no such host" }), "warning"],
+    [seen("initializing", { stream_status: "unknown", health: unknown, last_error: "blocked: proxy" }), "warning"],
+    [seen("monitoring", { stream_status: "unknown", health: unknown, last_error: "blocked: 429" }), "warning"],
+    [seen("monitoring", { health: unknown, last_error: "network: refused" }), "warning"],
+    [seen("waiting", { stream_status: "upcoming", health: unknown, last_error: "blocked: 429" }), "waiting"],
+    [seen("initializing", { stream_status: "unknown", health: unknown }), "waiting"],
+    [seen("monitoring", { last_error: "blocked: 429" }), "on_air"],
+    [seen("completed", { stream_status: "unknown", health: unknown, last_error: "blocked: 429" }), "off"],
+  ] as const) {
+    assert.equal(stateOf(m, null, now), want);
+    assert.equal(lasting(m, null)?.name ?? null, want === "warning" ? "blind" : null);
+  }
 });
 
 test("a failed monitor is in trouble although nobody watches it any more", () => {

@@ -48,3 +48,14 @@ test("nothing counts as without trouble that nobody has looked at in time, also 
   assert.deepEqual(seen(null), [0, 150]); // the database is away
   stop();
 });
+
+test("what cannot be seen stands in the list with its warning, and counts neither as on air nor as waiting", async () => {
+  const { receive } = await import("../../src/store");
+  const { counts, startWall, wanted } = await import("../../src/wallmodel");
+  const stop = startWall();
+  const unseen = (n: number, status: string) => ({ ...monitor(n), status, stream_status: "unknown", health: { video: "unknown", audio: "unknown" }, last_error: "unreachable: no such host" });
+  receive([{ type: "state.replace", version: 1, data: { monitors: [monitor(0), unseen(1, "waiting"), unseen(2, "monitoring")], incidents: [], deliveries: [] } } as unknown as Message, heartbeat({ watched: 3, late: 0, late_monitors: [] })]);
+  assert.deepEqual([counts.value.on_air, counts.value.waiting, counts.value.warning], [1, 0, 2]);
+  assert.deepEqual([wanted.value.on_air.length, wanted.value.waiting.length, wanted.value.attention.length], [3, 0, 0]);
+  stop();
+});
