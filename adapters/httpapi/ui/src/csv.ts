@@ -1,5 +1,5 @@
 // Incidents as a table for spreadsheets (RFC 4180). Columns are named as in the API, times are UTC: a program may read it, too.
-import { endOf, troubleSec } from "./incidentlist";
+import { endOf, ownersOf, troubleSec } from "./incidentlist";
 import { channelOf, titleOf, type Named } from "./names";
 import type { Incident } from "./types";
 
@@ -9,14 +9,15 @@ const columns: Record<string, (incident: Incident, stream: Named) => Cell> = {
   incident_id: (i) => i.incident_id,
   state: (i) => i.state,
   severity: (i) => i.severity,
+  severity_now: (i) => i.severity_now,
   conditions: (i) => i.conditions.map((c) => c.name).join(" "),
   started_at: (i) => utc(i.started_at),
   ended_at: (i) => utc(endOf(i)),
-  duration_sec: (i) => (endOf(i) ? Math.round(troubleSec(i, 0)) : null),
+  duration_sec: (i) => (endOf(i) ? Math.round(troubleSec([i], 0)) : null),
   resolved_at: (i) => utc(i.resolved_at),
   reopened: (i) => i.reopened,
-  acknowledged_by: (i) => i.acknowledged_by,
-  acknowledged_at: (i) => utc(i.acknowledged_at),
+  acknowledged_by: (i) => ownersOf(i).join(", "),
+  acknowledged_at: (i) => utc(i.acknowledgements[0]?.at ?? null),
   false_positive: (i) => i.false_positive,
   number: (_, stream) => stream.number || null,
   monitor_id: (i) => i.monitor_id,

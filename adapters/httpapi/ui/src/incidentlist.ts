@@ -54,14 +54,30 @@ export function byDay(all: readonly Incident[]): Day[] {
 // sinceOf is the onset of what lasts: of its worst condition, whose lamp stands beside it. Without one it is the incident's.
 export const sinceOf = (incident: Incident): string => worst(incident)?.last_started_at ?? incident.started_at;
 
-// troubleSec is how long an incident lasted.
-export function troubleSec(incident: Incident, now: number): number {
-  const ends = incident.conditions.map((c) => (c.ended_at ? Date.parse(c.ended_at) : now));
-  return Math.max(0, (Math.max(...ends, Date.parse(incident.started_at)) - Date.parse(incident.started_at)) / 1000);
+// troubleSec is for how long there was any condition: pauses do not count, and what overlaps counts once.
+export function troubleSec(incidents: readonly Incident[], now: number): number {
+  const spans = incidents.flatMap((i) => i.conditions).flatMap((c) => c.spans);
+  const times = spans.map((s) => [Date.parse(s.started_at), s.ended_at ? Date.parse(s.ended_at) : now] as const).sort((a, b) => a[0] - b[0]);
+  let sum = 0;
+  let counted = -Infinity;
+  for (const [from, to] of times) {
+    sum += Math.max(0, to - Math.max(from, counted));
+    counted = Math.max(counted, to);
+  }
+  return sum / 1000;
 }
 
+// troubleOfAll adds the trouble of each stream: an incident that another one took over counts once.
+export function troubleOfAll(all: readonly Incident[], now: number): number {
+  const ids = [...new Set(all.map((i) => i.monitor_id))];
+  return ids.reduce((sum, id) => sum + troubleSec(all.filter((i) => i.monitor_id === id), now), 0);
+}
+
+// ownersOf is everybody who acknowledged an incident, also before it was reopened.
+export const ownersOf = (incident: Incident): string[] => [...new Set(incident.acknowledgements.map((a) => a.by))];
+
 // lastedSec counts since sinceOf; of an incident without a lasting condition it is the whole trouble.
-export const lastedSec = (incident: Incident, now: number): number => (worst(incident) ? (now - Date.parse(sinceOf(incident))) / 1000 : troubleSec(incident, now));
+export const lastedSec = (incident: Incident, now: number): number => (worst(incident) ? (now - Date.parse(sinceOf(incident))) / 1000 : troubleSec([incident], now));
 
 // endOf is when the trouble ended; null: it lasts.
 export function endOf(incident: Incident): string | null {

@@ -46,6 +46,12 @@ export interface Alert {
   detail: string | null;
 }
 
+// Span is a time that a condition was there. ended_at null: it lasts.
+export interface Span {
+  started_at: string;
+  ended_at: string | null;
+}
+
 export interface Condition {
   name: ConditionName;
   started_at: string;
@@ -53,6 +59,7 @@ export interface Condition {
   ended_at: string | null;
   count: number;
   longest_sec: number;
+  spans: Span[]; // ascending and apart
   alert?: Alert | null;
 }
 
@@ -61,17 +68,19 @@ export interface Incident {
   monitor_id: string;
   stream_url: string;
   state: "open" | "resolved";
-  severity: number;
+  severity: number; // the worst so far
+  severity_now: number | null; // of what lasts; null: nothing does, or it is resolved
   conditions: Condition[];
   started_at: string;
   opened_at: string;
   resolved_at: string | null;
-  resolved_by?: string | null; // null: by itself
+  resolved_by: string | null; // null: by itself
   quiet_sec: number;
   reopened: number;
   acknowledged_by: string | null;
   acknowledged_at: string | null;
   acknowledged_severity?: number | null; // an older gateway leaves it out
+  acknowledgements: { by: string; at: string; severity: number }[]; // all, also those before a reopening
   false_positive: boolean | null;
   picture: { evidence_id: string; variant: Variant } | null;
   updated_at: string;

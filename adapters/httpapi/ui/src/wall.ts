@@ -41,7 +41,7 @@ function rank(name: string): number {
   return known < 0 ? 2 : known; // another detector's condition is like black
 }
 
-const untold = (name: Condition["name"]): Condition => ({ name, started_at: "", last_started_at: "", ended_at: null, count: 1, longest_sec: 0 });
+const untold = (name: Condition["name"]): Condition => ({ name, started_at: "", last_started_at: "", ended_at: null, count: 1, longest_sec: 0, spans: [] });
 const [blackNow, silentNow, unseenNow] = [untold("black"), untold("silent"), untold("blind")];
 
 // isTold reports whether a condition is an incident's. Others are what a stream's health says, of unknown onset.

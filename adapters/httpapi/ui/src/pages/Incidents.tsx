@@ -5,7 +5,7 @@ import { acknowledge, describe, failure, run, type Said } from "../actions";
 import { incidents as api } from "../api";
 import { csvOf, save } from "../csv";
 import { text } from "../i18n";
-import { byDay, firstCondition, storms, troubleSec } from "../incidentlist";
+import { byDay, firstCondition, storms, troubleOfAll } from "../incidentlist";
 import type { Named } from "../names";
 import { Glyph } from "../parts/Glyph";
 import { IncidentRow } from "../parts/IncidentRow";
@@ -136,7 +136,7 @@ export function Incidents() {
         <section key={key}>
           <h2 class="day">
             {dayName(at)}{" "}
-            <span>{words.dayTotal(incidents.length, duration(incidents.reduce((sum, i) => sum + troubleSec(i, Date.parse(i.resolved_at ?? i.opened_at)), 0)))}</span>
+            <span>{words.dayTotal(incidents.length, duration(troubleOfAll(incidents, now.peek())))}</span>
           </h2>
           <List incidents={incidents} streamOf={streamOf} />
         </section>

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { acknowledge } from "../actions";
-import { endOf, firstCondition, lastedSec, sinceOf } from "../incidentlist";
+import { endOf, firstCondition, lastedSec, ownersOf, sinceOf } from "../incidentlist";
 import { text } from "../i18n";
 import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
@@ -11,7 +11,7 @@ import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { NoPicture } from "./Picture";
-import { conditionWord, isWarning, Lamp } from "./State";
+import { conditionWord, isWarning, Lamp, severityOf } from "./State";
 import { useInView } from "./useInView";
 
 export function IncidentRow({ incident, stream }: { incident: Incident; stream: Named }) {
@@ -22,6 +22,8 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
   const worse = open && incident.acknowledged_by !== null && !isTaken(incident);
   const name = nameOf(stream);
   const condition = lasting?.name ?? firstCondition(incident);
+  const others = incident.conditions.filter((c) => c.name !== condition);
+  const owners = ownersOf(incident);
   const episodes = Math.max(...incident.conditions.map((c) => c.count));
   return (
     <li ref={ref} class={`incident-row is-${!lasting ? "off" : isWarning(condition) ? "warning" : "trouble"}${open ? "" : " done"}`}>
@@ -29,7 +31,8 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
       <Shot incident={incident} seen={seen} name={name} />
       <span class="what">
         {lasting ? <Lamp name={condition} /> : <Over incident={incident} condition={condition} />}
-        <small class="dim">{text.value.common.severity(incident.severity)}</small>
+        <small class="dim">{severityOf(incident)}</small>
+        {others.length > 0 && <small class="dim">{words.also(others.map((c) => conditionWord(c.name)).join(text.value.common.listComma))}</small>}
       </span>
       <span class="stream">
         <a href={`/incidents/${incident.incident_id}`}>
@@ -65,6 +68,10 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
               {text.value.wall.acknowledge}
             </button>
           </>
+        ) : owners.length > 0 ? (
+          <span class="muted">
+            <Stranger>{owners.join(text.value.common.listComma)}</Stranger>
+          </span>
         ) : (
           <span class="muted">{words.nobodyWas}</span>
         )}

@@ -76,10 +76,10 @@ function entryLine(entry: LogEntry): Line {
 function conditionLines(incident: Incident): Line[] {
   const words = text.value.incident;
   return incident.conditions.flatMap((c) => {
-    const began: Line = { at: c.started_at, glyph: conditionGlyph(c.name), look: "is-trouble", what: words.logOnset(conditionWord(c.name)) };
-    const again: Line[] = c.last_started_at === c.started_at ? [] : [{ ...began, at: c.last_started_at }];
-    const over: Line[] = c.ended_at ? [{ at: c.ended_at, glyph: "check", look: "is-recovered", what: words.logEnded(conditionWord(c.name)) }] : [];
-    return [began, ...again, ...over];
+    return c.spans.flatMap((span): Line[] => {
+      const began: Line = { at: span.started_at, glyph: conditionGlyph(c.name), look: "is-trouble", what: words.logOnset(conditionWord(c.name)) };
+      return span.ended_at ? [began, { at: span.ended_at, glyph: "check", look: "is-recovered", what: words.logEnded(conditionWord(c.name)) }] : [began];
+    });
   });
 }
 

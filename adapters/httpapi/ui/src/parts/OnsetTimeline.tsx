@@ -159,10 +159,10 @@ function criterion(incident: Incident, name: string, value: string): number | un
   return conditionOf(incident, name)?.alert?.criteria?.[value];
 }
 
-// badOf is where a condition lasted, as far as its newest episode tells.
+// badOf is where a condition lasted.
 function badOf(incident: Incident, name: string): { bad: [number, number][]; badState: "trouble" | "warning" } {
   const c = conditionOf(incident, name);
-  const bad: [number, number][] = c ? [[Date.parse(c.last_started_at), c.ended_at ? Date.parse(c.ended_at) : Infinity]] : [];
+  const bad = (c?.spans ?? []).map((s): [number, number] => [Date.parse(s.started_at), s.ended_at ? Date.parse(s.ended_at) : Infinity]);
   return { bad, badState: isWarning(name) ? "warning" : "trouble" };
 }
 

@@ -51,7 +51,7 @@ function Recovered({ item }: { item: Item }) {
   const words = text.value.wall;
   const incident = item.incident!;
   const name = nameOf(item.monitor ?? incident);
-  const lasted = duration(troubleSec(incident, item.since));
+  const lasted = duration(troubleSec([incident], item.since));
   return (
     <a class="mini is-recovered" href={`/incidents/${incident.incident_id}`}>
       <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />

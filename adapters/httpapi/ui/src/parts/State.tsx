@@ -13,6 +13,12 @@ export const isWarning = (name: string): boolean => name === "late" || name === 
 // stillWord says who has resolved an incident whose condition goes on.
 export const stillWord = (incident: Incident, condition: Condition): string => text.value.common.resolvedStill(incident.resolved_by ?? "", conditionWord(condition.name));
 
+// severityOf says the severity of what lasts, and the worst so far where it was another.
+export function severityOf({ severity, severity_now: current }: Incident): string {
+  const { severity: word, severityWorst } = text.value.common;
+  return current === null || current === severity ? word(severity) : severityWorst(word(current), word(severity));
+}
+
 // Lamp says a condition by colour, glyph and word.
 export function Lamp({ name, large = false }: { name: string; large?: boolean }) {
   const state = isWarning(name) ? "warning" : "trouble";

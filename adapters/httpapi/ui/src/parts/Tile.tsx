@@ -19,7 +19,7 @@ import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
 import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
-import { conditionWord, Lamp, StateWord, stillWord } from "./State";
+import { conditionWord, Lamp, severityOf, StateWord, stillWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
 export const Tile = memo(({ item, large, selected }: { item: Item; large: boolean; selected: boolean }) => {
@@ -66,7 +66,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
             {monitor && <LastHour item={item} name={name} />}
             <p class="told">
               <Newest incidentID={incident.incident_id} monitorID={item.id} />
-              <span class="end">{text.value.common.severity(incident.severity)}</span>
+              <span class="end">{severityOf(incident)}</span>
             </p>
             <Foot item={item} href={href} />
           </div>

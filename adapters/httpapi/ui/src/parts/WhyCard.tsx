@@ -8,7 +8,7 @@ import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../t
 import { alertOf, whyOf } from "../why";
 import { LatestFinding } from "./LatestFinding";
 import { ErrorText } from "./Name";
-import { conditionWord, isWarning } from "./State";
+import { conditionWord, isWarning, severityOf } from "./State";
 
 // WhyCard has the numbers of each condition, and where to look first for the chosen one.
 export function WhyCard({ incident, chosen, monitor }: { incident: Incident; chosen: Condition; monitor: Monitor | null }) {
@@ -19,7 +19,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
     <section class="card" aria-labelledby="why-title">
       <div class="card-head">
         <h2 id="why-title">{words.why}</h2>
-        <span class="tag end">{text.value.common.severity(incident.severity)}</span>
+        <span class="tag end">{severityOf(incident)}</span>
       </div>
       <div class="card-body why-box">
         {incident.conditions.map((condition) => (

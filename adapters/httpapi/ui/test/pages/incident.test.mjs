@@ -17,7 +17,7 @@ const live = (page) => page.locator("html[data-link=live]").waitFor({ state: "at
 
 const file = (variant, sec) => ({ variant, media_type: variant === "levels" ? "application/json" : "image/jpeg", size: 1000, width: 640, height: 360, taken_at: at(sec), measure: 12 });
 const captured = (n, condition, phase, variants) => evidence(n, { monitor_id: monitor(1).monitor_id, incident_id: incident(1).incident_id, event_id: `event-${n}`, condition, phase, note: null, variants });
-const condition = (name, from, to, event) => ({ name, started_at: at(from), last_started_at: at(from), ended_at: to && at(to), count: 1, longest_sec: 0, alert: { event_id: event, at: at(from + 30), duration_sec: 30, threshold_sec: 30, criteria: null, reason: null, detail: null } });
+const condition = (name, from, to, event) => ({ name, started_at: at(from), last_started_at: at(from), ended_at: to && at(to), count: 1, longest_sec: 0, spans: [{ started_at: at(from), ended_at: to && at(to) }], alert: { event_id: event, at: at(from + 30), duration_sec: 30, threshold_sec: 30, criteria: null, reason: null, detail: null } });
 
 // Black from 0 to 100 s, silent from 50 s on: at once, one after the other began.
 function fill(gateway) {

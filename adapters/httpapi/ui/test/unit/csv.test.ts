@@ -4,14 +4,14 @@ import { csvOf } from "../../src/csv";
 import type { Incident } from "../../src/types";
 
 const incident = {
-  incident_id: "i", state: "resolved", severity: 2, started_at: "2026-01-15T21:00:00+09:00", resolved_at: "2026-01-15T12:03:00Z", reopened: 0, acknowledged_by: "=cmd|' /C calc'!A0", acknowledged_at: null, false_positive: null, monitor_id: "m", stream_url: "u",
-  conditions: [{ name: "black", started_at: "2026-01-15T12:00:00Z", ended_at: "2026-01-15T12:01:30Z" }, { name: "silent", started_at: "2026-01-15T12:00:00Z", ended_at: "2026-01-15T12:02:00Z" }],
+  incident_id: "i", state: "resolved", severity: 2, started_at: "2026-01-15T21:00:00+09:00", resolved_at: "2026-01-15T12:03:00Z", reopened: 0, severity_now: null, acknowledged_by: null, acknowledged_at: null, acknowledgements: [{ by: "=cmd|' /C calc'!A0", at: "2026-01-15T12:01:00Z", severity: 2 }], false_positive: null, monitor_id: "m", stream_url: "u",
+  conditions: [{ name: "black", started_at: "2026-01-15T12:00:00Z", ended_at: "2026-01-15T12:01:30Z", spans: [{ started_at: "2026-01-15T12:00:00Z", ended_at: "2026-01-15T12:00:30Z" }, { started_at: "2026-01-15T12:01:00Z", ended_at: "2026-01-15T12:01:30Z" }] }, { name: "silent", started_at: "2026-01-15T12:01:10Z", ended_at: "2026-01-15T12:02:00Z", spans: [{ started_at: "2026-01-15T12:01:10Z", ended_at: "2026-01-15T12:02:00Z" }] }],
 } as Incident;
 
 test("an incident is one row, with times in UTC", () => {
   const [names, row, end] = csvOf([incident], () => ({ stream_url: "u" })).split("\r\n");
-  assert.match(names!, /^\ufeffincident_id,state,severity,conditions,started_at,ended_at,duration_sec,/);
-  assert.match(row!, /^i,resolved,2,black silent,2026-01-15T12:00:00.000Z,2026-01-15T12:02:00.000Z,120,2026-01-15T12:03:00.000Z,0,/);
+  assert.match(names!, /^\ufeffincident_id,state,severity,severity_now,conditions,started_at,ended_at,duration_sec,/);
+  assert.match(row!, /^i,resolved,2,,black silent,2026-01-15T12:00:00.000Z,2026-01-15T12:02:00.000Z,90,2026-01-15T12:03:00.000Z,0,/);
   assert.equal(row!.split(",").length, names!.split(",").length);
   assert.equal(end, "");
 });

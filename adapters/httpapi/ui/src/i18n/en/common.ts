@@ -43,6 +43,7 @@ export const common = {
   resolvedStill: (by: string, condition: string) => (by ? `resolved by ${by}, still: ${condition}` : `resolved, still: ${condition}`),
   worseSince: "worse since then",
   severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,
+  severityWorst: (current: string, worst: string) => `${current}, at worst ${worst}`,
   lanes: {
     stream: "Stream",
     video: "Video",

@@ -45,6 +45,7 @@ export const common: Words["common"] = {
   resolvedStill: (by, condition) => (by ? `${by}が解決済みに変更、継続中：${condition}` : `解決済み、継続中：${condition}`),
   worseSince: "その後悪化",
   severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
+  severityWorst: (current, worst) => `${current}（最大時：${worst}）`,
   lanes: {
     stream: "配信",
     video: "映像",
