@@ -7,6 +7,7 @@ import { csvOf, save } from "../csv";
 import { text } from "../i18n";
 import { byDay, firstCondition, storms, troubleOfAll } from "../incidentlist";
 import type { Named } from "../names";
+import { Allowed } from "../parts/Allowed";
 import { Glyph } from "../parts/Glyph";
 import { IncidentRow } from "../parts/IncidentRow";
 import { conditionWord } from "../parts/State";
@@ -110,9 +111,11 @@ export function Incidents() {
           </button>
         )}
         {waiting.length > 1 && (
-          <button class="btn" type="button" onClick={() => confirm(words.confirmAll(waiting.length)) && acknowledge(...waiting.map((i) => i.incident_id))}>
-            {words.acknowledgeAll(waiting.length)}
-          </button>
+          <Allowed to="operate">
+            <button class="btn" type="button" onClick={() => confirm(words.confirmAll(waiting.length)) && acknowledge(...waiting.map((i) => i.incident_id))}>
+              {words.acknowledgeAll(waiting.length)}
+            </button>
+          </Allowed>
         )}
       </Filters>
       {failed.value && (

@@ -65,10 +65,12 @@ export function Register() {
                     setQuery({ url: e.currentTarget.value.trim() }, "replace");
                   }}
                 />
-                <button class="btn" type="button" disabled={seen.looking || !draft.value.streamURL.trim()} onClick={look}>
-                  <Glyph name="retry" />
-                  {words.lookAgain}
-                </button>
+                <Allowed to="operate">
+                  <button class="btn" type="button" disabled={seen.looking || !draft.value.streamURL.trim()} onClick={look}>
+                    <Glyph name="retry" />
+                    {words.lookAgain}
+                  </button>
+                </Allowed>
               </div>
               <p class="hint" id="url-hint">
                 {words.urlHint}
@@ -377,10 +379,12 @@ function Callback({ draft, set }: { draft: Signal<Draft>; set: Set }) {
             value={draft.value.callbackURL}
             onInput={(e) => set({ callbackURL: e.currentTarget.value })}
           />
-          <button class="btn" type="button" disabled={busy.value || !draft.value.callbackURL.trim()} onClick={() => void test()}>
-            <Glyph name="send" />
-            {words.test}
-          </button>
+          <Allowed to="operate">
+            <button class="btn" type="button" disabled={busy.value || !draft.value.callbackURL.trim()} onClick={() => void test()}>
+              <Glyph name="send" />
+              {words.test}
+            </button>
+          </Allowed>
         </div>
         <p class="hint" id="callback-hint">
           {words.callbackHint}

@@ -7,6 +7,7 @@ import { now } from "../store";
 import { clock, clockDay, duration } from "../time";
 import type { Incident } from "../types";
 import { isTaken, needsSomebody, worst } from "../wall";
+import { Allowed } from "./Allowed";
 import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
@@ -64,9 +65,11 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
                 words.nobody
               )}
             </span>
-            <button class="btn" type="button" aria-label={`${text.value.wall.acknowledge}: ${name}`} onClick={() => acknowledge(incident.incident_id)}>
-              {text.value.wall.acknowledge}
-            </button>
+            <Allowed to="operate">
+              <button class="btn" type="button" aria-label={`${text.value.wall.acknowledge}: ${name}`} onClick={() => acknowledge(incident.incident_id)}>
+                {text.value.wall.acknowledge}
+              </button>
+            </Allowed>
           </>
         ) : owners.length > 0 ? (
           <span class="muted">

@@ -12,6 +12,7 @@ import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { isTaken, numberText, type Item } from "../wall";
 import { alertOf, whyOf } from "../why";
+import { Allowed } from "./Allowed";
 import { LatestFinding } from "./LatestFinding";
 import { BestPicture, LevelPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
@@ -237,10 +238,12 @@ function Foot({ item, href }: { item: Item; href: string }) {
   return (
     <footer class="tile-foot">
       {!taken && (
-        <button class="btn primary" type="button" onClick={() => acknowledge(incident.incident_id)}>
-          <Glyph name="hand" />
-          {words.acknowledge}
-        </button>
+        <Allowed to="operate">
+          <button class="btn primary" type="button" onClick={() => acknowledge(incident.incident_id)}>
+            <Glyph name="hand" />
+            {words.acknowledge}
+          </button>
+        </Allowed>
       )}
       <a class={taken ? "btn" : "btn quiet"} href={href}>
         {words.open}
