@@ -16,6 +16,7 @@ export function monitor(n, more = {}) {
   const id = `mon-${String(n).padStart(32, "0")}`;
   return {
     monitor_id: id,
+    number: n,
     stream_url: `https://www.youtube.com/watch?v=video${String(n).padStart(6, "0")}`,
     status: "monitoring",
     stream_status: "live",
