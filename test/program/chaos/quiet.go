@@ -212,12 +212,15 @@ func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 	}
 	began, ended, told := a.lasted(i)
 	if kind == pagerDutyChannel {
-		began, ended = began.Add(escalationDelay), a.lastEventAt(i) // what is over is not escalated
+		began = began.Add(escalationDelay)
 		if i.acknowledgedBy != "" && i.raisedAt.After(began) {
 			began = i.raisedAt
 		}
 	}
 	due, held := a.audible(began, i.monitor, kind)
+	if kind == pagerDutyChannel && !i.isStorm && !a.lasts(i, due) {
+		return true
+	}
 	if at := a.handledAt(i); !at.IsZero() && at.Before(ended) {
 		ended = at
 	}
@@ -254,21 +257,26 @@ func (a *audit) lasted(i incidentRecord) (began, ended time.Time, told bool) {
 	return began, ended, told
 }
 
-// lastEventAt returns when the last event of an incident happened. A callback may get it much later.
-func (a *audit) lastEventAt(i incidentRecord) (at time.Time) {
+// lasts reports whether a condition of an incident lasts from a time on for sendMargin. What does
+// not is not escalated then.
+func (a *audit) lasts(i incidentRecord, at time.Time) bool {
+	began := map[string]time.Time{} // by the type of the alert
 	for _, d := range a.deliveries {
 		if a.incidentOfEvent(d.EventID) != i.id {
 			continue
 		}
-		happened := d.Received
+		happened := d.Received // a callback may get it much later
 		if !d.Timestamp.IsZero() && d.Timestamp.Before(happened) {
 			happened = d.Timestamp
 		}
-		if happened.After(at) {
-			at = happened
+		alert, ends := strings.CutSuffix(d.EventType, "_recovered")
+		if !ends {
+			began[alert] = happened
+		} else if since, known := began[alert]; known && !since.After(at) && !happened.Before(at.Add(sendMargin)) {
+			return true
 		}
 	}
-	return at
+	return false
 }
 
 // incidentOfEvent returns the ID of the incident that an event belongs to; empty: none.
