@@ -309,7 +309,7 @@ func (s *DestinationStore) ResealSecrets(ctx context.Context) error {
 			}
 		}
 		if lost > 0 {
-			return fmt.Errorf("%d destinations: %w", lost, errLostSecrets)
+			return fmt.Errorf("%d destinations: %w", lost, ErrLostSecrets)
 		}
 		return nil
 	})

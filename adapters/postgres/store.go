@@ -243,16 +243,16 @@ func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
 	}
 }
 
-// errLostSecrets says that the keys of this gateway do not decrypt what is stored (section 19.1).
-var errLostSecrets = errors.New("the stored secrets cannot be decrypted by SECRETS_KEY: give the one of the gateway that stored them, " +
-	"or put its keys.json into DATA_DIR; if it is lost, UPDATE destinations SET secrets = NULL, and enter them again")
+// ErrLostSecrets says that the keys of this gateway do not decrypt what is stored (section 19.1).
+var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations: give the key of the gateway that stored them, " +
+	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, and enter their secrets again")
 
 // IsPermanent reports whether a retry of Ping or Migrate cannot help, for one of these
 // reasons: the server refuses the user; the database does not exist; the server offers
 // no TLS although sslmode requires it; its certificate is invalid; it refuses a statement
-// of a migration.
+// of a migration; the keys of secrets are wrong (ErrLostSecrets).
 func IsPermanent(err error) bool {
-	if errors.Is(err, errLostSecrets) {
+	if errors.Is(err, ErrLostSecrets) {
 		return true
 	}
 	var certificate *tls.CertificateVerificationError

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
@@ -58,7 +60,10 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	}
 	defer closeStore()
 	g.store, g.database = store, newDatabaseSetup(store, g.log)
-	if err := g.database.tryOnce(ctx); err != nil {
+	switch err := g.database.tryOnce(ctx); {
+	case errors.Is(err, postgres.ErrLostSecrets):
+		return &config.UsageError{Problems: []string{err.Error()}}
+	case err != nil:
 		return err
 	}
 	g.resolving = newResolvingTools(g.settings.Watching, log)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,24 @@ type Config struct {
 	Env     []string  // after the inherited environment and the defaults for tests
 	Args    []string  // flags of serve
 	Log     io.Writer // gets every log line as well; nil: it is dropped
+}
+
+// StoreKeys makes a data directory with a keys.json as a first start leaves it, with the keys
+// of the tests. It returns all five. Another user may enter the directory, which the private
+// database needs.
+func StoreKeys(dataDir string) (keys map[string]string, err error) {
+	keys = map[string]string{
+		"API_KEY": APIKey, "INTERNAL_API_KEY": InternalKey, "WEBHOOK_SIGNING_KEY": SigningKey,
+		"EVIDENCE_LINK_KEY": "a-link-key-for-tests", "SECRETS_KEY": "a-secrets-key-for-tests",
+	}
+	content, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dataDir, 0o755); err != nil {
+		return nil, err
+	}
+	return keys, os.WriteFile(filepath.Join(dataDir, "keys.json"), content, 0o600)
 }
 
 // Service is a gateway that runs.

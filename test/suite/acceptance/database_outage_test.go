@@ -129,6 +129,61 @@ func TestAGatewayThatItsDatabaseRefusesExits(t *testing.T) {
 	}
 }
 
+func TestAGatewayWithoutTheKeyOfStoredSecretsIsRefused(t *testing.T) { // section 19.1
+	runQuietTimeline(t, 0, 15*time.Second)
+	db := &database{startDatabase(t, databaseDir(t))}
+	t.Cleanup(db.end)
+	launch := func(dataDir string, env ...string) *system.Service {
+		t.Helper()
+		s, err := system.Launch(system.Config{Binary: binary, DataDir: dataDir, Env: append(env, "DB_DSN="+db.DSN())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	use := func(s *system.Service, f func(*testenv.Env)) {
+		t.Helper()
+		if err := s.WaitListening(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f(&testenv.Env{Service: s})
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+
+	data := filepath.Join(t.TempDir(), "data")
+	keys, err := system.StoreKeys(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromFile := []string{"API_KEY=", "INTERNAL_API_KEY=", "WEBHOOK_SIGNING_KEY="}
+	var id string
+	use(launch(data, fromFile...), func(env *testenv.Env) {
+		id = create(t, env, "/api/v1/destinations", "destination_id", map[string]any{
+			"name": "board", "kind": "webhook", "config": map[string]any{}, "secrets": map[string]any{"url": "https://hooks.example.com/x", "signing_key": "the-own-signing-key"}})
+	})
+
+	elsewhere := filepath.Join(t.TempDir(), "data")
+	s := launch(elsewhere) // the other three keys are the same
+	err = s.Wait()
+	if said := s.Tail(10); err == nil || !strings.Contains(err.Error(), "exit status 2") || !strings.Contains(said, "SECRETS_KEY") || !strings.Contains(said, `"board"`) {
+		t.Errorf("with three keys the gateway exits with %v and says:\n%s", err, said)
+	}
+
+	for name, s := range map[string]*system.Service{
+		"keys.json":   launch(data, fromFile...),
+		"SECRETS_KEY": launch(elsewhere, "SECRETS_KEY="+keys["SECRETS_KEY"]),
+	} {
+		use(s, func(env *testenv.Env) {
+			d := callOK(t, env, http.MethodGet, "/api/v1/destinations/"+id, nil)
+			if health, _ := d["health"].(map[string]any); health["last_error"] != nil {
+				t.Errorf("with %s the destination says %v", name, health)
+			}
+		})
+	}
+}
+
 func TestAGatewayThatWaitsForItsDatabaseStopsOnSIGTERM(t *testing.T) { // section 8.3
 	runQuietTimeline(t, 0, 1*time.Second)
 	s, err := system.Start(t.Context(), system.Config{Binary: binary, DataDir: filepath.Join(t.TempDir(), "data"),

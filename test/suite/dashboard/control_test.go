@@ -76,14 +76,7 @@ func startControl(t *testing.T) *control {
 func dataWithKeys(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	keys, err := json.Marshal(map[string]string{"API_KEY": system.APIKey, "WEBHOOK_SIGNING_KEY": system.SigningKey, "INTERNAL_API_KEY": system.InternalKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "keys.json"), keys, 0o600); err != nil {
+	if _, err := system.StoreKeys(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

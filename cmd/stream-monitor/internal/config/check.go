@@ -16,19 +16,16 @@ const SameKeys = "INTERNAL_API_KEY (--internal-api-key) is the same as API_KEY (
 func (c *Serve) check() (found []problem) {
 	// A keys.json has all of them. It must be there: several gateways may not generate different keys.
 	if _, err := os.Stat(KeysPath(c.Database.DataDir)); c.Database.HasExternalDatabase() && err != nil {
-		for _, key := range []struct {
-			name, env, use string
-			missing        bool
-		}{
-			{"api-key", "API_KEY", "the key that callers of the API present", c.Keys.APIKey == ""},
-			{"webhook-signing-key", "WEBHOOK_SIGNING_KEY", "the key that signs webhooks", len(c.Keys.WebhookSigningKey) == 0},
-			{"internal-api-key", "INTERNAL_API_KEY", "the key from which the tokens of workers come", c.Keys.InternalAPIKey == ""},
-		} {
-			if key.missing {
-				found = append(found, problem{key.name,
-					fmt.Sprintf("%s (--%s) is missing; it is required when DB_DSN is set: %s; "+
-						"or put a keys.json into DATA_DIR. After a restore give all five keys of the gateway before: SECRETS_KEY and EVIDENCE_LINK_KEY, too", key.env, key.name, key.use)})
-			}
+		uses := map[string]string{
+			"API_KEY":             "the key that callers of the API present",
+			"INTERNAL_API_KEY":    "the key from which the tokens of workers come",
+			"WEBHOOK_SIGNING_KEY": "the key that signs webhooks",
+		}
+		for _, env := range c.Keys.Missing() {
+			name := strings.ToLower(strings.ReplaceAll(env, "_", "-"))
+			found = append(found, problem{name,
+				fmt.Sprintf("%s (--%s) is missing; it is required when DB_DSN is set: %s; or put a keys.json into DATA_DIR. "+
+					"After a restore give all five keys of the gateway before: SECRETS_KEY and EVIDENCE_LINK_KEY, too", env, name, uses[env])})
 		}
 	}
 	if c.WorkerRuntime == RuntimeKubernetes {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -311,6 +312,14 @@ func TestAnExternalDatabaseRequiresAllKeys(t *testing.T) {
 		serve := mustParse(t, "serve").Serve
 		if !serve.Database.HasExternalDatabase() || !slices.Equal(serve.Keys.WebhookSigningKey, []string{"new", "old"}) {
 			t.Errorf("has %+v", serve)
+		}
+	})
+	t.Run("with a keys.json in DATA_DIR it starts", func(t *testing.T) {
+		dir := t.TempDir()
+		kept, _ := load(t, dir, KeyFlags{})
+		serve := mustParse(t, "serve", "--data-dir="+dir).Serve
+		if got, generated := load(t, serve.Database.DataDir, serve.Keys); generated || !reflect.DeepEqual(got, kept) {
+			t.Errorf("the keys are %+v, want %+v", got, kept)
 		}
 	})
 	t.Run("migrate needs none", func(t *testing.T) { mustParse(t, "migrate") })

@@ -21,12 +21,12 @@ type LogFlags struct {
 
 // DatabaseFlags name the database and the data directory (decision P3).
 type DatabaseFlags struct {
-	DBDSN   string `name:"db-dsn" type:"dsn" secret:"" env:"DB_DSN" placeholder:"postgres://…" help:"PostgreSQL to use. If it is set, all three keys are required. serve waits while the database cannot be reached, and exits if the database rejects its credentials. Default: a private database in the data directory."`
+	DBDSN   string `name:"db-dsn" type:"dsn" secret:"" env:"DB_DSN" placeholder:"postgres://…" help:"PostgreSQL to use. If it is set, API_KEY, INTERNAL_API_KEY and WEBHOOK_SIGNING_KEY are required, or a keys.json in the data directory. serve waits while the database cannot be reached, and exits if the database rejects its credentials. Default: a private database in the data directory."`
 	DataDir string `type:"path" env:"DATA_DIR" default:"${data_dir}" help:"Directory of the private database and the generated keys."`
 }
 
 // HasExternalDatabase reports whether the operator provides the database. Then the
-// operator must also provide the three keys (decision P4).
+// operator must also provide the keys (decision P4).
 func (f DatabaseFlags) HasExternalDatabase() bool { return f.DBDSN != "" }
 
 // KeyFlags hold the keys of section 14.2 that the operator set.
@@ -36,6 +36,24 @@ type KeyFlags struct {
 	InternalAPIKey    string            `type:"apikey" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key from which each worker's token for the internal API comes; no worker gets the key. 16 characters or more. Default: generated."`
 	EvidenceLinkKey   evidence.LinkKeys `type:"linkkeys" secret:"" env:"EVIDENCE_LINK_KEY" help:"Key that signs links to evidence; up to 4, separated by commas: the first signs, all verify. Default: generated with the other keys, else derived from API_KEY."`
 	SecretsKey        secretbox.Keys    `type:"secretskeys" secret:"" env:"SECRETS_KEY" help:"Key that encrypts the secrets of destinations in the database; up to 4, separated by commas: the first encrypts, all decrypt. Default: generated with the other keys, else derived from API_KEY."`
+}
+
+// Missing returns the names of the required keys that are not set. Those of links and of
+// secrets can be derived from API_KEY.
+func (f KeyFlags) Missing() (names []string) {
+	for _, key := range []struct {
+		name string
+		set  bool
+	}{
+		{"API_KEY", f.APIKey != ""},
+		{"WEBHOOK_SIGNING_KEY", len(f.WebhookSigningKey) > 0},
+		{"INTERNAL_API_KEY", f.InternalAPIKey != ""},
+	} {
+		if !key.set {
+			names = append(names, key.name)
+		}
+	}
+	return names
 }
 
 // EvidenceFlags say where the bytes of evidence are stored.

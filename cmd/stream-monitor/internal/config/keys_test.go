@@ -100,16 +100,22 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 			t.Errorf("given keys of links become %q", given.Links)
 		}
 	})
-	t.Run("of links are derived where an older version has left none", func(t *testing.T) {
-		dir := t.TempDir()
-		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c"}`), 0o600); err != nil {
-			t.Fatal(err)
+	t.Run("of links are derived where none is given and no file is kept", func(t *testing.T) {
+		all := KeyFlags{APIKey: "a", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"}
+		first, _ := load(t, t.TempDir(), all)
+		again, _ := load(t, t.TempDir(), all)
+		all.APIKey = "b"
+		other, _ := load(t, t.TempDir(), all)
+		if len(first.Links) != 1 || !slices.Equal(first.Links, again.Links) || slices.Equal(first.Links, other.Links) {
+			t.Errorf("the keys of links are %q, %q and %q", first.Links, again.Links, other.Links)
 		}
-		stored, _ := load(t, dir, KeyFlags{})
-		given, _ := load(t, t.TempDir(), KeyFlags{APIKey: "0123456789api-key", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
-		other, _ := load(t, t.TempDir(), KeyFlags{APIKey: "b", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
-		if len(stored.Links) != 1 || !slices.Equal(stored.Links, given.Links) || slices.Equal(given.Links, other.Links) {
-			t.Errorf("the keys of links are %q, %q and %q", stored.Links, given.Links, other.Links)
+	})
+	t.Run("of a file serve for links also when the required ones are given", func(t *testing.T) {
+		dir := t.TempDir()
+		kept, _ := load(t, dir, KeyFlags{})
+		got, _ := load(t, dir, KeyFlags{APIKey: kept.API, WebhookSigningKey: kept.Signing, InternalAPIKey: kept.Internal})
+		if !slices.Equal(got.Links, kept.Links) {
+			t.Errorf("the keys of links are %q, want %q", got.Links, kept.Links)
 		}
 	})
 	t.Run("of secrets are generated, too", func(t *testing.T) {
@@ -118,28 +124,6 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 		again, _ := load(t, dir, KeyFlags{})
 		if len(first.Secrets[0]) != 64 || !slices.Equal(again.Secrets, first.Secrets) || slices.Contains([]string{first.API, first.Links[0]}, first.Secrets[0]) {
 			t.Errorf("the keys of secrets are %q, then %q", first.Secrets, again.Secrets)
-		}
-	})
-	t.Run("of secrets are added to the file of an older version, the same for all that start at once", func(t *testing.T) {
-		dir := t.TempDir()
-		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef"}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got := make([]Keys, 16)
-		var wg sync.WaitGroup
-		for i := range got {
-			wg.Go(func() { got[i], _ = load(t, dir, KeyFlags{}) })
-		}
-		wg.Wait()
-		after, _ := load(t, dir, KeyFlags{})
-		for _, k := range got {
-			if !slices.Equal(k.Secrets, after.Secrets) || len(k.Secrets) != 2 || k.API != "0123456789api-key" || k.Links[0] != "0123456789abcdef" {
-				t.Fatalf("a process has %+v, the file %+v", k, after)
-			}
-		}
-		info, err := os.Stat(KeysPath(dir))
-		if entries, _ := os.ReadDir(dir); err != nil || info.Mode().Perm() != 0o600 || len(entries) != 1 {
-			t.Errorf("the file has mode %v, beside it are %v", info.Mode(), entries)
 		}
 	})
 	t.Run("of secrets still open what was encrypted before another was given", func(t *testing.T) {
@@ -171,12 +155,13 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 		"readable by others":      {`{}`, 0o640, "chmod 600"},
 		"that is no JSON":         {`API_KEY=hunter2`, 0o600, "remove it"},
 		"that lacks a key":        {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
-		"with a short API key":    {`{"API_KEY":"fifteen-letters","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c"}`, 0o600, "less than 16"},
-		"with a short worker key": {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"fifteen-letters","WEBHOOK_SIGNING_KEY":"c"}`, 0o600, "less than 16"},
+		"without a secrets key":   {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"hunter2-hunter2-hunter2","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef"}`, 0o600, "lacks one of"},
 		"that is too large":       {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
-		"with a bad link key":     {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"0123456789abcdef","EVIDENCE_LINK_KEY":"hunter2"}`, 0o600, "EVIDENCE_LINK_KEY"},
-		"with a bad secrets key":  {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"hunter2"}`, 0o600, "SECRETS_KEY"},
-		"with a bad key":          {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"hunter2,","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
+		"with a short API key":    {`{"API_KEY":"fifteen-letters","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "less than 16"},
+		"with a short worker key": {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"fifteen-letters","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "less than 16"},
+		"with a bad link key":     {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"hunter2","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "EVIDENCE_LINK_KEY"},
+		"with a bad secrets key":  {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef","SECRETS_KEY":"hunter2"}`, 0o600, "SECRETS_KEY"},
+		"with a bad key":          {`{"API_KEY":"0123456789api-key","INTERNAL_API_KEY":"internal-key-123","WEBHOOK_SIGNING_KEY":"hunter2,","EVIDENCE_LINK_KEY":"0123456789abcdef","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
 	} {
 		t.Run("a file "+name+" is refused, and not touched", func(t *testing.T) {
 			dir := t.TempDir()

@@ -195,9 +195,16 @@ func TestEachProblemIsFound(t *testing.T) {
 		}, fail, "evidence", []string{"s3://evidence: access denied", "EVIDENCE_S3_ACCESS_KEY"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
 			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},
+		"a keys.json beside DB_DSN": {func(m *machine) {
+			m.settings.Keys = config.KeyFlags{}
+			m.settings.Database.DataDir = m.t.TempDir()
+			if _, _, err := config.LoadKeys(m.settings.Database.DataDir, config.KeyFlags{}); err != nil {
+				m.t.Fatal(err)
+			}
+		}, fine, "keys", []string{"keys.json (for API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY)"}},
 		"keys still to be made": {func(m *machine) {
 			m.settings.Database.DBDSN, m.settings.Keys = "", config.KeyFlags{}
-		}, fine, "keys", []string{"API_KEY, INTERNAL_API_KEY, WEBHOOK_SIGNING_KEY will be generated at the first start"}},
+		}, fine, "keys", []string{"API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY will be generated at the first start"}},
 		"YouTube that answers through a proxy": {func(*machine) {}, fine, "YouTube", []string{"www.youtube.com answers, through the proxy 127.0.0.1:"}},
 		"no DNS": {func(m *machine) { m.settings.Watching.HTTPSProxy, m.dns = "", errors.New("no such host") }, fail, "YouTube",
 			[]string{"YouTube cannot be reached from here: DNS does not resolve www.youtube.com (no such host)", "/etc/resolv.conf", "--offline"}},

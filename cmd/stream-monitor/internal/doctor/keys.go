@@ -5,39 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// keys checks the three keys (decision P4).
+// keys checks the keys that serve requires (decision P4).
 func (d Doctor) keys(context.Context) []finding {
 	const subject = "keys"
 	path := config.KeysPath(d.Settings.Database.DataDir)
-	var absent []string
-	for name, given := range map[string]bool{
-		"API_KEY":             d.Settings.Keys.APIKey != "",
-		"INTERNAL_API_KEY":    d.Settings.Keys.InternalAPIKey != "",
-		"WEBHOOK_SIGNING_KEY": len(d.Settings.Keys.WebhookSigningKey) > 0,
-	} {
-		if !given {
-			absent = append(absent, name)
-		}
-	}
-	list := sortedList(absent)
+	missing := d.Settings.Keys.Missing()
+	list := strings.Join(missing, ", ")
 	switch _, err := config.ReadKeys(path); {
-	case len(absent) == 0:
-		return []finding{{subject: subject, verdict: fine, found: "all three are set"}}
-	case d.Settings.Database.HasExternalDatabase():
-		return []finding{{subject, fail, list + " not set", "all three, because DB_DSN is set",
-			"set each of them to a different secret, such as the output of: openssl rand -hex 32"}}
+	case len(missing) == 0:
+		return []finding{{subject: subject, verdict: fine, found: "all that are required are set"}}
 	case err == nil:
 		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s (for %s)", path, list)}}
-	case errors.Is(err, fs.ErrNotExist):
-		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s will be generated at the first start, in %s", list, path)}}
-	default:
+	case !errors.Is(err, fs.ErrNotExist):
 		return []finding{{subject, fail, err.Error(), "", ""}}
+	case d.Settings.Database.HasExternalDatabase():
+		return []finding{{subject, fail, list + " not set", "all of them, because DB_DSN is set",
+			"set each to a different secret, such as the output of: openssl rand -hex 32; after a restore, put the keys.json of your backup into DATA_DIR or give all five keys"}}
+	default:
+		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s will be generated at the first start, in %s", list, path)}}
 	}
 }
 
@@ -54,8 +44,4 @@ func (d Doctor) secretCommand() string {
 	}
 	path := "'" + strings.ReplaceAll(config.KeysPath(d.Settings.Database.DataDir), "'", `'\''`) + "'"
 	return `sed -n 's/.*"WEBHOOK_SIGNING_KEY": "\([^",]*\).*/\1/p' ` + path + ` | tr -d '\n' | base64 -w0 | sed 's/^/whsec_/'`
-}
-
-func sortedList(names []string) string {
-	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
