@@ -103,3 +103,26 @@ func TestEveryAcknowledgementIsKept(t *testing.T) {
 		t.Errorf("the acknowledgements are %+v, want %+v", got, want)
 	}
 }
+
+func TestTheTroubleOfAnIncidentIsEverySpanOfEveryConditionOnce(t *testing.T) { // section 16.1
+	h := newHistory(t)
+	h.step(30, began(silent, 0))
+	h.step(100, ended(silent, 100), began(black, 50))
+	h.step(150, ended(black, 150))
+	h.step(730, began(silent, 695))
+	i := h.newest()
+	for _, tt := range []struct {
+		name  string
+		spans []incident.Span
+		want  time.Duration
+		times int
+	}{
+		{"all", i.Trouble(), 185 * time.Second, 2},
+		{"silent", i.Conditions[0].Spans, 135 * time.Second, 2},
+		{"none", nil, 0, 0},
+	} {
+		if got := incident.Total(tt.spans, at(730)); got != tt.want || len(tt.spans) != tt.times {
+			t.Errorf("%s: %v in %d times, want %v in %d", tt.name, got, len(tt.spans), tt.want, tt.times)
+		}
+	}
+}

@@ -280,8 +280,8 @@ func newDestination(id string, kind notify.Kind) notify.Destination {
 func aboutIncident(id string, to notify.Destination, change ...func(*destination.Incident)) destination.Delivery {
 	opened := time.Now().Add(-time.Minute)
 	i := incident.Incident{
-		ID: "incident of " + id, State: incident.Open, Severity: 1, StartedAt: opened, OpenedAt: opened,
-		Conditions: []incident.Condition{{Name: "black", StartedAt: opened, LastStartedAt: opened, Count: 1}},
+		ID: "incident of " + id, State: incident.Open, Severity: 1, SeverityNow: 1, StartedAt: opened, OpenedAt: opened,
+		Conditions: []incident.Condition{{Name: "black", StartedAt: opened, LastStartedAt: opened, Count: 1, Spans: []incident.Span{{StartedAt: opened}}}},
 	}
 	about := &destination.Incident{Good: []string{"audio"},
 		ThreadFacts: destination.ThreadFacts{Situation: notify.SituationOf(i)},
@@ -297,7 +297,9 @@ func aboutIncident(id string, to notify.Destination, change ...func(*destination
 func ended(i *destination.Incident) {
 	i.Notified = i.Notified.After(i.Situation, notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
 	i.Situation.Open, i.Situation.ResolvedAt, i.Situation.Conditions = false, time.Now(), nil
-	i.Incident.State, i.Incident.ResolvedAt, i.Incident.Conditions[0].EndedAt = incident.Resolved, time.Now(), time.Now()
+	i.Incident.State, i.Incident.ResolvedAt, i.Incident.SeverityNow = incident.Resolved, time.Now(), 0
+	c := &i.Incident.Conditions[0]
+	c.EndedAt, c.Spans[0].EndedAt = time.Now(), time.Now()
 }
 
 // aboutEvent returns an event for a webhook.

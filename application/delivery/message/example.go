@@ -81,10 +81,10 @@ func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (no
 
 func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
 	s, notified := situationOf(name, kind, now)
-	c := incident.Condition{Name: name, StartedAt: s.OpenedAt, LastStartedAt: s.OpenedAt, Count: 1}
+	c := incident.Condition{Name: name, StartedAt: s.OpenedAt, LastStartedAt: s.OpenedAt, Count: 1, Spans: []incident.Span{{StartedAt: s.OpenedAt}}}
 	state := incident.Open
 	if !s.Open {
-		state, c.EndedAt, c.Count = incident.Resolved, now, 2
+		state, c.EndedAt, c.Spans[0].EndedAt = incident.Resolved, now, now
 	}
 	if slices.Contains([]incident.Name{incident.NoMedia, incident.Blind, incident.Error}, name) {
 		c.Alert = &incident.Alert{At: s.OpenedAt, Reason: string(name), Detail: "HTTP 503 Service Unavailable"}

@@ -75,6 +75,24 @@ func TestMessagesReadAsInTheGoldenFiles(t *testing.T) {
 	}
 }
 
+// span is a time before eight; to is lasts if it has not ended.
+type span struct{ from, to time.Duration }
+
+const lasts = time.Duration(0)
+
+// came returns a condition with spans.
+func came(name incident.Name, spans ...span) incident.Condition {
+	c := incident.Condition{Name: name, StartedAt: eight.Add(spans[0].from), Count: len(spans)}
+	for _, s := range spans {
+		c.LastStartedAt, c.EndedAt = eight.Add(s.from), eight.Add(s.to)
+		if s.to == lasts {
+			c.EndedAt = time.Time{}
+		}
+		c.Spans = append(c.Spans, incident.Span{StartedAt: c.LastStartedAt, EndedAt: c.EndedAt})
+	}
+	return c
+}
+
 // special returns messages in which several things come together.
 func special() []message.Example {
 	find := func(name string) message.Example {
@@ -87,18 +105,30 @@ func special() []message.Example {
 	}
 	both := find("black, worse")
 	both.Name = "black, then silent too"
-	both.Facts.Incident.Conditions = append(both.Facts.Incident.Conditions,
-		incident.Condition{Name: "silent", StartedAt: eight.Add(-time.Minute), LastStartedAt: eight.Add(-time.Minute), Count: 1})
+	both.Facts.Incident.Conditions = append(both.Facts.Incident.Conditions, came("silent", span{-time.Minute, lasts}))
 	both.Facts.Situation.Severity, both.Facts.Incident.Severity = 3, 3
 
 	resolved := find("black, recovered")
 	resolved.Name = "resolved a minute after the end of both"
-	ended := eight.Add(-time.Minute)
 	resolved.Facts.Incident.Conditions = []incident.Condition{
-		{Name: "black", StartedAt: eight.Add(-2 * time.Minute), LastStartedAt: eight.Add(-2 * time.Minute), EndedAt: ended.Add(700 * time.Millisecond), Count: 1},
-		{Name: "silent", StartedAt: eight.Add(-90 * time.Second), LastStartedAt: eight.Add(-90 * time.Second), EndedAt: ended.Add(-time.Second), Count: 1},
+		came("black", span{-2 * time.Minute, -time.Minute + 700*time.Millisecond}), came("silent", span{-90 * time.Second, -61 * time.Second}),
 	}
-	resolved.Facts.Incident.StartedAt = eight.Add(-2 * time.Minute)
+
+	// Silent for 365 s in the 23 min 38 s between the first onset and the last end, and black twice.
+	silences := []span{{-24 * time.Minute, -22 * time.Minute}, {-17 * time.Minute, -15 * time.Minute}, {-147 * time.Second, -22 * time.Second}}
+	blacks := []span{{-16 * time.Minute, -14 * time.Minute}, {-2 * time.Minute, -50 * time.Second}}
+	flapped := find("silent, recovered")
+	flapped.Name = "silent three times and black twice, resolved"
+	flapped.Facts.Incident.Conditions = []incident.Condition{came("silent", silences...), came("black", blacks...)}
+	quiet := find("silent, updated")
+	quiet.Name, quiet.Facts.Situation.Conditions = "silent three times and black twice, nothing lasts", nil
+	quiet.Facts.Incident.Conditions = flapped.Facts.Incident.Conditions
+	again := find("silent, reopened")
+	again.Name, silences[2].to = "silent for the third time, black is over", lasts
+	again.Facts.Incident.Conditions = []incident.Condition{came("silent", silences...), came("black", blacks...)}
+	unseen := find("blind, worse")
+	unseen.Name = "blind after it was black"
+	unseen.Facts.Incident.Conditions = []incident.Condition{came("black", blacks...), came("blind", span{-time.Minute, lasts})}
 
 	often := find("black, updated")
 	often.Name, often.Facts.Repeat = "repeated as often as a push may come", time.Minute
@@ -108,8 +138,7 @@ func special() []message.Example {
 
 	yesterday := find("silent, repeated")
 	yesterday.Name = "since yesterday, with a picture"
-	onset := eight.Add(-25 * time.Hour)
-	yesterday.Facts.Incident.Conditions[0].LastStartedAt, yesterday.Facts.Incident.StartedAt = onset, onset
+	yesterday.Facts.Incident.Conditions[0] = came("silent", span{-25 * time.Hour, lasts})
 	yesterday.Facts.Picture = &message.Picture{URL: "https://monitor.example/evidence/1"}
 
 	hostile := find("black, opened")
@@ -125,8 +154,8 @@ func special() []message.Example {
 	unknown.Facts.Incident.Conditions[0].Name = "frozen"
 
 	over := find("black, acknowledged")
-	over.Name, over.Facts.Incident.Conditions[0].EndedAt = "acknowledged while nothing lasts any more", eight.Add(-time.Second)
-	return []message.Example{both, resolved, often, late, yesterday, hostile, unnamed, unknown, over}
+	over.Name, over.Facts.Incident.Conditions[0] = "acknowledged while nothing lasts any more", came("black", span{-4*time.Minute - 12*time.Second, -time.Second})
+	return []message.Example{both, resolved, flapped, quiet, again, unseen, often, late, yesterday, hostile, unnamed, unknown, over}
 }
 
 func TestAMessageKeepsItsLimits(t *testing.T) {

@@ -36,12 +36,14 @@ type view struct {
 	Severity         int         // 0 to 3
 	PreviousSeverity int         // the severity that the destination knows; below Severity: it has risen
 	Conditions       []condition // that last, the worst first; of what is resolved or quiet, all
+	Over             []condition // those that have ended while another lasts
 	Quiet            bool        // it is open, and nothing lasts any more
-	Since            time.Time
-	Until            time.Time // when the trouble ended; zero while open
+	Since            time.Time   // the onset of the worst that lasts; of what is resolved or quiet, the first one
+	Until            time.Time   // when the trouble ended; zero while it lasts
 	Lasted           time.Duration
-	Episodes         int // of the condition that came most often
-	Reopened         int // how often
+	First            time.Time     // the onset with which the trouble began
+	Total            time.Duration // of all trouble since then, without the pauses
+	Times            int           // how often there was trouble
 	AcknowledgedBy   string
 	RepeatAt         time.Time     // when the message is repeated unless somebody acknowledges; zero: never
 	Delay            time.Duration // how late the message comes; 0: less than a minute
@@ -67,11 +69,13 @@ type view struct {
 
 // condition is one kind of trouble.
 type condition struct {
-	Name   string // late, black, silent, no_media, blind, error
-	Since  time.Time
-	Lasted time.Duration
-	Detail string // what a tool or a server said; empty: nothing
-	New    bool   // the destination has not been notified of it
+	Name   string        // late, black, silent, no_media, blind, error
+	Since  time.Time     // the newest onset
+	Lasted time.Duration // since then
+	Total  time.Duration // of all its spans
+	Times  int           // how many they are
+	Detail string        // what a tool or a server said; empty: nothing
+	New    bool          // the destination has not been notified of it
 }
 
 // Main returns the name of the worst condition, or "" if none lasts.
@@ -101,7 +105,7 @@ func (v view) Blind() bool {
 func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	s := f.Situation
 	v := view{
-		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, PreviousSeverity: s.Severity, Reopened: s.Reopened,
+		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, PreviousSeverity: s.Severity,
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Since: s.OpenedAt.In(zone),
 	}
 	if f.Notified.Opened {
@@ -134,10 +138,9 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		v.Open, v.Severity, v.PreviousSeverity = true, 2, 2
 		v.addNotice(*f.Notice, zone)
 	}
-	if !v.Until.IsZero() {
-		end = v.Until
+	if f.Incident == nil {
+		v.Lasted = max(0, end.Truncate(time.Second).Sub(v.Since.Truncate(time.Second))) // as the clocks show it
 	}
-	v.Lasted = max(0, end.Truncate(time.Second).Sub(v.Since.Truncate(time.Second))) // as the clocks show it
 	return v
 }
 
@@ -153,41 +156,66 @@ func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.
 		v.Number = fmt.Sprintf("%03d", i.Number)
 	}
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
-	if !i.StartedAt.IsZero() {
-		v.Since = i.StartedAt.In(zone)
-	}
 	bad := map[incident.Name]bool{}
-	v.Quiet = v.Open && !slices.ContainsFunc(i.Conditions, incident.Condition.Lasts)
-	ended := time.Time{}
+	v.Quiet = v.Open && !i.Lasts()
 	for _, c := range i.Conditions {
-		v.Episodes = max(v.Episodes, c.Count)
-		if c.EndedAt.After(ended) {
-			ended = c.EndedAt
-		}
+		shown := shownCondition(c, notified, now, zone)
 		if v.Open && !v.Quiet && !c.Lasts() {
+			v.Over = append(v.Over, shown)
 			continue
 		}
 		bad[c.Name] = true
-		end := now
-		if !c.Lasts() {
-			end = c.EndedAt
-		}
-		detail := ""
-		if c.Alert != nil {
-			detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)
-		}
-		v.Conditions = append(v.Conditions, condition{
-			Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)), Detail: detail,
-			New: !slices.Contains(notified.NotifiedConditions, c.Name),
-		})
-	}
-	if !v.Open && !ended.IsZero() { // it is resolved later, when all has been well for a while
-		v.Until = ended.In(zone)
+		v.Conditions = append(v.Conditions, shown)
 	}
 	slices.SortStableFunc(v.Conditions, func(a, b condition) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
+	v.addTimes(i, now, zone)
 	other := bad[incident.NoMedia] || bad[incident.Blind] || bad[incident.Error] || bad[incident.Late]
 	v.SoundWorks = v.Open && !v.Quiet && bad["black"] && !bad["silent"] && slices.Contains(i.Good, string(history.Audio)) && !other
 	v.VideoWorks = v.Open && !v.Quiet && bad["silent"] && !bad["black"] && slices.Contains(i.Good, string(history.Video)) && !other
+}
+
+// shownCondition returns what messages tell of a condition.
+func shownCondition(c incident.Condition, notified notify.Notified, now time.Time, zone *time.Location) condition {
+	end := now
+	if !c.Lasts() {
+		end = c.EndedAt
+	}
+	spans := clockSpans(c.Spans)
+	shown := condition{
+		Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)),
+		Total: incident.Total(spans, now.Truncate(time.Second)), Times: len(spans), New: !slices.Contains(notified.NotifiedConditions, c.Name),
+	}
+	if c.Alert != nil {
+		shown.Detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)
+	}
+	return shown
+}
+
+// addTimes adds when there was trouble, and how much.
+func (v *view) addTimes(i StreamIncident, now time.Time, zone *time.Location) {
+	spans, now := clockSpans(i.Trouble()), now.Truncate(time.Second)
+	if len(spans) == 0 {
+		return
+	}
+	if i.State == incident.Resolved {
+		now = i.ResolvedAt.Truncate(time.Second)
+	}
+	v.First, v.Total, v.Times = spans[0].StartedAt.In(zone), incident.Total(spans, now), len(spans)
+	if !v.Open || v.Quiet { // it is resolved later, when all has been well for a while
+		v.Since, v.Until, v.Lasted = v.First, cmp.Or(spans[len(spans)-1].EndedAt, now).In(zone), v.Total
+	} else {
+		v.Since = v.Conditions[0].Since
+		v.Lasted = max(0, now.Sub(v.Since.Truncate(time.Second)))
+	}
+}
+
+// clockSpans returns spans in whole seconds, as clocks show them.
+func clockSpans(all []incident.Span) []incident.Span {
+	all = slices.Clone(all)
+	for n, s := range all {
+		all[n] = incident.Span{StartedAt: s.StartedAt.Truncate(time.Second), EndedAt: s.EndedAt.Truncate(time.Second)}
+	}
+	return all
 }
 
 // rank orders conditions: the one that says most about the others comes first.
