@@ -77,6 +77,14 @@ export function evidence(n, more = {}) {
   };
 }
 
+const roles = ["view", "operate", "admin"];
+
+// neededFor is the role that a request needs (section 12.4).
+function neededFor(method, path) {
+  if (method === "GET" || /^\/api\/v1\/(session|evidence\/[^/]+\/link|thumbnails\/watch|routes\/explain)$/.test(path)) return "view";
+  return /^\/api\/v1\/(monitors|incidents|silences|deliveries|preview|webhooks|evidence)\b/.test(path) ? "operate" : "admin";
+}
+
 export class FakeGateway {
   monitors = new Map();
   incidents = new Map();
@@ -85,6 +93,7 @@ export class FakeGateway {
   refuse = 0; // status of every answer to the feed; 0: it works
   signedOut = false;
   role = "admin"; // of the key that has signed in
+  forbidden = []; // requests that this role may not make
   evidence = []; // what every list of evidence has
   thumbnails = new Map(); // when the newest thumbnail of a monitor was taken
   skewMs = 0; // the clock of this gateway is ahead by it
@@ -189,6 +198,10 @@ export class FakeGateway {
   }
 
   api(request, pathname, response) {
+    if (roles.indexOf(neededFor(request.method, pathname)) > roles.indexOf(this.role)) {
+      this.forbidden.push(`${request.method} ${pathname}`);
+      return json(response, 403, { error: { code: "FORBIDDEN", message: "the role of the key does not include it" } });
+    }
     const own = this.routes.get(`${request.method} ${pathname}`);
     if (own) return body(request).then((sent) => json(response, ...own(sent, request)));
     const incident = pathname.match(/^\/api\/v1\/incidents\/([^/]+)(\/acknowledge)?$/);

@@ -65,12 +65,10 @@ export function Register() {
                     setQuery({ url: e.currentTarget.value.trim() }, "replace");
                   }}
                 />
-                <Allowed to="operate">
-                  <button class="btn" type="button" disabled={seen.looking || !draft.value.streamURL.trim()} onClick={look}>
-                    <Glyph name="retry" />
-                    {words.lookAgain}
-                  </button>
-                </Allowed>
+                <button class="btn" type="button" disabled={seen.looking || !draft.value.streamURL.trim()} onClick={look}>
+                  <Glyph name="retry" />
+                  {words.lookAgain}
+                </button>
               </div>
               <p class="hint" id="url-hint">
                 {words.urlHint}
@@ -233,38 +231,38 @@ function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers
   };
   return (
     <form class="card register-form" onSubmit={(event) => void submit(event)}>
-      {children}
-      <div class="step step-end">
-        <div>
-          {failed.value && (
-            <p class="notice is-trouble" role="alert">
-              <Glyph name="fail" />
-              <span class="wrap">{failed.value}</span>
-            </p>
-          )}
-          {done.value && (
-            <p class="notice is-on_air" role="status">
-              <Glyph name="check" />
-              <span class="wrap">
-                {words.registered(done.value.name)}{" "}
-                <a class="link" href={`/monitors/${done.value.id}`}>
-                  {words.show}
-                </a>
-              </span>
-            </p>
-          )}
-          <div class="actions">
-            <Allowed to="operate">
+      <Allowed to="operate">
+        {children}
+        <div class="step step-end">
+          <div>
+            {failed.value && (
+              <p class="notice is-trouble" role="alert">
+                <Glyph name="fail" />
+                <span class="wrap">{failed.value}</span>
+              </p>
+            )}
+            {done.value && (
+              <p class="notice is-on_air" role="status">
+                <Glyph name="check" />
+                <span class="wrap">
+                  {words.registered(done.value.name)}{" "}
+                  <a class="link" href={`/monitors/${done.value.id}`}>
+                    {words.show}
+                  </a>
+                </span>
+              </p>
+            )}
+            <div class="actions">
               <button class="btn primary" type="submit" disabled={busy.value}>
                 {words.submit}
               </button>
               <button class="btn" type="submit" value="another" disabled={busy.value}>
                 {words.another}
               </button>
-            </Allowed>
+            </div>
           </div>
         </div>
-      </div>
+      </Allowed>
     </form>
   );
 }
@@ -379,12 +377,10 @@ function Callback({ draft, set }: { draft: Signal<Draft>; set: Set }) {
             value={draft.value.callbackURL}
             onInput={(e) => set({ callbackURL: e.currentTarget.value })}
           />
-          <Allowed to="operate">
-            <button class="btn" type="button" disabled={busy.value || !draft.value.callbackURL.trim()} onClick={() => void test()}>
-              <Glyph name="send" />
-              {words.test}
-            </button>
-          </Allowed>
+          <button class="btn" type="button" disabled={busy.value || !draft.value.callbackURL.trim()} onClick={() => void test()}>
+            <Glyph name="send" />
+            {words.test}
+          </button>
         </div>
         <p class="hint" id="callback-hint">
           {words.callbackHint}

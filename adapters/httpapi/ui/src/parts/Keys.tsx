@@ -2,17 +2,18 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { text } from "../i18n";
 import { isUsed, onKey } from "../keyboard";
+import { may, type Role } from "../role";
 import { keysOn } from "../settings";
 import type { Words } from "../i18n";
 
 export const keysOpen = signal(false);
 
-const list: [string, keyof Words["shell"]["key"]][] = [
+const list: [keys: string, what: keyof Words["shell"]["key"], role?: Role][] = [
   ["j", "next"],
   ["k", "previous"],
   ["Enter", "open"],
-  ["a", "acknowledge"],
-  ["s", "silence"],
+  ["a", "acknowledge", "operate"],
+  ["s", "silence", "operate"],
   ["r", "refresh"],
   ["/", "search"],
   ["p", "pin"],
@@ -23,7 +24,7 @@ const list: [string, keyof Words["shell"]["key"]][] = [
   ["g d", "deliveries"],
 ];
 
-// Keys lists the single keys of the page that is open, and switches them off.
+// Keys lists the single keys that do something on the page that is open, and switches them off.
 export function Keys() {
   const words = text.value.shell;
   const dialog = useRef<HTMLDialogElement>(null);
@@ -31,7 +32,7 @@ export function Keys() {
   useEffect(() => {
     if (keysOpen.value && !dialog.current?.open) dialog.current?.showModal();
   }, [keysOpen.value]);
-  const used = keysOpen.value ? list.filter(([keys]) => isUsed(keys)) : [];
+  const used = keysOpen.value ? list.filter(([keys, , role]) => isUsed(keys) && (!role || may(role))) : [];
   return (
     <dialog ref={dialog} aria-labelledby="keys-title" onClose={() => (keysOpen.value = false)}>
       <div class="card-head">

@@ -2,50 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../browser.mjs";
-import { evidence, incident, monitor } from "../fakegateway.mjs";
+import { incident, monitor } from "../fakegateway.mjs";
+import { at, delivery, eventID, fill, hostile, id, pages, preview } from "../fakepages.mjs";
 
 const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const at = (sec) => new Date(Date.now() + sec * 1000).toISOString();
-const id = monitor(1).monitor_id;
-const eventID = "0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c7d";
-const hostile = "<img src=x onerror=alert(1)> \u202eevil " + "🎈".repeat(300);
-
-const attempt = { at: at(-50), status: 503, error: "HTTP 503 Service Unavailable", request: { url: "https://example.com/…", headers: { "X-Signature-256": "sha256=4b6ac1ed" }, duration_ms: 120 }, response: { content_type: "text/html", body: hostile, truncated: true } };
-const delivery = { event_id: eventID, event_type: "alert.blackout", monitor_id: id, stream_url: monitor(1).stream_url, incident_id: null, created_at: at(-60), state: "failed", tried: 1, next_attempt_at: null, delivered_at: null, last_error: attempt.error, body: '{"event_type":"alert.blackout"}', attempts: [attempt] };
-const service = {
-  version: "1.2.3", timezone: "Asia/Tokyo", worker_runtime: "process", tools: { ffmpeg: { version: "7.1", error: null } }, limits: { max_monitors: 50, schedule_lead_sec: 600 }, retention: { events_sec: 7776000 },
-  settings: [["check_interval_sec", 10], ["blackout_threshold_sec", 30], ["silence_threshold_sec", 30], ["silence_db_threshold", -50], ["start_delay_tolerance_sec", 300]].map(([field, value]) => ({ field, min: 0, max: 100, default: value, whole: true, help: "" })),
-  presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60 } }],
-};
-const preview = { source: "youtube", stream_url: monitor(9).stream_url, title: hostile, channel: null, state: "upcoming", reason: "upcoming", detail: null, scheduled_start_at: at(7200), problems: [] };
-const trial = { event_id: eventID, delivered: false, status: 302, error: "HTTP 302 Found", body: "{}", request: attempt.request, response: null };
-
-function timeline() {
-  const good = { state: "live", share: { live: 1 } };
-  const ok = { state: "ok", share: { ok: 1 } };
-  const buckets = Array.from({ length: 240 }, (_, i) => ({ from: at(-3600 + i * 15), stream: good, video: i === 100 ? { state: "black", share: { black: 1 } } : ok, audio: ok, segments: ok, luma: { min: 0, mean: 99, max: 120 }, level: null }));
-  return { monitor_id: id, from: buckets[0].from, to: at(0), bucket_sec: 15, buckets };
-}
-
-function fill(gateway) {
-  for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` } }));
-  const [black] = incident(2).conditions;
-  gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent" }] }));
-  gateway.evidence = [evidence(2)];
-  gateway.version = 1;
-  const say = (what, answer, status = 200) => gateway.routes.set(what, () => [status, typeof answer === "function" ? answer() : answer]);
-  say(`GET /api/v1/monitors/${id}`, () => gateway.monitors.get(id));
-  say(`GET /api/v1/monitors/${id}/timeline`, timeline);
-  say(`GET /api/v1/monitors/${id}/sessions`, { sessions: [] });
-  say(`GET /api/v1/monitors/${id}/events`, { events: [], pagination: { total: 0 } });
-  say("GET /api/v1/monitors", { monitors: [...gateway.monitors.values()] });
-  say("GET /api/v1/service", service);
-  say("GET /api/v1/deliveries", { deliveries: [delivery], next: null });
-  say("POST /api/v1/preview", preview);
-  say("POST /api/v1/webhooks/test", trial);
-}
-
-const pages = { wall: "/", rows: "/?view=rows", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, settings: "/settings", signin: "/signin?link=expired" };
 const looks = [
   { colorScheme: "light", viewport: { width: 1400, height: 900 }, locale: "en-GB" },
   { colorScheme: "dark", viewport: { width: 1400, height: 900 }, locale: "ja-JP" },
