@@ -68,17 +68,22 @@ func (i *Incident) blindWithin(c Condition, until time.Time) (sum time.Duration)
 func (i *Incident) severityAt(at time.Time) (severity int) {
 	for _, c := range i.Conditions {
 		if c.Lasts() {
-			severity = max(severity, severityOf(c.Name, c.lasted(at)-i.blindWithin(c, at)))
+			severity = max(severity, i.severityOfLasting(c, at))
 		}
 	}
 	return min(severity+i.bothTracks(), MaxSeverity)
+}
+
+// severityOfLasting is the severity of a condition that lasts at a time.
+func (i *Incident) severityOfLasting(c Condition, at time.Time) int {
+	return severityOf(c.Name, c.lasted(at)-i.blindWithin(c, at))
 }
 
 // WorstLasting returns the worst condition that lasts, the first of several, and its severity;
 // ok is false if none lasts.
 func (i *Incident) WorstLasting(now time.Time) (name Name, severity int, ok bool) {
 	for _, c := range i.Conditions {
-		if of := severityOf(c.Name, c.lasted(now)); c.Lasts() && (!ok || of > severity) {
+		if of := i.severityOfLasting(c, now); c.Lasts() && (!ok || of > severity) {
 			name, severity, ok = c.Name, of, true
 		}
 	}
@@ -88,7 +93,7 @@ func (i *Incident) WorstLasting(now time.Time) (name Name, severity int, ok bool
 // LastingSeverity returns the severity of a condition that lasts; -1: it does not.
 func (i *Incident) LastingSeverity(name Name, now time.Time) int {
 	if c := i.condition(name); c != nil && c.Lasts() {
-		return severityOf(name, c.lasted(now))
+		return i.severityOfLasting(*c, now)
 	}
 	return -1
 }

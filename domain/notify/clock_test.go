@@ -13,7 +13,7 @@ func TestAClockThatWasSetBackHoldsNoMessageBack(t *testing.T) {
 	now := time.Date(2024, 1, 15, 20, 15, 0, 0, time.UTC)
 	ahead := now.Add(time.Hour)
 	black := []incident.Name{"black"}
-	opened := notify.Situation{Open: true, Severity: 1, Conditions: black, OpenedAt: ahead}
+	opened := notify.Situation{Open: true, Severity: 1, SeverityNow: 1, Conditions: black, OpenedAt: ahead}
 	told := notify.Notified{Opened: true, Open: true, Severity: 1, NotifiedConditions: black, CurrentConditions: black, PushedAt: ahead, Pushed: map[incident.Name]time.Time{"black": ahead}}
 	again := opened
 	again.Reopened = 1

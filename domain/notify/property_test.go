@@ -98,12 +98,12 @@ func TestEveryPushHasAConditionThatWasQuietForTenMinutesOrIsWorse(t *testing.T) 
 			pushed, severity := map[thing]time.Time{}, map[*incident.Incident]int{}
 			for _, m := range d.sent {
 				before, ok := severity[m.incident]
-				severity[m.incident] = m.about.Severity
+				severity[m.incident] = m.about.SeverityNow
 				if !m.step.Push {
 					continue
 				}
 				quiet := func(t thing) bool { return m.at.Sub(pushed[t]) >= notify.PushInterval }
-				allowed := !ok || m.about.Severity > before
+				allowed := !ok || m.about.SeverityNow > before
 				for _, c := range m.about.Conditions {
 					allowed = allowed || quiet(thing{m.incident, c})
 					pushed[thing{m.incident, c}] = m.at

@@ -219,9 +219,9 @@ func (s Storm) Situation(now time.Time) Situation {
 			all.ResolvedAt = one.ResolvedAt // incidents of other destinations last
 		}
 		if !s.Covers(i.Incident, now) {
-			one.Severity, one.Conditions = 0, nil // it is told by itself
+			one.Severity, one.SeverityNow, one.Conditions = 0, 0, nil // it is told by itself
 		}
-		all.Severity = max(all.Severity, one.Severity)
+		all.Severity, all.SeverityNow = max(all.Severity, one.Severity), max(all.SeverityNow, one.SeverityNow)
 		for _, c := range one.Conditions {
 			if all.Open && !slices.Contains(all.Conditions, c) { // what comes back after the storm is no part of it
 				all.Conditions = append(all.Conditions, c)

@@ -61,7 +61,7 @@ func tableSituations() (all []struct {
 	take := func(s *notify.Situation) { s.AcknowledgedBy, s.AcknowledgedSeverity = "ann", s.Severity }
 	add("black", func(*notify.Situation, *notify.ThreadPolicy) {})
 	add("black, with a picture", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.HasPicture = true })
-	add("black, worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Severity = 2 })
+	add("black, worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Severity, s.SeverityNow = 2, 2 })
 	add("black and silent", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Conditions = []incident.Name{black, silent} })
 	add("nothing lasts", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Conditions = nil })
 	add("reopened", func(s *notify.Situation, _ *notify.ThreadPolicy) { s.Reopened = 1 })
@@ -69,7 +69,7 @@ func tableSituations() (all []struct {
 		s.Reopened, s.Conditions = 1, []incident.Name{silent}
 	})
 	add("taken", func(s *notify.Situation, _ *notify.ThreadPolicy) { take(s) })
-	add("taken, then worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { take(s); s.Severity = 2 })
+	add("taken, then worse", func(s *notify.Situation, _ *notify.ThreadPolicy) { take(s); s.Severity, s.SeverityNow = 2, 2 })
 	add("taken, then silent, too", func(s *notify.Situation, _ *notify.ThreadPolicy) {
 		take(s)
 		s.Conditions, s.NewCondition = []incident.Name{black, silent}, true
@@ -78,7 +78,10 @@ func tableSituations() (all []struct {
 	add("resolved", func(s *notify.Situation, _ *notify.ThreadPolicy) { *s = resolved(*s, 250) })
 	add("resolved, with a picture", func(s *notify.Situation, _ *notify.ThreadPolicy) { *s = resolved(*s, 250); s.HasPicture = true })
 	add("black, silenced", func(_ *notify.Situation, p *notify.ThreadPolicy) { p.SilencedUntil = at(2000) })
-	add("worse, silenced for ever", func(s *notify.Situation, p *notify.ThreadPolicy) { s.Severity = 2; p.SilencedUntil = notify.Forever })
+	add("worse, silenced for ever", func(s *notify.Situation, p *notify.ThreadPolicy) {
+		s.Severity, s.SeverityNow = 2, 2
+		p.SilencedUntil = notify.Forever
+	})
 	add("resolved, silenced", func(s *notify.Situation, p *notify.ThreadPolicy) { *s = resolved(*s, 250); p.SilencedUntil = at(2000) })
 	add("black, on a delayed route", func(_ *notify.Situation, p *notify.ThreadPolicy) { p.Delay = 10 * time.Minute })
 	add("taken, on a delayed route", func(s *notify.Situation, p *notify.ThreadPolicy) { take(s); p.Delay = 10 * time.Minute })

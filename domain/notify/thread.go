@@ -18,7 +18,8 @@ const BlindWait = 30 * time.Second
 // Situation is the present state of an incident or of a storm, as far as messages tell it.
 type Situation struct {
 	Open                 bool
-	Severity             int
+	Severity             int             // the worst so far
+	SeverityNow          int             // of what lasts; 0 if nothing does
 	Conditions           []incident.Name // that last
 	OpenedAt             time.Time
 	BeganAt              time.Time // when it was opened or reopened last
@@ -35,7 +36,7 @@ type Situation struct {
 // SituationOf returns the situation of an incident.
 func SituationOf(i incident.Incident) Situation {
 	s := Situation{
-		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, BeganAt: i.BeganAt(), ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
+		Open: i.State == incident.Open, Severity: i.Severity, SeverityNow: i.SeverityNow, OpenedAt: i.OpenedAt, BeganAt: i.BeganAt(), ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
 		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil, NewCondition: i.AnotherSinceAcknowledged(),
 	}
 	s.OnlyBlind = !slices.ContainsFunc(i.Conditions, func(c incident.Condition) bool { return c.Name != incident.Blind })
@@ -57,8 +58,8 @@ func (s Situation) Handled() bool {
 // were sent count.
 type Notified struct {
 	Opened             bool                        `json:"opened"`
-	Open               bool                        `json:"open"` // as of the newest message
-	Severity           int                         `json:"severity"`
+	Open               bool                        `json:"open"`     // as of the newest message
+	Severity           int                         `json:"severity"` // the highest; a reopening that makes the first sound in PushInterval counts anew
 	Reopened           int                         `json:"reopened"`
 	AcknowledgedBy     string                      `json:"acknowledged_by,omitempty"`
 	HasPicture         bool                        `json:"has_picture"`
@@ -191,7 +192,7 @@ func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 		switch {
 		case s.Handled():
 			return NextMessage{Kind: kind}
-		case s.Severity > t.Severity && !s.Handled():
+		case s.SeverityNow > t.Severity && !s.Handled():
 			due = now
 		case kind == Reopened && p.Edits && due.After(now):
 			return NextMessage{Kind: kind} // its sound is owed
@@ -215,7 +216,7 @@ func (t Notified) change(s Situation) MessageKind {
 	switch {
 	case !t.Open, s.Reopened > t.Reopened:
 		return Reopened
-	case s.Severity > t.Severity, !t.notifiedOfAll(s.Conditions):
+	case s.SeverityNow > t.Severity, !t.notifiedOfAll(s.Conditions):
 		return Worse
 	}
 	return ""
@@ -277,7 +278,10 @@ func (t Notified) After(s Situation, step NextMessage, at time.Time, ref string)
 			}
 		}
 	}
-	t.Opened, t.Open, t.Severity, t.Reopened, t.AcknowledgedBy = true, s.Open, s.Severity, s.Reopened, s.AcknowledgedBy
+	if t.Severity = max(t.Severity, s.SeverityNow); step.Kind == Reopened && step.Push && !at.Before(t.PushedAt.Add(PushInterval)) {
+		t.Severity = s.SeverityNow // what was heard before is long ago
+	}
+	t.Opened, t.Open, t.Reopened, t.AcknowledgedBy = true, s.Open, s.Reopened, s.AcknowledgedBy
 	t.HasPicture, t.Streams, t.CurrentConditions = t.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)
 	if ref != "" {
 		t.ProviderMessageID = ref

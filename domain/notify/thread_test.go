@@ -9,7 +9,7 @@ import (
 )
 
 func situation(severity int, conditions ...incident.Name) notify.Situation {
-	return notify.Situation{Open: true, Severity: severity, OpenedAt: eight, Conditions: conditions}
+	return notify.Situation{Open: true, Severity: severity, SeverityNow: severity, OpenedAt: eight, Conditions: conditions}
 }
 
 func resolved(s notify.Situation, sec float64) notify.Situation {

@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,38 @@ func TestAnotherConditionAndEveryRiseOfTheSeverityAreWorse(t *testing.T) {
 		"edits":  "0 opened!, 120 worse!, 600 worse!, 700 worse!, 710 updated, 720 updated",
 		"writes": "0 opened!, 120 worse!, 600 worse!, 700 worse!",
 	})
+}
+
+func TestAfterAReopeningWorseIsWorseThanWhatWasHeardSince(t *testing.T) { // section 19.3
+	w := newWorld(t, edits(), writes())
+	w.at(0, began(black, 0)).at(200, ended(black, 200)) // severity 2 from 120 s on; resolved at 260 s
+	w.at(800, began(black, 800))                        // reopened with severity 1, 2 from 920 s on
+	w.at(1000)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 120 worse!, 200 updated, 260 recovered, 800 reopened!, 920 worse!",
+		"writes": "0 opened!, 120 worse!, 260 recovered, 800 reopened!, 920 worse!",
+	})
+	var said []int
+	for _, m := range w.all[1].sent {
+		said = append(said, m.about.SeverityNow)
+	}
+	if want := []int{1, 2, 0, 1, 2}; !slices.Equal(said, want) {
+		t.Errorf("the messages say the severities %v, want %v", said, want)
+	}
+
+	w = newWorld(t, edits(), writes())
+	w.at(0, began(black, 0)).at(200, ended(black, 200))
+	w.at(500, began(black, 500)) // its sound is owed until 720 s, when it is as severe as before
+	w.at(1000)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 120 worse!, 200 updated, 260 recovered, 500 reopened, 720 reopened!",
+		"writes": "0 opened!, 120 worse!, 260 recovered, 720 reopened!",
+	})
+
+	w = newWorld(t, writes())
+	w.at(0, began(black, 0)).at(200, ended(black, 200))
+	w.at(800, began(black, 800), incident.Acknowledge{By: "ann"}).at(1000) // she knows how severe it was before
+	w.expect(map[string]string{"writes": "0 opened!, 120 worse!, 260 recovered, 800 reopened!, 800 acknowledged, 920 worse"})
 }
 
 func TestASilenceOverTheOpeningIsToldWhenItEnds(t *testing.T) {
@@ -263,7 +296,7 @@ func TestADestinationThatWasDownGetsOneMessage(t *testing.T) {
 }
 
 func TestAStormIsUpdatedInPlace(t *testing.T) {
-	s := notify.Situation{Open: true, Severity: 3, Conditions: []incident.Name{black}, OpenedAt: at(0), Streams: 12}
+	s := notify.Situation{Open: true, Severity: 3, SeverityNow: 3, Conditions: []incident.Name{black}, OpenedAt: at(0), Streams: 12}
 	step := notify.Next(at(0), s, notify.Notified{}, notify.ThreadPolicy{Edits: true})
 	told := notify.Notified{}.After(s, step, at(0), "ref")
 	s.Streams = 37

@@ -143,7 +143,7 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 	scenario(t, "about a storm with the same ID while its conditions change, which it does not name", func(t *testing.T) {
 		o, c := &fakeOutbox{}, newChannel(failing(1, 500, notify.Retry))
 		storm := &destination.Storm{ID: "storm", Storm: message.Storm{Streams: 3, Live: 3}, ThreadFacts: destination.ThreadFacts{
-			Situation: notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{"silent"}, OpenedAt: time.Now().Add(-time.Minute)},
+			Situation: notify.Situation{Open: true, Severity: 2, SeverityNow: 2, Conditions: []incident.Name{"silent"}, OpenedAt: time.Now().Add(-time.Minute)},
 		}}
 		o.add(destination.Delivery{ID: "s", Destination: newDestination("teams", notify.Teams), Storm: storm})
 		h := start(t, o, c, nil)
@@ -416,7 +416,7 @@ func TestStormsAndNoticesAreSent(t *testing.T) {
 		opened := time.Now().Add(-time.Minute)
 		o.add(destination.Delivery{ID: "s", Destination: newDestination("storm", notify.Teams), Storm: &destination.Storm{
 			ID: "storm", Storm: message.Storm{Streams: 37, Live: 180},
-			ThreadFacts: destination.ThreadFacts{Situation: notify.Situation{Open: true, Severity: 3, Conditions: []incident.Name{"black"}, OpenedAt: opened}},
+			ThreadFacts: destination.ThreadFacts{Situation: notify.Situation{Open: true, Severity: 3, SeverityNow: 3, Conditions: []incident.Name{"black"}, OpenedAt: opened}},
 		}})
 		o.add(destination.Delivery{ID: "n", Destination: newDestination("notice", notify.Teams), Notice: &message.Notice{Destination: "Ops", Reason: "HTTP 410", At: opened}})
 		h := start(t, o, c, nil)

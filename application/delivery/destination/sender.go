@@ -160,7 +160,7 @@ func (s *Sender) picture(ctx context.Context, d Delivery, step notify.NextMessag
 func messageID(d Delivery, step notify.NextMessage) string {
 	name := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
 	if thread := d.thread(); thread != nil {
-		name += fmt.Sprintf(" %d", thread.Situation.Severity)
+		name += fmt.Sprintf(" %d", thread.Situation.SeverityNow)
 	}
 	if d.Incident != nil {
 		name += fmt.Sprintf(" %v", d.Incident.Situation.Conditions)

@@ -62,7 +62,7 @@ func examples(now time.Time) (all []Example) {
 // destination knows of it before a message of a kind.
 func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Notified) {
 	opened := now.Add(-4*time.Minute - 12*time.Second)
-	s := notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
+	s := notify.Situation{Open: true, Severity: 2, SeverityNow: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
 	notified := notify.Notified{Opened: true, Open: true, Severity: 2, NotifiedConditions: s.Conditions, PushedAt: opened}
 	switch kind {
 	case notify.Opened:
@@ -74,7 +74,7 @@ func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (no
 	case notify.Acknowledged:
 		s.AcknowledgedBy, s.AcknowledgedSeverity = "A. Operator", 2
 	case notify.Recovered:
-		s.Open, s.ResolvedAt, s.Conditions = false, now, nil
+		s.Open, s.ResolvedAt, s.Conditions, s.SeverityNow = false, now, nil, 0
 	}
 	return s, notified
 }

@@ -106,7 +106,7 @@ func special() []message.Example {
 	both := find("black, worse")
 	both.Name = "black, then silent too"
 	both.Facts.Incident.Conditions = append(both.Facts.Incident.Conditions, came("silent", span{-time.Minute, lasts}))
-	both.Facts.Situation.Severity, both.Facts.Incident.Severity = 3, 3
+	both.Facts.Situation.SeverityNow = 3
 
 	resolved := find("black, recovered")
 	resolved.Name = "resolved a minute after the end of both"

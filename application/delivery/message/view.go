@@ -33,7 +33,7 @@ type view struct {
 	Test bool   // an example that a person asked for
 
 	Open             bool
-	Severity         int         // 0 to 3
+	Severity         int         // of what lasts, 0 to 3; 0 also if nothing does
 	PreviousSeverity int         // the severity that the destination knows; below Severity: it has risen
 	Conditions       []condition // that last, the worst first; of what is resolved or quiet, all
 	Over             []condition // those that have ended while another lasts
@@ -105,11 +105,11 @@ func (v view) Blind() bool {
 func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	s := f.Situation
 	v := view{
-		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, PreviousSeverity: s.Severity,
+		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.SeverityNow, PreviousSeverity: s.SeverityNow,
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Since: s.OpenedAt.In(zone),
 	}
 	if f.Notified.Opened {
-		v.PreviousSeverity = min(f.Notified.Severity, s.Severity)
+		v.PreviousSeverity = min(f.Notified.Severity, s.SeverityNow)
 	}
 	if f.Delay >= minDelay {
 		v.Delay, v.Unreachable = f.Delay, f.Unreachable

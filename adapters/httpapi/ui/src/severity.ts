@@ -15,7 +15,7 @@ export function nextSeverity(incident: Incident, condition: Condition, now: numb
   if (condition.ended_at !== null || incident.state !== "open") return null;
   for (const [severity, afterSec] of steps[condition.name] ?? []) {
     const at = Date.parse(condition.last_started_at) + afterSec * 1000;
-    if (severity > incident.severity && at > now) return { severity, at };
+    if (severity > (incident.severity_now ?? 0) && at > now) return { severity, at };
   }
   return null;
 }

@@ -27,8 +27,10 @@ export function worst(incident: Incident): Condition | null {
   return lasting.sort((a, b) => rank(a.name) - rank(b.name))[0] ?? null;
 }
 
-// gotWorse reports whether an incident is more severe than when somebody acknowledged it.
-const gotWorse = (incident: Incident): boolean => incident.severity > (incident.acknowledged_severity ?? incident.severity);
+// gotWorse reports whether an incident is more severe than when somebody acknowledged it, or another condition has begun since and lasts.
+const gotWorse = (incident: Incident): boolean =>
+  incident.severity > (incident.acknowledged_severity ?? incident.severity) ||
+  incident.conditions.some((c) => c.ended_at === null && Date.parse(c.started_at) > Date.parse(incident.acknowledged_at!));
 
 // isTaken reports whether somebody has resolved an incident, or acknowledged it and it has not got worse since.
 export const isTaken = (incident: Incident): boolean => incident.state === "resolved" || (Boolean(incident.acknowledged_at) && !gotWorse(incident));

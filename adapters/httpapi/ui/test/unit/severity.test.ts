@@ -6,7 +6,7 @@ import type { Condition, Incident } from "../../src/types";
 const begin = Date.parse("2026-01-15T12:00:00Z");
 const minute = 60_000;
 const black = { name: "black", last_started_at: new Date(begin).toISOString(), ended_at: null } as Condition;
-const incident = (severity: number) => ({ state: "open", severity }) as Incident;
+const incident = (current: number) => ({ state: "open", severity: 3, severity_now: current }) as Incident;
 
 test("the next severity of what lasts is the first step ahead that is higher than the present one", () => {
   assert.deepEqual(nextSeverity(incident(1), black, begin), { severity: 2, at: begin + 2 * minute });

@@ -119,7 +119,7 @@ test("pinned first, trouble before warnings, the newest onset first", () => {
 });
 
 test("what nobody has comes before what somebody has, also before what is pinned", () => {
-  const acknowledged = { acknowledged_at: at(1) } as Incident;
+  const acknowledged = { acknowledged_at: at(1), conditions: [] as Condition[] } as Incident;
   const all = [item("1", "trouble", 1, { incident: acknowledged, pinned: true }), item("2", "warning", 9), item("3", "trouble", 3, { incident: acknowledged }), item("4", "trouble", 5)];
   assert.deepEqual(unownedFirst(all.sort(compare)).map((i) => i.id), ["4", "2", "1", "3"]);
 });
@@ -131,6 +131,8 @@ test("an incident needs somebody while it lasts and nobody has it", () => {
   const taken = { ...open, acknowledged_at: at(1), severity: 1, acknowledged_severity: 1 };
   assert.equal(needsSomebody(taken), false);
   assert.equal(needsSomebody({ ...taken, severity: 2 }), true, "it got worse");
+  assert.equal(needsSomebody({ ...taken, conditions: [condition("black", 5), condition("silent", 0)] }), true, "another condition began");
+  assert.equal(needsSomebody({ ...taken, conditions: [condition("black", 5), condition("silent", 0, 0)] }), false, "it is over");
   assert.equal(needsSomebody(incident(condition("black", 5, 1))), false, "all was good again, the quiet time runs");
   assert.equal(needsSomebody({ ...open, state: "resolved" }), false);
 });
