@@ -5,7 +5,7 @@ import type { Incident } from "./types";
 
 type Cell = string | number | boolean | null;
 
-const columns: Record<string, (incident: Incident, stream: Named) => Cell> = {
+const columns: Record<string, (incident: Incident, stream: Named, now: number) => Cell> = {
   incident_id: (i) => i.incident_id,
   state: (i) => i.state,
   severity: (i) => i.severity,
@@ -13,7 +13,7 @@ const columns: Record<string, (incident: Incident, stream: Named) => Cell> = {
   conditions: (i) => i.conditions.map((c) => c.name).join(" "),
   started_at: (i) => utc(i.started_at),
   ended_at: (i) => utc(endOf(i)),
-  duration_sec: (i) => (endOf(i) ? Math.round(troubleSec([i], 0)) : null),
+  duration_sec: (i, _, now) => Math.round(troubleSec(i.conditions, now)),
   resolved_at: (i) => utc(i.resolved_at),
   reopened: (i) => i.reopened,
   acknowledged_by: (i) => ownersOf(i).join(", "),
@@ -28,8 +28,8 @@ const columns: Record<string, (incident: Incident, stream: Named) => Cell> = {
 
 const utc = (at: string | null) => at && new Date(at).toISOString();
 
-export function csvOf(incidents: readonly Incident[], streamOf: (incident: Incident) => Named): string {
-  const rows = incidents.map((incident) => Object.values(columns).map((value) => value(incident, streamOf(incident))));
+export function csvOf(incidents: readonly Incident[], streamOf: (incident: Incident) => Named, now: number): string {
+  const rows = incidents.map((incident) => Object.values(columns).map((value) => value(incident, streamOf(incident), now)));
   const lines = [Object.keys(columns), ...rows].map((cells) => cells.map(quoted).join(","));
   return `\ufeff${lines.join("\r\n")}\r\n`; // Excel takes it for UTF-8 by its first character
 }

@@ -1,6 +1,6 @@
 // How incidents are listed: the open ones first, the others by day; a storm is one row.
 import { dayKey } from "./time";
-import type { Incident } from "./types";
+import type { Acknowledgement, Condition, Incident } from "./types";
 import { worst } from "./wall";
 
 export interface Storm {
@@ -54,30 +54,38 @@ export function byDay(all: readonly Incident[]): Day[] {
 // sinceOf is the onset of what lasts: of its worst condition, whose lamp stands beside it. Without one it is the incident's.
 export const sinceOf = (incident: Incident): string => worst(incident)?.last_started_at ?? incident.started_at;
 
-// troubleSec is for how long there was any condition: pauses do not count, and what overlaps counts once.
-export function troubleSec(incidents: readonly Incident[], now: number): number {
-  const spans = incidents.flatMap((i) => i.conditions).flatMap((c) => c.spans);
-  const times = spans.map((s) => [Date.parse(s.started_at), s.ended_at ? Date.parse(s.ended_at) : now] as const).sort((a, b) => a[0] - b[0]);
-  let sum = 0;
-  let counted = -Infinity;
-  for (const [from, to] of times) {
-    sum += Math.max(0, to - Math.max(from, counted));
-    counted = Math.max(counted, to);
+// troubleSpans is when there was any of the conditions, in ms since 1970: what overlaps is one.
+function troubleSpans(conditions: readonly Condition[], now: number): [number, number][] {
+  const spans = conditions.flatMap((c) => c.spans).map((s): [number, number] => [Date.parse(s.started_at), s.ended_at ? Date.parse(s.ended_at) : now]);
+  const joined: [number, number][] = [];
+  for (const [from, to] of spans.sort((a, b) => a[0] - b[0])) {
+    const last = joined.at(-1);
+    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+    else joined.push([from, Math.max(from, to)]);
   }
-  return sum / 1000;
+  return joined;
 }
+
+// troubleSec is for how long there was any of the conditions, without the pauses.
+export const troubleSec = (conditions: readonly Condition[], now: number): number => troubleSpans(conditions, now).reduce((sum, [from, to]) => sum + to - from, 0) / 1000;
+
+// troubleTimes is how often there was any of the conditions, with pauses between.
+export const troubleTimes = (conditions: readonly Condition[], now: number): number => troubleSpans(conditions, now).length;
 
 // troubleOfAll adds the trouble of each stream: an incident that another one took over counts once.
 export function troubleOfAll(all: readonly Incident[], now: number): number {
   const ids = [...new Set(all.map((i) => i.monitor_id))];
-  return ids.reduce((sum, id) => sum + troubleSec(all.filter((i) => i.monitor_id === id), now), 0);
+  return ids.reduce((sum, id) => sum + troubleSec(all.filter((i) => i.monitor_id === id).flatMap((i) => i.conditions), now), 0);
 }
+
+// earlierOwners is who acknowledged an incident before it was reopened or got worse, in order.
+export const earlierOwners = (incident: Incident): Acknowledgement[] => incident.acknowledgements.filter((a) => Date.parse(a.at) !== Date.parse(incident.acknowledged_at ?? ""));
 
 // ownersOf is everybody who acknowledged an incident, also before it was reopened.
 export const ownersOf = (incident: Incident): string[] => [...new Set(incident.acknowledgements.map((a) => a.by))];
 
 // lastedSec counts since sinceOf; of an incident without a lasting condition it is the whole trouble.
-export const lastedSec = (incident: Incident, now: number): number => (worst(incident) ? (now - Date.parse(sinceOf(incident))) / 1000 : troubleSec([incident], now));
+export const lastedSec = (incident: Incident, now: number): number => (worst(incident) ? (now - Date.parse(sinceOf(incident))) / 1000 : troubleSec(incident.conditions, now));
 
 // endOf is when the trouble ended; null: it lasts.
 export function endOf(incident: Incident): string | null {

@@ -63,6 +63,12 @@ export interface Condition {
   alert?: Alert | null;
 }
 
+export interface Acknowledgement {
+  by: string;
+  at: string;
+  severity: number;
+}
+
 export interface Incident {
   incident_id: string;
   monitor_id: string;
@@ -80,7 +86,7 @@ export interface Incident {
   acknowledged_by: string | null;
   acknowledged_at: string | null;
   acknowledged_severity?: number | null; // an older gateway leaves it out
-  acknowledgements: { by: string; at: string; severity: number }[]; // all, also those before a reopening
+  acknowledgements: Acknowledgement[]; // all, also those before a reopening
   false_positive: boolean | null;
   picture: { evidence_id: string; variant: Variant } | null;
   updated_at: string;

@@ -4,7 +4,7 @@ import { describe } from "../actions";
 import { APIError, incidents as api } from "../api";
 import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
-import { endOf, firstCondition, lastedSec, sinceOf } from "../incidentlist";
+import { earlierOwners, endOf, firstCondition, lastedSec, sinceOf, troubleTimes } from "../incidentlist";
 import { channelOf, nameOf, shortURL, titleOf } from "../names";
 import { ActionBar } from "../parts/ActionBar";
 import { OnsetTimeline } from "../parts/OnsetTimeline";
@@ -14,7 +14,7 @@ import { Log } from "../parts/Log";
 import { Stranger } from "../parts/Name";
 import { ConditionPictures } from "../parts/ConditionPictures";
 import { Share } from "../parts/Share";
-import { conditionGlyph, conditionWord, Lamp } from "../parts/State";
+import { conditionGlyph, conditionWord, InAll, Lamp } from "../parts/State";
 import { Mute } from "../parts/Tile";
 import { IncidentDeliveries } from "../parts/IncidentDeliveries";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
@@ -92,6 +92,7 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
   const lasted = useComputed(() => duration(lastedSec(incident, now.value)));
   const today = now.peek();
   const from = clockDay(since, today);
+  const times = troubleTimes(incident.conditions, today);
   const title = channelOf(stream) && titleOf(stream);
   return (
     <>
@@ -123,7 +124,11 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
         </p>
         <p class="big">
           <b class="num">{lasted}</b>
-          <span class="num">{end ? words.incident.lasted(from, `${clockDay(end, today)} ${zone.value}`) : words.incident.goingOn(`${from} ${zone.value}`)}</span>
+          <span class="num">
+            {end ? words.incident.lasted(from, `${clockDay(end, today)} ${zone.value}`) : words.incident.goingOn(`${from} ${zone.value}`)}
+            {end && times > 1 && `${words.common.listComma}${words.incidents.times(times)}`}
+          </span>
+          {!end && <InAll conditions={incident.conditions} />}
           <Owner incident={incident} />
           <Mute incidentID={incident.incident_id} />
         </p>
@@ -132,11 +137,14 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
   );
 }
 
-// Owner says who acknowledged the incident, or that an open one has nobody.
+// Owner says who acknowledged the incident, or that an open one has nobody, and who had it before.
 function Owner({ incident }: { incident: Data }) {
   const words = text.value.incident;
-  if (!incident.acknowledged_by && incident.state !== "open") return null;
+  const earlier = earlierOwners(incident);
+  const nobody = !incident.acknowledged_by && incident.state !== "open";
+  if (nobody && earlier.length === 0) return null;
   const worse = incident.state === "open" && !isTaken(incident);
+  const names = earlier.map((a) => words.ownerAt(isolated(a.by), clockDay(a.at, now.peek()))).join(text.value.common.listComma);
   return (
     <span class={`word owner ${worse ? "is-warning" : "is-on_air"}`}>
       <Glyph name="person" />
@@ -146,8 +154,9 @@ function Owner({ incident }: { incident: Data }) {
           {worse && `${text.value.common.listComma}${text.value.common.worseSince}`}
         </span>
       ) : (
-        words.nobody
+        !nobody && words.nobody
       )}
+      {names && <span class="muted">{nobody ? words.hadItAll(names) : words.hadIt(names)}</span>}
     </span>
   );
 }

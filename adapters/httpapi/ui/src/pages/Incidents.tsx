@@ -170,7 +170,7 @@ function Export({ streamOf, none }: { streamOf: StreamOf; none: boolean }) {
       next = page.next;
     } while (next && found.length < mostExported);
     if (next) failure.value = words.exportCut(number.value.format(found.length));
-    save(`incidents-${new Date(now.peek()).toISOString().slice(0, 10)}.csv`, csvOf(found.filter(isListed), (i) => streamOf(i.monitor_id, i.stream_url)));
+    save(`incidents-${new Date(now.peek()).toISOString().slice(0, 10)}.csv`, csvOf(found.filter(isListed), (i) => streamOf(i.monitor_id, i.stream_url), now.peek()));
   };
   const start = () => {
     busy.value = true;

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { acknowledge } from "../actions";
-import { endOf, firstCondition, lastedSec, ownersOf, sinceOf } from "../incidentlist";
+import { endOf, firstCondition, lastedSec, ownersOf, sinceOf, troubleTimes } from "../incidentlist";
 import { text } from "../i18n";
 import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
@@ -12,7 +12,7 @@ import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { NoPicture } from "./Picture";
-import { conditionWord, isWarning, Lamp, severityOf } from "./State";
+import { alsoOf, conditionWord, InAll, isWarning, Lamp, severityOf } from "./State";
 import { useInView } from "./useInView";
 
 export function IncidentRow({ incident, stream }: { incident: Incident; stream: Named }) {
@@ -23,9 +23,8 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
   const worse = open && incident.acknowledged_by !== null && !isTaken(incident);
   const name = nameOf(stream);
   const condition = lasting?.name ?? firstCondition(incident);
-  const others = incident.conditions.filter((c) => c.name !== condition);
+  const also = alsoOf(incident, condition);
   const owners = ownersOf(incident);
-  const episodes = Math.max(...incident.conditions.map((c) => c.count));
   return (
     <li ref={ref} class={`incident-row is-${!lasting ? "off" : isWarning(condition) ? "warning" : "trouble"}${open ? "" : " done"}`}>
       <span class="edge" />
@@ -33,7 +32,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
       <span class="what">
         {lasting ? <Lamp name={condition} /> : <Over incident={incident} condition={condition} />}
         <small class="dim">{severityOf(incident)}</small>
-        {others.length > 0 && <small class="dim">{words.also(others.map((c) => conditionWord(c.name)).join(text.value.common.listComma))}</small>}
+        {also && <small class="dim">{also}</small>}
       </span>
       <span class="stream">
         <a href={`/incidents/${incident.incident_id}`}>
@@ -45,7 +44,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
           <Stranger>{lineOf(stream)}</Stranger>
         </span>
       </span>
-      <When incident={incident} episodes={episodes} />
+      <When incident={incident} />
       <span class="who">
         {incident.acknowledged_by && !worse ? (
           <span class="word is-on_air">
@@ -101,19 +100,21 @@ function Shot({ incident, seen, name }: { incident: Incident; seen: boolean; nam
   return <BestPicture picture={picture} name={name} />;
 }
 
-function When({ incident, episodes }: { incident: Incident; episodes: number }) {
+function When({ incident }: { incident: Incident }) {
   const words = text.value.incidents;
   const end = endOf(incident);
   const since = sinceOf(incident);
   const lasted = useComputed(() => duration(lastedSec(incident, now.value)));
   const today = now.peek();
+  const times = troubleTimes(incident.conditions, today);
   return (
     <span class="when">
       <b class="num">{lasted}</b>
       <span>
         {end ? words.fromTo(clockDay(incident.started_at, today), clock(end)) : words.since(clockDay(since, today))}
-        {episodes > 1 && `${text.value.common.listComma}${words.times(episodes)}`}
+        {end && times > 1 && `${text.value.common.listComma}${words.times(times)}`}
         {incident.reopened > 0 && `${text.value.common.listComma}${words.reopened(incident.reopened)}`}
+        {!end && <InAll conditions={incident.conditions} />}
       </span>
     </span>
   );

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { text } from "../i18n";
-import { firstCondition, troubleSec } from "../incidentlist";
+import { troubleSec } from "../incidentlist";
 import { lineOf, nameOf } from "../names";
 import { withQuery } from "../router";
 import { now } from "../store";
@@ -51,7 +51,7 @@ function Recovered({ item }: { item: Item }) {
   const words = text.value.wall;
   const incident = item.incident!;
   const name = nameOf(item.monitor ?? incident);
-  const lasted = duration(troubleSec([incident], item.since));
+  const lasted = duration(troubleSec(incident.conditions, item.since));
   return (
     <a class="mini is-recovered" href={`/incidents/${incident.incident_id}`}>
       <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />
@@ -64,7 +64,7 @@ function Recovered({ item }: { item: Item }) {
           <Stranger>{name}</Stranger>
         </b>
       </span>
-      <span class="second">{words.goodSince(words.conditionFor(conditionWord(firstCondition(incident)), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
+      <span class="second">{words.goodSince(words.conditionFor(incident.conditions.map((c) => conditionWord(c.name)).join(text.value.common.listComma), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
     </a>
   );
 }

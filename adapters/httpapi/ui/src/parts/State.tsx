@@ -1,4 +1,8 @@
+import { useComputed } from "@preact/signals";
 import { text } from "../i18n";
+import { troubleSec, troubleTimes } from "../incidentlist";
+import { now } from "../store";
+import { duration } from "../time";
 import type { Condition, ConditionName, Incident } from "../types";
 import type { State } from "../wall";
 import { Glyph } from "./Glyph";
@@ -16,7 +20,22 @@ export const stillWord = (incident: Incident, condition: Condition): string => t
 // severityOf says the severity of what lasts, and the worst so far where it was another.
 export function severityOf({ severity, severity_now: current }: Incident): string {
   const { severity: word, severityWorst } = text.value.common;
-  return current === null || current === severity ? word(severity) : severityWorst(word(current), word(severity));
+  return current === null || current === severity ? word(severity) : severityWorst(current, severity);
+}
+
+// alsoOf names the conditions of an incident beside one; empty: there are none.
+export function alsoOf(incident: Incident, shown: string): string {
+  const others = incident.conditions.filter((c) => c.name !== shown).map((c) => conditionWord(c.name));
+  return others.length > 0 ? text.value.common.also(others.join(text.value.common.listComma)) : "";
+}
+
+// InAll says how often there was any of the conditions, and for how long in all, if they came more than once.
+export function InAll({ conditions }: { conditions: readonly Condition[] }) {
+  const said = useComputed(() => {
+    const times = troubleTimes(conditions, now.value);
+    return times > 1 ? text.value.common.inAll(times, duration(troubleSec(conditions, now.value))) : "";
+  });
+  return said.value ? <small class="wrap num">{said}</small> : null;
 }
 
 // Lamp says a condition by colour, glyph and word.

@@ -20,7 +20,7 @@ import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
 import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
-import { conditionWord, Lamp, severityOf, StateWord, stillWord } from "./State";
+import { alsoOf, conditionWord, InAll, Lamp, severityOf, StateWord, stillWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
 export const Tile = memo(({ item, large, selected }: { item: Item; large: boolean; selected: boolean }) => {
@@ -30,9 +30,12 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
   const name = nameOf(monitor ?? incident);
   const title = lineOf(monitor ?? incident);
   const href = `/incidents/${incident.incident_id}`;
+  const also = condition && alsoOf(incident, condition.name);
   const why = condition && (
     <p class="why">
       <Why condition={condition} monitor={monitor} />
+      {also && <small class="wrap">{also}</small>}
+      <InAll conditions={incident.conditions} />
       {large && <small class="wrap">{alertOf(condition, monitor)}</small>}
       {large && monitor && (
         <small class="wrap">

@@ -8,7 +8,7 @@ import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../t
 import { alertOf, whyOf } from "../why";
 import { LatestFinding } from "./LatestFinding";
 import { ErrorText } from "./Name";
-import { conditionWord, isWarning, severityOf } from "./State";
+import { conditionWord, InAll, isWarning, severityOf } from "./State";
 
 // WhyCard has the numbers of each condition, and where to look first for the chosen one.
 export function WhyCard({ incident, chosen, monitor }: { incident: Incident; chosen: Condition; monitor: Monitor | null }) {
@@ -26,6 +26,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
           <div key={condition.name}>
             {incident.conditions.length > 1 && <h3 class="dim">{conditionWord(condition.name)}</h3>}
             <p class="say wrap">{whyOf(condition, monitor, condition.ended_at === null ? now.value : now.peek())}</p>
+            <InAll conditions={[condition]} />
             {lasts && condition === chosen && <LookFirst condition={condition} />}
             <p class="muted wrap">{alertOf(condition, monitor)}</p>
             <Gauge condition={condition} />
@@ -84,9 +85,11 @@ function Gauge({ condition }: { condition: Condition }) {
 export function WhenCard({ incident, deliveries }: { incident: Incident; deliveries: readonly Delivery[] | null }) {
   const words = text.value.incident;
   const told = (deliveries ?? []).map((d) => d.delivered_at).filter((at): at is string => at !== null).sort()[0];
+  const again = incident.conditions.map((c) => c.last_started_at).sort((a, b) => Date.parse(a) - Date.parse(b)).at(-1)!;
   const rows: [string, string | null | undefined][] = [
     [words.whenOnset, incident.started_at],
     [words.whenAlert, incident.opened_at],
+    ...(again === incident.started_at ? [] : ([[words.whenAgain, again]] as [string, string][])),
     [words.whenTold, told],
     [words.whenRecovered, endOf(incident)],
   ];

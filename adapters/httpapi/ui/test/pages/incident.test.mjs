@@ -241,3 +241,30 @@ test("evidence that was added while the link was lost is there once it is back",
     await gateway.comeBack();
     await page.locator(".shot.bad").waitFor();
   }));
+
+test("list, page and wall add up what came back, and name the second condition and everybody who had it", () =>
+  open(
+    (gateway) => {
+      fill(gateway);
+      const spans = [[0, 120], [240, 360], [500, null]].map(([from, to]) => ({ started_at: at(from), ended_at: to && at(to) }));
+      const silent = { ...condition("silent", 0, null, "event-2"), last_started_at: at(500), count: 3, spans };
+      const had = [{ by: "Ann", at: at(30), severity: 1 }, { by: "Bob", at: at(250), severity: 2 }];
+      const one = incident(1, { severity: 3, severity_now: 1, reopened: 2, started_at: at(0), conditions: [silent, condition("black", 300, 400, "event-1")], acknowledgements: had });
+      gateway.incidents.set(one.incident_id, one);
+    },
+    async (page, gateway) => {
+      const total = /3 times, [6-8] min \d+ s in all/; // 120 + 160 + 100 s, and as long as this file runs
+      await page.locator(".tile", { hasText: "also Black video" }).getByText(total).waitFor();
+      await page.getByText("medium severity, at worst critical").first().waitFor();
+      await page.goto(`${gateway.url}/incidents`);
+      await page.locator(".incident-row", { hasText: "also Black video" }).getByText(total).waitFor();
+      await page.goto(gateway.url + page1);
+      await page.locator(".head").getByText(total).waitFor();
+      await page.locator(".owner", { hasText: "Nobody has it" }).getByText(`Ann\u2069 at ${clock(30)}`).waitFor();
+      await page.locator(".why-box", { hasText: /3 times, [5-7] min/ }).waitFor();
+      const resolved = { ...gateway.incidents.get(incident(1).incident_id), state: "resolved", severity_now: null, resolved_at: at(600), updated_at: at(601) };
+      gateway.updateIncident({ ...resolved, conditions: resolved.conditions.map((c) => ({ ...c, ended_at: c.ended_at ?? at(560), spans: c.spans.map((s) => ({ ...s, ended_at: s.ended_at ?? at(560) })) })) });
+      await page.locator(".head b.num", { hasText: "5 min 40 s" }).waitFor(); // 120 + 160 + 60 s
+      await page.locator(".owner", { hasText: "acknowledged by" }).getByText("Bob").waitFor();
+    },
+  ));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOf, lastedSec, ownersOf, sinceOf, storms, troubleOfAll, troubleSec } from "../../src/incidentlist";
+import { earlierOwners, endOf, lastedSec, ownersOf, sinceOf, storms, troubleOfAll, troubleSec, troubleTimes } from "../../src/incidentlist";
 import type { Condition, Incident } from "../../src/types";
 
 const begin = Date.parse("2026-01-15T12:00:00Z");
@@ -33,16 +33,18 @@ test("what lasts counts from its own onset, not from that of a condition that is
 test("the trouble ends with its last condition", () => {
   const over = { started_at: at(0), conditions: [condition("black", 0, 40), condition("silent", 10, 30)] } as Incident;
   assert.equal(endOf(over), at(40));
-  assert.equal(troubleSec([over], begin + 999_000), 40);
+  assert.equal(troubleSec(over.conditions, begin + 999_000), 40);
   const lasting = { started_at: at(0), conditions: [condition("black", 0, 40), condition("silent", 10, null)] } as Incident;
   assert.equal(endOf(lasting), null);
-  assert.equal(troubleSec([lasting], begin + 60_000), 60);
+  assert.equal(troubleSec(lasting.conditions, begin + 60_000), 60);
 });
 
 test("pauses are no trouble, what overlaps counts once, and each stream counts for itself", () => {
   const spans = [[0, 100], [200, 300], [1300, 1465]].map(([from, to]) => ({ started_at: at(from!), ended_at: at(to!) }));
   const flapping = { monitor_id: "a", started_at: at(0), conditions: [{ ...condition("silent", 0, 1465), spans }, condition("black", 50, 150)] } as Incident;
-  assert.equal(troubleSec([flapping], begin), 415);
+  assert.equal(troubleSec(flapping.conditions, begin), 415);
+  assert.equal(troubleTimes(flapping.conditions, begin), 3);
+  assert.equal(troubleSec([{ ...condition("silent", 0, null), spans: [...spans, { started_at: at(2000), ended_at: null }] }], begin + 2010_000), 375, "what lasts counts until now");
   const takenOver = { ...flapping, conditions: [condition("black", 120, 160)] };
   assert.equal(troubleOfAll([flapping, takenOver, { ...takenOver, monitor_id: "b" }], begin), 425 + 40);
 });
@@ -50,4 +52,5 @@ test("pauses are no trouble, what overlaps counts once, and each stream counts f
 test("who acknowledged before a reopening stays an owner", () => {
   const again = { acknowledged_by: null, acknowledgements: [{ by: "ann", at: at(1), severity: 2 }, { by: "bob", at: at(9), severity: 2 }, { by: "ann", at: at(20), severity: 3 }] } as Incident;
   assert.deepEqual(ownersOf(again), ["ann", "bob"]);
+  assert.deepEqual(earlierOwners({ ...again, acknowledged_at: at(20) }).map((a) => a.by), ["ann", "bob"]);
 });

@@ -43,7 +43,9 @@ export const common = {
   resolvedStill: (by: string, condition: string) => (by ? `resolved by ${by}, still: ${condition}` : `resolved, still: ${condition}`),
   worseSince: "worse since then",
   severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,
-  severityWorst: (current: string, worst: string) => `${current}, at worst ${worst}`,
+  also: (conditions: string) => `also ${conditions}`,
+  inAll: (times: number, total: string) => `${times} times, ${total} in all`,
+  severityWorst: (current: number, worst: number) => `${common.severity(current)}, at worst ${["low", "medium", "high", "critical"][worst]}`,
   lanes: {
     stream: "Stream",
     video: "Video",

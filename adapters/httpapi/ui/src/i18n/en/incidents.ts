@@ -21,7 +21,6 @@ export const incidents = {
   times: (n: number) => `${n} times`,
   reopened: (n: number) => `came back ${n} times`,
   recovered: (condition: string) => `${condition}, recovered`,
-  also: (conditions: string) => `also ${conditions}`,
   falsePositive: "False positive",
   nobody: "Nobody has it",
   nobodyWas: "Nobody was needed",

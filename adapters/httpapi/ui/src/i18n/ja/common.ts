@@ -45,7 +45,9 @@ export const common: Words["common"] = {
   resolvedStill: (by, condition) => (by ? `${by}が解決済みに変更、継続中：${condition}` : `解決済み、継続中：${condition}`),
   worseSince: "その後悪化",
   severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
-  severityWorst: (current, worst) => `${current}（最大時：${worst}）`,
+  also: (conditions) => `ほかに${conditions}`,
+  inAll: (times, total) => `${times}回、合計${total}`,
+  severityWorst: (current, worst) => `${common.severity(current)}（最大時：${["低", "中", "高", "最高"][worst]}）`,
   lanes: {
     stream: "配信",
     video: "映像",

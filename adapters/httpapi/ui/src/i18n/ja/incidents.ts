@@ -23,7 +23,6 @@ export const incidents: Words["incidents"] = {
   times: (n) => `${n}回`,
   reopened: (n) => `再発${n}回`,
   recovered: (condition) => `${condition}（復旧）`,
-  also: (conditions) => `ほかに${conditions}`,
   falsePositive: "誤検知",
   nobody: "対応者なし",
   nobodyWas: "対応不要",
