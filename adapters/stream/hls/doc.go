@@ -39,6 +39,8 @@
 // BANDWIDTH that is no number, names that net/url refuses, and a missing EXT-X-TARGETDURATION.
 // Tags of the other kind of playlist are ignored. Playlist.Defect names the first such entry.
 //
-// Malformed is a playlist without any usable entry, beyond a limit, with segments and variants,
-// or with an unreadable EXT-X-MEDIA-SEQUENCE or EXT-X-SKIP: they number every segment.
+// An unreadable EXT-X-MEDIA-SEQUENCE or EXT-X-SKIP costs the numbers of all segments, and those
+// segments whose IV is their number.
+//
+// Malformed is a playlist without any usable entry, beyond a limit, or with segments and variants.
 package hls

@@ -19,12 +19,10 @@ func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlis
 	if err != nil {
 		return watch.Playlist{}, err
 	}
-	first, ok := scan.firstSequence()
-	if !ok {
-		return watch.Playlist{}, malformed("EXT-X-MEDIA-SEQUENCE and EXT-X-SKIP come to more than %d", uint64(MaxSequence))
-	}
+	first := scan.firstSequence()
 	usable := slices.DeleteFunc(scan.entries[max(0, len(scan.entries)-KeptSegments):], func(e entry) bool {
-		return e.gap || e.problem != "" // a gap is announced as missing (RFC 8216bis, 4.4.4.7)
+		unreadable := scan.lost != "" && e.key != nil && e.key.iv == nil // its number would decrypt it
+		return e.gap || e.problem != "" || unreadable                    // a gap is announced as missing (RFC 8216bis, 4.4.4.7)
 	})
 	decoded, err := decodeEntries(usable, scan.ended)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -30,6 +31,7 @@ type mediaScan struct {
 	sequence uint64 // EXT-X-MEDIA-SEQUENCE
 	numbered bool   // EXT-X-MEDIA-SEQUENCE is stated
 	skipped  uint64 // segments that EXT-X-SKIP replaces
+	lost     string // why the numbers of the segments are not known; empty: they are
 	ended    bool
 	entries  []entry
 	defect   defect
@@ -68,9 +70,15 @@ func (s *mediaScan) leaveOut(problem string) {
 	s.next.problem = cmp.Or(s.next.problem, problem)
 }
 
-// add takes one line. It fails only for what says how the segments are numbered, and for
-// limits: any other odd line costs at most its own segment. The caller adds the line's number
-// to the failure.
+// loseNumbers notes that no segment's number is known, and why. Program times and names still
+// tell the segments apart.
+func (s *mediaScan) loseNumbers(problem string) {
+	s.defect.note(s.line, "%s", problem)
+	s.lost = cmp.Or(s.lost, problem)
+}
+
+// add takes one line. It fails only for limits: an odd line costs at most its own segment, or
+// the numbers of all. The caller adds the line's number to the failure.
 func (s *mediaScan) add(l line) *watch.Failure {
 	switch string(l.tag) {
 	case "":
@@ -82,7 +90,8 @@ func (s *mediaScan) add(l line) *watch.Failure {
 	case "EXT-X-MEDIA-SEQUENCE:":
 		n, err := strconv.ParseUint(string(l.value), 10, 63)
 		if err != nil || len(s.entries) > 0 {
-			return malformed("EXT-X-MEDIA-SEQUENCE is not a number, or comes after a segment")
+			s.loseNumbers("EXT-X-MEDIA-SEQUENCE is not a number, or comes after a segment")
+			break
 		}
 		s.sequence, s.numbered = n, true
 	case "EXT-X-ENDLIST":
@@ -117,7 +126,7 @@ func (s *mediaScan) add(l line) *watch.Failure {
 			s.defect.note(s.line, "%s", problem)
 		}
 	case "EXT-X-SKIP:":
-		return s.addSkip(l.value)
+		s.addSkip(l.value)
 	}
 	return nil
 }
@@ -196,28 +205,35 @@ func (s *mediaScan) extrapolateBackwards(t time.Time) {
 // addSkip parses an EXT-X-SKIP: the playlist is a delta update without its oldest
 // segments (RFC 8216bis, 4.4.5.2), although none was asked for. The segments that
 // follow can be used; keys and init sections of the skipped part are lost.
-func (s *mediaScan) addSkip(list []byte) *watch.Failure {
+func (s *mediaScan) addSkip(list []byte) {
 	a, ok := parseAttributes(list)
 	n, err := strconv.ParseUint(a["SKIPPED-SEGMENTS"], 10, 63)
 	if !ok || err != nil || len(s.entries) > 0 || s.skipped > 0 {
-		return malformed("EXT-X-SKIP has no number of segments, or comes after a segment")
+		s.loseNumbers("EXT-X-SKIP has no number of segments, or comes after a segment")
+		s.continuity, s.clock = len(s.entries), s.next.programTime // nobody knows how long the skipped part is
+		return
 	}
 	s.skipped = n
-	return nil
 }
 
-// firstSequence returns the sequence number of the first entry. It is false if a
-// sequence number would exceed MaxSequence.
-func (s *mediaScan) firstSequence() (uint64, bool) {
+// firstSequence returns the sequence number of the first entry, or 0 if the numbers are not
+// known. It notes that they are not if one would exceed MaxSequence.
+func (s *mediaScan) firstSequence() uint64 {
 	first := s.sequence + s.skipped // both are below 1<<63
-	return first, first <= MaxSequence-uint64(len(s.entries))
+	if s.lost == "" && first > MaxSequence-uint64(len(s.entries)) {
+		s.loseNumbers(fmt.Sprintf("EXT-X-MEDIA-SEQUENCE and EXT-X-SKIP come to more than %d", uint64(MaxSequence)))
+	}
+	if s.lost != "" {
+		return 0
+	}
+	return first
 }
 
 // identify adds to a segment what tells it from the same name in another reading. Without
 // EXT-X-DISCONTINUITY-SEQUENCE the tags before a segment prove nothing, because they leave
 // the playlist with time.
 func (s *mediaScan) identify(e entry, segment *watch.Segment) {
-	segment.Unnumbered = !s.numbered
+	segment.Unnumbered = !s.numbered || s.lost != ""
 	if s.epoch != nil {
 		segment.Discontinuity = *s.epoch + e.breaks
 	}

@@ -59,6 +59,55 @@ func TestAnOddSegmentCostsItselfAlone(t *testing.T) {
 	}
 }
 
+// wantNoNumbers checks that the segments of text are used without their numbers, because of this defect.
+func wantNoNumbers(t *testing.T, text, defect string) (p watch.Playlist) {
+	t.Helper()
+	p = mustRead(t, text)
+	for _, s := range p.Segments {
+		if !s.Unnumbered {
+			t.Errorf("%s has the number %d", s.URI, s.Sequence)
+		}
+	}
+	wantDefect(t, p, defect)
+	return p
+}
+
+func TestNumbersThatCannotBeReadCostNoSegment(t *testing.T) {
+	const clear, own, counted = "", `#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`, `#EXT-X-KEY:METHOD=AES-128,URI="k"`
+	const time = "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z"
+	for name, c := range map[string]struct {
+		before, between string
+		defect          string
+	}{
+		"a number in words":        {"#EXT-X-MEDIA-SEQUENCE:first", "", "EXT-X-MEDIA-SEQUENCE is not a number"},
+		"a number below zero":      {"#EXT-X-MEDIA-SEQUENCE:-1", "", "EXT-X-MEDIA-SEQUENCE is not a number"},
+		"a number after a segment": {"", "#EXT-X-MEDIA-SEQUENCE:7", "comes after a segment"},
+		"an empty skip":            {"#EXT-X-MEDIA-SEQUENCE:7\n#EXT-X-SKIP:", "", "EXT-X-SKIP has no number"},
+		"a skip without a number":  {`#EXT-X-SKIP:RECENTLY-REMOVED-DATERANGES="a"`, "", "EXT-X-SKIP has no number"},
+		"a skip below zero":        {"#EXT-X-SKIP:SKIPPED-SEGMENTS=-1", "", "EXT-X-SKIP has no number"},
+		"a second skip":            {"#EXT-X-SKIP:SKIPPED-SEGMENTS=1\n#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "", "EXT-X-SKIP has no number"},
+		"a skip between segments":  {"", "#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "EXT-X-SKIP has no number"},
+	} {
+		list := func(key string) string {
+			return mediaPlaylist(c.before, key, time, "#EXTINF:5,", "a", c.between, "#EXTINF:5,", "b")
+		}
+		t.Run(name, func(t *testing.T) {
+			for _, key := range []string{clear, own} {
+				p := wantNoNumbers(t, list(key), c.defect)
+				if len(p.Segments) != 2 || !p.Segments[0].ProgramTime.Equal(noon) {
+					t.Fatalf("got %+v", p.Segments)
+				}
+				if after := p.Segments[1].ProgramTime; strings.Contains(c.between, "SKIP") != after.IsZero() {
+					t.Errorf("the segment after it begins at %v", after)
+				}
+			}
+		})
+		t.Run(name+" is refused where each key is made of the number", func(t *testing.T) {
+			wantMalformed(t, list(counted), c.defect)
+		})
+	}
+}
+
 func wantDefect(t *testing.T, p watch.Playlist, want string) {
 	t.Helper()
 	if (p.Defect == "") != (want == "") || !strings.Contains(p.Defect, want) || strings.Contains(p.Defect, "line ") {
