@@ -53,7 +53,6 @@ func TestSegmentsThatCannotBeAddressedAreMalformed(t *testing.T) {
 		"an S without a length":              {template(`media="$Number$"`, timeline(`<S t="1"/>`)), "shorter than"},
 		"a repetition without an end":        {template(`media="$Number$"`, timeline(`<S t="100" d="10" r="-1"/><S d="10"/>`)), "S@r of -1"},
 		"an S with a pattern":                {template(`media="$Number$"`, timeline(`<S t="100" p="1" d="10"/>`)), "S@p is not supported"},
-		"an S with a number":                 {template(`media="$Number$"`, timeline(`<S t="100" n="5" d="10"/>`)), "S@n is not supported"},
 		"an empty timeline":                  {template(`media="$Number$"`, timeline(``)), "without an available segment"},
 		"an empty list":                      {`<SegmentList duration="10"/>`, "without an available segment"},
 		"one URL for all segments":           {template(`media="a.mp4" duration="10"`), "one URL for all segments"},

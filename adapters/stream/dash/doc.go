@@ -45,6 +45,6 @@
 // used. A number that cannot be read makes its element unusable, or counts as not
 // stated. Playlist.Defect names the first of them.
 //
-// Refused as malformed: a DOCTYPE, $SubNumber$, S@p, S@n, and a live MPD without a
+// Refused as malformed: a DOCTYPE, $SubNumber$, and a live MPD without a
 // usable segment. An MPD has ended if it is static or mediaPresentationDuration is over.
 package dash

@@ -217,8 +217,6 @@ func (f *filter) writeTag(e *element) {
 				continue
 			}
 			f.out = fmt.Appendf(f.out, " %s=\"PT%d.%09dS\"", a.name, d/time.Second, d%time.Second)
-		case refusedAsUnsupported:
-			f.fail("%s@%s is not supported", e.name, a.name)
 		}
 	}
 	f.out = append(f.out, unusable...)

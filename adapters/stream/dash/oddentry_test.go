@@ -44,6 +44,13 @@ func TestAnOddEntryCostsItselfAlone(t *testing.T) {
 		"a repetition of unknown length": {of(`<S t="35800" d="50"/><S d="50" r="-1"/><S d="50"/>`), "1@-20+5", "S@r of -1"},
 		"a repetition that ends before":  {of(`<S t="35860" d="50" r="-1"/><S t="35850" d="50"/>`), "1@-15+5", "a time is too large"},
 
+		"an S of unknown lengths":      {of(`<S t="35700" d="50"/><S t="35750" p="1" r="1"/><S t="35850" d="50"/>`), "1@-30+5 4@-15+5", "S@p is not supported"},
+		"an S after unknown lengths":   {of(`<S t="35700" d="50"/><S t="35750" p="1" pE="2"/><S d="50"/>`), "1@-30+5", "S@p"},
+		"an S with its number":         {of(`<S t="35700" n="7" d="50" r="1"/><S d="50"/><S t="35900" n="15" d="50"/>`), "7@-30+5 8@-25+5 9@-20+5 15@-10+5", ""},
+		"an S with a number of before": {of(`<S t="35700" n="7" d="50" r="1"/><S n="8" d="50"/>`), "7@-30+5 8@-25+5 9@-20+5", "S@n is below"},
+		"an S at a number too large":   {of(`<S t="35700" d="50"/><S n="18446744073709551615" d="50"/>`), "1@-30+5 2305843009213693952@-25+5", ""},
+		"an S with a number in words":  {of(`<S t="35700" d="50"/><S t="35750" n="x" d="50"/><S t="35800" d="50"/>`), "1@-30+5 3@-20+5", "S@n is not a whole number"},
+
 		"a range that is none":    {listed(`<SegmentURL media="a" mediaRange="5-4"/><SegmentURL media="b"/>`), "b@?+10", "mediaRange is not"},
 		"a file among segments":   {listed(`<SegmentURL media="file:///a"/><SegmentURL media="b"/>`), "b@?+10", "the URL of a segment is not"},
 		"a name with a colon":     {listed(`<SegmentURL media="1_2:00.mp4"/><SegmentURL media="100%.mp4"/>`), "1_2:00.mp4@?+10 100%25.mp4@?+10", ""},

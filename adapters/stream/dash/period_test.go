@@ -209,6 +209,7 @@ func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 func TestAnMPDEndsWhenItSaysSo(t *testing.T) {
 	numbers := videoPeriod(template(`media="$Number$" duration="10"`))
 	times := videoPeriod(template(`media="$Time$"`, timeline(`<S t="0" d="10" r="4"/>`)))
+	direct := timing("direct:2014", "2026-11-21T12:00:00Z") // noon
 	ending := func(text, attributes string) string { return strings.Replace(text, "<MPD ", "<MPD "+attributes+" ", 1) }
 	static := func(text string) string { return strings.ReplaceAll(text, "dynamic", "static") }
 	for name, c := range map[string]struct {
@@ -226,8 +227,10 @@ func TestAnMPDEndsWhenItSaysSo(t *testing.T) {
 		"static, one file":                    {ending(static(liveMPD(videoPeriod(`<BaseURL>f.mp4</BaseURL><SegmentBase indexRange="1-2"/>`))), `mediaPresentationDuration="PT35S"`), true, "f.mp4@-3600+35"},
 		"static, one file of unknown length":  {static(liveMPD(videoPeriod(`<BaseURL>f.mp4</BaseURL>`))), true, ""},
 		"static, nothing in it":               {static(liveMPD(videoPeriod(template(`media="$Time$"`, timeline(``))))), true, ""},
-		"dynamic, the whole of it has passed": {ending(liveMPD(numbers), `mediaPresentationDuration="PT1H"`), true, "358@-30+10 359@-20+10"},
-		"dynamic, a moment before":            {ending(liveMPD(numbers), `mediaPresentationDuration="PT1H0.1S"`), false, "358@-30+10 359@-20+10"},
+		"dynamic, the whole of it has passed": {ending(liveMPD(direct+numbers), `mediaPresentationDuration="PT1H"`), true, "358@-30+10 359@-20+10"},
+		"dynamic, a moment before":            {ending(liveMPD(direct+numbers), `mediaPresentationDuration="PT1H0.1S"`), false, "358@-30+10 359@-20+10"},
+		"dynamic, passed by our clock alone":  {ending(liveMPD(numbers), `mediaPresentationDuration="PT50M0.1S"`), false, "299@-620+10 300@-610+10"},
+		"dynamic, passed by any wrong clock":  {ending(liveMPD(numbers), `mediaPresentationDuration="PT50M"`), true, "299@-620+10 300@-610+10"},
 		"dynamic, long ago":                   {ending(liveMPD(numbers), `mediaPresentationDuration="PT25S"`), true, "2@-3590+10 3@-3580+5"},
 		"dynamic, of no length":               {ending(liveMPD(numbers), `mediaPresentationDuration="PT0S"`), false, "358@-30+10 359@-20+10"},
 		"dynamic, only its Period has passed": {strings.ReplaceAll(liveMPD(numbers), "<Period", `<Period duration="PT25S"`), false, "2@-3590+10 3@-3580+5"},

@@ -121,9 +121,14 @@ func (p *presentation) duration() time.Duration {
 	return roundedDuration(p.mpd.MediaPresentationDuration)
 }
 
-// ended reports whether no segments will be added.
+// ended reports whether no segments will be added. The host's clock may be fast, so a stream
+// ends by it only once that explains nothing any more.
 func (p *presentation) ended() bool {
-	return !p.live || p.hasClock() && p.duration() > 0 && p.now >= p.duration()
+	now := p.now
+	if p.clock == hostClock {
+		now -= maxLead
+	}
+	return !p.live || p.hasClock() && p.duration() > 0 && now >= p.duration()
 }
 
 // updateURL returns the URL of the next version of the MPD.

@@ -4,10 +4,9 @@ package dash
 type attributeRule int
 
 const (
-	copied               attributeRule = iota
-	wholeNumber                        // of as many bits as the library has for it
-	rewrittenDuration                  // xs:duration, in a form that the library reads
-	refusedAsUnsupported               // it changes the meaning of other attributes
+	copied            attributeRule = iota
+	wholeNumber                     // of as many bits as the library has for it
+	rewrittenDuration               // xs:duration, in a form that the library reads
 )
 
 // element is an element that the library gets, with its used attributes and
@@ -68,7 +67,7 @@ func newSchema() *element {
 			e.unusable = ` timescale="0"`
 			return e.with(wholeNumber, "timescale", "presentationTimeOffset", "eptDelta", "duration", "startNumber", "endNumber")
 		}
-		repetition := newElement(nameS, nil).with(wholeNumber, "t", "d", "r").with(refusedAsUnsupported, "n", "p", "pE")
+		repetition := newElement(nameS, nil).with(wholeNumber, "t", "n", "d", "r", "p", "pE")
 		repetition.unusable = ` d="0"`
 		initialization := newElement("Initialization", []string{"sourceURL", "range"})
 		timeline := newElement("SegmentTimeline", nil, repetition)

@@ -72,7 +72,7 @@ func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, 
 // of them; otherwise they follow from a duration.
 func (b *segmentBuilder) runs(p *presentation, period timedPeriod) (runs []run, explicit bool, err *watch.Failure) {
 	if b.timeline != nil {
-		runs, problem := timelineRuns(b.timeline.S, b.timescale)
+		runs, problem := timelineRuns(b.timeline.S, b.timescale, b.startNumber)
 		p.note(problem)
 		return runs, true, nil
 	}

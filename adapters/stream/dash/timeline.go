@@ -40,12 +40,19 @@ func newRun(start, duration, count, index int64, timescale uint32) (run, *watch.
 // timelineRuns returns the runs of a SegmentTimeline (ISO/IEC 23009-1, 5.3.9.6).
 // Segments may overlap, but each begins after the one before. An odd S is left out, and its
 // segments keep their numbers; of two that contradict each other the later one is used. problem
-// says what was left out.
-func timelineRuns(timeline []*mpd.S, timescale uint32) (runs []run, problem string) {
+// says what was left out. startNumber is the number of index 0.
+func timelineRuns(timeline []*mpd.S, timescale, startNumber uint32) (runs []run, problem string) {
 	var next, index int64
 	for i, s := range timeline {
-		if s.R < 0 && i+1 < len(timeline) && timeline[i+1].T == nil {
-			return runs, cmp.Or(problem, "S@r of -1 before an S without a time") // nobody knows where the next ones are
+		if s.N != nil {
+			if n := int64(min(*s.N, MaxTicks)) - int64(startNumber); n >= index {
+				index = n // those between are not available
+			} else {
+				problem = cmp.Or(problem, "S@n is below the numbers before it")
+			}
+		}
+		if (s.R < 0 || hasPattern(s)) && i+1 < len(timeline) && timeline[i+1].T == nil {
+			return runs, cmp.Or(problem, "an S of unknown length (S@r of -1, or S@p) before an S without a time") // nobody knows where the next ones are
 		}
 		r, openEnded, failure := timelineRun(timeline, i, next, index, timescale)
 		if failure != nil {
@@ -71,6 +78,9 @@ func timelineRuns(timeline []*mpd.S, timescale uint32) (runs []run, problem stri
 // timelineRun returns the run of S number i, which begins at next unless it states a time.
 func timelineRun(timeline []*mpd.S, i int, next, index int64, timescale uint32) (r run, openEnded bool, failure *watch.Failure) {
 	s, start, ok := timeline[i], next, true
+	if hasPattern(s) {
+		return r, false, malformed("S@p is not supported")
+	}
 	if s.T != nil {
 		start, ok = mediaTime(*s.T)
 	}
@@ -89,6 +99,9 @@ func timelineRun(timeline []*mpd.S, i int, next, index int64, timescale uint32) 
 	r, failure = newRun(start, duration, count, index, timescale)
 	return r, openEnded, failure
 }
+
+// hasPattern reports whether the durations of an S are those of a Pattern, which is not read.
+func hasPattern(s *mpd.S) bool { return s.P != nil || s.PE != nil }
 
 // window bounds the segments that are listed. A segment is in it if it ends after
 // from and not after available, begins before end, and has an index below count.

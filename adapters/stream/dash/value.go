@@ -109,7 +109,7 @@ func isWholeNumber(name, text string) bool {
 	switch name {
 	case "r", "eptDelta":
 		_, err = strconv.ParseInt(text, 10, 64)
-	case "t", "d", "presentationTimeOffset":
+	case "t", "n", "d", "presentationTimeOffset":
 		_, err = strconv.ParseUint(text, 10, 64)
 	default:
 		_, err = strconv.ParseUint(text, 10, 32)

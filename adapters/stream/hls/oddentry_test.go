@@ -73,7 +73,7 @@ func wantNoNumbers(t *testing.T, text, defect string) (p watch.Playlist) {
 }
 
 func TestNumbersThatCannotBeReadCostNoSegment(t *testing.T) {
-	const clear, own, counted = "", `#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`, `#EXT-X-KEY:METHOD=AES-128,URI="k"`
+	const unencrypted, own, counted = "", `#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`, `#EXT-X-KEY:METHOD=AES-128,URI="k"`
 	const time = "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z"
 	for name, c := range map[string]struct {
 		before, between string
@@ -92,7 +92,7 @@ func TestNumbersThatCannotBeReadCostNoSegment(t *testing.T) {
 			return mediaPlaylist(c.before, key, time, "#EXTINF:5,", "a", c.between, "#EXTINF:5,", "b")
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, key := range []string{clear, own} {
+			for _, key := range []string{unencrypted, own} {
 				p := wantNoNumbers(t, list(key), c.defect)
 				if len(p.Segments) != 2 || !p.Segments[0].ProgramTime.Equal(noon) {
 					t.Fatalf("got %+v", p.Segments)

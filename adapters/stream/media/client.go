@@ -85,6 +85,7 @@ type Client struct {
 	config    Config
 	http      *http.Client
 	transport *transport
+	answering mirrorNumbers
 }
 
 // New returns a Client with the limits of config.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"path"
+	"sync"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -12,28 +14,64 @@ import (
 // It reads the init section and the keys whole before it requests the media.
 // Config.Total is for all of them together, and nothing is cached for the next
 // segment. While nothing can be had from a URL, FetchSegment tries the Mirrors of s in turn, each
-// for at most Config.Total; if none answers, the error is that of the first URL. The caller closes the body, which has a method Size. FetchSegment and Read of the body return
-// the errors of Get and, as *watch.Failure:
+// for at most Config.Total. It begins with the one that answered for the segment before; if none
+// answers, the error is that of the first it tried. The caller closes the body, which has a method
+// Size. FetchSegment and Read of the body return the errors of Get and, as *watch.Failure:
 //
 //	malformed     a key is not 16 bytes long
 //	truncated     an encrypted resource does not consist of whole blocks
 //	undecodable   the padding after decryption is wrong, probably because the key is
 func (c *Client) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
-	body, err := c.fetchSegment(ctx, s)
-	for i, mirror := range s.Mirrors {
-		if err == nil || ctx.Err() != nil {
-			break
-		}
-		s.URI = mirror
-		if s.Init != nil && i < len(s.Init.Mirrors) {
-			init := *s.Init
-			init.URI, s.Init = init.Mirrors[i], &init
-		}
-		if other, mirrorErr := c.fetchSegment(ctx, s); mirrorErr == nil {
+	folder, count := path.Dir(s.URI), 1+len(s.Mirrors)
+	first := c.answering.of(folder) % count
+	body, err := c.fetchSegment(ctx, mirror(s, first))
+	for i := 1; i < count && err != nil && ctx.Err() == nil; i++ {
+		n := (first + i) % count
+		if other, otherErr := c.fetchSegment(ctx, mirror(s, n)); otherErr == nil {
+			c.answering.set(folder, n)
 			return other, nil
 		}
 	}
 	return body, err
+}
+
+// mirror returns s with its URLs of number n: 0 is that of s itself.
+func mirror(s watch.Segment, n int) watch.Segment {
+	if n == 0 {
+		return s
+	}
+	s.URI = s.Mirrors[n-1]
+	if s.Init != nil && n <= len(s.Init.Mirrors) {
+		init := *s.Init
+		init.URI, s.Init = init.Mirrors[n-1], &init
+	}
+	return s
+}
+
+// maxFolders is how many folders of segments have a mirror that is remembered.
+const maxFolders = 1000
+
+// mirrorNumbers has the number of the mirror that answered last, by the folder of the segment's
+// first URL. A server that is gone would cost its time limit at every segment. It may be used
+// concurrently.
+type mirrorNumbers struct {
+	mu       sync.Mutex
+	byFolder map[string]int
+}
+
+func (m *mirrorNumbers) of(folder string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.byFolder[folder]
+}
+
+func (m *mirrorNumbers) set(folder string, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.byFolder == nil || len(m.byFolder) >= maxFolders {
+		m.byFolder = map[string]int{}
+	}
+	m.byFolder[folder] = n
 }
 
 func (c *Client) fetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
