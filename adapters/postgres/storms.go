@@ -43,19 +43,22 @@ func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, c routableChan
 	return c, err
 }
 
+// incidentBeganAt is when an incident was opened, or reopened last.
+const incidentBeganAt = `GREATEST(i.opened_at, (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened'))`
+
 // gatherUncounted gathers the newest incidents of the last hour that recordStorm could not
 // count, and stores what is to be delivered of their storm.
 func (o *DestinationOutbox) gatherUncounted(ctx context.Context) error {
 	return o.db.inTx(ctx, "count incidents that were opened", func(tx *sqlx.Tx) error {
 		var newest struct {
-			ID       string    `db:"id"`
-			OpenedAt time.Time `db:"opened_at"`
-			Now      time.Time `db:"now"`
+			ID      string    `db:"id"`
+			BeganAt time.Time `db:"began_at"`
+			Now     time.Time `db:"now"`
 		}
 		err := tx.GetContext(ctx, &newest, `
-			SELECT id, opened_at, clock_timestamp() AS now FROM incidents
-			WHERE uncounted AND state = 'open' AND storm_id IS NULL AND opened_at > now() - interval '1 hour'
-			ORDER BY opened_at DESC LIMIT 1`)
+			SELECT i.id, `+incidentBeganAt+` AS began_at, clock_timestamp() AS now FROM incidents i LEFT JOIN storms s ON s.id = i.storm_id
+			WHERE i.uncounted AND i.state = 'open' AND s.state IS DISTINCT FROM 'open' AND `+incidentBeganAt+` > now() - interval '1 hour'
+			ORDER BY began_at DESC LIMIT 1`)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -66,8 +69,8 @@ func (o *DestinationOutbox) gatherUncounted(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE incidents SET uncounted = false WHERE uncounted AND opened_at > $1`,
-			newest.OpenedAt.Add(-notify.StormWindow)); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE incidents i SET uncounted = false WHERE i.uncounted AND `+incidentBeganAt+` > $1`,
+			newest.BeganAt.Add(-notify.StormWindow)); err != nil {
 			return err
 		}
 		return o.db.fanOut(ctx, tx, required, routableChanges{changed: members, now: newest.Now})

@@ -229,6 +229,32 @@ func TestIncidentsThatAreReopenedTogetherAreOneStorm(t *testing.T) {
 	requireLines(t, db, `SELECT count(*) FROM incidents i JOIN storms s ON s.id = i.storm_id WHERE s.state = 'open' AND i.reopened = 1`, 6)
 }
 
+// Incidents of a storm of two hours ago are reopened while they cannot be counted.
+func TestIncidentsThatAreReopenedLateAreCountedLater(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	ids := openIncidents(t, s, 0, 3, 3)
+	for _, id := range ids {
+		resolveIncident(t, s, id)
+	}
+	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '2 hours'`)
+	alter(t, db, `UPDATE storms SET first_at = first_at - interval '2 hours'`)
+	holder := must[*sql.Conn](t)(db.Conn(t.Context()))
+	defer holder.Close()
+	must[sql.Result](t)(holder.ExecContext(t.Context(), `SELECT pg_advisory_lock(21325, 3)`))
+	for _, id := range ids {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, time.Now().UTC())), monitor.Run)
+	}
+	must[sql.Result](t)(holder.ExecContext(t.Context(), `SELECT pg_advisory_unlock(21325, 3)`))
+	requireLines(t, db, `SELECT count(*) FROM incidents WHERE uncounted AND reopened = 1`, 3)
+	alter(t, db, `UPDATE routing_version SET planned_at = '-infinity'`)
+	if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	requireLines(t, db, `SELECT count(*) FROM incidents i JOIN storms s ON s.id = i.storm_id WHERE s.state = 'open' AND NOT i.uncounted`, 3)
+}
+
 // Two gateways take the reports of all streams at once.
 func TestIncidentsOfTwoGatewaysMakeOneStorm(t *testing.T) {
 	const streams = 12
