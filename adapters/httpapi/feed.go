@@ -86,9 +86,9 @@ func (h feedHandlers) read(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	reader, err := h.feed.Follow(request.from)
+	reader, err := h.feed.Follow(keyOfActor(c).ID, request.from)
 	switch {
-	case errors.Is(err, record.ErrTooManyReaders):
+	case errors.Is(err, record.ErrTooManyReaders), errors.Is(err, record.ErrTooManyReadersOfKey):
 		return refusef(unavailable, "%v; close one or connect to another gateway", err)
 	case errors.Is(err, record.ErrNotFollowing):
 		return refusef(unavailable, "%v", err)

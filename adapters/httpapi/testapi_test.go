@@ -184,7 +184,7 @@ func runFeed(t *testing.T, store *recordtest.FeedStore) *record.Feed {
 	running.Go(func() { f.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	for {
-		reader, err := f.Follow(feed.Position{})
+		reader, err := f.Follow("", feed.Position{})
 		if err == nil {
 			reader.Close()
 			return f

@@ -77,7 +77,7 @@ type reader struct {
 // readUntil reads until done returns true of the last version.
 func (r *reader) readUntil(ctx context.Context, done func(version int64) bool) error {
 	for !done(r.position.Version) {
-		from, err := r.gateways[rand.IntN(len(r.gateways))].Follow(r.position)
+		from, err := r.gateways[rand.IntN(len(r.gateways))].Follow("", r.position)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func TestFiveHundredReadersCostOneQueryPerChange(t *testing.T) {
 	gateway, queries := startFeed(t, s, record.FeedConfig{Heartbeat: time.Hour})
 	start := presentPosition(t, s)
 	eventually(t, "the gateway continues readers from memory", func() bool {
-		from, err := gateway.Follow(start)
+		from, err := gateway.Follow("", start)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestFiveHundredReadersCostOneQueryPerChange(t *testing.T) {
 	defer cancel()
 	var reading sync.WaitGroup
 	for range readers {
-		from, err := gateway.Follow(start)
+		from, err := gateway.Follow("", start)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,7 @@ type FeedStore interface {
 // FeedConfig configures a Feed; the zero value is usable.
 type FeedConfig struct {
 	MaxReaders int              // 1 or more, default 1000
+	MaxPerKey  int              // readers of one key, 1 or more, default 200
 	Heartbeat  time.Duration    // interval between heartbeats, default 5 s
 	MaxEntries int              // kept in memory for readers, 1 or more, default 4096
 	MaxBytes   int              // of these entries, default 16 MiB
@@ -57,6 +58,9 @@ const (
 // ErrTooManyReaders refuses a reader beyond MaxReaders.
 var ErrTooManyReaders = errors.New("too many readers follow the feed at this gateway")
 
+// ErrTooManyReadersOfKey refuses a reader beyond MaxPerKey.
+var ErrTooManyReadersOfKey = errors.New("too many readers with this key follow the feed at this gateway")
+
 // ErrNotFollowing refuses a reader before Run and after it.
 var ErrNotFollowing = errors.New("this gateway does not follow the feed: it starts or stops")
 
@@ -76,8 +80,9 @@ type Feed struct {
 	known      bool // the head has been read
 	following  bool
 	readers    int
-	heartbeat  feed.Message // the newest
-	heartbeats int64        // so far
+	perKey     map[string]int // readers by the id of their key
+	heartbeat  feed.Message   // the newest
+	heartbeats int64          // so far
 	announced  announcements
 	changed    chan struct{} // closed at the next change
 
@@ -90,7 +95,7 @@ func NewFeed(store FeedStore, wakes <-chan struct{}, cfg FeedConfig) (*Feed, err
 	for _, v := range []struct {
 		value    *int
 		standard int
-	}{{&cfg.MaxReaders, 1000}, {&cfg.MaxEntries, 4096}, {&cfg.MaxBytes, 16 << 20}, {&cfg.PageSize, 500}} {
+	}{{&cfg.MaxReaders, 1000}, {&cfg.MaxPerKey, 200}, {&cfg.MaxEntries, 4096}, {&cfg.MaxBytes, 16 << 20}, {&cfg.PageSize, 500}} {
 		if *v.value == 0 {
 			*v.value = v.standard
 		}
@@ -120,6 +125,7 @@ func NewFeed(store FeedStore, wakes <-chan struct{}, cfg FeedConfig) (*Feed, err
 		state:   sharedState{lock: make(slots, 1)},
 		ring:    ring{maxEntries: cfg.MaxEntries, maxBytes: cfg.MaxBytes},
 		changed: make(chan struct{}),
+		perKey:  map[string]int{},
 	}, nil
 }
 

@@ -49,7 +49,7 @@ func inVirtualTime(t *testing.T, cfg record.FeedConfig, test func(f *follower)) 
 // follow adds a reader.
 func (f *follower) follow(from feed.Position) *record.FeedReader {
 	f.t.Helper()
-	r, err := f.Follow(from)
+	r, err := f.Follow("", from)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestAStateOfAnOldEpochIsNotSharedAfterARestore(t *testing.T) {
 }
 
 func TestAnyNumberOfReadersCostsOneQueryPerChange(t *testing.T) {
-	inVirtualTime(t, record.FeedConfig{Heartbeat: time.Hour}, func(f *follower) {
+	inVirtualTime(t, record.FeedConfig{Heartbeat: time.Hour, MaxPerKey: 500}, func(f *follower) {
 		f.store.Append(1)
 		synctest.Wait()
 		readers := make([]*record.FeedReader, 500)
@@ -241,9 +241,26 @@ func TestReadersAreLimited(t *testing.T) {
 	inVirtualTime(t, record.FeedConfig{MaxReaders: 2}, func(f *follower) {
 		first := f.follow(at(0))
 		f.follow(at(0))
-		if _, err := f.Follow(at(0)); !errors.Is(err, record.ErrTooManyReaders) {
+		if _, err := f.Follow("", at(0)); !errors.Is(err, record.ErrTooManyReaders) {
 			f.t.Errorf("the third reader got %v, want ErrTooManyReaders", err)
 		}
+		first.Close()
+		f.follow(at(0))
+	})
+}
+
+func TestReadersOfOneKeyAreLimited(t *testing.T) {
+	inVirtualTime(t, record.FeedConfig{MaxPerKey: 2}, func(f *follower) {
+		first := f.follow(at(0))
+		f.follow(at(0))
+		if _, err := f.Follow("", at(0)); !errors.Is(err, record.ErrTooManyReadersOfKey) {
+			f.t.Errorf("the third reader got %v, want ErrTooManyReadersOfKey", err)
+		}
+		other, err := f.Follow("another", at(0))
+		if err != nil {
+			f.t.Fatalf("a reader with another key got %v", err)
+		}
+		other.Close()
 		first.Close()
 		f.follow(at(0))
 	})
@@ -255,7 +272,7 @@ func TestEveryReaderGetsByeAtTheEnd(t *testing.T) {
 		f.expect(r)
 		f.stop()
 		f.expect(r, `"data":{"reason":"shutdown"}}`, "EOF")
-		if _, err := f.Follow(at(0)); !errors.Is(err, record.ErrNotFollowing) {
+		if _, err := f.Follow("", at(0)); !errors.Is(err, record.ErrNotFollowing) {
 			f.t.Errorf("a reader after the end got %v, want ErrNotFollowing", err)
 		}
 	})

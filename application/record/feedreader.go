@@ -15,6 +15,7 @@ const maxBatch = 256
 // FeedReader is one reader of the feed. One goroutine uses it.
 type FeedReader struct {
 	feed       *Feed
+	keyID      string
 	position   feed.Position // the zero value: none, the next message is state.replace
 	heartbeats int64         // of the Feed at the last call of Next
 	live       bool          // has read from the ring
@@ -24,10 +25,10 @@ type FeedReader struct {
 	announced  int64 // how many of them it has got, or missed
 }
 
-// Follow adds a reader that continues from a position. It gets state.replace first
-// if nothing can be continued from there, as from the zero position. The caller
-// closes the reader. Errors: ErrTooManyReaders, ErrNotFollowing.
-func (f *Feed) Follow(from feed.Position) (*FeedReader, error) {
+// Follow adds a reader, with the key that it has, that continues from a position. It gets
+// state.replace first if nothing can be continued from there, as from the zero position. The
+// caller closes the reader. Errors: ErrTooManyReaders, ErrTooManyReadersOfKey, ErrNotFollowing.
+func (f *Feed) Follow(keyID string, from feed.Position) (*FeedReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -35,9 +36,12 @@ func (f *Feed) Follow(from feed.Position) (*FeedReader, error) {
 		return nil, ErrNotFollowing
 	case f.readers >= f.cfg.MaxReaders:
 		return nil, ErrTooManyReaders
+	case f.perKey[keyID] >= f.cfg.MaxPerKey:
+		return nil, ErrTooManyReadersOfKey
 	}
 	f.readers++
-	return &FeedReader{feed: f, position: from}, nil
+	f.perKey[keyID]++
+	return &FeedReader{feed: f, keyID: keyID, position: from}, nil
 }
 
 // Close removes the reader. It is called once.
@@ -45,6 +49,9 @@ func (r *FeedReader) Close() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	r.feed.readers--
+	if r.feed.perKey[r.keyID]--; r.feed.perKey[r.keyID] == 0 {
+		delete(r.feed.perKey, r.keyID)
+	}
 }
 
 // Next blocks until there are messages and returns them in order. The last one is
