@@ -68,6 +68,7 @@ type API struct {
 	cfg      Config
 	public   *gin.Engine
 	internal *gin.Engine
+	ready    *readiness
 }
 
 // New returns an API that calls the Services. ready has 3 s to report
@@ -96,7 +97,8 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
 	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg,
 		keys: newAuthenticator(cfg.APIKey, services.Keys), audit: services.Audit}
-	if err := a.routePublic(probeHandlers{respond, newReadiness(ready, cfg.Stopping, cfg.Now, respond.log)}); err != nil {
+	a.ready = newReadiness(ready, cfg.Stopping, cfg.Now, respond.log)
+	if err := a.routePublic(probeHandlers{respond, a.ready}); err != nil {
 		return nil, err
 	}
 	if err := a.routeInternal(); err != nil {
@@ -269,6 +271,15 @@ func (a *API) Public() http.Handler { return a.public }
 
 // Internal returns the handler of the workers' API (INTERNAL_LISTEN_ADDR, decision O1).
 func (a *API) Internal() http.Handler { return a.internal }
+
+// Ready is the check behind /readyz, for a listener of its own. Its error does not contain the
+// cause; the log does.
+func (a *API) Ready(ctx context.Context) error {
+	if a.ready.get(ctx) != nil {
+		return errNotReady
+	}
+	return nil
+}
 
 func (a *API) middleware() middleware { return middleware{a.responder, a.cfg.RequestTimeout} }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/connlimit"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -96,6 +97,7 @@ func (m middleware) authenticated(header string, keys *authenticator, signIn *si
 			m.fail(c, err)
 			return
 		}
+		connlimit.Accept(c.Request.Context())
 		ctx := c.Request.Context()
 		if s, is := sessionOf(c); is {
 			var cancel context.CancelFunc
@@ -125,6 +127,7 @@ func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
 		given := c.GetHeader(internalKeyHeader)
 		digest := sha256.Sum256([]byte(given))
 		if subtle.ConstantTimeCompare(digest[:], root[:]) == 1 {
+			connlimit.Accept(c.Request.Context())
 			return
 		}
 		id, generation, genuine := tokens.Check(given)
@@ -137,6 +140,7 @@ func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
 			c.Abort()
 			m.refuse(c, monitor.Errorf(forbidden, "the token in %s is of another monitor", internalKeyHeader))
 		default:
+			connlimit.Accept(c.Request.Context())
 			c.Set(tokenGeneration, generation)
 		}
 	}

@@ -72,6 +72,9 @@ func (r *readiness) get(ctx context.Context) error {
 	return r.err
 }
 
+// errNotReady is what anybody may read who asks whether the gateway is ready.
+var errNotReady = errors.New("the gateway is not ready; its log says why")
+
 type probeBody struct {
 	Status string `json:"status"`
 }
@@ -94,7 +97,7 @@ func (h probeHandlers) healthz(c *gin.Context) error {
 // not contain the cause; the log does.
 func (h probeHandlers) readyz(c *gin.Context) error {
 	if err := h.ready.get(c.Request.Context()); err != nil {
-		return refusef(unavailable, "the gateway is not ready; its log says why")
+		return refusef(unavailable, "%v", errNotReady)
 	}
 	h.write(c, http.StatusOK, probeBody{"ready"})
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/connlimit"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
@@ -36,10 +37,6 @@ func retryAfter(c *gin.Context, wait time.Duration) {
 	}
 }
 
-// networkBits is the part of an IPv6 address that identifies a client. A host may
-// use every address of its /64.
-const networkBits = 64
-
 // clientOf identifies the client of a request (decision A5): by its session, else by its
 // API key and its address.
 func clientOf(c *gin.Context) registry.Client {
@@ -54,11 +51,7 @@ func clientOf(c *gin.Context) registry.Client {
 func addressOf(c *gin.Context) string {
 	address := c.ClientIP()
 	if parsed, err := netip.ParseAddr(address); err == nil {
-		parsed = parsed.Unmap()
-		address = parsed.String()
-		if network, err := parsed.Prefix(networkBits); err == nil { // IPv4 has no 64 bits
-			address = network.String()
-		}
+		return connlimit.ClientAddress(parsed)
 	}
 	return address
 }

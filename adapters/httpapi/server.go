@@ -8,10 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/connlimit"
 )
 
 // Limits of a connection. writeTimeout counts from the end of the header. It is
@@ -25,6 +26,9 @@ const (
 	maxConnections    = 4096
 )
 
+// MaxIdlePerAddress limits the idle connections of one address to the public port (section 12.5).
+const MaxIdlePerAddress = 256
+
 // ServerConfig configures a Server.
 type ServerConfig struct {
 	Name     string       // for the log: "public" or "internal"
@@ -32,6 +36,9 @@ type ServerConfig struct {
 	CertFile string       // PEM, with KeyFile: TLS 1.2 or newer (decision O6); both empty: plain HTTP
 	KeyFile  string       // PEM
 	Log      *slog.Logger // nil: slog.Default
+
+	MaxIdle        int            // connections of each address without an accepted request; 0: no limit of its own
+	TrustedProxies []netip.Prefix // addresses without MaxIdle
 }
 
 // Server serves one handler on one port.
@@ -65,6 +72,7 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 		DisableGeneralOptionsHandler: true, // its response has no envelope
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	connlimit.Limit(s.http, connlimit.Config{Max: maxConnections, MaxIdle: cfg.MaxIdle, Apart: cfg.TrustedProxies, Log: s.log})
 	if s.secure {
 		cert, err := loadCertificate(cfg.CertFile, cfg.KeyFile, s.log)
 		if err != nil {
@@ -72,11 +80,10 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 		}
 		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get}
 	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", cfg.Addr)
-	if err != nil {
+	var err error
+	if s.listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", cfg.Addr); err != nil {
 		return nil, fmt.Errorf("listen for the %s API: %w", cfg.Name, err)
 	}
-	s.listener = netutil.LimitListener(listener, maxConnections)
 	return s, nil
 }
 

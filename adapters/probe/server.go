@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/connlimit"
 )
 
 const (
@@ -57,10 +57,11 @@ func listen(addr string, alive, ready Check, within limits, log *slog.Logger) (*
 		Handler: mux, ReadTimeout: within.read, WriteTimeout: within.write, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
+	connlimit.Limit(&s.http, connlimit.Config{Max: maxConnections, Log: log})
 	mux.Handle("GET /healthz", s.handler(alive))
 	mux.Handle("GET /readyz", s.handler(ready))
 	s.serving.Go(func() {
-		if err := s.http.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			log.Warn("probes are no longer answered, Kubernetes will restart the container", "error", err.Error())
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
@@ -184,7 +185,7 @@ func (a *assembly) makeDispatchers(ctx context.Context) (err error) {
 	return err
 }
 
-// listen begins to listen on the TCP ports of the public and the internal API.
+// listen begins to listen on the TCP ports of the public and the internal API, and of the probes.
 func (a *assembly) listen() error {
 	c := a.settings
 	var err error
@@ -204,8 +205,17 @@ func (a *assembly) listen() error {
 	if a.internal, err = httpapi.Listen(a.api.Internal(), server("internal", c.InternalListenAddr)); err != nil {
 		return config.ExplainListen("INTERNAL_LISTEN_ADDR", c.InternalListenAddr, err)
 	}
-	if a.public, err = httpapi.Listen(a.api.Public(), server("public", c.ListenAddr)); err != nil {
+	public := server("public", c.ListenAddr)
+	public.MaxIdle, public.TrustedProxies = httpapi.MaxIdlePerAddress, c.TrustedProxies
+	if a.public, err = httpapi.Listen(a.api.Public(), public); err != nil {
 		return errors.Join(config.ExplainListen("LISTEN_ADDR", c.ListenAddr, err), a.internal.Shutdown(context.Background()))
+	}
+	if c.ProbeListenAddr == "" {
+		return nil
+	}
+	alive := func(context.Context) error { return nil } // the answer itself shows it
+	if a.probes, err = probe.Listen(c.ProbeListenAddr, alive, a.api.Ready, a.log); err != nil {
+		return errors.Join(config.ExplainListen("PROBE_LISTEN_ADDR", c.ProbeListenAddr, err), a.closePorts())
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
@@ -47,6 +48,7 @@ type gatewayServer struct {
 	person         io.Writer     // reads lines instead of JSON; nil: nobody does
 	public         *httpapi.Server
 	internal       *httpapi.Server
+	probes         *probe.Server // nil: there is no PROBE_LISTEN_ADDR
 
 	stopListening context.CancelFunc // ends the notifications of the database
 	reconciled    atomic.Bool        // the start's reconciliation has ended
@@ -109,6 +111,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	internalRun.stop()
 	deliveryRun.stop()
 	g.stopListening()
+	g.closeProbes()
 	return failed
 }
 
@@ -181,5 +184,12 @@ func (g *gatewayServer) logReady(ctx context.Context, monitors int, known bool) 
 }
 
 func (g *gatewayServer) closePorts() error {
+	g.closeProbes()
 	return errors.Join(g.public.Shutdown(context.Background()), g.internal.Shutdown(context.Background()))
+}
+
+func (g *gatewayServer) closeProbes() {
+	if g.probes != nil {
+		_ = g.probes.Close() // the process ends
+	}
 }

@@ -91,11 +91,15 @@ func TestAPortInUseIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, errors := runFailing(t, "serve", "--db-dsn=postgres://127.0.0.1:1/x?sslmode=disable", "--api-key=an-api-key-for-tests", "--webhook-signing-key=b", "--internal-api-key=an-internal-key-for-tests",
-		"--listen-addr=127.0.0.1:0", "--internal-listen-addr="+l.Addr().String())
-	for _, part := range []string{"cannot listen on " + l.Addr().String(), "INTERNAL_LISTEN_ADDR", "another process listens there"} {
-		if !strings.Contains(errors, part) {
-			t.Errorf("%q is not in: %s", part, errors)
+	for _, setting := range []string{"LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "PROBE_LISTEN_ADDR"} {
+		args := []string{"serve", "--db-dsn=postgres://127.0.0.1:1/x?sslmode=disable", "--api-key=an-api-key-for-tests", "--webhook-signing-key=b", "--internal-api-key=an-internal-key-for-tests",
+			"--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0"}
+		flag := "--" + strings.ToLower(strings.ReplaceAll(setting, "_", "-"))
+		_, errors := runFailing(t, append(args, flag+"="+l.Addr().String())...)
+		for _, part := range []string{"cannot listen on " + l.Addr().String(), "(" + setting + ")", "another process listens there"} {
+			if !strings.Contains(errors, part) {
+				t.Errorf("%q is not in: %s", part, errors)
+			}
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// gatewaySecrets are the variables that no worker gets, because it does not need them. It
+// gatewayOnly are the variables that no worker gets, because it does not need them. It
 // signs nothing, opens no database and answers no API calls (decision W1).
-var gatewaySecrets = map[string]bool{
+var gatewayOnly = map[string]bool{
 	"DB_DSN":              true,
 	"API_KEY":             true,
 	"INTERNAL_API_KEY":    true, // a worker gets a token in its place
@@ -28,6 +28,8 @@ var gatewaySecrets = map[string]bool{
 
 	"PGPASSWORD": true, // lib/pq reads PGPASSWORD and PGPASSFILE
 	"PGPASSFILE": true,
+
+	"PROBE_LISTEN_ADDR": true, // a worker reads it, too, and only one process can listen there
 }
 
 // The variables by which recognizeWorker recognizes a worker.
@@ -96,7 +98,7 @@ func (c Config) environment(spec supervisor.WorkerSpec, mark string) ([]string, 
 	var env []string
 	for _, v := range c.Environ {
 		name, _, _ := strings.Cut(v, "=")
-		if !gatewaySecrets[name] {
+		if !gatewayOnly[name] {
 			env = append(env, v)
 		}
 	}

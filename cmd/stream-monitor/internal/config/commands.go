@@ -34,6 +34,7 @@ type CLI struct {
 type Serve struct {
 	ListenAddr         string        `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
 	InternalListenAddr string        `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; outside hosts must not reach it."`
+	ProbeListenAddr    string        `type:"address" env:"PROBE_LISTEN_ADDR" placeholder:"[HOST]:PORT" help:"Address of a listener for probes alone, /healthz and /readyz, by plain HTTP. LISTEN_ADDR answers them, too. Default: none."`
 	TLSCertFile        string        `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses. With WORKER_RUNTIME=kubernetes it must name the host of WORKER_GATEWAY_URL, otherwise the host of INTERNAL_LISTEN_ADDR (localhost if that has no host). Default: plain HTTP."`
 	TLSKeyFile         string        `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
 	TrustedProxies     Networks      `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For header the gateway trusts. Default: none."`
