@@ -10,8 +10,8 @@ import (
 // error: nothing else can.
 type Acknowledge struct{ By string }
 
-// Resolve says that the trouble is over although nothing reports its end. It ends every
-// condition and resolves the incident at once.
+// Resolve says that nobody needs to care any more. It resolves the incident at once, for
+// good. What lasts goes on in it; only an error ends.
 type Resolve struct{ By string }
 
 // Note adds a text to the log.
@@ -68,21 +68,6 @@ func (t *Tracker) acknowledge(in Acknowledge) {
 		}
 	})
 	t.passTime(t.now)
-}
-
-func (t *Tracker) resolveAtOnce(in Resolve) {
-	t.passTime(t.now)
-	if t.isOpen() {
-		t.change(func(i *Incident) {
-			for n := range i.Conditions {
-				if c := &i.Conditions[n]; c.Lasts() {
-					c.end(t.now)
-				}
-			}
-			i.State, i.ResolvedAt, i.ResolvedBy = Resolved, t.now, in.By
-		})
-	}
-	t.log(Entry{Kind: WasResolved, At: t.now, By: in.By})
 }
 
 func (t *Tracker) label(in Label) {

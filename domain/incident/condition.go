@@ -39,6 +39,9 @@ type Condition struct {
 	Longest       time.Duration `json:"longest"`           // of the episodes that have ended
 	Spans         []Span        `json:"spans"`             // when it was there, ascending and apart; at most MaxSpans
 	Alert         *Alert        `json:"alert,omitempty"`   // of the newest episode; nil: none yet
+
+	// OpensAt is until when it may last in a resolved incident.
+	OpensAt time.Time `json:"opens_at,omitzero"`
 }
 
 // Lasts reports whether the newest episode has not ended.
@@ -57,7 +60,7 @@ func (c Condition) LongestAt(now time.Time) time.Duration { return max(c.Longest
 
 // begin starts another episode, with its alert.
 func (c *Condition) begin(at time.Time, alert *Alert) {
-	c.LastStartedAt, c.EndedAt, c.Alert = at, time.Time{}, alert
+	c.LastStartedAt, c.EndedAt, c.OpensAt, c.Alert = at, time.Time{}, time.Time{}, alert
 	c.Spans = beginSpan(c.Spans, at)
 	c.Count++
 }
@@ -67,7 +70,7 @@ func (c *Condition) end(at time.Time) {
 	if at.Before(c.LastStartedAt) {
 		at = c.LastStartedAt
 	}
-	c.EndedAt = at
+	c.EndedAt, c.OpensAt = at, time.Time{}
 	c.Longest = max(c.Longest, at.Sub(c.LastStartedAt))
 	c.Spans = slices.Clone(c.Spans)
 	c.Spans[len(c.Spans)-1].EndedAt = at
@@ -75,6 +78,6 @@ func (c *Condition) end(at time.Time) {
 
 // equal reports whether nothing differs.
 func (c Condition) equal(d Condition) bool {
-	return c.Name == d.Name && c.StartedAt.Equal(d.StartedAt) && c.LastStartedAt.Equal(d.LastStartedAt) && c.EndedAt.Equal(d.EndedAt) &&
+	return c.Name == d.Name && c.StartedAt.Equal(d.StartedAt) && c.LastStartedAt.Equal(d.LastStartedAt) && c.EndedAt.Equal(d.EndedAt) && c.OpensAt.Equal(d.OpensAt) &&
 		c.Count == d.Count && c.Longest == d.Longest && c.Alert == d.Alert && slices.Equal(c.Spans, d.Spans)
 }

@@ -12,13 +12,17 @@
 //	(none) ──────────────────────▶ open ─────────────────────────────────▶ resolved
 //	                                ▲                                        │
 //	                                └────────────────────────────────────────┘
-//	                                  a condition begins within 10 minutes
+//	                    a condition begins within 10 minutes, unless a person resolved it
+//
+// What lasts when a person resolves an incident goes on in it, until it ends or another
+// incident takes it over.
 //
 // Guarantees:
 //
 //   - A monitor has at most one open incident.
 //
-//   - An open incident has a DueAt, or a condition that lasts. A condition ends by a
+//   - An open incident has a DueAt, or a condition that lasts. A resolved one in which a
+//     condition lasts has a DueAt, and is the newest. A condition ends by a
 //     report, after GoodFor without any sign of it, or with its monitor. So every incident
 //     is resolved.
 //
@@ -36,5 +40,6 @@
 //     tracker     the transitions
 //     reconcile   conditions whose end was never reported
 //     action      what operators do
+//     resolve     what goes on in a resolved incident
 //     picture     which picture shows the incident best
 package incident

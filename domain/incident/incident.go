@@ -23,6 +23,7 @@ const (
 	MaxQuiet     = 15 * time.Minute // each reopening doubles that, up to so long
 	ReopenWithin = 10 * time.Minute // trouble so soon after the resolution reopens the incident
 	ErrorKept    = 24 * time.Hour   // an error that nobody acknowledges is resolved after so long
+	ResolvedFor  = 30 * time.Minute // what goes on for so long after a person has resolved it opens another incident
 )
 
 // Incident is the trouble of one stream, from its onset to its recovery. Its JSON is
@@ -61,16 +62,22 @@ type Acknowledgement struct {
 	Severity int       `json:"severity"`
 }
 
-// DueAt is when time alone changes the incident next: its severity rises, it is
-// resolved, or its error has been kept for long enough. Zero: only an input changes it.
-func (i *Incident) DueAt() time.Time {
+// DueAt is when time alone changes the incident next: its severity rises, it is resolved, its
+// error has been kept for long enough, or it is resolved and something lasts for too long.
+// Zero: only an input changes it.
+func (i *Incident) DueAt() (due time.Time) {
 	if i.State == Resolved {
-		return time.Time{}
+		for _, c := range i.Conditions {
+			if c.Lasts() {
+				due = earliest(due, c.OpensAt)
+			}
+		}
+		return due
 	}
 	if at, over := i.quietSince(); over {
 		return at.Add(i.Quiet)
 	}
-	due := i.nextRise()
+	due = i.nextRise()
 	if c := i.condition(Error); c != nil && c.Lasts() {
 		due = earliest(due, c.LastStartedAt.Add(ErrorKept))
 	}
@@ -99,6 +106,15 @@ func (i *Incident) condition(name Name) *Condition {
 // acknowledged the incident.
 func (i *Incident) AnotherSinceAcknowledged() bool {
 	return i.AcknowledgedBy != "" && slices.ContainsFunc(i.Conditions, func(c Condition) bool { return c.Lasts() && c.StartedAt.After(i.AcknowledgedAt) })
+}
+
+// begin adds an episode.
+func (i *Incident) begin(in Began) {
+	if i.condition(in.Condition) == nil {
+		i.Conditions = append(i.Conditions, Condition{Name: in.Condition, StartedAt: in.StartedAt})
+	}
+	i.condition(in.Condition).begin(in.StartedAt, in.Alert)
+	i.StartedAt = earliest(i.StartedAt, in.StartedAt)
 }
 
 // Lasts reports whether a condition lasts.

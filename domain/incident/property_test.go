@@ -78,6 +78,11 @@ func TestWhateverHappensEveryIncidentIsResolved(t *testing.T) {
 			}
 			severity, count = i.Severity, len(h.all)
 			checkIncident(r, i, sec)
+			for _, old := range h.all[:count-1] {
+				if old.Lasts() || !old.DueAt().IsZero() {
+					r.Fatalf("%s is not the newest", describe(old))
+				}
+			}
 		}
 		end := incident.MonitorEnded{At: at(sec), Failed: rapid.Bool().Draw(r, "failed")}
 		h.step(sec, end)
@@ -100,7 +105,7 @@ func checkIncident(r *rapid.T, i *incident.Incident, sec float64) {
 		checkSpans(r, c)
 	}
 	switch {
-	case i.State == incident.Resolved && (lasting || i.ResolvedAt.IsZero() || i.ResolvedAt.After(at(sec)) || !i.DueAt().IsZero()):
+	case i.State == incident.Resolved && (i.ResolvedAt.IsZero() || i.ResolvedAt.Before(i.OpenedAt) && !i.ResolvedAt.Equal(i.OpenedAt) || i.ResolvedAt.After(at(sec)) || lasting == i.DueAt().IsZero()):
 		r.Fatalf("resolved: %+v, due %v", i, i.DueAt())
 	case i.State == incident.Open && (!i.ResolvedAt.IsZero() || !lasting && i.DueAt().IsZero()):
 		r.Fatalf("open: %+v, due %v", i, i.DueAt())

@@ -30,6 +30,9 @@ func (i *Incident) Unreported(now time.Time, lanes history.Current) (all []Good)
 	}
 	for _, c := range i.Conditions {
 		since, good := goodSince(c.Name, lanes.Lanes)
+		if !good && c.Name == NoMedia && i.ResolvedBy != "" {
+			since, good = oneTrackSince(c, lanes.Lanes)
+		}
 		if in := (Good{c.Name, since, lanes.Seen}); good && in.ends(c) {
 			all = append(all, in)
 		}
@@ -77,11 +80,21 @@ func goodSince(name Name, lanes map[history.Lane]history.Open) (since time.Time,
 	return time.Time{}, false
 }
 
+// oneTrackSince returns from when on one track is good again after an outage, while nothing is
+// known of the other. An outage of one track looks like that, too: a person says that it is none.
+func oneTrackSince(c Condition, lanes map[history.Lane]history.Open) (since time.Time, good bool) {
+	track, other := lanes[history.Video], lanes[history.Audio]
+	if track.State == history.Unknown {
+		track, other = other, track
+	}
+	return track.Since, track.State == history.OK && other.State == history.Unknown && track.Since.After(c.LastStartedAt)
+}
+
 // good ends a condition whose end was not reported, at the time from which on nothing was
 // seen of it.
 func (t *Tracker) good(in Good) {
 	in.At = t.clamp(in.At)
-	if !t.isOpen() {
+	if t.newest == nil {
 		return
 	}
 	c := t.newest.condition(in.Condition)

@@ -52,20 +52,3 @@ func TestAConditionWithoutAReportedEndEndsWhenTheLanesAreGood(t *testing.T) { //
 		}
 	}
 }
-
-func TestAnOperatorResolvesAnIncidentWhoseEndNobodyReports(t *testing.T) { // section 16.1
-	h := newHistory(t)
-	h.step(530, began(black, 500))
-	h.step(540, incident.Resolve{By: "ann"})
-	i := h.newest()
-	if i.State != incident.Resolved || !i.ResolvedAt.Equal(at(540)) || !i.Conditions[0].EndedAt.Equal(at(540)) || !i.DueAt().IsZero() {
-		t.Fatalf("the incident is %+v", i)
-	}
-	if h.step(600, ended(black, 590)) != 0 {
-		t.Error("the recovery after it changes the incident")
-	}
-	h.step(700, began(black, 690))
-	if i := h.newest(); i.State != incident.Open || i.Reopened != 1 {
-		t.Errorf("the next blackout leaves %s", describe(i))
-	}
-}

@@ -27,6 +27,8 @@ var states = []struct {
 	{"quiet for 60 s", []incident.Input{began(black, moment-100), ended(black, moment-60)}},
 	{"resolved 9 min ago", []incident.Input{began(black, moment-700), ended(black, moment-600), incident.Tick{}}},
 	{"resolved 11 min ago", []incident.Input{began(black, moment-800), ended(black, moment-720), incident.Tick{}}},
+	{"resolved by a person", []incident.Input{began(black, moment-100), ended(black, moment-50), incident.Resolve{By: "ann"}}},
+	{"resolved by a person, still black", []incident.Input{began(black, moment-100), incident.Resolve{By: "ann"}}},
 	{"acknowledged", []incident.Input{began(black, moment-40), incident.Acknowledge{By: "ann"}}},
 	{"black for 400 s", []incident.Input{began(black, moment-400)}},
 	{"late", []incident.Input{began(incident.Late, moment-400)}},

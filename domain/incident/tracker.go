@@ -43,6 +43,7 @@ func (t *Tracker) Step(now time.Time, in Input) []Change {
 		t.good(in)
 	case Tick:
 		t.passTime(now)
+		t.openWhatLasts()
 	case PictureAdded:
 		t.addPicture(in.Picture)
 	case Acknowledge:
@@ -127,10 +128,7 @@ func (t *Tracker) passTime(at time.Time) {
 	if !t.isOpen() {
 		return
 	}
-	if severity := t.newest.severityAt(at); severity > t.newest.Severity {
-		t.change(func(i *Incident) { i.Severity = severity })
-		t.log(Entry{Kind: SeverityRaised, At: at, Severity: severity})
-	}
+	t.raise(at)
 	t.change(func(i *Incident) {
 		if c := i.condition(Error); c != nil && c.Lasts() && c.lasted(at) >= ErrorKept {
 			c.end(c.LastStartedAt.Add(ErrorKept))
@@ -147,7 +145,18 @@ func (t *Tracker) passTime(at time.Time) {
 	}
 }
 
+// raise raises the severity to that of what lasts at a time.
+func (t *Tracker) raise(at time.Time) {
+	if severity := t.newest.severityAt(at); severity > t.newest.Severity {
+		t.change(func(i *Incident) { i.Severity = severity })
+		t.log(Entry{Kind: SeverityRaised, At: at, Severity: severity})
+	}
+}
+
 func (t *Tracker) resolve(at time.Time) {
+	if at.Before(t.newest.OpenedAt) { // it took over what had ended by then
+		at = t.newest.OpenedAt
+	}
 	t.change(func(i *Incident) { i.State, i.ResolvedAt, i.SeverityNow = Resolved, at, 0 })
 	t.log(Entry{Kind: WasResolved, At: at})
 }
@@ -161,27 +170,29 @@ func (t *Tracker) begin(in Began) {
 		return
 	}
 	t.passTime(in.StartedAt)
+	isNew := false
 	switch {
 	case t.isOpen():
-	case t.newest != nil && in.StartedAt.Sub(t.newest.ResolvedAt) <= ReopenWithin:
+	case t.waited(in):
+		t.beginResolved(in)
+		return
+	case t.newest != nil && t.newest.ResolvedBy == "" && in.StartedAt.Sub(t.newest.ResolvedAt) <= ReopenWithin:
 		t.change(func(i *Incident) {
-			i.State, i.ResolvedAt, i.ResolvedBy = Open, time.Time{}, ""
+			i.State, i.ResolvedAt = Open, time.Time{}
 			i.Quiet = min(2*i.Quiet, MaxQuiet)
 			i.Reopened, i.ReopenedAt = i.Reopened+1, in.At
 			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = "", time.Time{}, 0
 		})
 		t.log(Entry{Kind: WasReopened, At: in.At})
 	default:
-		severity := severityOf(in.Condition, max(0, in.At.Sub(in.StartedAt)))
-		t.newest = &Incident{State: Open, Severity: severity, StartedAt: in.StartedAt, OpenedAt: in.At, Quiet: FirstQuiet}
-		t.log(Entry{Kind: WasOpened, At: in.At})
+		isNew = true
+		t.end(Ended{Condition: in.Condition, EndedAt: in.StartedAt}) // that was not reported
+		t.open(in.At)
 	}
 	t.change(func(i *Incident) {
-		if i.condition(in.Condition) == nil {
-			i.Conditions = append(i.Conditions, Condition{Name: in.Condition, StartedAt: in.StartedAt})
+		if i.begin(in); isNew {
+			i.Severity = i.severityAt(in.At)
 		}
-		i.condition(in.Condition).begin(in.StartedAt, in.Alert)
-		i.StartedAt = earliest(i.StartedAt, in.StartedAt)
 	})
 	t.passTime(in.At)
 }
@@ -210,7 +221,7 @@ func (t *Tracker) knows(in Began) bool {
 // end ends the episode that lasts. It ignores the end of an earlier episode: that input
 // is a copy that was delayed on its way.
 func (t *Tracker) end(in Ended) {
-	if !t.isOpen() {
+	if t.newest == nil {
 		return
 	}
 	c := t.newest.condition(in.Condition)
@@ -231,14 +242,8 @@ func (t *Tracker) end(in Ended) {
 func (t *Tracker) endMonitor(in MonitorEnded) {
 	at := t.clamp(in.At)
 	t.passTime(at)
-	if t.isOpen() {
-		t.change(func(i *Incident) {
-			for n := range i.Conditions {
-				if c := &i.Conditions[n]; c.Lasts() && c.Name != Error {
-					c.end(at)
-				}
-			}
-		})
+	if t.newest != nil {
+		t.endAll(at)
 	}
 	if in.Failed && (t.newest == nil || t.newest.condition(Error) == nil) {
 		t.begin(Began{Condition: Error, StartedAt: at, At: at, Alert: in.Alert})
