@@ -56,7 +56,7 @@ func (s *FeedStore) shownMonitors(ctx context.Context, tx *sqlx.Tx) ([]feed.Moni
 
 func (s *FeedStore) openIncidents(ctx context.Context, tx *sqlx.Tx) ([]feed.Incident, error) {
 	var rows []incidentRow
-	err := tx.SelectContext(ctx, &rows, `SELECT `+incidentColumns+` FROM incidents i WHERE i.state = 'open' ORDER BY i.seq`)
+	err := tx.SelectContext(ctx, &rows, `SELECT `+incidentColumns+` FROM incidents i WHERE `+goingOn+` ORDER BY i.seq`)
 	open := make([]feed.Incident, 0, len(rows))
 	for _, r := range rows {
 		i, err := r.toIncident()
@@ -93,7 +93,7 @@ func shownEvidence(ctx context.Context, tx *sqlx.Tx) (shown []feed.Evidence, mor
 	var rows []evidenceRow
 	err = tx.SelectContext(ctx, &rows, `
 		SELECT `+evidenceColumns+` FROM evidence WHERE incident_id = ANY (ARRAY(
-			SELECT id FROM incidents WHERE state = 'open'
+			SELECT i.id FROM incidents i WHERE `+goingOn+`
 			UNION ALL
 			SELECT id FROM incidents WHERE state = 'resolved' AND resolved_at > now() - make_interval(secs => $1)))
 		ORDER BY created_at DESC, id DESC LIMIT $2`, feed.EndedShown.Seconds(), feed.MaxStateEvidence+1)

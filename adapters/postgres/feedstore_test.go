@@ -201,7 +201,7 @@ func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T
 			wanted = append(wanted, string(r.ID))
 		}
 		if resolved != "" {
-			alter(t, db, `UPDATE incidents SET state = 'resolved', resolved_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, resolved)
+			alter(t, db, `UPDATE incidents SET state = 'resolved', due_at = NULL, resolved_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, resolved)
 		}
 	}
 	upload(t, s, newEvidence(monitors[0], picture([]byte("of no incident"))), []byte("of no incident"))

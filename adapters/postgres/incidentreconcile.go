@@ -14,13 +14,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
 
-// watchedIncidents reads open incidents of active monitors with their present lanes.
+// watchedIncidents reads incidents that go on, of active monitors, with their present lanes.
 const watchedIncidents = `
 	SELECT ` + incidentColumns + `, COALESCE(m.reported_at, m.seen_at) AS seen,
 	       (SELECT COALESCE(json_object_agg(l.lane, json_build_object('State', l.state, 'Since', l.since)), '{}')
 	        FROM history_lanes l WHERE l.monitor_id = m.id) AS lanes
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id
-	WHERE i.state = 'open' AND m.` + activePredicate + ` AND i.seq > $1 ORDER BY i.seq LIMIT $2`
+	WHERE ` + goingOn + ` AND m.` + activePredicate + ` AND i.seq > $1 ORDER BY i.seq LIMIT $2`
 
 // WatchedIncidents implements record.IncidentReconcileStore. A row that cannot be read
 // is left out; the sweep logs it.
@@ -55,9 +55,9 @@ func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, in
 	err = s.db.inTx(ctx, "end conditions of incident "+incidentID, func(tx *sqlx.Tx) error {
 		changed = false
 		var row incidentRow
-		err := tx.GetContext(ctx, &row, `SELECT `+incidentColumns+` FROM incidents i WHERE i.id = $1 AND i.state = 'open' FOR UPDATE`, incidentID)
+		err := tx.GetContext(ctx, &row, `SELECT `+incidentColumns+` FROM incidents i WHERE i.id = $1 AND `+goingOn+` FOR UPDATE`, incidentID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // resolved meanwhile
+			return nil // it is over
 		}
 		if err != nil {
 			return err

@@ -23,6 +23,9 @@ const incidentColumns = `i.id, i.seq, i.monitor_id, i.state, i.severity, i.condi
 	i.quiet_sec, i.reopened, i.acknowledged_by, i.acknowledged_at, i.acknowledged_severity, i.acknowledgements, i.severity_now,
 	i.false_positive, i.picture, i.updated_at`
 
+// goingOn selects incidents that are open, and resolved ones in which a condition lasts.
+const goingOn = `(i.state = 'open' OR i.due_at IS NOT NULL)`
+
 type incidentRow struct {
 	ID                   string         `db:"id"`
 	Seq                  int64          `db:"seq"`

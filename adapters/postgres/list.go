@@ -16,6 +16,12 @@ import (
 // openIncident joins the open incident of each monitor; a monitor has at most one.
 const openIncident = ` LEFT JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open'`
 
+// inTrouble selects monitors with an incident that goes on, or with a bad picture or sound,
+// whatever their incidents say.
+const inTrouble = `m.id IN (
+	SELECT i.monitor_id FROM incidents i WHERE ` + goingOn + `
+	UNION ALL SELECT b.id FROM monitors b WHERE b.` + activePredicate + ` AND (b.health_video NOT IN ('ok', 'unknown', '') OR b.health_audio NOT IN ('ok', 'unknown', '')))`
+
 const selectListed = `SELECT ` + monitorColumns + `, m.seq,
 	i.id AS incident_id, i.severity AS incident_severity, i.severity_now AS incident_severity_now, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at` +
 	fromMonitors + openIncident
@@ -93,7 +99,7 @@ func pageQuery(q registry.MonitorQuery, where []string) string {
 	}
 	if q.Offset > 0 {
 		where = append(where, fmt.Sprintf(`%s <= %s`, key,
-			bound(fmt.Sprintf(`(SELECT m.seq FROM monitors m%s%s ORDER BY %s LIMIT 1 OFFSET %d)`, joinOf(q), whereOf(where), order, q.Offset))))
+			bound(fmt.Sprintf(`(SELECT m.seq FROM monitors m%s ORDER BY %s LIMIT 1 OFFSET %d)`, whereOf(where), order, q.Offset))))
 	}
 	return fmt.Sprintf(`%s%s ORDER BY %s LIMIT %d`, selectListed, whereOf(where), order, q.Limit)
 }
@@ -121,17 +127,15 @@ const (
 // one only if no counter has them.
 func countQuery(q registry.MonitorQuery, where []string, args []any) (string, []any) {
 	page := registry.MonitorQuery{Before: q.Before, Limit: q.Limit, Offset: q.Offset}
-	status, trouble, live := page, page, page
-	status.Status, trouble.Trouble, live.Live = q.Status, true, true
+	status, live := page, page
+	status.Status, live.Live = q.Status, true
 	switch q {
 	case status:
 		return countOf[q.Status], nil
 	case live:
 		return countLive, nil
-	case trouble: // a monitor has at most one
-		return `SELECT count(*) FROM incidents WHERE state = 'open'`, nil
 	}
-	return `SELECT count(*) FROM monitors m` + joinOf(q) + whereOf(where), args
+	return `SELECT count(*) FROM monitors m` + whereOf(where), args
 }
 
 // statusArg is the place of the status among the arguments of listConditions: the first.
@@ -147,7 +151,7 @@ func listConditions(q registry.MonitorQuery) (where []string, args []any) {
 		where = append(where, `m.status BETWEEN `+statusArg+` AND `+statusArg)
 	}
 	if q.Trouble {
-		where = append(where, `i.id IS NOT NULL`)
+		where = append(where, inTrouble)
 	}
 	if q.Blind {
 		where = append(where, `m.blind_since IS NOT NULL`)
@@ -161,14 +165,6 @@ func listConditions(q registry.MonitorQuery) (where []string, args []any) {
 		where = append(where, `(strpos(lower(m.stream_url), `+text+`) > 0 OR strpos(m.id, `+text+`) > 0 OR strpos(lower(CAST(m.metadata AS text)), `+text+`) > 0)`)
 	}
 	return where, args
-}
-
-// joinOf returns the join that the conditions need.
-func joinOf(q registry.MonitorQuery) string {
-	if q.Trouble {
-		return openIncident
-	}
-	return ""
 }
 
 func whereOf(conditions []string) string {

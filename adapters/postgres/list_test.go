@@ -43,6 +43,9 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 	black := add(2, "black", `{"name":"\u591c\u306e\u914d\u4fe1"}`, report(trouble(detector.Blackout, onset)))
 	add(3, "blind", `{"name":"Morning SHOW"}`, blind)
 	add(4, "waiting", `{}`, waiting)
+	dark := report()
+	dark.Health.Video = monitor.Black
+	add(6, "black, told later", `{}`, dark)
 	ended := add(5, "ended", `{}`, report())
 	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
 		t.Fatal(err)
@@ -51,11 +54,11 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		q    registry.MonitorQuery
 		want []string
 	}{
-		"all":                          {registry.MonitorQuery{}, []string{"ended", "waiting", "blind", "black", "quiet"}},
-		"trouble":                      {registry.MonitorQuery{Trouble: true}, []string{"black"}},
+		"all":                          {registry.MonitorQuery{}, []string{"ended", "black, told later", "waiting", "blind", "black", "quiet"}},
+		"trouble":                      {registry.MonitorQuery{Trouble: true}, []string{"black, told later", "black"}},
 		"blind":                        {registry.MonitorQuery{Blind: true}, []string{"blind"}},
-		"live":                         {registry.MonitorQuery{Live: true}, []string{"blind", "black", "quiet"}},
-		"live and in trouble":          {registry.MonitorQuery{Live: true, Trouble: true}, []string{"black"}},
+		"live":                         {registry.MonitorQuery{Live: true}, []string{"black, told later", "blind", "black", "quiet"}},
+		"live and in trouble":          {registry.MonitorQuery{Live: true, Trouble: true}, []string{"black, told later", "black"}},
 		"a status and live":            {registry.MonitorQuery{Status: monitor.Waiting, Live: true}, nil},
 		"text of the metadata":         {registry.MonitorQuery{Text: "morning show"}, []string{"blind"}},
 		"text of escaped metadata":     {registry.MonitorQuery{Text: "夜の配信"}, []string{"black"}},
@@ -78,8 +81,8 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 			}
 		})
 	}
-	page, total, err := s.List(t.Context(), registry.MonitorQuery{Trouble: true, Limit: 1})
-	if err != nil || total != 1 || page[0].Incident == nil || page[0].Incident.Conditions[0].Name != "black" || page[0].Incident.ID == "" || page[0].Incident.OpenedAt.IsZero() {
+	page, total, err := s.List(t.Context(), registry.MonitorQuery{Trouble: true, Limit: 1, Offset: 1})
+	if err != nil || total != 2 || page[0].Incident == nil || page[0].Incident.Conditions[0].Name != "black" || page[0].Incident.ID == "" || page[0].Incident.OpenedAt.IsZero() {
 		t.Errorf("the incident is %+v, %v", page, err)
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ReconcileIncidentsEvery is the interval at which the elected gateway compares open
-// incidents with what the watch sees.
+// ReconcileIncidentsEvery is the interval at which the elected gateway compares incidents
+// that go on with what the watch sees.
 const ReconcileIncidentsEvery = 30 * time.Second
 
-// WatchedIncident is an open incident of an active monitor, and what the watch sees.
+// WatchedIncident is an incident of an active monitor, and what the watch sees. It is open, or a
+// person has resolved it and something lasts.
 type WatchedIncident struct {
 	incident.Incident
 
@@ -24,10 +25,10 @@ type WatchedIncident struct {
 	Present   history.Current
 }
 
-// IncidentReconcileStore reads and corrects open incidents. Its methods may be called
+// IncidentReconcileStore reads and corrects incidents that go on. Its methods may be called
 // concurrently, by several gateways.
 type IncidentReconcileStore interface {
-	// WatchedIncidents reads open incidents of active monitors, by their place, at most
+	// WatchedIncidents reads incidents of active monitors, by their place, at most
 	// limit after a place.
 	WatchedIncidents(ctx context.Context, after int64, limit int) ([]WatchedIncident, error)
 
@@ -36,7 +37,7 @@ type IncidentReconcileStore interface {
 	EndConditions(ctx context.Context, incidentID string, inputs []incident.Good) (changed bool, err error)
 }
 
-// IncidentReconcile ends conditions of open incidents whose end no worker reports
+// IncidentReconcile ends conditions whose end no worker reports
 // (section 16.1). Without it such an incident would be open until its monitor ends.
 type IncidentReconcile struct {
 	store IncidentReconcileStore
@@ -56,10 +57,10 @@ func NewIncidentReconcile(store IncidentReconcileStore, now func() time.Time, lo
 	return &IncidentReconcile{store, now, log.With("component", "incidents")}
 }
 
-// reconcileBatch is how many open incidents one query reads.
+// reconcileBatch is how many incidents one query reads.
 const reconcileBatch = 200
 
-// Run compares every open incident once. The elected gateway runs it every
+// Run compares every incident that goes on once. The elected gateway runs it every
 // ReconcileIncidentsEvery; a second one at the same time does no harm.
 func (r *IncidentReconcile) Run(ctx context.Context) error {
 	for after := int64(0); ; {

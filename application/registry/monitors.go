@@ -17,7 +17,7 @@ const MaxSearchText = 200
 // are combined. The zero value of a filter selects every monitor.
 type MonitorQuery struct {
 	Status  monitor.Status
-	Trouble bool   // only with an open incident
+	Trouble bool   // only with an incident that goes on, or with a bad picture or sound
 	Blind   bool   // only those that cannot be observed (decision S15)
 	Live    bool   // only active ones whose stream is live
 	Text    string // in the stream URL, the metadata or the ID, ignoring case; at most MaxSearchText bytes

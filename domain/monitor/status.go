@@ -74,6 +74,9 @@ const (
 	Unknown TrackHealth = "unknown"
 )
 
+// Bad reports whether a detector finds trouble.
+func (h TrackHealth) Bad() bool { return h != OK && h != Unknown && h != "" }
+
 // TrackHealthValues lists the values that a track may have: OK, those of its
 // detectors, Unknown.
 func TrackHealthValues(t detector.Track) []TrackHealth {

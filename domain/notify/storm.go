@@ -223,7 +223,7 @@ func (s Storm) Situation(now time.Time) Situation {
 		}
 		all.Severity, all.SeverityNow = max(all.Severity, one.Severity), max(all.SeverityNow, one.SeverityNow)
 		for _, c := range one.Conditions {
-			if all.Open && !slices.Contains(all.Conditions, c) { // what comes back after the storm is no part of it
+			if all.Open && one.Open && !slices.Contains(all.Conditions, c) { // what a person has resolved, or comes back later, is no part of it
 				all.Conditions = append(all.Conditions, c)
 			}
 		}

@@ -26,7 +26,7 @@ func (l monitorList) find(id monitor.ID) (*monitor.Monitor, error) {
 func matches(m registry.ListedMonitor, q registry.MonitorQuery) bool {
 	text := strings.ToLower(string(m.StreamURL) + "\n" + string(m.ID) + "\n" + string(m.Metadata))
 	return (q.Status == "" || m.Status == q.Status) &&
-		(!q.Trouble || m.Incident != nil) &&
+		(!q.Trouble || m.Incident != nil || m.Status.Active() && (m.Health.Video.Bad() || m.Health.Audio.Bad())) &&
 		(!q.Blind || !m.Visibility.BlindSince.IsZero()) &&
 		(!q.Live || m.StreamStatus == monitor.StreamLive && m.Status.Active()) &&
 		strings.Contains(text, strings.ToLower(q.Text))
