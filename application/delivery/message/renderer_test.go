@@ -114,6 +114,12 @@ func special() []message.Example {
 		came("black", span{-2 * time.Minute, -time.Minute + 700*time.Millisecond}), came("silent", span{-90 * time.Second, -61 * time.Second}),
 	}
 
+	still := find("black, recovered")
+	still.Name, still.Facts.Incident.ResolvedBy = "resolved by a person, still black", "Ann"
+	still.Facts.Incident.Conditions = []incident.Condition{came("black", span{-6 * time.Minute, lasts}), came("silent", span{-5 * time.Minute, -4 * time.Minute})}
+	overSince := find("black, recovered")
+	overSince.Name, overSince.Facts.Incident.ResolvedBy = "resolved by a person, and over", "Ann"
+
 	// Silent for 365 s in the 23 min 38 s between the first onset and the last end, and black twice.
 	silences := []span{{-24 * time.Minute, -22 * time.Minute}, {-17 * time.Minute, -15 * time.Minute}, {-147 * time.Second, -22 * time.Second}}
 	blacks := []span{{-16 * time.Minute, -14 * time.Minute}, {-2 * time.Minute, -50 * time.Second}}
@@ -155,7 +161,7 @@ func special() []message.Example {
 
 	over := find("black, acknowledged")
 	over.Name, over.Facts.Incident.Conditions[0] = "acknowledged while nothing lasts any more", came("black", span{-4*time.Minute - 12*time.Second, -time.Second})
-	return []message.Example{both, resolved, flapped, quiet, again, unseen, often, late, yesterday, hostile, unnamed, unknown, over}
+	return []message.Example{both, resolved, still, overSince, flapped, quiet, again, unseen, often, late, yesterday, hostile, unnamed, unknown, over}
 }
 
 func TestAMessageKeepsItsLimits(t *testing.T) {

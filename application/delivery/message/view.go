@@ -35,10 +35,12 @@ type view struct {
 	Open             bool
 	Severity         int         // of what lasts, 0 to 3; 0 also if nothing does
 	PreviousSeverity int         // the severity that the destination knows; below Severity: it has risen
-	Conditions       []condition // that last, the worst first; of what is resolved or quiet, all
+	ResolvedBy       string      // the person who has resolved it; empty: nobody
+	Still            bool        // a person has resolved it, and something lasts
+	Conditions       []condition // that last, the worst first; of what is over or quiet, all
 	Over             []condition // those that have ended while another lasts
 	Quiet            bool        // it is open, and nothing lasts any more
-	Since            time.Time   // the onset of the worst that lasts; of what is resolved or quiet, the first one
+	Since            time.Time   // the onset of the worst that lasts; of what is over or quiet, the first one
 	Until            time.Time   // when the trouble ended; zero while it lasts
 	Lasted           time.Duration
 	First            time.Time     // the onset with which the trouble began
@@ -77,6 +79,9 @@ type condition struct {
 	Detail string        // what a tool or a server said; empty: nothing
 	New    bool          // the destination has not been notified of it
 }
+
+// Lasts reports whether something lasts.
+func (v view) Lasts() bool { return v.Open && !v.Quiet || v.Still }
 
 // Main returns the name of the worst condition, or "" if none lasts.
 func (v view) Main() string {
@@ -157,10 +162,10 @@ func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.
 	}
 	v.Channel, v.Stream = streamNames(i.StreamURL, i.Metadata)
 	bad := map[incident.Name]bool{}
-	v.Quiet = v.Open && !i.Lasts()
+	v.Quiet, v.Still, v.ResolvedBy = v.Open && !i.Lasts(), !v.Open && i.Lasts(), clean(i.ResolvedBy, maxStream)
 	for _, c := range i.Conditions {
 		shown := shownCondition(c, notified, now, zone)
-		if v.Open && !v.Quiet && !c.Lasts() {
+		if v.Lasts() && !c.Lasts() {
 			v.Over = append(v.Over, shown)
 			continue
 		}
@@ -197,11 +202,11 @@ func (v *view) addTimes(i StreamIncident, now time.Time, zone *time.Location) {
 	if len(spans) == 0 {
 		return
 	}
-	if i.State == incident.Resolved {
+	if i.State == incident.Resolved && !v.Still {
 		now = i.ResolvedAt.Truncate(time.Second)
 	}
 	v.First, v.Total, v.Times = spans[0].StartedAt.In(zone), incident.Total(spans, now), len(spans)
-	if !v.Open || v.Quiet { // it is resolved later, when all has been well for a while
+	if !v.Lasts() { // it is resolved later, when all has been well for a while
 		v.Since, v.Until, v.Lasted = v.First, cmp.Or(spans[len(spans)-1].EndedAt, now).In(zone), v.Total
 	} else {
 		v.Since = v.Conditions[0].Since
