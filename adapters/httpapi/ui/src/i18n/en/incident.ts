@@ -8,7 +8,7 @@ export const incident = {
   acknowledgeFailed: "Acknowledge and close",
   silence: "Silence for 1 h",
   resolve: "Resolve",
-  confirmResolve: "Resolve this incident? All its conditions end now. What still lasts in the stream does not open it again; new trouble within 10 minutes does.",
+  confirmResolve: "Resolve this incident? What still lasts in the stream stays on the wall, and nobody is called. Another incident opens when something else begins, when it comes again, or when it goes on for 30 minutes.",
   choice: "Condition that is shown",
   note: "Note",
   falsePositive: "False positive",

@@ -10,7 +10,7 @@ export const incident: Words["incident"] = {
   acknowledgeFailed: "対応して終了",
   silence: "1時間ミュート",
   resolve: "解決",
-  confirmResolve: "この障害を解決済みにしますか？すべての状態がここで終了します。配信で続いている状態では再開しませんが、10分以内に新たな異常が起きると再開します。",
+  confirmResolve: "この障害を解決済みにしますか？配信で続いている状態はウォールに残り、通知は送られません。別の異常が始まる、同じ異常が再発する、または30分続くと、新しい障害になります。",
   choice: "表示する種類",
   note: "メモ",
   falsePositive: "誤検知",
