@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,7 +114,7 @@ func (c *Client) Now() time.Time { return c.cfg.Now() }
 // Describe says in one line why a Dial failed, without addresses and without the secrets of the
 // destination.
 func (c *Client) Describe(ctx context.Context, d notify.Destination, err error) string {
-	return outbound.OneLine(redactor(d.Secrets)(c.http.Describe(ctx, err)))
+	return outbound.OneLine(redactor(d)(c.http.Describe(ctx, err)))
 }
 
 // Request is a request to a provider.
@@ -140,18 +142,20 @@ type Reply struct {
 
 // Do makes a request on behalf of a destination, whose secrets it redacts in the reply.
 func (c *Client) Do(ctx context.Context, d notify.Destination, r Request) Reply {
-	redact := redactor(d.Secrets)
+	redact := redactor(d)
 	req, err := r.newHTTPRequest(ctx)
 	if err != nil {
 		return Reply{Result: message.Result{Error: err.Error(), Class: notify.Retry}, redact: redact}
 	}
-	a := c.http.Do(req)
-	if a.Exchange.Answer != nil {
-		a.Exchange.Answer = outbound.NewAnswer(redact(a.Exchange.Answer.ContentType), []byte(redact(string(a.Body))))
-	}
+	a := c.http.Do(req, redact)
 	return Reply{Body: a.Body, redact: redact, Result: message.Result{
-		At: a.At, Status: a.Status, Error: redact(a.Error), Class: notify.ClassOfStatus(a.Status), RetryAfter: a.RetryAfter, Exchange: a.Exchange,
+		At: a.At, Status: a.Status, Error: a.Error, Class: notify.ClassOfStatus(a.Status), RetryAfter: a.RetryAfter, Exchange: a.Exchange,
 	}}
+}
+
+// redactor returns a function that redacts the secrets of a destination in a text.
+func redactor(d notify.Destination) func(string) string {
+	return outbound.Redactor(slices.Collect(maps.Values(d.Secrets))...)
 }
 
 func (r Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {

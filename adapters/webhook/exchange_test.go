@@ -1,12 +1,16 @@
 package webhook_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestAnAttemptKeepsWhatWasSentAndAnswered(t *testing.T) {
@@ -51,6 +55,33 @@ func TestAnAttemptKeepsWhatWasSentAndAnswered(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Section 19.1: who may only read gets no secret back from a receiver that repeats its request.
+func TestAnAnswerIsKeptWithoutTheSecretsOfItsWebhook(t *testing.T) {
+	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; of="+r.URL.Path)
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = fmt.Fprintf(w, "%s\n%s\n%s", r.URL, r.URL.Query().Get("key"), r.Header.Get("Authorization"))
+	})
+	url := strings.Replace(receiver.URL, "://", "://user:a-password@", 1) + "/hooks/the-token-in-the-path?key=the%20secret-key"
+	signing := []string{"the-signing-key"}
+	s := sender(t, local(t), webhook.Config{})
+	for name, a := range map[string]delivery.Attempt{
+		"a callback":    s.Send(t.Context(), newDelivery(url)),
+		"a destination": s.SendSigned(t.Context(), monitor.CallbackURL(url), destination.Event{}, signing),
+	} {
+		if a.Exchange == nil || a.Exchange.Answer == nil || !strings.Contains(a.Exchange.Answer.Body, "[hidden]") {
+			t.Errorf("%s: kept is %+v", name, a.Exchange)
+			continue
+		}
+		kept := a.Error + a.Exchange.Answer.ContentType + a.Exchange.Answer.Body + a.Exchange.URL
+		for _, secret := range []string{"the-token-in-the-path", "the%20secret-key", "the secret-key", "a-password", "dXNlcjphLXBhc3N3b3Jk"} {
+			if strings.Contains(kept, secret) {
+				t.Errorf("%s: kept is %q, with the secret %s", name, kept, secret)
+			}
+		}
 	}
 }
 

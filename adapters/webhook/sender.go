@@ -89,7 +89,7 @@ func (s *Sender) send(ctx context.Context, keys Keys, to monitor.CallbackURL, ev
 		attempt.Error = outbound.OneLine(err.Error())
 		return attempt
 	}
-	a := s.client.Do(req)
+	a := s.client.Do(req, outbound.Redactor(append([]string{string(to)}, keys...)...))
 	attempt.Status, attempt.Error, attempt.RetryAfter, attempt.Exchange = a.Status, a.Error, a.RetryAfter, a.Exchange
 	return attempt
 }

@@ -83,8 +83,18 @@ func (c *Client) Close() {
 	c.https.CloseIdleConnections()
 }
 
-// Do makes one attempt within the client's timeout. It sets the User-Agent.
-func (c *Client) Do(req *http.Request) Attempt {
+// Do makes one attempt within the client's timeout. It sets the User-Agent, and redacts in the
+// attempt what the answer repeats of secrets. Body stays as it is.
+func (c *Client) Do(req *http.Request, redact func(string) string) Attempt {
+	a := c.attempt(req)
+	a.Error = redact(a.Error)
+	if a.Exchange.Answer != nil {
+		a.Exchange.Answer = newAnswer(redact(a.Exchange.Answer.ContentType), redact(string(a.Body)))
+	}
+	return a
+}
+
+func (c *Client) attempt(req *http.Request) Attempt {
 	ctx := req.Context()
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
@@ -116,7 +126,7 @@ func (c *Client) Do(req *http.Request) Attempt {
 	defer stopReading.Stop()
 	a.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxBodyBytes))
 	_ = res.Body.Close()
-	a.Exchange.Answer = NewAnswer(res.Header.Get("Content-Type"), a.Body)
+	a.Exchange.Answer = newAnswer(res.Header.Get("Content-Type"), string(a.Body))
 	return a
 }
 

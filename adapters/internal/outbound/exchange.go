@@ -25,12 +25,12 @@ func newExchange(req *http.Request) *event.Exchange {
 	return e
 }
 
-// NewAnswer describes a response by its Content-Type and the beginning of its body.
-func NewAnswer(contentType string, body []byte) *event.Answer {
+// newAnswer describes a response by its Content-Type and the beginning of its body.
+func newAnswer(contentType, body string) *event.Answer {
 	return &event.Answer{
 		ContentType: asText(contentType, maxContentType),
 		Truncated:   len(body) > event.MaxExchangeBody,
-		Body:        asText(string(body), event.MaxExchangeBody),
+		Body:        asText(body, event.MaxExchangeBody),
 	}
 }
 

@@ -141,9 +141,9 @@ func TestTheChartFollowsTheSpecification(t *testing.T) {
 			`{"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}`},
 		{"replicas, which are the HPA's", text(all["Deployment/stream-monitor-gateway"].field("spec", "replicas")), `null`},
 		{"8.7, liveness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "livenessProbe")),
-			`{"httpGet": {"path": "/healthz", "port": "public", "scheme": "HTTPS"}, "periodSeconds": 30, "timeoutSeconds": 5, "failureThreshold": 3}`},
+			`{"httpGet": {"path": "/healthz", "port": "probes"}, "periodSeconds": 30, "timeoutSeconds": 5, "failureThreshold": 3}`},
 		{"8.7, readiness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "readinessProbe")),
-			`{"httpGet": {"path": "/readyz", "port": "public", "scheme": "HTTPS"}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3}`},
+			`{"httpGet": {"path": "/readyz", "port": "probes"}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3}`},
 	} {
 		expectSameJSON(t, c.name, c.got, c.want)
 	}
