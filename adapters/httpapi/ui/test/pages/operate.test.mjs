@@ -96,6 +96,41 @@ test("a stream is seen before it is registered, and a lost answer registers it o
     assert.ok(sent[1].config.scheduled_start_time);
   }));
 
+test("what was looked up goes with its address, and what was typed stays", () =>
+  open(fill, async (page, gateway) => {
+    const [upcoming, live, gone] = [7, 8, 9].map((n) => monitor(n).stream_url);
+    const found = {
+      [upcoming]: { ...preview, stream_url: upcoming, title: "Tomorrow's show", channel: "First channel" },
+      [live]: { ...preview, stream_url: live, title: "On now", channel: "Second channel", state: "live", reason: "live", scheduled_start_at: null },
+    };
+    gateway.routes.set("POST /api/v1/preview", ({ stream_url }) => (stream_url === gone ? [502, { error: { code: "UNAVAILABLE", message: "no answer" } }] : [200, found[stream_url] ?? preview]));
+    const sent = [];
+    gateway.routes.set("POST /api/v1/monitors", (registration) => (sent.push(registration), [201, { monitor_id: id }]));
+    const address = page.getByLabel("Address of the stream");
+    for (const { typed, between } of [{}, { between: gone }, { between: "no address" }, { typed: "My own title" }]) {
+      await page.goto(`${gateway.url}/register`);
+      await address.fill(upcoming);
+      await page.getByText("planned, not live yet").waitFor();
+      if (typed) {
+        await page.getByText("Change single values").click();
+        assert.equal(await page.locator("#set-title").inputValue(), "Tomorrow's show");
+        await page.locator("#set-title").fill(typed);
+      }
+      if (between) {
+        await address.fill(between);
+        await page.getByText("planned, not live yet").waitFor({ state: "detached" });
+        if (between === gone) await page.getByText("no answer").waitFor();
+      }
+      await address.fill(live);
+      await page.getByText("live now").first().waitFor();
+      await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+      await page.getByRole("button", { name: "Watch this stream" }).click();
+      await page.waitForURL(`**/monitors/${id}`);
+      const { stream_url, metadata, config } = sent.at(-1);
+      assert.deepEqual([stream_url, metadata, config.scheduled_start_time], [live, { channel_name: "Second channel", stream_title: typed ?? "On now" }, undefined]);
+    }
+  }));
+
 const duplicate = { field: "stream_url", code: "DUPLICATE_MONITOR", message: "it is already being watched by mon-7" };
 
 test("what would be refused is said before it is submitted", () =>
