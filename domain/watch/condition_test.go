@@ -132,7 +132,7 @@ func segmentsByHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.
 	for i := range n {
 		now := at(float64(2 * i))
 		s, a := show(i)
-		s.URI, s.Duration = fmt.Sprint(i), decoded.To
+		s.URI, s.Duration, s.Unnumbered = fmt.Sprint(i), decoded.To, true
 		step(now, watch.Playlist{Began: now, URL: "m", Segments: []watch.Segment{s}})
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {

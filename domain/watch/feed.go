@@ -146,7 +146,7 @@ func (all mediaFeeds) replace(choices []choice, now time.Time) mediaFeeds {
 			f.pending, f.LastCheckedAt = nil, time.Time{} // the analysis for the old feed is lost
 		}
 		if f.Quality != c.rendition.quality() {
-			f.Newest.Sequence, f.Newest.Peak.Sequence = 0, 0 // each rendition may have its own numbers
+			f.Newest.Number, f.Newest.Peak.Number = 0, 0 // each rendition may have its own numbers
 		}
 		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
 		next = append(next, f)

@@ -13,16 +13,16 @@ type identity struct {
 	ID            string    `json:"id,omitempty"`
 	ProgramTime   time.Time `json:"program_time,omitzero"`   // zero: not stated
 	Discontinuity uint64    `json:"discontinuity,omitempty"` // discontinuity sequence number
-	Sequence      uint64    `json:"sequence,omitempty"`      // 0: not stated
+	Number        uint64    `json:"number,omitempty"`        // media sequence number plus 1; 0: not stated
 }
 
 func (s Segment) identity() identity {
-	id := identity{ID: s.ID(), ProgramTime: s.ProgramTime, Discontinuity: s.Discontinuity, Sequence: s.Sequence}
+	id := identity{ID: s.ID(), ProgramTime: s.ProgramTime, Discontinuity: s.Discontinuity, Number: s.Sequence + 1}
 	if s.TimeEstimated {
 		id.ProgramTime = time.Time{}
 	}
 	if s.Unnumbered {
-		id.Sequence = 0
+		id.Number = 0
 	}
 	return id
 }
@@ -56,11 +56,11 @@ func (s Segment) byTime(other identity) order {
 func (s Segment) byNumber(other identity) order {
 	own := s.identity()
 	switch {
-	case own.Sequence == 0 || other.Sequence == 0:
+	case own.Number == 0 || other.Number == 0:
 		return unstated
-	case own.Sequence == other.Sequence && own.Discontinuity == other.Discontinuity:
+	case own.Number == other.Number && own.Discontinuity == other.Discontinuity:
 		return equal
-	case own.Sequence < other.Sequence && own.Discontinuity <= other.Discontinuity:
+	case own.Number < other.Number && own.Discontinuity <= other.Discontinuity:
 		return behind
 	}
 	return ahead
@@ -87,7 +87,7 @@ func (s Segment) fromOlderCopy(other identity) bool {
 	case byTime == behind && (byNumber == behind || byNumber == unstated):
 		return other.ProgramTime.Sub(s.ProgramTime) <= maxCopyDelay
 	case byTime == unstated && byNumber == behind:
-		return other.Sequence-s.Sequence <= uint64(maxCopyDelay/max(1, s.Duration))
+		return other.Number-s.identity().Number <= uint64(maxCopyDelay/max(1, s.Duration))
 	}
 	return false
 }
@@ -99,7 +99,7 @@ func (s Segment) sameLine(other identity) bool {
 		return false
 	}
 	difference := s.ProgramTime.Sub(other.ProgramTime).Seconds()
-	expected := (float64(s.Sequence) - float64(other.Sequence)) * s.Duration.Seconds()
+	expected := (float64(s.identity().Number) - float64(other.Number)) * s.Duration.Seconds()
 	return math.Abs(difference-expected) <= min(clockSlack.Seconds(), s.Duration.Seconds()+math.Abs(difference)/10)
 }
 

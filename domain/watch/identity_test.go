@@ -228,6 +228,19 @@ func TestAPlaylistMovesByTimeOrByNumber(t *testing.T) { // S5, S6
 	}
 }
 
+func TestTheNumber0IsANumber(t *testing.T) { // S5: an encoder's first segment
+	stated := watch.Segment{URI: "https://media.test/0.ts?token=1", Duration: 2 * time.Second}
+	renamed := stated
+	renamed.URI = "https://media.test/0.ts?token=2"
+	if !stated.Same(renamed) {
+		t.Error("another token makes it another segment")
+	}
+	stated.Unnumbered, renamed.Unnumbered = true, true
+	if stated.Same(renamed) {
+		t.Error("without a number, another URI is the same segment")
+	}
+}
+
 func TestWithoutTimeAndNumberTheURITells(t *testing.T) { // S5
 	scenario(t, func(w *world) {
 		w.noProgramTime, w.stalls = true, []span{{100, 400}}
