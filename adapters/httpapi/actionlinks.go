@@ -58,6 +58,9 @@ func (h actionHandlers) handle(handle func(*gin.Context, *action) error) gin.Han
 			a.language = notify.Japanese
 		}
 		a.words = actionTexts[a.language]
+		if c.Request.Method == http.MethodPost {
+			defer carryThrough(c)()
+		}
 		err := h.load(c, a)
 		if err == nil {
 			err = handle(c, a)

@@ -163,6 +163,43 @@ func TestASessionSaysWhatItsKeyMayDo(t *testing.T) { // section 18.2
 	}
 }
 
+// Section 12.4: the audit list tells what has happened, also after the client has gone.
+func TestAChangeWhoseRequestIsCutOffIsCarriedOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, body, want string
+		status                   int
+	}{
+		"a registration": {"POST", "/api/v1/monitors", registration, "monitor.register", 201},
+		"a change":       {"PATCH", "/api/v1/monitors/ID", `{"metadata":{}}`, "monitor.change", 200},
+		"an end":         {"DELETE", "/api/v1/monitors/ID", "", "monitor.stop", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t)
+			id := string(api.register("R"))
+			ctx, cutOff := context.WithCancel(t.Context())
+			api.keys.Fail = func(ctx context.Context, op string) error {
+				if op == "BeginEntry" {
+					cutOff()
+				}
+				return ctx.Err()
+			}
+			api.store.Fail = func(ctx context.Context, op string) error {
+				if _, limited := ctx.Deadline(); !limited {
+					t.Errorf("%s has no time limit", op)
+				}
+				return ctx.Err()
+			}
+			a := api.do(newRequest(c.method, strings.Replace(c.path, "ID", id, 1), strings.NewReader(c.body)).WithContext(ctx)).hasStatus(c.status)
+			if c.status == http.StatusCreated {
+				id = a.json()["monitor_id"].(string)
+			}
+			if got, want := api.actions()[0], fmt.Sprintf("API_KEY %s [%s] %d", c.want, id, c.status); got != want {
+				t.Errorf("the audit list has %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 // actions returns the audit list, newest first: key, action, objects and status of each entry.
 func (api *testAPI) actions() (lines []string) {
 	api.t.Helper()

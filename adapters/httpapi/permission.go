@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -101,6 +102,18 @@ func (a *API) permitted(c *gin.Context) {
 	}
 }
 
+// carryThrough lets a change go on within its time limit when its caller leaves: the audit list
+// would otherwise say that nothing was done. stop must be called.
+func carryThrough(c *gin.Context) (stop func()) {
+	ctx := context.WithoutCancel(c.Request.Context())
+	stop = func() {}
+	if deadline, limited := c.Request.Context().Deadline(); limited {
+		ctx, stop = context.WithDeadline(ctx, deadline)
+	}
+	c.Request = c.Request.WithContext(ctx)
+	return stop
+}
+
 // answer is responder.answer for the public API: it records in the audit list what a key's holder
 // does, before and after it is done. Workers do nothing that is recorded there.
 func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
@@ -112,6 +125,7 @@ func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 			carryOut(c)
 			return
 		}
+		defer carryThrough(c)()
 		var objects []string
 		for _, id := range c.Params {
 			objects = append(objects, id.Value)

@@ -5,6 +5,6 @@
 //	GET /readyz    readiness   200 "ok", or 503 and the cause
 //
 // It uses plain HTTP, and its responses contain no secret. It responds within the 5 s
-// that a probe may take; a check that takes longer gives 503. Of more than 16 connections, the
-// longest idle one is closed.
+// that a probe may take; a check that takes longer gives 503. Of more than 16 idle
+// connections of one address, or 256 in all, the longest idle one is closed.
 package probe

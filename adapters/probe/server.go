@@ -15,7 +15,8 @@ import (
 
 const (
 	maxHeaderBytes = 4 << 10
-	maxConnections = 16
+	maxConnections = 256
+	maxIdle        = 16 // of one address
 )
 
 // limits are the time limits of the parts of a probe.
@@ -57,7 +58,7 @@ func listen(addr string, alive, ready Check, within limits, log *slog.Logger) (*
 		Handler: mux, ReadTimeout: within.read, WriteTimeout: within.write, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
-	connlimit.Limit(&s.http, connlimit.Config{Max: maxConnections, Log: log})
+	connlimit.Limit(&s.http, connlimit.Config{Max: maxConnections, MaxIdle: maxIdle, Log: log})
 	mux.Handle("GET /healthz", s.handler(alive))
 	mux.Handle("GET /readyz", s.handler(ready))
 	s.serving.Go(func() {

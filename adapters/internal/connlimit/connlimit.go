@@ -38,6 +38,7 @@ type Limiter struct {
 	cfg Config
 
 	mu     sync.Mutex
+	seq    int64 // counts what became idle
 	conns  map[net.Conn]*connection
 	idle   map[string]*list.List // of *connection by address, the longest idle one first
 	warned time.Time
@@ -51,6 +52,7 @@ type connection struct {
 	address string
 	apart   bool
 	idle    *list.Element // nil: it is not idle
+	since   int64         // which change made it idle
 }
 
 // contextKey is the key of a request's context for its connection.
@@ -126,7 +128,8 @@ func (l *Limiter) addIdle(c *connection) {
 		of = list.New()
 		l.idle[c.address] = of
 	}
-	c.idle = of.PushBack(c)
+	l.seq++
+	c.idle, c.since = of.PushBack(c), l.seq
 }
 
 func (l *Limiter) removeIdle(c *connection) {
@@ -158,23 +161,30 @@ func (l *Limiter) makeRoom(c *connection) {
 	}
 }
 
-// mostIdle returns the connections of the address with the most idle ones. One that is apart is
-// taken only if there is no other.
+// mostIdle returns the connections of the address with the most idle ones; of several, that with
+// the longest idle one. One that is apart is taken only if there is no other.
 func (l *Limiter) mostIdle() (most *list.List) {
-	var apart bool
 	for _, of := range l.idle {
-		isApart := of.Front().Value.(*connection).apart //nolint:forcetypeassert // the list has only these
-		if most == nil || apart && !isApart || apart == isApart && of.Len() > most.Len() {
-			most, apart = of, isApart
+		if most == nil {
+			most = of
+			continue
+		}
+		c, first := longest(of), longest(most)
+		if c.apart == first.apart && (of.Len() > most.Len() || of.Len() == most.Len() && c.since < first.since) || first.apart && !c.apart {
+			most = of
 		}
 	}
 	return most
 }
 
+func longest(of *list.List) *connection {
+	return of.Front().Value.(*connection) //nolint:forcetypeassert // the list has only these
+}
+
 // close closes the longest idle of some connections of one address.
 func (l *Limiter) close(of *list.List) {
 	idle := of.Len()
-	c := of.Front().Value.(*connection) //nolint:forcetypeassert // the list has only these
+	c := longest(of)
 	l.remove(c)
 	conn := c.conn
 	if secure, is := conn.(*tls.Conn); is {
