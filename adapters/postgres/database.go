@@ -84,11 +84,11 @@ func wrapError(ctx context.Context, operation string, err error) error {
 }
 
 // isTransient reports whether an immediate retry may help. That is so if the connection
-// broke, two transactions conflicted, the server is restarting, or a prepared statement is
-// stale. It is not so if no server accepts the network connection.
+// broke, two transactions conflicted, the server is restarting or no primary any more, or a
+// prepared statement is stale. It is not so if no server accepts the network connection.
 func isTransient(err error) bool {
 	if isStale(err) || pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected,
-		pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil {
+		pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow, pqerror.ReadOnlySQLTransaction) != nil {
 		return true
 	}
 	var network *net.OpError

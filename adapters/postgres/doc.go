@@ -29,6 +29,9 @@
 //   - Times follow the database's clock. If it is set back, a retry waits at most 70 s,
 //     and a lease and a rate limit last at most twice their length.
 //
+//   - A server that takes no changes, such as a standby, is not used: connections to it are
+//     ended when it says so, and new ones are refused.
+//
 // Failure behaviour: a call ends with its context, even if the server does not answer
 // (conn.go). A part of the record that the server refuses, or for which it gives no lock
 // within 3 s, is left out and logged. Errors of the caller are *monitor.Error. Other

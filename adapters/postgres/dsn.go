@@ -14,7 +14,7 @@ import (
 // sessionSettings make the server end a lost session, its transaction and its locks within
 // seconds. The timeout ends a transaction whose client sends nothing more, before a report
 // gives up waiting for its locks (beginOptional). TCP keepalive probes end a session whose
-// client is gone.
+// client is gone. Those of the DSN take precedence.
 var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "2000", // ms
 	"tcp_keepalives_idle":                 "5",    // s
@@ -32,7 +32,8 @@ var migrationSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "0",
 }
 
-// completeDSN adds the settings that dsn lacks: sslmode, timeouts, the application's name. With
+// completeDSN adds the settings that dsn lacks: sslmode, connect_timeout, the application's name, and
+// that a server must take changes. With
 // binary_parameters a query with arguments is one exchange, instead of two. The driver then sends
 // bytes as the binary format of their column, which is that of bytea alone.
 func completeDSN(dsn string, cfg Config) (string, error) {
@@ -47,19 +48,14 @@ func completeDSN(dsn string, cfg Config) (string, error) {
 	if given.ConnectTimeout == 0 {
 		missing["connect_timeout"] = strconv.Itoa(int(cfg.ConnectTimeout.Seconds()))
 	}
-	if given.Runtime["statement_timeout"] == "" {
-		missing["statement_timeout"] = strconv.FormatInt(cfg.StatementTimeout.Milliseconds(), 10)
-	}
 	if given.ApplicationName == "" {
 		missing["application_name"] = "stream-monitor"
 	}
+	if given.TargetSessionAttrs == "" { // a standby answers, but takes no change
+		missing["target_session_attrs"] = string(pq.TargetSessionAttrsReadWrite)
+	}
 	if !strings.Contains(dsn, "binary_parameters") {
 		missing["binary_parameters"] = "yes"
-	}
-	for name, value := range sessionSettings {
-		if given.Runtime[name] == "" {
-			missing[name] = value
-		}
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		u, err := url.Parse(dsn)

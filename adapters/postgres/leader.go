@@ -39,8 +39,8 @@ func newLeaderElection(c driver.Connector) *LeaderElection {
 	return e
 }
 
-// TryLead implements supervisor.Store. The DSN must not name a pooler in transaction mode
-// (PgBouncer's pool_mode=transaction), because its sessions change between statements.
+// TryLead implements supervisor.Store. Ping refuses a pooler whose sessions
+// change between statements.
 func (e *LeaderElection) TryLead(ctx context.Context) (bool, error) {
 	leads, err := e.tryLead(ctx)
 	return leads, wrapError(ctx, "elect a leader", err)
@@ -57,7 +57,7 @@ func (e *LeaderElection) tryLead(ctx context.Context) (bool, error) {
 		return false, context.Cause(ctx)
 	}
 	if e.leaderConn != nil {
-		if _, err := e.leaderConn.ExecContext(ctx, `SELECT 1`); err != nil {
+		if _, err := e.leaderConn.ExecContext(ctx, proveWriting); err != nil {
 			e.resign()
 			return false, err
 		}
@@ -80,9 +80,13 @@ func (e *LeaderElection) tryLead(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// tryLock takes the lock if it is free, and limits how long the session may be idle.
+// tryLock takes the lock if it is free, and limits how long the session may be idle. A standby
+// grants the lock, too, while the primary grants it to another gateway.
 func (e *LeaderElection) tryLock(ctx context.Context, conn *sql.Conn) (elected bool, err error) {
 	if err := conn.QueryRowContext(ctx, tryLeaderLock).Scan(&elected); err != nil || !elected {
+		return false, err
+	}
+	if _, err := conn.ExecContext(ctx, proveWriting); err != nil {
 		return false, err
 	}
 	_, err = conn.ExecContext(ctx, setIdleTimeout, e.idleTimeout.String())

@@ -316,6 +316,9 @@ func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
 	}
 	own := start()
 	first, second := open(t, own.DSN()), open(t, own.DSN())
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if !tryLead(t, first) || tryLead(t, second) {
 		t.Fatal("it is not the first that leads")
 	}

@@ -32,6 +32,7 @@ type MembershipStore struct {
 func newMembershipStore(c driver.Connector) *MembershipStore {
 	s := &MembershipStore{db: sql.OpenDB(c)}
 	s.db.SetMaxOpenConns(1)
+	s.db.SetConnMaxLifetime(maxLifetime)
 	return s
 }
 

@@ -123,10 +123,11 @@ func waitingForLock(t *testing.T, db *sql.DB) bool {
 func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {
 	t.Run("when the database can only be read, as a standby", func(t *testing.T) {
 		dsn := create(t, template)
-		s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+		s := open(t, dsn)
 		heartbeat(t, s, "a")
-		alter(t, db, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
-		if counts, err := other.Heartbeat(t.Context(), "b"); err == nil { // it connects after the change
+		alter(t, raw(t, dsn), `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+		other := open(t, dsn+" target_session_attrs=any") // it connects after the change
+		if counts, err := other.Heartbeat(t.Context(), "b"); err == nil {
 			t.Errorf("a heartbeat succeeds, %v", counts)
 		}
 	})

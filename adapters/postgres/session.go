@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lib/pq"
@@ -18,27 +20,37 @@ import (
 // connector opens sessions. A session has three layers: database/sql calls the session,
 // the session calls the driver's pqConn, and that reads and writes a contextConn.
 type connector struct {
-	driver *pq.Connector
+	driver   *pq.Connector
+	settings string        // the statement that sets the runtime parameters of a session
+	moves    *atomic.Int64 // how often a server was found to take no changes any more
 }
 
-// newConnector parses a DSN that completeDSN has completed. The runtime parameters replace
-// those of the DSN.
-func newConnector(dsn string, parameters map[string]string) (connector, error) {
+// newConnector parses a DSN that completeDSN has completed. Its runtime parameters take
+// precedence over the defaults, and replacements over both. They are set when a session is
+// open: PgBouncer refuses a session that begins with them.
+func newConnector(dsn string, defaults, replacements map[string]string) (connector, error) {
 	cfg, err := pq.NewConfig(dsn)
 	if err != nil {
 		return connector{}, withoutDSN(err)
 	}
-	maps.Copy(cfg.Runtime, parameters)
+	parameters := maps.Clone(defaults)
+	maps.Copy(parameters, cfg.Runtime)
+	maps.Copy(parameters, replacements)
+	cfg.Runtime = nil
 	inner, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
 		return connector{}, withoutDSN(err)
 	}
 	var ioTimeout time.Duration // 0, no limit: without statement_timeout a statement may take hours
-	if ms, err := strconv.Atoi(cfg.Runtime["statement_timeout"]); err == nil && ms > 0 {
+	if ms, err := strconv.Atoi(parameters["statement_timeout"]); err == nil && ms > 0 {
 		ioTimeout = time.Duration(ms)*time.Millisecond + answerMargin
 	}
 	inner.Dialer(dialer{ioTimeout})
-	return connector{inner}, nil
+	var calls []string
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		calls = append(calls, fmt.Sprintf("set_config(%s, %s, false)", pq.QuoteLiteral(name), pq.QuoteLiteral(parameters[name])))
+	}
+	return connector{inner, "SELECT " + strings.Join(calls, ", "), new(atomic.Int64)}, nil
 }
 
 // Driver implements driver.Connector.
@@ -57,7 +69,12 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("the driver's connection, a %T, lacks a method that is needed", conn)
 	}
-	return &session{pqConn: inner, conn: opening.conn}, nil
+	s := &session{pqConn: inner, conn: opening.conn, moves: c.moves, opened: c.moves.Load()}
+	if _, err := s.ExecContext(ctx, c.settings, nil); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // handshake cancels the opening of a connection when its context is done. The driver itself
@@ -150,6 +167,9 @@ type session struct {
 	committed     bool                   // a statement of the transaction has committed it
 	inTransaction bool                   // until its commit or rollback
 	prepared      map[string]driver.Stmt // by query
+
+	moves  *atomic.Int64 // of the connector
+	opened int64         // moves when the session was opened
 }
 
 // maxPrepared is how many statements a connection keeps prepared. That is more than the
@@ -221,6 +241,17 @@ func (s *session) forgetStale(query string, err error) {
 	}
 }
 
+// noteMove ends this session, and all others that were opened before, if the server takes no
+// changes any more: the primary is another one now.
+func (s *session) noteMove(err error) {
+	if pq.As(err, pqerror.ReadOnlySQLTransaction) != nil && s.opened == s.moves.Load() {
+		s.moves.Add(1)
+	}
+}
+
+// isOver reports whether the session is of no use any more.
+func (s *session) isOver() bool { return s.conn.broken.Load() || s.opened != s.moves.Load() }
+
 func (s *session) setContext(ctx context.Context) { s.conn.setContext(ctx) }
 
 func (s *session) Ping(ctx context.Context) error {
@@ -240,9 +271,11 @@ func (s *session) ExecContext(ctx context.Context, query string, args []driver.N
 	if stmt != nil {
 		result, err := stmt.ExecContext(ctx, args)
 		s.forgetStale(query, err)
+		s.noteMove(err)
 		return result, err
 	}
 	result, err := s.pqConn.ExecContext(ctx, query, args)
+	s.noteMove(err)
 	s.committed = err == nil && strings.HasSuffix(query, commitSuffix)
 	return result, err
 }
@@ -259,9 +292,12 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	if stmt != nil {
 		rows, err := stmt.QueryContext(ctx, args)
 		s.forgetStale(query, err)
+		s.noteMove(err)
 		return rows, err
 	}
-	return s.pqConn.QueryContext(ctx, query, args)
+	rows, err := s.pqConn.QueryContext(ctx, query, args)
+	s.noteMove(err)
+	return rows, err
 }
 
 // PrepareContext obeys ctx during this call only. The statement may be used with other
@@ -287,7 +323,7 @@ func (s *session) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 
 // ResetSession implements driver.SessionResetter.
 func (s *session) ResetSession(ctx context.Context) error {
-	if s.conn.broken.Load() {
+	if s.isOver() {
 		return driver.ErrBadConn
 	}
 	return s.pqConn.ResetSession(ctx)
@@ -295,7 +331,7 @@ func (s *session) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator. It checks for network errors itself, because the
 // driver calls its connection valid after some of them.
-func (s *session) IsValid() bool { return !s.conn.broken.Load() && s.pqConn.IsValid() }
+func (s *session) IsValid() bool { return !s.isOver() && s.pqConn.IsValid() }
 
 // Close implements driver.Conn. On a lost connection it returns no error.
 func (s *session) Close() error {

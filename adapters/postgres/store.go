@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strconv"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -56,10 +58,14 @@ type Config struct {
 	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read
 }
 
+// proveWriting changes nothing, and is refused where nothing can be changed.
+const proveWriting = `DELETE FROM gateways WHERE false`
+
 const (
-	maxIdleTime         = 5 * time.Minute // how long an unused connection is kept
-	lockRetryPause      = 2 * time.Second // between two tries of a migration to get its lock; others work meanwhile
-	lockWarningInterval = time.Minute     // between warnings that it does not get it
+	maxIdleTime         = 5 * time.Minute  // how long an unused connection is kept
+	maxLifetime         = 10 * time.Minute // how long a connection is used: the next one may lead to another server
+	lockRetryPause      = 2 * time.Second  // between two tries of a migration to get its lock; others work meanwhile
+	lockWarningInterval = time.Minute      // between warnings that it does not get it
 )
 
 // Store implements the application's ports on one database, and the Listener that wakes
@@ -122,15 +128,17 @@ func New(dsn string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	connector, err := newConnector(dsn, nil)
+	defaults := maps.Clone(sessionSettings)
+	defaults["statement_timeout"] = strconv.FormatInt(cfg.StatementTimeout.Milliseconds(), 10)
+	connector, err := newConnector(dsn, defaults, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	migrating, err := newConnector(dsn, migrationSettings)
+	migrating, err := newConnector(dsn, defaults, migrationSettings)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	heartbeats, err := newConnector(dsn, heartbeatSettings)
+	heartbeats, err := newConnector(dsn, defaults, heartbeatSettings)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
@@ -138,6 +146,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 	pool.SetMaxOpenConns(cfg.MaxConnections)
 	pool.SetMaxIdleConns(cfg.MaxConnections)
 	pool.SetConnMaxIdleTime(maxIdleTime)
+	pool.SetConnMaxLifetime(maxLifetime)
 	log := cfg.Log.With("component", "store")
 	db := &database{DB: pool, zone: cfg.Zone, log: log, feed: &feedWriter{log: log}, routing: &routingCache{secrets: cfg.Secrets, log: log}}
 	return &Store{
@@ -212,9 +221,35 @@ func (s *Store) Close() error {
 	return errors.Join(s.endElection(), s.endHeartbeats(), s.db.Close())
 }
 
-// Ping checks that the database answers. It blocks for one round trip.
+// Ping checks that the database answers, and that a session is one of the server. Error: it
+// does not, or a pooler shares the sessions of the server between transactions.
 func (s *Store) Ping(ctx context.Context) error {
-	return wrapError(ctx, "reach the database", s.db.PingContext(ctx))
+	return wrapError(ctx, "reach the database", s.ping(ctx))
+}
+
+func (s *Store) ping(ctx context.Context) error {
+	var processes [2]int
+	for i, pool := range []*sql.DB{s.db.DB.DB, s.MembershipStore.db} {
+		conn, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // both are open at a time
+		if err := conn.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&processes[i]); err != nil {
+			return err
+		}
+	}
+	if processes[0] == processes[1] {
+		return errSharedSessions
+	}
+	return nil
+}
+
+// CheckWrites checks that the database takes changes: a standby, and a primary that was made
+// read-only, answer everything else. It changes nothing.
+func (s *Store) CheckWrites(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, proveWriting)
+	return wrapError(ctx, "change the database", err)
 }
 
 // Migrate brings the schema up to date; see migrations.Migrate. It connects for itself,
@@ -247,12 +282,16 @@ func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
 var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations: give the key of the gateway that stored them, " +
 	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, and enter their secrets again")
 
+// errSharedSessions says that a pooler gives the sessions of the server to whoever has a
+// transaction. Leaders, prepared statements and notifications need sessions of their own.
+var errSharedSessions = errors.New("DB_DSN leads to a pooler in transaction or statement mode: set pool_mode=session for this database in PgBouncer, or let DB_DSN lead to PostgreSQL itself")
+
 // IsPermanent reports whether a retry of Ping or Migrate cannot help, for one of these
 // reasons: the server refuses the user; the database does not exist; the server offers
 // no TLS although sslmode requires it; its certificate is invalid; it refuses a statement
-// of a migration; the keys of secrets are wrong (ErrLostSecrets).
+// of a migration; a pooler shares the sessions; the keys of secrets are wrong (ErrLostSecrets).
 func IsPermanent(err error) bool {
-	if errors.Is(err, ErrLostSecrets) {
+	if errors.Is(err, ErrLostSecrets) || errors.Is(err, errSharedSessions) {
 		return true
 	}
 	var certificate *tls.CertificateVerificationError

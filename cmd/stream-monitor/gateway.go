@@ -61,7 +61,7 @@ func (g *gatewayServer) ready(ctx context.Context) error {
 	if g.stopping.Load() {
 		return httpapi.StartingOrStopping("the gateway is stopping")
 	}
-	if err := g.database.checkReady(ctx, g.store.Ping); err != nil {
+	if err := g.database.checkReady(ctx, g.store.CheckWrites); err != nil {
 		return err
 	}
 	if !g.reconciled.Load() {

@@ -74,6 +74,7 @@ install_debian() {
 	have ffmpeg || missing+=(ffmpeg)
 	have_postgres || missing+=(postgresql)
 	find_python >/dev/null || missing+=(python3-venv)
+	[[ -x /usr/sbin/pgbouncer ]] || have pgbouncer || missing+=(pgbouncer)
 	[[ $extra != faults ]] || have faketime || missing+=(faketime)
 	[[ $extra != browser ]] || have_browser || missing+=(chromium-headless-shell fonts-noto-cjk)
 	((${#missing[@]})) || return 0
@@ -95,6 +96,8 @@ install_debian() {
 		fail "apt-get could not install ${missing[*]}; the end of its output is above"
 	fi
 	rm -f "$log"
+	# Debian starts what is to run in tests only.
+	[[ " ${missing[*]} " != *" pgbouncer "* || ! -d /run/systemd/system ]] || "${as_root[@]}" systemctl disable --quiet --now pgbouncer
 	have ffmpeg && have_postgres && find_python >/dev/null ||
 		fail "apt-get said it installed ${missing[*]}, but not all of it can be found"
 }

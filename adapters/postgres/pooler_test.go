@@ -1,0 +1,51 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+)
+
+func TestASharedSessionIsRefusedByName(t *testing.T) {
+	pair := startPair(t)
+	for _, mode := range []string{"session", "transaction", "statement"} {
+		t.Run(mode, func(t *testing.T) {
+			dsn, err := pair.Pool(t.Context(), mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := postgres.New(dsn, postgres.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			eventually(t, "PgBouncer answers", func() bool {
+				err = s.Ping(ctx)
+				return err == nil || postgres.IsPermanent(err) || ctx.Err() != nil
+			})
+			if mode != "session" {
+				if err == nil || !postgres.IsPermanent(err) || !strings.Contains(err.Error(), "pool_mode=session") {
+					t.Errorf("the error is %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Migrate(ctx); err != nil {
+				t.Error(err)
+			}
+			<-s.Listen(ctx)
+			if !tryLead(t, s) {
+				t.Error("it does not lead")
+			}
+			heartbeat(t, s, "a")
+			register(t, s, 1)
+		})
+	}
+}
