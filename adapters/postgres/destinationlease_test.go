@@ -344,6 +344,60 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	}
 }
 
+// What went wrong at a destination is over with its first success, or with the pause that it asked for.
+func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // section 19.1
+	for _, kind := range []notify.Kind{notify.Webhook, notify.Discord} {
+		t.Run(string(kind), func(t *testing.T) {
+			dsn := create(t, template)
+			s := open(t, dsn)
+			d := addDestination(t, s, kind, "destination")
+			expect := func(health, lastError string) {
+				t.Helper()
+				got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
+				if got.Health() != health || got.LastError != lastError {
+					t.Errorf("it is %s, %q: %+v; want %s, %q", got.Health(), got.LastError, got, health, lastError)
+				}
+			}
+			openIncidents(t, s, 0, 1, 1)
+			recordOutcome(t, s, leaseOneForDestination(t, s), retriedIn(0))
+			expect("failing", "HTTP 500")
+			again := leaseOneForDestination(t, s)
+			if kind == notify.Webhook {
+				recordOutcome(t, s, again, accepted())
+			} else {
+				tell(t, s, again)
+			}
+			expect("working", "")
+		})
+	}
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	line := addDestination(t, s, notify.LINE, "line")
+	last := func() routing.DestinationRecord { return must[routing.DestinationRecord](t)(s.Destination(t.Context(), line.ID)) }
+	addNotices(t, db, line, 3)
+	leased := leaseForDestinations(t, s)
+	recordOutcome(t, s, leased[0], accepted())
+	recordOutcome(t, s, leased[1], destination.Outcome{Attempt: attempt("HTTP 400"), Class: notify.Rejected})
+	if got := last(); got.Health() != "working" || got.LastError != "HTTP 400" {
+		t.Errorf("a message that is rejected leaves it %s: %+v", got.Health(), got)
+	}
+	recordOutcome(t, s, leased[2], accepted())
+	if got := last(); got.LastError != "" {
+		t.Errorf("the next one was taken, and still: %q", got.LastError)
+	}
+	addNotices(t, db, line, 1)
+	wait := destination.Outcome{Attempt: attempt("HTTP 429"), Class: notify.Retry, DueAt: time.Now().Add(time.Hour)}
+	wait.Attempt.Status, wait.Attempt.RetryAfter = 429, time.Minute
+	recordOutcome(t, s, leaseOneForDestination(t, s), wait)
+	if got := last(); got.Health() != "failing" || got.CircuitOpenUntil.IsZero() {
+		t.Errorf("in the pause it is %s: %+v", got.Health(), got)
+	}
+	pass(t, db, 61*time.Second)
+	if got := last(); got.Health() != "working" || !got.CircuitOpenUntil.IsZero() {
+		t.Errorf("after the pause it is %s: %+v", got.Health(), got)
+	}
+}
+
 // A gateway with the wrong key leaves a destination to the other gateways. Without any, the
 // deliveries wait for the secrets.
 func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {

@@ -55,7 +55,7 @@ const knownSuccess = time.Second
 // changes nothing in its row. By a clock that differs from the database's it is stored again.
 func (r destinationRow) knows(o destination.Outcome) bool {
 	age := time.Since(r.DeliveredAt.Time)
-	return o.Delivered && !o.EditedAndPushed && r.Failures == 0 && !r.FailingSince.Valid && !r.ClosedUntil.Valid && r.DeliveredAt.Valid && age >= 0 && age < knownSuccess
+	return o.Delivered && !o.EditedAndPushed && r.Failures == 0 && !r.FailingSince.Valid && !r.ClosedUntil.Valid && r.LastError == "" && r.DeliveredAt.Valid && age >= 0 && age < knownSuccess
 }
 
 // RecordAttempt implements destination.Outbox. It locks the destination
@@ -247,7 +247,7 @@ func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Ti
 	after := before.After(now, o.Class, o.Attempt.Status, o.Attempt.RetryAfter)
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4, paused_at = CASE WHEN CAST($4 AS timestamptz) IS NOT NULL THEN CAST($6 AS timestamptz) END, tokens = tokens - CAST($7 AS int),
-			last_error = CASE WHEN CAST($5 AS text) = '' THEN last_error ELSE CAST($5 AS text) END, delivered_at = CASE WHEN CAST($5 AS text) = '' THEN now() ELSE delivered_at END
+			last_error = CASE WHEN CAST($5 AS text) = '' AND CAST($4 AS timestamptz) IS NOT NULL THEN last_error ELSE CAST($5 AS text) END, delivered_at = CASE WHEN CAST($5 AS text) = '' THEN now() ELSE delivered_at END
 		WHERE id = $1`, d.ID, after.Failures, nullTime(after.FailingSince), nullTime(after.CircuitOpenUntil), storableText(o.Attempt.Error), now.UTC(), secondRequests); err != nil {
 		return "", err
 	}

@@ -20,10 +20,11 @@ import (
 )
 
 const (
-	// selectDestinations leaves out those that are deleted. More conditions follow after AND.
+	// selectDestinations leaves out those that are deleted, and a pause that is over at a destination
+	// that has not failed. More conditions follow after AND.
 	selectDestinations = `
 		SELECT id, name, kind, language, config, secrets, previous_until, fallback, enabled, disabled_reason, owner,
-		       failures, failing_since, closed_until, paused_at, last_error, delivered_at, created_at, updated_at
+		       failures, failing_since, CASE WHEN failures > 0 OR closed_until > now() THEN closed_until END AS closed_until, paused_at, last_error, delivered_at, created_at, updated_at
 		FROM destinations WHERE deleted_at IS NULL`
 
 	// askedID is an id that a caller asks for. It is NULL, which no id equals, if it is no UUID.

@@ -308,7 +308,7 @@ func (s *DestinationService) Test(ctx context.Context, id string, example notify
 }
 
 // Health says in a word how a destination is: disabled, failing, working, or unused. One that
-// has asked for a pause is failing until it takes something again.
+// has asked for a pause is failing until that is over.
 func (r DestinationRecord) Health() string {
 	switch {
 	case !r.Active():

@@ -83,8 +83,8 @@ type DestinationRecord struct {
 
 	Failures         int       // attempts in a row that have failed
 	FailingSince     time.Time // zero: the newest attempt did not fail
-	CircuitOpenUntil time.Time // no attempt is made before; zero: at once
-	LastError        string    // of the newest failure; empty: there was none
+	CircuitOpenUntil time.Time // no attempt is made before; zero: at once, also after a pause that a provider has asked for
+	LastError        string    // of the newest failure; empty: there was none, or a success has followed
 	DeliveredAt      time.Time // of the newest success; zero: there was none
 	CreatedAt        time.Time
 	UpdatedAt        time.Time

@@ -1,4 +1,5 @@
 import "../styles/destinations.css";
+import { useComputed } from "@preact/signals";
 import { describe } from "../actions";
 import { text, type NotificationWords } from "../i18n";
 import { Allowed, NotAllowed } from "../parts/Allowed";
@@ -12,12 +13,16 @@ import { Routes } from "../parts/Routes";
 import { SilenceForm } from "../parts/SilenceForm";
 import { Silences } from "../parts/Silences";
 import { useRead } from "../read";
+import { now } from "../store";
 import { useTitle } from "../title";
 import { changes, editing, readRouting, tested, type Routing } from "../routing";
 
+const readEveryMs = 10_000; // no feed tells how a destination is
+
 export function Destinations() {
   const words = text.value.notifications;
-  const { answer, failed } = useRead(readRouting, [changes.value]);
+  const tick = useComputed(() => Math.floor(now.value / readEveryMs)).value;
+  const { answer, failed } = useRead(readRouting, [changes.value, tick]);
   useTitle(words.title);
   const routing = answer.value;
   return (

@@ -57,6 +57,14 @@ test("a change leaves a secret that is not typed alone, and an empty field is re
     assert.deepEqual([sent.config, sent.secrets], [{ channel: null }, {}]);
   }));
 
+test("a destination that works again is shown so while the page stays open", () =>
+  told(async (page, state) => {
+    await row(page, "Northline automation").getByText("HTTP 503 Service Unavailable").waitFor();
+    state.destinations[2] = destination(3, { name: "Northline automation", kind: "webhook" });
+    await row(page, "Northline automation").getByText("HTTP 503").waitFor({ state: "detached" });
+    await row(page, "Northline automation").getByText("Working").waitFor();
+  }));
+
 test("what is refused stays in the form", () =>
   told(async (page, state, gateway) => {
     gateway.routes.set("POST /api/v1/destinations", () => [400, { error: { code: "INVALID_CONFIG", message: "to is empty" } }]);
