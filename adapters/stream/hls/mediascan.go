@@ -103,13 +103,19 @@ func (s *mediaScan) add(l line) *watch.Failure {
 		s.continuity, s.clock = len(s.entries), s.next.programTime
 		s.breaks++
 	case "EXT-X-DISCONTINUITY-SEQUENCE:":
-		if n, err := strconv.ParseUint(string(l.value), 10, 63); err == nil {
-			s.epoch = &n
+		n, err := strconv.ParseUint(string(l.value), 10, 63)
+		if err != nil {
+			s.defect.note(s.line, "EXT-X-DISCONTINUITY-SEQUENCE is not a number")
+			break
 		}
+		s.epoch = &n
 	case "EXT-X-PROGRAM-DATE-TIME:":
-		if t := parseProgramTime(l.value); !t.IsZero() {
-			s.next.programTime, s.clock = t, t
+		t := parseProgramTime(l.value)
+		if t.IsZero() {
+			s.defect.note(s.line, "EXT-X-PROGRAM-DATE-TIME is not a time")
+			break
 		}
+		s.next.programTime, s.clock = t, t
 	case "EXT-X-BYTERANGE:":
 		byteRange, ok := parseByteRange(l.value)
 		if !ok {

@@ -43,6 +43,8 @@ func TestAnOddSegmentCostsItselfAlone(t *testing.T) {
 		"one segment under DRM":          {[]string{fairPlay, good("ad"), "#EXT-X-KEY:METHOD=NONE", good("b")}, "2 b", "SAMPLE-AES, which only a licensed player"},
 		"a variable that is not used":    {[]string{`#EXT-X-DEFINE:NAME="host",VALUE="x"`, good("a")}, "1 a", ""},
 		"a variable that one entry uses": {[]string{`#EXT-X-DEFINE:NAME="x",VALUE="y"`, good("a"), good("{$x}/b"), good("c")}, "1 a, 3 c", "a variable (EXT-X-DEFINE)"},
+		"a discontinuity in words":       {[]string{"#EXT-X-DISCONTINUITY-SEQUENCE:x", good("a")}, "1 a", "EXT-X-DISCONTINUITY-SEQUENCE is not"},
+		"a time in words":                {[]string{"#EXT-X-PROGRAM-DATE-TIME:noon", good("a")}, "1 a", "EXT-X-PROGRAM-DATE-TIME is not"},
 		"a tag of a multivariant list":   {[]string{`#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a"`, good("a")}, "1 a", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

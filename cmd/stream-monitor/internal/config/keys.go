@@ -19,8 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
-// Keys holds the five keys of the gateway, configured or generated: the three of section
-// 14.2, those of links to evidence (section 16.2) and those of secrets (section 19.1).
+// Keys holds the five keys of the gateway, configured or generated. They are the three of
+// section 14.2, those of links to evidence (section 16.2) and those of secrets (section 19.1).
 type Keys struct {
 	API      string
 	Signing  webhook.Keys
