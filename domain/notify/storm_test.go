@@ -181,6 +181,15 @@ func TestASilenceOverPartOfAStormHoldsBackNothing(t *testing.T) {
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 80 mon-0 recovered, 80 mon-1 recovered, 85 4 streams recovered"})
 }
 
+// What a person has resolved goes on, and nobody is told of it again.
+func TestAStormRepeatsNothingThatAPersonHasResolved(t *testing.T) {
+	w := newStormWorld(t, 15, map[string]int{"chat": 0})
+	w.routing.Routes[0].Repeat = 10 * time.Minute
+	w.at(0, began(incident.Late, 0), 0, 1, 2, 3)
+	w.at(60, incident.Resolve{By: "ann"}, 3).at(900, ended(incident.Late, 900), 0, 1, 2).at(1000, nil)
+	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 605 4 streams worse!, 905 4 streams updated, 960 mon-0 recovered, 960 mon-1 recovered, 965 4 streams recovered"})
+}
+
 func TestAStormIsAcknowledgedWhenAllOfItsOpenIncidentsAre(t *testing.T) {
 	w := newStormWorld(t, 15, map[string]int{"chat": 0})
 	w.routing.Routes[0].Repeat = 10 * time.Minute
