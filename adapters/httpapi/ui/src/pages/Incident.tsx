@@ -14,7 +14,7 @@ import { Log } from "../parts/Log";
 import { Stranger } from "../parts/Name";
 import { ConditionPictures } from "../parts/ConditionPictures";
 import { Share } from "../parts/Share";
-import { conditionGlyph, conditionWord, InAll, Lamp } from "../parts/State";
+import { conditionGlyph, conditionWord, InAll, Lamp, stillWord } from "../parts/State";
 import { Mute } from "../parts/Tile";
 import { IncidentDeliveries } from "../parts/IncidentDeliveries";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
@@ -129,6 +129,12 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
             {end && times > 1 && `${words.common.listComma}${words.incidents.times(times)}`}
           </span>
           {!end && <InAll conditions={incident.conditions} />}
+          {incident.resolved_by && (
+            <span class={`word owner ${lasting ? "is-warning" : "is-recovered"}`}>
+              <Glyph name="person" />
+              <Stranger>{stillWord(incident, lasting)}</Stranger>
+            </span>
+          )}
           <Owner incident={incident} />
           <Mute incidentID={incident.incident_id} />
         </p>

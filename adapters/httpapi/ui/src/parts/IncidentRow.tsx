@@ -12,7 +12,7 @@ import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { NoPicture } from "./Picture";
-import { alsoOf, conditionWord, InAll, isWarning, Lamp, severityOf } from "./State";
+import { alsoOf, conditionWord, InAll, isWarning, Lamp, severityOf, stillWord } from "./State";
 import { useInView } from "./useInView";
 
 export function IncidentRow({ incident, stream }: { incident: Incident; stream: Named }) {
@@ -46,7 +46,11 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
       </span>
       <When incident={incident} />
       <span class="who">
-        {incident.acknowledged_by && !worse ? (
+        {incident.resolved_by ? (
+          <span class="muted">
+            <Stranger>{stillWord(incident, lasting)}</Stranger>
+          </span>
+        ) : incident.acknowledged_by && !worse ? (
           <span class="word is-on_air">
             <Glyph name="person" />
             <Stranger className="one-line">{incident.acknowledged_by}</Stranger>

@@ -14,8 +14,12 @@ export const conditionGlyph = (name: string): GlyphName => (name in glyphs ? (na
 export const conditionWord = (name: string): string => text.value.common.conditions[name as ConditionName] ?? name;
 export const isWarning = (name: string): boolean => name === "late" || name === "blind";
 
-// stillWord says who has resolved an incident whose condition goes on.
-export const stillWord = (incident: Incident, condition: Condition): string => text.value.common.resolvedStill(incident.resolved_by ?? "", conditionWord(condition.name));
+// stillWord says who has resolved an incident, and what goes on in it; null: nothing does.
+export function stillWord(incident: Incident, condition: Condition | null): string {
+  const { resolvedBy, resolvedStill } = text.value.common;
+  const by = incident.resolved_by ?? "";
+  return condition ? resolvedStill(by, conditionWord(condition.name)) : resolvedBy(by);
+}
 
 // severityOf says the severity of what lasts, and the worst so far where it was another.
 export function severityOf({ severity, severity_now: current }: Incident): string {

@@ -199,6 +199,21 @@ test("an incident of one condition has nothing to choose", () =>
     assert.equal(await page.locator(".choice").count(), 0);
   }));
 
+test("what a person has resolved is said while it lasts, and when it is over", () =>
+  open(fill, async (page, gateway) => {
+    const id = incident(1).incident_id;
+    const one = gateway.incidents.get(id);
+    const update = (ended) => gateway.updateIncident({ ...one, state: "resolved", resolved_at: at(500), resolved_by: "Ann", severity_now: null, updated_at: ended ?? at(500), conditions: [{ ...one.conditions[0], ended_at: ended }] });
+    update(null);
+    await page.goto(gateway.url + page1);
+    await page.getByText("resolved by Ann, still: Black video").waitFor();
+    await page.goto(gateway.url + "/incidents");
+    await page.getByText("resolved by Ann, still: Black video").waitFor();
+    update(at(590));
+    await page.getByText("resolved by Ann", { exact: true }).waitFor();
+    assert.equal(await page.getByText("Nobody was needed").count(), 0);
+  }));
+
 test("an open incident is resolved once somebody confirms it, and a resolved one is not", () =>
   open(fill, async (page, gateway) => {
     const sent = [];
@@ -214,7 +229,7 @@ test("an open incident is resolved once somebody confirms it, and a resolved one
     let asked = "";
     page.once("dialog", (dialog) => ((asked = dialog.message()), dialog.dismiss()));
     await button.click();
-    assert.match(asked, /All its conditions end now/);
+    assert.match(asked, /Another incident opens/);
     assert.deepEqual(sent, []);
     page.once("dialog", (dialog) => dialog.accept());
     await button.click();

@@ -40,6 +40,7 @@ export const common = {
     blind: "We cannot see it",
     error: "Monitor failed",
   },
+  resolvedBy: (by: string) => `resolved by ${by}`,
   resolvedStill: (by: string, condition: string) => (by ? `resolved by ${by}, still: ${condition}` : `resolved, still: ${condition}`),
   worseSince: "worse since then",
   severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,

@@ -42,6 +42,7 @@ export const common: Words["common"] = {
     blind: "確認できません",
     error: "監視が失敗",
   },
+  resolvedBy: (by) => `${by}が解決済みに変更`,
   resolvedStill: (by, condition) => (by ? `${by}が解決済みに変更、継続中：${condition}` : `解決済み、継続中：${condition}`),
   worseSince: "その後悪化",
   severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
