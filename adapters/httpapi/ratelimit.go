@@ -3,6 +3,7 @@ package httpapi
 import (
 	"crypto/sha256"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,15 +13,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
-// rateLimited counts a request against a rate limit of its client (section 12.3).
-// Beyond the limit it answers 429. A read of a session counts against registry.Viewing.
+// contextClient is the name under which a gin.Context holds the client that its request was
+// counted for.
+const contextClient = "client"
+
+// rateLimited counts a request against a rate limit of its client (decision A5, section 12.3):
+// its key and its address. Beyond the limit it answers 429. A read of a session counts for that
+// session, against registry.Viewing.
 func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		counted := limit
-		if _, is := sessionOf(c); is && limit == registry.Querying {
-			counted = registry.Viewing
+		counted, client := limit, a.clientOf(c)
+		if s, is := sessionOf(c); is && limit == registry.Querying {
+			counted, client = registry.Viewing, sha256.Sum256(append([]byte(sessionCookie), s.id[:]...))
 		}
-		wait, err := a.monitors.RateLimiter.Allow(c.Request.Context(), clientOf(c), counted)
+		c.Set(contextClient, client)
+		wait, err := a.monitors.RateLimiter.Allow(c.Request.Context(), client, counted)
 		if err == nil {
 			return
 		}
@@ -37,13 +44,21 @@ func retryAfter(c *gin.Context, wait time.Duration) {
 	}
 }
 
-// clientOf identifies the client of a request (decision A5): by its session, else by its
-// API key and its address.
-func clientOf(c *gin.Context) registry.Client {
-	if s, is := sessionOf(c); is {
-		return registry.Client(sha256.Sum256(append([]byte(sessionCookie), s.id[:]...)))
+// clientOf returns the key of an accepted request together with its address, whether the
+// request has the key or a session of it.
+func (a *API) clientOf(c *gin.Context) registry.Client {
+	key := []byte(keyOfActor(c).ID)
+	if len(key) == 0 {
+		key = a.keys.root[:] // another API_KEY is another client
 	}
-	return registry.Client(sha256.Sum256(append(keyOf(c), addressOf(c)...)))
+	return sha256.Sum256(append(slices.Clip(key), addressOf(c)...))
+}
+
+// countedClient returns the client that an earlier handler has counted the request for.
+func countedClient(c *gin.Context) registry.Client {
+	value, _ := c.Get(contextClient)
+	client, _ := value.(registry.Client)
+	return client
 }
 
 // addressOf returns the IPv4 address or the IPv6 network of the client, however the

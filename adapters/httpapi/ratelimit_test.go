@@ -211,6 +211,41 @@ func TestEachRateLimitCountsItsRequests(t *testing.T) {
 	})
 }
 
+// TestSigningInAgainGivesNoFurtherRegistrations tests decision A5: sessions of a key share what creates
+// and previews.
+func TestSigningInAgainGivesNoFurtherRegistrations(t *testing.T) {
+	for _, key := range []string{apiKey, "the secret of key 1"} {
+		for _, path := range []string{"/api/v1/preview", "/api/v1/webhooks/test", "/api/v1/monitors"} {
+			t.Run(path+" with "+key, func(t *testing.T) {
+				api := newTestAPI(t)
+				api.unvalidated = true
+				api.createKey("ann", "operate")
+				send := func(address string, cookie *http.Cookie) response {
+					r := newRequest("POST", path, strings.NewReader("{}"))
+					r.RemoteAddr = address
+					r.Header.Set(publicKeyHeader, key)
+					if cookie != nil {
+						r.Header.Del(publicKeyHeader)
+						r.AddCookie(cookie)
+					}
+					return api.do(r)
+				}
+				signedIn := func() *http.Cookie { return api.signInWith(key, "").hasStatus(http.StatusNoContent).cookie() }
+				first, second := signedIn(), signedIn()
+				for range requestsPerMin {
+					send("192.0.2.1:1", first).isNotRateLimited()
+				}
+				for name, cookie := range map[string]*http.Cookie{"another session": second, "the key": nil} {
+					if a := send("192.0.2.1:1", cookie); a.status != http.StatusTooManyRequests {
+						t.Errorf("%s: status %d, want 429", name, a.status)
+					}
+				}
+				send("192.0.2.2:1", second).isNotRateLimited()
+			})
+		}
+	}
+}
+
 // TestARateLimitAppliesToOneClient tests decision A5: a client is a key and an address.
 func TestARateLimitAppliesToOneClient(t *testing.T) {
 	type sender struct {

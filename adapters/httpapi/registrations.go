@@ -84,7 +84,7 @@ func (h registrationHandlers) registerOrRefuse(c *gin.Context) error {
 	if !refused(refusal) {
 		return refusal
 	}
-	wait, err := h.rateLimiter.CountRefusal(c.Request.Context(), clientOf(c))
+	wait, err := h.rateLimiter.CountRefusal(c.Request.Context(), countedClient(c))
 	if err != nil {
 		retryAfter(c, wait)
 		return err

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"crypto/sha256"
 	"log/slog"
 	"sync"
 	"time"
@@ -46,13 +47,18 @@ func (l *keyLimit) check(c *gin.Context) error {
 		return nil
 	}
 	l.mu.Lock()
-	at, known := l.accepted[clientOf(c)]
+	at, known := l.accepted[presentedKey(c)]
 	l.mu.Unlock()
 	if known && now.Sub(at) < acceptedLifetime {
 		return nil
 	}
 	retryAfter(c, wait)
 	return refusef(monitor.RateLimitExceeded, "%d requests with a wrong key in a minute came from this address; wait before the next", maxWrongRequests)
+}
+
+// presentedKey identifies the key that a request presents, right or wrong, and its address.
+func presentedKey(c *gin.Context) registry.Client {
+	return sha256.Sum256(append(keyOf(c), addressOf(c)...))
 }
 
 // count notes whether the key of a request was right.
@@ -66,7 +72,7 @@ func (l *keyLimit) count(c *gin.Context, right bool) {
 
 // accept remembers that the key of a request is right.
 func (l *keyLimit) accept(c *gin.Context) {
-	client, now := clientOf(c), l.now()
+	client, now := presentedKey(c), l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.accepted[client]; !known && len(l.accepted) >= maxAccepted {
