@@ -100,10 +100,10 @@ func (h actionHandlers) readSubject(c *gin.Context, a *action) (err error) {
 	return err
 }
 
-// situation returns what messages tell of the incident or the storm.
-func (a *action) situation() notify.Situation {
+// situation returns what messages tell of the incident or the storm now.
+func (h actionHandlers) situation(a *action) notify.Situation {
 	if a.storm != nil {
-		return a.storm.Situation(time.Now())
+		return a.storm.Situation(h.now())
 	}
 	return notify.SituationOf(a.incident.Incident)
 }
@@ -138,7 +138,7 @@ func (h actionHandlers) show(c *gin.Context, a *action) error {
 			return err
 		}
 	default:
-		if s := a.situation(); s.Handled() {
+		if s := h.situation(a); s.Handled() {
 			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, s.AcknowledgedBy), ""
 		}
 	}
@@ -177,7 +177,7 @@ func (h actionHandlers) describe(a *action) actionPage {
 }
 
 func (h actionHandlers) describeStorm(a *action) actionPage {
-	w, s := a.words, a.storm.Situation(time.Now())
+	w, s := a.words, h.situation(a)
 	if s.Streams == 0 {
 		return actionPage{Language: a.language, Title: w.notNotified, Lines: []string{w.dashboard}}
 	}
@@ -267,7 +267,7 @@ func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) e
 		return err
 	}
 	page, status := h.describe(a), http.StatusOK
-	switch s := a.situation(); {
+	switch s := h.situation(a); {
 	case taken > 0 && (s.Handled() || !s.Open):
 		page.Title, page.Button = fmt.Sprintf(a.words.acknowledged, by), ""
 	case s.Handled():
