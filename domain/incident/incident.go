@@ -62,9 +62,9 @@ type Acknowledgement struct {
 	Severity int       `json:"severity"`
 }
 
-// DueAt is when time alone changes the incident next: its severity rises, it is resolved, its
-// error has been kept for long enough, or it is resolved and something lasts for too long.
-// Zero: only an input changes it.
+// DueAt is when time alone changes the incident next. Zero: only an input changes it. Its severity
+// rises, it is resolved, its error has been kept for long enough, or what lasts in it although it
+// is resolved opens again.
 func (i *Incident) DueAt() (due time.Time) {
 	if i.State == Resolved {
 		for _, c := range i.Conditions {

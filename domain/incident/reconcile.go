@@ -81,7 +81,7 @@ func goodSince(name Name, lanes map[history.Lane]history.Open) (since time.Time,
 }
 
 // oneTrackSince returns from when on one track is good again after an outage, while nothing is
-// known of the other. An outage of one track looks like that, too: a person says that it is none.
+// known of the other. Only a person can tell that from an outage of one track.
 func oneTrackSince(c Condition, lanes map[history.Lane]history.Open) (since time.Time, good bool) {
 	track, other := lanes[history.Video], lanes[history.Audio]
 	if track.State == history.Unknown {

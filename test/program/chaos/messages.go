@@ -33,7 +33,7 @@ type incidentRecord struct {
 	id, state string
 	storm     string // that the incident began in; empty: none
 	isStorm   bool
-	reopened  int       // how often
+	reopened  int       // how often, with the resolutions that an alert took back that had waited
 	raisedAt  time.Time // when its severity rose last; zero: never
 
 	monitor                        string // its ID; empty: of a storm
@@ -68,7 +68,8 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 	}
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		if err := eachRow(ctx, db, `
-			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false, reopened,
+			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false,
+			       (SELECT count(*) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'reopened'),
 			       (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'severity_raised'), monitor_id, severity, acknowledged_by, acknowledged_severity,
 			       ARRAY(SELECT l.by FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'acknowledged' ORDER BY l.id) FROM incidents
 			UNION ALL SELECT id, state, '', true, 0, NULL, '', 0, '', 0, ARRAY[]::text[] FROM storms`, func(rows *sql.Rows) error {
