@@ -173,8 +173,7 @@ type Analysis struct {
 	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
 
 	// Screen is set if only key frames were decoded (decision S18), even if the
-	// analysis failed. The analyser may look more closely than it was asked to. Then,
-	// as in every early recording, it is nil.
+	// analysis failed. The analyser may look more closely than it was asked to; then it is nil.
 	Screen *Screen `json:"screen,omitempty"`
 
 	// Measures are luma and sound level, about one a second, in order. The watcher

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -122,35 +121,6 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 		return decodeAs[RulesChanged](raw)
 	}
 	return nil, fmt.Errorf("recording: unknown kind of observation %q", k)
-}
-
-// UnmarshalJSON reads an analysis. An early recording has no intervals by
-// detector: the video track lists black picture, the audio track silence.
-func (a *Analysis) UnmarshalJSON(b []byte) error {
-	type plain Analysis
-	if err := json.Unmarshal(b, (*plain)(a)); err != nil {
-		return err
-	}
-	if a.Intervals != nil {
-		return nil
-	}
-	type track struct {
-		Bad []Interval `json:"bad"`
-	}
-	var read struct{ Video, Audio track }
-	if err := json.Unmarshal(b, &read); err != nil {
-		return err
-	}
-	for name, bad := range map[detector.Name][]Interval{detector.Blackout: read.Video.Bad, detector.Silence: read.Audio.Bad} {
-		if bad == nil {
-			continue
-		}
-		if a.Intervals == nil {
-			a.Intervals = map[detector.Name][]Interval{}
-		}
-		a.Intervals[name] = bad
-	}
-	return nil
 }
 
 func decodeAs[O Observation](raw json.RawMessage) (Observation, error) {

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -114,25 +113,6 @@ func (w *Watcher) handleRulesChanged(o RulesChanged) {
 	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
 		r.NextAt = earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
 	}
-}
-
-// UnmarshalJSON reads rules. An early recording has no thresholds by detector: it
-// has one field for blackout and one for silence.
-func (r *Rules) UnmarshalJSON(b []byte) error {
-	type plain Rules
-	var read struct {
-		plain
-		Blackout time.Duration `json:"blackout_threshold"`
-		Silence  time.Duration `json:"silence_threshold"`
-	}
-	if err := json.Unmarshal(b, &read); err != nil {
-		return err
-	}
-	*r = Rules(read.plain)
-	if r.Thresholds == nil {
-		r.Thresholds = map[detector.Name]time.Duration{detector.Blackout: read.Blackout, detector.Silence: read.Silence}
-	}
-	return nil
 }
 
 // threshold returns how long a detector's condition lasts before its alert.

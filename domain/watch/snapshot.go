@@ -9,9 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// snapshotVersion is the version of the JSON that Snapshot writes. Version 1 lists
-// conditions by the name of their detector. Older JSON has no version, and lists
-// the detectors in a fixed order.
+// snapshotVersion is the version of the JSON that Snapshot writes.
 const snapshotVersion = 1
 
 type snapshot struct {
@@ -101,28 +99,16 @@ func (s *state) lasting() state {
 	return kept
 }
 
-// readSnapshot reads the JSON of any version up to snapshotVersion. A detector that
-// the snapshot lacks begins now. A detector that the table lacks is dropped.
+// readSnapshot reads the JSON of snapshotVersion. A detector that the snapshot lacks begins
+// now. A detector that the table lacks is dropped.
 func readSnapshot(raw json.RawMessage) (state, error) {
-	var header struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(raw, &header); err != nil {
-		return state{}, err
-	}
-	switch header.Version {
-	case 0:
-		var err error
-		if raw, err = upgradeUnversioned(raw); err != nil {
-			return state{}, err
-		}
-	case snapshotVersion:
-	default:
-		return state{}, fmt.Errorf("its version is %d; this release reads versions up to %d", header.Version, snapshotVersion)
-	}
 	var s state
-	if err := json.Unmarshal(raw, &s); err != nil {
+	read := snapshot{state: &s}
+	if err := json.Unmarshal(raw, &read); err != nil {
 		return state{}, err
+	}
+	if read.Version != snapshotVersion {
+		return state{}, fmt.Errorf("its version is %d; this release reads version %d", read.Version, snapshotVersion)
 	}
 	known := conditions{}
 	for _, d := range detector.Table {
@@ -130,35 +116,6 @@ func readSnapshot(raw json.RawMessage) (state, error) {
 	}
 	s.Conditions = known
 	return s, nil
-}
-
-// upgradeUnversioned rewrites a snapshot without a version as version 1. Before
-// version 1, the conditions and the tracks of each feed were arrays. Blackout came
-// first, silence second.
-func upgradeUnversioned(raw json.RawMessage) (json.RawMessage, error) {
-	var all map[string]any
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, err
-	}
-	order := []detector.Name{detector.Blackout, detector.Silence}
-	byName := map[detector.Name]any{}
-	if listed, ok := all["conditions"].([]any); ok {
-		for i, c := range listed[:min(len(listed), len(order))] {
-			byName[order[i]] = c
-		}
-	}
-	all["conditions"] = byName
-	feeds, _ := all["feeds"].([]any)
-	for _, f := range feeds {
-		feed, ok := f.(map[string]any)
-		if !ok {
-			continue
-		}
-		if judges, ok := feed["judges"].([]any); ok && len(judges) == len(order) {
-			feed["tracks"] = map[string]any{"video": judges[0], "audio": judges[1]}
-		}
-	}
-	return json.Marshal(all)
 }
 
 // Restore makes a watcher that goes on from a snapshot at now. With an empty
@@ -180,7 +137,7 @@ func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) 
 		s.shiftClock(-back)
 		s.At = now
 	}
-	s.resume(now, now.Sub(s.At)) // a snapshot of an early release has no At; resume limits the difference
+	s.resume(now, now.Sub(s.At))
 	w.state = s
 	return w, nil
 }
