@@ -30,7 +30,7 @@ func (s *state) visibility() monitor.Visibility {
 }
 
 // lastError returns the newest failure since something was learned. Without one it
-// returns the error of the longest outage, or that of the last question.
+// returns the error of the longest outage; empty: there is none (section 3.3).
 func (s *state) lastError() string {
 	if s.Blind.LastError != "" {
 		return s.Blind.LastError
@@ -38,7 +38,7 @@ func (s *state) lastError() string {
 	if longest := s.Feeds.longestOutage(func(*mediaFeed) bool { return true }); longest != nil {
 		return longest.LastError
 	}
-	return s.Resolve.LastError
+	return ""
 }
 
 // unseen reports whether the state and the media are unknown: a question failed, and nothing was

@@ -100,10 +100,17 @@ func TestTheReportSaysSinceWhenTheStreamCannotBeObserved(t *testing.T) { // S15
 			t.Errorf("%+v", v)
 		}
 	})
-	t.Run("a question that fails while the media flow", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.unanswered = []span{{150, never}} }).from(100).until(3800)
+	t.Run("a question that fails while the media flow", func(t *testing.T) { // 3.3
+		w := scenario(t, func(w *world) { w.unanswered = []span{{150, never}} }).from(100)
+		for w.now < 3900 && len(w.logged("The stream's state could not be learned; the worker asks again")) == 0 {
+			w.until(w.now + 1)
+		}
 		if v := w.watcher.Report().Visibility; v.LastError != "unreachable: no answer" || !v.BlindSince.IsZero() {
-			t.Errorf("%+v", v)
+			t.Errorf("when it fails: %+v", v)
+		}
+		w.until(w.now + 1000)
+		if v := w.watcher.Report().Visibility; v.LastError != "" {
+			t.Errorf("with segments that were read since: %+v", v)
 		}
 	})
 }

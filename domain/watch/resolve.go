@@ -16,7 +16,6 @@ type resolveState struct {
 	LastRenewalAt time.Time `json:"renewed,omitzero"`      // when the last such renewal began
 	ShortLives    int       `json:"short_lives,omitempty"` // URLs in a row that were refused within shortLife
 	Failures      int       `json:"failures,omitempty"`    // questions in a row without an answer
-	LastError     string    `json:"last_error,omitempty"`  // of the latest of those
 	Refused       bool      `json:"refused,omitempty"`     // YouTube refused the address that asked last, and nothing was answered since
 	Claim         claim     `json:"claim,omitzero"`
 	OEmbedDue     bool      `json:"probe,omitempty"` // the next task asks oEmbed (section 7.4)
@@ -76,7 +75,7 @@ func (w *Watcher) handleResolution(o Resolution) {
 		w.handleNoAnswer(o)
 		return
 	}
-	r.Failures, r.LastError, r.Refused = 0, "", false
+	r.Failures, r.Refused = 0, false
 	w.recordObserved()
 	if w.state.monitoring() {
 		w.handleAnswerWhileMonitoring(o, noAnswer)
@@ -161,8 +160,7 @@ func (w *Watcher) handleNoAnswer(o Resolution) {
 		w.adoptManifest(o)
 		return
 	}
-	r.LastError = string(o.State) + ": " + o.Detail
-	w.state.Blind.recordNoAnswer(w.now, r.LastError)
+	w.state.Blind.recordNoAnswer(w.now, string(o.State)+": "+o.Detail)
 	w.logWarn("The stream's state could not be learned; the worker asks again", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": r.Failures,
 	})
