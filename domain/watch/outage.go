@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -136,6 +137,13 @@ func (all mediaFeeds) lookFirst(now, at time.Time, noAnswer bool) bool {
 		}
 	}
 	return true
+}
+
+// movedAfterLimit reports whether any playlist has moved since the outage could be alerted
+// that waited for its alert at a time. What moved before may be what nobody can see now.
+func (all mediaFeeds) movedAfterLimit(at time.Time) bool {
+	longest := all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) })
+	return longest != nil && slices.ContainsFunc(all, func(f *mediaFeed) bool { return !f.Newest.SeenAt.Before(longest.limitAt()) })
 }
 
 // alertOutage alerts the longest outage that waited for its alert at the time at

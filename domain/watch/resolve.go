@@ -153,8 +153,8 @@ func (w *Watcher) handleNoAnswer(o Resolution) {
 		r.Refused = false
 		w.endRefusal()
 	}
-	if w.state.Feeds.playlistMoves(w.now) && !w.state.Blind.Refused {
-		w.state.Feeds.alertOutage(&w.emitter, o.Began) // a moving playlist proves that the stream is live (S20)
+	if w.state.Feeds.movedAfterLimit(o.Began) && !w.state.Blind.Refused {
+		w.state.Feeds.alertOutage(&w.emitter, o.Began) // a playlist that moves proves that the stream is live (S20)
 	}
 	if o.State == ManifestFound {
 		w.adoptManifest(o)
