@@ -64,7 +64,8 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 }
 
 // trackHealth returns the health word of the first detector of the track, in the
-// order of the table, whose condition is bad.
+// order of the table, whose condition is bad. It is unknown after a blindness until media are
+// judged.
 func (c conditions) trackHealth(track detector.Track) monitor.TrackHealth {
 	health := monitor.Unknown
 	for _, d := range detector.Table {
@@ -72,6 +73,8 @@ func (c conditions) trackHealth(track detector.Track) monitor.TrackHealth {
 			continue
 		}
 		switch judged := c.of(d); {
+		case judged.Unjudged > 0:
+			return monitor.Unknown // it was bad before a blindness, and no media were judged since
 		case judged.Open && judged.BadUntil.Sub(judged.Onset) >= judgements[d.Name].minimum:
 			return monitor.TrackHealth(d.Health)
 		case judged.Seen:

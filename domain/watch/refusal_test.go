@@ -86,6 +86,21 @@ func TestTheHealthIsUnknownUntilMediaAreSeenAgain(t *testing.T) { // S6, S14
 	}
 }
 
+func TestAnAlertedBlackIsUnknownUntilMediaAreSeenAgain(t *testing.T) { // S6, S14
+	w := scenario(t, func(w *world) {
+		w.black, w.refused, w.segmentsFail = []span{{120, 900}}, []span{{200, 540}}, []span{{540, 700}}
+	}).from(100)
+	for _, c := range []struct {
+		at   float64
+		want monitor.TrackHealth
+	}{{195, monitor.Black}, {300, monitor.Unknown}, {560, monitor.Unknown}, {600, monitor.Unknown}, {690, monitor.Unknown}, {790, monitor.Black}, {930, monitor.OK}} {
+		w.until(c.at)
+		if h := w.watcher.Report().Health; h.Video != c.want {
+			t.Errorf("at %v: picture %s; want %s", c.at, h.Video, c.want)
+		}
+	}
+}
+
 func TestARefusedQuestionAloneChangesNothing(t *testing.T) { // S6: the media are seen
 	w := scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{150, never}: watch.Blocked} }).from(100).until(9000)
 	if len(w.events) != 1 || len(w.signals) != 0 {
