@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -139,13 +138,6 @@ func (all mediaFeeds) lookFirst(now, at time.Time, noAnswer bool) bool {
 	return true
 }
 
-// movedAfterLimit reports whether any playlist has moved since the outage could be alerted
-// that waited for its alert at a time. What moved before may be what nobody can see now.
-func (all mediaFeeds) movedAfterLimit(at time.Time) bool {
-	longest := all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) })
-	return longest != nil && slices.ContainsFunc(all, func(f *mediaFeed) bool { return !f.Newest.SeenAt.Before(longest.limitAt()) })
-}
-
 // alertOutage alerts the longest outage that waited for its alert at the time at
 // (section 6.6, decision S6). The caller knows that the stream was live then.
 func (all mediaFeeds) alertOutage(e *emitter, at time.Time) {
@@ -156,6 +148,28 @@ func (all mediaFeeds) alertOutage(e *emitter, at time.Time) {
 	e.emit(event.SegmentError, longest.alert(e.now))
 	for _, f := range all {
 		f.Outage.Alerted = f.Outage.open()
+	}
+}
+
+// alertUnanswered alerts an outage that waited for its alert when the last question came back
+// without an answer, if a playlist has moved since then, and within lookAgain: that proves that
+// the stream is live (S20), and that this time is not blind. The new segment of a playlist whose
+// own outage it is proves nothing, because it may end the outage.
+func (w *Watcher) alertUnanswered() {
+	asked := w.state.Resolve.LastBegan
+	longest := w.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(asked) })
+	if longest == nil || w.state.Resolve.Failures == 0 || w.state.Blind.Refused {
+		return
+	}
+	since := longest.limitAt()
+	if recent := w.now.Add(-lookAgain); recent.After(since) {
+		since = recent
+	}
+	for _, f := range w.state.Feeds {
+		if (!f.Outage.open() || f.Outage.Cause == event.FailedSegment) && !f.Newest.SeenAt.Before(since) {
+			w.state.Feeds.alertOutage(&w.emitter, asked)
+			return
+		}
 	}
 }
 

@@ -142,6 +142,7 @@ func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastR
 		f.Newest.Peak, f.Newest.SeenAt, f.Newest.Unwatched = before.Peak, before.SeenAt, before.Unwatched
 		w.handleNoNewSegment(f)
 	}
+	w.alertUnanswered()
 	f.Clock.ByFetch = last.TimeEstimated
 	if shift := f.Clock.update(last, o.Began, sameLine); shift != 0 {
 		w.state.Conditions.shift(f.Tracks, shift)

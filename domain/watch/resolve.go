@@ -153,9 +153,7 @@ func (w *Watcher) handleNoAnswer(o Resolution) {
 		r.Refused = false
 		w.endRefusal()
 	}
-	if w.state.Feeds.movedAfterLimit(o.Began) && !w.state.Blind.Refused {
-		w.state.Feeds.alertOutage(&w.emitter, o.Began) // a playlist that moves proves that the stream is live (S20)
-	}
+	w.alertUnanswered()
 	if o.State == ManifestFound {
 		w.adoptManifest(o)
 		return
