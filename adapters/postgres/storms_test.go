@@ -235,11 +235,9 @@ func TestIncidentsThatAreReopenedLateAreCountedLater(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	addDestination(t, s, notify.Discord, "chat")
 	ids := openIncidents(t, s, 0, 3, 3)
-	for _, id := range ids {
-		resolveIncident(t, s, id)
-	}
-	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '2 hours'`)
-	alter(t, db, `UPDATE storms SET first_at = first_at - interval '2 hours'`)
+	alter(t, db, `UPDATE incidents SET state = 'resolved', resolved_at = now(), due_at = NULL, conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now())),
+		opened_at = opened_at - interval '2 hours'`)
+	alter(t, db, `UPDATE storms SET state = 'resolved', resolved_at = now(), first_at = first_at - interval '2 hours'`)
 	holder := must[*sql.Conn](t)(db.Conn(t.Context()))
 	defer holder.Close()
 	must[sql.Result](t)(holder.ExecContext(t.Context(), `SELECT pg_advisory_lock(21325, 3)`))
