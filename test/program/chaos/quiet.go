@@ -224,7 +224,19 @@ func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 	if at := a.handledAt(i); !at.IsZero() && at.Before(ended) {
 		ended = at
 	}
+	if held {
+		due = due.Add(a.pacing(kind))
+	}
 	return due.After(ended) && (told || held)
+}
+
+// pacing returns how long a channel may take, after a quiet time, until it is told of the last
+// incident: they keep its rate limit, and half of it where an incident looks as if it lasted for
+// an hour, because a clock is wrong (section 19.4).
+func (a *audit) pacing(kind channelKind) time.Duration {
+	channel, _ := notify.ChannelOf(notify.Kind(kind))
+	others := max(0, len(a.destinations.incidents)-1)
+	return time.Duration(others) * max(2*channel.RateLimit.Interval, time.Second)
 }
 
 // lasted returns when an incident began and ended, in true times. It begins with the first of its

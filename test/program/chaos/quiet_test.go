@@ -166,6 +166,12 @@ func TestTheAuditFindsWhatAQuietTimeDoesNotExplain(t *testing.T) {
 		"accepts one if the quiet time ends with the incident":      {change: unknown(leftOut(11, 29))},
 		"accepts one if the quiet time lasts":                       {change: unknown(quietTime{from: at(11)})},
 		"accepts one if a quiet time follows another":               {change: unknown(silence(11, 20), leftOut(22, 40))},
+		"finds one if the quiet time ends shortly before":           {change: unknown(silence(11, 25.5)), finding: lost},
+		"accepts one if others are told first after a quiet time": {change: func(a *audit) {
+			unknown(silence(11, 25.5))(a)
+			others := []incidentRecord{{id: "storm-b", state: "resolved", isStorm: true}, {id: "storm-c", state: "resolved", isStorm: true}}
+			a.destinations.incidents = append(a.destinations.incidents, others...)
+		}},
 		"accepts one that no channel knows if it was silenced":      {change: unheard(silence(8, 21))},
 		"finds one that no channel knows without a silence":         {change: unheard(), finding: lost},
 		"finds one that no channel knows if that of a silence ends": {change: unheard(silence(1, 5)), finding: lost},
