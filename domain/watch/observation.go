@@ -63,7 +63,7 @@ type Resolution struct {
 	// For people who register the stream; the watcher does not use them.
 	Title          string    `json:"title,omitempty"`
 	Channel        string    `json:"channel,omitempty"`
-	ScheduledStart time.Time `json:"scheduled_start,omitzero"` // of an upcoming stream
+	ScheduledStart time.Time `json:"scheduled_start,omitzero"` // of an upcoming stream; only that of the rules decides what is late (S13)
 }
 
 // OEmbedResult answers TaskOEmbed (section 7.4, method 2).
