@@ -68,9 +68,10 @@ tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, de
 	@test/tools/install.sh
 
 .PHONY: build
-build: ## build bin/stream-monitor, with the dashboard where Node.js is installed
+build: ## build bin/stream-monitor, with the dashboard where Node.js is installed, and bin/tool-launcher (Linux; with gcc)
 	@adapters/httpapi/ui/build.sh optional
 	VERSION=$(VERSION) deploy/binary.sh $(BINARY)
+	test "$$(uname)" != Linux || adapters/internal/subprocess/launcher/build.sh $(dir $(BINARY))tool-launcher
 
 .PHONY: ui
 ui: ## build the dashboard, which "make build" puts into the binary

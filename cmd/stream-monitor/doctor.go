@@ -15,11 +15,11 @@ import (
 
 // runDoctor checks the machine and prints a report. Errors: a check has failed.
 func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
-	c.Watching.Export() // the proxies, for the question to YouTube
+	c.Watching.Export() // the proxies, for the question to YouTube, and tool-launcher
 	list, _, _ := c.Watching.Egress()
 	ok, err := doctor.Doctor{
 		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster, CheckBucket: checkBucket,
-		Landlock: tool.Landlock, Missing: tool.Missing, LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
+		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
 		err = errors.New("not everything is in order; see above")

@@ -16,7 +16,9 @@ import (
 func clearEnvironment(t *testing.T) {
 	t.Helper()
 	for _, name := range config.Variables() {
-		t.Setenv(name, "")
+		if name != "LAUNCHER_PATH" {
+			t.Setenv(name, "")
+		}
 	}
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("XDG_DATA_HOME", t.TempDir())

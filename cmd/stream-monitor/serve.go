@@ -40,6 +40,9 @@ func serve(ctx context.Context, forced forcedShutdown, c *config.Serve, out cons
 // which is also stopped last. It starts the other parts even while the database
 // cannot be reached.
 func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output io.Writer, log *slog.Logger) error {
+	if err := prepareTools(g.settings.Watching); err != nil {
+		return err
+	}
 	for _, m := range config.Misspellings(os.Environ()) {
 		g.log.Warn("an environment variable resembles a setting but is none, it is ignored: correct its name if the setting was meant", "variable", m.Set, "similar_setting", m.Setting)
 	}

@@ -30,6 +30,9 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	if err != nil {
 		return err
 	}
+	if err := prepareTools(c.Watching); err != nil {
+		return err
+	}
 	cfg := worker.Config{
 		ID:         monitor.NewID(uuid.Must(uuid.NewV7())),
 		Generation: 1,

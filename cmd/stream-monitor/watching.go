@@ -62,6 +62,15 @@ func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *de
 	return decoder.New(decoder.Config{Path: tool.Path, Files: f.ReadableFiles(), Processes: processes}, log)
 }
 
+// prepareTools sets what tools need in the environment of this process. Error: none can be started.
+func prepareTools(f config.WatchingFlags) error {
+	f.Export()
+	if err := tool.CheckLauncher(); err != nil {
+		return &config.UsageError{Problems: []string{err.Error() + `; put it beside stream-monitor ("make build" does), or set LAUNCHER_PATH`}}
+	}
+	return nil
+}
+
 // warnOfMissingConfinement logs what tools can do here because the kernel, or a sandbox around
 // this process, does not let it confine them.
 func warnOfMissingConfinement(f config.WatchingFlags, log *slog.Logger) {
@@ -72,7 +81,6 @@ func warnOfMissingConfinement(f config.WatchingFlags, log *slog.Logger) {
 
 // newWatchingTools makes the adapters. With a nil pool ffmpeg decodes every segment.
 func newWatchingTools(f config.WatchingFlags, pool *decoder.Pool, resolving resolvingTools) *watchingTools {
-	f.Export()
 	client := media.New(media.Config{IdleConns: sharedConns, Proxy: resolving.proxies.Proxy})
 	return &watchingTools{
 		flags:     f,

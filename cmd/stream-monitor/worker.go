@@ -31,6 +31,9 @@ func runWorker(ctx context.Context, c *config.Worker, out console) error {
 	}
 	debug.SetMemoryLimit(workerMemory)
 	debug.FreeOSMemory()
+	if err := prepareTools(c.Watching); err != nil {
+		return err
+	}
 	workerLog := log.With("component", "worker", "monitor_id", string(c.MonitorID))
 	if c.GatewayPlace == "" { // in a pod: on a host, the gateway has said so
 		warnOfMissingConfinement(c.Watching, workerLog)

@@ -4,7 +4,7 @@
 # has no Node.js 20, Node.js from PyPI into .tools/node, which builds the dashboard. What
 # comes from PyPI has the releases and hashes of a lock file (lock.sh). Only
 # what is missing is installed, so a second run ends at once. segment-decoder is built
-# into .tools/bin. Run it as "make tools".
+# into .tools/bin; tool-launcher, which "make build" builds, needs the same gcc. Run it as "make tools".
 #
 #	install.sh           as above
 #	install.sh api       also schemathesis, into .tools/api-venv, for "make test-api"
@@ -42,6 +42,9 @@ have_node() {
 	have npm && [[ $(node --version 2>/dev/null) =~ ^v([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 20))
 }
 
+# tool-launcher is linked statically.
+have_compiler() { have gcc && [[ -f $(gcc -print-file-name=libc.a) ]]; }
+
 # Prints the first python that is new enough and can make a virtual environment
 # with pip, which Debian packages separately as python3-venv.
 find_python() {
@@ -75,6 +78,7 @@ install_debian() {
 	have_postgres || missing+=(postgresql)
 	find_python >/dev/null || missing+=(python3-venv)
 	[[ -x /usr/sbin/pgbouncer ]] || have pgbouncer || missing+=(pgbouncer)
+	have_compiler || missing+=(gcc libc6-dev)
 	[[ $extra != faults ]] || have faketime || missing+=(faketime)
 	[[ $extra != browser ]] || have_browser || missing+=(chromium-headless-shell fonts-noto-cjk)
 	((${#missing[@]})) || return 0

@@ -43,7 +43,7 @@ type Result struct {
 
 // Run starts c and blocks until it has ended. A non-zero exit code is no error.
 // Errors: ErrNotInstalled; ctx's cause, when the tool had to be ended; the tool
-// could not be started, or its limits not be set.
+// could not be started, or its limits or its confinement not be set.
 func Run(ctx context.Context, c Command) (Result, error) {
 	c = c.complete()
 	stdout, stderr := &limitedBuffer{limit: c.MaxOutput}, &limitedBuffer{limit: c.MaxOutput}
@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	var in *input
 	if c.Stdin != nil {
-		in = newInput(c.Stdin)
+		in = &input{r: c.Stdin}
 		cmd.Stdin = in
 	}
 	more, err := newPipes(c.Inputs)
@@ -63,30 +63,15 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer more.close()
 	cmd.ExtraFiles = more.readers()
-	tool, err := launch(cmd, c.Confinement)
+	tool, err := launch(cmd, c)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
-		if cannotExecute(err) {
-			return Result{}, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, withoutPath(err))
-		}
-		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
+		return Result{}, startError(c.Path, err)
 	}
-	preferForOOMKill(cmd.Process.Pid)
-	limitErr := c.Limits.apply(cmd.Process.Pid)
-	if limitErr != nil {
-		_ = killGroup(cmd.Process, syscall.SIGKILL)
-	}
-	tool.run()
-	if in != nil {
-		in.open(limitErr == nil)
-	}
-	more.feed(limitErr == nil)
+	more.feed()
 	err = tool.wait(c.OnExit)
-	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // ESRCH: the tool has ended already
-		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
-	}
 
 	res := newResult(cmd, stdout, stderr)
 	if in != nil {
@@ -120,7 +105,7 @@ func (c Command) environment() []string {
 	if env == nil {
 		env = Environment()
 	}
-	return c.Confinement.Environ(env)
+	return marked(c.Confinement.Environ(env))
 }
 
 // prepare returns the tool as a process group of its own, to be started. The end of ctx
@@ -162,6 +147,14 @@ func cannotExecute(err error) bool {
 		}
 	}
 	return false
+}
+
+// startError says why the tool at path could not be started.
+func startError(path string, err error) error {
+	if cannotExecute(err) {
+		return fmt.Errorf("%s is %w: %w", path, ErrNotInstalled, withoutPath(err))
+	}
+	return fmt.Errorf("start %s: %w", path, err)
 }
 
 // withoutPath removes the path from an error whose message names it already.

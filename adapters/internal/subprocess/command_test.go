@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
 // Each variable makes the test binary run a tool. One runs a script, for a test that
@@ -35,11 +36,10 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv(asHelpless) != "" {
-		c := sh("cat")
+		c := sh("echo it runs")
 		c.Limits = subprocess.Limits{NoFileWrites: true}
-		c.Stdin = readerFunc(func([]byte) (int, error) { fmt.Print("read for it; "); return 0, io.EOF })
-		_, err := subprocess.Run(context.Background(), c)
-		fmt.Print(err)
+		res, err := subprocess.Run(context.Background(), c)
+		fmt.Printf("%s%v", res.Stdout, err)
 		os.Exit(0)
 	}
 	if os.Getenv(asConfined) != "" {

@@ -15,7 +15,7 @@ import (
 
 // Confinement says what a tool may reach of this machine. On Linux, every tool runs without
 // capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
-// libraries, its own files and Readable, and writes to a scratch directory (Landlock). It
+// libraries, its own files and Readable, and writes to a scratch directory (Landlock), in a domain of its own. It
 // signals only what it has started, and connects to no unix socket. A tool without the network
 // starts no programs, unless it is a script. Missing names what the kernel does not grant.
 type Confinement struct {
@@ -53,10 +53,10 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 // Variables that name files which a tool reads, some of them a list.
 var fileVariables = []string{"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT"}
 
-// files returns what the tool at path may read, and what it may execute. Without the network it
+// reachable returns what the tool at path may read, and what it may execute. Without the network it
 // executes only itself and its loader, which would load other programs if they could be read.
 // But a script starts programs.
-func (c *Confinement) files(path string, env []string) (readable, executable []string) {
+func (c *Confinement) reachable(path string, env []string) (readable, executable []string) {
 	readable = slices.Concat(system, c.Readable)
 	if loader, is := loaderOf(path); is && !c.Network {
 		return append(readable, ownLibraries(path, env)...), []string{path, loader}

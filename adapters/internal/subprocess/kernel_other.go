@@ -2,6 +2,9 @@
 
 package subprocess
 
+// CheckLauncher returns nil: only Linux needs tool-launcher.
+func CheckLauncher() error { return nil }
+
 // Landlock returns 0: only Linux has Landlock.
 func Landlock() int { return 0 }
 

@@ -2,91 +2,152 @@ package subprocess
 
 import (
 	"errors"
+	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// launched is a tool that was started from a thread of its own. The thread stays until the
-// tool has ended, because the kernel kills the tool when its thread ends (PR_SET_PDEATHSIG).
-type launched struct {
-	cmd    *exec.Cmd
-	resume chan struct{} // closed to let the tool run
-	exited chan struct{} // closed when the leader has ended; it is not reaped
+// launcherVariable names tool-launcher; without it, it is looked for in PATH.
+const launcherVariable = "LAUNCHER_PATH"
+
+// launcherPath returns the path of tool-launcher.
+func launcherPath() (string, error) {
+	if path := os.Getenv(launcherVariable); path != "" {
+		return path, nil
+	}
+	return exec.LookPath("tool-launcher")
 }
 
-// launch starts a confined tool that does not run before run. Without ptrace(2) it runs at
-// once.
-func launch(cmd *exec.Cmd, c *Confinement) (*launched, error) {
-	l := &launched{cmd: cmd, resume: make(chan struct{}), exited: make(chan struct{})}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Ptrace: kernel().trace}
-	started := make(chan error)
-	onOwnThread(func() { l.own(c, started) })
-	return l, <-started
-}
+// launched is a tool that was started.
+type launched struct{ cmd *exec.Cmd }
 
-// onOwnThread calls f on a thread that ends with f. It takes no main thread: that would not end but
-// stay confined, and it decides for the whole process who may trace and signal it.
-func onOwnThread(f func()) {
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
-		if unix.Gettid() != unix.Getpid() {
-			f()
-			return
-		}
-		elsewhere := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			close(elsewhere)
-			f()
-		}()
-		<-elsewhere
-		runtime.UnlockOSThread()
-	}()
-}
-
-// own confines its thread, starts the tool, which inherits that, and waits for its end.
-func (l *launched) own(c *Confinement, started chan<- error) {
-	var err error
-	if kernel().privileges {
-		err = dropPrivileges()
+// launch starts a tool and returns when it has been executed, with its limits and its confinement.
+func launch(cmd *exec.Cmd, c Command) (*launched, error) {
+	if cmd.Err != nil {
+		return nil, cmd.Err
 	}
-	if err == nil {
-		err = c.apply(l.cmd.Path, l.cmd.Env)
-	}
-	if err == nil {
-		err = l.cmd.Start()
-	}
-	started <- err
+	means, err := kernel()
 	if err != nil {
-		return
+		return nil, errors.New(err.Error()) // a missing launcher is no missing tool
 	}
-	<-l.resume
-	pid := l.cmd.Process.Pid
-	if l.cmd.SysProcAttr.Ptrace {
-		waitFor(pid, unix.WSTOPPED|unix.WEXITED|unix.WALL)
-		_ = unix.PtraceDetach(pid) // fails if the tool has been killed
-	}
-	waitFor(pid, unix.WEXITED)
-	close(l.exited)
+	return execute(cmd, means.launcher, c.plan(means, cmd.Path, cmd.Env), c.OnExit)
 }
 
-// waitFor waits for a change of a child, and leaves it to be seen again.
-func waitFor(pid, changes int) {
-	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, changes|unix.WNOWAIT, nil), unix.EINTR) {
+// plan returns what is done before the program at path is executed. Limits come late: those of open
+// files and memory are the tool's.
+func (c Command) plan(means kernelMeans, path string, env []string) (all []step) {
+	all = append(all, oomScore()...)
+	if means.privileges {
+		all = append(all, step{kind: stepPrivileges, name: "no_new_privs"})
 	}
+	all = append(all, c.Confinement.files(means, path, env)...)
+	all = append(all, c.Limits.steps()...)
+	return append(all, c.Confinement.filter(means, path)...)
 }
 
-// run lets the tool run.
-func (l *launched) run() { close(l.resume) }
+// execute runs tool-launcher, which carries out a plan and executes cmd. The error of the tool is
+// that of exec.Cmd.Start.
+func execute(cmd *exec.Cmd, launcher string, plan []step, onExit func()) (*launched, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = write.Close() }()
+	answer, reply, err := os.Pipe()
+	if err != nil {
+		_ = read.Close()
+		return nil, err
+	}
+	defer func() { _ = answer.Close() }()
+	tool := cmd.Path
+	cmd.Path, cmd.Args = launcher, slices.Concat([]string{launcher, strconv.Itoa(3 + len(cmd.ExtraFiles)), tool}, cmd.Args)
+	cmd.ExtraFiles = append(slices.Clip(cmd.ExtraFiles), read, reply)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	err = starting.start(cmd)
+	_ = read.Close()
+	_ = reply.Close()
+	if err != nil {
+		return nil, err
+	}
+	_, _ = write.Write(encode(plan)) // it fails if somebody has ended the process, as its result will say
+	_ = write.Close()
+	l := &launched{cmd}
+	said, _ := io.ReadAll(answer)
+	if err := failure(plan, said); err != nil {
+		_ = l.wait(onExit)
+		if errno, is := err.(syscall.Errno); is { //nolint:errorlint // of failure, which does not wrap it
+			return nil, &os.PathError{Op: "exec", Path: tool, Err: errno}
+		}
+		return nil, err
+	}
+	return l, nil
+}
 
 // wait waits for the leader, kills what is left of its group, and reaps the leader. In this
 // order the group id cannot be reused before the kill.
 func (l *launched) wait(onExit func()) error {
-	<-l.exited
+	defer starting.end()
+	for errors.Is(unix.Waitid(unix.P_PID, l.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
 	_ = killGroup(l.cmd.Process, syscall.SIGKILL)
 	onExit()
 	return l.cmd.Wait()
+}
+
+// starting starts all tools.
+var starting starter
+
+// starter starts processes from one thread, which stays while one of them lives: the kernel kills a
+// process when the thread that has started it ends (PR_SET_PDEATHSIG). No thread is confined.
+type starter struct {
+	mu    sync.Mutex
+	tools int           // that are being started, or have not ended
+	work  chan startJob // to the thread; it is there while there are tools
+}
+
+type startJob struct {
+	cmd *exec.Cmd
+	err chan<- error
+}
+
+// start starts a process. Without an error, the caller has to call end when it has ended.
+func (s *starter) start(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	if s.tools++; s.tools == 1 {
+		s.work = make(chan startJob)
+		go serveStarts(s.work)
+	}
+	work := s.work
+	s.mu.Unlock()
+	started := make(chan error)
+	work <- startJob{cmd, started}
+	err := <-started
+	if err != nil {
+		s.end()
+	}
+	return err
+}
+
+// end lets the thread go after the last process.
+func (s *starter) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools--; s.tools == 0 {
+		close(s.work)
+	}
+}
+
+func serveStarts(work <-chan startJob) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for job := range work {
+		job.err <- job.cmd.Start()
+	}
 }

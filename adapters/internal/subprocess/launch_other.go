@@ -6,18 +6,17 @@ import (
 	"io/fs"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // launched is a tool that was started.
 type launched struct{ cmd *exec.Cmd }
 
-// launch starts a tool, which runs at once.
-func launch(cmd *exec.Cmd, _ *Confinement) (*launched, error) {
+// launch starts a tool, without limits and confinement.
+func launch(cmd *exec.Cmd, _ Command) (*launched, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return &launched{cmd}, cmd.Start()
 }
-
-func (*launched) run() {}
 
 // wait reaps the leader and then kills what is left of its group.
 func (l *launched) wait(onExit func()) error {
@@ -28,3 +27,5 @@ func (l *launched) wait(onExit func()) error {
 }
 
 func isOwn(fs.FileInfo) bool { return true }
+
+func cpuTime(int) time.Duration { return time.Duration(time.Now().UnixNano()) }

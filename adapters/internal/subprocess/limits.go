@@ -5,8 +5,7 @@ import "time"
 // Limits bound what a tool may use, itself and each of its children separately.
 // A zero field is no limit. Only Linux supports limits.
 //
-// They are set before the first instruction of the tool. If the kernel refuses
-// ptrace(2), they are set just after its start, but before a byte of Stdin is delivered.
+// They are set before the first instruction of the tool.
 type Limits struct {
 	// DataBytes limits heap, thread stacks and all other private writable
 	// memory (RLIMIT_DATA). A tool that asks for more gets an allocation error.

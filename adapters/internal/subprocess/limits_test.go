@@ -2,7 +2,6 @@ package subprocess_test
 
 import (
 	"context"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -106,60 +105,6 @@ func TestAToolHasItsLimitsBeforeItRuns(t *testing.T) {
 		c.Limits = subprocess.Limits{OpenFiles: 50}
 		if res := mustRun(t, c); string(res.Stdout) != "50\n50\n" {
 			t.Fatalf("it may open %q files", res.Stdout)
-		}
-	}
-}
-
-func TestNoInputIsReadBeforeTheLimitsAreSet(t *testing.T) {
-	for range 50 {
-		c := sh("cat")
-		c.Limits = subprocess.Limits{CPUTime: time.Hour, OpenFiles: 50, DataBytes: 32 << 20, NoFileWrites: true}
-		limits, asked := "", false
-		c.Stdin = readerFunc(func([]byte) (int, error) {
-			if !asked {
-				limits, asked = onlyChildsLimits(t), true
-			}
-			return 0, io.EOF
-		})
-		mustRun(t, c)
-		for _, want := range []string{"Max data size             33554432", "Max cpu time              3600", "Max open files            50 ", "Max file size             0 ", "Max core file size        0                    0 "} {
-			if !strings.Contains(limits, want) {
-				t.Fatalf("was read for a tool with\n%s\nwant %q", limits, want)
-			}
-		}
-	}
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-func onlyChildsLimits(t *testing.T) string {
-	threads, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Error(err)
-	}
-	var children []string
-	for _, file := range threads {
-		b, _ := os.ReadFile(file) // the thread may have ended
-		children = append(children, strings.Fields(string(b))...)
-	}
-	if len(children) != 1 {
-		t.Errorf("children: %v", children)
-		return ""
-	}
-	limits, err := os.ReadFile("/proc/" + children[0] + "/limits")
-	if err != nil {
-		t.Error(err)
-	}
-	return string(limits)
-}
-
-func TestAToolThatEndsBeforeItsLimitsAreSetIsNoError(t *testing.T) {
-	for range 50 {
-		c := subprocess.Command{Path: "/bin/true", Stdin: io.LimitReader(zeros{}, 1<<20), Limits: subprocess.Limits{DataBytes: 32 << 20, CPUTime: time.Second, NoFileWrites: true}}
-		if res := mustRun(t, c); res.ExitCode != 0 {
-			t.Fatalf("got %+v", res)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package subprocess
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -12,15 +11,16 @@ import (
 // tool is run again, but the end of a gateway ends all its workers.
 const oomScoreDelta = 500
 
-// preferForOOMKill makes the kernel end a process before its parent. If that
+// oomScore returns what makes the kernel end a tool before this process. If that
 // fails, memory size decides as usual.
-func preferForOOMKill(pid int) {
-	file := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
-	current, err := os.ReadFile(file)
+func oomScore() []step {
+	own, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {
-		return
+		return nil
 	}
-	if score, err := strconv.Atoi(strings.TrimSpace(string(current))); err == nil {
-		_ = os.WriteFile(file, []byte(strconv.Itoa(min(score+oomScoreDelta, 1000))), 0)
+	score, err := strconv.Atoi(strings.TrimSpace(string(own)))
+	if err != nil {
+		return nil
 	}
+	return []step{{stepOOMScore, "oom_score_adj", []byte(strconv.Itoa(min(score+oomScoreDelta, 1000)))}}
 }

@@ -29,15 +29,10 @@ func newPipes(inputs []io.Reader) (*pipes, error) {
 
 func (p *pipes) readers() []*os.File { return p.read }
 
-// feed begins to write once the tool has started and inherited its ends. Without
-// permission the tool sees empty inputs.
-func (p *pipes) feed(allowed bool) {
+// feed begins to write once the tool has started and inherited its ends.
+func (p *pipes) feed() {
 	for i, w := range p.write {
 		_ = p.read[i].Close() // so that writing fails once the tool has ended
-		if !allowed {
-			_ = w.Close()
-			continue
-		}
 		p.writing.Go(func() {
 			_, _ = io.Copy(w, p.inputs[i]) // the tool may end before it has read everything
 			_ = w.Close()

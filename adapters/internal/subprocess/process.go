@@ -39,19 +39,10 @@ func Start(c Command) (*Process, error) {
 	p.cmd = exec.CommandContext(context.Background(), c.Path, c.Args...) // Stop ends it
 	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.environment(), in, out, p.stderr
 	p.cmd.WaitDelay = c.GracePeriod
-	if p.tool, err = launch(p.cmd, c.Confinement); err != nil {
+	c.OnExit = func() {}
+	if p.tool, err = launch(p.cmd, c); err != nil {
 		p.closePipes()
-		if cannotExecute(err) {
-			return nil, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, withoutPath(err))
-		}
-		return nil, fmt.Errorf("start %s: %w", c.Path, err)
-	}
-	preferForOOMKill(p.cmd.Process.Pid)
-	err = c.Limits.apply(p.cmd.Process.Pid)
-	p.tool.run()
-	if err != nil {
-		p.Stop()
-		return nil, fmt.Errorf("limit what %s may use: %w", c.Path, err)
+		return nil, startError(c.Path, err)
 	}
 	return p, nil
 }

@@ -5,12 +5,13 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // findWorkers finds the running workers of this directory, by their records. A gateway that
 // died may not have recorded a process that it had started. findWorkers recognizes such a
-// worker by the mark in its arguments. A tool of a worker has the mark in its environment,
+// worker by the mark in its arguments. A tool of a worker has its own mark in its environment,
 // and does not lead a session. findWorkers kills tools whose worker has ended.
 func (d *runDirectory) findWorkers(records []record) ([]record, error) {
 	boot, err := bootID()
@@ -65,10 +66,10 @@ func (d *runDirectory) recognizeWorker(p processIdentity) (record, bool) {
 }
 
 // killOrphanedTool kills a process if it is a tool whose worker died while no gateway ran.
-// A tool has the mark in its environment and is in the session of its worker.
+// A tool has the mark of tools in its environment and is in the session of its worker.
 func (d *runDirectory) killOrphanedTool(pid, session int) {
 	killIf(pid, func(pid int) bool {
-		if readEnviron(pid)[markVariable] != d.mark() {
+		if readEnviron(pid)[subprocess.ToolVariable] != subprocess.ToolMark(d.mark()) {
 			return false
 		}
 		leader, ok := readStat(session)

@@ -35,7 +35,7 @@ func (d *runDirectory) runtime() supervisor.Runtime {
 	return supervisor.Runtime{ID: d.ID.String(), NotFoundMessage: "Worker process not found on this machine"}
 }
 
-// mark identifies this directory in the arguments of its workers and in the environment of
+// mark identifies this directory in the arguments of its workers, and by its ToolMark in the environment of
 // their tools. It contains the ID and the path: a copied directory has the same ID, and many
 // containers have the same path.
 func (d *runDirectory) mark() string { return d.ID.String() + " " + d.Path }

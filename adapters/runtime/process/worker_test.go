@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -109,7 +110,7 @@ func childProcess(marks string) int {
 func startTools() error {
 	for range 2 {
 		tool := exec.Command(os.Args[0])
-		tool.Env = append(os.Environ(), "PROCESS_TEST_TOOL=1")
+		tool.Env = append(os.Environ(), "PROCESS_TEST_TOOL=1", subprocess.ToolVariable+"="+subprocess.ToolMark(os.Getenv("GATEWAY_PLACE")))
 		tool.Stdout, tool.Stderr = os.Stdout, os.Stderr // they hold the pipes open
 		tool.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := tool.Start(); err != nil {

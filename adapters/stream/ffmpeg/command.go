@@ -88,7 +88,7 @@ func filterChain(chain []trackFilter, setting Settings) string {
 // would change what it prints.
 func environment() []string {
 	env := []string{"LC_ALL=C", "AV_LOG_FORCE_NOCOLOR=1"}
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "GATEWAY_PLACE"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}

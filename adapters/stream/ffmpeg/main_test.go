@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
 // clipDir is the directory for encoded clips.

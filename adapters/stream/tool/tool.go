@@ -35,6 +35,9 @@ func Ask(ctx context.Context, c Confinement, path string, args ...string) (answe
 	return string(res.Stdout) + string(res.Stderr), nil
 }
 
+// CheckLauncher returns why no tool can be started, or nil: on Linux, tool-launcher starts them.
+func CheckLauncher() error { return subprocess.CheckLauncher() }
+
 // Landlock returns the version of Landlock that confines tools; 0: none does.
 func Landlock() int { return subprocess.Landlock() }
 

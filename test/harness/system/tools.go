@@ -22,6 +22,9 @@ func toolEnv() (env []string) {
 	if path, err := testtools.Decoder(); err == nil {
 		env = append(env, "DECODER_PATH="+path)
 	}
+	if path, err := testtools.Launcher(); err == nil {
+		env = append(env, "LAUNCHER_PATH="+path)
+	}
 	return append(env, "TOOL_FILES="+strings.Join(installations(), ":"))
 }
 

@@ -90,11 +90,10 @@ func (p *process) exchange(ctx context.Context, j Job) (Result, error) {
 }
 
 // environment returns the variables that a process gets. It does not inherit the
-// worker's, which hold keys. A gateway finds the subprocesses of a dead worker by
-// GATEWAY_PLACE.
+// worker's, which hold keys.
 func environment() []string {
 	env := []string{"LC_ALL=C"}
-	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "GATEWAY_PLACE"} {
+	for _, name := range []string{"PATH", "LD_LIBRARY_PATH"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}

@@ -85,6 +85,7 @@ type WatchingFlags struct {
 	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"Path of streamlink, which is used when yt-dlp fails. Default: as for yt-dlp."`
 	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"Path of ffmpeg. Default: as for yt-dlp."`
 	DecoderPath     string `env:"DECODER_PATH" placeholder:"FILE" help:"Path of segment-decoder, which stays up between segments and takes a tenth of ffmpeg's CPU for small ones; off: ffmpeg decodes every segment. Default: the one beside this program, else as for yt-dlp."`
+	LauncherPath    string `env:"LAUNCHER_PATH" kept:"" placeholder:"FILE" help:"Path of tool-launcher, which confines every tool and starts it. Default: the one beside this program, else as for yt-dlp. Linux only."`
 	ToolFiles       string `env:"TOOL_FILES" placeholder:"PATH:…" help:"Further files and folders that tools may read, such as those of a wrapper script; off: tools may read and write what their user may. Default: none. Linux with Landlock only."`
 	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Quality to analyse: smallest (a tenth of the CPU, same result) or best."`
 	EvidenceCapture string `type:"choice" accept:"on,off" env:"EVIDENCE_CAPTURE" default:"on" help:"Capture pictures, sound levels and clips of alerts (on), or spare their CPU and storage (off)."`
@@ -128,11 +129,18 @@ func (f WatchingFlags) Decoder() (t Tool, used bool) {
 	if f.DecoderPath == decoderOff {
 		return Tool{}, false
 	}
-	return findTool("segment-decoder", "DECODER_PATH", f.DecoderPath, decoderPlaces...), true
+	return findTool("segment-decoder", "DECODER_PATH", f.DecoderPath, ownPlaces...), true
 }
 
-// decoderPlaces is where segment-decoder is looked for before PATH.
-var decoderPlaces = []place{{".", "the folder of stream-monitor"}, {"../.tools/bin", toolsPlace.name}}
+// Launcher locates tool-launcher.
+func (f WatchingFlags) Launcher() Tool {
+	return findTool("tool-launcher", launcherVariable, f.LauncherPath, ownPlaces...)
+}
+
+const launcherVariable = "LAUNCHER_PATH"
+
+// ownPlaces is where programs of this repository are looked for before PATH.
+var ownPlaces = []place{{".", "the folder of stream-monitor"}, {"../.tools/bin", toolsPlace.name}}
 
 // toolsUnconfined is the value of TOOL_FILES with which tools may read and write what their
 // user may.
@@ -183,7 +191,7 @@ func (f WatchingFlags) PodEnviron() (env []string) {
 }
 
 // Export sets these settings in the environment of this process, for its tools
-// and its HTTP clients. It leaves out those with the tag kept: no tool reads them, and
+// and its HTTP clients, and where tool-launcher was found. It leaves out those with the tag kept: no tool reads them, and
 // EGRESS_PROXIES has the passwords of all proxies.
 func (f WatchingFlags) Export() {
 	settings := reflect.ValueOf(f)
@@ -199,6 +207,9 @@ func (f WatchingFlags) Export() {
 				_ = os.Unsetenv(name) // tools differ in how they read an empty variable
 			}
 		}
+	}
+	if t := f.Launcher(); t.FoundBy != "" {
+		_ = os.Setenv(launcherVariable, t.Path) // as above
 	}
 }
 

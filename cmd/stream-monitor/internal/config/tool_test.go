@@ -22,15 +22,15 @@ func program(t *testing.T, path ...string) string {
 func TestTheDecoderIsFoundWithoutASetting(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
-	if tool, found := findIn(bin, "segment-decoder", decoderPlaces); found {
+	if tool, found := findIn(bin, "segment-decoder", ownPlaces); found {
 		t.Errorf("found %v in an empty folder", tool)
 	}
 	installed := program(t, dir, ".tools", "bin", "segment-decoder")
-	if tool, _ := findIn(bin, "segment-decoder", decoderPlaces); tool != (Tool{installed, `"make tools"`}) {
+	if tool, _ := findIn(bin, "segment-decoder", ownPlaces); tool != (Tool{installed, `"make tools"`}) {
 		t.Errorf("found %v", tool)
 	}
 	beside := program(t, bin, "segment-decoder")
-	if tool, _ := findIn(bin, "segment-decoder", decoderPlaces); tool != (Tool{beside, "the folder of stream-monitor"}) {
+	if tool, _ := findIn(bin, "segment-decoder", ownPlaces); tool != (Tool{beside, "the folder of stream-monitor"}) {
 		t.Errorf("found %v", tool)
 	}
 	t.Run("else in PATH", func(t *testing.T) {

@@ -49,6 +49,9 @@ type Doctor struct {
 	// CheckBucket writes, reads and deletes an object in the bucket of EVIDENCE_STORE.
 	CheckBucket func(ctx context.Context, f config.EvidenceFlags) error
 
+	// CheckLauncher returns why tool-launcher starts no tool, or nil.
+	CheckLauncher func() error
+
 	// Landlock returns the version of Landlock that confines tools; 0: none does.
 	Landlock func() int
 
@@ -73,7 +76,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, check := range []func(context.Context) []finding{
-		d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.confinement, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
+		d.launcher, d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.confinement, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
 		youtubeCheck{d.Settings, d.LookupHost, d.ProbeVideo}.run,
 	} {
 		findings = append(findings, check(ctx)...)

@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
 // machine is a machine to examine. Its tools are shell scripts in a PATH of their
@@ -35,6 +36,7 @@ type machine struct {
 	landlock int      // the version of the kernel's
 	missing  []string // of what confines tools
 	video    watch.OEmbedResult
+	launcher error
 }
 
 // The output of healthy tools.
@@ -105,10 +107,10 @@ func (m *machine) examine() (bool, string) {
 		PingDatabase: func(context.Context, string) error { return m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
-		Landlock:     func() int { return m.landlock },
-		Missing:      func() []string { return m.missing },
-		LookupHost:   func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
-		ProbeVideo:   func(context.Context, monitor.StreamURL) watch.OEmbedResult { return m.video },
+		Landlock:     func() int { return m.landlock }, CheckLauncher: func() error { return m.launcher },
+		Missing:    func() []string { return m.missing },
+		LookupHost: func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
+		ProbeVideo: func(context.Context, monitor.StreamURL) watch.OEmbedResult { return m.video },
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)
@@ -130,7 +132,8 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a kernel without Landlock":  {func(m *machine) { m.landlock, m.missing = 0, []string{"Landlock: tools read keys.json"} }, warn, "confined tools", []string{"not completely", "Landlock: tools read keys.json", "Linux 6.12"}},
 		"a kernel with old Landlock": {func(m *machine) { m.landlock = 5 }, fine, "confined tools", []string{"Landlock 5", "signal"}},
 		"a kernel with new Landlock": {func(m *machine) { m.landlock = 6 }, fine, "confined tools", []string{"yes (Landlock 6)"}},
-		"a sandbox without ptrace":   {func(m *machine) { m.missing = []string{"ptrace: late limits", "seccomp: sockets"} }, warn, "confined tools", []string{"ptrace: late limits; seccomp: sockets", "container"}},
+		"a sandbox without both":     {func(m *machine) { m.missing = []string{"Landlock: files", "seccomp: sockets"} }, warn, "confined tools", []string{"Landlock: files; seccomp: sockets", "container"}},
+		"no tool-launcher":           {func(m *machine) { m.launcher = errors.New("no such file") }, fail, "tool-launcher", []string{"no such file", "LAUNCHER_PATH", "make build"}},
 		"TOOL_FILES=off":             {func(m *machine) { m.settings.Watching.ToolFiles = "off" }, warn, "confined tools", []string{"off (TOOL_FILES)", "keys.json"}},
 		"no yt-dlp": {func(m *machine) { m.without("yt-dlp") }, fail, "yt-dlp",
 			[]string{"not found in PATH", "2026.01.29 or newer", "pip install", "make tools"}},
@@ -350,7 +353,7 @@ func TestTheToolsOfThisMachine(t *testing.T) {
 		}
 	}
 	var report strings.Builder
-	ok, err := Doctor{Settings: settings, Landlock: tool.Landlock, Missing: tool.Missing}.Examine(t.Context(), &report)
+	ok, err := Doctor{Settings: settings, CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing}.Examine(t.Context(), &report)
 	if err != nil {
 		t.Fatal(err)
 	}
