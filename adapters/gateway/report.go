@@ -33,9 +33,10 @@ type healthBody struct {
 }
 
 type visibilityBody struct {
-	LastError      string    `json:"last_error,omitempty"`
-	BlindSince     time.Time `json:"blind_since,omitzero"`
-	LastObservedAt time.Time `json:"last_observed_at,omitzero"`
+	LastError      string         `json:"last_error,omitempty"`
+	BlindSince     time.Time      `json:"blind_since,omitzero"`
+	LastObservedAt time.Time      `json:"last_observed_at,omitzero"`
+	Unseen         monitor.Unseen `json:"unseen,omitzero"`
 }
 
 type answerBody struct {

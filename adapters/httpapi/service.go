@@ -22,6 +22,9 @@ type ServiceInfo struct {
 	// Egress returns the addresses of section 10.3; nil: this gateway chooses none. It may be nil.
 	Egress func() []egress.Status
 
+	// BlindSpot returns what no worker can see, of all gateways; nil: nothing, or the database does not tell. It may be nil.
+	BlindSpot func(context.Context) *monitor.BlindSpot
+
 	// Tools returns the tools of this gateway, by name. It may run them, within ctx.
 	Tools func(ctx context.Context) map[string]ToolInfo
 }
@@ -60,6 +63,7 @@ type serviceBody struct {
 	Retention     ServiceRetention    `json:"retention"`
 	Egress        []egress.Status     `json:"egress"`
 	Unauthorized  int64               `json:"unauthorized"`
+	BlindSpot     *monitor.BlindSpot  `json:"blind_spot"`
 	Settings      []settingBody       `json:"settings"`
 	Presets       []presetBody        `json:"presets"`
 }
@@ -100,6 +104,11 @@ func (h serviceHandlers) read(c *gin.Context) error {
 	body.Limits.MaxBatch, body.Limits.MaxMetadataBytes = registry.MaxBatch, monitor.MaxMetadata
 	if h.info.Egress != nil {
 		body.Egress = h.info.Egress()
+	}
+	if h.info.BlindSpot != nil {
+		if body.BlindSpot = h.info.BlindSpot(c.Request.Context()); body.BlindSpot != nil {
+			body.BlindSpot.Since = h.localTime(body.BlindSpot.Since)
+		}
 	}
 	if h.info.Tools != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), toolsTimeout)

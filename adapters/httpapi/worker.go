@@ -64,9 +64,10 @@ type reportBody struct {
 		LastCheckAt time.Time           `json:"last_check_at"`
 	} `json:"health"`
 	Visibility *struct {
-		LastError      string    `json:"last_error"`
-		BlindSince     time.Time `json:"blind_since"`
-		LastObservedAt time.Time `json:"last_observed_at"`
+		LastError      string         `json:"last_error"`
+		BlindSince     time.Time      `json:"blind_since"`
+		LastObservedAt time.Time      `json:"last_observed_at"`
+		Unseen         monitor.Unseen `json:"unseen"`
 	} `json:"visibility"`
 	Statistics   monitor.Statistics   `json:"statistics"`
 	StreamStatus monitor.StreamStatus `json:"stream_status"`

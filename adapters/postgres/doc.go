@@ -21,11 +21,14 @@
 //     per stream, the maximum and the rate limits (decision A5), one registration
 //     per idempotency key (A9), one newest generation (O2), one promotion of a
 //     reservation (A10), one lease per event, one leased event per monitor (W2).
+//
 //   - The events of a monitor are leased in the order in which they were committed.
 //     Every transaction locks the monitor's row, then events or evidence, then its newest
 //     incident, then the version of the routing, destinations, deliveries, and feed_head last.
+//
 //   - Every method may be repeated after an error, and stores nothing twice. Methods repeat
 //     broken transactions up to three times. After a loss during COMMIT the outcome is unknown.
+//
 //   - Times follow the database's clock. If it is set back, a retry waits at most 70 s,
 //     and a lease and a rate limit last at most twice their length.
 //

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // FeedStore reads the feed.
@@ -71,7 +72,7 @@ func (s *FeedStore) ReadFeed(ctx context.Context, after int64, limit int) (feed.
 // statistics are read only of a monitor that is late without them.
 const readChecker = `
 	WITH watched AS (
-		SELECT m.id, m.seq, m.last_error, m.blind_since IS NOT NULL AS blind,
+		SELECT m.id, m.seq, m.last_error, m.unseen, m.blind_since IS NOT NULL AS blind,
 		       CASE WHEN m.updated_at < since.at THEN true
 		            WHEN m.status <> 'monitoring' OR m.last_error <> '' OR greatest(m.last_observed_at, m.created_at) >= since.at THEN false
 		            ELSE (SELECT s.last_check_at >= since.at FROM monitor_stats s WHERE s.monitor_id = m.id) IS NOT TRUE END AS late
@@ -86,7 +87,10 @@ const readChecker = `
 	          SELECT id FROM watched WHERE late ORDER BY seq LIMIT $3) AS first) AS late_monitors,
 	       (SELECT COALESCE(json_agg(json_build_object('error', error, 'monitors', n)), '[]') FROM (
 	          SELECT left(last_error, 200) AS error, count(*) AS n FROM watched
-	          WHERE last_error <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $4) AS frequent) AS failures
+	          WHERE last_error <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $4) AS frequent) AS failures,
+	       (SELECT COALESCE(json_agg(json_build_object('class', class, 'egress', egress, 'since', since, 'monitors', n)), '[]') FROM (
+	          SELECT unseen->>'class' AS class, unseen->>'egress' AS egress, min(CAST(unseen->>'since' AS timestamptz)) AS since, count(*) AS n FROM watched
+	          WHERE unseen IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2) AS groups) AS unseen
 	FROM watched`
 
 // ReadChecker implements record.FeedStore.
@@ -98,6 +102,7 @@ func (s *FeedStore) ReadChecker(ctx context.Context) (feed.Checker, error) {
 		Failing      int    `db:"failing"`
 		LateMonitors []byte `db:"late_monitors"`
 		Failures     []byte `db:"failures"`
+		Unseen       []byte `db:"unseen"`
 	}
 	err := s.db.GetContext(ctx, &row, readChecker, feed.LateIntervals, feed.MinInterval.Seconds(), feed.MaxLateMonitors, feed.MaxFailures)
 	if err != nil {
@@ -110,6 +115,11 @@ func (s *FeedStore) ReadChecker(ctx context.Context) (feed.Checker, error) {
 	if err := json.Unmarshal(row.Failures, &checker.Failures); err != nil {
 		return feed.Checker{}, fmt.Errorf("failures: %w", err)
 	}
+	var unseen []monitor.UnseenGroup
+	if err := json.Unmarshal(row.Unseen, &unseen); err != nil {
+		return feed.Checker{}, fmt.Errorf("unseen monitors: %w", err)
+	}
+	checker.BlindSpot = monitor.NewBlindSpot(unseen, row.Watched)
 	return checker, nil
 }
 

@@ -229,10 +229,13 @@ func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
 		r := report()
 		r.At, r.Health.LastCheckAt = time.Now(), time.Now()
 		r.Visibility = &monitor.Visibility{LastObservedAt: time.Now()}
+		if egress, is := map[int]string{0: "", 2: "", 4: "b", 6: "c"}[n]; is {
+			r.Visibility.Unseen = monitor.Unseen{Since: noon.Add(-time.Duration(n) * time.Minute), Class: monitor.NoDNS, Egress: egress}
+		}
 		acceptReport(t, s, m.ID, r, monitor.Run)
 		ids = append(ids, m.ID)
 	}
-	// ids[0] is healthy.
+	// ids[0] is only unseen.
 	alter(t, db, `UPDATE monitors SET updated_at = now() - interval '31 seconds' WHERE id = $1`, ids[1])
 	alter(t, db, `UPDATE monitors SET updated_at = now() - interval '31 seconds', config = jsonb_set(config, '{check_interval_sec}', '60') WHERE id = $1`, ids[2])
 	alter(t, db, `UPDATE monitors SET last_observed_at = now() - interval '31 seconds', created_at = now() - interval '1 hour' WHERE id = $1`, ids[3])
@@ -244,6 +247,10 @@ func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if b := got.BlindSpot; b == nil || b.Monitors != 3 || b.Watched != 6 || !b.Since.Equal(noon.Add(-4*time.Minute)) || b.Class == nil || *b.Class != monitor.NoDNS || b.Egress != nil {
+		t.Errorf("the blind spot is %+v", b)
+	}
+	got.BlindSpot = nil
 	want := feed.Checker{
 		Watched: 6, Blind: 1, Late: 2, LateMonitors: []monitor.ID{ids[1], ids[3]},
 		Failing: 2, Failures: []feed.Failure{{Error: "yt-dlp: no answer", Monitors: 2}},

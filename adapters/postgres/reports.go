@@ -248,18 +248,19 @@ func execRows[Row any](ctx context.Context, tx *sqlx.Tx, statement string, rows 
 // stateRow is what a report changes in monitors. Of an overtaken one it is nothing but
 // updated_at.
 type stateRow struct {
-	ID             monitor.ID `json:"id"`
-	Status         string     `json:"status,omitempty"`
-	StreamStatus   string     `json:"stream_status,omitempty"`
-	Video          string     `json:"health_video,omitempty"`
-	Audio          string     `json:"health_audio,omitempty"`
-	Snapshot       string     `json:"snapshot,omitempty"`
-	Applied        bool       `json:"applied"`
-	ReportedAt     *time.Time `json:"reported_at,omitempty"`
-	Visible        bool       `json:"visible"` // the next three are reported
-	LastError      string     `json:"last_error"`
-	BlindSince     *time.Time `json:"blind_since,omitempty"`
-	LastObservedAt *time.Time `json:"last_observed_at,omitempty"`
+	ID             monitor.ID      `json:"id"`
+	Status         string          `json:"status,omitempty"`
+	StreamStatus   string          `json:"stream_status,omitempty"`
+	Video          string          `json:"health_video,omitempty"`
+	Audio          string          `json:"health_audio,omitempty"`
+	Snapshot       string          `json:"snapshot,omitempty"`
+	Applied        bool            `json:"applied"`
+	ReportedAt     *time.Time      `json:"reported_at,omitempty"`
+	Visible        bool            `json:"visible"` // the next four are reported
+	LastError      string          `json:"last_error"`
+	BlindSince     *time.Time      `json:"blind_since,omitempty"`
+	LastObservedAt *time.Time      `json:"last_observed_at,omitempty"`
+	Unseen         *monitor.Unseen `json:"unseen,omitempty"`
 }
 
 func newStateRow(r *storedReport) stateRow {
@@ -274,6 +275,9 @@ func newStateRow(r *storedReport) stateRow {
 	row.Snapshot, row.ReportedAt = string(sanitizeJSON(r.report.Snapshot)), timeOrNull(r.report.At)
 	if v := r.report.Visibility; v != nil {
 		row.Visible, row.LastError, row.BlindSince, row.LastObservedAt = true, v.LastError, timeOrNull(v.BlindSince), timeOrNull(v.LastObservedAt)
+		if v.Unseen != (monitor.Unseen{}) {
+			row.Unseen = &v.Unseen
+		}
 	}
 	return row
 }
@@ -289,10 +293,11 @@ const storeMonitorStates = `
 		last_error       = CASE WHEN n.visible THEN n.last_error ELSE m.last_error END,
 		blind_since      = CASE WHEN n.visible THEN n.blind_since ELSE m.blind_since END,
 		last_observed_at = CASE WHEN n.visible THEN n.last_observed_at ELSE m.last_observed_at END,
+		unseen           = CASE WHEN n.visible THEN n.unseen ELSE m.unseen END,
 		updated_at       = now()
 	FROM (SELECT * FROM json_to_recordset($1)
 	      AS rows (id text, status text, stream_status text, health_video text, health_audio text, snapshot text, applied bool,
-	               reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz) LIMIT $2) AS n
+	               reported_at timestamptz, visible bool, last_error text, blind_since timestamptz, last_observed_at timestamptz, unseen jsonb) LIMIT $2) AS n
 	WHERE m.id = n.id`
 
 // statisticsRow is what a report says about monitor_stats.

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,6 +27,7 @@ type routedIncident struct {
 	good      []string // lanes of the history that are good now
 	stormID   string   // of the storm that it began in; empty: none
 	inStorm   bool     // that storm is open
+	unseen    monitor.Unseen
 }
 
 func (i routedIncident) subject() notify.Subject {
@@ -32,7 +35,7 @@ func (i routedIncident) subject() notify.Subject {
 }
 
 func (i routedIncident) ofStorm() notify.StormIncident {
-	return notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata)}
+	return notify.StormIncident{Incident: i.Incident, MonitorID: i.monitorID, Metadata: notify.FlattenMetadata(i.metadata), Unseen: i.unseen}
 }
 
 // policy returns the policy for the messages about the incident to a destination. storms has
@@ -78,10 +81,11 @@ type routedIncidentRow struct {
 	StormIsOpen sql.NullBool   `db:"storm_is_open"`
 	ReopenedAt  sql.NullTime   `db:"reopened_at"`
 	Good        pq.StringArray `db:"good"`
+	Unseen      []byte         `db:"unseen"`
 }
 
 const selectRoutedIncidents = `
-	SELECT ` + incidentColumns + `, m.number, m.stream_url, m.metadata_text, i.storm_id, s.state = 'open' AS storm_is_open,
+	SELECT ` + incidentColumns + `, m.number, m.stream_url, m.metadata_text, m.unseen, i.storm_id, s.state = 'open' AS storm_is_open,
 	       CASE WHEN i.reopened > 0 THEN (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = i.id AND l.kind = 'reopened') END AS reopened_at,
 	       (SELECT array_agg(h.lane) FROM history_lanes h WHERE h.monitor_id = i.monitor_id AND h.state = 'ok') AS good
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id LEFT JOIN storms s ON s.id = i.storm_id`
@@ -101,9 +105,15 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 			continue
 		}
 		i.ReopenedAt = timeOrZero(r.ReopenedAt)
+		var unseen monitor.Unseen
+		if r.Unseen != nil {
+			if err := json.Unmarshal(r.Unseen, &unseen); err != nil {
+				return nil, fmt.Errorf("why %s is unseen: %w", r.MonitorID, err)
+			}
+		}
 		all = append(all, routedIncident{
 			Incident: *i, monitorID: r.MonitorID, number: r.Number, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String), good: r.Good,
-			stormID: r.StormID.String, inStorm: r.StormIsOpen.Bool,
+			stormID: r.StormID.String, inStorm: r.StormIsOpen.Bool, unseen: unseen,
 		})
 	}
 	return all, nil

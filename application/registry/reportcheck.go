@@ -62,6 +62,9 @@ func checkVisibilityAndTimes(r monitor.Report) error {
 	if n := len(visibility.LastError); n > MaxLastError {
 		return monitor.Errorf(monitor.InvalidConfig, "visibility.last_error is %d bytes long; accepted is at most %d", n, MaxLastError)
 	}
+	if err := checkUnseen(visibility.Unseen); err != nil {
+		return err
+	}
 	for _, field := range []struct {
 		name string
 		at   time.Time
@@ -70,6 +73,7 @@ func checkVisibilityAndTimes(r monitor.Report) error {
 		{"health.last_check_at", r.Health.LastCheckAt},
 		{"visibility.blind_since", visibility.BlindSince},
 		{"visibility.last_observed_at", visibility.LastObservedAt},
+		{"visibility.unseen.since", visibility.Unseen.Since},
 	} {
 		if field.at.IsZero() {
 			continue
@@ -77,6 +81,22 @@ func checkVisibilityAndTimes(r monitor.Report) error {
 		if err := monitor.ValidTime(field.name, field.at); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func checkUnseen(u monitor.Unseen) error {
+	if u == (monitor.Unseen{}) {
+		return nil
+	}
+	if u.Since.IsZero() {
+		return monitor.Errorf(monitor.InvalidConfig, "visibility.unseen.since is missing; accepted is a time")
+	}
+	if !slices.Contains(monitor.UnseenClasses, u.Class) {
+		return monitor.Errorf(monitor.InvalidConfig, "visibility.unseen.class is %.60q; accepted is one of %v", u.Class, monitor.UnseenClasses)
+	}
+	if n := len(u.Egress); n > MaxLastError {
+		return monitor.Errorf(monitor.InvalidConfig, "visibility.unseen.egress is %d bytes long; accepted is at most %d", n, MaxLastError)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // versionsKept is how long the versions of tools are not asked again.
@@ -28,7 +29,14 @@ func (g *gatewayServer) serviceInfo() *httpapi.ServiceInfo {
 			EvidenceSec: seconds(c.EvidenceRetention), EvidenceQuarantineSec: seconds(c.EvidenceQuarantineRetention),
 		},
 		Egress: g.egress,
-		Tools:  (&toolVersions{watching: c.Watching}).read,
+		BlindSpot: func(ctx context.Context) *monitor.BlindSpot {
+			checker, err := g.store.ReadChecker(ctx)
+			if err != nil {
+				return nil
+			}
+			return checker.BlindSpot
+		},
+		Tools: (&toolVersions{watching: c.Watching}).read,
 	}
 }
 

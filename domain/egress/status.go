@@ -24,7 +24,7 @@ func failureOf(state watch.StreamState) Failure {
 		return Blocked
 	case watch.RateLimited:
 		return RateLimited
-	case watch.Unreachable:
+	case watch.NameUnresolved, watch.ProxyFailed, watch.Unreachable:
 		return Network
 	}
 	return ""

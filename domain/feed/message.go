@@ -45,6 +45,8 @@ type Checker struct {
 	LateMonitors []monitor.ID `json:"late_monitors"` // at most MaxLateMonitors of the late ones
 	Failing      int          `json:"failing"`       // monitors whose newest attempt to observe the stream failed
 	Failures     []Failure    `json:"failures"`      // at most MaxFailures, the most frequent first
+
+	BlindSpot *monitor.BlindSpot `json:"blind_spot"` // null: too few are unseen to have one cause
 }
 
 // Failure is one error and how many monitors have it as their last_error.

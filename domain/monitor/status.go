@@ -92,6 +92,7 @@ type Visibility struct {
 	LastError      string    // the newest failure that no success has followed, one line; "": none
 	BlindSince     time.Time // since when nothing could be learned; zero unless that was alerted
 	LastObservedAt time.Time // when the stream's state or its media were last learned; zero: never
+	Unseen         Unseen    // that nothing can be learned at present, and why; it comes long before BlindSince
 }
 
 // Health is the state of the newest analysed media (section 3.3).

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -112,6 +113,7 @@ type StormIncident struct {
 
 	MonitorID monitor.ID
 	Metadata  map[string]string // as in Subject
+	Unseen    monitor.Unseen    // why nothing is known of the stream now
 }
 
 // Subject returns what routes and silences compare.
@@ -186,6 +188,18 @@ func (s Storm) Streams() int {
 		streams[i.MonitorID] = true
 	}
 	return len(streams)
+}
+
+// BlindSpot returns what the streams of the storm have in common that are unseen now; nil: too
+// few are.
+func (s Storm) BlindSpot() *monitor.BlindSpot {
+	groups := map[monitor.ID]monitor.UnseenGroup{}
+	for _, i := range s.Incidents {
+		if i.Unseen != (monitor.Unseen{}) {
+			groups[i.MonitorID] = monitor.UnseenGroup{Unseen: i.Unseen, Monitors: 1}
+		}
+	}
+	return monitor.NewBlindSpot(slices.Collect(maps.Values(groups)), s.Streams())
 }
 
 // Among returns how many streams messages count the streams of the storm among; 0: unknown.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,20 +12,29 @@ import (
 // blindness is a time in which the watcher learns nothing, neither the stream's
 // state nor anything of its media (decision S15). Times are the clock's.
 type blindness struct {
-	Since        time.Time `json:"since"`                // when something was last learned, or the watch began
-	ObservedAt   time.Time `json:"observed,omitzero"`    // when something was last learned; zero: never
-	Alerted      bool      `json:"told,omitempty"`       // monitor.error has been emitted for this blindness
-	LastError    string    `json:"last_error,omitempty"` // the newest failure after Since; empty: none
-	UnansweredAt time.Time `json:"in_vain,omitzero"`     // when the latest question came back without an answer
-	ResumedAt    time.Time `json:"resumed,omitzero"`     // when a successor took over during this blindness
-	Refused      bool      `json:"refused,omitempty"`    // YouTube has refused the question and all media since
+	Since      time.Time `json:"since"`                // when something was last learned, or the watch began
+	ObservedAt time.Time `json:"observed,omitzero"`    // when something was last learned; zero: never
+	Alerted    bool      `json:"told,omitempty"`       // monitor.error has been emitted for this blindness
+	LastError  string    `json:"last_error,omitempty"` // the newest failure after Since; empty: none
+
+	// Class and Egress are those of the latest question that was asked and not answered.
+	Class  monitor.UnseenClass `json:"class,omitempty"`
+	Egress string              `json:"egress,omitempty"`
+
+	UnansweredAt time.Time `json:"in_vain,omitzero"`  // when the latest question came back without an answer
+	ResumedAt    time.Time `json:"resumed,omitzero"`  // when a successor took over during this blindness
+	Refused      bool      `json:"refused,omitempty"` // YouTube has refused the question and all media since
 }
 
 // visibility returns what the watcher can observe at present.
-func (s *state) visibility() monitor.Visibility {
+func (w *Watcher) visibility() monitor.Visibility {
+	s := &w.state
 	v := monitor.Visibility{LastError: s.lastError(), LastObservedAt: s.Blind.ObservedAt}
 	if s.Blind.Alerted {
 		v.BlindSince = s.Blind.Since
+	}
+	if s.Blind.unseen(w.now, w.unseenLimit()) {
+		v.Unseen = monitor.Unseen{Since: s.Blind.Since, Class: cmp.Or(s.Blind.Class, monitor.OtherUnseen), Egress: s.Blind.Egress}
 	}
 	return v
 }
@@ -60,7 +70,29 @@ func (w *Watcher) unseenLimit() time.Duration {
 }
 
 // recordNoAnswer records a question that came back without an answer.
-func (b *blindness) recordNoAnswer(now time.Time, err string) { b.UnansweredAt, b.LastError = now, err }
+func (b *blindness) recordNoAnswer(now time.Time, o Resolution) {
+	b.UnansweredAt, b.LastError = now, string(o.State)+": "+o.Detail
+	if o.State != CircuitOpen || b.Class == "" { // nobody was asked: what was found before is why
+		b.Class, b.Egress = o.State.unseen(), o.Egress
+	}
+}
+
+// unseen returns why a question was not answered.
+func (s StreamState) unseen() monitor.UnseenClass {
+	switch s {
+	case Blocked, RateLimited:
+		return monitor.Refused
+	case NameUnresolved:
+		return monitor.NoDNS
+	case ProxyFailed:
+		return monitor.NoProxy
+	case Unreachable:
+		return monitor.NoNetwork
+	case ToolFailed:
+		return monitor.NoTool
+	}
+	return monitor.OtherUnseen
+}
 
 // end ends the blindness. It returns how long an alerted one lasted, and zero for
 // any other.

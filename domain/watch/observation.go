@@ -31,7 +31,9 @@ const (
 	ManifestFound  StreamState = "manifest_found"       // streamlink found a manifest; nobody knows whether the stream is live
 	Blocked        StreamState = "blocked"              // bot check, captcha, 403: YouTube refuses the address; unknown
 	RateLimited    StreamState = "rate_limited"         // 429: too many questions from the address; unknown
-	Unreachable    StreamState = "unreachable"          // network, DNS, timeout, 5xx: unknown
+	NameUnresolved StreamState = "name_unresolved"      // DNS knows no address of YouTube, or does not answer: unknown
+	ProxyFailed    StreamState = "proxy_failed"         // the proxy cannot be reached, or refuses: unknown
+	Unreachable    StreamState = "unreachable"          // no other way: firewall, TLS, timeout, 5xx: unknown
 	ToolFailed     StreamState = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
 	CircuitOpen    StreamState = "circuit_breaker_open" // not asked (section 10.3): unknown
 )
@@ -39,7 +41,7 @@ const (
 // Known reports whether the stream's state is known.
 func (s StreamState) Known() bool {
 	switch s {
-	case ManifestFound, Blocked, RateLimited, Unreachable, ToolFailed, CircuitOpen, "":
+	case ManifestFound, Blocked, RateLimited, NameUnresolved, ProxyFailed, Unreachable, ToolFailed, CircuitOpen, "":
 		return false
 	}
 	return true

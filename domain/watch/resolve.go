@@ -158,7 +158,7 @@ func (w *Watcher) handleNoAnswer(o Resolution) {
 		w.adoptManifest(o)
 		return
 	}
-	w.state.Blind.recordNoAnswer(w.now, string(o.State)+": "+o.Detail)
+	w.state.Blind.recordNoAnswer(w.now, o)
 	w.logWarn("The stream's state could not be learned; the worker asks again", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": r.Failures,
 	})

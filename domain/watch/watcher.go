@@ -104,7 +104,7 @@ func (w *Watcher) Next() []Task {
 // Report returns the present state as a worker reports it (section 8.6),
 // without generation, time, events and snapshot.
 func (w *Watcher) Report() monitor.Report {
-	h, v := w.health(w.now), w.state.visibility()
+	h, v := w.health(w.now), w.visibility()
 	return monitor.Report{
 		Status:       w.state.Status,
 		StreamStatus: h.Stream,

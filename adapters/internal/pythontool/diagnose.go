@@ -14,7 +14,7 @@ const MaxCause = 150
 // Diagnosis is the meaning of a tool's message about the network. The zero value stands
 // for a message about something else.
 type Diagnosis struct {
-	State watch.StreamState // Blocked or RateLimited: YouTube refused; Unreachable: every other failure
+	State watch.StreamState // Blocked or RateLimited: YouTube refused; NameUnresolved, ProxyFailed; Unreachable: every other failure
 	Cause string            // what failed and where; at most MaxCause bytes
 }
 
@@ -50,18 +50,20 @@ var (
 )
 
 // Diagnose reads a message about the network: Blocked for HTTP 403, RateLimited for 429,
-// Unreachable for a failure of HTTP, TLS, DNS or a proxy.
+// ProxyFailed, NameUnresolved, and Unreachable for another failure of HTTP or TLS.
 func Diagnose(message string) Diagnosis {
 	text := Normalize(message)
 	has := func(phrases []string) bool { return containsAny(text, phrases) }
 	switch {
 	case has(proxyFaults):
-		return unreachable("%s; check HTTPS_PROXY", proxyCause(text))
+		return unreachable("%s; check HTTPS_PROXY", proxyCause(text)).as(watch.ProxyFailed)
 	case has(rateLimits):
 		return Diagnosis{watch.RateLimited, "YouTube limits the requests of this address (HTTP 429)"}
 	case has(forbidden):
 		return Diagnosis{watch.Blocked, "YouTube refuses the requests of this address (HTTP 403)"}
-	case has(lookupTimeouts), has(lookupFailures), has(refused), has(noRoutes):
+	case has(lookupTimeouts), has(lookupFailures):
+		return unreachable("%s", connectionCause(text, hostOf(text, "YouTube"))).as(watch.NameUnresolved)
+	case has(refused), has(noRoutes):
 		return unreachable("%s", connectionCause(text, hostOf(text, "YouTube")))
 	case has(certificates):
 		reason := ""
@@ -87,6 +89,8 @@ func Diagnose(message string) Diagnosis {
 func unreachable(format string, args ...any) Diagnosis {
 	return Diagnosis{watch.Unreachable, "YouTube cannot be reached from here: " + fmt.Sprintf(format, args...)}
 }
+
+func (d Diagnosis) as(state watch.StreamState) Diagnosis { return Diagnosis{state, d.Cause} }
 
 // proxyCause returns the failure of the proxy or of the connection to it.
 func proxyCause(text string) string {

@@ -15,15 +15,15 @@ func TestEveryNetworkFailureHasACause(t *testing.T) {
 	pool := "Unable to open URL: https://www.youtube.com/watch?v=abcdefghijk (HTTPSConnectionPool(host='www.youtube.com', port=443): Max retries exceeded with url: /watch?v=abcdefghijk (Caused by "
 	for message, want := range map[string]pythontool.Diagnosis{
 		"Unable to download API page: HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known) (caused by TransportError(\"HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known)\"))": {
-			watch.Unreachable, unreachable + "DNS does not resolve www.youtube.com",
+			watch.NameUnresolved, unreachable + "DNS does not resolve www.youtube.com",
 		},
 		pool + "NameResolutionError(\"HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known)\")))": {
-			watch.Unreachable, unreachable + "DNS does not resolve www.youtube.com",
+			watch.NameUnresolved, unreachable + "DNS does not resolve www.youtube.com",
 		},
 		"HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -3] Temporary failure in name resolution)": {
-			watch.Unreachable, unreachable + "DNS does not answer for www.youtube.com",
+			watch.NameUnresolved, unreachable + "DNS does not answer for www.youtube.com",
 		},
-		"<urlopen error [Errno -2] Name or service not known>": {watch.Unreachable, unreachable + "DNS does not resolve YouTube"},
+		"<urlopen error [Errno -2] Name or service not known>": {watch.NameUnresolved, unreachable + "DNS does not resolve YouTube"},
 
 		"Unable to download webpage: HTTPSConnection(host='127.0.0.1', port=1): Failed to establish a new connection: [Errno 111] Connection refused (caused by TransportError(\"HTTPSConnection(host='127.0.0.1', port=1): Failed to establish a new connection: [Errno 111] Connection refused\"))": {
 			watch.Unreachable, unreachable + "127.0.0.1:1 refuses the connection",
@@ -44,15 +44,15 @@ func TestEveryNetworkFailureHasACause(t *testing.T) {
 		"[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol (_ssl.c:1006)": {watch.Unreachable, unreachable + "the TLS handshake fails"},
 
 		"Unable to download API page: ('Unable to connect to proxy', OSError('Tunnel connection failed: 407 Proxy Authentication Required')) (caused by ProxyError(\"('Unable to connect to proxy', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))\"))": {
-			watch.Unreachable, unreachable + "the proxy refuses to connect to it (HTTP 407); check HTTPS_PROXY",
+			watch.ProxyFailed, unreachable + "the proxy refuses to connect to it (HTTP 407); check HTTPS_PROXY",
 		},
 		pool + "ProxyError('Unable to connect to proxy', NewConnectionError(\"HTTPSConnection(host='127.0.0.1', port=3128): Failed to establish a new connection: [Errno 111] Connection refused\"))))": {
-			watch.Unreachable, unreachable + "the proxy 127.0.0.1:3128 refuses the connection; check HTTPS_PROXY",
+			watch.ProxyFailed, unreachable + "the proxy 127.0.0.1:3128 refuses the connection; check HTTPS_PROXY",
 		},
 		"('Unable to connect to proxy', NameResolutionError(\"HTTPSConnection(host='no.such.proxy.invalid', port=3128): Failed to resolve 'no.such.proxy.invalid' ([Errno -2] Name or service not known)\"))": {
-			watch.Unreachable, unreachable + "DNS does not resolve the proxy no.such.proxy.invalid:3128; check HTTPS_PROXY",
+			watch.ProxyFailed, unreachable + "DNS does not resolve the proxy no.such.proxy.invalid:3128; check HTTPS_PROXY",
 		},
-		"Tunnel connection failed: HTTP Error 403: Forbidden": {watch.Unreachable, unreachable + "the proxy refuses to connect to it (HTTP 403); check HTTPS_PROXY"},
+		"Tunnel connection failed: HTTP Error 403: Forbidden": {watch.ProxyFailed, unreachable + "the proxy refuses to connect to it (HTTP 403); check HTTPS_PROXY"},
 
 		"HTTPConnectionPool(host='127.0.0.1', port=8900): Read timed out. (read timeout=2.0)": {watch.Unreachable, unreachable + "127.0.0.1:8900 does not answer in time"},
 		"The read operation timed out":                                  {watch.Unreachable, unreachable + "YouTube does not answer in time"},

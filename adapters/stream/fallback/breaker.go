@@ -148,7 +148,7 @@ func advice(last watch.Resolution) string {
 	switch last.State {
 	case watch.Blocked, watch.RateLimited:
 		return "YouTube refuses this address; wait, or use further addresses (EGRESS_PROXIES)"
-	case watch.Unreachable:
+	case watch.NameUnresolved, watch.ProxyFailed, watch.Unreachable:
 		return "check DNS, proxy and firewall of this machine: stream-monitor doctor"
 	}
 	return "check that the tool is installed and up to date: stream-monitor doctor"

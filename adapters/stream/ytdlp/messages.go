@@ -71,7 +71,7 @@ func readMessages(stderr []byte) messages {
 	for line := range pythontool.Lines(stderr) {
 		text, failed := parseLine(line)
 		if fault := pythontool.Diagnose(text); fault.State != "" {
-			if all.fault.state == "" || all.fault.state == watch.Unreachable && fault.State.Refused() {
+			if all.fault.state == "" || !all.fault.state.Refused() && fault.State.Refused() {
 				all.fault = message{fault.State, fault.Detail(text)}
 			}
 		} else if reason := reasonOf(text); reason.state != "" && all.reason.state == "" {

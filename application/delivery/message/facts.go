@@ -43,6 +43,8 @@ type StreamIncident struct {
 type Storm struct {
 	Streams int // with an incident in it
 	Live    int // streams that they are counted among; 0: unknown
+
+	BlindSpot *monitor.BlindSpot // what those have in common that are unseen now; nil: nothing
 }
 
 // Notice says that the gateway has disabled a destination. It is stored as JSON.

@@ -60,6 +60,9 @@ type view struct {
 	Storm bool // of Streams; it has no Channel
 	// Streams and Live are those of a storm; Live is 0 if unknown.
 	Streams, Live int
+	// Unseen is why they cannot be checked: refused, dns, proxy, network, tool, unknown; empty: there is no one reason.
+	Unseen        string
+	UnseenAddress string // the address that asks; empty: there is no choice, or several do
 
 	Disabled string // name of the destination that was disabled; empty: this is no notice
 	// Cause is gone, failed_for_days (since FailingSince), or empty: the words are in Reason.
@@ -135,6 +138,12 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		v.addIncident(*f.Incident, f.Notified, f.Now, zone)
 	case f.Storm != nil:
 		v.Storm, v.Streams, v.Live = true, f.Storm.Streams, f.Storm.Live
+		if b := f.Storm.BlindSpot; b != nil && b.Class != nil {
+			v.Unseen = string(*b.Class)
+			if b.Egress != nil {
+				v.UnseenAddress = clean(*b.Egress, maxStream)
+			}
+		}
 		v.Quiet = v.Open && len(s.Conditions) == 0
 		for _, name := range s.Conditions {
 			v.Conditions = append(v.Conditions, condition{Name: string(name), Since: v.Since, Lasted: end.Sub(s.OpenedAt)})

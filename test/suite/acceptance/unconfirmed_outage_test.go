@@ -34,23 +34,32 @@ func TestAnUnconfirmedOutageThatIsOverIsNotReported(t *testing.T) { // decision 
 // YouTube refuses page, player, playlists and segments for longer than it takes to be blind.
 func TestARefusalOfEverythingIsBlindnessAlone(t *testing.T) { // decisions S6, S15, S20
 	runOutageTimeline(t, 3, 450*time.Second)
+	env := startEnv(t) // of its own, so that all that it watches is refused
 	var streams []*watchedStream
 	for range 3 {
-		streams = append(streams, watchStream(t, shared, livestream.Config{}, nil))
+		streams = append(streams, watchStream(t, env, livestream.Config{}, nil))
 	}
 	began := time.Now()
 	var heal []func()
 	for i, p := range streams {
-		shared.YouTube.Set(p.video, youtube.BotCheck)
+		env.YouTube.Set(p.video, youtube.BotCheck)
 		status := []int{http.StatusForbidden, http.StatusTooManyRequests, http.StatusUnauthorized}[i]
 		for _, class := range []youtube.Class{youtube.Manifest, youtube.Playlist, youtube.Segment} {
-			heal = append(heal, shared.YouTube.Inject(class, p.video, 0, httpfault.Status(status)))
+			heal = append(heal, env.YouTube.Inject(class, p.video, 0, httpfault.Status(status)))
 		}
 	}
+	eventually(t, 90*time.Second, "the checker says why it sees none of them", func() bool {
+		spot, _ := callOK(t, env, http.MethodGet, "/api/v1/service", nil)["blind_spot"].(map[string]any)
+		return spot["monitors"] == 3.0 && spot["watched"] == 3.0 && spot["class"] == "refused"
+	})
 	streams[0].sleepUntil(began, 340*time.Second)
+	spot, _ := callOK(t, env, http.MethodGet, "/api/v1/service", nil)["blind_spot"].(map[string]any)
+	if spot == nil {
+		t.Error("the checker does not say any more why it sees none of them")
+	}
 	for _, p := range streams {
 		p.waitIncident(30*time.Second, "open blind+")
-		shared.YouTube.Set(p.video, youtube.Live)
+		env.YouTube.Set(p.video, youtube.Live)
 	}
 	for _, h := range heal {
 		h()
@@ -59,10 +68,12 @@ func TestARefusalOfEverythingIsBlindnessAlone(t *testing.T) { // decisions S6, S
 		p.subtest(t, p.video, func(t *testing.T) {
 			p.waitHealthy(75 * time.Second)
 			p.waitIncident(30*time.Second, "open blind-")
-			assertEvents(t, shared, p.id, "stream.started", "monitor.error")
-			var stats struct{ Total totals }
-			call(t, "/api/v1/statistics?by=hour&monitor_id="+p.id, &stats)
-			if s := stats.Total.Seconds; s["out"] != 0 || s["blind"] < 300 || s["watched"] > time.Since(began).Seconds()-s["blind"]+60 {
+			assertEvents(t, env, p.id, "stream.started", "monitor.error")
+			total, _ := callOK(t, env, http.MethodGet, "/api/v1/statistics?by=hour&monitor_id="+p.id, nil)["total"].(map[string]any)
+			s, _ := total["seconds"].(map[string]any)
+			watched, _ := s["watched"].(float64)
+			blind, _ := s["blind"].(float64)
+			if s["out"] != 0.0 || blind < 300 || watched > time.Since(began).Seconds()-blind+60 {
 				t.Errorf("the totals are %v", s)
 			}
 		})

@@ -280,6 +280,16 @@ export interface Checker {
   late_monitors: string[];
   failing: number;
   failures: { error: string; monitors: number }[];
+  blind_spot: BlindSpot | null;
+}
+
+// BlindSpot is what the checker cannot see, if that has one cause.
+export interface BlindSpot {
+  monitors: number;
+  watched: number;
+  since: string;
+  class: "refused" | "dns" | "proxy" | "network" | "tool" | "unknown" | null; // null: several
+  egress: string | null; // "": there is no choice; null: several
 }
 
 // Message is one line of the feed. heartbeat, bye and thumbnail.updated have no id.

@@ -88,7 +88,7 @@ function neededFor(method, path) {
 export class FakeGateway {
   monitors = new Map();
   incidents = new Map();
-  checker = { watched: 0, blind: 0, late: 0, late_monitors: [], failing: 0, failures: [] };
+  checker = { watched: 0, blind: 0, late: 0, late_monitors: [], failing: 0, failures: [], blind_spot: null };
   hung = false; // connections stay open and say nothing
   refuse = 0; // status of every answer to the feed; 0: it works
   signedOut = false;

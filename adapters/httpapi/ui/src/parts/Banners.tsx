@@ -3,6 +3,7 @@ import { retry } from "../live";
 import { asOf, checker, heardAt, isLive, link, skew, tick } from "../store";
 import { clock, duration, number, zone } from "../time";
 import { Glyph } from "./Glyph";
+import type { BlindSpot } from "../types";
 import type { GlyphName } from "./glyphs";
 import type { ComponentChildren } from "preact";
 
@@ -18,8 +19,22 @@ export function Banners() {
     <>
       {health === null && <Banner glyph="unlink" what={words.database} why={words.databaseText} />}
       {health && health.late > 0 && <Banner glyph="late" what={words.behind} why={words.behindText(number.value.format(health.late), number.value.format(health.watched))} />}
+      {health?.blind_spot && <Unseen spot={health.blind_spot} />}
       {Math.abs(skew.value) > worstSkewMs && <Banner glyph="waiting" what={words.skew(duration(Math.round(Math.abs(skew.value) / 1000)))} why={words.skewText} />}
     </>
+  );
+}
+
+// Unseen says in one sentence what the checker knows of all the streams that it cannot see.
+function Unseen({ spot }: { spot: BlindSpot }) {
+  const words = text.value.shell;
+  const count = (n: number) => number.value.format(n);
+  return (
+    <Banner
+      glyph="blind"
+      what={words.unseen[spot.class ?? "unknown"](spot.egress ?? "")}
+      why={words.unseenText(count(spot.monitors), count(spot.watched), `${clock(Date.parse(spot.since))} ${zone.value}`)}
+    />
   );
 }
 

@@ -24,6 +24,15 @@ export const shell = {
   behind: "The checker is behind.",
   behindText: (late: string, watched: string) =>
     `${late} of ${watched} streams were looked at later than planned. Their cells are hatched until they have been checked.`,
+  unseen: {
+    refused: (address: string) => `YouTube refuses ${address || "this address"}.`,
+    dns: (_address: string) => "The name of YouTube is not resolved (DNS).",
+    proxy: (address: string) => `The proxy ${address ? `${address} ` : ""}cannot be used.`,
+    network: (address: string) => `YouTube cannot be reached${address && ` through ${address}`}.`,
+    tool: (_address: string) => "The tool that asks YouTube fails.",
+    unknown: (_address: string) => "The checker is blind.",
+  },
+  unseenText: (n: string, of: string, since: string) => `${n} of ${of} streams cannot be seen since ${since}. They may be fine.`,
   database: "The gateway's database does not answer.",
   databaseText: "Alerts may be late, and nothing here is confirmed until it is back.",
   skew: (by: string) => `This computer's clock is off by ${by}.`,
