@@ -1,12 +1,18 @@
 package event
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Data is the data object of one event type. Only the types of this file implement
 // it. Durations are whole seconds, as the specification requires. Times are exact.
 type Data interface {
 	// types returns the event types that may carry this data.
 	types() []Type
+
+	// durations returns its durations in seconds.
+	durations() []int64
 }
 
 // SegmentInfo names the segment that decided an alert (section 4.2).
@@ -118,3 +124,20 @@ func (Alert) types() []Type          { return alerts() }
 func (Recovered) types() []Type      { return recoveries() }
 func (Outage) types() []Type         { return []Type{SegmentError} }
 func (MonitorFailure) types() []Type { return []Type{MonitorError} }
+
+func (d Started) durations() []int64 {
+	if d.DelaySec == nil {
+		return nil
+	}
+	return []int64{*d.DelaySec}
+}
+
+func (d Ended) durations() []int64   { return []int64{d.DurationSec} }
+func (d Delayed) durations() []int64 { return []int64{d.DelaySec, d.ToleranceSec} }
+func (d Alert) durations() []int64 {
+	segment := int64(math.Floor(max(-1, min(d.SegmentInfo.Duration, 2*maxDurationSec)))) // a fraction below 0 becomes -1
+	return []int64{d.DurationSec, d.ThresholdSec, segment}
+}
+func (d Recovered) durations() []int64    { return []int64{d.TotalDurationSec} }
+func (d Outage) durations() []int64       { return []int64{d.DurationSec, d.ThresholdSec} }
+func (MonitorFailure) durations() []int64 { return nil }

@@ -48,7 +48,8 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Valid reports an unknown type, data of another type, or a missing time. It does
+// Valid reports an unknown type, data of another type, a missing time, or a duration below 0 or
+// above a century. It does
 // not check the ID, because the worker adds the ID later.
 func (e Event) Valid() error {
 	switch {
@@ -61,8 +62,16 @@ func (e Event) Valid() error {
 	case e.At.IsZero():
 		return errors.New("event: no timestamp")
 	}
+	for _, seconds := range e.Data.durations() {
+		if seconds < 0 || seconds > maxDurationSec {
+			return fmt.Errorf("event %s: a duration is %d s; accepted is 0 to %d", e.Type, seconds, int64(maxDurationSec))
+		}
+	}
 	return nil
 }
+
+// maxDurationSec is a century.
+const maxDurationSec = 36525 * 24 * 3600
 
 // IsBlindness reports whether the event says that the watchdog is blind
 // (decision S15).

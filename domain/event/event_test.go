@@ -87,6 +87,40 @@ func TestEveryTypeHasItsSpecifiedFields(t *testing.T) {
 	}
 }
 
+func TestADurationBelow0OrAboveACenturyIsRefused(t *testing.T) {
+	for typ, data := range samples {
+		for _, seconds := range []int64{-1, 100 * 366 * 24 * 3600} {
+			for i, wrong := range withDuration(data, seconds) {
+				if (event.Event{Type: typ, At: eight, Data: wrong}).Valid() == nil {
+					t.Errorf("%s: its duration %d is %d, accepted", typ, i, seconds)
+				}
+			}
+		}
+	}
+}
+
+// withDuration returns copies of data, each with another of its durations.
+func withDuration(data event.Data, seconds int64) (changed []event.Data) {
+	v := reflect.ValueOf(data)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		to := reflect.New(v.Type()).Elem()
+		to.Set(v)
+		switch field := to.Field(i); {
+		case name == "SegmentInfo":
+			field.FieldByName("Duration").SetFloat(float64(seconds))
+		case !strings.HasSuffix(name, "Sec"):
+			continue
+		case field.Kind() == reflect.Pointer:
+			field.Set(reflect.ValueOf(&seconds))
+		default:
+			field.SetInt(seconds)
+		}
+		changed = append(changed, to.Interface().(event.Data))
+	}
+	return changed
+}
+
 func TestAnInvalidEventIsRefused(t *testing.T) {
 	for name, e := range map[string]event.Event{
 		"an unknown type":       {Type: "stream.exploded", At: eight, Data: event.Ended{}},

@@ -115,7 +115,7 @@ func (c *condition) recover(at time.Time) []event.Data {
 		return nil
 	}
 	return []event.Data{event.Recovered{
-		TotalDurationSec: wholeSeconds(max(0, lasted)),
+		TotalDurationSec: wholeSeconds(lasted),
 		StartedAt:        onset,
 		RecoveredAt:      at,
 	}}

@@ -211,5 +211,5 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// wholeSeconds returns a duration as events carry it, rounded down.
-func wholeSeconds(d time.Duration) int64 { return int64(d / time.Second) }
+// wholeSeconds returns a duration as events carry it: rounded down, and never below 0.
+func wholeSeconds(d time.Duration) int64 { return int64(max(0, d) / time.Second) }
