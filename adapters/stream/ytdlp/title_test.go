@@ -13,6 +13,7 @@ func TestTitleAndChannelAreTextOnOneLine(t *testing.T) {
 		{`"title":"配信","channel":"C"`, "配信", "C"},
 		{`"title":"配信 2026-11-22 21:05","fulltitle":"配信"`, "配信", ""},
 		{`"title":" a\n\tb\u0000\u0007c ","channel":null,"uploader":"U"`, "a b c", "U"},
+		{`"title":"a\u202egpj.exe\u2066","channel":"b\u200fc"`, "agpj.exe", "bc"},
 		{`"title":"<img src=x onerror=alert(1)>"`, "<img src=x onerror=alert(1)>", ""},
 		{`"title":7,"channel":{"name":"C"}`, "", ""},
 		{`"title":"` + strings.Repeat("é", 300) + `"`, strings.Repeat("é", 200), ""},

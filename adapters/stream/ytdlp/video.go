@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -148,16 +147,10 @@ func (v *video) describe(answer watch.Resolution) watch.Resolution {
 // maxLabel limits a title or the name of a channel, in bytes.
 const maxLabel = 400
 
-// label returns a text of a page on one line, without control characters.
+// label returns a text of a page, cleaned and shortened.
 func label(value any) string {
 	text, _ := value.(string)
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, text[:min(len(text), maxLabel)])
-	return strings.Join(strings.Fields(text), " ")
+	return monitor.CleanLine(text[:min(len(text), maxLabel)])
 }
 
 // playable reports whether YouTube listed any media, of any kind.

@@ -34,10 +34,10 @@ export function csvOf(incidents: readonly Incident[], streamOf: (incident: Incid
   return `\ufeff${lines.join("\r\n")}\r\n`; // Excel takes it for UTF-8 by its first character
 }
 
-// quoted puts an apostrophe before a stranger's text that a spreadsheet would run as a formula.
+// quoted puts an apostrophe before a stranger's text that a spreadsheet would run as a formula. Some take full-width signs for signs.
 function quoted(cell: Cell): string {
   if (typeof cell !== "string") return cell === null ? "" : String(cell);
-  const inert = /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
+  const inert = /^[=+\-@＝＋－＠\t\r\n]/.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 const ellipsis = "…"
@@ -24,20 +26,8 @@ func UTF16Length(s string) (n int) {
 // ByteLength returns the length of a text in bytes.
 func ByteLength(s string) int { return len(s) }
 
-// Clean returns a text on one line, without control characters and without those that change the
-// direction of what follows.
-func Clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r) || unicode.IsControl(r):
-			return ' '
-		case unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
-}
+// Clean is monitor.CleanLine.
+func Clean(s string) string { return monitor.CleanLine(s) }
 
 // Cut shortens a text to a size, between two characters as people see them, and marks it with an
 // ellipsis. size returns what a character takes once it is escaped; it must be additive.
