@@ -14,7 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -36,6 +38,7 @@ type actionHandlers struct {
 	keys      evidence.LinkKeys
 	incidents *record.IncidentService
 	routing   *routing.Services
+	audit     *keyring.Audit // nil: nothing is recorded
 	now       func() time.Time
 }
 
@@ -199,18 +202,58 @@ func (h actionHandlers) act(c *gin.Context, a *action) error {
 		return err
 	}
 	form, err := url.ParseQuery(string(raw))
-	by := strings.TrimSpace(form.Get("by"))
+	by := monitor.CleanLine(form.Get("by"))
 	act := record.IncidentAction{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
 	if err != nil || len(act.Check()) > 0 {
 		return h.askAgain(c, a, by)
 	}
+	return h.recorded(c, a, func() error {
+		switch {
+		case a.storm != nil:
+			return h.acknowledgeStorm(c, a, by)
+		case a.Action == notify.SilenceAnHour:
+			return h.silence(c, a, by)
+		}
+		return h.acknowledge(c, a, act)
+	})
+}
+
+// recorded carries an action out, and records it in the audit list as that of a link.
+func (h actionHandlers) recorded(c *gin.Context, a *action, carryOut func() error) error {
+	if h.audit == nil {
+		return carryOut()
+	}
+	entry := keyring.Entry{KeyName: access.LinkName, Action: "incident.acknowledge", Objects: []string{a.IncidentID}, Client: addressOf(c)}
 	switch {
 	case a.storm != nil:
-		return h.acknowledgeStorm(c, a, by)
+		entry.Objects = nil
+		for _, i := range a.storm.Incidents {
+			entry.Objects = append(entry.Objects, i.ID)
+		}
 	case a.Action == notify.SilenceAnHour:
-		return h.silence(c, a, by)
+		entry.Action, entry.Objects = "silence.create", []string{a.silenceID(), a.IncidentID}
 	}
-	return h.acknowledge(c, a, act)
+	seq, err := h.audit.Begin(c.Request.Context(), entry)
+	if err != nil {
+		return err
+	}
+	err = carryOut()
+	h.audit.Finish(c.Request.Context(), seq, entry.Objects, h.recordedStatus(c, err))
+	return err
+}
+
+// recordedStatus returns the status with which an action by a link ends, or 0 if it was refused.
+func (h actionHandlers) recordedStatus(c *gin.Context, err error) int {
+	status := c.Writer.Status()
+	if err != nil {
+		if status = http.StatusInternalServerError; refused(err) {
+			status = 0
+		}
+	}
+	if status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+		return 0
+	}
+	return status
 }
 
 // askAgain answers a form without a name.

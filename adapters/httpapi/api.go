@@ -120,7 +120,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 		a.routeRouting(respond, services.Routing)
 	}
 	if services.Routing != nil && services.Incidents != nil && len(cfg.LinkKeys) > 0 {
-		actions := actionHandlers{respond, cfg.LinkKeys, services.Incidents, services.Routing, cfg.Now}
+		actions := actionHandlers{respond, cfg.LinkKeys, services.Incidents, services.Routing, services.Audit, cfg.Now}
 		a.public.GET(actionPath, actions.handle(actions.show))
 		a.public.POST(actionPath, actions.handle(actions.act))
 	}

@@ -126,6 +126,9 @@ func (h eventHandlers) testWebhook(c *gin.Context) error {
 	if err := body.err(); err != nil {
 		return err
 	}
+	if host := Origin(callback); host != "" { // its path may be a secret
+		changed(c, host)
+	}
 	result, err := h.tester.TestWebhook(c.Request.Context(), callback)
 	if err != nil {
 		return err

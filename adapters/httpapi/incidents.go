@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -219,7 +220,7 @@ func (h incidentHandlers) act(c *gin.Context, kind incident.EntryKind, fields ..
 	if err != nil {
 		return err
 	}
-	action, err := readAction(body, kind)
+	action, err := readAction(body, kind, keyOfActor(c))
 	if err != nil {
 		return err
 	}
@@ -232,12 +233,13 @@ func (h incidentHandlers) act(c *gin.Context, kind incident.EntryKind, fields ..
 	return nil
 }
 
-// readAction reads an action. Errors: *monitor.Error InvalidConfig that names every wrong
-// field once.
-func readAction(body *object, kind incident.EntryKind) (record.IncidentAction, error) {
+// readAction reads an action of the holder of a key. Errors: *monitor.Error InvalidConfig that
+// names every wrong field once.
+func readAction(body *object, kind incident.EntryKind, key access.Key) (record.IncidentAction, error) {
 	a := record.IncidentAction{Kind: kind}
 	body.text("op_id", &a.OpID)
 	body.text("by", &a.By)
+	a.By = key.Actor(a.By)
 	switch kind {
 	case incident.Noted:
 		body.text("text", &a.Text)

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -145,6 +146,40 @@ func TestAnActionOnAnIncidentIsDoneOnce(t *testing.T) {
 		t.Errorf("the incident is %v", shown)
 	}
 	api.post(incidentURL+"/label", `{"op_id":"2","by":"ann","false_positive":true}`).hasError(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
+}
+
+// Section 12.4: with a key of their own nobody acts in another name, and no name looks like another.
+func TestWhoActsIsNamedByTheirKey(t *testing.T) {
+	const line = `{"op_id":"%s","by":"bob\nroot\u202egpj","text":"x"}`
+	api := newTestAPI(t)
+	addIncident(api, "")
+	ann := api.createKey("ann", "operate")
+	cookie := api.signInWith(ann, "").hasStatus(http.StatusNoContent).cookie()
+	signedIn := newRequest("POST", incidentURL+"/notes", strings.NewReader(fmt.Sprintf(line, "2")))
+	signedIn.Header.Del(publicKeyHeader)
+	signedIn.AddCookie(cookie)
+	for name, c := range map[string]struct {
+		answer response
+		want   string
+	}{
+		"a personal key":   {api.as(ann, "POST", incidentURL+"/notes", fmt.Sprintf(line, "1")), "ann"},
+		"without a name":   {api.as(ann, "POST", incidentURL+"/acknowledge", `{"op_id":"4"}`), "ann"},
+		"a session of it":  {api.do(signedIn), "ann"},
+		"API_KEY, cleaned": {api.post(incidentURL+"/notes", fmt.Sprintf(line, "3")), "bob rootgpj"},
+	} {
+		if got := c.answer.hasStatus(http.StatusOK).json()["by"]; got != c.want {
+			t.Errorf("%s: by is %q, want %q", name, got, c.want)
+		}
+	}
+	const silence = `{"match":{},"to":"2024-01-16T00:00:00Z","by":"bob\n\u202ex"}`
+	for got, want := range map[string]string{
+		api.as(ann, "POST", "/api/v1/silences", silence).hasStatus(http.StatusCreated).json()["by"].(string): "ann",
+		api.post("/api/v1/silences", silence).hasStatus(http.StatusCreated).json()["by"].(string):            "bob x",
+	} {
+		if got != want {
+			t.Errorf("a silence is by %q, want %q", got, want)
+		}
+	}
 }
 
 func TestAnIncidentIsResolvedOnRequest(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 const (
@@ -230,6 +231,35 @@ func TestWhatAPersonDoesIsRecordedWithTheirKey(t *testing.T) { // section 12.4
 	next := api.get("/api/v1/audit?limit=3&cursor=" + first["next"].(string)).json()
 	if rest := next["entries"].([]any); len(rest) != 1 || next["next"] != nil {
 		t.Errorf("the second page is %v", next)
+	}
+}
+
+func TestTheAuditListNamesWhatWasTouched(t *testing.T) { // section 12.4
+	api := newTestAPI(t)
+	addIncident(api, "")
+	api.post("/api/v1/destinations", newDestination).hasStatus(http.StatusCreated)
+	view := api.createKey("vera", "view")
+	api.do(usedAction(actionURL(api, notify.Acknowledge, now.Add(time.Hour)), "bob")).hasStatus(http.StatusOK)
+	api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "bob")).hasStatus(http.StatusOK)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	api.as(view, "POST", "/api/v1/evidence/"+evidenceID+"/link", `{"variant":"onset"}`).hasStatus(http.StatusOK)
+	api.post("/api/v1/webhooks/test", `{"callback_url":"https://hooks.example:8443/secret"}`).hasStatus(http.StatusOK)
+	api.post("/api/v1/deliveries/replay", `{"since":"2024-01-15T00:00:00Z","destination_id":"`+storedDestination+`"}`).hasStatus(http.StatusOK)
+	api.do(newRequest("PATCH", "/api/v1/destinations/"+storedDestination+"?dry_run=true", strings.NewReader(`{"name":"x"}`))).hasStatus(http.StatusOK)
+	got := api.actions()
+	for _, want := range []string{
+		"API_KEY destination.compare [" + storedDestination + "] 200",
+		"API_KEY delivery.replay [" + storedDestination + "] 200",
+		"API_KEY webhook.test [https://hooks.example:8443] 200",
+		"vera evidence.link [" + evidenceID + "] 200",
+		"link in a message incident.acknowledge [" + incidentID + "] 200",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+	if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "link in a message silence.create [") }) {
+		t.Errorf("a silence by a link is missing in\n%s", strings.Join(got, "\n"))
 	}
 }
 

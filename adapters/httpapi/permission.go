@@ -16,6 +16,7 @@ type permission struct {
 	right  access.Right
 	action string // in the audit list; empty: nothing is recorded, because nothing changes
 	dryRun bool   // with dry_run=true the route changes nothing
+	dryAct string // action of such a request in the audit list; empty: nothing is recorded
 }
 
 // permissions are those of the routes that are not read by GET. A route that is missing here
@@ -32,7 +33,7 @@ var permissions = map[string]permission{
 	"POST /api/v1/incidents/:incident_id/resolve":                  {right: access.Operate, action: "incident.resolve"},
 	"POST /api/v1/incidents/:incident_id/notes":                    {right: access.Operate, action: "incident.note"},
 	"POST /api/v1/incidents/:incident_id/label":                    {right: access.Operate, action: "incident.label"},
-	"POST /api/v1/evidence/:evidence_id/link":                      {right: access.Read},
+	"POST /api/v1/evidence/:evidence_id/link":                      {right: access.Read, action: "evidence.link"},
 	"POST /api/v1/evidence/:evidence_id/class":                     {right: access.Operate, action: "evidence.class"},
 	"POST /api/v1/thumbnails/watch":                                {right: access.Read},
 	"POST /api/v1/silences":                                        {right: access.Operate, action: "silence.create"},
@@ -41,7 +42,7 @@ var permissions = map[string]permission{
 	"POST /api/v1/deliveries/replay":                               {right: access.Operate, action: "delivery.replay"},
 	"POST /api/v1/deliveries/:delivery_id/replay":                  {right: access.Operate, action: "delivery.replay"},
 	"POST /api/v1/destinations":                                    {right: access.Administer, action: "destination.create"},
-	"PATCH /api/v1/destinations/:destination_id":                   {right: access.Administer, action: "destination.change", dryRun: true},
+	"PATCH /api/v1/destinations/:destination_id":                   {right: access.Administer, action: "destination.change", dryRun: true, dryAct: "destination.compare"},
 	"DELETE /api/v1/destinations/:destination_id":                  {right: access.Administer, action: "destination.delete"},
 	"POST " + destinationTestPath:                                  {right: access.Administer, action: "destination.test"},
 	"POST /api/v1/routes":                                          {right: access.Administer, action: "route.create"},
@@ -121,7 +122,11 @@ func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		key, is := actorOf(c)
 		p := permissionOf(c)
-		if !is || a.audit == nil || p.action == "" || p.dryRun && c.Query("dry_run") == "true" {
+		action := p.action
+		if p.dryRun && c.Query("dry_run") == "true" {
+			action = p.dryAct
+		}
+		if !is || a.audit == nil || action == "" {
 			carryOut(c)
 			return
 		}
@@ -131,7 +136,7 @@ func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 			objects = append(objects, id.Value)
 		}
 		seq, err := a.audit.Begin(c.Request.Context(), keyring.Entry{
-			KeyID: key.ID, KeyName: key.Name, Action: p.action, Objects: storable(objects), Client: addressOf(c),
+			KeyID: key.ID, KeyName: key.Name, Action: action, Objects: storable(objects), Client: addressOf(c),
 		})
 		if err != nil {
 			a.fail(c, err)
@@ -146,8 +151,8 @@ func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// maxObject is the longest ID that the audit list has, in bytes. Longer ones name nothing.
-const maxObject = 64
+// maxObject is the longest ID or host that the audit list has, in bytes. Longer ones name nothing.
+const maxObject = 300
 
 // storable returns the IDs that can be stored. A path may have any bytes.
 func storable(ids []string) []string {

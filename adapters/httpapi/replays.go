@@ -45,6 +45,9 @@ func (h replayHandlers) failed(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if destination != "" {
+		changed(c, destination)
+	}
 	replayed, err := h.service.ReplayFailed(c.Request.Context(), since, destination)
 	if err != nil {
 		return err

@@ -123,9 +123,13 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 		return routing.SilenceChange{}, err
 	}
 	o.missing(required...)
+	by := o.string("by")
+	if by != nil {
+		by = new(keyOfActor(c).Actor(*by))
+	}
 	change := routing.SilenceChange{
 		Match: readMatch(o), StartsAt: o.timeOrNull("from"), EndsAt: o.timeOrNull("to"), UntilRecovered: o.flag("until_recovered"),
-		CreatedBy: o.string("by"), Comment: o.string("comment"), Owner: o.stringOrNull("owner"),
+		CreatedBy: by, Comment: o.string("comment"), Owner: o.stringOrNull("owner"),
 	}
 	if change.NoWindow = string(o.fields["window"]) == "null"; !change.NoWindow {
 		change.Window = readWindow(o)
@@ -163,9 +167,17 @@ func readWindow(o *object) *notify.Window {
 
 // create is POST /api/v1/silences.
 func (h silenceHandlers) create(c *gin.Context) error {
-	change, err := readSilence(c, "match", "by")
+	required := []string{"match", "by"}
+	key := keyOfActor(c)
+	if !key.IsRoot() {
+		required = required[:1]
+	}
+	change, err := readSilence(c, required...)
 	if err != nil {
 		return err
+	}
+	if change.CreatedBy == nil && !key.IsRoot() {
+		change.CreatedBy = new(key.Actor(""))
 	}
 	s, err := h.service.Create(c.Request.Context(), change)
 	if err != nil {
