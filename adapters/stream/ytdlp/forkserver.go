@@ -145,7 +145,7 @@ func (s *ForkServer) startedProcess() (*forkProcess, error) {
 	if !s.failedAt.IsZero() && time.Since(s.failedAt) < s.limits.pause {
 		return nil, errors.New(s.reason)
 	}
-	command, err := pythonCommand(s.path)
+	command, err := pythonCommand(s.path, s.files != nil)
 	if err != nil {
 		s.failed(err)
 		return nil, err
@@ -188,8 +188,8 @@ func (s *ForkServer) failed(err error) {
 	}
 }
 
-// pythonCommand returns the command of a fork server for a yt-dlp.
-func pythonCommand(path string) ([]string, error) {
+// pythonCommand returns the command of a fork server for a yt-dlp, whose runs may be confined, each for itself.
+func pythonCommand(path string, confined bool) ([]string, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errUnsupported
 	}
@@ -201,7 +201,11 @@ func pythonCommand(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(command, []string{"-c", forkServerProgram, found, strconv.Itoa(MaxOutput)}), nil
+	each := ""
+	if confined {
+		each = "confined"
+	}
+	return slices.Concat(command, []string{"-c", forkServerProgram, found, strconv.Itoa(MaxOutput), each}), nil
 }
 
 // fileID identifies the content of a file or directory.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,5 +145,57 @@ func TestARepeatedReplyEndsTheProcess(t *testing.T) {
 		if err := ytdlp.ReadReplies(said); (err != nil) != ends {
 			t.Errorf("%q: %v", said, err)
 		}
+	}
+}
+
+// A question that a stream has taken over reaches neither the process that stays up nor other questions.
+func TestARunSignalsOnlyWhatItHasStarted(t *testing.T) {
+	const signals = `
+import subprocess
+own = subprocess.Popen(["sleep", "60"])
+folder = os.environ.get("TMPDIR", "/tmp") + "/" + args[0]
+def meet(name, count):
+    os.makedirs(folder, exist_ok=True)
+    open("%s/%s" % (folder, name), "w").close()
+    while len(os.listdir(folder)) < count: time.sleep(0.01)
+meet("%d-%d" % (os.getpid(), own.pid), 2)
+other = [n for n in os.listdir(folder) if "-" in n and not n.startswith("%d-" % os.getpid())][0]
+run, program = map(int, other.split("-"))
+for name, pid in ("its own", own.pid), ("the process that stays up", os.getppid()), ("another run", run), ("what that has started", program):
+    try: os.kill(pid, 0)
+    except PermissionError: continue
+    sys.stderr.write(name + "\n")
+meet(str(os.getpid()), 4)
+`
+	for name, c := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"confined":     {[]string{}, "its own\n"},
+		"not confined": {nil, "its own\nthe process that stays up\nanother run\nwhat that has started\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := forks{t: t, path: pythonTool(t, signals+printAnswer), log: &lockedBuffer{}}
+			if c.files != nil {
+				c.files = append(c.files, filepath.Dir(f.path))
+			}
+			f.ForkServer = ytdlp.NewForkServer(f.path, c.files, slog.New(slog.NewTextHandler(f.log, nil)))
+			t.Cleanup(f.Close)
+			folder := "meeting-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+			var asking sync.WaitGroup
+			for range 2 {
+				asking.Go(func() {
+					res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Args: []string{folder}})
+					if err != nil || string(res.Stderr) != c.want {
+						t.Errorf("%v; it signals\n%s, want\n%s", err, res.Stderr, c.want)
+					}
+				})
+			}
+			asking.Wait()
+			left, _ := filepath.Glob(filepath.Join(os.TempDir(), "stream-monitor-tools-*", folder))
+			for _, folder := range append(left, filepath.Join(os.TempDir(), folder)) {
+				_ = os.RemoveAll(folder)
+			}
+		})
 	}
 }
