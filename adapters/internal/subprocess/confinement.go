@@ -65,6 +65,13 @@ func (c *Confinement) reachable(path string, env []string) (readable, executable
 	return nil, readable
 }
 
+// IsScript reports whether the tool at path is no program. It may need any program, so the filter of
+// system calls is that of tools with the network, but without sockets.
+func IsScript(path string) bool {
+	_, is := loaderOf(path)
+	return !is
+}
+
 // loaderOf returns the loader of a program; it is empty if the program is linked statically. It
 // returns false for a file that is no program, such as a script.
 func loaderOf(path string) (loader string, is bool) {

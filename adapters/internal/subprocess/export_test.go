@@ -9,3 +9,6 @@ func ForgetScratch() {
 	defer lastScratch.Unlock()
 	lastScratch.dir = ""
 }
+
+// PID returns the number of a process.
+func PID(p *Process) int { return p.cmd.Process.Pid }

@@ -69,16 +69,19 @@ const (
 	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // a library tries an older call
 )
 
-// newFilter returns a program that gives verdict to the calls of the rules, and other to the rest. Calls
-// from a number on, and those of another ABI, are unknown.
-func newFilter(rules []callRule, verdict, other, from uint32) filterProgram {
+// newFilter returns a program that gives verdict to the calls of the rules, and other to the rest. What hides its
+// arguments is unknown, and what is newer than this program or of another ABI.
+func newFilter(rules []callRule, verdict, other uint32) filterProgram {
 	p := filterProgram{
 		{Code: loadWord, K: architecture},
 		{Code: ifEqual, K: auditArch, Jt: 1},
 		{Code: give, K: unknown},
 		{Code: loadWord, K: callNumber},
-		{Code: atLeast, K: from, Jf: 1},
+		{Code: atLeast, K: firstUnknown, Jf: 1},
 		{Code: give, K: unknown},
+	}
+	for _, r := range hiddenCalls {
+		p = append(p, r.compile(unknown)...)
 	}
 	for _, r := range rules {
 		p = append(p, r.compile(verdict)...)
@@ -129,13 +132,13 @@ func (c *Confinement) filter(means kernelMeans, path string) []step {
 		return nil
 	}
 	var program filterProgram
-	switch _, native := loaderOf(path); {
+	switch {
 	case c.Network:
-		program = newFilter(slices.Concat(refusedCalls, internetOnly), refused, allowed, firstUnknown)
-	case !native:
-		program = newFilter(slices.Concat(refusedCalls, always(unix.SYS_SOCKET)), refused, allowed, firstUnknown)
+		program = newFilter(slices.Concat(refusedCalls, internetOnly), refused, allowed)
+	case IsScript(path):
+		program = newFilter(slices.Concat(refusedCalls, noSockets), refused, allowed)
 	default:
-		program = newFilter(slices.Concat(refusedCalls, always(unix.SYS_SOCKET)), refused, allowed, firstUnknown)
+		program = newFilter(analysingCalls, allowed, unknown)
 	}
 	return []step{{stepFilter, "seccomp", program.encode()}}
 }

@@ -100,7 +100,8 @@ func Missing() (missing []string) {
 	}{
 		{k.privileges, "no_new_privs: tools keep the capabilities of this process"},
 		{k.landlock > 0, "Landlock: tools read and write what this user may, keys.json included"},
-		{k.seccomp, "seccomp: ffmpeg can use the network, and all tools unix sockets"},
+		{k.landlock == 0 || k.landlock >= landlockScopes, fmt.Sprintf("Landlock %d (Linux 6.12): yt-dlp, streamlink and deno signal other processes of this user", landlockScopes)},
+		{k.seccomp, "seccomp: ffmpeg can use the network, and all tools unix sockets; they change the mode of files, the limits of other processes, and take memory that is not counted"},
 	} {
 		if !means.granted {
 			missing = append(missing, means.without)

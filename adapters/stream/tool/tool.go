@@ -35,6 +35,9 @@ func Ask(ctx context.Context, c Confinement, path string, args ...string) (answe
 	return string(res.Stdout) + string(res.Stderr), nil
 }
 
+// IsScript reports whether the tool at path is a script, which may start programs although it has no network.
+func IsScript(path string) bool { return subprocess.IsScript(path) }
+
 // CheckLauncher returns why no tool can be started, or nil: on Linux, tool-launcher starts them.
 func CheckLauncher() error { return subprocess.CheckLauncher() }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // it starts tools
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

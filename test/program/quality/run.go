@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // it starts tools
 )
 
 // intervals are the check intervals to measure.

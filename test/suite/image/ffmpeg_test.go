@@ -19,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // it starts tools
 )
 
 // The image's ffmpeg has few codecs. It and segment-decoder must find the same blackouts

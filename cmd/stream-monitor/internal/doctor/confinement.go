@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// landlockSignals is the first version of Landlock with which a tool can signal only its own
-// processes (Linux 6.12).
-const landlockSignals = 6
-
 // launcher checks the program that starts all others.
 func (d Doctor) launcher(context.Context) []finding {
 	t := d.Settings.Watching.Launcher()
@@ -36,8 +32,6 @@ func (d Doctor) confinement(context.Context) []finding {
 		f.found, f.advice = "off (TOOL_FILES): tools read and write what this user may, keys.json included", "set TOOL_FILES to the files that your tools need in addition"
 	case len(missing) > 0:
 		f.found = "not completely; this kernel or container does not grant " + strings.Join(missing, "; ")
-	case d.Landlock() < landlockSignals:
-		f.verdict, f.found = fine, fmt.Sprintf("yes (Landlock %d); before Linux 6.12 they can signal other processes of this user", d.Landlock())
 	default:
 		f.verdict, f.found = fine, fmt.Sprintf("yes (Landlock %d)", d.Landlock())
 	}

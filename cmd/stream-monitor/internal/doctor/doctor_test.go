@@ -59,7 +59,7 @@ esac`
 // loopback.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, landlock: landlockSignals, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
+	m := &machine{t: t, landlock: 6, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
 	t.Setenv("PATH", m.bin)
 	t.Setenv("NO_PROXY", "")
 	m.settings.Watching.HTTPSProxy = "http://user:hunter2@" + listener(t).Addr().String()
@@ -130,7 +130,8 @@ func TestEachProblemIsFound(t *testing.T) {
 	}{
 		"a healthy machine":          {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
 		"a kernel without Landlock":  {func(m *machine) { m.landlock, m.missing = 0, []string{"Landlock: tools read keys.json"} }, warn, "confined tools", []string{"not completely", "Landlock: tools read keys.json", "Linux 6.12"}},
-		"a kernel with old Landlock": {func(m *machine) { m.landlock = 5 }, fine, "confined tools", []string{"Landlock 5", "signal"}},
+		"a kernel with old Landlock": {func(m *machine) { m.landlock, m.missing = 5, []string{"Landlock 6: tools signal"} }, warn, "confined tools", []string{"Landlock 6: tools signal"}},
+		"an ffmpeg that is a script": {func(*machine) {}, fine, "ffmpeg", []string{"a script"}},
 		"a kernel with new Landlock": {func(m *machine) { m.landlock = 6 }, fine, "confined tools", []string{"yes (Landlock 6)"}},
 		"a sandbox without both":     {func(m *machine) { m.missing = []string{"Landlock: files", "seccomp: sockets"} }, warn, "confined tools", []string{"Landlock: files; seccomp: sockets", "container"}},
 		"no tool-launcher":           {func(m *machine) { m.launcher = errors.New("no such file") }, fail, "tool-launcher", []string{"no such file", "LAUNCHER_PATH", "make build"}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
@@ -180,6 +181,9 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 		return []finding{{subject, fail, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
 	f := finding{subject, fine, describeTool(m[1], t), expected, advice}
+	if tool.IsScript(t.Path) && d.Settings.Watching.ReadableFiles() != nil {
+		f.found += ", a script: it may start programs, and make system calls that ffmpeg itself may not"
+	}
 	number := ffmpegNumber.FindStringSubmatch(m[1])
 	switch {
 	case number == nil:
