@@ -58,8 +58,10 @@ var fileVariables = []string{"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SSL
 // But a script starts programs.
 func (c *Confinement) reachable(path string, env []string) (readable, executable []string) {
 	readable = slices.Concat(system, c.Readable)
-	if loader, is := loaderOf(path); is && !c.Network {
-		return append(readable, ownLibraries(path, env)...), []string{path, loader}
+	if !c.Network {
+		if loader, is := loaderOf(path); is {
+			return append(readable, ownLibraries(path, env)...), []string{path, loader}
+		}
 	}
 	readable = slices.Concat(readable, programFolders, ownFiles(path, env))
 	return nil, readable

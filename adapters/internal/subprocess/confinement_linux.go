@@ -31,9 +31,12 @@ func (c *Confinement) files(means kernelMeans, path string, env []string) []step
 	}
 	ruleset, handled := c.ruleset(means.landlock)
 	all := []step{{stepRuleset, "landlock", ruleset}}
+	allowed := map[string]uint64{} // many files are named several times
 	allow := func(rights uint64, files ...string) {
 		for _, file := range files {
-			if filepath.IsAbs(file) && filepath.Clean(file) != "/" {
+			file = filepath.Clean(file)
+			if filepath.IsAbs(file) && file != "/" && allowed[file]&rights != rights {
+				allowed[file] |= rights
 				all = append(all, step{stepRule, "landlock: " + file, append(numbers(rights&handled, rights&handled&fileRights), file+"\x00"...)})
 			}
 		}
