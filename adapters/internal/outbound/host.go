@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -16,6 +17,20 @@ type Host struct {
 	// KnownAddrs are the addresses known without a lookup: one for an address, two
 	// for localhost, none for another name.
 	KnownAddrs []netip.Addr
+}
+
+// internalDomains are the domains that no public host is in (RFC 6761, RFC 6762, RFC 8375, ICANN's
+// .internal), and those that networks use all the same.
+var internalDomains = []string{".local", ".internal", ".localhost", ".home.arpa", ".lan", ".home", ".corp", ".intranet", ".private", ".svc"}
+
+// IsInternal reports whether the host is a name that is known in a private network only: of one
+// label, or in a domain that no public host is in.
+func (h Host) IsInternal() bool {
+	name := strings.TrimSuffix(h.Name, ".")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return false
+	}
+	return !strings.Contains(name, ".") || slices.ContainsFunc(internalDomains, func(domain string) bool { return strings.HasSuffix(name, domain) })
 }
 
 // Errors of ParseHost, each the end of a sentence that begins with the host.

@@ -191,15 +191,38 @@ func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 	for _, k := range outboundtest.Cases() {
 		t.Run(k.Name, func(t *testing.T) {
 			requests = 0
-			_, _, err := c.Get(withTimeout(t), k.URL("http", "80"), 100)
 			want := 0
-			if k.Verdict == outboundtest.Allowed || k.NeedsLookup {
-				want = 1
+			if u, err := url.Parse(k.URL("http", "80")); err == nil && (k.Verdict == outboundtest.Allowed || k.NeedsLookup) {
+				if host, _ := outbound.ParseHost(u.Hostname()); !host.IsInternal() {
+					want = 1
+				}
 			}
+			_, _, err := c.Get(withTimeout(t), k.URL("http", "80"), 100)
 			if requests != want || (err == nil) != (want == 1) {
 				t.Errorf("the proxy got %d requests, want %d: %v", requests, want, err)
 			}
 		})
+	}
+}
+
+// Only the proxy looks up names, so those that no public host has are refused before.
+func TestAProxyIsNotAskedForNamesOfInternalHosts(t *testing.T) {
+	requests := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
+	defer proxy.Close()
+	at, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = nil, http.ProxyURL(at) })
+	for _, host := range []string{"db", "DB.", "metadata.google.internal", "printer.local", "api.default.svc.cluster.local", "nas.lan", "x.home.arpa", "wiki.corp", "x.intranet", "ｄｂ"} {
+		if _, _, err := c.Get(withTimeout(t), "http://"+host+"/", 100); err == nil || requests > 0 {
+			t.Errorf("%s: the proxy was asked, error %v", host, err)
+		}
+		requests = 0
+	}
+	if _, _, err := c.Get(withTimeout(t), "http://media.example.com/", 100); err != nil {
+		t.Error(err)
 	}
 }
 

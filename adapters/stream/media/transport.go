@@ -94,7 +94,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.direct.RoundTrip(req)
 	}
 	// Only the proxy knows the address of a name; an IP address is the same for both.
-	if slices.ContainsFunc(host.KnownAddrs, t.refuses) {
+	if host.IsInternal() || slices.ContainsFunc(host.KnownAddrs, t.refuses) {
 		return nil, errAddress
 	}
 	return t.proxied.RoundTrip(req)
