@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
@@ -95,4 +96,15 @@ exit 1
 		}
 	}
 	t.Error("the tool was not run")
+}
+
+func TestACommandThatNeedsToolsSaysThatTheirLauncherIsMissing(t *testing.T) {
+	for _, command := range [][]string{{"serve"}, {"worker", "--monitor-id=mon-" + "0192f0c1a2b37c4d8e5f001122334455", "--generation=1", "--gateway-url=http://127.0.0.1:1", "--internal-api-key=k"}, {"watch", "https://www.youtube.com/watch?v=abcdefghijk"}} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], command...)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "LAUNCHER_PATH=/nowhere/tool-launcher", "DATA_DIR="+t.TempDir(), "DB_DSN=")
+		said, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != config.UsageStatus || !strings.Contains(string(said), "/nowhere/tool-launcher") || !strings.Contains(string(said), "LAUNCHER_PATH") {
+			t.Errorf("%s: %v, %s", command[0], err, said)
+		}
+	}
 }

@@ -1,0 +1,31 @@
+package subprocess_test
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The shell that started the service may have left open files, whose descriptors every child inherits.
+func TestAToolInheritsNoDescriptor(t *testing.T) {
+	for _, number := range []int{3, 4, 77} {
+		if _, err := unix.FcntlInt(uintptr(number), unix.F_GETFD, 0); err == nil {
+			continue // this process uses it
+		}
+		null, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if null != number {
+			err = unix.Dup3(null, number, 0)
+			_ = unix.Close(null)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.Close(number) }()
+	}
+	if res := mustRun(t, sh(`for f in 3 4 5 6 7 8 77; do [ -e /proc/$$/fd/$f ] && echo $f; done; true`)); len(res.Stdout) > 0 {
+		t.Errorf("it has the descriptors %q", res.Stdout)
+	}
+}
