@@ -344,7 +344,7 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	}
 }
 
-// What went wrong at a destination is over with its first success, or with the pause that it asked for.
+// A failure of a destination is over with its first success, or with the pause that it asked for.
 func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // section 19.1
 	for _, kind := range []notify.Kind{notify.Webhook, notify.Discord} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -373,7 +373,9 @@ func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // se
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
 	line := addDestination(t, s, notify.LINE, "line")
-	last := func() routing.DestinationRecord { return must[routing.DestinationRecord](t)(s.Destination(t.Context(), line.ID)) }
+	last := func() routing.DestinationRecord {
+		return must[routing.DestinationRecord](t)(s.Destination(t.Context(), line.ID))
+	}
 	addNotices(t, db, line, 3)
 	leased := leaseForDestinations(t, s)
 	recordOutcome(t, s, leased[0], accepted())

@@ -14,7 +14,7 @@ import (
 // startPair starts two servers whose database is migrated.
 func startPair(t *testing.T) *pgpair.Pair {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pgpair-") // not below t.TempDir, which another user cannot enter
+	dir, err := os.MkdirTemp("", "pgpair-") //nolint:usetesting // another user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

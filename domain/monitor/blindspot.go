@@ -33,8 +33,8 @@ type UnseenGroup struct {
 	Monitors int `json:"monitors"`
 }
 
-// BlindSpot is what the workers of all gateways cannot see, when it is so much that they have
-// one cause.
+// BlindSpot counts the streams that the workers of all gateways cannot see, when they are so
+// many that they have one cause.
 type BlindSpot struct {
 	Monitors int          `json:"monitors"` // that are unseen
 	Watched  int          `json:"watched"`  // among so many

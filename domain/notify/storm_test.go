@@ -181,7 +181,7 @@ func TestASilenceOverPartOfAStormHoldsBackNothing(t *testing.T) {
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 80 mon-0 recovered, 80 mon-1 recovered, 85 4 streams recovered"})
 }
 
-// What a person has resolved goes on, and nobody is told of it again.
+// The trouble that a person has resolved goes on, and nobody is told of it again.
 func TestAStormRepeatsNothingThatAPersonHasResolved(t *testing.T) {
 	w := newStormWorld(t, 15, map[string]int{"chat": 0})
 	w.routing.Routes[0].Repeat = 10 * time.Minute

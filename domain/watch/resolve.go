@@ -33,7 +33,7 @@ func (w *Watcher) renew(f *mediaFeed, cause string) {
 	if cause == event.FailedManifest && !f.Served {
 		pause = playlistRenewPause
 	}
-	if r.RenewAt.IsZero() && f.Served {
+	if r.RenewAt.IsZero() {
 		w.noteLife(w.now.Sub(w.state.Manifest.AdoptedAt))
 	}
 	at := r.LastRenewalAt.Add(pause)
@@ -43,7 +43,7 @@ func (w *Watcher) renew(f *mediaFeed, cause string) {
 	r.RenewAt = earliest(r.RenewAt, at)
 }
 
-// noteLife counts the URLs in a row that worked and were refused soon, and names the pattern
+// noteLife counts the URLs in a row that were refused soon, also those that never worked, and names the pattern
 // in the log once.
 func (w *Watcher) noteLife(lived time.Duration) {
 	r := &w.state.Resolve

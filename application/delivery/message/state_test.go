@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// What the domain decides about an incident of two conditions, and the title that says so.
+// The title says what the domain decides about an incident of two conditions.
 func TestTheTitleSaysHowAnIncidentOfTwoConditionsIs(t *testing.T) { // section 19.3
 	at := func(sec int) time.Time { return eight.Add(time.Duration(sec) * time.Second) }
 	began := func(name incident.Name, sec int) incident.Input {

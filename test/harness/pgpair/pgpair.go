@@ -257,10 +257,10 @@ func (p *Pair) Pool(ctx context.Context, mode string) (dsn string, err error) {
 	file := filepath.Join(p.dir, mode+".ini")
 	settings := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%d\nunix_socket_dir=\nauth_type=any\npool_mode=%s\n",
 		p.ports[0], port, mode)
-	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil { //nolint:gosec // another user reads it
+	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil {
 		return "", err
 	}
-	cmd := exec.Command(path, "--quiet", file) //nolint:noctx // Close ends it
+	cmd := exec.Command(path, "--quiet", file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return "", err

@@ -59,7 +59,8 @@ export class Connection {
     const onHeard = current(() => heard && this.hear(heard));
     source = this.env.open(`/api/v1/feed?thumbnails=true${after}`, (message) => ((heard = message), onHeard()), current(() => void this.fail()));
     this.source = source;
-    this.watch();
+    // A gateway greets at once. An attempt that hangs, such as to a host that is away, makes room for the next one.
+    this.watch(this.link.attempts > 0 ? longestBackoffMs : silenceMs);
   }
 
   close(): void {
@@ -103,9 +104,9 @@ export class Connection {
     if (messages.length > 0) this.onMessages(messages);
   }
 
-  private watch(): void {
+  private watch(ms = silenceMs): void {
     this.env.cancel(this.watchdog);
-    this.watchdog = this.env.after(silenceMs, () => void this.fail());
+    this.watchdog = this.env.after(ms, () => void this.fail());
   }
 
   // fail gives up the connection. An EventSource that got one 503 never tries again, so each attempt is a new one.

@@ -137,6 +137,18 @@ test("a connection that is silent for 15 s is lost, and the next continues by it
   assert.match(f.opened[1]!.url, /after=e-7$/);
 });
 
+test("an attempt that hangs is given up after 5 s", async () => {
+  const f = fake();
+  f.connection.connect();
+  f.opened[0]!.failed();
+  await f.advance(1000);
+  assert.equal(f.opened.length, 2);
+  await f.advance(4999);
+  assert.equal(f.opened[1]!.closed, false);
+  await f.advance(1);
+  assert.equal(f.opened[1]!.closed, true);
+});
+
 test("a page that only listens asks for its session once an hour, which renews it", async () => {
   const f = fake();
   let asked = 0;
