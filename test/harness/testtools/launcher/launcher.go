@@ -9,7 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // an import is all that a package needs
 	if runtime.GOOS != "linux" {
 		return
 	}
