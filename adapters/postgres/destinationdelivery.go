@@ -155,7 +155,7 @@ func (f facts) describe(d *destination.Delivery, r destinationDeliveryRow, routi
 		own := s.Storm.Of(d.Destination, routing)
 		d.Storm = &destination.Storm{
 			ThreadFacts: destination.ThreadFacts{Situation: own.Situation(r.Now), Notified: told, Policy: s.Storm.Policy(d.Destination, routing, r.Now)},
-			ID:          s.ID, Storm: message.Storm{Streams: own.Streams(), Live: s.Storm.Among(), BlindSpot: own.BlindSpot()},
+			ID:          s.ID, Storm: message.Storm{Streams: own.Streams(), Live: s.Storm.Among(), Condition: s.Storm.First.Condition, BlindSpot: own.BlindSpot()},
 		}
 	default:
 		d.Notice = &message.Notice{}

@@ -106,10 +106,10 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 
 func stormOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
 	s, notified := situationOf(name, kind, now)
-	storm := &Storm{Streams: 37, Live: 180}
+	storm := &Storm{Streams: 37, Live: 180, Condition: name}
 	if name == incident.Blind && s.Open {
 		class, egress := monitor.Refused, ""
-		storm.BlindSpot = &monitor.BlindSpot{Monitors: 37, Watched: 37, Since: s.OpenedAt, Class: &class, Egress: &egress}
+		storm.BlindSpot = &monitor.BlindSpot{Monitors: 37, Watched: 37, Since: s.OpenedAt.Add(-5 * time.Minute), Class: &class, Egress: &egress}
 	}
 	return Example{Name: fmt.Sprintf("storm of %s, %s", name, kind), Step: notify.NextMessage{Kind: kind, Push: pushes(kind)}, Facts: Facts{
 		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Notified: notified, Now: now,

@@ -44,6 +44,8 @@ type Storm struct {
 	Streams int // with an incident in it
 	Live    int // streams that they are counted among; 0: unknown
 
+	Condition incident.Name // that it began with
+
 	BlindSpot *monitor.BlindSpot // what those have in common that are unseen now; nil: nothing
 }
 

@@ -148,6 +148,12 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		for _, name := range s.Conditions {
 			v.Conditions = append(v.Conditions, condition{Name: string(name), Since: v.Since, Lasted: end.Sub(s.OpenedAt)})
 		}
+		if v.Blind() && f.Storm.BlindSpot != nil {
+			v.Since = f.Storm.BlindSpot.Since.In(zone) // long before anybody was told
+		}
+		if len(v.Conditions) == 0 && f.Storm.Condition != "" {
+			v.Conditions = []condition{{Name: string(f.Storm.Condition)}}
+		}
 	case f.Notice != nil:
 		v.Open, v.Severity, v.PreviousSeverity = true, 2, 2
 		v.addNotice(*f.Notice, zone)
