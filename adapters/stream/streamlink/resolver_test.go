@@ -122,7 +122,7 @@ func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
 
 	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
 		got := resolver.Resolve(t.Context(), pythontooltest.URL)
-		if got.State != watch.Unreachable || !strings.Contains(got.Detail, "proxy") {
+		if got.State != watch.ProxyFailed || !strings.Contains(got.Detail, "proxy") {
 			t.Errorf("got %s (%s)", got.State, got.Detail)
 		}
 	})

@@ -26,7 +26,8 @@ func FuzzRead(f *testing.F) {
 		got := ytdlp.Read(head.ID, stdout, stderr)
 		switch got.State {
 		case watch.Live, watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream, watch.Private, watch.Removed,
-			watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly, watch.Blocked, watch.RateLimited, watch.Unreachable, watch.ToolFailed:
+			watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly, watch.Blocked, watch.RateLimited,
+			watch.NameUnresolved, watch.ProxyFailed, watch.Unreachable, watch.ToolFailed:
 		default:
 			t.Errorf("state %q", got.State)
 		}

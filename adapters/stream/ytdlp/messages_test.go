@@ -34,7 +34,7 @@ func TestOtherWordingsGiveTheSameStates(t *testing.T) {
 		{"ERROR: [youtube] abcdefghijk: This video isn’t available anymore", watch.Removed},
 		{"ERROR: [youtube] abcdefghijk: Video unavailable. This video is not available", watch.Removed},
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: HTTP Error 502: Bad Gateway", watch.Unreachable},
-		{"ERROR: [youtube] abcdefghijk: Unable to download API page: Tunnel connection failed: 403 Forbidden", watch.Unreachable},
+		{"ERROR: [youtube] abcdefghijk: Unable to download API page: Tunnel connection failed: 403 Forbidden", watch.ProxyFailed},
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: [Errno 104] Connection reset by peer", watch.Unreachable},
 		{"ERROR: [youtube] abcdefghijk: Failed to extract any player response; please report this issue on  https://github.com/yt-dlp/yt-dlp/issues?q=", watch.ToolFailed},
 		{"WARNING: HTTP Error 503: Service Unavailable. Retrying (1/1)...\nWARNING: HTTP Error 429: Too Many Requests", watch.RateLimited},

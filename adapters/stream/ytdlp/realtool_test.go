@@ -108,7 +108,7 @@ func testFailuresOfYouTube(t *testing.T, newResolver resolverMaker) {
 	}{
 		"everything answers 429":        {"", httpfault.Status(429), watch.RateLimited},
 		"everything answers 503":        {"", httpfault.Status(503), watch.Unreachable},
-		"connections are reset":         {"", httpfault.Reset(), watch.Unreachable},
+		"connections are reset":         {"", httpfault.Reset(), watch.ProxyFailed},
 		"everything hangs":              {"", httpfault.Hang(), watch.Unreachable},
 		"the manifest answers 403":      {youtube.Manifest, httpfault.Status(403), watch.Blocked},
 		"the player API answers 429":    {youtube.Player, httpfault.Status(429), watch.Live},

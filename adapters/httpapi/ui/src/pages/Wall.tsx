@@ -157,10 +157,10 @@ function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps
   );
 }
 
-// Calm is said only while all streams are looked at in time. If not, a banner says why.
+// Calm is said only while all streams are looked at in time, and nothing is wrong or unseen. If not, a banner or a tile says why.
 function Calm() {
   const words = text.value.wall;
-  if (!isChecked.value) return null;
+  if (!isChecked.value || items.value.some(({ state }) => state === "trouble" || state === "warning")) return null;
   return (
     <section class="section calm">
       <Glyph name="check" />

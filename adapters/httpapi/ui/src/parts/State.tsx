@@ -27,10 +27,14 @@ export function severityOf({ severity, severity_now: current }: Incident): strin
   return current === null || current === severity ? word(severity) : severityWorst(current, severity);
 }
 
-// alsoOf names the conditions of an incident beside one; empty: there are none.
+// alsoOf names the conditions of an incident beside one, those apart that are over while another lasts; empty: there are none.
 export function alsoOf(incident: Incident, shown: string): string {
-  const others = incident.conditions.filter((c) => c.name !== shown).map((c) => conditionWord(c.name));
-  return others.length > 0 ? text.value.common.also(others.join(text.value.common.listComma)) : "";
+  const { also, earlier, listComma } = text.value.common;
+  const others = incident.conditions.filter((c) => c.name !== shown);
+  const isEarlier = (c: Condition) => c.ended_at !== null && incident.conditions.some((other) => other.ended_at === null);
+  const say = (conditions: readonly Condition[], words: (names: string) => string) =>
+    conditions.length > 0 ? [words(conditions.map((c) => conditionWord(c.name)).join(listComma))] : [];
+  return [...say(others.filter((c) => !isEarlier(c)), also), ...say(others.filter(isEarlier), earlier)].join(listComma);
 }
 
 // InAll says how often there was any of the conditions, and for how long in all, if they came more than once.

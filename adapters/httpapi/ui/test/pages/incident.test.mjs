@@ -269,10 +269,10 @@ test("list, page and wall add up what came back, and name the second condition a
     },
     async (page, gateway) => {
       const total = /3 times, [6-8] min \d+ s in all/; // 120 + 160 + 100 s, and as long as this file runs
-      await page.locator(".tile", { hasText: "also Black video" }).getByText(total).waitFor();
+      await page.locator(".tile", { hasText: "earlier Black video" }).getByText(total).waitFor();
       await page.getByText("medium severity, at worst critical").first().waitFor();
       await page.goto(`${gateway.url}/incidents`);
-      await page.locator(".incident-row", { hasText: "also Black video" }).getByText(total).waitFor();
+      await page.locator(".incident-row", { hasText: "earlier Black video" }).getByText(total).waitFor();
       await page.goto(gateway.url + page1);
       await page.locator(".head").getByText(total).waitFor();
       await page.locator(".owner", { hasText: "Nobody has it" }).getByText(`Ann\u2069 at ${clock(30)}`).waitFor();

@@ -45,6 +45,7 @@ export const common = {
   worseSince: "worse since then",
   severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,
   also: (conditions: string) => `also ${conditions}`,
+  earlier: (conditions: string) => `earlier ${conditions}`,
   inAll: (times: number, total: string) => `${times} times, ${total} in all`,
   severityWorst: (current: number, worst: number) => `${common.severity(current)}, at worst ${["low", "medium", "high", "critical"][worst]}`,
   lanes: {

@@ -47,6 +47,7 @@ export const common: Words["common"] = {
   worseSince: "その後悪化",
   severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
   also: (conditions) => `ほかに${conditions}`,
+  earlier: (conditions) => `以前に${conditions}`,
   inAll: (times, total) => `${times}回、合計${total}`,
   severityWorst: (current, worst) => `${common.severity(current)}（最大時：${["低", "中", "高", "最高"][worst]}）`,
   lanes: {
