@@ -33,6 +33,7 @@ func TestTheTitleSaysHowAnIncidentOfTwoConditionsIs(t *testing.T) { // section 1
 		"one of two is over":                {steps{0: {began("black", 0), began("silent", 0)}}, steps{30: {ended("silent", 30)}}, 30, "🟡 MEDIUM｜Black video 30 s"},
 		"both are over":                     {steps{0: {began("black", 0), began("silent", 0)}}, steps{30: {ended("silent", 20), ended("black", 30)}}, 30, "🟢 QUIET｜Black video + No sound, 30 s"},
 		"one is over, acknowledged":         {steps{0: {began("black", 0), began("silent", 0)}}, steps{30: {ended("silent", 30), ann}}, 30, "🔧 ACKNOWLEDGED｜Black video 30 s"},
+		"acknowledged, then one is over":    {steps{0: {began("black", 0), began("silent", 0), ann}}, steps{30: {ended("silent", 30)}}, 30, "🔧 ACKNOWLEDGED｜Black video 30 s"},
 		"acknowledged, then another begins": {steps{0: {began("black", 0), ann}}, steps{30: {began("silent", 30)}}, 30, "🟠 HIGH, worse｜Black video + No sound 30 s"},
 		"resolved by itself":                {steps{0: {began("black", 0), began("silent", 0)}}, steps{30: {ended("silent", 20), ended("black", 30)}, 90: {incident.Tick{}}}, 90, "✅ RESOLVED｜Black video + No sound, 30 s"},
 		"one came back": {steps{0: {began("black", 0), began("silent", 0)}, 30: {ended("silent", 20), ended("black", 30)}, 90: {incident.Tick{}}},

@@ -40,6 +40,7 @@ type view struct {
 	Conditions       []condition // that last, the worst first; of what is over or quiet, all
 	Over             []condition // those that have ended while another lasts
 	Quiet            bool        // it is open, and nothing lasts any more
+	Handled          bool        // somebody has acknowledged it, and it has not got worse since
 	Since            time.Time   // the onset of the worst that lasts; of what is over or quiet, the first one
 	Until            time.Time   // when the trouble ended; zero while it lasts
 	Lasted           time.Duration
@@ -114,7 +115,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 	s := f.Situation
 	v := view{
 		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.SeverityNow, PreviousSeverity: s.SeverityNow,
-		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Since: s.OpenedAt.In(zone),
+		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Handled: s.Handled(), Since: s.OpenedAt.In(zone),
 	}
 	if f.Notified.Opened {
 		v.PreviousSeverity = min(f.Notified.Severity, s.SeverityNow)
