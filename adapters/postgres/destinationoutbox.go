@@ -198,7 +198,7 @@ const countAttempt = `
 // of a success by now. That gateway then decides what follows for a thread.
 func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome destination.Outcome) error {
 	var told sql.NullString
-	if outcome.Notified != nil {
+	if outcome.Notified != nil && (leased || outcome.Delivered) {
 		encoded, err := json.Marshal(outcome.Notified)
 		if err != nil {
 			return fmt.Errorf("what was told: %w", err)

@@ -64,12 +64,13 @@ type Notified struct {
 	AcknowledgedBy     string                      `json:"acknowledged_by,omitempty"`
 	HasPicture         bool                        `json:"has_picture"`
 	Streams            int                         `json:"streams,omitempty"`
-	NotifiedConditions []incident.Name             `json:"conditions"`         // that it was opened, reopened or got worse with
-	CurrentConditions  []incident.Name             `json:"lasting,omitempty"`  // those that lasted as of the newest message
-	PushedAt           time.Time                   `json:"pushed_at,omitzero"` // of the newest message that makes a sound
-	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`   // the same, by condition
-	PushPending        bool                        `json:"owed,omitempty"`     // the sound of a reopening, which PushInterval has held back
-	ProviderMessageID  string                      `json:"ref,omitempty"`      // names the message at the channel, for edits
+	NotifiedConditions []incident.Name             `json:"conditions"`               // that it was opened, reopened or got worse with
+	CurrentConditions  []incident.Name             `json:"lasting,omitempty"`        // those that lasted as of the newest message
+	PushedAt           time.Time                   `json:"pushed_at,omitzero"`       // of the newest message that makes a sound
+	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`         // the same, by condition
+	PushPending        bool                        `json:"owed,omitempty"`           // the sound of a reopening, which PushInterval has held back
+	ProviderMessageID  string                      `json:"ref,omitempty"`            // names the message at the channel, for edits
+	MaybeReopened      bool                        `json:"maybe_reopened,omitempty"` // the message of a reopening got no answer: people may have seen it
 }
 
 // MessageKind says why a message is sent.
@@ -111,7 +112,7 @@ type NextMessage struct {
 func Next(now time.Time, s Situation, t Notified, p ThreadPolicy) NextMessage {
 	s.OpenedAt, s.BeganAt, t = notAhead(now, s.OpenedAt), notAhead(now, s.BeganAt), t.notAhead(now)
 	switch {
-	case t.Open && !s.Open:
+	case (t.Open || t.MaybeReopened) && !s.Open:
 		return NextMessage{Kind: Recovered} // silences do not hold it back
 	case !s.Open && t.Opened && t.outdated(s, p):
 		return NextMessage{Kind: Updated}
@@ -260,10 +261,18 @@ func sameNames(a, b []incident.Name) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
+// Unanswered returns what the destination knows after a message that got no answer. It may show
+// that trouble has come back, so it has to hear of the end.
+func (t Notified) Unanswered(step NextMessage) Notified {
+	t.MaybeReopened = t.MaybeReopened || step.Kind == Reopened
+	return t
+}
+
 // After returns what the destination knows after a message about s was sent at a time. ref
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
 func (t Notified) After(s Situation, step NextMessage, at time.Time, ref string) Notified {
 	owed := t.PushPending
+	t.MaybeReopened = false
 	t.PushPending = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || t.PushPending)
 	switch {
 	case t.PushPending:

@@ -83,7 +83,7 @@ type Outcome struct {
 	Class     notify.FailureClass // of the attempt
 	Delivered bool
 	Failed    bool
-	Notified  *notify.Notified // of a thread, after a message that was delivered
+	Notified  *notify.Notified // of a thread, after a message that was delivered or got no answer
 	DueAt     time.Time        // by the clock of this process; zero: nothing is due
 
 	// EditedAndPushed is set if two requests were made, so the rate limit counts the attempt twice.

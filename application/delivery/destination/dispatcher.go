@@ -127,6 +127,10 @@ func (d *Dispatcher) deliver(ctx context.Context, e *loop.Entry[Delivery]) {
 		notified := thread.Notified.After(thread.Situation, step, sentAt, result.Ref)
 		outcome.Notified, outcome.DueAt = &notified, leased.toProcessClock(nextDue(sentAt, *thread, notified), began)
 	}
+	if !accepted && thread != nil && result.Status == 0 {
+		notified := thread.Notified.Unanswered(step)
+		outcome.Notified = &notified
+	}
 	disabled, stored := d.record(ctx, e, outcome, log)
 	if stored {
 		d.logOutcome(log.With("attempt", attempts, "status", result.Status), result, outcome, disabled)

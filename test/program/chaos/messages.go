@@ -253,7 +253,7 @@ func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, v
 		last := before[len(before)-1]
 		traits := traitsOf[kind]
 		leasedAgain := a.databaseClockWasSet(last.PostedAt.Add(-sendMargin), m.PostedAt)
-		sameKey := traits.keyed && title(m) == title(last) && !leasedAgain
+		sameKey := traits.keyed && title(m) == title(last) && lines(m) == lines(last) && !leasedAgain
 		allRecorded := !traits.keyed && traits.edited == nil && t.recorded >= len(visible) && !leasedAgain
 		known := kind == pagerDutyChannel || sameKey || allRecorded
 		if known || a.redeliveryCause(last.PostedAt.Add(-tolerance), last.PostedAt.Add(causeWindow)) == "" || m.PostedAt.Sub(last.PostedAt) > maxRedeliveryDelay {
@@ -292,6 +292,9 @@ var duration = regexp.MustCompile(`,? \d+ (s|min|h)\b( \d+ (s|min)\b)?`)
 
 // title returns the title with which a message was posted, without durations.
 func title(m channel.Message) string { return duration.ReplaceAllString(firstLine(m.Posted), "") }
+
+// lines counts the lines with which a message was posted. One that has others says something new.
+func lines(m channel.Message) int { return strings.Count(m.Posted, "\n") }
 
 // stepOf returns what a message told when it was posted: "opened", whatever the conditions
 // were by then, "resolved", or who has acknowledged it. For all else it returns the title.
