@@ -11,7 +11,7 @@ import (
 type Acknowledge struct{ By string }
 
 // Resolve says that nobody needs to care any more. It resolves the incident at once, for
-// good. What lasts goes on in it; only an error ends.
+// good. Conditions that last go on in it; only an error ends.
 type Resolve struct{ By string }
 
 // Note adds a text to the log.

@@ -14,8 +14,8 @@
 //	                                └────────────────────────────────────────┘
 //	                    a condition begins within 10 minutes, unless a person resolved it
 //
-// What lasts when a person resolves an incident goes on in it, until it ends or another
-// incident takes it over.
+// Conditions that last when a person resolves an incident go on in it, until they end or
+// another incident takes them over.
 //
 // Guarantees:
 //

@@ -40,8 +40,8 @@ func (t *Tracker) beginResolved(in Began) {
 	t.raise(in.At)
 }
 
-// openWhatLasts opens what goes on in a resolved incident for too long: in a new incident,
-// if a person has resolved it, else in the same one.
+// openWhatLasts opens an incident with the conditions that go on for too long in a resolved one:
+// a new incident if a person has resolved it, else the same one.
 func (t *Tracker) openWhatLasts() {
 	if t.newest == nil || t.newest.State != Resolved {
 		return

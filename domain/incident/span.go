@@ -63,7 +63,7 @@ func (i *Incident) Trouble() (all []Span) {
 	return all
 }
 
-// Total adds up how long spans are. What lasts counts until now.
+// Total adds up how long spans are. A span that lasts counts until now.
 func Total(all []Span, now time.Time) (sum time.Duration) {
 	for _, s := range all {
 		if s.EndedAt.IsZero() {

@@ -23,8 +23,8 @@ type Host struct {
 // .internal), and those that networks use all the same.
 var internalDomains = []string{".local", ".internal", ".localhost", ".home.arpa", ".lan", ".home", ".corp", ".intranet", ".private", ".svc"}
 
-// IsInternal reports whether the host is a name that is known in a private network only: of one
-// label, or in a domain that no public host is in.
+// IsInternal reports whether only a private network knows the host's name. Such a name has one
+// label, or is in a domain without public hosts.
 func (h Host) IsInternal() bool {
 	name := strings.TrimSuffix(h.Name, ".")
 	if _, err := netip.ParseAddr(name); err == nil {

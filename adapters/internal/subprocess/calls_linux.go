@@ -71,8 +71,8 @@ var noSockets = always(unix.SYS_SOCKET)
 // hiddenCalls hide their arguments from a filter. The C library has an older call for each.
 var hiddenCalls = always(unix.SYS_CLONE3)
 
-// analysingCalls are what ffmpeg and segment-decoder need to decode and encode from pipes to pipes, with threads:
-// all that FFmpeg's builds of Debian and of the image use, and what a C library or a runtime may use in their
+// analysingCalls are the calls that ffmpeg and segment-decoder need to decode and encode between pipes, with
+// threads. FFmpeg's builds of Debian and of the image use them; a C library or a runtime may use some in their
 // place. None makes memory that RLIMIT_DATA does not count, or a process.
 var analysingCalls = slices.Concat(
 	always( // often used ones first: the kernel takes them in this order

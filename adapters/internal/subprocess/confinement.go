@@ -14,9 +14,9 @@ import (
 )
 
 // Confinement says what a tool may reach of this machine. On Linux, every tool runs without
-// capabilities and can gain none (no_new_privs). A confined tool reads the system's programs and
-// libraries, its own files and Readable, and writes to a scratch directory (Landlock), in a domain of its own. It
-// signals only what it has started, and connects to no unix socket. A tool without the network
+// capabilities and can gain none (no_new_privs). A confined tool has a Landlock domain of
+// its own: it reads the system's programs and libraries, its own files and Readable, and writes to a
+// scratch directory. It signals only what it has started, and connects to no unix socket. A tool without the network
 // starts no programs, unless it is a script. Missing names what the kernel does not grant.
 type Confinement struct {
 	Readable []string // further files and folders

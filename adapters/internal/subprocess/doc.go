@@ -16,6 +16,6 @@
 // and on Linux no capability and no descriptor but its own. A process that has left the group (setsid) is not
 // ended, and delays Run by at most GracePeriod. On Linux the tool is killed when this
 // process ends, and it is the first to go when memory runs out. No thread of this process is
-// confined: tool-launcher, a small program of this repository, confines itself as the plan says that it
-// reads, and then executes the tool.
+// confined: tool-launcher, a small program of this repository, reads a plan, confines itself as the
+// plan says, and executes the tool.
 package subprocess

@@ -51,8 +51,8 @@ func unless(call, argument, mask uint32, values ...uint32) callRule {
 const wholeArgument = ^uint32(0)
 
 // filterProgram is a filter for seccomp(2). It refuses with an error and never kills, so that a new C
-// library ends no watch. It is no policy of go-seccomp-bpf: that compares 64 bits, which lets a call through
-// whose upper bits are rubbish, and knows calls by the names of its table, where file_setattr is not.
+// library ends no watch. It is no policy of go-seccomp-bpf, which compares 64 bits: a call passes whose
+// upper bits are rubbish. The table of that library lacks file_setattr, too.
 type filterProgram []unix.SockFilter
 
 const (
@@ -69,8 +69,8 @@ const (
 	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // a library tries an older call
 )
 
-// newFilter returns a program that gives verdict to the calls of the rules, and other to the rest. What hides its
-// arguments is unknown, and what is newer than this program or of another ABI.
+// newFilter returns a program that gives verdict to the calls of the rules, and other to the rest. The program
+// refuses as unknown every call that hides its arguments, is newer than the newest it knows, or is of another ABI.
 func newFilter(rules []callRule, verdict, other uint32) filterProgram {
 	p := filterProgram{
 		{Code: loadWord, K: architecture},

@@ -23,8 +23,8 @@ type kernelMeans struct {
 // kernel tries the means once. Error: tool-launcher cannot be run.
 var kernel = sync.OnceValues(tryMeans)
 
-// tryMeans lets tool-launcher execute itself with all means, and then without those that fail: a
-// tool must start without them, because to watch a stream matters more.
+// tryMeans lets tool-launcher execute itself with all means, and then without those that fail.
+// A tool must start without them: to watch a stream matters more.
 func tryMeans() (kernelMeans, error) {
 	launcher, err := launcherPath()
 	if err != nil {

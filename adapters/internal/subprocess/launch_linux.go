@@ -40,7 +40,7 @@ func launch(cmd *exec.Cmd, c Command) (*launched, error) {
 	return execute(cmd, means.launcher, c.plan(means, cmd.Path, cmd.Env), c.OnExit)
 }
 
-// plan returns what is done before the program at path is executed. Limits come late: those of open
+// plan returns the steps before the program at path is executed. Limits come late: those of open
 // files and memory are the tool's.
 func (c Command) plan(means kernelMeans, path string, env []string) (all []step) {
 	all = append(all, oomScore()...)
@@ -104,7 +104,7 @@ func (l *launched) wait(onExit func()) error {
 // starting starts all tools.
 var starting starter
 
-// starter starts processes from one thread, which stays while one of them lives: the kernel kills a
+// starter starts processes from one thread, which stays while one of them lives. The kernel kills a
 // process when the thread that has started it ends (PR_SET_PDEATHSIG). No thread is confined.
 type starter struct {
 	mu    sync.Mutex

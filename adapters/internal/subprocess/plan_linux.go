@@ -54,7 +54,7 @@ type stepError struct {
 
 func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.name, e.errno) }
 
-// failure returns the error that an answer of tool-launcher means. An empty one is none.
+// failure returns the error that an answer of tool-launcher means. After an empty answer the tool runs.
 func failure(plan []step, answer []byte) error {
 	if len(answer) < 8 {
 		return nil
