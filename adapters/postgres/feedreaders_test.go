@@ -218,8 +218,8 @@ func TestFiveHundredReadersCostOneQueryPerChange(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var reading sync.WaitGroup
-	for range readers {
-		from, err := gateway.Follow("", start)
+	for i := range readers {
+		from, err := gateway.Follow(fmt.Sprint("key ", i%5), start) // a key has 200 readers
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,9 +152,9 @@ func expectedFailures() map[string]watch.Resolution {
 		"unreachable-manifest-503":  started(watch.Unreachable, "YouTube answers with an error (HTTP 503): Failed to download m3u8 information: HTTP Error 503: Service Unavailable"),
 		"unreachable-manifest-hang": started(watch.Unreachable, noAnswer),
 		"unreachable-page-503":      resolved(watch.Unreachable, page503),
-		"unreachable-dns":           resolved(watch.Unreachable, noName),
+		"unreachable-dns":           resolved(watch.NameUnresolved, noName),
 		"unreachable-tls":           resolved(watch.Unreachable, badCert),
-		"unreachable-proxy":         resolved(watch.Unreachable, badProxy),
+		"unreachable-proxy":         resolved(watch.ProxyFailed, badProxy),
 
 		"unknown-reason":            resolved(watch.ToolFailed, "yt-dlp found no video: "+unclear),
 		"unknown-reason-while-live": started(watch.Offline, "YouTube calls the stream live but lists no media: "+unclear),
