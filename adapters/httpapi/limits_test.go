@@ -147,7 +147,7 @@ func TestAReservationIsShownAndStoppedLikeAnyMonitor(t *testing.T) {
 func TestEachAPIIsOpenedByItsOwnHeader(t *testing.T) {
 	for _, row := range []struct{ api, path, header, key string }{
 		{"the public API", "/api/v1/monitors", "X-API-Key", apiKey},
-		{"the internal API", "/internal/v1/monitors/" + firstID + "?generation=1", "X-Internal-API-Key", internalAPIKey},
+		{"the internal API", "/internal/v1/monitors/" + firstID + "?generation=1", "X-Internal-API-Key", monitor.NewTokenKey(internalAPIKey).Token(firstID, 1)},
 	} {
 		api := newTestAPI(t)
 		api.register("Q")

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -118,19 +116,12 @@ func (m middleware) authenticated(header string, keys *authenticator, signIn *si
 const tokenGeneration = "token_generation"
 
 // authenticatedWorker requires the token of a worker of the monitor in the path (decision
-// O9). It also accepts INTERNAL_API_KEY, which pods of an earlier version present: its
-// holder could make every token. It compares in constant time. A handler that reads the
-// generation compares it with that of the token (checkGeneration).
+// O9). It compares in constant time. A handler that reads the generation compares it with
+// that of the token (checkGeneration).
 func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
-	root, tokens := sha256.Sum256([]byte(internalAPIKey)), monitor.NewTokenKey(internalAPIKey)
+	tokens := monitor.NewTokenKey(internalAPIKey)
 	return func(c *gin.Context) {
-		given := c.GetHeader(internalKeyHeader)
-		digest := sha256.Sum256([]byte(given))
-		if subtle.ConstantTimeCompare(digest[:], root[:]) == 1 {
-			connlimit.Accept(c.Request.Context())
-			return
-		}
-		id, generation, genuine := tokens.Check(given)
+		id, generation, genuine := tokens.Check(c.GetHeader(internalKeyHeader))
 		wanted := c.Param("monitor_id") // empty for a path that does not exist
 		switch {
 		case !genuine:
@@ -149,7 +140,7 @@ func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
 // checkGeneration refuses a generation that is not that of the token (decision O9). A
 // missing one is refused as such by what reads the request.
 func checkGeneration(c *gin.Context, generation int) error {
-	if of := c.GetInt(tokenGeneration); of != 0 && generation != 0 && generation != of {
+	if of := c.GetInt(tokenGeneration); generation != 0 && generation != of {
 		return refusef(forbidden, "the token in %s is of generation %d, the request of generation %d", internalKeyHeader, of, generation)
 	}
 	return nil

@@ -68,7 +68,7 @@ func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
 		for handler, path := range map[http.Handler]string{handlers.Public(): "/internal/v1/monitors/" + noSuchID, handlers.Internal(): "/api/v1/monitors"} {
 			r := newRequestWithoutKey(path)
 			r.Header.Set(publicKeyHeader, apiKey)
-			r.Header.Set(internalKeyHeader, internalAPIKey)
+			r.Header.Set(internalKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(noSuchID, 1))
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "ROUTE_NOT_FOUND") {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -217,13 +218,24 @@ func (api *testAPI) do(r *http.Request) response {
 	return a
 }
 
+// tokenFor returns the token of the monitor in the path of a request, and of the generation in its query; without one, of
+// the first.
+func tokenFor(r *http.Request) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/internal/v1/monitors/"), "/")
+	generation, err := strconv.Atoi(r.URL.Query().Get("generation"))
+	if err != nil {
+		generation = 1
+	}
+	return monitor.NewTokenKey(internalAPIKey).Token(monitor.ID(id), generation)
+}
+
 func newRequest(method, path string, body io.Reader) *http.Request {
 	r := httptest.NewRequest(method, path, body)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if strings.HasPrefix(path, "/internal/") {
-		r.Header.Set(internalKeyHeader, internalAPIKey)
+		r.Header.Set(internalKeyHeader, tokenFor(r))
 	} else {
 		r.Header.Set(publicKeyHeader, apiKey)
 	}

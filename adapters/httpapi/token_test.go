@@ -41,7 +41,7 @@ func TestATokenSpeaksForOneMonitorAndGeneration(t *testing.T) { // decision O9
 			says   string
 		}{
 			{"its token", own, http.StatusOK, "", ""},
-			{"INTERNAL_API_KEY", internalAPIKey, http.StatusOK, "", ""}, // pods of an earlier version
+			{"INTERNAL_API_KEY", internalAPIKey, http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
 			{"the token of another monitor", tokens.Token(otherID, 1), http.StatusForbidden, "FORBIDDEN", "of another monitor"},
 			{"the token of another generation", tokens.Token(request.id, 2), http.StatusForbidden, "FORBIDDEN", "is of generation 2, the request of generation 1"},
 			{"another version", strings.Replace(own, "v1.", "v2.", 1), http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},

@@ -90,15 +90,14 @@ func overrideEnv(own, shared []corev1.EnvVar) []corev1.EnvVar {
 }
 
 // refuses reports whether this gateway refuses the requests of a pod's worker, because its
-// token comes from another INTERNAL_API_KEY. A pod that an earlier version has launched has
-// no token: it takes INTERNAL_API_KEY from the Secret.
+// token comes from another INTERNAL_API_KEY.
 func (c Config) refuses(pod *corev1.Pod, w supervisor.Worker) bool {
 	container, err := workerContainer(&pod.Spec)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(container.Env, func(v corev1.EnvVar) bool {
-		return v.Name == tokenVariable && v.Value != "" && v.Value != c.Tokens.Token(w.ID, w.Generation)
+		return v.Name == tokenVariable && v.Value != c.Tokens.Token(w.ID, w.Generation)
 	})
 }
 

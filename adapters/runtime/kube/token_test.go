@@ -22,20 +22,15 @@ func TestAPodWithATokenOfAnotherKeyIsListedAsRefused(t *testing.T) { // decision
 	changed.Tokens = monitor.NewTokenKey("another internal key")
 	for name, c := range map[string]struct {
 		keyChanged bool
-		change     func(*corev1.EnvVar)
 		refused    bool
 	}{
-		"its token is of this key":    {false, func(*corev1.EnvVar) {}, false},
-		"its token is of another key": {true, func(*corev1.EnvVar) {}, true},
-		"it is of an earlier version, and takes the key from the Secret": {true, func(v *corev1.EnvVar) {
-			v.Value, v.ValueFrom = "", &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "INTERNAL_API_KEY"}}
-		}, false},
+		"its token is of this key":    {false, false},
+		"its token is of another key": {true, true},
 	} {
 		scenario(t, name, func(t *testing.T) {
 			cluster := newFakeCluster(t)
 			l := newLauncher(t, cluster, settings())
-			p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-			cluster.updatePod(p, func(p *corev1.Pod) { c.change(tokenOf(p)) })
+			launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 			if c.keyChanged {
 				l = newLauncher(t, cluster, changed)
 			}

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"cmp"
 	"os"
 	"strconv"
 
@@ -29,9 +28,6 @@ func (d *runDirectory) findWorkers(records []record) ([]record, error) {
 		pid := r.Process.PID
 		if s, ok := readStat(pid); ok && !s.ended() && s.start == r.Process.Start {
 			known[pid], recorded[r.key()] = true, true
-			if r.TokenHash == "" { // of an earlier version, whose workers can be read
-				r.TokenHash = tokenHash(readEnviron(pid)[tokenVariable])
-			}
 			all = append(all, r)
 		}
 	}
@@ -43,26 +39,23 @@ func (d *runDirectory) findWorkers(records []record) ([]record, error) {
 		if s.session != pid {
 			d.killOrphanedTool(pid, s.session)
 		} else if worker, ok := d.recognizeWorker(processIdentity{pid, s.start, boot}); ok && !recorded[worker.key()] {
-			worker.TokenHash = cmp.Or(worker.TokenHash, hashes[worker.key()])
+			worker.TokenHash = hashes[worker.key()]
 			all = append(all, worker)
 		}
 	}
 	return all, nil
 }
 
-// recognizeWorker returns the worker that a process is according to its arguments, or to its
-// environment: an earlier version started workers without arguments.
+// recognizeWorker returns the worker that a process is according to its arguments, without the hash
+// of its token.
 func (d *runDirectory) recognizeWorker(p processIdentity) (record, bool) {
 	says := readArguments(p.PID)
-	if says[markVariable] == "" {
-		says = readEnviron(p.PID)
-	}
 	id, errID := monitor.ParseID(says[idVariable])
 	generation, errNumber := strconv.Atoi(says[generationVariable])
 	if says[markVariable] != d.mark() || errID != nil || errNumber != nil {
 		return record{}, false
 	}
-	return record{id, generation, says[gatewayVariable], d.mark(), tokenHash(says[tokenVariable]), &p}, true
+	return record{id, generation, says[gatewayVariable], d.mark(), "", &p}, true
 }
 
 // killOrphanedTool kills a process if it is a tool whose worker died while no gateway ran.

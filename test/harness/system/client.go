@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // client calls the REST API with plain maps instead of the project's own types,
@@ -34,6 +36,9 @@ func (s *Service) URL() string { return s.client.public }
 
 // InternalURL is the base URL of the internal API.
 func (s *Service) InternalURL() string { return s.client.internal }
+
+// WorkerToken is the token of a monitor's first worker, for the internal API.
+func WorkerToken(id string) string { return monitor.NewTokenKey(InternalKey).Token(monitor.ID(id), 1) }
 
 // Call makes a request to the public API. A body that is not nil is sent as
 // JSON; each header is a name and a value. Error: there was no answer, or its

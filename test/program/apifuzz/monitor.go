@@ -35,7 +35,7 @@ func registerWithEvent(ctx context.Context, service *system.Service, receiver *w
 	if err != nil {
 		return "", "", err
 	}
-	req.Header.Set("X-Internal-API-Key", system.InternalKey)
+	req.Header.Set("X-Internal-API-Key", system.WorkerToken(id))
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return "", "", err

@@ -269,7 +269,7 @@ func reportStream(t *testing.T, s *system.Service, id, video string, events ...m
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-Internal-API-Key", system.InternalKey)
+	r.Header.Set("X-Internal-API-Key", system.WorkerToken(id))
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func (u evidenceUpload) send(t *testing.T, s *system.Service) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-Internal-API-Key", system.InternalKey)
+	r.Header.Set("X-Internal-API-Key", system.WorkerToken(u.monitor))
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func (u evidenceUpload) begin(t *testing.T, s *system.Service) net.Conn {
 		t.Fatal(err)
 	}
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nX-Internal-API-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
-		u.path(), at.Host, system.InternalKey, len(u.data), u.data[:len(u.data)/2])
+		u.path(), at.Host, system.WorkerToken(u.monitor), len(u.data), u.data[:len(u.data)/2])
 	if err != nil {
 		t.Fatal(err)
 	}
