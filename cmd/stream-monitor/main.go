@@ -25,6 +25,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
@@ -96,6 +97,18 @@ func execute(ctx context.Context, forced forcedShutdown, command any, out consol
 		return err
 	}
 	return fmt.Errorf("the command %T has no implementation", command)
+}
+
+// newLog makes the log of a command with one of the constructors of package logging. It sends
+// there, as DEBUG, what libraries print with the standard library's log: net/http and goose do.
+func newLog(constructor func(io.Writer, string, *time.Location) (*slog.Logger, error), w io.Writer, level string) (*slog.Logger, error) {
+	log, err := constructor(w, level, time.Local)
+	if err != nil {
+		return nil, err
+	}
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log.With("component", "library"))
+	return log, nil
 }
 
 // errLogged is the error of a command that failed and has logged the reason.

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +74,37 @@ func TestTheErrorThatEndsACommandIsInItsLog(t *testing.T) { // section 11
 			}
 		})
 	}
+}
+
+// net/http prints with the standard library's log what a server sends after an answer without a
+// body. It is the only thing that this test can make a library print.
+func TestWhatALibraryPrintsIsALineOfTheLog(t *testing.T) { // section 11
+	clearEnvironment(t)
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			_, err = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\na body https://user:pass@receiver.example/?token=geheim")
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	defer gateway.Close()
+	_, said := runFailing(t, "worker", "--monitor-id=mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d", "--generation=1", "--internal-api-key=c",
+		"--gateway-url="+gateway.URL, "--gateway-patience=1s", "--log-level=debug")
+	for line := range strings.Lines(said) {
+		var l struct{ Level, Component, Message string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Errorf("a line that is no log line: %s", line)
+		}
+		if strings.HasPrefix(l.Message, "Unsolicited response") {
+			if l.Level != "DEBUG" || l.Component != "library" || strings.Contains(line, "geheim") {
+				t.Errorf("the line is %s", line)
+			}
+			return
+		}
+	}
+	t.Errorf("what net/http prints is missing: %s", said)
 }
 
 func TestAGeneratedKeyMustDifferFromAConfiguredOne(t *testing.T) { // section 8.6

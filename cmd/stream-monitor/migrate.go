@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -12,7 +11,7 @@ import (
 
 // migrate brings the database to the schema of this version.
 func migrate(ctx context.Context, forced forcedShutdown, c *config.Migrate, out console) error {
-	log, err := logging.New(out.err, c.Log.LogLevel, time.Local)
+	log, err := newLog(logging.New, out.err, c.Log.LogLevel)
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,12 @@ import (
 func serve(ctx context.Context, forced forcedShutdown, c *config.Serve, out console) error {
 	ignoreBrokenPipe()
 	output := &lockedWriter{w: out.err}
-	newLog, workerOutput := logging.New, io.Writer(output)
+	constructor, workerOutput := logging.New, io.Writer(output)
 	text := c.LogFormat == "text" || c.LogFormat == "auto" && logging.IsTerminal(output)
 	if text {
-		newLog, workerOutput = logging.NewServiceText, logging.NewServiceRelay(output, time.Local)
+		constructor, workerOutput = logging.NewServiceText, logging.NewServiceRelay(output, time.Local)
 	}
-	log, err := newLog(output, c.Log.LogLevel, time.Local)
+	log, err := newLog(constructor, output, c.Log.LogLevel)
 	if err != nil {
 		return err
 	}

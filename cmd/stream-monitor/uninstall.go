@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
@@ -12,7 +11,7 @@ import (
 
 // uninstall removes what runs in the cluster: the gateway first, then the workers.
 func uninstall(ctx context.Context, c *config.Uninstall, out console) error {
-	log, err := logging.New(out.err, c.Log.LogLevel, time.Local)
+	log, err := newLog(logging.New, out.err, c.Log.LogLevel)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -22,11 +21,11 @@ import (
 // events. It returns nil when the stream has ended or the user interrupts it, and
 // an error when the stream cannot be watched.
 func watchForeground(ctx context.Context, c *config.Watch, out console) error {
-	newLog := logging.NewText
+	constructor := logging.NewText
 	if c.JSON {
-		newLog = logging.New
+		constructor = logging.New
 	}
-	log, err := newLog(out.err, c.Log.LogLevel, time.Local)
+	log, err := newLog(constructor, out.err, c.Log.LogLevel)
 	if err != nil {
 		return err
 	}
