@@ -52,6 +52,8 @@ type Services struct {
 	Keys  *keyring.Keyring // nil: there is only API_KEY, and no routes for keys
 	Audit *keyring.Audit   // required with Keys
 
+	SessionKeys *keyring.SessionKeys // required with a dashboard
+
 	Thumbnails *record.Thumbnails // nil: there are no routes for thumbnails
 	Info       *ServiceInfo       // nil: there is no route that describes the service
 }
@@ -82,6 +84,9 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	case cfg.APIKey == cfg.InternalAPIKey:
 		return nil, errors.New("httpapi: APIKey and InternalAPIKey must differ: a worker must not be able to use the public API")
 	}
+	if cfg.Dashboard != nil && services.SessionKeys == nil {
+		return nil, errors.New("httpapi: SessionKeys are required with a dashboard")
+	}
 	if cfg.RequestTimeout == 0 {
 		cfg.RequestTimeout = 15 * time.Second
 	}
@@ -98,7 +103,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg,
 		keys: newAuthenticator(cfg.APIKey, services.Keys), audit: services.Audit}
 	a.ready = newReadiness(ready, cfg.Stopping, cfg.Now, respond.log)
-	if err := a.routePublic(probeHandlers{respond, a.ready}); err != nil {
+	if err := a.routePublic(probeHandlers{respond, a.ready}, services.SessionKeys); err != nil {
 		return nil, err
 	}
 	if err := a.routeInternal(); err != nil {
@@ -136,11 +141,11 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	return a, nil
 }
 
-func (a *API) routePublic(probes probeHandlers) (err error) {
+func (a *API) routePublic(probes probeHandlers, sessions *keyring.SessionKeys) (err error) {
 	open := []string{"/healthz", "/readyz", "/openapi.yaml", evidencePath, actionPath}
 	if a.cfg.Dashboard != nil {
 		open = append(open, append(dashboardPaths(a.cfg.Dashboard), sessionPath)...)
-		if a.signIn, err = newSignIn(a.responder, a.cfg.APIKey, a.keys, Origin(a.cfg.PublicURL), a.cfg.Now); err != nil {
+		if a.signIn, err = newSignIn(a.responder, a.keys, sessions, a.cfg); err != nil {
 			return fmt.Errorf("httpapi: PublicURL: %w", err)
 		}
 	}

@@ -7,12 +7,15 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 )
 
 // Times of a session of the dashboard (section 18.2).
 const (
 	sessionLifetime = 12 * time.Hour
-	sessionRenewal  = 6 * time.Hour // a request in the last 6 h of a session renews it
+	sessionRenewal  = 6 * time.Hour      // a request in the last 6 h of a session renews it
+	signInLifetime  = 7 * 24 * time.Hour // after which no request renews it
 )
 
 // sessionCookie is the name of the cookie that stands for a key in a browser.
@@ -20,32 +23,50 @@ const sessionCookie = "stream_monitor_session"
 
 // session is one sign-in of a browser.
 type session struct {
-	expires time.Time // to the second
-	id      [16]byte
-	keyID   string // of the key that signed in; empty: API_KEY
-}
-
-// sessionKey makes and checks the values of session cookies. Gateways with the same
-// API_KEY have the same one, so each accepts the cookies of the others. No session is
-// stored; a change of API_KEY ends all of them, and a revoked key those of its own.
-type sessionKey [sha256.Size]byte
-
-func newSessionKey(apiKey string) sessionKey {
-	mac := hmac.New(sha256.New, []byte(apiKey))
-	mac.Write([]byte("stream-monitor session of the dashboard, version 1"))
-	return sessionKey(mac.Sum(nil))
+	expires  time.Time // to the second
+	signedIn time.Time // to the second
+	id       [16]byte
+	keyID    string // of the key that signed in; empty: API_KEY
 }
 
 func newSession(now time.Time, keyID string) session {
-	s := session{expires: now.Add(sessionLifetime).Truncate(time.Second), keyID: keyID}
+	s := session{signedIn: now.Truncate(time.Second), keyID: keyID}
 	_, _ = rand.Read(s.id[:]) // never fails
+	return s.renewed(now)
+}
+
+// renewed returns the session with its latest end at now. The id stays: it is one client of rate limits.
+func (s session) renewed(now time.Time) session {
+	s.expires = now.Add(sessionLifetime).Truncate(time.Second)
+	if last := s.lastEnd(); s.expires.After(last) {
+		s.expires = last
+	}
 	return s
 }
 
-// value is the content of the cookie: expiry, id, the id of the key and their HMAC.
+// lastEnd returns when signing in again is necessary, whatever requests come.
+func (s session) lastEnd() time.Time { return s.signedIn.Add(signInLifetime) }
+
+// sessionKey makes and checks the values of session cookies. Gateways with the same stored
+// key and API_KEY have the same one, so each accepts the cookies of the others. No session is
+// stored; a change of API_KEY ends all of them, and a revoked key those of its own.
+type sessionKey [sha256.Size]byte
+
+// newSessionKey mixes a random key with API_KEY. Without the random one, a cookie would tell whoever
+// has it whether a guess of API_KEY is right.
+func newSessionKey(random keyring.SessionKey, apiKey string) sessionKey {
+	return sessionKey(sessionKey(random).sum([]byte("stream-monitor session of the dashboard: " + apiKey)))
+}
+
+// minSigned is the size of what a cookie signs, without the id of the key.
+const minSigned = 8 + 8 + len(session{}.id)
+
+// value is the content of the cookie: expiry, time of signing in, id, the id of the key and their HMAC.
 func (k sessionKey) value(s session) string {
-	signed := make([]byte, 0, 8+len(s.id)+len(s.keyID)+sha256.Size)
-	signed = binary.BigEndian.AppendUint64(signed, uint64(s.expires.Unix())) //nolint:gosec // both directions are exact
+	signed := make([]byte, 0, minSigned+len(s.keyID)+sha256.Size)
+	for _, t := range []time.Time{s.expires, s.signedIn} {
+		signed = binary.BigEndian.AppendUint64(signed, uint64(t.Unix())) //nolint:gosec // both directions are exact
+	}
 	signed = append(signed, s.id[:]...)
 	signed = append(signed, s.keyID...)
 	return base64.RawURLEncoding.EncodeToString(append(signed, k.sum(signed)...))
@@ -56,12 +77,13 @@ func (k sessionKey) value(s session) string {
 func (k sessionKey) read(value string, now time.Time) (s session, valid bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(value)
 	signed := len(raw) - sha256.Size
-	if err != nil || signed < 8+len(s.id) || !hmac.Equal(raw[signed:], k.sum(raw[:signed])) {
+	if err != nil || signed < minSigned || !hmac.Equal(raw[signed:], k.sum(raw[:signed])) {
 		return session{}, false
 	}
-	s.expires = time.Unix(int64(binary.BigEndian.Uint64(raw)), 0) //nolint:gosec // both directions are exact
-	copy(s.id[:], raw[8:])
-	s.keyID = string(raw[8+len(s.id) : signed])
+	s.expires = time.Unix(int64(binary.BigEndian.Uint64(raw)), 0)      //nolint:gosec // both directions are exact
+	s.signedIn = time.Unix(int64(binary.BigEndian.Uint64(raw[8:])), 0) //nolint:gosec // as above
+	copy(s.id[:], raw[16:])
+	s.keyID = string(raw[minSigned:signed])
 	return s, now.Before(s.expires)
 }
 

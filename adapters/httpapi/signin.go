@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -21,25 +22,26 @@ const (
 type signIn struct {
 	*responder
 
+	apiKey string
 	keys   *authenticator
-	key    sessionKey // of the cookies
+	random *keyring.SessionKeys // sign the cookies, with apiKey
 	link   signInLink
 	wrong  wrongKeys
 	origin *http.CrossOriginProtection
 	now    func() time.Time
 }
 
-// newSignIn makes a signIn for an API_KEY. dashboardOrigin is the origin of PUBLIC_URL,
-// or "": a reverse proxy may change the Host of requests from there.
-func newSignIn(r *responder, apiKey string, keys *authenticator, dashboardOrigin string, now func() time.Time) (*signIn, error) {
+// newSignIn makes a signIn. A reverse proxy may change the Host of requests from the origin of PUBLIC_URL.
+func newSignIn(r *responder, keys *authenticator, random *keyring.SessionKeys, cfg Config) (*signIn, error) {
 	s := &signIn{
-		responder: r, keys: keys, key: newSessionKey(apiKey), origin: http.NewCrossOriginProtection(), now: now,
+		responder: r, apiKey: cfg.APIKey, keys: keys, random: random, origin: http.NewCrossOriginProtection(), now: cfg.Now,
 		wrong: wrongKeys{max: maxWrongSignIns},
 	}
-	if dashboardOrigin == "" {
+	origin := Origin(cfg.PublicURL)
+	if origin == "" {
 		return s, nil
 	}
-	return s, s.origin.AddTrustedOrigin(dashboardOrigin)
+	return s, s.origin.AddTrustedOrigin(origin)
 }
 
 type signInRequest struct {
@@ -47,9 +49,10 @@ type signInRequest struct {
 }
 
 type signInBody struct {
-	ExpiresAt time.Time   `json:"expires_at"`
-	Name      string      `json:"name"`
-	Role      access.Role `json:"role"`
+	ExpiresAt     time.Time   `json:"expires_at"`
+	SignInAgainAt time.Time   `json:"sign_in_again_at"`
+	Name          string      `json:"name"`
+	Role          access.Role `json:"role"`
 }
 
 // begin is POST /api/v1/session. It refuses an address with too many wrong keys before
@@ -84,8 +87,12 @@ func (s *signIn) begin(c *gin.Context) error {
 		}
 		return refusef(monitor.Unauthorized, "api_key is wrong")
 	}
+	cookies, err := s.cookies(c)
+	if err != nil {
+		return err
+	}
 	s.log.Info("somebody signed in to the dashboard", "client", address, "by", "key", "key", key.Name)
-	s.setCookie(c, newSession(s.now(), key.ID))
+	s.setCookie(c, cookies, newSession(s.now(), key.ID))
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -95,7 +102,7 @@ func (s *signIn) end(c *gin.Context) error {
 	if err := s.sameOrigin(c); err != nil {
 		return err
 	}
-	s.setCookie(c, session{expires: time.Unix(0, 0)})
+	s.setCookie(c, sessionKey{}, session{expires: time.Unix(0, 0)})
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -110,7 +117,7 @@ func (s *signIn) read(c *gin.Context) error {
 		return refusef(monitor.Unauthorized, "nobody is signed in here")
 	}
 	key := keyOfActor(c)
-	s.write(c, http.StatusOK, signInBody{s.localTime(current.expires), key.Name, key.Role})
+	s.write(c, http.StatusOK, signInBody{s.localTime(current.expires), s.localTime(current.lastEnd()), key.Name, key.Role})
 	return nil
 }
 
@@ -124,12 +131,17 @@ func (s *signIn) useLink(page gin.HandlerFunc) gin.HandlerFunc {
 			return
 		}
 		c.Header("Referrer-Policy", "no-referrer")
+		cookies, err := s.cookies(c)
+		if err != nil { // the link stays usable
+			s.fail(c, err)
+			return
+		}
 		if !s.link.use(token, s.now()) {
 			c.Redirect(http.StatusSeeOther, signInPath+"?link=expired")
 			return
 		}
 		s.log.Info("somebody signed in to the dashboard", "client", addressOf(c), "by", "link")
-		s.setCookie(c, newSession(s.now(), ""))
+		s.setCookie(c, cookies, newSession(s.now(), ""))
 		c.Redirect(http.StatusSeeOther, "/")
 	}
 }
@@ -148,9 +160,16 @@ const contextSession = "session"
 // accept sets the session of a request that has a valid one of an active key, and renews a session that
 // ends soon. It refuses a request that a page of another site makes the browser send.
 func (s *signIn) accept(c *gin.Context) error {
-	cookie, _ := c.Cookie(sessionCookie) // "" if there is none
+	cookie, _ := c.Cookie(sessionCookie)
+	if cookie == "" {
+		return nil
+	}
+	cookies, err := s.cookies(c)
+	if err != nil {
+		return err
+	}
 	now := s.now()
-	current, valid := s.key.read(cookie, now)
+	current, valid := cookies.read(cookie, now)
 	if !valid {
 		return nil
 	}
@@ -161,15 +180,19 @@ func (s *signIn) accept(c *gin.Context) error {
 	if err := s.sameOrigin(c); err != nil {
 		return err
 	}
-	if current.expires.Sub(now) < sessionRenewal {
-		renewed := newSession(now, current.keyID)
-		renewed.id = current.id // the client of rate limits stays the same
+	if renewed := current.renewed(now); current.expires.Sub(now) < sessionRenewal && renewed.expires.After(current.expires) {
 		current = renewed
-		s.setCookie(c, current)
+		s.setCookie(c, cookies, current)
 	}
 	c.Set(contextSession, current)
 	c.Set(contextActor, key)
 	return nil
+}
+
+// cookies returns the key of the cookies. Error: the database was not reached since the gateway started.
+func (s *signIn) cookies(c *gin.Context) (sessionKey, error) {
+	random, err := s.random.Key(c.Request.Context())
+	return newSessionKey(random, s.apiKey), err
 }
 
 // sessionOf returns the session of an accepted request, if it has one instead of a key.
@@ -181,12 +204,12 @@ func sessionOf(c *gin.Context) (session, bool) {
 
 // setCookie sends the cookie of a session. Secure is set under TLS, also where a reverse
 // proxy ends it. A client that pretends TLS only gets a cookie that it will not send.
-func (s *signIn) setCookie(c *gin.Context, to session) {
+func (s *signIn) setCookie(c *gin.Context, cookies sessionKey, to session) {
 	r := c.Request
 	value := ""
 	maxAge := -1 // the browser deletes it
 	if left := to.expires.Sub(s.now()); left > 0 {
-		value, maxAge = s.key.value(to), int(left.Seconds())
+		value, maxAge = cookies.value(to), int(left.Seconds())
 	}
 	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // plain HTTP in a LAN is supported, a Secure cookie would not be sent there
 		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,

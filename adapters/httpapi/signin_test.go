@@ -2,6 +2,8 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
@@ -72,9 +74,9 @@ func TestASessionStandsForTheKey(t *testing.T) {
 		t.Error("the cookie contains the key")
 	}
 	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
-	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00","name":"API_KEY","role":"admin"}`)
+	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00","sign_in_again_at":"2024-01-22T19:55:00+09:00","name":"API_KEY","role":"admin"}`)
 	api.withSession(cookie, http.MethodDelete, "/api/v1/monitors/"+string(id)).hasStatus(http.StatusOK)
-	other := newTestAPI(t) // another gateway with the same key
+	other := newTestAPIWithKeys(t, api.keys) // another gateway with the same keys
 	other.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
 }
 
@@ -119,7 +121,7 @@ func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"another key", apiKey + "2"} {
-		changed := newTestAPI(t, func(c *httpapi.Config) { c.APIKey = key })
+		changed := newTestAPIWithKeys(t, api.keys, func(c *httpapi.Config) { c.APIKey = key })
 		changed.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
 	}
 	at = now.Add(12*time.Hour - time.Second)
@@ -151,6 +153,72 @@ func TestASessionInUseIsRenewed(t *testing.T) {
 	at = now.Add(18 * time.Hour)
 	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusUnauthorized)
 	api.withSession(renewed, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+}
+
+// TestSigningInAgainIsNecessaryAfter7Days: a copied cookie could be renewed for ever.
+func TestSigningInAgainIsNecessaryAfter7Days(t *testing.T) {
+	at := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	cookie := api.signIn()
+	last := now.Add(7 * 24 * time.Hour).Truncate(time.Second)
+	for at = now; at.Before(last); at = at.Add(time.Hour) {
+		a := api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK)
+		if a.header.Get("Set-Cookie") == "" {
+			continue
+		}
+		cookie = a.cookie()
+		if until := at.Add(time.Duration(cookie.MaxAge) * time.Second); until.After(last) {
+			t.Fatalf("%v after signing in, the cookie lasts until %v, %v after signing in", at.Sub(now), until, until.Sub(now))
+		}
+	}
+	at = last
+	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusUnauthorized)
+	api.signIn()
+}
+
+// TestACookieConfirmsNoGuessOfTheKey: whoever has a cookie could find a weak API_KEY offline.
+func TestACookieConfirmsNoGuessOfTheKey(t *testing.T) {
+	sum := func(key, text []byte) []byte {
+		mac := hmac.New(sha256.New, key)
+		_, _ = mac.Write(text)
+		return mac.Sum(nil)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(newTestAPI(t).signIn().Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, signature := raw[:len(raw)-sha256.Size], raw[len(raw)-sha256.Size:]
+	derived := sum([]byte(apiKey), []byte("stream-monitor session of the dashboard, version 1"))
+	if hmac.Equal(signature, sum(derived, signed)) {
+		t.Error("a cookie can be compared with guesses of API_KEY")
+	}
+	one, another := newTestAPI(t), newTestAPI(t) // of two databases
+	another.withSession(one.signIn(), http.MethodGet, sessionURL).hasStatus(http.StatusUnauthorized)
+}
+
+// TestSigningInWorksWhileTheDatabaseIsAway: once the key of sessions was read. Until then nobody is
+// told that their cookie or key is wrong, and a link is not used up.
+func TestSigningInWorksWhileTheDatabaseIsAway(t *testing.T) {
+	var away atomic.Bool
+	api := newTestAPI(t)
+	api.unvalidated = true // of the pages
+	api.keys.Fail = func(context.Context, string) error {
+		if away.Load() {
+			return context.DeadlineExceeded
+		}
+		return nil
+	}
+	link := api.handlers.NewSignInLink()
+	away.Store(true)
+	api.signInWith(apiKey, "").hasStatus(http.StatusServiceUnavailable)
+	api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusServiceUnavailable)
+	api.withSession(&http.Cookie{Name: "stream_monitor_session", Value: "x"}, http.MethodGet, sessionURL).hasStatus(http.StatusServiceUnavailable)
+	away.Store(false)
+	cookie := api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusSeeOther).cookie()
+	away.Store(true)
+	for _, c := range []*http.Cookie{cookie, api.signIn()} {
+		api.withSession(c, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+	}
 }
 
 func TestSigningOutDeletesTheCookie(t *testing.T) {

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,13 @@ type testAPI struct {
 
 func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, store: &registrytest.Store{}, evidence: &recordtest.EvidenceStore{}, history: &recordtest.HistoryStore{}, blobs: &recordtest.BlobStore{}, incidents: &recordtest.IncidentStore{Now: now}, feed: recordtest.NewFeedStore(now), thumbnails: &recordtest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{At: now, Status: 200}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
+	return newTestAPIWithKeys(t, &keyringtest.Store{Now: now}, change...)
+}
+
+// newTestAPIWithKeys returns a testAPI whose keys are those of a store, which gateways may share.
+func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(*httpapi.Config)) *testAPI {
+	t.Helper()
+	api := &testAPI{t: t, keys: stored, store: &registrytest.Store{}, evidence: &recordtest.EvidenceStore{}, history: &recordtest.HistoryStore{}, blobs: &recordtest.BlobStore{}, incidents: &recordtest.IncidentStore{Now: now}, feed: recordtest.NewFeedStore(now), thumbnails: &recordtest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{At: now, Status: 200}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
@@ -135,7 +142,6 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api.keys = &keyringtest.Store{Now: now}
 	secrets := 0
 	keys, err := keyring.New(api.keys, keyring.Config{
 		NewID:     func() string { secrets++; return fmt.Sprintf("0190a5d7-0000-7000-8000-%012d", secrets) },
@@ -151,7 +157,7 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(api.keys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}

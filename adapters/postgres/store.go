@@ -45,6 +45,8 @@ var (
 
 	_ keyring.Store      = (*Store)(nil)
 	_ keyring.AuditStore = (*Store)(nil)
+
+	_ keyring.SessionKeyStore = (*Store)(nil)
 )
 
 // Config configures a Store; the zero value is usable.
@@ -96,6 +98,7 @@ type Store struct {
 	*SubjectStore
 	*KeyStore
 	*AuditStore
+	*SessionKeyStore
 
 	db        *database
 	migrating connector
@@ -175,6 +178,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		SubjectStore:      &SubjectStore{db},
 		KeyStore:          &KeyStore{db},
 		AuditStore:        &AuditStore{db},
+		SessionKeyStore:   &SessionKeyStore{db, cfg.Secrets},
 		db:                db,
 		migrating:         migrating,
 	}, nil

@@ -1,5 +1,5 @@
-// Package secretbox encrypts the secrets of destinations for the database (section 19.1),
-// with AES-256-GCM. A sealed secret is
+// Package secretbox encrypts for the database, with AES-256-GCM, the secrets of destinations
+// (section 19.1) and the key of sessions (section 18.2). A sealed secret is
 //
 //	version (1 byte) | key id (4 bytes) | nonce (12 bytes) | ciphertext and tag
 //
@@ -58,7 +58,7 @@ type key struct {
 // New makes a Box. Errors: there is no key.
 func New(keys Keys) (*Box, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("SECRETS_KEY is missing: it encrypts the secrets of destinations")
+		return nil, errors.New("SECRETS_KEY is missing: it encrypts secrets in the database")
 	}
 	box := &Box{}
 	for _, text := range keys {

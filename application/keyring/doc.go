@@ -4,6 +4,7 @@
 //	request ──▶ Keyring.Find    ──▶ access.Key   the keys, read from the Store at most once a second
 //	        ──▶ Audit.Begin     ──▶ AuditStore   an entry, before the request is carried out
 //	        ──▶ Audit.Finish                     its result
+//	sign-in ──▶ SessionKeys.Key ──▶ SessionKey   read once; signs the cookies of the dashboard (section 18.2)
 //
 // Guarantees:
 //

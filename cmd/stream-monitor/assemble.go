@@ -137,7 +137,7 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	a.thumbnails = record.NewThumbnails(a.store, a.clock)
 	a.services = httpapi.Services{
 		Monitors: a.monitors, Evidence: a.evidence, History: history, Incidents: incidents, Feed: a.feed,
-		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit,
+		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,
@@ -226,6 +226,11 @@ func newAPIKey() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails: it ends the program instead
 	return "smk_" + hex.EncodeToString(secret)
+}
+
+func newSessionKey() (key keyring.SessionKey) {
+	_, _ = rand.Read(key[:]) // never fails: it ends the program instead
+	return key
 }
 
 // eventsInterval is the pause between two runs that delete expired events, incidents and

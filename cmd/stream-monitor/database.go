@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
@@ -66,14 +67,18 @@ type databaseSetup struct {
 	done    chan struct{} // closed when a try has succeeded
 }
 
-func newDatabaseSetup(store *postgres.Store, log *slog.Logger) *databaseSetup {
+func newDatabaseSetup(store *postgres.Store, sessions *keyring.SessionKeys, log *slog.Logger) *databaseSetup {
 	return &databaseSetup{
 		reach: store.Ping,
 		migrate: func(ctx context.Context) error {
 			if err := store.Migrate(ctx); err != nil {
 				return err
 			}
-			return store.ResealSecrets(ctx)
+			if err := store.ResealSecrets(ctx); err != nil {
+				return err
+			}
+			_, err := sessions.Key(ctx) // kept: from now on signing in does not need the database
+			return err
 		},
 		log:  log,
 		done: make(chan struct{}),

@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -34,6 +35,7 @@ type gatewayServer struct {
 	log            *slog.Logger
 	store          *postgres.Store
 	database       *databaseSetup
+	sessionKeys    *keyring.SessionKeys
 	lateSupervisor *lateSupervisor
 	launcher       *lateLauncher
 	resolving      resolvingTools      // of previews, and of inline workers

@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -62,7 +63,8 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 		return err
 	}
 	defer closeStore()
-	g.store, g.database = store, newDatabaseSetup(store, g.log)
+	g.store, g.sessionKeys = store, keyring.NewSessionKeys(store, newSessionKey)
+	g.database = newDatabaseSetup(store, g.sessionKeys, g.log)
 	switch err := g.database.tryOnce(ctx); {
 	case errors.Is(err, postgres.ErrLostSecrets):
 		return &config.UsageError{Problems: []string{err.Error()}}

@@ -12,7 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Store is a keyring.Store and a keyring.AuditStore in memory.
+// Store is a keyring.Store, keyring.AuditStore and keyring.SessionKeyStore in memory.
 type Store struct {
 	// Fail, if set, is called first by every method; its error is the method's.
 	Fail func(ctx context.Context, op string) error
@@ -25,11 +25,14 @@ type Store struct {
 	keys    []keyring.StoredKey // oldest first
 	entries []keyring.Entry
 	last    int64
+	session *keyring.SessionKey
 }
 
 var (
 	_ keyring.Store      = (*Store)(nil)
 	_ keyring.AuditStore = (*Store)(nil)
+
+	_ keyring.SessionKeyStore = (*Store)(nil)
 )
 
 // Reads returns how often the keys were read.
@@ -110,6 +113,19 @@ func (s *Store) MarkKeyUsed(ctx context.Context, id string, at time.Time) error 
 
 func (s *Store) index(id string) int {
 	return slices.IndexFunc(s.keys, func(k keyring.StoredKey) bool { return k.ID == id })
+}
+
+// SessionKey implements keyring.SessionKeyStore.
+func (s *Store) SessionKey(ctx context.Context, offered keyring.SessionKey) (keyring.SessionKey, error) {
+	unlock, err := s.begin(ctx, "SessionKey")
+	if err != nil {
+		return keyring.SessionKey{}, err
+	}
+	defer unlock()
+	if s.session == nil {
+		s.session = &offered
+	}
+	return *s.session, nil
 }
 
 // BeginEntry implements keyring.AuditStore.

@@ -70,7 +70,7 @@ export function post<T>(path: string, body: unknown, signal?: AbortSignal): Prom
 const segment = encodeURIComponent;
 
 export const session = {
-  read: () => get<{ expires_at: string; name: string; role: Role }>("/api/v1/session"),
+  read: () => get<{ expires_at: string; sign_in_again_at: string; name: string; role: Role }>("/api/v1/session"),
   signIn: (apiKey: string) => post<void>("/api/v1/session", { api_key: apiKey }),
   signOut: () => request<void>("DELETE", "/api/v1/session"),
 };

@@ -10,6 +10,7 @@ const roles: Role[] = ["view", "operate", "admin"]; // each includes the one bef
 export interface Holder {
   name: string;
   role: Role;
+  signInAgainAt: number; // by then, whatever requests come
 }
 
 // holder is null until it is read, and where nobody is signed in by a session.
@@ -17,8 +18,8 @@ export const holder = signal<Holder | null>(null);
 
 export async function readHolder(): Promise<void> {
   try {
-    const { name, role } = await session.read();
-    holder.value = roles.includes(role) ? { name, role } : null;
+    const { name, role, sign_in_again_at } = await session.read();
+    holder.value = roles.includes(role) ? { name, role, signInAgainAt: Date.parse(sign_in_again_at) } : null;
   } catch {
     holder.value = null;
   }

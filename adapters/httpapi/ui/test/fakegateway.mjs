@@ -92,6 +92,7 @@ export class FakeGateway {
   hung = false; // connections stay open and say nothing
   refuse = 0; // status of every answer to the feed; 0: it works
   signedOut = false;
+  sessionMs = 6 * 86_400_000; // until signing in again is necessary
   role = "admin"; // of the key that has signed in
   forbidden = []; // requests that this role may not make
   evidence = []; // what every list of evidence has
@@ -206,7 +207,7 @@ export class FakeGateway {
     if (own) return body(request).then((sent) => json(response, ...own(sent, request)));
     const incident = pathname.match(/^\/api\/v1\/incidents\/([^/]+)(\/acknowledge)?$/);
     if (this.signedOut) return json(response, 401, { error: { code: "UNAUTHORIZED", message: "sign in" } });
-    if (pathname === "/api/v1/session") return json(response, 200, { expires_at: iso(this.now() + 3_600_000), name: this.role === "admin" ? "API_KEY" : "ann", role: this.role });
+    if (pathname === "/api/v1/session") return json(response, 200, { expires_at: iso(this.now() + 3_600_000), sign_in_again_at: iso(this.now() + this.sessionMs), name: this.role === "admin" ? "API_KEY" : "ann", role: this.role });
     if (pathname === "/api/v1/incidents") return json(response, 200, { incidents: [...this.incidents.values()].reverse(), next: null });
     if (incident && this.incidents.has(incident[1])) {
       const one = this.incidents.get(incident[1]);

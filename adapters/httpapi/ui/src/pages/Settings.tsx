@@ -154,10 +154,11 @@ function Facts({ facts }: { facts: Fact[] }) {
 
 function Session() {
   const words = text.value.settings;
-  const until = useSignal<string | null | undefined>(undefined);
+  const until = useSignal<{ expires_at: string; sign_in_again_at: string } | null | undefined>(undefined);
   useEffect(() => {
-    session.read().then(({ expires_at }) => (until.value = expires_at), () => (until.value = null));
+    session.read().then((read) => (until.value = read), () => (until.value = null));
   }, []);
+  const time = (at: string) => `${clockDay(at, now.peek())} ${zone.value}`;
   const signOut = () =>
     run(async () => {
       await session.signOut();
@@ -170,7 +171,7 @@ function Session() {
       </div>
       <div class="card-body actions">
         {holder.value && <p>{words.signedInWith(holder.value.name, text.value.common.roles[holder.value.role])}</p>}
-        <p class="muted">{until.value ? words.signedInUntil(`${clockDay(until.value, now.peek())} ${zone.value}`) : until.value === null ? words.byOther : ""}</p>
+        <p class="muted">{until.value ? words.signedInUntil(time(until.value.expires_at), time(until.value.sign_in_again_at)) : until.value === null ? words.byOther : ""}</p>
         <button class="btn end" type="button" onClick={() => void signOut()}>
           <Glyph name="key" />
           {words.signOut}

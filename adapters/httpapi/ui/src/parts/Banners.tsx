@@ -1,7 +1,9 @@
+import { useEffect } from "preact/hooks";
 import { text } from "../i18n";
 import { retry } from "../live";
-import { asOf, checker, heardAt, isLive, link, skew, tick } from "../store";
-import { clock, duration, number, zone } from "../time";
+import { holder, readHolder } from "../role";
+import { asOf, checker, heardAt, isLive, link, now, skew, tick } from "../store";
+import { clock, clockDay, duration, number, zone } from "../time";
 import { Glyph } from "./Glyph";
 import type { BlindSpot } from "../types";
 import type { GlyphName } from "./glyphs";
@@ -9,6 +11,9 @@ import type { ComponentChildren } from "preact";
 
 // Beyond so much, a clock that is wrong misleads whoever compares times.
 const worstSkewMs = 10_000;
+
+// The end of a session is announced so long before.
+const announceMs = 24 * 3_600_000;
 
 export function Banners() {
   if (link.value.state === "signed-out") return <SignedOut />;
@@ -21,6 +26,7 @@ export function Banners() {
       {health && health.late > 0 && <Banner glyph="late" what={words.behind} why={words.behindText(number.value.format(health.late), number.value.format(health.watched))} />}
       {health?.blind_spot && <Unseen spot={health.blind_spot} />}
       {Math.abs(skew.value) > worstSkewMs && <Banner glyph="waiting" what={words.skew(duration(Math.round(Math.abs(skew.value) / 1000)))} why={words.skewText} />}
+      {holder.value && now.value > holder.value.signInAgainAt - announceMs && <Ending at={holder.value.signInAgainAt} />}
     </>
   );
 }
@@ -67,13 +73,31 @@ function Lost() {
 }
 
 function SignedOut() {
-  const words = text.value.shell;
-  const back = encodeURIComponent(location.pathname + location.search);
   return (
-    <Banner glyph="key" what={words.signedOut} why="">
-      <a class="btn primary end" href={`/signin?next=${back}`}>
-        {words.signIn}
-      </a>
+    <Banner glyph="key" what={text.value.shell.signedOut} why="">
+      <SignInLink />
     </Banner>
+  );
+}
+
+// Ending says when the session ends. It goes away when somebody signs in again in another tab.
+function Ending({ at }: { at: number }) {
+  const words = text.value.shell;
+  useEffect(() => {
+    const asking = setInterval(() => void readHolder(), 60_000);
+    return () => clearInterval(asking);
+  }, []);
+  return (
+    <Banner glyph="key" what={words.ending(`${clockDay(at, now.value)} ${zone.value}`)} why={words.endingText}>
+      <SignInLink />
+    </Banner>
+  );
+}
+
+function SignInLink() {
+  return (
+    <a class="btn primary end" href={`/signin?next=${encodeURIComponent(location.pathname + location.search)}`}>
+      {text.value.shell.signIn}
+    </a>
   );
 }

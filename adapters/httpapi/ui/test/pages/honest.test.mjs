@@ -52,6 +52,17 @@ test("one 503 does not end the feed for ever", () =>
     await live(page);
   }));
 
+test("the end of a session is announced a day before, with a link that leads back", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    await page.evaluate(() => fetch("/api/v1/session")); // by then, the page has its answer
+    assert.equal(await page.locator(".banner").count(), 0);
+    gateway.sessionMs = 23 * 3_600_000;
+    await page.goto(gateway.url + "/settings");
+    await page.getByText(/^Your session ends at .*JST/).waitFor();
+    assert.equal(await page.getByRole("alert").getByRole("link", { name: "Sign in" }).getAttribute("href"), "/signin?next=%2Fsettings");
+  }));
+
 test("a checker that is behind is told, and nothing stays good that nobody checks", () =>
   open(fill, async (page, gateway) => {
     await live(page);

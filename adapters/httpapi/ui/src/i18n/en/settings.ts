@@ -16,7 +16,7 @@ export const settings = {
   on: "On",
   off: "Off",
   session: "Session",
-  signedInUntil: (time: string) => `Signed in until ${time}. Use of the dashboard extends it.`,
+  signedInUntil: (time: string, last: string) => `Signed in until ${time}. Use of the dashboard extends it, until ${last} at the latest.`,
   signedInWith: (key: string, role: string) => `Signed in with the key “${key}”, which has the role ${role}.`,
   byOther: "Signed in by other means than a session.",
   signOut: "Sign out",

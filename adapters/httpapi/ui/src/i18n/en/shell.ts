@@ -38,6 +38,8 @@ export const shell = {
   skew: (by: string) => `This computer's clock is off by ${by}.`,
   skewText: "All times and durations here are by the gateway's clock.",
   signedOut: "You are signed out.",
+  ending: (time: string) => `Your session ends at ${time}.`,
+  endingText: "It lasts 7 days. Sign in again before then, and this page stays open.",
   signIn: "Sign in",
   keys: "Keyboard",
   keysOn: "Single keys work",

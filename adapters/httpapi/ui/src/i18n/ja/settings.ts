@@ -18,7 +18,7 @@ export const settings: Words["settings"] = {
   on: "オン",
   off: "オフ",
   session: "セッション",
-  signedInUntil: (time) => `${time}までサインインしています。使い続けると延長されます。`,
+  signedInUntil: (time, last) => `${time}までサインインしています。使い続けると、最長で${last}まで延長されます。`,
   signedInWith: (key, role) => `権限「${role}」のキー「${key}」でサインインしています。`,
   byOther: "セッション以外の方法でサインインしています。",
   signOut: "サインアウト",

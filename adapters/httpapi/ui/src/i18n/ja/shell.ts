@@ -39,6 +39,8 @@ export const shell: Words["shell"] = {
   skew: (by) => `この端末の時計が${by}ずれています。`,
   skewText: "時刻と経過時間はゲートウェイの時計で表示しています。",
   signedOut: "サインアウトしました。",
+  ending: (time) => `${time}にサインインの期限が切れます。`,
+  endingText: "有効期間は7日間です。それまでに再度サインインすると、表示は途切れません。",
   signIn: "サインイン",
   keys: "キーボード操作",
   keysOn: "1文字キーを使う",
