@@ -50,10 +50,22 @@ func client(t *testing.T, base string, cfg gateway.Config) *gateway.Client {
 	return c
 }
 
+// workerOf makes the client of a monitor's worker.
+func workerOf(t *testing.T, base string, id monitor.ID, generation int) *gateway.Client {
+	t.Helper()
+	c, err := gateway.New(base+"/", monitor.NewTokenKey(internalKey).Token(id, generation), gateway.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
 func report(events int) monitor.Report {
 	r := monitor.Report{
 		Generation:   2,
 		At:           noon,
+		SentAt:       noon.Add(time.Second),
 		Status:       monitor.Completed,
 		StreamStatus: monitor.StreamEnded,
 		Health:       monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon},

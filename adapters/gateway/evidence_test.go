@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
@@ -23,8 +22,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// evidenceGateway returns a client of the real internal API, and the service behind it.
-func evidenceGateway(t *testing.T) (*gateway.Client, *record.EvidenceService) {
+// evidenceGateway returns the address of the real internal API, and the service behind it.
+func evidenceGateway(t *testing.T) (base string, _ *record.EvidenceService) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	monitors, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
@@ -47,11 +46,12 @@ func evidenceGateway(t *testing.T) (*gateway.Client, *record.EvidenceService) {
 	}
 	server := httptest.NewServer(api.Internal())
 	t.Cleanup(server.Close)
-	return client(t, server.URL, gateway.Config{}), service
+	return server.URL, service
 }
 
 func TestEvidenceArrivesUnchanged(t *testing.T) {
-	g, service := evidenceGateway(t)
+	base, service := evidenceGateway(t)
+	g := workerOf(t, base, monitorID, 1)
 	content, luma := []byte("a picture"), 12.5
 	upload := func() collector.Upload {
 		return collector.Upload{
@@ -90,7 +90,7 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 }
 
 func TestRefusedEvidenceIsNamed(t *testing.T) {
-	g, _ := evidenceGateway(t)
+	base, _ := evidenceGateway(t)
 	content := strings.Repeat("x", 100)
 	for name, c := range map[string]struct {
 		change func(*collector.Upload)
@@ -110,12 +110,12 @@ func TestRefusedEvidenceIsNamed(t *testing.T) {
 				File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256([]byte(content)), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
 				Body: strings.NewReader(content),
 			}
-			if err := g.AddEvidence(t.Context(), u); err != nil {
+			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u); err != nil {
 				t.Fatal(err)
 			}
 			c.change(&u)
 			u.Body = strings.NewReader(content)
-			if err := g.AddEvidence(t.Context(), u); !c.is(err) {
+			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u); !c.is(err) {
 				t.Errorf("the error is %v", err)
 			}
 		})

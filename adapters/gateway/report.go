@@ -24,6 +24,7 @@ type reportBody struct {
 	Snapshot     json.RawMessage      `json:"snapshot,omitempty"`
 	Generation   int                  `json:"generation,omitempty"`
 	At           time.Time            `json:"at,omitzero"`
+	SentAt       time.Time            `json:"sent_at,omitzero"`
 }
 
 type healthBody struct {
@@ -67,6 +68,7 @@ func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (m
 		Snapshot:     r.Snapshot,
 		Generation:   r.Generation,
 		At:           r.At,
+		SentAt:       r.SentAt,
 	})
 	if err != nil {
 		return monitor.Answer{}, fmt.Errorf("encode a report: %w", err)

@@ -39,8 +39,6 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	}
 	server := httptest.NewServer(api.Internal())
 	defer server.Close()
-	g := client(t, server.URL+"/", gateway.Config{})
-
 	config := monitor.DefaultConfig()
 	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
 	config.ScheduledStartTime = &start
@@ -50,6 +48,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Update(m.ID, func(m *monitor.Monitor) { m.Generation = 2 })
+	g := workerOf(t, server.URL, m.ID, 2)
 
 	t.Run("an assignment has the registered configuration", func(t *testing.T) {
 		a, err := g.Assignment(ctx, m.ID, 2)
@@ -59,12 +58,12 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		}
 	})
 	t.Run("an older generation is superseded", func(t *testing.T) {
-		if _, err := g.Assignment(ctx, m.ID, 1); !errors.Is(err, monitor.ErrSuperseded) {
+		if _, err := workerOf(t, server.URL, m.ID, 1).Assignment(ctx, m.ID, 1); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
 		}
 		r := report(1)
 		r.Generation = 1
-		if _, err := g.Report(ctx, m.ID, r); !errors.Is(err, monitor.ErrSuperseded) {
+		if _, err := workerOf(t, server.URL, m.ID, 1).Report(ctx, m.ID, r); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -93,6 +92,9 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
 			t.Errorf("stored is %+v, %v", got, err)
 		}
+		if sent := store.SentAt(); !sent.Equal(r.SentAt) {
+			t.Errorf("it was sent at %v", sent)
+		}
 		if signals := store.Signals(); !slices.Equal(signals, r.Signals) {
 			t.Errorf("signals are %v", signals)
 		}
@@ -108,7 +110,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	})
 	t.Run("an ended and an unknown monitor have no assignment", func(t *testing.T) {
 		for _, id := range []monitor.ID{m.ID, monitorID} {
-			_, err := g.Assignment(ctx, id, 2)
+			_, err := workerOf(t, server.URL, id, 2).Assignment(ctx, id, 2)
 			var coded *monitor.Error
 			if !errors.As(err, &coded) || coded.Code != monitor.NotFound {
 				t.Errorf("error is %v", err)

@@ -77,6 +77,7 @@ type reportBody struct {
 	Snapshot     json.RawMessage      `json:"snapshot"`
 	Generation   int                  `json:"generation"`
 	At           time.Time            `json:"at"`
+	SentAt       time.Time            `json:"sent_at"`
 }
 
 type answerBody struct {
@@ -108,6 +109,7 @@ func (h workerHandlers) report(c *gin.Context) error {
 	answer, err := h.service.Report(c.Request.Context(), id, monitor.Report{
 		Generation:   body.Generation,
 		At:           body.At,
+		SentAt:       body.SentAt,
 		Status:       body.Status,
 		StreamStatus: body.StreamStatus,
 		Health:       monitor.Health(body.Health),

@@ -16,6 +16,7 @@ import (
 const completeReport = `{
 	"generation": 1,
 	"at": "2024-01-15T11:30:00.020Z",
+	"sent_at": "2024-01-15T11:30:00.040Z",
 	"status": "monitoring",
 	"stream_status": "live",
 	"health": {"video": "black", "audio": "ok", "last_check_at": "2024-01-15T11:30:00Z"},

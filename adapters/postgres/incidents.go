@@ -269,6 +269,7 @@ type found struct {
 	monitor lockedMonitor
 	events  []event.Event // stored by this transaction
 	signals []monitor.Signal
+	sentAt  time.Time              // by the clock of their times; zero: that of the database
 	ended   *incident.MonitorEnded // the monitor is not active when the transaction ends
 }
 
@@ -287,10 +288,10 @@ func (f found) inputs() []incident.Found {
 // error: the worker reports the events again, and people are notified of the incident.
 func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPart, all ...found) ([]feed.Data, error) {
 	var concerned []monitor.ID
-	inputs := map[monitor.ID][]incident.Found{}
+	inputs, sentAt := map[monitor.ID][]incident.Found{}, map[monitor.ID]time.Time{}
 	for _, f := range all {
 		if in := f.inputs(); len(in) > 0 {
-			concerned, inputs[f.monitor.id] = append(concerned, f.monitor.id), in
+			concerned, inputs[f.monitor.id], sentAt[f.monitor.id] = append(concerned, f.monitor.id), in, f.sentAt
 		}
 	}
 	var changes []feed.Data
@@ -306,6 +307,7 @@ func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPar
 				return err
 			}
 			for _, s := range steps {
+				incident.AdjustClock(inputs[s.monitorID], sentAt[s.monitorID], s.now)
 				s.takeIn(inputs[s.monitorID])
 				changes = append(changes, s.changes()...)
 			}

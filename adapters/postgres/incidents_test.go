@@ -110,6 +110,19 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		}
 	})
 
+	t.Run("a worker's clock that is 38 minutes behind makes no trouble old", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		behind := time.Now().UTC().Add(-38 * time.Minute)
+		sent := report(trouble(detector.Blackout, behind.Add(-30*time.Second)))
+		sent.SentAt = behind
+		acceptReport(t, s, m.ID, sent, monitor.Run)
+		sweepIncidents(t, s)
+		if i := onlyIncident(t, s, m.ID); i.Severity != 1 || time.Since(i.StartedAt) > 5*time.Minute {
+			t.Errorf("the incident is %+v", i)
+		}
+	})
+
 	t.Run("events name their incident", func(t *testing.T) {
 		dsn := database(t)
 		s := open(t, dsn)

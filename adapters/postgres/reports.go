@@ -186,7 +186,7 @@ func (s *ReportStore) store(ctx context.Context, tx *sqlx.Tx, run runPart, all [
 // foundIn is what an accepted report says about trouble. A monitor that has ended keeps
 // no open condition, whatever its worker saw before.
 func foundIn(r monitor.Report, m lockedMonitor, added []event.Event, applied bool) found {
-	f, before := found{monitor: m, events: added, signals: r.Signals}, m.status
+	f, before := found{monitor: m, events: added, signals: r.Signals, sentAt: r.SentAt}, m.status
 	switch {
 	case applied && r.Ends(before):
 		f.ended = &incident.MonitorEnded{At: r.At, Failed: r.Status == monitor.Failed}

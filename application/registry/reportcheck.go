@@ -70,6 +70,7 @@ func checkVisibilityAndTimes(r monitor.Report) error {
 		at   time.Time
 	}{
 		{"at", r.At},
+		{"sent_at", r.SentAt},
 		{"health.last_check_at", r.Health.LastCheckAt},
 		{"visibility.blind_since", visibility.BlindSince},
 		{"visibility.last_observed_at", visibility.LastObservedAt},

@@ -247,6 +247,7 @@ func (r *reporter) send() (monitor.Answer, error) {
 func (r *reporter) attempt(report monitor.Report) (monitor.Answer, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, attemptLimit(r.failures, r.slow))
 	defer cancel()
+	report.SentAt = r.w.clock.now()
 	return r.w.ports.Gateway.Report(ctx, r.w.cfg.ID, report)
 }
 

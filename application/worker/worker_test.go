@@ -53,7 +53,10 @@ func TestAGatewayOutageLosesNoEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		calls := 0
-		g.respond = func(monitor.Report) (monitor.Order, error) {
+		g.respond = func(r monitor.Report) (monitor.Order, error) {
+			if late := time.Since(r.SentAt).Abs(); late > time.Second { // of each attempt, not of the report
+				t.Errorf("a report says that it was sent %s ago", late)
+			}
 			if calls++; calls%4 != 0 { // three of four reports fail
 				return "", errGatewayDown
 			}

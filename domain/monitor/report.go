@@ -24,6 +24,7 @@ type Assignment struct {
 type Report struct {
 	Generation   int
 	At           time.Time // when the worker made it
+	SentAt       time.Time // when this attempt was sent, by the same clock; zero: the gateway's clock is the worker's
 	Status       Status
 	StreamStatus StreamStatus
 	Health       Health

@@ -21,6 +21,7 @@ type Store struct {
 	idempotency map[registry.Digest]registry.IdempotencyRecord
 	counted     map[clientLimit]int
 	signals     []monitor.Signal
+	sentAt      time.Time // of the newest report
 	minutes     []monitor.Minute
 	incidents   map[monitor.ID]*incident.Incident
 
@@ -37,6 +38,13 @@ func (s *Store) begin(ctx context.Context, op string) (func(), error) {
 	}
 	s.mu.Lock()
 	return s.mu.Unlock, nil
+}
+
+// SentAt returns when the newest report was sent.
+func (s *Store) SentAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sentAt
 }
 
 // Signals returns the signals of all reports, in order.
@@ -177,7 +185,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 	if r.Generation != m.Generation {
 		return monitor.Answer{}, monitor.ErrSuperseded
 	}
-	s.signals = append(s.signals, r.Signals...)
+	s.signals, s.sentAt = append(s.signals, r.Signals...), r.SentAt
 	s.minutes = append(s.minutes, r.Minutes...)
 	if m.Status.MayBecome(r.Status) {
 		m.Status = r.Status
