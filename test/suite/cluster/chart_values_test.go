@@ -68,6 +68,24 @@ func TestTheChartGeneratesLongAndDifferentKeys(t *testing.T) {
 	}
 }
 
+// Generated keys are nowhere else. What they encrypt and sign is in a database that outlives
+// the release, and callers trust the authority.
+func TestTheChartKeepsWhatOnlyItsSecretsHave(t *testing.T) {
+	for name, m := range rendered(t, apart) {
+		want := map[string]any{"Secret/stream-monitor": "keep", "Secret/stream-monitor-ca": "keep"}[name]
+		if got := m.field("metadata", "annotations", "helm.sh/resource-policy"); got != want {
+			t.Errorf("%s: the policy is %v, want %v", name, got, want)
+		}
+	}
+	const delete = "delete secret stream-monitor stream-monitor-ca"
+	if notes := renderNotes(t, tag); !strings.Contains(notes, delete) {
+		t.Errorf("the notes do not say how to delete what stays: %s", notes)
+	}
+	if notes := renderNotes(t, tag, "secret.existingSecret=keys", "tls.existingSecret=certificate"); strings.Contains(notes, "delete secret") {
+		t.Errorf("the notes name Secrets that the chart has not made: %s", notes)
+	}
+}
+
 func TestTheChartIsReproducibleWithoutGeneratedKeys(t *testing.T) {
 	text := func(set ...string) string {
 		all, err := render(t, append(set, tag)...)

@@ -93,9 +93,17 @@ func (s *clusterEnv) gatewayNames(t *testing.T) (names []string) {
 	return names
 }
 
-// uninstall removes the release while a stream is being watched.
+// uninstall removes the release while a stream is being watched. The keys and the authority
+// stay, and another installation has them.
 func uninstall(t *testing.T, s *clusterEnv) {
 	watchNewStream(t, s)
+	kept := func() string {
+		var keys, authority object
+		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release, &keys))
+		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release+"-ca", &authority))
+		return keys.Data["SECRETS_KEY"] + authority.Data["tls.crt"]
+	}
+	before := kept()
 	start := time.Now()
 	_, err := run(t.Context(), "helm", "uninstall", release, "-n", namespace, "--wait", "--timeout", "300s")
 	must(t, err)
@@ -104,11 +112,17 @@ func uninstall(t *testing.T, s *clusterEnv) {
 	var left string
 	if err := waitFor(t.Context(), 15*time.Second, "nothing left", func() bool {
 		left, err = run(t.Context(), "kubectl", "-n", namespace, "get", kinds, "-o", "name")
-		for _, expected := range []string{"configmap/" + fakeConfigMap, "configmap/kube-root-ca.crt", "serviceaccount/default"} {
+		for _, expected := range []string{"configmap/" + fakeConfigMap, "configmap/kube-root-ca.crt", "serviceaccount/default", "secret/" + release, "secret/" + release + "-ca"} {
 			left = strings.ReplaceAll(left, expected+"\n", "")
 		}
 		return err == nil && strings.TrimSpace(left) == ""
 	}); err != nil {
 		t.Errorf("helm uninstall left:\n%s", left)
 	}
+	must(t, s.upgrade(t.Context()))
+	if before != kept() {
+		t.Error("another installation has other keys, or another authority")
+	}
+	_, err = run(t.Context(), "helm", "uninstall", release, "-n", namespace, "--wait", "--timeout", "300s")
+	must(t, err)
 }
