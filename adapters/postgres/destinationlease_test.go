@@ -22,7 +22,7 @@ import (
 func addNotices(t testing.TB, db *sql.DB, d notify.Destination, n int) {
 	t.Helper()
 	alter(t, db, `INSERT INTO deliveries (id, destination_id, notice, state, due_at, created_at)
-		SELECT gen_random_uuid(), $1, '{"Name": "a", "Reason": "b"}', 'pending', now(), now() FROM generate_series(1, $2)`, d.ID, n)
+		SELECT gen_random_uuid(), $1, '{"Destination": "a", "Cause": "gone"}', 'pending', now(), now() FROM generate_series(1, $2)`, d.ID, n)
 }
 
 var (

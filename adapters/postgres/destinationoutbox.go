@@ -253,15 +253,15 @@ func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Ti
 	}
 	reason, failedForDays := after.Disable(now)
 	notice := message.Notice{
-		Destination: d.Name, Cause: message.FailedForDays, FailingSince: after.FailingSince.UTC(), LastError: storableText(o.Attempt.Error), Reason: reason, At: now.UTC(),
+		Destination: d.Name, Cause: message.FailedForDays, FailingSince: after.FailingSince.UTC(), LastError: storableText(o.Attempt.Error), At: now.UTC(),
 	}
 	if o.DisableDestination {
-		notice.Cause, notice.Reason = message.Gone, "it does not exist any more: "+notice.LastError
+		notice.Cause, reason = message.Gone, "it does not exist any more: "+notice.LastError
 	}
 	if !o.DisableDestination && !failedForDays || !d.Enabled {
 		return "", nil
 	}
-	return notice.Reason, disableDestination(ctx, tx, d, notice)
+	return reason, disableDestination(ctx, tx, d, reason, notice)
 }
 
 // noticeTargets selects the destinations that are told that $1 is disabled. That is its
@@ -274,13 +274,13 @@ const noticeTargets = `
 	SELECT id FROM destinations WHERE id IN (SELECT id FROM able WHERE choice = (SELECT min(choice) FROM able))
 	ORDER BY id FOR KEY SHARE`
 
-// disableDestination disables a locked destination and tells those of noticeTargets.
-func disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, n message.Notice) error {
+// disableDestination disables a locked destination for a reason, and tells those of noticeTargets.
+func disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, reason string, n message.Notice) error {
 	notice, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1`, d.ID, n.Reason); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1`, d.ID, reason); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {

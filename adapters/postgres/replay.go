@@ -29,7 +29,7 @@ func (o *DestinationOutbox) Replay(ctx context.Context, deliveryID string) error
 				told = CASE WHEN x.state <> 'delivered' AND `+waits+` IS NOT TRUE THEN x.told
 				            WHEN EXISTS (SELECT FROM incidents i WHERE i.id = x.incident_id AND i.state = 'open')
 				              OR EXISTS (SELECT FROM storms s WHERE s.id = x.storm_id AND s.state = 'open')
-				            THEN jsonb_build_object('open', true, 'ref', COALESCE(x.told ->> 'ref', ''))
+				            THEN jsonb_build_object('open', true, 'provider_message_id', COALESCE(x.told ->> 'provider_message_id', ''))
 				            ELSE jsonb_set(x.told, '{open}', 'true') END
 			WHERE x.id = $1 AND NOT `+deliveryInFlight, deliveryID)
 		if err != nil {

@@ -64,13 +64,13 @@ type Notified struct {
 	AcknowledgedBy     string                      `json:"acknowledged_by,omitempty"`
 	HasPicture         bool                        `json:"has_picture"`
 	Streams            int                         `json:"streams,omitempty"`
-	NotifiedConditions []incident.Name             `json:"conditions"`               // that it was opened, reopened or got worse with
-	CurrentConditions  []incident.Name             `json:"lasting,omitempty"`        // those that lasted as of the newest message
-	PushedAt           time.Time                   `json:"pushed_at,omitzero"`       // of the newest message that makes a sound
-	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`         // the same, by condition
-	PushPending        bool                        `json:"owed,omitempty"`           // the sound of a reopening, which PushInterval has held back
-	ProviderMessageID  string                      `json:"ref,omitempty"`            // names the message at the channel, for edits
-	MaybeReopened      bool                        `json:"maybe_reopened,omitempty"` // the message of a reopening got no answer: people may have seen it
+	NotifiedConditions []incident.Name             `json:"notified_conditions"`           // that it was opened, reopened or got worse with
+	CurrentConditions  []incident.Name             `json:"current_conditions,omitempty"`  // those that lasted as of the newest message
+	PushedAt           time.Time                   `json:"pushed_at,omitzero"`            // of the newest message that makes a sound
+	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`              // the same, by condition
+	PushPending        bool                        `json:"push_pending,omitempty"`        // the sound of a reopening, which PushInterval has held back
+	ProviderMessageID  string                      `json:"provider_message_id,omitempty"` // names the message at the channel, for edits
+	MaybeReopened      bool                        `json:"maybe_reopened,omitempty"`      // the message of a reopening got no answer: people may have seen it
 }
 
 // MessageKind says why a message is sent.

@@ -13,17 +13,17 @@ import (
 // state nor anything of its media (decision S15). Times are the clock's.
 type blindness struct {
 	Since      time.Time `json:"since"`                // when something was last learned, or the watch began
-	ObservedAt time.Time `json:"observed,omitzero"`    // when something was last learned; zero: never
-	Alerted    bool      `json:"told,omitempty"`       // monitor.error has been emitted for this blindness
+	ObservedAt time.Time `json:"observed_at,omitzero"` // when something was last learned; zero: never
+	Alerted    bool      `json:"alerted,omitempty"`    // monitor.error has been emitted for this blindness
 	LastError  string    `json:"last_error,omitempty"` // the newest failure after Since; empty: none
 
 	// Class and Egress are those of the latest question that was asked and not answered.
 	Class  monitor.UnseenClass `json:"class,omitempty"`
 	Egress string              `json:"egress,omitempty"`
 
-	UnansweredAt time.Time `json:"in_vain,omitzero"`  // when the latest question came back without an answer
-	ResumedAt    time.Time `json:"resumed,omitzero"`  // when a successor took over during this blindness
-	Refused      bool      `json:"refused,omitempty"` // YouTube has refused the question and all media since
+	UnansweredAt time.Time `json:"unanswered_at,omitzero"` // when the latest question came back without an answer
+	ResumedAt    time.Time `json:"resumed_at,omitzero"`    // when a successor took over during this blindness
+	Refused      bool      `json:"refused,omitempty"`      // YouTube has refused the question and all media since
 }
 
 // visibility returns what the watcher can observe at present.

@@ -5,10 +5,10 @@ import "time"
 // mediaTime is the media timeline of a feed (decision S1). The timeline is program
 // time or, for a playlist without program time, the time of its readings.
 type mediaTime struct {
-	End     time.Time     `json:"end,omitzero"`  // of the newest segment
-	MinLag  time.Duration `json:"lag"`           // the shortest lag seen: a playlist's reading minus the end of its newest segment
-	Started bool          `json:"set"`           // a segment has been observed
-	ByFetch bool          `json:"own,omitempty"` // the playlist has no program time
+	End     time.Time     `json:"end,omitzero"`       // of the newest segment
+	MinLag  time.Duration `json:"min_lag"`            // the shortest lag seen: a playlist's reading minus the end of its newest segment
+	Started bool          `json:"started"`            // a segment has been observed
+	ByFetch bool          `json:"by_fetch,omitempty"` // the playlist has no program time
 }
 
 // placeSegments gives every segment of a playlist a ProgramTime. A newest segment

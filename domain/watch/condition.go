@@ -10,12 +10,12 @@ import (
 // condition is the state of one detector: whether the media are bad, since when,
 // and whether that was alerted. Times are on the media timeline.
 type condition struct {
-	Seen              bool      `json:"seen"`            // any media have been judged
-	Open              bool      `json:"open"`            // the media were bad at JudgedUntil
-	Onset             time.Time `json:"onset,omitzero"`  // first bad instant, while Open
-	JudgedUntil       time.Time `json:"until,omitzero"`  // the newest instant judged
-	BadUntil          time.Time `json:"known,omitzero"`  // the newest instant known to be bad, while Open
-	LastBadThroughout bool      `json:"solid,omitempty"` // the last segment was bad throughout, while Open
+	Seen              bool      `json:"seen"`                          // any media have been judged
+	Open              bool      `json:"open"`                          // the media were bad at JudgedUntil
+	Onset             time.Time `json:"onset,omitzero"`                // first bad instant, while Open
+	JudgedUntil       time.Time `json:"judged_until,omitzero"`         // the newest instant judged
+	BadUntil          time.Time `json:"bad_until,omitzero"`            // the newest instant known to be bad, while Open
+	LastBadThroughout bool      `json:"last_bad_throughout,omitempty"` // the last segment was bad throughout, while Open
 	Alerted           bool      `json:"alerted,omitempty"`
 
 	// Time after Onset in which the watch was blind. Unjudged is the last such time, until

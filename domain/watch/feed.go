@@ -18,11 +18,11 @@ type mediaFeed struct {
 	Newest        newest    `json:"newest"`
 	Clock         mediaTime `json:"clock"`
 	Outage        outage    `json:"outage"`
-	Ended         bool      `json:"ended,omitempty"`     // the playlist has EXT-X-ENDLIST
-	LastCheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
-	LastReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
-	Screened      *Segment  `json:"screened,omitempty"`  // the last segment judged, if only its key frames were seen (decision S18)
-	Served        bool      `json:"served,omitempty"`    // a segment was analysed since URL was renewed
+	Ended         bool      `json:"ended,omitempty"`          // the playlist has EXT-X-ENDLIST
+	LastCheckedAt time.Time `json:"last_checked_at,omitzero"` // when the last check began
+	LastReadAt    time.Time `json:"last_read_at,omitzero"`    // when the last reading of the playlist began
+	Screened      *Segment  `json:"screened,omitempty"`       // the last segment judged, if only its key frames were seen (decision S18)
+	Served        bool      `json:"served,omitempty"`         // a segment was analysed since URL was renewed
 
 	window            []Segment // the playlist as last read, on the media timeline
 	pending           *Segment  // to be analysed next
@@ -57,7 +57,7 @@ func (t trackSet) overlaps(u trackSet) bool { return t.and(u) != trackSet{} }
 type newest struct {
 	identity
 	Peak      identity      `json:"peak,omitzero"`      // the newest segment ever seen; a later one than this if older copies are watched
-	SeenAt    time.Time     `json:"moved,omitzero"`     // when Peak was first seen, by the clock
+	SeenAt    time.Time     `json:"seen_at,omitzero"`   // when Peak was first seen, by the clock
 	Since     time.Time     `json:"since,omitzero"`     // when it may have been published, at the earliest
 	Unwatched time.Duration `json:"unwatched,omitzero"` // time since SeenAt in which nobody read the playlist
 	Analysed  bool          `json:"analysed,omitempty"`

@@ -1,7 +1,6 @@
 package watch_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -205,21 +204,6 @@ func TestTheHourOfTheRegularQuestionGoesOnAcrossRestarts(t *testing.T) { // S11,
 			w.until(4400).expectAsked(c.asked...)
 		})
 	}
-}
-
-func TestASnapshotOfAnEarlierReleaseIsAskedAboutAtOnce(t *testing.T) { // S11
-	w := scenario(t).from(100).until(1000)
-	var all map[string]any
-	if err := json.Unmarshal(w.snapshot(), &all); err != nil {
-		t.Fatal(err)
-	}
-	delete(all["asking"].(map[string]any), "began")
-	var err error
-	if w.storedSnapshot, err = json.Marshal(all); err != nil {
-		t.Fatal(err)
-	}
-	w.storedEvents = len(w.events)
-	w.restart(1).until(2000).expectAsked(1001)
 }
 
 // askEvery5Minutes lets time pass in a world that is also asked about 5 minutes after

@@ -9,13 +9,13 @@ import (
 
 // manifest describes the manifest that led to the present feeds.
 type manifest struct {
-	AdoptedAt         time.Time `json:"since,omitzero"`
-	ExpiresAt         time.Time `json:"expires,omitzero"`  // by the server's clock, from when on it refuses the URLs; zero: unknown
-	Egress            string    `json:"egress,omitempty"`  // the address to which the URLs are bound (decision O8)
-	PendingURL        string    `json:"list,omitempty"`    // of a renewed manifest that has yet to be read
-	SoonAfterPrevious bool      `json:"again,omitempty"`   // the previous manifest was adopted less than renewPause before this one
-	Nesting           int       `json:"nesting,omitempty"` // master playlists that the watch read on the way to the feeds
-	Avoid             []quality `json:"avoid,omitempty"`   // renditions that failed again after their URLs were renewed
+	AdoptedAt         time.Time `json:"adopted_at,omitzero"`
+	ExpiresAt         time.Time `json:"expires_at,omitzero"`           // by the server's clock, from when on it refuses the URLs; zero: unknown
+	Egress            string    `json:"egress,omitempty"`              // the address to which the URLs are bound (decision O8)
+	PendingURL        string    `json:"pending_url,omitempty"`         // of a renewed manifest that has yet to be read
+	SoonAfterPrevious bool      `json:"soon_after_previous,omitempty"` // the previous manifest was adopted less than renewPause before this one
+	Nesting           int       `json:"nesting,omitempty"`             // master playlists that the watch read on the way to the feeds
+	Avoid             []quality `json:"avoid,omitempty"`               // renditions that failed again after their URLs were renewed
 }
 
 // renewAt returns from when on a regular answer replaces the manifest (decision S17).

@@ -13,10 +13,10 @@ import (
 type outage struct {
 	Since     time.Time     `json:"since,omitzero"`
 	Unwatched time.Duration `json:"unwatched,omitzero"` // time after Since in which nobody tried
-	Cause     string        `json:"failure,omitempty"`  // event.FailedManifest, event.FailedSegment, event.FailedStalled
+	Cause     string        `json:"cause,omitempty"`    // event.FailedManifest, event.FailedSegment, event.FailedStalled
 	LastError string        `json:"last_error,omitempty"`
 	Failures  int           `json:"failures,omitempty"` // in a row, of this Cause
-	FailedAt  time.Time     `json:"last,omitzero"`      // of the latest of them
+	FailedAt  time.Time     `json:"failed_at,omitzero"` // of the latest of them
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
 	LookAt    time.Time     `json:"look_at,omitzero"`  // the alert needs a failure since then
 	Refused   bool          `json:"refused,omitempty"` // the latest failure may be a refusal of whoever asks

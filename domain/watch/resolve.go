@@ -10,17 +10,17 @@ import (
 // resolveState is the state of the resolve lane: its next questions and the
 // results of the last ones. Times are the clock's.
 type resolveState struct {
-	NextAt        time.Time `json:"next"`                  // when the next regular question is due
-	LastBegan     time.Time `json:"began,omitzero"`        // when the last question with an answer was asked
-	RenewAt       time.Time `json:"renew_at,omitzero"`     // when to renew a manifest whose URL has expired (decision S7); zero: none has
-	LastRenewalAt time.Time `json:"renewed,omitzero"`      // when the last such renewal began
-	ShortLives    int       `json:"short_lives,omitempty"` // URLs in a row that were refused within shortLife
-	Failures      int       `json:"failures,omitempty"`    // questions in a row without an answer
-	Refused       bool      `json:"refused,omitempty"`     // YouTube refused the address that asked last, and nothing was answered since
+	NextAt        time.Time `json:"next_at"`                  // when the next regular question is due
+	LastBegan     time.Time `json:"last_began,omitzero"`      // when the last question with an answer was asked
+	RenewAt       time.Time `json:"renew_at,omitzero"`        // when to renew a manifest whose URL has expired (decision S7); zero: none has
+	LastRenewalAt time.Time `json:"last_renewal_at,omitzero"` // when the last such renewal began
+	ShortLives    int       `json:"short_lives,omitempty"`    // URLs in a row that were refused within shortLife
+	Failures      int       `json:"failures,omitempty"`       // questions in a row without an answer
+	Refused       bool      `json:"refused,omitempty"`        // YouTube refused the address that asked last, and nothing was answered since
 	Claim         claim     `json:"claim,omitzero"`
-	OEmbedDue     bool      `json:"probe,omitempty"` // the next task asks oEmbed (section 7.4)
-	OEmbedAt      time.Time `json:"probed_at,omitzero"`
-	MissingCount  int       `json:"missing,omitempty"` // oEmbed answers in a row that the video does not exist
+	OEmbedDue     bool      `json:"oembed_due,omitempty"` // the next task asks oEmbed (section 7.4)
+	OEmbedAt      time.Time `json:"oembed_at,omitzero"`
+	MissingCount  int       `json:"missing_count,omitempty"` // oEmbed answers in a row that the video does not exist
 }
 
 // renew asks for a new manifest, because the server refused a feed's URL (decision S7). A

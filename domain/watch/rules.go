@@ -70,8 +70,8 @@ const (
 
 // Rules are the settings of one watch. Durations are positive.
 type Rules struct {
-	CheckInterval  time.Duration                   `json:"interval"`   // between two checks (6.2)
-	Thresholds     map[detector.Name]time.Duration `json:"thresholds"` // of each detector (6.3, 6.4)
+	CheckInterval  time.Duration                   `json:"check_interval"` // between two checks (6.2)
+	Thresholds     map[detector.Name]time.Duration `json:"thresholds"`     // of each detector (6.3, 6.4)
 	ScheduledStart time.Time                       `json:"scheduled_start,omitzero"`
 	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"` // decision A10
 	StartTolerance time.Duration                   `json:"start_tolerance"`        // 7.3

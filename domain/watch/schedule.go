@@ -9,8 +9,8 @@ import (
 
 // schedule remembers whether a late start was alerted (section 7.3, decision S13).
 type schedule struct {
-	DelayAlerted bool      `json:"delay_told,omitempty"`   // stream.delayed has been emitted
-	AlertedStart time.Time `json:"alerted_start,omitzero"` // the scheduled start of that event
+	DelayAlerted bool      `json:"delay_alerted,omitempty"` // stream.delayed has been emitted
+	AlertedStart time.Time `json:"alerted_start,omitzero"`  // the scheduled start of that event
 }
 
 // alertDelay emits stream.delayed once the tolerance after the scheduled start has

@@ -27,11 +27,11 @@ type state struct {
 	Stream      monitor.StreamStatus `json:"stream"`
 	Statistics  monitor.Statistics   `json:"statistics"`
 	StartedAt   time.Time            `json:"started_at,omitzero"`    // of the stream; zero: it was never seen live
-	LastCheckAt time.Time            `json:"last_check,omitzero"`    // when a segment was last analysed
+	LastCheckAt time.Time            `json:"last_check_at,omitzero"` // when a segment was last analysed
 	OddSegments int                  `json:"odd_segments,omitempty"` // far shorter or longer than the target duration (S10)
 	Defects     []string             `json:"defects,omitempty"`      // of playlists, that were logged
 	Schedule    schedule             `json:"schedule"`
-	Resolve     resolveState         `json:"asking"`
+	Resolve     resolveState         `json:"resolve"`
 	Manifest    manifest             `json:"manifest"`
 	Feeds       mediaFeeds           `json:"feeds,omitempty"`
 	Conditions  conditions           `json:"conditions"`

@@ -418,7 +418,7 @@ func TestStormsAndNoticesAreSent(t *testing.T) {
 			ID: "storm", Storm: message.Storm{Streams: 37, Live: 180},
 			ThreadFacts: destination.ThreadFacts{Situation: notify.Situation{Open: true, Severity: 3, SeverityNow: 3, Conditions: []incident.Name{"black"}, OpenedAt: opened}},
 		}})
-		o.add(destination.Delivery{ID: "n", Destination: newDestination("notice", notify.Teams), Notice: &message.Notice{Destination: "Ops", Reason: "HTTP 410", At: opened}})
+		o.add(destination.Delivery{ID: "n", Destination: newDestination("notice", notify.Teams), Notice: &message.Notice{Destination: "Ops", Cause: message.Gone, At: opened}})
 		h := start(t, o, c, nil)
 		defer h.stop()
 		h.advance(time.Second)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/history"
@@ -47,11 +46,10 @@ func examples(now time.Time) (all []Example) {
 	for _, n := range []Notice{
 		{Cause: Gone, LastError: "HTTP 410 Gone"},
 		{Cause: FailedForDays, LastError: "no answer within 10s", FailingSince: now.Add(-5 * 24 * time.Hour)},
-		{Reason: "HTTP 410 Gone"},
 	} {
 		n.Destination, n.At = "Operations", now
 		all = append(all, Example{
-			Name: strings.TrimSpace("notice " + string(n.Cause)), Step: notify.NextMessage{Kind: notify.Opened, Push: true},
+			Name: "notice " + string(n.Cause), Step: notify.NextMessage{Kind: notify.Opened, Push: true},
 			Facts: Facts{ID: exampleID, ThreadID: exampleID, Now: now, Notice: &n},
 		})
 	}

@@ -51,11 +51,10 @@ type Storm struct {
 
 // Notice says that the gateway has disabled a destination. It is stored as JSON.
 type Notice struct {
-	Destination  string       `json:"Name"` // its name
-	Cause        DisableCause // empty in a notice of a release before this field, which has its Reason
-	LastError    string       // in the words of the channel
-	FailingSince time.Time    `json:",omitzero"`
-	Reason       string       // Cause in English
+	Destination  string // its name
+	Cause        DisableCause
+	LastError    string    // in the words of the channel
+	FailingSince time.Time `json:",omitzero"`
 	At           time.Time
 }
 

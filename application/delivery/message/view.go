@@ -66,11 +66,10 @@ type view struct {
 	UnseenAddress string // the address that asks; empty: there is no choice, or several do
 
 	Disabled string // name of the destination that was disabled; empty: this is no notice
-	// Cause is gone, failed_for_days (since FailingSince), or empty: the words are in Reason.
+	// Cause is gone or failed_for_days (since FailingSince).
 	Cause        string
 	FailingSince time.Time
 	LastError    string // in the words of the channel; may be empty
-	Reason       string // of a notice, in English
 }
 
 // condition is one kind of trouble.
@@ -168,7 +167,7 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 // addNotice adds what only a notice has.
 func (v *view) addNotice(n Notice, zone *time.Location) {
 	v.Disabled, v.Since = clean(n.Destination, maxStream), n.At.In(zone)
-	v.Cause, v.LastError, v.FailingSince, v.Reason = string(n.Cause), clean(n.LastError, maxDetail), n.FailingSince.In(zone), clean(n.Reason, maxDetail)
+	v.Cause, v.LastError, v.FailingSince = string(n.Cause), clean(n.LastError, maxDetail), n.FailingSince.In(zone)
 }
 
 // addIncident adds what only an incident has.

@@ -115,7 +115,7 @@ JOIN monitors m ON m.id = e.monitor_id, unnest(ARRAY[1, 8]) d ORDER BY e.id;
 INSERT INTO deliveries (id, destination_id, monitor_id, incident_id, route_id, state, tried, told, created_at, delivered_at)
 SELECT pg_temp.uuid7(i.opened_at, 'thread' || i.id), md5('destination' || m.seq % 7 + 26)::uuid, i.monitor_id, i.id, md5('route' || m.seq % 7)::uuid, 'delivered', 1,
        jsonb_build_object('opened', true, 'open', i.state = 'open', 'severity', i.severity, 'reopened', 0, 'has_picture', false,
-                          'conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'lasting', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'pushed_at', i.opened_at, 'ref', '1'),
+                          'notified_conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'current_conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'pushed_at', i.opened_at, 'provider_message_id', '1'),
        i.opened_at, i.opened_at
 FROM incidents i JOIN monitors m ON m.id = i.monitor_id WHERE i.state = 'open' OR i.seq % 5 = 0 ORDER BY i.seq;
 

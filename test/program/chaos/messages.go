@@ -92,7 +92,7 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 			return err
 		}
 		return eachRow(ctx, db, `
-			SELECT COALESCE(x.incident_id, x.storm_id), d.name, x.state, COALESCE((x.told->>'opened')::boolean, false), COALESCE(x.told->>'ref', ''), x.last_error,
+			SELECT COALESCE(x.incident_id, x.storm_id), d.name, x.state, COALESCE((x.told->>'opened')::boolean, false), COALESCE(x.told->>'provider_message_id', ''), x.last_error,
 			       (SELECT count(*) FROM jsonb_array_elements(x.attempts) AS a WHERE COALESCE(a->>'error', '') = '')
 			FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.event_id IS NULL AND x.notice IS NULL`, func(rows *sql.Rows) error {
 			var t thread
