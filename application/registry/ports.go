@@ -148,7 +148,7 @@ type Attempt struct {
 	Status int       `json:"status"` // status code of the receiver's answer; 0: no answer
 	Error  string    `json:"error"`  // empty on success
 
-	Exchange *event.Exchange `json:"exchange,omitempty"` // nil: nothing was sent, or an older release sent it
+	Exchange *event.Exchange `json:"exchange,omitempty"` // nil: nothing was sent
 }
 
 // WorkerManager starts and stops workers; supervisor.Supervisor is one.

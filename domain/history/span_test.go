@@ -226,19 +226,6 @@ func TestSpansFollowTheReports(t *testing.T) {
 	}
 }
 
-// Earlier releases left such an outage open.
-func TestAStoredOutageEndsWhereBothTracksWereKnown(t *testing.T) {
-	stored := history.Current{Seen: at(200), Lanes: map[history.Lane]history.Open{
-		history.Stream: {State: history.Live, Since: at(0)}, history.Video: {State: history.OK, Since: at(110)},
-		history.Audio: {State: history.OK, Since: at(100)}, history.Segments: {State: history.NoMedia, Since: at(5)},
-	}}
-	after, spans := history.Observe(stored, healthy(210))
-	spans = append(spans, history.Close(after, at(220))...)
-	if got, want := show(spans, history.Segments), "no_media 5-110, ok 110-220"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
 // The store rounds times to microseconds, and keeps one span of a lane for each beginning.
 func TestWhatIsRoundedAwayIsNoSpan(t *testing.T) {
 	seen := at(100).Add(300 * time.Nanosecond)

@@ -129,7 +129,7 @@ type unaided struct {
 
 // MarshalJSON writes the object of section 3.1, complete, with its fields in a
 // constant order: digests of registrations depend on it (decision A9). The fields that
-// came later are left out while they have their default.
+// the original lacks are left out while they have their default.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	write := func(field string, v any) error {

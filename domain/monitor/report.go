@@ -12,7 +12,7 @@ import (
 type Assignment struct {
 	ID         ID
 	Generation int // of the worker that asks; its reports carry it
-	Revision   int // of Config, see Monitor.Revision; a gateway of an earlier release gives 0
+	Revision   int // of Config, see Monitor.Revision
 	StreamURL  StreamURL
 	Config     Config
 	Snapshot   json.RawMessage // the newest of an accepted report; empty at the first start

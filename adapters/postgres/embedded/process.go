@@ -107,8 +107,8 @@ func (s *Server) launchOnce(ctx context.Context) (*process, error) {
 }
 
 // settings returns the server's settings, with low limits because only one gateway uses the
-// database. They are arguments of the command line, so that the cluster does not keep the
-// settings of an older version of this program.
+// database. They are arguments of the command line, so that the cluster keeps none of
+// them.
 func settings(c cluster, socketDir string) []string {
 	values := []string{
 		markerSetting + "=" + c.dir,

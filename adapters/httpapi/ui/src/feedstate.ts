@@ -27,7 +27,7 @@ export class FeedState {
         this.deliveries.clear();
         for (const monitor of message.data.monitors) this.monitors.set(monitor.monitor_id, monitor);
         for (const incident of message.data.incidents) this.incidents.set(incident.incident_id, incident);
-        for (const delivery of [...(message.data.deliveries ?? [])].reverse()) this.deliveries.set(delivery.event_id, delivery);
+        for (const delivery of [...message.data.deliveries].reverse()) this.deliveries.set(delivery.event_id, delivery);
         break;
       case "monitor.updated":
         this.monitors.set(message.data.monitor_id, message.data);

@@ -85,7 +85,7 @@ export interface Incident {
   reopened: number;
   acknowledged_by: string | null;
   acknowledged_at: string | null;
-  acknowledged_severity?: number | null; // an older gateway leaves it out
+  acknowledged_severity: number | null;
   acknowledgements: Acknowledgement[]; // all, also those before a reopening
   false_positive: boolean | null;
   picture: { evidence_id: string; variant: Variant } | null;
@@ -304,7 +304,7 @@ export type Message = {
   | { type: "delivery.updated"; data: DeliveryUpdate }
   | { type: "evidence.added"; data: Evidence }
   | { type: "thumbnail.updated"; data: { monitor_id: string; taken_at: string } }
-  | { type: "state.replace"; data: { monitors: Monitor[]; incidents: Incident[]; deliveries?: DeliveryUpdate[] } } // deliveries: newest first; an older gateway leaves them out
+  | { type: "state.replace"; data: { monitors: Monitor[]; incidents: Incident[]; deliveries: DeliveryUpdate[] } } // deliveries: newest first
   | { type: "heartbeat"; data: { checker: Checker | null } }
   | { type: "bye"; data: { reason: "shutdown" | "too_slow" } }
 );

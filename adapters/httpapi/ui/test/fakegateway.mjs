@@ -192,7 +192,7 @@ export class FakeGateway {
     if (this.hung) return;
     const id = `${this.epoch}-${this.version}`;
     if (parameters.get("after") !== id) {
-      const data = { monitors: [...this.monitors.values()], incidents: [...this.incidents.values()].filter((i) => i.state === "open") };
+      const data = { monitors: [...this.monitors.values()], incidents: [...this.incidents.values()].filter((i) => i.state === "open"), deliveries: [] };
       response.write(`id: ${id}\nevent: state.replace\ndata: ${JSON.stringify({ id, version: this.version, type: "state.replace", at: iso(this.now()), data })}\n\n`);
     }
     this.heartbeat(response);

@@ -25,7 +25,6 @@ if ((${#packages[@]})); then
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}"; } >/dev/null
 fi
 "$here/build.sh"
-! grep -qs '^1 ' "$PKI/stamp" || "$here/down.sh" --purge # of an older version of this script: its CoreDNS was no pod
 mkdir -p "$PIDS" "$LOGS" "$PKI" "$CONF/pods" "$KUBE_DIR/cni/net.d" "$KUBE_DIR/etcd" "$KUBE_DIR/kubelet"
 chmod 700 "$PKI" "$KUBE_DIR/etcd"
 export PATH="$KUBE_BIN:$PATH" KUBECONFIG=$ADMIN
@@ -82,7 +81,7 @@ certificate() { # NAME SUBJECT USAGE [NAMES] [AUTHORITY]
 			-extfile "$PKI/extensions" -out "$PKI/$1.crt" 2>/dev/null
 }
 names="DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.$DOMAIN,DNS:localhost,DNS:$NODE,IP:127.0.0.1,IP:$API_IP,IP:$NODE_IP"
-if [[ $(cat "$PKI/stamp" 2>/dev/null) != "2 $names" ]]; then
+if [[ $(cat "$PKI/stamp" 2>/dev/null) != "$names" ]]; then
 	if [[ ! -f $PKI/ca.crt ]]; then
 		authority ca /CN=kubernetes-ca
 		authority front-ca /CN=front-proxy-ca
@@ -100,7 +99,7 @@ if [[ $(cat "$PKI/stamp" 2>/dev/null) != "2 $names" ]]; then
 	certificate coredns /CN=system:coredns clientAuth
 	certificate router /CN=system:kube-router clientAuth
 	certificate front-client /CN=front-proxy-client clientAuth '' front-ca
-	echo "2 $names" >"$PKI/stamp"
+	echo "$names" >"$PKI/stamp"
 fi
 kubeconfig() ( # CERTIFICATE FILE HOST; in a subshell, so that the daemons do not inherit the umask
 	umask 077

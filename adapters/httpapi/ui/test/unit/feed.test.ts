@@ -7,7 +7,7 @@ import type { DeliveryUpdate, Incident, Message, Monitor } from "../../src/types
 const at = "2026-01-15T11:00:00.000Z";
 const monitor = (id: string, ended?: string) => ({ monitor_id: id, ended_at: ended }) as Monitor;
 const updated = (id: string, version: number, epoch = "e"): Message => ({ id: `${epoch}-${version}`, type: "monitor.updated", at, data: monitor(id) });
-const replace = (version: number, ...ids: string[]): Message => ({ id: `e-${version}`, type: "state.replace", at, data: { monitors: ids.map((id) => monitor(id)), incidents: [] } });
+const replace = (version: number, ...ids: string[]): Message => ({ id: `e-${version}`, type: "state.replace", at, data: { monitors: ids.map((id) => monitor(id)), incidents: [], deliveries: [] } });
 const heartbeat: Message = { type: "heartbeat", at, data: { checker: null } };
 
 test("a reader ignores entries that it has had", () => {
