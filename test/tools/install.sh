@@ -42,8 +42,8 @@ have_node() {
 	have npm && [[ $(node --version 2>/dev/null) =~ ^v([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 20))
 }
 
-# tool-launcher is linked statically.
-have_compiler() { have gcc && [[ -f $(gcc -print-file-name=libc.a) ]]; }
+# tool-launcher needs the headers of Linux.
+have_compiler() { have gcc && gcc -E - <<<'#include <linux/filter.h>' >/dev/null 2>&1; }
 
 # Prints the first python that is new enough and can make a virtual environment
 # with pip, which Debian packages separately as python3-venv.

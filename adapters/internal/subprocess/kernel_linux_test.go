@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -126,22 +127,42 @@ func TestAToolInOlderKernels(t *testing.T) {
 	}
 }
 
-// BenchmarkLaunch shows what limits and confinement add to the start of a program.
+// BenchmarkLaunch measures the CPU time of a launch: that of this process and of the children. Each launch
+// follows one of the same program by os/exec, so that other load changes both.
 func BenchmarkLaunch(b *testing.B) {
-	for name, c := range map[string]*subprocess.Confinement{"plain": nil, "without network": {}, "with network": {Network: true}} {
+	for name, c := range map[string]subprocess.Command{
+		"plain":           {Path: "/bin/true"},
+		"without network": {Path: "/bin/true", Confinement: &subprocess.Confinement{}},
+		"with network":    {Path: "/bin/true", Confinement: &subprocess.Confinement{Network: true}},
+	} {
 		b.Run(name, func(b *testing.B) {
+			var launches, executions time.Duration
 			for b.Loop() {
-				if _, err := subprocess.Run(b.Context(), subprocess.Command{Path: "/bin/true", Confinement: c}); err != nil {
-					b.Fatal(err)
-				}
+				executions += cpuTimeOf(b, func() error { return exec.CommandContext(b.Context(), c.Path).Run() })
+				launches += cpuTimeOf(b, func() error { _, err := subprocess.Run(b.Context(), c); return err })
 			}
+			b.ReportMetric(launches.Seconds()*1000/float64(b.N), "ms-CPU/launch")
+			b.ReportMetric(executions.Seconds()*1000/float64(b.N), "ms-CPU/exec")
 		})
 	}
-	b.Run("os/exec", func(b *testing.B) {
-		for b.Loop() {
-			if err := exec.CommandContext(b.Context(), "/bin/true").Run(); err != nil {
+}
+
+// cpuTimeOf returns the CPU time that this process and its children use to do something.
+func cpuTimeOf(b *testing.B, do func() error) (used time.Duration) {
+	b.Helper()
+	sum := func() (all time.Duration) {
+		for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+			var usage unix.Rusage
+			if err := unix.Getrusage(who, &usage); err != nil {
 				b.Fatal(err)
 			}
+			all += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		}
-	})
+		return all
+	}
+	before := sum()
+	if err := do(); err != nil {
+		b.Fatal(err)
+	}
+	return sum() - before
 }

@@ -1,6 +1,9 @@
 package subprocess_test
 
 import (
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -27,5 +30,13 @@ func TestAToolInheritsNoDescriptor(t *testing.T) {
 	}
 	if res := mustRun(t, sh(`for f in 3 4 5 6 7 8 77; do [ -e /proc/$$/fd/$f ] && echo $f; done; true`)); len(res.Stdout) > 0 {
 		t.Errorf("it has the descriptors %q", res.Stdout)
+	}
+}
+
+// An old kernel, or the filter of a container, does not know the call that closes all of them.
+func TestAToolInheritsNoDescriptorInAnOldSandbox(t *testing.T) {
+	test := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAToolInheritsNoDescriptor$", "-test.v")
+	if said, err := outputInSandbox(test, refusal{call: unix.SYS_CLOSE_RANGE, errno: unix.ENOSYS}); err != nil || !strings.Contains(string(said), "--- PASS") {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
