@@ -75,11 +75,11 @@ var hiddenCalls = always(unix.SYS_CLONE3)
 // threads. FFmpeg's builds of Debian and of the image use them; a C library or a runtime may use some in their
 // place. None makes memory that RLIMIT_DATA does not count, or a process.
 var analysingCalls = slices.Concat(
-	always( // often used ones first: the kernel takes them in this order
+	always(
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_FUTEX, unix.SYS_CLOCK_GETTIME, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_BRK,
 		unix.SYS_LSEEK, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PREADV, unix.SYS_CLOSE, unix.SYS_OPENAT, unix.SYS_FSTAT, fstatat),
 	[]callRule{
-		{unix.SYS_MMAP, []argumentTest{{3, unix.MAP_SHARED | unix.MAP_GROWSDOWN, 0, false}}},
+		{call: unix.SYS_MMAP, tests: []argumentTest{{3, unix.MAP_SHARED | unix.MAP_GROWSDOWN, 0, false}}},
 		withBits(unix.SYS_CLONE, 0, unix.CLONE_THREAD),
 		with(unix.SYS_PRLIMIT64, 0, 0),
 		unless(unix.SYS_FCNTL, 1, wholeArgument, unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG),

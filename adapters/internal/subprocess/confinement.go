@@ -120,11 +120,10 @@ func ownFiles(path string, env []string) (files []string) {
 		name, value, _ := strings.Cut(v, "=")
 		values[name] = value
 	}
-	programs := filepath.SplitList(values["PATH"])
-	for i, dir := range programs {
-		programs[i] = filepath.Join(dir, "-") // whatever is in it
+	for _, dir := range filepath.SplitList(values["PATH"]) {
+		files = append(files, installation(dir, false)...)
 	}
-	programs = append(programs, path)
+	programs := []string{path}
 	for n := 0; n < len(programs) && n < maxPrograms; n++ {
 		program := programs[n]
 		files = append(files, program)

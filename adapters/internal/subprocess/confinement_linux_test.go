@@ -225,3 +225,37 @@ func TestARemovedScratchDirectoryIsMadeAgain(t *testing.T) {
 		}
 	}
 }
+
+// The kernel tries a filter with every call number at each launch.
+func TestAFilterFindsItsRulesInAFewSteps(t *testing.T) {
+	for _, decodes := range []bool{false, true} {
+		for call := range uint32(600) {
+			for _, value := range []uint32{0, 1, 2, 8, 15} {
+				arguments := [6]uint32{value, value, value, value}
+				program, rules, steps := subprocess.FilterAnswers(decodes, call, arguments)
+				if program != rules || steps > 50 {
+					t.Fatalf("system call %d with %d: the program answers %x after %d steps, the rules say %x", call, value, program, steps, rules)
+				}
+			}
+		}
+	}
+}
+
+// A rule for a file is left out beneath a folder that has one, but a link there needs its own.
+func TestALinkMayLeadOutOfAFolder(t *testing.T) {
+	secret, folder := filepath.Join(t.TempDir(), "file"), t.TempDir()
+	if err := os.WriteFile(secret, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Dir(secret), filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "link", "file")
+	for want, readable := range map[string][]string{"": {folder}, "text": {folder, file}} {
+		c := sh(`cat "$1" 2>/dev/null`, file)
+		c.Confinement = &subprocess.Confinement{Readable: readable, Network: true}
+		if res := mustRun(t, c); string(res.Stdout) != want {
+			t.Errorf("with %v it reads %q, %s", readable, res.Stdout, res.Stderr)
+		}
+	}
+}

@@ -47,9 +47,10 @@ func (c Command) plan(means kernelMeans, path string, env []string) (all []step)
 	if means.privileges {
 		all = append(all, step{kind: stepPrivileges, name: "no_new_privs"})
 	}
-	all = append(all, c.Confinement.files(means, path, env)...)
+	confined := c.Confinement.prepare(means, path, env)
+	all = append(all, c.Confinement.files(means, confined.files)...)
 	all = append(all, c.Limits.steps()...)
-	return append(all, c.Confinement.filter(means, path)...)
+	return append(all, confined.filter...)
 }
 
 // execute runs tool-launcher, which carries out a plan and executes cmd. The error of the tool is

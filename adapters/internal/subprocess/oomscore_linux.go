@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // oomScoreDelta is added to the tool's oom_score_adj (proc(5), −1000 to 1000).
@@ -13,7 +14,7 @@ const oomScoreDelta = 500
 
 // oomScore returns what makes the kernel end a tool before this process. If that
 // fails, memory size decides as usual.
-func oomScore() []step {
+var oomScore = sync.OnceValue(func() []step {
 	own, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {
 		return nil
@@ -23,4 +24,4 @@ func oomScore() []step {
 		return nil
 	}
 	return []step{{stepOOMScore, "oom_score_adj", []byte(strconv.Itoa(min(score+oomScoreDelta, 1000)))}}
-}
+})
