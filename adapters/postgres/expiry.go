@@ -4,11 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ExpiryStore deletes events and incidents of ended monitors. Each statement is a
+// ExpiryStore deletes ended monitors with their events and incidents. Each batch is a
 // transaction of its own. It locks the rows that it deletes, and no others.
 type ExpiryStore struct{ db *database }
 
@@ -20,7 +22,7 @@ func (s *ExpiryStore) ExpiringMonitors(ctx context.Context, age time.Duration, a
 	}
 	err := s.db.SelectContext(ctx, &rows, `
 		SELECT id, ended_at FROM monitors
-		WHERE ended_at < now() - make_interval(secs => $1) AND expired_at IS NULL AND (ended_at, id) > ($2, $3)
+		WHERE ended_at < now() - make_interval(secs => $1) AND (ended_at, id) > ($2, $3)
 		ORDER BY ended_at, id LIMIT $4`, age.Seconds(), after.EndedAt.UTC(), after.ID, limit)
 	page := make([]record.EndedMonitor, 0, len(rows))
 	for _, r := range rows {
@@ -85,13 +87,34 @@ func (s *ExpiryStore) DeleteNotifications(ctx context.Context, age time.Duration
 	return deleted, wrapError(ctx, "delete expired silences, storms and notices", err)
 }
 
-// MarkExpired implements record.ExpiryStore.
-func (s *ExpiryStore) MarkExpired(ctx context.Context, id monitor.ID) error {
-	_, err := s.db.ExecContext(ctx, `
-		UPDATE monitors SET expired_at = now() WHERE id = $1
-			AND NOT EXISTS (SELECT FROM monitor_events WHERE monitor_id = $1)
-			AND NOT EXISTS (SELECT FROM incidents WHERE monitor_id = $1)`, id)
-	return wrapError(ctx, "note that "+string(id)+" has no events", err)
+// DeleteMonitor implements record.ExpiryStore.
+func (s *ExpiryStore) DeleteMonitor(ctx context.Context, id monitor.ID) error {
+	return s.db.inTx(ctx, "delete expired monitor "+string(id), func(tx *sqlx.Tx) error {
+		var empty []monitor.ID
+		err := tx.SelectContext(ctx, &empty, `
+			SELECT id FROM monitors WHERE id = $1 AND ended_at IS NOT NULL
+				AND NOT EXISTS (SELECT FROM monitor_events WHERE monitor_id = $1)
+				AND NOT EXISTS (SELECT FROM incidents WHERE monitor_id = $1)
+				AND NOT EXISTS (SELECT FROM evidence WHERE monitor_id = $1)
+				AND NOT EXISTS (SELECT FROM history_spans WHERE monitor_id = $1)
+				AND NOT EXISTS (SELECT FROM history_minutes WHERE monitor_id = $1)
+				AND NOT EXISTS (SELECT FROM history_ten_minutes WHERE monitor_id = $1)
+			FOR UPDATE SKIP LOCKED`, id)
+		if err != nil || len(empty) == 0 {
+			return err
+		}
+		for _, statement := range []string{
+			`DELETE FROM monitor_stats WHERE monitor_id = $1`,
+			`DELETE FROM idempotency_keys WHERE monitor_id = $1`,
+			`DELETE FROM history_lanes WHERE monitor_id = $1`,
+			`DELETE FROM monitors WHERE id = $1`,
+		} {
+			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *ExpiryStore) remove(ctx context.Context, statement string, id monitor.ID, age time.Duration, limit int) (int, error) {

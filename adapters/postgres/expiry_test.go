@@ -78,8 +78,6 @@ func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 	makeOlder(t, db, recent.ID, 89)
 	makeOlder(t, db, active.ID, 91)
 	alter(t, db, `UPDATE monitor_events SET created_at = created_at - interval '91 days' WHERE monitor_id = $1`, recent.ID)
-	statistics := getMonitor(t, s, old.ID).Statistics
-
 	if line, want := expire(t, s), "events=1 incidents=1"; line != want {
 		t.Errorf("the log says %q, want %q", line, want)
 	}
@@ -97,11 +95,40 @@ func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 		}
 	}
 	requireLines(t, db, `SELECT count(*) FROM incident_log WHERE incident_id NOT IN (SELECT id FROM incidents)`, 0)
-	if m := getMonitor(t, s, old.ID); m.Status != monitor.Stopped || fmt.Sprint(m.Statistics) != fmt.Sprint(statistics) {
-		t.Errorf("the monitor is %+v, want it as it was", m)
-	}
 	if line := expire(t, s); line != "" {
 		t.Errorf("the second run says %q, want nothing", line)
+	}
+}
+
+func TestAMonitorIsDeletedWithTheLastThatIsStoredOfIt(t *testing.T) { // section 16.5
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	old, recent := endedMonitor(t, s, 1), endedMonitor(t, s, 2)
+	makeOlder(t, db, old.ID, 91)
+	makeOlder(t, db, recent.ID, 89)
+	requireLines(t, db, `SELECT count(*) FROM monitors WHERE snapshot IS NOT NULL`, 0)
+	for _, keeps := range []string{
+		`INSERT INTO history_spans (monitor_id, lane, state, started_at, ended_at) VALUES ($1, 'video', 'ok', now(), now())`,
+		`INSERT INTO history_minutes (monitor_id, minute, since) VALUES ($1, now(), now())`,
+		`INSERT INTO history_ten_minutes VALUES ($1, now(), 0, 0, 0, 0, 0, 0, 0, 0)`,
+		`INSERT INTO evidence (id, monitor_id, event_id, condition, phase, class, created_at) VALUES (gen_random_uuid(), $1, gen_random_uuid(), 'black', 'alert', 'case', now())`,
+	} {
+		for _, table := range []string{"history_spans", "history_minutes", "history_ten_minutes", "evidence"} {
+			alter(t, db, `DELETE FROM `+table+` WHERE monitor_id = $1`, old.ID)
+		}
+		alter(t, db, keeps, old.ID)
+		expire(t, s)
+		if m := getMonitor(t, s, old.ID); m.Status != monitor.Stopped {
+			t.Errorf("%s: the monitor is %+v", keeps, m)
+		}
+	}
+	alter(t, db, `DELETE FROM evidence`)
+	expire(t, s)
+	_, err := s.Get(t.Context(), old.ID)
+	requireCode(t, err, monitor.NotFound)
+	if m := getMonitor(t, s, recent.ID); m.Status != monitor.Stopped {
+		t.Errorf("a monitor that ended 89 days ago is %+v", m)
 	}
 }
 

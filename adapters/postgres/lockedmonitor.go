@@ -97,12 +97,12 @@ func (m lockedMonitor) requireGeneration(generation int) error {
 func (m lockedMonitor) callbackFailed() bool { return m.reason == event.ReasonCallbackFailed }
 
 // endMonitor stores the end of a monitor that the caller has locked and found active. It
-// removes the monitor's reservation and its blindness: an ended monitor has neither. Its number is
+// removes the monitor's reservation, blindness and snapshot: an ended monitor has none. Its number is
 // free when readers of the feed see the monitor no more.
 func endMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		WITH ended AS (
-			UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, unseen = NULL, updated_at = now()
+			UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, unseen = NULL, snapshot = NULL, updated_at = now()
 			WHERE id = $1 RETURNING number)
 		UPDATE monitor_numbers n SET free_at = clock_timestamp() + make_interval(secs => $5) FROM ended WHERE n.number = ended.number`,
 		id, to, reason, at.UTC(), feed.EndedShown.Seconds())

@@ -27,12 +27,12 @@ type EndedMonitor struct {
 	EndedAt time.Time
 }
 
-// ExpiryStore deletes events and incidents of ended monitors. Its methods may be called
+// ExpiryStore deletes ended monitors with their events and incidents. Its methods may be called
 // concurrently, by several gateways; ages count by the store's clock. A row that
 // another transaction is changing is left for the next call.
 type ExpiryStore interface {
-	// ExpiringMonitors returns up to limit monitors that ended more than age ago and may
-	// have events or incidents. It lists them in the order of their ends, from after on.
+	// ExpiringMonitors returns up to limit monitors that ended more than age ago, in the
+	// order of their ends, from after on.
 	ExpiringMonitors(ctx context.Context, age time.Duration, after EndedMonitor, limit int) ([]EndedMonitor, error)
 
 	// DeleteEvents deletes up to limit events of a monitor that are older than age and
@@ -47,11 +47,11 @@ type ExpiryStore interface {
 	// age ago, and returns how many. Incidents and deliveries that are still there outlive them.
 	DeleteNotifications(ctx context.Context, age time.Duration, limit int) (int, error)
 
-	// MarkExpired ends the search in a monitor that has no event and no incident.
-	MarkExpired(ctx context.Context, id monitor.ID) error
+	// DeleteMonitor deletes an ended monitor of which nothing else is stored: no event, incident, evidence or history.
+	DeleteMonitor(ctx context.Context, id monitor.ID) error
 }
 
-// Expiry deletes events and incidents of monitors that ended long ago (section 16.5).
+// Expiry deletes monitors that ended long ago, with their events and incidents (section 16.5).
 // The elected gateway runs it.
 type Expiry struct {
 	store     ExpiryStore
@@ -128,5 +128,5 @@ func (e *Expiry) expire(ctx context.Context, id monitor.ID, total *expired) erro
 	if err != nil {
 		return err
 	}
-	return e.store.MarkExpired(ctx, id)
+	return e.store.DeleteMonitor(ctx, id)
 }

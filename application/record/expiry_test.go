@@ -17,7 +17,7 @@ import (
 type expiryStore struct {
 	monitors      []record.EndedMonitor
 	events        map[monitor.ID]int
-	marked        []monitor.ID
+	deleted       []monitor.ID
 	age           time.Duration
 	err           error // of DeleteEvents
 	notifications int
@@ -54,8 +54,8 @@ func (s *expiryStore) DeleteNotifications(_ context.Context, _ time.Duration, li
 	return n, nil
 }
 
-func (s *expiryStore) MarkExpired(_ context.Context, id monitor.ID) error {
-	s.marked = append(s.marked, id)
+func (s *expiryStore) DeleteMonitor(_ context.Context, id monitor.ID) error {
+	s.deleted = append(s.deleted, id)
 	return nil
 }
 
@@ -83,8 +83,8 @@ func TestEventsOfEveryPageOfMonitorsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newExpiryStore(250, 3)
 		s.notifications = 1200
-		if err := runExpiry(t, s); err != nil || len(s.marked) != 250 || s.notifications != 0 || s.age != 90*24*time.Hour {
-			t.Errorf("%d monitors are marked, %d notifications are left, the age is %s, %v", len(s.marked), s.notifications, s.age, err)
+		if err := runExpiry(t, s); err != nil || len(s.deleted) != 250 || s.notifications != 0 || s.age != 90*24*time.Hour {
+			t.Errorf("%d monitors are deleted, %d notifications are left, the age is %s, %v", len(s.deleted), s.notifications, s.age, err)
 		}
 	})
 }
@@ -93,10 +93,10 @@ func TestALongExpiryEndsAfterHalfAMinuteAndGoesOnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newExpiryStore(1, 500*400)
 		began := time.Now()
-		if err := runExpiry(t, s); err != nil || time.Since(began) != 30*time.Second || len(s.marked) != 0 {
+		if err := runExpiry(t, s); err != nil || time.Since(began) != 30*time.Second || len(s.deleted) != 0 {
 			t.Errorf("it took %s, %v", time.Since(began), err)
 		}
-		if err := runExpiry(t, s); err != nil || s.events["mon-0"] != 0 || len(s.marked) != 1 {
+		if err := runExpiry(t, s); err != nil || s.events["mon-0"] != 0 || len(s.deleted) != 1 {
 			t.Errorf("%d events are left, %v", s.events["mon-0"], err)
 		}
 	})

@@ -257,8 +257,8 @@ func expiries(s *sample) []query {
 			_, err := st.DeleteNotifications(ctx, 90*day, 1000)
 			return err
 		}},
-		{"ExpiryStore.MarkExpired", "a monitor that has events", ended, func(ctx context.Context, st *postgres.Store) error { return st.MarkExpired(ctx, id) }},
-		{"ExpiryStore.MarkExpired", "a monitor that has none", empty, func(ctx context.Context, st *postgres.Store) error { return st.MarkExpired(ctx, id) }},
+		{"ExpiryStore.DeleteMonitor", "a monitor that has events", ended, func(ctx context.Context, st *postgres.Store) error { return st.DeleteMonitor(ctx, id) }},
+		{"ExpiryStore.DeleteMonitor", "a monitor that has none", empty, func(ctx context.Context, st *postgres.Store) error { return st.DeleteMonitor(ctx, id) }},
 	}
 }
 

@@ -53,7 +53,7 @@ func chooseSample(ctx context.Context, db *sql.DB) (*sample, error) {
 	}{
 		{`SELECT m.id, m.stream_url, i.id ` + untouched + ` ORDER BY m.seq DESC LIMIT 1`, []any{&s.monitorID, &s.streamURL, &s.incidentID}, nil},
 		{`SELECT ARRAY(SELECT m.id ` + untouched + ` ORDER BY m.seq LIMIT 200)`, []any{(*pq.StringArray)(&s.watched)}, nil},
-		{`SELECT ARRAY(SELECT id FROM monitors WHERE status = 'completed' AND expired_at IS NULL ORDER BY ended_at LIMIT 20)`, []any{(*pq.StringArray)(&s.ended)}, nil},
+		{`SELECT ARRAY(SELECT id FROM monitors WHERE status = 'completed' ORDER BY ended_at LIMIT 20)`, []any{(*pq.StringArray)(&s.ended)}, nil},
 		{`SELECT min(seq) FROM incidents WHERE state = 'open'`, []any{&s.firstSeq}, nil},
 		{`SELECT id FROM monitor_events WHERE monitor_id = $1 AND event_type = $2 ORDER BY created_at DESC LIMIT 1`, []any{&s.eventID}, []any{&s.monitorID, event.Blackout}},
 		{`SELECT id FROM monitor_events WHERE monitor_id = $1 AND event_type = $2 ORDER BY created_at DESC LIMIT 1`, []any{&s.recoveryID}, []any{&s.monitorID, event.BlackoutRecovered}},
