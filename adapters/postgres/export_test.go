@@ -116,9 +116,15 @@ type queuedName struct{ queueItem }
 
 // Add adds a name that may wait so long, and waits until it is stored.
 func (q *GroupQueue) Add(ctx context.Context, name string, wait time.Duration) error {
+	_, err := q.AddOrAlone(ctx, name, wait)
+	return err
+}
+
+// AddOrAlone is Add. alone is whether the name is to be stored alone.
+func (q *GroupQueue) AddOrAlone(ctx context.Context, name string, wait time.Duration) (alone bool, err error) {
 	one := &queuedName{newQueueItem(ctx, name)}
 	one.due = time.Now().Add(wait)
-	return q.queue.add(one, func(_ context.Context, group []*queuedName) {
+	err = q.queue.add(one, func(_ context.Context, group []*queuedName) {
 		var names []string
 		for _, n := range group {
 			names = append(names, n.key)
@@ -128,6 +134,7 @@ func (q *GroupQueue) Add(ctx context.Context, name string, wait time.Duration) e
 		q.mu.Unlock()
 		q.Store()
 	})
+	return one.alone, err
 }
 
 // Groups returns the groups so far.

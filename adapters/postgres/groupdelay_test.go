@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -98,6 +99,30 @@ func TestItemsOfOneKeyFollowEachOther(t *testing.T) {
 		all.Wait()
 		if took := time.Since(began); took != 3*time.Second || len(q.Groups()) != 3 {
 			t.Errorf("%d groups after %s", len(q.Groups()), took)
+		}
+	})
+}
+
+// The store of a gateway that stops is closed while calls may still come.
+func TestNobodyWaitsInAQueueThatIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &postgres.GroupQueue{Store: func() { time.Sleep(takes) }}
+		var all sync.WaitGroup
+		add := func(name string, wait time.Duration) {
+			all.Go(func() {
+				if alone, err := q.AddOrAlone(context.Background(), name, wait); err != nil || !alone {
+					t.Errorf("%s: alone %t, %v", name, alone, err)
+				}
+			})
+			synctest.Wait()
+		}
+		add("it waits for others", time.Hour)
+		q.Close()
+		add("it is due", 0)
+		add("it may wait", time.Hour)
+		all.Wait()
+		if got := q.Groups(); len(got) != 0 {
+			t.Errorf("groups %v after the end", got)
 		}
 	})
 }

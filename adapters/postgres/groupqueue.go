@@ -49,14 +49,19 @@ type groupQueue[T interface{ item() *queueItem }] struct {
 	running sync.WaitGroup
 }
 
-// add adds an item and waits until it was in a group. store stores a group, and sets which of
-// its items are to be stored alone. An error is that of the item's context.
+// add adds an item and waits until it was in a group, or is to be stored alone. store stores a group,
+// and sets which of its items are to be stored alone. An error is that of the item's context.
 func (q *groupQueue[T]) add(one T, store func(context.Context, []T)) error {
+	i := one.item()
 	q.mu.Lock()
+	if q.closed {
+		i.alone = true
+		q.mu.Unlock()
+		return nil
+	}
 	q.waiting = append(q.waiting, one)
 	q.begin(store)
 	q.mu.Unlock()
-	i := one.item()
 	select {
 	case <-i.done:
 		return nil
@@ -105,7 +110,8 @@ func (q *groupQueue[T]) untilDue() time.Duration {
 	return time.Until(first)
 }
 
-// close returns when nothing is being stored. No group begins after it.
+// close returns when nothing is being stored. No group begins after it: what comes, or still waits, is
+// to be stored alone.
 func (q *groupQueue[T]) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -114,6 +120,13 @@ func (q *groupQueue[T]) close() {
 	}
 	q.mu.Unlock()
 	q.running.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, one := range q.waiting {
+		one.item().alone = true
+		close(one.item().done)
+	}
+	q.waiting = nil
 }
 
 // run stores groups until none is due.
