@@ -1,6 +1,5 @@
 // Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
-import type { Role } from "./role";
-import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Timeline, Trial, Variant } from "./types";
+import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Role, Timeline, Trial, Variant } from "./types";
 
 export class APIError extends Error {
   constructor(

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { sound } from "./settings";
 import { incidents, loaded } from "./store";
-import { isTaken } from "./wall";
+import { isTaken } from "./incident";
 
 const batchMs = 1500;
 

@@ -1,5 +1,6 @@
 // Incidents as a table for spreadsheets (RFC 4180). Columns are named as in the API, times are UTC: a program may read it, too.
-import { endOf, ownersOf, troubleSec } from "./incidentlist";
+import { ownersOf, troubleSec } from "./incidentlist";
+import { endOf } from "./incident";
 import { channelOf, titleOf, type Named } from "./names";
 import type { Incident } from "./types";
 

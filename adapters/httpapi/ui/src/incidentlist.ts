@@ -1,7 +1,7 @@
 // How incidents are listed: the open ones first, the others by day; a storm is one row.
+import { worst } from "./incident";
 import { dayKey } from "./time";
 import type { Acknowledgement, Condition, Incident } from "./types";
-import { worst } from "./wall";
 
 export interface Storm {
   kind: "storm";
@@ -86,13 +86,3 @@ export const ownersOf = (incident: Incident): string[] => [...new Set(incident.a
 
 // lastedSec counts since sinceOf; of an incident without a lasting condition it is the whole trouble.
 export const lastedSec = (incident: Incident, now: number): number => (worst(incident) ? (now - Date.parse(sinceOf(incident))) / 1000 : troubleSec(incident.conditions, now));
-
-// endOf is when the trouble ended; null: it lasts.
-export function endOf(incident: Incident): string | null {
-  let end: string | null = incident.started_at;
-  for (const condition of incident.conditions) {
-    if (condition.ended_at === null) return null;
-    if (Date.parse(condition.ended_at) > Date.parse(end)) end = condition.ended_at;
-  }
-  return end;
-}

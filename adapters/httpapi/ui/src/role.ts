@@ -2,10 +2,9 @@
 import { signal } from "@preact/signals";
 import { session } from "./api";
 import { text } from "./i18n";
+import type { Role } from "./types";
 
-export type Role = "view" | "operate" | "admin";
-
-const roles: Role[] = ["view", "operate", "admin"]; // each includes the one before it
+const roles: Role[] = ["view", "operate", "admin"]; // from the least on
 
 export interface Holder {
   name: string;

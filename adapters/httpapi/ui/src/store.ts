@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 import type { Link } from "./connection";
 import { FeedState } from "./feedstate";
-import { needsSomebody } from "./wall";
+import { needsSomebody } from "./incident";
 import type { Checker, DeliveryUpdate, Incident, Message, Monitor } from "./types";
 
 // Table is a set of objects by id. keys changes only when an object comes or goes.

@@ -4,6 +4,7 @@ export type Status = "initializing" | "waiting" | "monitoring" | "completed" | "
 export type StreamStatus = "unknown" | "upcoming" | "live" | "ended";
 export type ConditionName = "late" | "black" | "silent" | "no_media" | "blind" | "error";
 export type Variant = "before" | "onset" | "recovery" | "level" | "levels" | "clip";
+export type Role = "view" | "operate" | "admin"; // of a key; each includes the one before it
 export type Metadata = Record<string, unknown>;
 
 export interface Config {

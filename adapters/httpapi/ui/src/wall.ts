@@ -1,6 +1,6 @@
 // The order of the wall, apart from how it looks: which state a stream is in, who comes first, when the list may move.
 import { recoveredMs } from "./feedstate";
-import { endOf } from "./incidentlist";
+import { endOf, isTaken, worst } from "./incident";
 import type { Condition, Incident, Monitor } from "./types";
 
 export type State = "trouble" | "warning" | "recovered" | "waiting" | "on_air" | "off";
@@ -18,30 +18,7 @@ export interface Item {
   late: boolean; // nobody has looked in time
 }
 
-const worstFirst = ["error", "no_media", "black", "silent", "blind", "late"];
 const warnings = ["blind", "late"];
-
-// worst is the worst condition of an incident that lasts.
-export function worst(incident: Incident): Condition | null {
-  const lasting = incident.conditions.filter((c) => c.ended_at === null);
-  return lasting.sort((a, b) => rank(a.name) - rank(b.name))[0] ?? null;
-}
-
-// gotWorse reports whether an incident is more severe than when somebody acknowledged it, or another condition has begun since and lasts.
-const gotWorse = (incident: Incident): boolean =>
-  incident.severity > (incident.acknowledged_severity ?? incident.severity) ||
-  incident.conditions.some((c) => c.ended_at === null && Date.parse(c.started_at) > Date.parse(incident.acknowledged_at!));
-
-// isTaken reports whether somebody has resolved an incident, or acknowledged it and it has not got worse since.
-export const isTaken = (incident: Incident): boolean => incident.state === "resolved" || (Boolean(incident.acknowledged_at) && !gotWorse(incident));
-
-// needsSomebody reports whether an incident lasts and nobody has it. Every count of what is left to do counts by it.
-export const needsSomebody = (incident: Incident): boolean => incident.state === "open" && !isTaken(incident) && worst(incident) !== null;
-
-function rank(name: string): number {
-  const known = worstFirst.indexOf(name);
-  return known < 0 ? 2 : known; // another detector's condition is like black
-}
 
 const untold = (name: Condition["name"]): Condition => ({ name, started_at: "", last_started_at: "", ended_at: null, count: 1, longest_sec: 0, spans: [] });
 const [blackNow, silentNow, unseenNow] = [untold("black"), untold("silent"), untold("blind")];

@@ -1,15 +1,9 @@
 // The words of the interface. text is those of the chosen language; the other language is loaded when it is chosen.
 import { computed, effect, signal } from "@preact/signals";
 import { language, type Language } from "../settings";
-import type { en } from "./en";
-import type { pages } from "./en/pages";
+import type { PageWords, WallWords, Words } from "./words";
 
-// Same is the shape of the English words: the compiler finds what another language lacks.
-export type Same<T> = T extends string ? string : T extends (...args: infer A) => string ? (...args: A) => string : { [K in keyof T]: Same<T[K]> };
-export type WallWords = Same<typeof en>;
-export type PageWords = Same<typeof pages>;
-export type Words = WallWords & PageWords;
-export type NotificationWords = PageWords["notifications"];
+export type { NotificationWords, PageWords, Words } from "./words";
 
 const loadWall: Record<Language, () => Promise<WallWords>> = {
   en: () => import("./en").then((m) => m.en),

@@ -1,4 +1,4 @@
-import type { WallWords } from ".";
+import type { WallWords } from "./words";
 import { common } from "./ja/common";
 import { shell } from "./ja/shell";
 import { wall } from "./ja/wall";

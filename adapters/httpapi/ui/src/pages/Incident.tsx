@@ -4,7 +4,8 @@ import { describe } from "../actions";
 import { APIError, incidents as api } from "../api";
 import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
-import { earlierOwners, endOf, firstCondition, lastedSec, sinceOf, troubleTimes } from "../incidentlist";
+import { earlierOwners, firstCondition, lastedSec, sinceOf, troubleTimes } from "../incidentlist";
+import { endOf, isTaken, worst } from "../incident";
 import { channelOf, nameOf, shortURL, titleOf } from "../names";
 import { ActionBar } from "../parts/ActionBar";
 import { OnsetTimeline } from "../parts/OnsetTimeline";
@@ -26,7 +27,6 @@ import { clockDay, duration, zone } from "../time";
 import { useSilenced } from "../silenced";
 import { isolated, useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
-import { isTaken, worst } from "../wall";
 
 export function Incident() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");

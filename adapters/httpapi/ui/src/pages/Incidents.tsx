@@ -16,7 +16,7 @@ import { incidents as live, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, day, dayKey, duration, number } from "../time";
 import { useTitle } from "../title";
-import { needsSomebody } from "../wall";
+import { needsSomebody } from "../incident";
 import type { ConditionName, Incident } from "../types";
 
 const dayMs = 86_400_000;

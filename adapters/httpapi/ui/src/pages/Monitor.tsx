@@ -22,7 +22,8 @@ import { incidents, isLate, monitors, now } from "../store";
 import { clockDay, duration, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Incident, Monitor as Data } from "../types";
-import { isTold, lasting, needsSomebody, newestIncidents, stateOf, worst } from "../wall";
+import { isTold, lasting, newestIncidents, stateOf } from "../wall";
+import { needsSomebody, worst } from "../incident";
 
 export function Monitor() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");

@@ -17,7 +17,8 @@ import { sound, togglePinned } from "../settings";
 import { useSilenced } from "../silenced";
 import { checker, isChecked, isLive, loaded } from "../store";
 import { useTitle } from "../title";
-import { isTaken, resort, type Item, type State } from "../wall";
+import { resort, type Item, type State } from "../wall";
+import { isTaken } from "../incident";
 import { byID, items, startWall, wanted } from "../wallmodel";
 
 const selected = signal("");

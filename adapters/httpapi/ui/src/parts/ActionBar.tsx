@@ -3,7 +3,7 @@ import { acknowledge, label, resolve, silence } from "../actions";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import type { Incident } from "../types";
-import { isTaken } from "../wall";
+import { isTaken } from "../incident";
 import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 import { sharing } from "./Share";

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { reasonAgainst, type Role } from "../role";
+import { reasonAgainst } from "../role";
+import type { Role } from "../types";
 
 // Allowed disables what is in it, and says why, where the role of the key does not include it.
 export function Allowed({ to, children }: { to: Role; children: ComponentChildren }) {

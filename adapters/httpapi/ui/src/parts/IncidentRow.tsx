@@ -1,12 +1,12 @@
 import { useComputed } from "@preact/signals";
 import { acknowledge } from "../actions";
-import { endOf, firstCondition, lastedSec, ownersOf, sinceOf, troubleTimes } from "../incidentlist";
+import { firstCondition, lastedSec, ownersOf, sinceOf, troubleTimes } from "../incidentlist";
+import { endOf, isTaken, needsSomebody, worst } from "../incident";
 import { text } from "../i18n";
 import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
 import { clock, clockDay, duration } from "../time";
 import type { Incident } from "../types";
-import { isTaken, needsSomebody, worst } from "../wall";
 import { Allowed } from "./Allowed";
 import { BestPicture } from "./BestPicture";
 import { Glyph } from "./Glyph";

@@ -2,7 +2,8 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { text } from "../i18n";
 import { isUsed, onKey } from "../keyboard";
-import { may, type Role } from "../role";
+import { may } from "../role";
+import type { Role } from "../types";
 import { keysOn } from "../settings";
 import type { Words } from "../i18n";
 

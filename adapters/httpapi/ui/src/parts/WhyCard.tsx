@@ -1,5 +1,5 @@
 import { text } from "../i18n";
-import { endOf } from "../incidentlist";
+import { endOf } from "../incident";
 import { nextSeverity } from "../severity";
 import { reasonWord } from "../refusals";
 import { now } from "../store";

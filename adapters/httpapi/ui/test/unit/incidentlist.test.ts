@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { earlierOwners, endOf, lastedSec, ownersOf, sinceOf, storms, troubleOfAll, troubleSec, troubleTimes } from "../../src/incidentlist";
+import { earlierOwners, lastedSec, ownersOf, sinceOf, storms, troubleOfAll, troubleSec, troubleTimes } from "../../src/incidentlist";
+import { endOf } from "../../src/incident";
 import type { Condition, Incident } from "../../src/types";
 
 const begin = Date.parse("2026-01-15T12:00:00Z");

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { gaps, parts } from "../../src/draw/plots";
 import { overall, spansOf } from "../../src/draw/lanes";
 import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
-import { compare, isTold, lasting, matches, needsSomebody, newestIncidents, numberOf, resort, since, stateOf, stripOf, unownedFirst, worst, type Item } from "../../src/wall";
+import { compare, isTold, lasting, matches, newestIncidents, numberOf, resort, since, stateOf, stripOf, unownedFirst, type Item } from "../../src/wall";
+import { needsSomebody, worst } from "../../src/incident";
 
 const now = Date.parse("2026-01-15T12:00:00Z");
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();

@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const deliveries: Words["deliveries"] = {
   title: "通知履歴",

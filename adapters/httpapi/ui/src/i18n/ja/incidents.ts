@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const incidents: Words["incidents"] = {
   title: "障害",

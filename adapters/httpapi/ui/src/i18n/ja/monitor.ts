@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const monitor: Words["monitor"] = {
   title: "監視",

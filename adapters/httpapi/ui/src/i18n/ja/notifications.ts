@@ -1,4 +1,4 @@
-import type { NotificationWords } from "..";
+import type { NotificationWords } from "../words";
 
 export const notifications: NotificationWords = {
   title: "通知先",

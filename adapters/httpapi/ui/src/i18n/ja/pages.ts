@@ -1,4 +1,4 @@
-import type { PageWords } from "..";
+import type { PageWords } from "../words";
 import { incidents } from "./incidents";
 import { incident } from "./incident";
 import { signin } from "./signin";

@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const refusals: Words["refusals"] = {
   of: (field, sentence) => `${field}：${sentence}`,

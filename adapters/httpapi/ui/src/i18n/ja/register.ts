@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const register: Words["register"] = {
   title: "配信を登録",

@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const shell: Words["shell"] = {
   skip: "本文へ移動",

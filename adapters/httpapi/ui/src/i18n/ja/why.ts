@@ -1,4 +1,4 @@
-import type { Words } from "..";
+import type { Words } from "../words";
 
 export const why: Words["why"] = {
   black: (lasted) => `映像が${lasted}真っ黒。`,
