@@ -77,7 +77,7 @@ func (s *state) shiftClock(d time.Duration) {
 		}
 	}
 	r := &s.Resolve
-	shift(&r.LastBegan, &r.RenewAt, &r.LastRenewalAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
+	shift(&r.LastBegan, &r.RenewAt, &r.LastRenewalAt, &r.QuotaWholeAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
 	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
 	for _, f := range s.Feeds {
 		shift(&f.Newest.SeenAt, &f.Newest.Since, &f.Outage.Since, &f.Outage.FailedAt, &f.Outage.LookAt)

@@ -254,13 +254,17 @@ func TestURLsThatLiveForSecondsAreRenewedOnceAMinute(t *testing.T) { // S7
 		for _, life := range []float64{7, 10, 25, 39, 59} {
 			for _, interval := range []int{2, 10} {
 				t.Run(fmt.Sprintf("for %v s, playlists too: %v, checks every %d s", life, playlistToo, interval), func(t *testing.T) {
-					w := scenario(t, livingFor(life, playlistToo), func(w *world) { w.rules.CheckInterval = seconds(interval) }).from(50).until(1850).resume(2).until(3650)
+					w := scenario(t, livingFor(life, playlistToo), func(w *world) { w.rules.CheckInterval = seconds(interval) }).from(50).until(1840)
+					if w.busy(watch.LaneResolve) {
+						w.until(1850) // a successor would not know of that question
+					}
+					w.resume(2).until(3650)
 					asked := w.begun[watch.TaskResolve]
-					if n := len(asked); n > 62 || n < 55 {
+					if n := len(asked); n > 60 || n < 55 {
 						t.Errorf("asked %d times in an hour", n)
 					}
 					for i := 2; i < len(asked); i++ { // the second question is the first renewal
-						if pause := asked[i] - asked[i-1]; pause < 60 && (asked[i] < 1852 || asked[i] > 1912) { // a successor asks by itself
+						if pause := asked[i] - asked[i-1]; pause < 60 && (asked[i] < 1842 || asked[i] > 1912) { // a successor asks by itself
 							t.Errorf("asked at %v and %v", asked[i-1], asked[i])
 						}
 					}

@@ -119,13 +119,25 @@ func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
 	return false
 }
 
+// mayBeBack reports whether the media of an outage may be back, as far as the answer to a
+// question tells. That is so after a time without an answer, whose cause may have been this
+// host's network, if no playlist has moved since. And it is so if the answer renews a URL for
+// the first time in the outage, because the quota of questions was used up until then.
+func (w *Watcher) mayBeBack(o Resolution) bool {
+	r, feeds := &w.state.Resolve, w.state.Feeds
+	if r.Failures > 0 || w.now.Sub(o.Began) > lookAgain {
+		return !feeds.playlistMoves(w.now)
+	}
+	longest := feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(o.Began) })
+	return longest != nil && !r.RenewAt.IsZero() && longest.Since.After(r.LastRenewalAt)
+}
+
 // lookFirst reports whether the media have to be looked at before an outage is alerted that
-// waited for its alert at a time. That is so after a time without an answer: its cause may
-// have been this host's network, and the media may be back. Their backoff then ends now.
-func (all mediaFeeds) lookFirst(now, at time.Time, noAnswer bool) bool {
+// waited for its alert at a time, because they may be back. Their backoff then ends now.
+func (all mediaFeeds) lookFirst(now, at time.Time, mayBeBack bool) bool {
 	longest := all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) })
 	switch {
-	case longest == nil, longest.LookAt.IsZero() && !noAnswer:
+	case longest == nil, longest.LookAt.IsZero() && !mayBeBack:
 		return false
 	case !longest.LookAt.IsZero() && !longest.FailedAt.Before(longest.LookAt):
 		return false

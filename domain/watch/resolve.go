@@ -15,12 +15,26 @@ type resolveState struct {
 	RenewAt       time.Time `json:"renew_at,omitzero"`        // when to renew a manifest whose URL has expired (decision S7); zero: none has
 	LastRenewalAt time.Time `json:"last_renewal_at,omitzero"` // when the last such renewal began
 	ShortLives    int       `json:"short_lives,omitempty"`    // URLs in a row that were refused within shortLife
+	QuotaWholeAt  time.Time `json:"quota_whole_at,omitzero"`  // when the whole questionQuota is there again (S7)
 	Failures      int       `json:"failures,omitempty"`       // questions in a row without an answer
 	Refused       bool      `json:"refused,omitempty"`        // YouTube refused the address that asked last, and nothing was answered since
 	Claim         claim     `json:"claim,omitzero"`
 	OEmbedDue     bool      `json:"oembed_due,omitempty"` // the next task asks oEmbed (section 7.4)
 	OEmbedAt      time.Time `json:"oembed_at,omitzero"`
 	MissingCount  int       `json:"missing_count,omitempty"` // oEmbed answers in a row that the video does not exist
+}
+
+// spendQuota takes a question that began at a time from the stream's quota.
+func (r *resolveState) spendQuota(began time.Time) {
+	if r.QuotaWholeAt.Before(began) {
+		r.QuotaWholeAt = began
+	}
+	r.QuotaWholeAt = r.QuotaWholeAt.Add(quotaInterval)
+}
+
+// quotaAt returns from when on the quota permits a question.
+func (r *resolveState) quotaAt() time.Time {
+	return r.QuotaWholeAt.Add(-(questionQuota - 1) * quotaInterval)
 }
 
 // renew asks for a new manifest, because the server refused a feed's URL (decision S7). A
@@ -61,7 +75,7 @@ func (w *Watcher) noteLife(lived time.Duration) {
 // handleResolution takes in the result of a question about the stream's state.
 func (w *Watcher) handleResolution(o Resolution) {
 	r := &w.state.Resolve
-	noAnswer := r.Failures > 0 || w.now.Sub(o.Began) > lookAgain
+	mayBeBack := w.mayBeBack(o)
 	for _, f := range w.state.Feeds {
 		if f.Outage.alertable(o.Began) && !f.Outage.alertable(r.LastBegan) {
 			r.Failures = 0 // the first question about this outage starts the backoff again (S6)
@@ -78,7 +92,7 @@ func (w *Watcher) handleResolution(o Resolution) {
 	r.Failures, r.Refused = 0, false
 	w.recordObserved()
 	if w.state.monitoring() {
-		w.handleAnswerWhileMonitoring(o, noAnswer)
+		w.handleAnswerWhileMonitoring(o, mayBeBack)
 	} else {
 		w.handleAnswerWhileWaiting(o)
 	}
@@ -110,8 +124,8 @@ func (w *Watcher) handleAnswerWhileWaiting(o Resolution) {
 
 // handleAnswerWhileMonitoring takes in an answer in Monitoring Mode (section 7.6).
 // The question was the regular one, was about an outage (decision S6), or renewed
-// the manifest (decision S7). noAnswer says that there was none for a while before it.
-func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, noAnswer bool) {
+// the manifest (decision S7). mayBeBack says that media which fail may be back by now.
+func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, mayBeBack bool) {
 	r := &w.state.Resolve
 	r.NextAt = w.now.Add(liveCheck)
 	switch o.State {
@@ -119,7 +133,7 @@ func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, noAnswer bool) {
 		r.Claim = claim{}
 		w.state.Stream = monitor.StreamLive
 		w.adoptManifest(o)
-		if !w.state.Feeds.playlistMoves(w.now) && w.state.Feeds.lookFirst(w.now, o.Began, noAnswer) {
+		if w.state.Feeds.lookFirst(w.now, o.Began, mayBeBack) {
 			r.NextAt = w.now.Add(lookAgain)
 			return
 		}

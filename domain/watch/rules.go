@@ -29,6 +29,9 @@ const (
 	standstillLimit = 30 * time.Second // without a new segment before a playlist counts as standing still (S17, S19)
 	claimInterval   = 5 * time.Second  // longest time between two checks while a claim is unconfirmed (S19)
 
+	questionQuota = 10               // questions that a watched stream may cause at once (S7)
+	quotaInterval = 72 * time.Second // in which one of them comes back, so that no hour has more than 60 (S7)
+
 	renewPause         = 60 * time.Second // between two renewals because the server refused a URL (S7)
 	playlistRenewPause = 10 * time.Second // likewise, if it refused the playlist and no segment was analysed in between (S7)
 	shortLife          = 5 * time.Minute  // of a URL that counts as refused soon after it was given (S7)

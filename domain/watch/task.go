@@ -74,7 +74,8 @@ func (p planner) tasks() []Task {
 // resolveTask returns the task of the resolve lane. The question is due by its
 // cadence and when the server refuses the manifest's URLs. It is due once more when
 // an outage or blindness reaches its limit, or when the reservation expires. A feed
-// without a URL makes it due when the feed's backoff ends.
+// without a URL makes it due when the feed's backoff ends. While the stream is watched, no
+// question is due before the quota permits it (decision S7).
 func (p planner) resolveTask() Task {
 	r := p.state.Resolve
 	if r.OEmbedDue {
@@ -89,6 +90,9 @@ func (p planner) resolveTask() Task {
 		if r.LastBegan.Before(moment) {
 			at = earliest(at, moment)
 		}
+	}
+	if quota := r.quotaAt(); p.state.monitoring() && at.Before(quota) {
+		at = quota
 	}
 	t := Task{Kind: TaskResolve, At: at, Egress: p.state.Manifest.Egress, Urgency: p.resolveUrgency(at)}
 	if !p.state.monitoring() {

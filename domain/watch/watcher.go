@@ -70,6 +70,9 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	switch o := o.(type) {
 	case Resolution:
 		w.handleResolution(o)
+		if w.state.monitoring() {
+			w.state.Resolve.spendQuota(o.Began)
+		}
 	case OEmbedResult:
 		w.handleOEmbed(o)
 	case Playlist:
