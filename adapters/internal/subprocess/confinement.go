@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Confinement says what a tool may reach of this machine. On Linux, every tool runs without
@@ -189,20 +190,26 @@ func firstLine(path string) string {
 // lastScratch is the directory that scratch returned last; empty: none.
 var lastScratch struct {
 	sync.Mutex
-	dir string
+	dir     string
+	trimmed time.Time
 }
 
 // scratch returns the directory that confined tools of this user share for temporary files and
-// caches. It makes another one when somebody has removed it. Error: it can be made nowhere.
+// caches. It makes another one when somebody has removed it, and trims it from time to time.
+// Error: it can be made nowhere.
 func scratch() (string, error) {
 	lastScratch.Lock()
 	defer lastScratch.Unlock()
-	if info, err := os.Lstat(lastScratch.dir); err == nil && info.IsDir() {
+	if info, err := os.Lstat(lastScratch.dir); err != nil || !info.IsDir() {
+		if lastScratch.dir, err = makeScratch(); err != nil {
+			return "", err
+		}
+	} else if time.Since(lastScratch.trimmed) < trimInterval {
 		return lastScratch.dir, nil
 	}
-	dir, err := makeScratch()
-	lastScratch.dir = dir
-	return dir, err
+	lastScratch.trimmed = time.Now()
+	trimScratch(lastScratch.dir, MaxScratch)
+	return lastScratch.dir, nil
 }
 
 // makeScratch makes the directory in TMPDIR, or in the user's caches if that cannot be written, as

@@ -2,6 +2,7 @@ package subprocess_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -257,5 +259,38 @@ func TestALinkMayLeadOutOfAFolder(t *testing.T) {
 		if res := mustRun(t, c); string(res.Stdout) != want {
 			t.Errorf("with %v it reads %q, %s", readable, res.Stdout, res.Stderr)
 		}
+	}
+}
+
+// A tool never deletes what it has cached. A directory of a pod that grows for ever ends the pod.
+func TestTheOldestFilesOfALargeScratchDirectoryAreDeleted(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	subprocess.ForgetScratch()
+	t.Cleanup(subprocess.ForgetScratch)
+	outside := filepath.Join(t.TempDir(), "outside")
+	dir, err := subprocess.ScratchIn(os.TempDir())
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Join(dir, "yt-dlp", "players"), 0o700), os.WriteFile(outside, []byte("text"), 0o600), os.Symlink(filepath.Dir(outside), filepath.Join(dir, "link")))
+	}
+	var files []string
+	const size = subprocess.MaxScratch / 8
+	for age := range 12 { // 0 is the newest
+		files = append(files, filepath.Join(dir, "yt-dlp", "players", strconv.Itoa(age)))
+		written := time.Now().Add(-time.Duration(age) * time.Hour)
+		err = errors.Join(err, os.WriteFile(files[age], nil, 0o600), os.Truncate(files[age], size), os.Chtimes(files[age], written, written))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := sh("true")
+	c.Confinement = &subprocess.Confinement{Network: true}
+	mustRun(t, c)
+	for age, file := range files {
+		if _, err := os.Stat(file); (err == nil) != (age < 7) {
+			t.Errorf("the file that is %d h old: %v", age, err)
+		}
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "text" {
+		t.Errorf("what a link leads to is now %q, %v", text, err)
 	}
 }
