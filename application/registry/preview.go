@@ -13,7 +13,7 @@ import (
 // Limits of previews (section 17.3).
 const (
 	PreviewTimeout = 20 * time.Second // for the tools, and for the wait for them
-	maxPreviews    = 2                // at a time in one gateway: each runs a tool of about 100 MB
+	MaxPreviews    = 2                // at a time in one gateway, whose container must hold their tools
 )
 
 // StreamResolver finds the state of a stream, as a worker does. It blocks until it has an
@@ -37,7 +37,7 @@ type Previewer struct {
 	resolver    StreamResolver // nil: the state of the stream stays unknown
 	maxMonitors int
 	now         func() time.Time
-	running     chan struct{} // a semaphore of maxPreviews
+	running     chan struct{} // a semaphore of MaxPreviews
 }
 
 // Preview checks a registration as Register does, and resolves its stream once, within
@@ -68,7 +68,7 @@ func (p *Previewer) resolveOnce(ctx context.Context, url monitor.StreamURL) watc
 	case p.running <- struct{}{}:
 		defer func() { <-p.running }()
 	case <-ctx.Done():
-		return watch.Resolution{State: watch.Unreachable, Detail: fmt.Sprintf("%d other previews are under way; try again", maxPreviews)}
+		return watch.Resolution{State: watch.Unreachable, Detail: fmt.Sprintf("%d other previews are under way; try again", MaxPreviews)}
 	}
 	resolution := p.resolver.Resolve(ctx, url)
 	if ctx.Err() != nil && !resolution.State.Known() {

@@ -55,7 +55,7 @@ func NewServices(store Store, workers WorkerManager, callbacks CallbackPolicy, t
 	log := cfg.Log.With("component", "registry")
 	return &Services{
 		Registrar:     &Registrar{store, workers, callbacks, cfg.NewUUID, cfg.MaxMonitors, cfg.ScheduleLead, cfg.Now, log},
-		Previewer:     &Previewer{store, callbacks, cfg.Resolver, cfg.MaxMonitors, cfg.Now, make(chan struct{}, maxPreviews)},
+		Previewer:     &Previewer{store, callbacks, cfg.Resolver, cfg.MaxMonitors, cfg.Now, make(chan struct{}, MaxPreviews)},
 		Editor:        &Editor{store, workers, callbacks, cfg.ScheduleLead, cfg.Now, log},
 		Monitors:      &MonitorReader{store},
 		Events:        &EventService{store},

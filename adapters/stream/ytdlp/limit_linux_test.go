@@ -30,7 +30,7 @@ func TestAScriptThatAllocatesForEverCostsOneQuestion(t *testing.T) {
 	f := startForks(t, `
 import subprocess
 script = "const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))" if args else "console.log(1 + 1)"
-done = subprocess.run(["`+deno+`", "eval", script], capture_output=True)
+done = subprocess.run(["`+deno+`", "eval", "--v8-flags=--jitless", script], capture_output=True)
 if done.returncode: sys.exit("deno ended with %d" % done.returncode)
 `)
 	f.ForkServer = ytdlp.NewForkServer(f.path, []string{filepath.Dir(f.path)}, slog.New(slog.NewTextHandler(f.log, nil))) // confined

@@ -20,9 +20,12 @@ const Source = "yt-dlp"
 // ordinary video with captions in every language is about 1 MB.
 const MaxOutput = 8 << 20
 
-// MaxMemory limits the memory that yt-dlp may allocate, and deno, which it starts, in bytes.
-// deno reserves 512 MiB for machine code, which count.
-const MaxMemory = 1 << 30
+// MaxMemory limits the memory that yt-dlp may allocate, and deno, which it starts, in bytes
+// each. A question takes 60 to 150 MB, and deno 140 MB for a challenge of 3 MB.
+const MaxMemory = 256 << 20
+
+// Processes counts the processes of a run that may have MaxMemory each: yt-dlp and deno.
+const Processes = 2
 
 // Config configures the runs of yt-dlp. The zero value is usable.
 type Config struct {
@@ -56,6 +59,10 @@ var (
 	}
 )
 
+// withoutJIT makes deno interpret YouTube's challenges. Otherwise it reserves 512 MiB for machine
+// code, which count, so that no limit would keep it within a pod. A challenge takes twice the CPU time.
+const withoutJIT = "youtube-ejs:jitless=true"
+
 // New makes a Resolver.
 func New(c Config, log *slog.Logger) *Resolver {
 	if c.Path == "" {
@@ -76,6 +83,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 			"--ignore-config", "--ignore-no-formats-error", "--no-playlist",
 			"--socket-timeout", strconv.Itoa(int(c.SocketTimeout / time.Second)),
 			"--extractor-retries", "1",
+			"--extractor-args", withoutJIT,
 		},
 		log: log.With("component", "yt-dlp"),
 	}

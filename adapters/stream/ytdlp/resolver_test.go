@@ -78,6 +78,15 @@ func TestWarningsAreNotHidden(t *testing.T) {
 	}
 }
 
+// With machine code, deno needs more than MaxMemory to start.
+func TestChallengesAreInterpreted(t *testing.T) {
+	path, _ := pythontooltest.Script(t, `echo "ERROR: $*" >&2`)
+	got := ytdlp.New(ytdlp.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
+	if !strings.Contains(got.Detail, "--extractor-args youtube-ejs:jitless=true ") {
+		t.Errorf("yt-dlp was called with %s", got.Detail)
+	}
+}
+
 // By default yt-dlp does not list DASH of a live stream, so a second run asks for it.
 func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 	const (
