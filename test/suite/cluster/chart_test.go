@@ -132,6 +132,7 @@ func TestTheChartFollowsTheSpecification(t *testing.T) {
 		{"14.4", text(all["HorizontalPodAutoscaler/stream-monitor-gateway"].field("spec")), `{
 			"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "stream-monitor-gateway"},
 			"minReplicas": 1, "maxReplicas": 3,
+			"behavior": {"scaleUp": {"stabilizationWindowSeconds": 180}},
 			"metrics": [
 				{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
 				{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 80}}}

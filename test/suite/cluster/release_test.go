@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func (s *clusterEnv) values() map[string]any {
 	repository, tag := splitImage(firstImage)
 	mount := filepath.Join(s.dir, "youtube")
 	return map[string]any{
-		"image": map[string]any{"repository": repository, "tag": tag, "pullPolicy": "IfNotPresent"},
+		"image": map[string]any{"repository": repository, "tag": tag, "pullPolicy": "IfNotPresent", "architecture": runtime.GOARCH},
 		"secret": map[string]any{"values": map[string]any{
 			"DB_DSN":  s.database.dsn(),
 			"API_KEY": system.APIKey, "INTERNAL_API_KEY": system.InternalKey, "WEBHOOK_SIGNING_KEY": system.SigningKey,

@@ -120,6 +120,14 @@ and 30 s for reports in progress.
 {{- if and .Values.tls.enabled (or (not .Values.tls.existingSecret) .Values.tls.existingSecretHasCA) }}true{{ end -}}
 {{- end -}}
 
+{{/* A pod's nodeSelector: the operator's, and nodes that can run the image: (list $ "gateway"). */}}
+{{- define "stream-monitor.nodeSelector" -}}
+{{- $ := index . 0 -}}
+{{- $selector := dict -}}
+{{- with $.Values.image.architecture -}}{{- $_ := set $selector "kubernetes.io/arch" . -}}{{- end -}}
+{{- with merge (dict) (index $.Values (index . 1)).nodeSelector $selector -}}{{- toYaml . -}}{{- end -}}
+{{- end -}}
+
 {{/* Security context of every pod of the release. */}}
 {{- define "stream-monitor.podSecurity" -}}
 runAsNonRoot: true
