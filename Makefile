@@ -94,6 +94,12 @@ lock-images: ## renew the digests of the base images; it needs a registry
 	@test/suite/image/engine.sh
 	@test/suite/image/bases.sh lock
 
+.PHONY: lock-ffmpeg
+lock-ffmpeg: ## renew the sources of the image's ffmpeg: what Debian has now, and the hashes; it needs a container engine
+	@test/suite/image/engine.sh
+	@test/suite/image/bases.sh debian:trixie-slim
+	@test/suite/image/sources.sh lock
+
 .PHONY: clean
 clean: ## remove what was built and installed here (bin/, .tools/, .cache/, the dashboard)
 	rm -rf bin .tools .cache adapters/httpapi/ui/node_modules

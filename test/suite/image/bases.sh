@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Provides the base images of our images. It pulls them by the digests of
 # deploy/base-images, or by their tags. Where no registry can be reached it builds
-# stand-ins of the same names from Debian's archive and this machine's Go. A stand-in
-# trusts the certificate authorities that were added to this machine and has the label
-# stream-monitor.stand-in. It is for tests: never push an image that was built on one.
-# It is used, with a warning, until "docker rmi" removes it.
+# stand-ins of the same names from the archive of Debian that this machine's apt uses, and
+# this machine's Go. A stand-in trusts the certificate authorities that were added to this
+# machine and has the label stream-monitor.stand-in. It is for tests: never push an image
+# that was built on one. It is used, with a warning, until "docker rmi" removes it.
 #
 #	bases.sh [IMAGE…]         the named images, or all of them
 #	bases.sh check [IMAGE…]   fails unless each has a digest in deploy/base-images and is
@@ -18,7 +18,6 @@ exec </dev/null
 
 digests=${BASE_IMAGES:-$root/deploy/base-images}
 mapfile -t all < <(sed 's/#.*//; /^ *$/d; s/ .*//' "$digests")
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 label='LABEL stream-monitor.stand-in=yes'
 
 # The official slim image leaves out the same files.
@@ -31,11 +30,19 @@ path-exclude /usr/share/locale/*
 path-exclude /usr/share/lintian/*
 '
 
+# archive LABEL prints the address from which this machine's apt gets Debian's packages (Debian)
+# or their security updates (Debian-Security).
+archive() { apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 'Origin: Debian' "Label: $1" | sed -n 1p; }
+
 make_debian() {
 	((EUID == 0)) || fail "$1 can be neither pulled nor, without being root, made"
+	have apt-get || fail "$1 can be neither pulled nor made: apt-get is missing"
+	quietly apt-get -qq update
+	local mirror security
+	mirror=$(archive Debian)
+	security=$(archive Debian-Security)
+	[[ -n $mirror ]] || fail "$1 can be neither pulled nor made: apt has no archive of Debian here"
 	if ! have debootstrap; then
-		have apt-get || fail "$1 can be neither pulled nor made: debootstrap is missing"
-		quietly env DEBIAN_FRONTEND=noninteractive apt-get -qq update
 		quietly env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends debootstrap
 	fi
 	local work
@@ -48,8 +55,10 @@ make_debian() {
 	printf '%s' "$slim" >"$system/etc/dpkg/dpkg.cfg.d/docker"
 	echo 'Acquire::Languages "none";' >"$system/etc/apt/apt.conf.d/docker-no-languages"
 	echo 'APT::Install-Recommends "false"; Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";' >"$system/etc/apt/apt.conf.d/docker-lean"
-	printf 'deb %s trixie main\ndeb %s trixie-updates main\ndeb %s-security trixie-security main\n' \
-		"$mirror" "$mirror" "$mirror" >"$system/etc/apt/sources.list"
+	{
+		printf 'deb %s trixie main\ndeb %s trixie-updates main\n' "$mirror" "$mirror"
+		[[ -z $security ]] || printf 'deb %s trixie-security main\n' "$security"
+	} >"$system/etc/apt/sources.list"
 	find "$system"/usr/share/doc -type f ! -name copyright -delete
 	rm -rf "$system"/var/cache/apt/* "$system"/var/lib/apt/lists/* "$system"/var/log/* \
 		"$system"/usr/share/{man,info,locale,lintian}/* "$system"/tmp/*

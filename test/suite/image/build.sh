@@ -6,7 +6,8 @@
 #	IMAGE      the name without the tag (default: stream-monitor)
 #	FFMPEG     static (default) or debian
 #
-# yt-dlp, streamlink and deno are those of test/tools/requirements.txt ("make lock").
+# yt-dlp, streamlink and deno are those of test/tools/requirements.txt ("make lock"), FFmpeg
+# and dav1d those of deploy/ffmpeg-sources ("make lock-ffmpeg").
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -53,6 +54,7 @@ label() {
 
 "$here/engine.sh"
 "$here/bases.sh" debian:trixie-slim golang:1.26-trixie
+[[ ${FFMPEG:-static} != static ]] || "$here/sources.sh"
 timed "building $image" build steps -t "$image"
 timed "labelling it" label
 docker image inspect -f '{{range $k, $v := .Config.Labels}}{{println $k $v}}{{end}}' "$image" |

@@ -84,10 +84,12 @@ func TestFFmpegComesWithItsLicences(t *testing.T) {
 		"COPYING.LGPLv2.1":  {"GNU LESSER GENERAL PUBLIC LICENSE"},
 		"LICENSE.md":        {"LGPL"},
 		"COPYING.dav1d":     {"VideoLAN", "Redistribution and use in source and binary forms"},
-		"ffmpeg.sh":         {"sha256sum -c", "./configure"},
+		"ffmpeg.sh":         {"./configure"},
+		"debian-source.sh":  {"sha256sum -c"},
+		"ffmpeg-sources":    {"ffmpeg ", "dav1d ", "sha256:"},
 		"segment-decoder.c": {"int main("},
 		"decoder.sh":        {"gcc"},
-		"README":            {configured, "https://ffmpeg.org/releases/ffmpeg-" + inspect(t).Labels["stream-monitor.ffmpeg"], "/dav1d-", "sha256 "},
+		"README":            {configured, "apt-get source ffmpeg=", inspect(t).Labels["stream-monitor.ffmpeg"] + "\n", "apt-get source dav1d="},
 	} {
 		text := runInside(t, "cat", dir+file)
 		for _, part := range want {
@@ -99,6 +101,19 @@ func TestFFmpegComesWithItsLicences(t *testing.T) {
 	runInside(t, "cat", "/usr/share/doc/libc6/copyright") // ffmpeg links it statically
 	if licence := inspect(t).Labels["org.opencontainers.image.licenses"]; licence != "" {
 		t.Errorf("the label states %s for the whole image", licence)
+	}
+}
+
+// Scanners look here for packages of Debian, and know the vulnerabilities of each version.
+func TestFFmpegIsListedAsThePackageOfDebianThatItIs(t *testing.T) {
+	for line := range strings.Lines(runInside(t, "grep", "^[a-z]", "/usr/share/doc/ffmpeg/ffmpeg-sources")) {
+		fields := strings.Fields(line)
+		status := runInside(t, "cat", "/var/lib/dpkg/status.d/"+fields[0])
+		for _, want := range []string{"Package: " + fields[0] + "\n", "Version: " + fields[1] + "\n", "Status: install ok installed\n"} {
+			if !strings.Contains(status, want) {
+				t.Errorf("%s is listed as\n%s\nwithout %q", fields[0], status, want)
+			}
+		}
 	}
 }
 

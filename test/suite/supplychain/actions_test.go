@@ -39,3 +39,13 @@ func TestAnActionWithoutACommitIsFound(t *testing.T) {
 		}
 	}
 }
+
+// A release is built of what main has locked.
+func TestEveryLockIsRenewedAndUsed(t *testing.T) {
+	renewal, build := read(t, ".github/workflows/tools.yml"), read(t, ".github/workflows/image.yml")
+	for lock, command := range map[string]string{"test/tools/requirements": "make lock\n", "deploy/base-images": "lock-images", "deploy/ffmpeg-sources": "lock-ffmpeg"} {
+		if !strings.Contains(renewal, command) || strings.Count(renewal, lock) != 2 || strings.Count(build, lock) != 1 {
+			t.Errorf("%s: tools.yml must renew it, hand it over and propose it, image.yml must take it from main", lock)
+		}
+	}
+}
