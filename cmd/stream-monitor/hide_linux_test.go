@@ -21,7 +21,11 @@ import (
 const asProgram = "MAIN_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if filepath.Base(os.Args[0]) == attacker {
+		attackService()
+		os.Exit(1)
+	}
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == "worker" {
 		_ = os.Unsetenv(asProgram)
 		main()
 	}
