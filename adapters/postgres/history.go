@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -48,9 +49,9 @@ func (s *HistoryStore) MonitorHistory(ctx context.Context, id monitor.ID, from, 
 			return mergedMinutes(ctx, tx, id, from, to, width, v.Minute)
 		}
 		var m monitor.Minute
+		first := from.Add(time.Microsecond - time.Minute) // overlaps from
 		return eachRow(ctx, tx, append([]any{&m.At, &m.Since}, rangesOf(&m)...), func() { v.Minute(m) }, `
-			SELECT minute, since, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n FROM history_minutes
-			WHERE monitor_id = $1 AND minute > $2 AND minute < $3`, id, from.Add(-time.Minute).UTC(), to.UTC())
+			SELECT minute, since, `+rangeColumns+` FROM `+singleMinutes, id, first.UTC(), to.UTC())
 	})
 }
 
@@ -102,14 +103,28 @@ const mergedColumns = `
 	COALESCE(min(level_min) FILTER (WHERE level_n > 0), 0), COALESCE(sum(level_mean * level_n) / NULLIF(sum(level_n), 0), 0),
 	COALESCE(max(level_max) FILTER (WHERE level_n > 0), 0), sum(level_n)`
 
-// Minutes of a monitor, and the same with those that were merged.
-const (
-	singleMinutes = `(SELECT * FROM history_minutes WHERE monitor_id = $1 AND minute >= $2 AND minute < $3) AS minutes`
+// singlesFrom is when the minutes begin that are kept singly. What is not merged yet is kept.
+var singlesFrom = fmt.Sprintf(`LEAST((SELECT until FROM history_merged), date_bin('10 minutes', now() - make_interval(secs => %d), 'epoch'))`,
+	int(history.MinutesKept.Seconds()))
+
+const rangeColumns = `luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n`
+
+// Minutes of a monitor. Merged ones stand for each of their ten in singleMinutes, where the ten are
+// not kept, and for all of them in joinedMinutes.
+var (
+	singleMinutes = `(
+		SELECT minute, since, ` + rangeColumns + ` FROM history_minutes
+		WHERE monitor_id = $1 AND minute >= GREATEST($2, ` + singlesFrom + `) AND minute < $3
+		UNION ALL
+		SELECT one.minute, one.minute, ` + rangeColumns + `
+		FROM history_ten_minutes CROSS JOIN LATERAL generate_series(begins, begins + interval '9 minutes', '1 minute') AS one (minute)
+		WHERE monitor_id = $1 AND begins > $2 - interval '10 minutes' AND begins < LEAST($3, ` + singlesFrom + `)
+		  AND one.minute >= $2 AND one.minute < $3) AS minutes`
 	joinedMinutes = `(
-		SELECT begins AS minute, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n
+		SELECT begins AS minute, ` + rangeColumns + `
 		FROM history_ten_minutes WHERE monitor_id = $1 AND begins >= $2 AND begins < $3
 		UNION ALL
-		SELECT minute, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n
+		SELECT minute, ` + rangeColumns + `
 		FROM history_minutes WHERE monitor_id = $1 AND minute >= GREATEST($2, (SELECT until FROM history_merged)) AND minute < $3) AS minutes`
 )
 
@@ -281,7 +296,7 @@ func (s *HistoryStore) MergeMinutes(ctx context.Context, before time.Time) (more
 			begin := oldest.Time.UTC().Truncate(history.MergedLength)
 			until = begin.Add(history.MergedLength)
 			_, err := tx.ExecContext(ctx, `
-				INSERT INTO history_ten_minutes (monitor_id, begins, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n)
+				INSERT INTO history_ten_minutes (monitor_id, begins, `+rangeColumns+`)
 				SELECT monitor_id, $1, `+mergedColumns+` FROM history_minutes WHERE minute >= $1 AND minute < $2 GROUP BY monitor_id
 				ON CONFLICT DO NOTHING`, begin, until.UTC())
 			if err != nil {
@@ -317,7 +332,7 @@ func (s *HistoryStore) DeleteHistory(ctx context.Context, before time.Time, limi
 			SELECT l.ctid FROM history_lanes l JOIN monitors m ON m.id = l.monitor_id WHERE m.ended_at < $1 LIMIT $2 FOR UPDATE OF l SKIP LOCKED))`)
 	minutes = remove(`
 		DELETE FROM history_minutes WHERE ctid = ANY (ARRAY(
-			SELECT ctid FROM history_minutes WHERE minute < $1 ORDER BY minute LIMIT $2 FOR UPDATE SKIP LOCKED))`)
+			SELECT ctid FROM history_minutes WHERE minute < GREATEST($1, ` + singlesFrom + `) ORDER BY minute LIMIT $2 FOR UPDATE SKIP LOCKED))`)
 	remove(`
 		DELETE FROM history_ten_minutes WHERE ctid = ANY (ARRAY(
 			SELECT ctid FROM history_ten_minutes WHERE begins < $1 ORDER BY begins LIMIT $2 FOR UPDATE SKIP LOCKED))`) // fewer than minutes

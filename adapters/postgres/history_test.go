@@ -423,9 +423,27 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	if n := countRows(t, raw(t, dsn), "history_ten_minutes"); n != 5 { // 4 of a, 1 of b
 		t.Errorf("%d rows are merged", n)
 	}
-	// Without the minutes themselves the merged ones are read, and no other.
-	if _, err := raw(t, dsn).ExecContext(t.Context(), `DELETE FROM history_minutes WHERE minute < $1`, noon.Add(40*time.Minute)); err != nil {
-		t.Fatal(err)
+	// Merged minutes are not kept for more than 7 days. Each of them has the values of its ten then.
+	for range 2 {
+		ofTen := readHistory(t, s, a.ID, noon, noon.Add(time.Hour), 10*time.Minute)
+		for _, width := range []time.Duration{time.Minute, 5 * time.Minute} {
+			parts := readHistory(t, s, a.ID, noon, noon.Add(time.Hour), width).Minutes
+			if want := int(55 * time.Minute / width); len(parts) != want {
+				t.Errorf("%d parts of %s, want %d", len(parts), width, want)
+			}
+			for _, part := range parts {
+				ten := slices.IndexFunc(ofTen.Minutes, func(m monitor.Minute) bool { return m.At.Equal(part.At.Truncate(10 * time.Minute)) })
+				if merged := part.At.Before(noon.Add(40 * time.Minute)); merged && part.Luma.Max != ofTen.Minutes[ten].Luma.Max {
+					t.Errorf("in %s the part of %s is %v, want %v", width, part.At, part.Luma, ofTen.Minutes[ten].Luma)
+				}
+			}
+		}
+		if _, _, err := s.DeleteHistory(t.Context(), noon, 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := countRows(t, raw(t, dsn), "history_minutes"); n != 15 { // that are not merged
+		t.Errorf("%d minutes are left", n)
 	}
 	if got := show(20 * time.Minute); got != twenty {
 		t.Errorf("of merged minutes:\n%s\nwant\n%s", got, twenty)

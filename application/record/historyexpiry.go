@@ -19,7 +19,8 @@ type HistoryExpiryStore interface {
 	MergeMinutes(ctx context.Context, before time.Time) (more bool, err error)
 
 	// DeleteHistory deletes at most limit spans and at most limit minutes that ended
-	// before the time before, and returns how many it deleted.
+	// before the time before, and returns how many it deleted. Minutes that are merged and
+	// older than history.MinutesKept go, too.
 	DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error)
 }
 

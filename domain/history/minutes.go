@@ -30,6 +30,9 @@ const (
 // change any more.
 const MergedLength = 10 * time.Minute
 
+// MinutesKept limits the age of single minutes. Then the merged ones stand for them.
+const MinutesKept = 7 * 24 * time.Hour
+
 // SettledBefore returns the time before which no minute changes any more at the time now:
 // the gateway accepts none of them. It is the end of a MergedLength. The hour between is for
 // gateways whose clocks differ.

@@ -28,7 +28,9 @@ func TestAClockThatIsBehindChangesNoIncident(t *testing.T) { // section 16.1
 	for _, behind := range []float64{0, 50, 61, 38 * 60, 26 * 3600} {
 		t.Run((time.Duration(behind) * time.Second).String(), func(t *testing.T) {
 			h := newHistory(t)
-			send := func(sec float64, events []event.Event, signals ...monitor.Signal) { h.takeSent(sec, sec-behind, events, signals...) }
+			send := func(sec float64, events []event.Event, signals ...monitor.Signal) {
+				h.takeSent(sec, sec-behind, events, signals...)
+			}
 			send(30, []event.Event{alertOf(detector.Blackout, -behind)})
 			wrong := behind
 			if behind > 60 {
