@@ -147,6 +147,8 @@ func errorOf(status int, raw []byte) error {
 		return monitor.ErrSuperseded
 	case status == http.StatusConflict && body.Error.Code == string(evidence.Conflict):
 		return monitor.Errorf(evidence.Conflict, "%s", body.Error.Message)
+	case status == http.StatusTooManyRequests && body.Error.Code == string(evidence.QuotaExceeded):
+		return monitor.Errorf(evidence.QuotaExceeded, "%s", body.Error.Message)
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 		return monitor.Errorf(monitor.InvalidConfig, "%s", body.Error.Message)
 	case status == http.StatusUnauthorized && body.Error.Code == string(monitor.Unauthorized):

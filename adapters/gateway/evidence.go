@@ -14,7 +14,7 @@ import (
 
 // AddEvidence uploads one file of a record, or a record without a file (section 16.2).
 // The body is streamed. It is idempotent. Errors: those of Report, and *monitor.Error
-// evidence.Conflict if the file differs from the stored one.
+// evidence.Conflict if the file differs from the stored one, or evidence.QuotaExceeded.
 func (c *Client) AddEvidence(ctx context.Context, u collector.Upload) error {
 	r := u.Record
 	query := url.Values{

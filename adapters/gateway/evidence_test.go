@@ -22,9 +22,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// evidenceGateway returns the address of the real internal API, and the service behind it.
-func evidenceGateway(t *testing.T) (base string, _ *record.EvidenceService) {
+// evidenceGateway returns the address of the real internal API, and the service behind it with its store.
+func evidenceGateway(t *testing.T) (base string, _ *record.EvidenceService, _ *recordtest.EvidenceStore) {
 	t.Helper()
+	store := &recordtest.EvidenceStore{}
 	log := slog.New(slog.DiscardHandler)
 	monitors, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
 		NewUUID: func() (u [16]byte) { return u }, Log: log,
@@ -32,7 +33,7 @@ func evidenceGateway(t *testing.T) (base string, _ *record.EvidenceService) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := record.NewEvidenceService(&recordtest.EvidenceStore{}, &recordtest.BlobStore{}, record.EvidenceConfig{
+	service, err := record.NewEvidenceService(store, &recordtest.BlobStore{}, record.EvidenceConfig{
 		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
 	})
 	if err != nil {
@@ -46,11 +47,11 @@ func evidenceGateway(t *testing.T) (base string, _ *record.EvidenceService) {
 	}
 	server := httptest.NewServer(api.Internal())
 	t.Cleanup(server.Close)
-	return server.URL, service
+	return server.URL, service, store
 }
 
 func TestEvidenceArrivesUnchanged(t *testing.T) {
-	base, service := evidenceGateway(t)
+	base, service, _ := evidenceGateway(t)
 	g := workerOf(t, base, monitorID, 1)
 	content, luma := []byte("a picture"), 12.5
 	upload := func() collector.Upload {
@@ -90,7 +91,7 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 }
 
 func TestRefusedEvidenceIsNamed(t *testing.T) {
-	base, _ := evidenceGateway(t)
+	base, _, _ := evidenceGateway(t)
 	content := strings.Repeat("x", 100)
 	for name, c := range map[string]struct {
 		change func(*collector.Upload)
@@ -119,6 +120,26 @@ func TestRefusedEvidenceIsNamed(t *testing.T) {
 				t.Errorf("the error is %v", err)
 			}
 		})
+	}
+}
+
+// TestAClipThatTheQuotaRefusesIsNamed: the gateway answers before it has read the clip. A connection that
+// looks broken would make the worker send it again for ten minutes.
+func TestAClipThatTheQuotaRefusesIsNamed(t *testing.T) {
+	base, _, store := evidenceGateway(t)
+	store.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
+	content := make([]byte, evidence.Clip.MaxBytes())
+	err := workerOf(t, base, monitorID, 1).AddEvidence(t.Context(), collector.Upload{
+		Generation: 1,
+		Record: evidence.Record{
+			ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
+			Condition: "black", Phase: evidence.AlertPhase,
+		},
+		File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256(content), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
+		Body: bytes.NewReader(content),
+	})
+	if !hasCode(evidence.QuotaExceeded)(err) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -62,6 +62,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	record.IncidentNotFound:     {http.StatusNotFound, 0},
 	evidence.NotFound:           {http.StatusNotFound, 0},
 	evidence.Conflict:           {http.StatusConflict, 0},
+	evidence.QuotaExceeded:      {http.StatusTooManyRequests, 60},
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
 	routing.DestinationNotFound: {http.StatusNotFound, 0},

@@ -98,6 +98,10 @@ func furtherErrors() []errorCase {
 			api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
 			return api.upload(uploadURL("onset", "another"), "another")
 		}},
+		{evidence.QuotaExceeded, 429, func(api *testAPI) response {
+			api.evidence.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
+			return api.upload(uploadURL("onset", aPicture), aPicture)
+		}},
 		{evidence.LinkInvalid, 403, func(api *testAPI) response {
 			return api.do(newRequestWithoutKey("/evidence/" + evidenceID + "/onset?expires=1&key=x&signature=y"))
 		}},

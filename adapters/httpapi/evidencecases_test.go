@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -94,6 +95,10 @@ func evidenceCases() []responseCase {
 			r := upload(uploadURL("onset", aPicture), aPicture)(api)
 			r.Header.Set("Content-Type", "image/png")
 			return r
+		}},
+		{"upload beyond the quota", 429, func(api *testAPI) *http.Request {
+			api.evidence.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
+			return upload(uploadURL("onset", aPicture), aPicture)(api)
 		}},
 		{"upload of a blob that is being deleted", 503, func(api *testAPI) *http.Request {
 			api.evidence.Fail = func(context.Context, string) error { return record.ErrBlobBusy }

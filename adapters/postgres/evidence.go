@@ -71,28 +71,36 @@ func (r evidenceFileRow) toFile() evidence.File {
 }
 
 // ReserveBlob implements record.EvidenceWriter. A claimed blob (ClaimOrphanedBlobs) is
-// not reserved: its deletion has begun.
+// not reserved: its deletion has begun. The lock of the monitor makes uploads at once wait, so
+// that they do not exceed its quota together.
 func (s *EvidenceStore) ReserveBlob(ctx context.Context, id monitor.ID, generation int, f evidence.File) error {
-	var newest int
-	err := s.db.GetContext(ctx, &newest, `SELECT generation FROM monitors WHERE id = $1`, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return monitorNotFound(id)
-	case err != nil:
-		return wrapError(ctx, "reserve a blob for "+string(id), err)
-	case newest != generation:
-		return monitor.ErrSuperseded
-	}
-	result, err := s.db.ExecContext(ctx, `
-		INSERT INTO evidence_blobs (sha256, size) VALUES ($1, $2)
-		ON CONFLICT (sha256) DO UPDATE SET reserved_at = now() WHERE evidence_blobs.deleting_at IS NULL`, f.Digest[:], f.Size)
-	if err != nil {
-		return wrapError(ctx, "reserve a blob for "+string(id), err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(record.ErrBlobBusy, err)
-	}
-	return nil
+	return s.db.inTx(ctx, "reserve a blob for "+string(id), func(tx *sqlx.Tx) error {
+		m, err := lockMonitor(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if m.generation != generation {
+			return monitor.ErrSuperseded
+		}
+		var used int64
+		if err := tx.GetContext(ctx, &used, `
+			SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM evidence_blobs
+			WHERE monitor_id = $1 AND counted_at > now() - make_interval(secs => $2)`, id, evidence.QuotaPeriod.Seconds()); err != nil {
+			return err
+		}
+		var inserted bool // xmax = 0: no version of the row was there before
+		err = tx.GetContext(ctx, &inserted, `
+			INSERT INTO evidence_blobs (sha256, size, monitor_id, counted_at) VALUES ($1, $2, $3, now())
+			ON CONFLICT (sha256) DO UPDATE SET reserved_at = now() WHERE evidence_blobs.deleting_at IS NULL
+			RETURNING xmax = 0`, f.Digest[:], f.Size, id)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return record.ErrBlobBusy
+		case err != nil || !inserted: // another upload has stored the blob, or tries to
+			return err
+		}
+		return f.CheckQuota(used)
+	})
 }
 
 // AddEvidence implements record.EvidenceWriter.
@@ -180,6 +188,27 @@ func incidentOf(ctx context.Context, tx *sqlx.Tx, id monitor.ID, eventID string)
 	return row.ID, row.Severity, err
 }
 
+// requireEvent returns nil if a new record is of an event of its monitor, of which there are few
+// records. Errors: *monitor.Error evidence.Conflict.
+func requireEvent(ctx context.Context, tx *sqlx.Tx, r evidence.Record) error {
+	var event struct {
+		Exists  bool `db:"exists"`
+		Records int  `db:"records"`
+	}
+	if err := tx.GetContext(ctx, &event, `
+		SELECT EXISTS (SELECT 1 FROM monitor_events WHERE id = $1 AND monitor_id = $2) AS exists,
+		       (SELECT count(*) FROM evidence WHERE event_id = $1) AS records`, r.EventID, r.MonitorID); err != nil {
+		return err
+	}
+	switch {
+	case !event.Exists:
+		return monitor.Errorf(evidence.Conflict, "%s is no event of monitor %s", r.EventID, r.MonitorID)
+	case event.Records >= evidence.MaxRecordsPerEvent:
+		return monitor.Errorf(evidence.Conflict, "event %s has %d records of evidence already", r.EventID, event.Records)
+	}
+	return nil
+}
+
 // upsertEvidence stores a record, or the note of a stored one. It reports whether
 // anything changed.
 func upsertEvidence(ctx context.Context, tx *sqlx.Tx, r evidence.Record) (changed bool, err error) {
@@ -194,6 +223,9 @@ func upsertEvidence(ctx context.Context, tx *sqlx.Tx, r evidence.Record) (change
 	}
 	r.Class = r.Class.Raise(evidence.ClassOf(severity, false))
 	if err != nil { // there is none yet
+		if err := requireEvent(ctx, tx, r); err != nil {
+			return false, err
+		}
 		_, err = tx.ExecContext(ctx, `
 			INSERT INTO evidence (`+evidenceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			r.ID, r.MonitorID, r.EventID, nullText([]byte(incidentID)), r.Condition, r.Phase, r.Class, r.Note, r.CreatedAt)

@@ -41,10 +41,15 @@ func file(v evidence.Variant, data []byte) evidence.File {
 	}
 }
 
-// newEvidence returns a record of a monitor with files of the given contents.
-func newEvidence(id monitor.ID, files ...evidence.File) evidence.Record {
+// newEvidence returns a record of a new event of a monitor, with files of the given contents.
+func newEvidence(t testing.TB, s *postgres.Store, id monitor.ID, files ...evidence.File) evidence.Record {
+	t.Helper()
+	eventID := newID()
+	if err := s.InsertEvent(t.Context(), id, eventID); err != nil {
+		t.Fatal(err)
+	}
 	return evidence.Record{
-		ID: newEvidenceID(), MonitorID: id, EventID: uuid.Must(uuid.NewV7()).String(), Condition: "black",
+		ID: newEvidenceID(), MonitorID: id, EventID: eventID, Condition: "black",
 		Phase: evidence.AlertPhase, Class: evidence.Normal, CreatedAt: noon, Files: files,
 	}
 }
@@ -102,7 +107,7 @@ func TestEvidenceIsReadAsItWasStored(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
 	onset, clip := []byte("a picture"), []byte("a clip")
-	r := newEvidence(m.ID, file(evidence.Onset, onset), file(evidence.Clip, clip))
+	r := newEvidence(t, s, m.ID, file(evidence.Onset, onset), file(evidence.Clip, clip))
 	r.Note, r.Class = "no picture before the onset: nothing was fetched", evidence.Quarantine
 	r.Files[0].Measure, r.Files[1].Measure = nil, nil // %+v would compare addresses
 	want := fmt.Sprintf("%+v", r)
@@ -122,7 +127,7 @@ func TestAMeasureIsKept(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
 	data := []byte("a picture")
-	stored := upload(t, s, newEvidence(m.ID, picture(data)), data)
+	stored := upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
 	if got := stored.Files[0].Measure; got == nil || *got != 16.5 {
 		t.Errorf("the measure is %v", got)
 	}
@@ -133,7 +138,7 @@ func TestARepeatedUploadChangesNothing(t *testing.T) {
 	s := open(t, dsn)
 	m := register(t, s, 1)
 	before, onset := []byte("the picture before"), []byte("the picture at the onset")
-	r := newEvidence(m.ID, file(evidence.Before, before))
+	r := newEvidence(t, s, m.ID, file(evidence.Before, before))
 	upload(t, s, r, before)
 	r.Files = []evidence.File{file(evidence.Onset, onset)}
 	first := upload(t, s, r, onset)
@@ -152,7 +157,7 @@ func TestOnlyAChangeOfEvidenceIsAppendedToTheFeed(t *testing.T) {
 	s := open(t, dsn)
 	m := register(t, s, 1)
 	data := []byte("a picture")
-	r := newEvidence(m.ID, picture(data))
+	r := newEvidence(t, s, m.ID, picture(data))
 	for range 2 {
 		upload(t, s, r, data)
 	}
@@ -184,7 +189,7 @@ func TestTheSamePictureIsStoredOnce(t *testing.T) {
 	data := []byte("a black picture")
 	for n := range 3 {
 		m := register(t, s, n)
-		upload(t, s, newEvidence(m.ID, picture(data)), data)
+		upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
 	}
 	db := raw(t, dsn)
 	if files, blobs := countRows(t, db, "evidence_files"), countRows(t, db, "blobs"); files != 3 || blobs != 1 {
@@ -196,7 +201,7 @@ func TestEvidenceThatIsStoredDoesNotChange(t *testing.T) {
 	s := open(t, database(t))
 	m, other := register(t, s, 1), register(t, s, 2)
 	data := []byte("a picture")
-	r := newEvidence(m.ID, picture(data))
+	r := newEvidence(t, s, m.ID, picture(data))
 	upload(t, s, r, data)
 	for name, alter := range map[string]func(*evidence.Record){
 		"another monitor":   func(r *evidence.Record) { r.MonitorID = other.ID },
@@ -218,7 +223,7 @@ func TestEvidenceThatIsStoredDoesNotChange(t *testing.T) {
 func TestANoteNeedsNoFile(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
-	r := newEvidence(m.ID)
+	r := newEvidence(t, s, m.ID)
 	r.Note = "no segment could be fetched"
 	upload(t, s, r)
 	r.Note = ""
@@ -230,7 +235,7 @@ func TestANoteNeedsNoFile(t *testing.T) {
 func TestOnlyTheNewestGenerationUploads(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
-	r := newEvidence(m.ID, picture([]byte("a picture")))
+	r := newEvidence(t, s, m.ID, picture([]byte("a picture")))
 	for _, generation := range []int{0, 2} {
 		if err := s.ReserveBlob(t.Context(), m.ID, generation, r.Files[0]); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("generation %d reserves a blob: %v", generation, err)
@@ -251,9 +256,9 @@ func TestEvidenceIsListedNewestFirst(t *testing.T) {
 	m, other := register(t, s, 1), register(t, s, 2)
 	var all []evidence.Record
 	for range 3 {
-		all = append(all, upload(t, s, newEvidence(m.ID)))
+		all = append(all, upload(t, s, newEvidence(t, s, m.ID)))
 	}
-	foreign := upload(t, s, newEvidence(other.ID))
+	foreign := upload(t, s, newEvidence(t, s, other.ID))
 	for name, c := range map[string]struct {
 		filter record.EvidenceFilter
 		want   []evidence.ID
@@ -292,7 +297,7 @@ func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 	kept := map[string]bool{}
 	for class, list := range ages {
 		for _, age := range list {
-			r := newEvidence(m.ID, picture([]byte(fmt.Sprint(class, age))))
+			r := newEvidence(t, s, m.ID, picture([]byte(fmt.Sprint(class, age))))
 			r.Class, r.CreatedAt = class, time.Now().Add(-days(age))
 			upload(t, s, r, []byte(fmt.Sprint(class, age)))
 			if expired := class == evidence.Normal && age > 14 || class == evidence.Quarantine && age > 60; !expired {
@@ -327,7 +332,7 @@ func TestACaseIsKeptUntilItIsReleased(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
 	m := register(t, s, 1)
-	r := newEvidence(m.ID)
+	r := newEvidence(t, s, m.ID)
 	r.CreatedAt = time.Now().Add(-days(100))
 	upload(t, s, r)
 	if _, err := s.SetEvidenceClass(t.Context(), r.ID, evidence.Case); err != nil {
@@ -353,8 +358,8 @@ func TestABlobThatIsNamedIsNoOrphan(t *testing.T) {
 	db := raw(t, dsn)
 	m := register(t, s, 1)
 	data := []byte("a picture")
-	upload(t, s, newEvidence(m.ID, picture(data)), data)
-	shared := newEvidence(m.ID, picture(data))
+	upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
+	shared := newEvidence(t, s, m.ID, picture(data))
 	shared.CreatedAt = time.Now().Add(-days(15))
 	upload(t, s, shared, data)
 	alter(t, db, blobHour)
@@ -409,7 +414,7 @@ func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
 	s := open(t, dsn)
 	db := raw(t, dsn)
 	m := register(t, s, 1)
-	r := newEvidence(m.ID, picture([]byte("a picture")))
+	r := newEvidence(t, s, m.ID, picture([]byte("a picture")))
 	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -486,7 +491,7 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d uploads of %d were faster than the sweep in a minute", named, tries)
 		}
-		r := newEvidence(m.ID, picture(data))
+		r := newEvidence(t, s, m.ID, picture(data))
 		if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
 			continue
 		}
@@ -517,7 +522,7 @@ func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
 	i := onlyIncident(t, s, m.ID)
 	alter(t, db, `UPDATE incidents SET severity = 1`)
 	before, onset := []byte("before"), []byte("onset")
-	r := newEvidence(m.ID, file(evidence.Before, before))
+	r := newEvidence(t, s, m.ID, file(evidence.Before, before))
 	r.EventID = alert.ID
 	stored := upload(t, s, r, before)
 	if stored.IncidentID != i.ID || stored.Class != evidence.Normal || onlyIncident(t, s, m.ID).Picture != nil {
@@ -537,7 +542,7 @@ func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
 	if got, err := s.Evidence(t.Context(), r.ID); err != nil || got.Class != evidence.Quarantine {
 		t.Errorf("when the incident is severe, the class is %s: %v", got.Class, err)
 	}
-	later := newEvidence(m.ID)
+	later := newEvidence(t, s, m.ID)
 	later.EventID = alert.ID
 	if got := upload(t, s, later); got.Class != evidence.Quarantine {
 		t.Errorf("further evidence is %s", got.Class)

@@ -22,7 +22,7 @@ func TestAnIncidentLosesAPictureThatHasExpired(t *testing.T) {
 	alter(t, db, `UPDATE incidents SET severity = 1, picture = '{"evidence_id": "of another record"}' WHERE monitor_id = $1`, other.ID)
 	alter(t, db, `UPDATE incidents SET severity = 1 WHERE monitor_id = $1`, m.ID)
 	add := func(name string, luma float64) evidence.Record {
-		r := newEvidence(m.ID, picture([]byte(name)))
+		r := newEvidence(t, s, m.ID, picture([]byte(name)))
 		r.EventID, r.Files[0].Measure = alert.ID, &luma
 		return upload(t, s, r, []byte(name))
 	}

@@ -183,7 +183,7 @@ func TestEvidenceKeepsItsIncident(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	m := endedMonitor(t, s, 1)
-	r := newEvidence(m.ID)
+	r := newEvidence(t, s, m.ID)
 	r.Class = evidence.Case
 	upload(t, s, r)
 	alter(t, db, `UPDATE evidence SET incident_id = (SELECT id FROM incidents)`)

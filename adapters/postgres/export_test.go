@@ -46,6 +46,14 @@ func (s *Store) ShortenTimeouts() {
 	s.idleTimeout = time.Second
 }
 
+// InsertEvent stores an event of a monitor that was sent, and nothing else of it.
+func (s *Store) InsertEvent(ctx context.Context, id monitor.ID, eventID string) error {
+	_, err := s.db.ExecContext(ctx, `
+		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+		VALUES ($1, $2, 'alert.blackout', '{}', '{}', 'sent', now())`, eventID, id)
+	return err
+}
+
 // Append appends to the feed in a transaction that takes time before.
 func (s *Store) Append(ctx context.Context, after time.Duration, data feed.Data) error {
 	return s.db.inTx(ctx, "append to the feed", func(tx *sqlx.Tx) error {

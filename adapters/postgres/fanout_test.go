@@ -312,7 +312,7 @@ func TestAPictureReachesTheMessages(t *testing.T) {
 	acceptReport(t, s, m.ID, report(alert), monitor.Run)
 	expectSent(t, s, "chat opened")
 	onset := []byte("onset")
-	r := newEvidence(m.ID, file(evidence.Onset, onset))
+	r := newEvidence(t, s, m.ID, file(evidence.Onset, onset))
 	r.EventID = alert.ID
 	upload(t, s, r, onset)
 	expectSent(t, s, "chat updated", "mail opened")

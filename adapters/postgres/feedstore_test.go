@@ -194,7 +194,7 @@ func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T
 		m, alert := register(t, s, n+1), blackout(40)
 		monitors = append(monitors, m.ID)
 		acceptReport(t, s, m.ID, report(alert), monitor.Run)
-		r := newEvidence(m.ID, picture([]byte("black")), file(evidence.Before, []byte("preview")))
+		r := newEvidence(t, s, m.ID, picture([]byte("black")), file(evidence.Before, []byte("preview")))
 		r.EventID, r.Note, r.CreatedAt = alert.ID, "the picture is black", noon.Add(time.Duration(n)*time.Second)
 		upload(t, s, r, []byte("black"), []byte("preview"))
 		if resolved != "11 minutes" {
@@ -204,7 +204,7 @@ func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T
 			alter(t, db, `UPDATE incidents SET state = 'resolved', due_at = NULL, resolved_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, resolved)
 		}
 	}
-	upload(t, s, newEvidence(monitors[0], picture([]byte("of no incident"))), []byte("of no incident"))
+	upload(t, s, newEvidence(t, s, monitors[0], picture([]byte("of no incident"))), []byte("of no incident"))
 	slices.Reverse(wanted) // the newest first
 	state := readState(t, s)
 	ids, got := encodedAs(t, state.Evidence, "evidence_id")

@@ -33,15 +33,17 @@ type EvidenceStore interface {
 // EvidenceWriter changes records of evidence.
 type EvidenceWriter interface {
 	// ReserveBlob notes that a blob is about to be stored, so that it is no orphan
-	// for an hour. Errors: *monitor.Error NotFound when there is no such monitor;
+	// for an hour. One that is new counts for the quota of the monitor. Errors:
+	// *monitor.Error NotFound when there is no such monitor, evidence.QuotaExceeded;
 	// monitor.ErrSuperseded when the generation is not its newest; ErrBlobBusy.
 	ReserveBlob(ctx context.Context, id monitor.ID, generation int, f evidence.File) error
 
 	// AddEvidence stores a record, or adds the files of r to the stored one; a note
 	// that is not empty replaces the stored note. It returns the whole record. Files
-	// that are stored already change nothing. Errors: those of ReserveBlob;
-	// *monitor.Error evidence.Conflict when the id belongs to another event, or a
-	// variant has other bytes already.
+	// that are stored already change nothing. Errors: those of ReserveBlob but the quota;
+	// *monitor.Error evidence.Conflict when the id belongs to another event, a variant has
+	// other bytes already, the event is not one of the monitor, or it has
+	// evidence.MaxRecordsPerEvent records.
 	AddEvidence(ctx context.Context, generation int, r evidence.Record) (evidence.Record, error)
 
 	// SetEvidenceClass gives a record another class and returns the record. Errors:
@@ -141,7 +143,7 @@ type EvidenceUpload struct {
 
 // Add stores a record of evidence, and the file of the upload whose bytes are body. It
 // may be repeated: the same file changes nothing. It blocks until the file is in the
-// blob store. Errors: *monitor.Error InvalidConfig, NotFound, evidence.Conflict;
+// blob store. Errors: *monitor.Error InvalidConfig, NotFound, evidence.Conflict, evidence.QuotaExceeded;
 // monitor.ErrSuperseded; ErrBusy; ErrBlobBusy.
 func (s *EvidenceService) Add(ctx context.Context, u EvidenceUpload, body io.Reader) (evidence.Record, error) {
 	r := u.Record

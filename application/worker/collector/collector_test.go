@@ -375,6 +375,37 @@ func TestAnUploadIsRepeatedAtGrowingIntervals(t *testing.T) {
 	}
 }
 
+// TestFilesBeyondTheQuotaAreLeftOut: the rest of the evidence is stored, and one line an hour says so.
+func TestFilesBeyondTheQuotaAreLeftOut(t *testing.T) { // section 16.2
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		w := &world{refuse: func(u collector.Upload) error {
+			attempts++
+			if u.File != nil && u.File.Variant == evidence.Clip {
+				return monitor.Errorf(evidence.QuotaExceeded, "too much within an hour")
+			}
+			return nil
+		}}
+		collecting := w.start(t)
+		for i, pause := range []time.Duration{0, time.Minute, time.Hour} {
+			time.Sleep(pause)
+			next := job(capture.Complete, fmt.Sprint("alert ", i), 104)
+			next.Key = fmt.Sprint("black ", i)
+			collecting.Add(next)
+			time.Sleep(time.Second)
+		}
+		collecting.Stop(time.Minute)
+		for i := range 3 {
+			if last := w.stored[5*i+4]; !strings.HasSuffix(last, "note: clip: EVIDENCE_QUOTA_EXCEEDED: too much within an hour") {
+				t.Errorf("capture %d ends with %q", i, last)
+			}
+		}
+		if lines := strings.Count(w.log.String(), "takes no more files"); len(w.stored) != 15 || attempts != 18 || lines != 2 {
+			t.Errorf("%d attempts, %d lines, stored %v", attempts, lines, w.stored)
+		}
+	})
+}
+
 func TestTheNewestJobsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})

@@ -45,8 +45,8 @@ type Playlists interface {
 }
 
 // Store takes evidence (section 16.2). It is idempotent. Errors: monitor.ErrSuperseded;
-// *monitor.Error NotFound, InvalidConfig or evidence.Conflict if it will never accept
-// the upload. After any other error the caller tries again.
+// *monitor.Error NotFound, InvalidConfig, evidence.Conflict or evidence.QuotaExceeded if it will
+// not accept the upload. After any other error the caller tries again.
 type Store interface {
 	AddEvidence(ctx context.Context, u Upload) error
 }

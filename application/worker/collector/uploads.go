@@ -32,6 +32,7 @@ type uploads struct {
 	discard func(*record) // forgets a capture
 
 	waiting  []*record // the next one first
+	quotaAt  time.Time // when it was logged last that the quota refuses files
 	failures int       // in a row
 	nextAt   time.Time // of the next attempt
 }
@@ -145,6 +146,7 @@ func (u *uploads) send(ctx context.Context, r *record) error {
 	up.File, up.Body = &f.meta, io.NewSectionReader(f.content, 0, f.meta.Size)
 	err := u.store.AddEvidence(ctx, up)
 	if isRefused(err) {
+		u.logQuota(r, err)
 		r.defects.note("%s: %v", f.meta.Variant, err)
 		err = nil
 	}
@@ -154,10 +156,21 @@ func (u *uploads) send(ctx context.Context, r *record) error {
 	return err
 }
 
-// isRefused reports whether the gateway will never accept this file.
+// logQuota logs, once within the period of the quota, that the gateway refuses files because of it.
+func (u *uploads) logQuota(r *record, err error) {
+	var answer *monitor.Error
+	if !errors.As(err, &answer) || answer.Code != evidence.QuotaExceeded || !u.quotaAt.IsZero() && time.Since(u.quotaAt) < evidence.QuotaPeriod {
+		return
+	}
+	u.quotaAt = time.Now()
+	r.log.Warn("The gateway takes no more files of evidence of this monitor for now; alerts go on, and notes say what is missing",
+		"error", err, "evidence_id", string(r.id), "event_id", r.eventID)
+}
+
+// isRefused reports whether the gateway will not accept this file.
 func isRefused(err error) bool {
 	var answer *monitor.Error
-	return errors.As(err, &answer) && (answer.Code == monitor.InvalidConfig || answer.Code == evidence.Conflict)
+	return errors.As(err, &answer) && slices.Contains([]monitor.Code{monitor.InvalidConfig, evidence.Conflict, evidence.QuotaExceeded}, answer.Code)
 }
 
 // isFinal reports whether the gateway will never accept anything of this record.

@@ -217,12 +217,8 @@ func TestTenStreamsThatFailAtOnceAreOneMessage(t *testing.T) { // section 19.7
 		ids = append(ids, id)
 	}
 
-	now := time.Now().UTC().Format(time.RFC3339)
 	for _, id := range ids {
-		reportStream(t, env.Service, id, "black", map[string]any{
-			"event_id": uuid.Must(uuid.NewV7()).String(), "event_type": blackoutAlert, "timestamp": now,
-			"data": map[string]any{"duration_sec": 30, "started_at": now, "threshold_sec": 30, "segment_info": map[string]any{"sequence": 1, "duration": 5}},
-		})
+		reportBlackout(t, env.Service, id)
 	}
 	eventually(t, 40*time.Second, "a message", func() bool { return len(team.messages()) > 0 })
 	t.Log(team.messages())
@@ -249,6 +245,18 @@ func hangingTool(t *testing.T) (path string) {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// reportBlackout reports an alert, as the monitor's worker does, and returns the id of the event.
+func reportBlackout(t *testing.T, s *system.Service, id string) (event string) {
+	t.Helper()
+	now := time.Now().UTC().Format(time.RFC3339)
+	event = uuid.Must(uuid.NewV7()).String()
+	reportStream(t, s, id, "black", map[string]any{
+		"event_id": event, "event_type": blackoutAlert, "timestamp": now,
+		"data": map[string]any{"duration_sec": 30, "started_at": now, "threshold_sec": 30, "segment_info": map[string]any{"sequence": 1, "duration": 5}},
+	})
+	return event
 }
 
 // reportStream reports a live stream with events, as its worker does.

@@ -26,9 +26,8 @@ type evidenceUpload struct {
 	data                              []byte
 }
 
-func newEvidenceUpload(monitor, variant string, size int) evidenceUpload {
-	newID := func() string { return uuid.Must(uuid.NewV7()).String() }
-	return evidenceUpload{monitor, newID(), newID(), variant, bytes.Repeat([]byte(variant), size/len(variant))}
+func newEvidenceUpload(monitor, event, variant string, size int) evidenceUpload {
+	return evidenceUpload{monitor, uuid.Must(uuid.NewV7()).String(), event, variant, bytes.Repeat([]byte(variant), size/len(variant))}
 }
 
 func (u evidenceUpload) path() string {
@@ -120,12 +119,14 @@ func TestEvidenceSurvivesAKilledGateway(t *testing.T) { // section 16.2
 		t.Run(name, func(t *testing.T) {
 			settings := testenv.Config{Binary: binary, Env: []string{"EVIDENCE_STORE=" + store}}
 			env := startEnv(t, settings.Env...)
-			// A reservation has no worker, so its generation stays 1.
+			// A reservation has no worker, so its generation stays 1. An ended monitor takes evidence, too.
 			id := register(t, env, newVideoID(), map[string]any{"scheduled_start_time": time.Now().Add(24 * time.Hour).Format(time.RFC3339)})
-			clip := newEvidenceUpload(id, "clip", 5<<20)
+			event := reportBlackout(t, env.Service, id)
+			callOK(t, env, "DELETE", "/api/v1/monitors/"+id, nil)
+			clip := newEvidenceUpload(id, event, "clip", 5<<20)
 			requireStatus(t, "the upload", clip.send(t, env.Service), http.StatusOK)
 			path := clip.link(t, env.Service)
-			cut := newEvidenceUpload(id, "clip", 8<<20)
+			cut := newEvidenceUpload(id, event, "clip", 8<<20)
 			conn := cut.begin(t, env.Service)
 			defer conn.Close()
 			if err := env.KillAndRestart(t.Context(), settings); err != nil {
@@ -170,11 +171,11 @@ func TestAnAlertIsNotDelayedByStalledUploads(t *testing.T) { // section 16.2
 	env := startEnv(t)
 	p := watchStream(t, env, livestream.Config{}, nil)
 	for range 8 {
-		conn := newEvidenceUpload(p.id, "clip", 8<<20).begin(t, env.Service)
+		conn := newEvidenceUpload(p.id, uuid.NewString(), "clip", 8<<20).begin(t, env.Service)
 		defer conn.Close()
 	}
 	eventually(t, 40*time.Second, "a further upload is refused for now", func() bool {
-		return newEvidenceUpload(p.id, "onset", 100_000).send(t, env.Service) == http.StatusServiceUnavailable
+		return newEvidenceUpload(p.id, uuid.NewString(), "onset", 100_000).send(t, env.Service) == http.StatusServiceUnavailable
 	})
 	p.assertBlackoutCycle(mediaTolerance)
 }
