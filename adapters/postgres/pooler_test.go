@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestASharedSessionIsRefusedByName(t *testing.T) {
 				return err == nil || postgres.IsPermanent(err) || ctx.Err() != nil
 			})
 			if mode != "session" {
-				if err == nil || !postgres.IsPermanent(err) || !strings.Contains(err.Error(), "pool_mode=session") {
+				if !errors.Is(err, postgres.ErrSharedSessions) || !postgres.IsPermanent(err) || !strings.Contains(err.Error(), "pool_mode=session") {
 					t.Errorf("the error is %v", err)
 				}
 				return

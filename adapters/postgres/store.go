@@ -244,7 +244,7 @@ func (s *Store) ping(ctx context.Context) error {
 		}
 	}
 	if processes[0] == processes[1] {
-		return errSharedSessions
+		return ErrSharedSessions
 	}
 	return nil
 }
@@ -286,16 +286,16 @@ func (s *Store) migrate(ctx context.Context, cfg migrations.Config) error {
 var ErrLostSecrets = errors.New("SECRETS_KEY does not decrypt the stored secrets of destinations: give the key of the gateway that stored them, " +
 	"or put its keys.json into DATA_DIR; if the key is lost, UPDATE destinations SET secrets = NULL in the database for those that the log names, and enter their secrets again")
 
-// errSharedSessions says that a pooler gives the sessions of the server to whoever has a
+// ErrSharedSessions says that a pooler gives the sessions of the server to whoever has a
 // transaction. Leaders, prepared statements and notifications need sessions of their own.
-var errSharedSessions = errors.New("DB_DSN leads to a pooler in transaction or statement mode: set pool_mode=session for this database in PgBouncer, or let DB_DSN lead to PostgreSQL itself")
+var ErrSharedSessions = errors.New("DB_DSN leads to a pooler in transaction or statement mode: set pool_mode=session for this database in PgBouncer, or let DB_DSN lead to PostgreSQL itself")
 
 // IsPermanent reports whether a retry of Ping or Migrate cannot help, for one of these
 // reasons: the server refuses the user; the database does not exist; the server offers
 // no TLS although sslmode requires it; its certificate is invalid; it refuses a statement
 // of a migration; a pooler shares the sessions; the keys of secrets are wrong (ErrLostSecrets).
 func IsPermanent(err error) bool {
-	if errors.Is(err, ErrLostSecrets) || errors.Is(err, errSharedSessions) {
+	if errors.Is(err, ErrLostSecrets) || errors.Is(err, ErrSharedSessions) {
 		return true
 	}
 	var certificate *tls.CertificateVerificationError

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -90,6 +91,14 @@ func connectAndMigrate(ctx context.Context, store *postgres.Store) error {
 		return err
 	}
 	return store.Migrate(ctx)
+}
+
+// asUsageError returns an error of the database as a usage error if a setting is wrong.
+func asUsageError(err error) error {
+	if errors.Is(err, postgres.ErrLostSecrets) || errors.Is(err, postgres.ErrSharedSessions) {
+		return &config.UsageError{Problems: []string{err.Error()}}
+	}
+	return err
 }
 
 // tryOnce tries once, before any part is started. It returns permanent errors, such as a

@@ -28,5 +28,5 @@ func migrateDatabase(ctx context.Context, forced forcedShutdown, f config.Databa
 		return err
 	}
 	defer closeStore()
-	return connectAndMigrate(ctx, store)
+	return asUsageError(connectAndMigrate(ctx, store))
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
-	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
@@ -65,11 +63,8 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	defer closeStore()
 	g.store, g.sessionKeys = store, keyring.NewSessionKeys(store, newSessionKey)
 	g.database = newDatabaseSetup(store, g.sessionKeys, g.log)
-	switch err := g.database.tryOnce(ctx); {
-	case errors.Is(err, postgres.ErrLostSecrets):
-		return &config.UsageError{Problems: []string{err.Error()}}
-	case err != nil:
-		return err
+	if err := g.database.tryOnce(ctx); err != nil {
+		return asUsageError(err)
 	}
 	g.resolving = newResolvingTools(g.settings.Watching, log)
 	if g.settings.WorkerRuntime == config.RuntimeInline {
