@@ -17,7 +17,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
 // hourAgo is when the trouble of these tests begins: long enough ago to be resolved by
@@ -304,18 +303,4 @@ func TestIncidentsAppearInTheFeed(t *testing.T) {
 	if rows.Err() != nil || strings.Join(states, " ") != "open open resolved" {
 		t.Errorf("the feed shows %q, %v", states, rows.Err())
 	}
-}
-
-// An incident that somebody had before the upgrade is not told again as nobody's.
-func TestAnUpgradeKeepsWhoHasAnIncident(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
-	taken, free := register(t, s, 1), register(t, s, 2)
-	for _, m := range []monitor.Monitor{taken, free} {
-		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
-	}
-	alter(t, db, `UPDATE incidents SET severity = 2, acknowledged_severity = 0, acknowledged_by = CASE WHEN monitor_id = $1 THEN 'ann' ELSE acknowledged_by END`, taken.ID)
-	alter(t, db, string(must[[]byte](t)(migrations.FS.ReadFile("00025_acknowledged_severity.sql"))))
-	requireLines(t, db, `SELECT acknowledged_severity FROM incidents WHERE monitor_id = '`+string(taken.ID)+`'`, 2)
-	requireLines(t, db, `SELECT acknowledged_severity FROM incidents WHERE monitor_id = '`+string(free.ID)+`'`, 0)
 }

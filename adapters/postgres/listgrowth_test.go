@@ -4,15 +4,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
 // The reads of a list do not grow with the monitors that it leaves out. At an offset it reads what
@@ -200,75 +197,4 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 		}
 		must[monitor.Monitor](t)(s.End(t.Context(), second.ID, monitor.Stopped, "", nil, noon)) // it would be cancelled after 5 s
 	})
-}
-
-func TestMonitorsFromBeforeTheyWereCountedAreCounted(t *testing.T) {
-	m := newMigration(t)
-	add := func(status string) {
-		alter(t, m.db, `INSERT INTO monitors (id, stream_url, callback_url, config, status, stream_status, created_at, updated_at)
-			SELECT 'mon-' || n, 'https://example.com/' || n, '', '{}', $1, 'live', now(), now() FROM (SELECT count(*) AS n FROM monitors) AS known`, status)
-	}
-	const (
-		ended  = `concat_ws(' ', completed, stopped, error) FROM ended_monitors`
-		active = `concat_ws(' ', initializing, waiting, monitoring, live) FROM active_monitors`
-	)
-	requireCounts := func(t *testing.T, of, want string) {
-		t.Helper()
-		var have string
-		if err := m.db.QueryRowContext(t.Context(), `SELECT `+of).Scan(&have); err != nil || have != want {
-			t.Errorf("counted are %s, want %s (%v)", have, want, err)
-		}
-	}
-	m.migrateBefore("00036")
-	for _, status := range []string{"completed", "completed", "stopped", "monitoring"} {
-		add(status)
-	}
-	m.migrateBefore("00037")
-	add("completed") // a gateway of the version before ends it
-	requireCounts(t, ended, "1 0 0")
-	m.migrateBefore("00040")
-	requireCounts(t, ended, "3 1 0")
-	add("waiting") // a gateway of the version before registers it
-	requireCounts(t, active, "0 1 0 1")
-	if err := m.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	requireCounts(t, ended, "3 1 0")
-	requireCounts(t, active, "0 1 1 2")
-
-	for file, want := range map[string]struct{ reset, of, counts string }{
-		"00037_ended_before.sql":  {`UPDATE ended_monitors SET completed = 0, stopped = 0`, ended, "3 2 0"},
-		"00040_active_before.sql": {`UPDATE active_monitors SET waiting = 0, live = 0`, active, "0 0 1 1"},
-	} {
-		t.Run(file+" while a monitor ends", func(t *testing.T) {
-			alter(t, m.db, want.reset)
-			ending := must[*sql.Tx](t)(m.db.BeginTx(t.Context(), nil))
-			defer func() { _ = ending.Rollback() }()
-			if _, err := ending.ExecContext(t.Context(), `SET CONSTRAINTS ALL IMMEDIATE; UPDATE monitors SET status = 'stopped' WHERE status = 'waiting'`); err != nil {
-				t.Fatal(err)
-			}
-			_, text, _ := strings.Cut(string(must[[]byte](t)(migrations.FS.ReadFile(file))), "-- +goose Up")
-			done := make(chan error, 1)
-			go func() {
-				_, err := m.db.ExecContext(t.Context(), text)
-				done <- err
-			}()
-			eventually(t, "the migration waits for the end", func() bool {
-				return countRows(t, m.db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%missing%'`) == 1
-			})
-			if err := ending.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case err := <-done:
-				if err != nil {
-					t.Fatal(err)
-				}
-			case <-time.After(patience):
-				t.Fatal("the migration does not end")
-			}
-			requireCounts(t, want.of, want.counts)
-			alter(t, m.db, `UPDATE monitors SET status = 'waiting' WHERE id = (SELECT max(id) FROM monitors)`)
-		})
-	}
 }

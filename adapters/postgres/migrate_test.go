@@ -145,22 +145,8 @@ func TestAnIndexThatWasInterruptedIsBuiltAgain(t *testing.T) {
 	}
 }
 
-// migrateBefore migrates by the files of this program before the one that begins with number.
-func (m *migration) migrateBefore(number string) {
-	m.t.Helper()
-	files := fstest.MapFS{}
-	for _, name := range must[[]string](m.t)(fs.Glob(migrations.FS, "*.sql")) {
-		if name < number {
-			files[name] = &fstest.MapFile{Data: must[[]byte](m.t)(migrations.FS.ReadFile(name))}
-		}
-	}
-	if err := m.store.MigrateWith(m.t.Context(), migrations.Config{Files: files}); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
-// firstOnline is the first migration to which the rules of docs/operations/upgrades.md apply.
-const firstOnline = "00035"
+// firstOnline is the first migration after version 1.0, from which on the rules of CONTRIBUTING.md apply.
+const firstOnline = "00010"
 
 var (
 	createdIndex = regexp.MustCompile(`(?i)CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(\w+)\s+ON\s+(\w+)`)

@@ -19,6 +19,3 @@ CREATE TABLE feed (
     at      TIMESTAMPTZ NOT NULL, -- by the clock of the database
     data    TEXT        NOT NULL  -- the JSON as it is sent
 );
-
--- Finds the monitors that ended in the last minutes, which a new reader gets.
-CREATE INDEX idx_monitors_ended ON monitors (ended_at) WHERE ended_at IS NOT NULL;

@@ -1,5 +1,5 @@
--- What evidence needs (section 16.2): its records, its files, and a place for their
--- bytes when EVIDENCE_STORE is postgres.
+-- Pictures: evidence (section 16.2) with its records, its files and a place for their bytes when
+-- EVIDENCE_STORE is postgres, and the thumbnails of the wall.
 
 -- +goose Up
 CREATE TABLE evidence (
@@ -21,6 +21,8 @@ CREATE INDEX idx_evidence_incident ON evidence (incident_id, id) WHERE incident_
 CREATE INDEX idx_evidence_event ON evidence (event_id);
 -- Finds what has expired.
 CREATE INDEX idx_evidence_class ON evidence (class, created_at);
+-- Every sweep asks for normal evidence of severe incidents. Most evidence is normal.
+CREATE INDEX idx_evidence_normal ON evidence (incident_id) WHERE class = 'normal';
 
 -- The blobs that the blob store has or is about to have, whichever store it is.
 CREATE TABLE evidence_blobs (
@@ -69,3 +71,21 @@ CREATE TABLE blob_chunks (
 );
 -- Pictures and clips are compressed already.
 ALTER TABLE blob_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- The monitors whose thumbnails a page shows at present (section 17.2). A lease is renewed while the
+-- page is visible. Losing thumbnails in a crash costs a page 30 seconds, which is worth not writing a
+-- log.
+CREATE UNLOGGED TABLE thumbnail_leases (
+    monitor_id   VARCHAR(37) PRIMARY KEY,
+    wanted_until TIMESTAMPTZ NOT NULL
+);
+
+-- The newest thumbnail of each monitor, for all gateways.
+CREATE UNLOGGED TABLE thumbnails (
+    monitor_id VARCHAR(37) PRIMARY KEY,
+    taken_at   TIMESTAMPTZ NOT NULL,
+    stored_at  TIMESTAMPTZ NOT NULL,
+    jpeg       BYTEA       NOT NULL
+);
+-- A JPEG is compressed already.
+ALTER TABLE thumbnails ALTER COLUMN jpeg SET STORAGE EXTERNAL;

@@ -1,0 +1,158 @@
+-- What monitors need beyond section 9.1.
+
+-- +goose Up
+ALTER TABLE monitors
+    -- The order of registration: created_at may repeat, ids are monotonic per process only.
+    ADD COLUMN seq              BIGINT GENERATED ALWAYS AS IDENTITY,
+    -- The caller's exact bytes: JSONB reorders keys and drops duplicates (decision A3).
+    ADD COLUMN metadata_text    TEXT,
+    -- What GET shows besides the status (section 3.3, decision S14).
+    ADD COLUMN stream_status    VARCHAR(20) NOT NULL DEFAULT 'unknown',
+    ADD COLUMN health_video     VARCHAR(20) NOT NULL DEFAULT 'unknown',
+    ADD COLUMN health_audio     VARCHAR(20) NOT NULL DEFAULT 'unknown',
+    -- Why status is error, e.g. callback_failed (decision W4).
+    ADD COLUMN reason           VARCHAR(64) NOT NULL DEFAULT '',
+    -- Of the newest worker launched: reports of an older one are refused (decision O2).
+    ADD COLUMN generation       INT NOT NULL DEFAULT 0,
+    -- Counts the changes of config, callback_url and metadata (section 16.6). A worker with an
+    -- older one requests its assignment again.
+    ADD COLUMN revision         INT NOT NULL DEFAULT 0,
+    -- The watcher's state, for a worker that starts again (decision S11).
+    ADD COLUMN snapshot         JSONB,
+    -- Where the newest worker was launched: who can see whether it runs (decision O3).
+    ADD COLUMN place            VARCHAR(63) NOT NULL DEFAULT '',
+    -- A reservation has no worker before this time (decision A10); NULL: it is none, or has been promoted.
+    ADD COLUMN reserved_until   TIMESTAMPTZ,
+    -- When the newest report of the newest generation was made, by its worker's clock.
+    -- Reports may overtake each other; an older one must not put an older snapshot back.
+    ADD COLUMN reported_at      TIMESTAMPTZ,
+    -- When the newest report of an earlier generation was made.
+    ADD COLUMN seen_at          TIMESTAMPTZ,
+    -- The newest failure to observe the stream; '': the newest attempt succeeded (decision S15).
+    ADD COLUMN last_error       TEXT NOT NULL DEFAULT '',
+    -- Since when nothing could be learned; NULL: no blindness is open (decision S15).
+    ADD COLUMN blind_since      TIMESTAMPTZ,
+    -- Why a worker knows nothing of its stream at present (decision S15): since, class, egress. NULL: it knows.
+    ADD COLUMN unseen           JSONB,
+    -- When the stream's state or its media were last observed.
+    ADD COLUMN last_observed_at TIMESTAMPTZ,
+    -- When it ended; an ended monitor keeps answering with it (decision A6).
+    ADD COLUMN ended_at         TIMESTAMPTZ,
+    -- When the last of its events and incidents was deleted (section 16.5); NULL: it may have some.
+    ADD COLUMN expired_at       TIMESTAMPTZ,
+    -- By which people call its stream (section 16.6).
+    ADD COLUMN number           INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE monitor_stats
+    -- Alerts of each detector beyond blackout and silence, by the detector's name.
+    ADD COLUMN detector_events JSONB NOT NULL DEFAULT '{}';
+
+-- Lists are newest first, of all monitors or of one status (decision A7).
+CREATE UNIQUE INDEX idx_monitors_seq ON monitors (seq);
+CREATE INDEX idx_monitors_status_seq ON monitors (status, seq);
+-- Short lists among many monitors (section 16.6): those that cannot observe their stream, whose
+-- stream is live, whose picture or sound is bad.
+CREATE INDEX idx_monitors_blind ON monitors (seq) WHERE blind_since IS NOT NULL;
+CREATE INDEX idx_monitors_live ON monitors (seq)
+    WHERE stream_status = 'live' AND status IN ('initializing', 'waiting', 'monitoring');
+CREATE INDEX idx_monitors_bad ON monitors (id) WHERE status IN ('initializing', 'waiting', 'monitoring')
+    AND (health_video NOT IN ('ok', 'unknown', '') OR health_audio NOT IN ('ok', 'unknown', ''));
+-- Finds what is to be promoted next.
+CREATE INDEX idx_monitors_reserved ON monitors (reserved_until)
+    WHERE reserved_until IS NOT NULL;
+-- Finds the monitors that ended in the last minutes, which a new reader of the feed gets.
+CREATE INDEX idx_monitors_ended ON monitors (ended_at) WHERE ended_at IS NOT NULL;
+-- Finds the ended monitors that may have events or incidents.
+CREATE INDEX idx_monitors_unexpired ON monitors (ended_at, id)
+    WHERE ended_at IS NOT NULL AND expired_at IS NULL;
+
+-- Each number that was ever given, and when it is free again; NULL while its monitor is active. A
+-- new monitor gets the smallest that is free. Without the index a registration would read all
+-- numbers that are taken.
+CREATE TABLE monitor_numbers (
+    number  INTEGER PRIMARY KEY,
+    free_at TIMESTAMPTZ
+);
+CREATE INDEX idx_monitor_numbers_free ON monitor_numbers (number) WHERE free_at IS NOT NULL;
+
+-- The gateways with inline workers that run (decision O5). Each counts its heartbeats here. The
+-- others take over the monitors of a gateway that sends none any more.
+CREATE TABLE gateways (
+    runtime_id        VARCHAR(63) PRIMARY KEY,             -- as in monitors.place
+    heartbeats        BIGINT      NOT NULL DEFAULT 1,
+    last_heartbeat_at TIMESTAMPTZ NOT NULL DEFAULT now()   -- rows that are a day old are deleted; decides nothing else
+);
+
+-- How many monitors there are, by status, and how many of their streams are live: lists say it
+-- (section 3.4), and the maximum of section 3.1 asks for it. Counting 50,000 one by one takes 10 to
+-- 30 ms, and those that have ended grow for years.
+--
+-- The triggers run at the end of a transaction. So the lock on a row of counts lasts as long as the
+-- commit, and a gateway that halts before it keeps no other waiting. Their conditions are checked at
+-- once, so nothing is queued for a report that changes no count. Of two triggers of one change the
+-- first by name runs first: a change of both rows locks that of active monitors first. No
+-- transaction changes an ended monitor and then an active one.
+CREATE TABLE active_monitors (
+    only_row     BOOLEAN PRIMARY KEY DEFAULT true CHECK (only_row),
+    initializing BIGINT NOT NULL DEFAULT 0,
+    waiting      BIGINT NOT NULL DEFAULT 0,
+    monitoring   BIGINT NOT NULL DEFAULT 0,
+    live         BIGINT NOT NULL DEFAULT 0
+);
+INSERT INTO active_monitors DEFAULT VALUES;
+
+-- +goose StatementBegin
+CREATE FUNCTION count_active_monitor() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    before TEXT := CASE WHEN TG_OP <> 'INSERT' THEN OLD.status END;
+    after  TEXT := CASE WHEN TG_OP <> 'DELETE' THEN NEW.status END;
+    lived  BOOLEAN := TG_OP <> 'INSERT' AND OLD.stream_status = 'live' AND before IN ('initializing', 'waiting', 'monitoring');
+    lives  BOOLEAN := TG_OP <> 'DELETE' AND NEW.stream_status = 'live' AND after IN ('initializing', 'waiting', 'monitoring');
+BEGIN
+    UPDATE active_monitors SET
+        initializing = initializing + (after IS NOT DISTINCT FROM 'initializing')::int - (before IS NOT DISTINCT FROM 'initializing')::int,
+        waiting      = waiting      + (after IS NOT DISTINCT FROM 'waiting')::int      - (before IS NOT DISTINCT FROM 'waiting')::int,
+        monitoring   = monitoring   + (after IS NOT DISTINCT FROM 'monitoring')::int   - (before IS NOT DISTINCT FROM 'monitoring')::int,
+        live         = live         + lives::int                                       - lived::int;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+
+CREATE CONSTRAINT TRIGGER active_inserted AFTER INSERT ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (NEW.status IN ('initializing', 'waiting', 'monitoring')) EXECUTE FUNCTION count_active_monitor();
+CREATE CONSTRAINT TRIGGER active_updated AFTER UPDATE ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN ((OLD.status <> NEW.status OR OLD.stream_status <> NEW.stream_status)
+          AND (OLD.status IN ('initializing', 'waiting', 'monitoring') OR NEW.status IN ('initializing', 'waiting', 'monitoring')))
+    EXECUTE FUNCTION count_active_monitor();
+CREATE CONSTRAINT TRIGGER active_deleted AFTER DELETE ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (OLD.status IN ('initializing', 'waiting', 'monitoring')) EXECUTE FUNCTION count_active_monitor();
+
+CREATE TABLE ended_monitors (
+    only_row  BOOLEAN PRIMARY KEY DEFAULT true CHECK (only_row),
+    completed BIGINT NOT NULL DEFAULT 0,
+    stopped   BIGINT NOT NULL DEFAULT 0,
+    error     BIGINT NOT NULL DEFAULT 0
+);
+INSERT INTO ended_monitors DEFAULT VALUES;
+
+-- +goose StatementBegin
+CREATE FUNCTION count_ended_monitor() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    before TEXT := CASE WHEN TG_OP <> 'INSERT' THEN OLD.status END;
+    after  TEXT := CASE WHEN TG_OP <> 'DELETE' THEN NEW.status END;
+BEGIN
+    UPDATE ended_monitors SET
+        completed = completed + (after IS NOT DISTINCT FROM 'completed')::int - (before IS NOT DISTINCT FROM 'completed')::int,
+        stopped   = stopped   + (after IS NOT DISTINCT FROM 'stopped')::int   - (before IS NOT DISTINCT FROM 'stopped')::int,
+        error     = error     + (after IS NOT DISTINCT FROM 'error')::int     - (before IS NOT DISTINCT FROM 'error')::int;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+
+CREATE CONSTRAINT TRIGGER count_inserted AFTER INSERT ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (NEW.status IN ('completed', 'stopped', 'error')) EXECUTE FUNCTION count_ended_monitor();
+CREATE CONSTRAINT TRIGGER count_updated AFTER UPDATE ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (OLD.status <> NEW.status AND (OLD.status IN ('completed', 'stopped', 'error') OR NEW.status IN ('completed', 'stopped', 'error')))
+    EXECUTE FUNCTION count_ended_monitor();
+CREATE CONSTRAINT TRIGGER count_deleted AFTER DELETE ON monitors DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (OLD.status IN ('completed', 'stopped', 'error')) EXECUTE FUNCTION count_ended_monitor();

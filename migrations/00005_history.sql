@@ -1,0 +1,67 @@
+-- The history of monitors (section 16.3).
+
+-- +goose Up
+
+-- The present state of each lane of an active monitor. It is written only when a state changes.
+CREATE TABLE history_lanes (
+    monitor_id VARCHAR(37) NOT NULL REFERENCES monitors (id),
+    lane       VARCHAR(10) NOT NULL, -- stream, video, audio, segments
+    state      VARCHAR(40) NOT NULL,
+    since      TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (monitor_id, lane)
+);
+
+-- The states before. Spans of one lane do not overlap. The thousand spans of a month lie in as many
+-- pages of the table: the index has all columns, so that these are not read.
+CREATE TABLE history_spans (
+    monitor_id VARCHAR(37) NOT NULL REFERENCES monitors (id),
+    lane       VARCHAR(10) NOT NULL,
+    state      VARCHAR(40) NOT NULL,
+    started_at TIMESTAMPTZ NOT NULL,
+    ended_at   TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (monitor_id, lane, started_at)
+);
+CREATE INDEX idx_history_spans_monitor_ended ON history_spans (monitor_id, ended_at) INCLUDE (lane, state, started_at);
+CREATE INDEX idx_history_spans_ended ON history_spans (ended_at);
+
+-- Luma and sound level of each minute. A timeline of a month reads 50,000 minutes of one monitor.
+-- The rows of all monitors are stored in the order of time, so nearly each is in another page. The
+-- index has all columns, so that these pages are not read. The price: an update of a minute also
+-- updates the index.
+CREATE TABLE history_minutes (
+    monitor_id VARCHAR(37) NOT NULL REFERENCES monitors (id),
+    minute     TIMESTAMPTZ NOT NULL,
+    since      TIMESTAMPTZ NOT NULL, -- of the worker's first measurement: two workers may share a minute
+    luma_min   REAL        NOT NULL DEFAULT 0,
+    luma_mean  REAL        NOT NULL DEFAULT 0,
+    luma_max   REAL        NOT NULL DEFAULT 0,
+    luma_n     INT         NOT NULL DEFAULT 0, -- 0: no picture was measured
+    level_min  REAL        NOT NULL DEFAULT 0,
+    level_mean REAL        NOT NULL DEFAULT 0,
+    level_max  REAL        NOT NULL DEFAULT 0,
+    level_n    INT         NOT NULL DEFAULT 0, -- 0: no sound was measured
+    PRIMARY KEY (monitor_id, minute, since)
+        INCLUDE (luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n)
+);
+CREATE INDEX idx_history_minutes_minute ON history_minutes (minute);
+
+-- Each row merges the minutes that begin within ten, once they do not change any more.
+CREATE TABLE history_ten_minutes (
+    monitor_id VARCHAR(37) NOT NULL REFERENCES monitors (id),
+    begins     TIMESTAMPTZ NOT NULL,
+    luma_min   REAL        NOT NULL,
+    luma_mean  REAL        NOT NULL,
+    luma_max   REAL        NOT NULL,
+    luma_n     INT         NOT NULL,
+    level_min  REAL        NOT NULL,
+    level_mean REAL        NOT NULL,
+    level_max  REAL        NOT NULL,
+    level_n    INT         NOT NULL,
+    PRIMARY KEY (monitor_id, begins)
+        INCLUDE (luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n)
+);
+CREATE INDEX idx_history_ten_minutes_begins ON history_ten_minutes (begins);
+
+-- Minutes before this time have been merged. The table has one row.
+CREATE TABLE history_merged (until TIMESTAMPTZ NOT NULL);
+INSERT INTO history_merged VALUES ('1970-01-01 00:00:00+00');
