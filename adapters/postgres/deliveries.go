@@ -55,7 +55,7 @@ func (r deliveryRecordRow) toDelivery() (registry.DeliveryRecord, error) {
 		d.NextAttemptAt = timeOrZero(r.DueAt)
 	}
 	if err := json.Unmarshal(r.Attempts, &d.Attempts); err != nil {
-		return registry.DeliveryRecord{}, fmt.Errorf("attempts of delivery %s: %w", r.ID, err)
+		return d, fmt.Errorf("attempts of delivery %s: %w", r.ID, err)
 	}
 	return d, nil
 }
@@ -145,7 +145,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 	for _, r := range rows {
 		d, err := r.toDelivery()
 		if err != nil {
-			return nil, err
+			logPartly(s.db.log, "deliveries", r.ID, err)
 		}
 		page = append(page, d)
 	}

@@ -40,7 +40,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	for _, r := range rows {
 		rec, err := r.toRecord()
 		if err != nil {
-			return nil, 0, err
+			logPartly(s.db.log, "monitor_events", r.ID, err)
 		}
 		page = append(page, rec)
 	}

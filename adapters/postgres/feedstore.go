@@ -77,7 +77,7 @@ const readChecker = `
 		            WHEN m.status <> 'monitoring' OR m.last_error <> '' OR greatest(m.last_observed_at, m.created_at) >= since.at THEN false
 		            ELSE (SELECT s.last_check_at >= since.at FROM monitor_stats s WHERE s.monitor_id = m.id) IS NOT TRUE END AS late
 		FROM monitors m
-		CROSS JOIN LATERAL (SELECT now() - make_interval(secs => $1 * greatest($2, CAST(m.config->>'check_interval_sec' AS float8))) AS at) AS since
+		CROSS JOIN LATERAL (SELECT now() - make_interval(secs => $1 * greatest($2, CASE WHEN jsonb_typeof(m.config->'check_interval_sec') = 'number' THEN CAST(m.config->>'check_interval_sec' AS float8) END)) AS at) AS since
 		WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL)
 	SELECT count(*) AS watched,
 	       count(*) FILTER (WHERE blind) AS blind,
@@ -89,8 +89,8 @@ const readChecker = `
 	          SELECT left(last_error, 200) AS error, count(*) AS n FROM watched
 	          WHERE last_error <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $4) AS frequent) AS failures,
 	       (SELECT COALESCE(json_agg(json_build_object('class', class, 'egress', egress, 'since', since, 'monitors', n)), '[]') FROM (
-	          SELECT unseen->>'class' AS class, unseen->>'egress' AS egress, min(CAST(unseen->>'since' AS timestamptz)) AS since, count(*) AS n FROM watched
-	          WHERE unseen IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2) AS groups) AS unseen
+	          SELECT unseen->>'class' AS class, unseen->>'egress' AS egress, min(unseen->>'since') AS since, count(*) AS n FROM watched
+	          WHERE unseen->>'since' IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2) AS groups) AS unseen
 	FROM watched`
 
 // ReadChecker implements record.FeedStore.
@@ -115,9 +115,18 @@ func (s *FeedStore) ReadChecker(ctx context.Context) (feed.Checker, error) {
 	if err := json.Unmarshal(row.Failures, &checker.Failures); err != nil {
 		return feed.Checker{}, fmt.Errorf("failures: %w", err)
 	}
-	var unseen []monitor.UnseenGroup
-	if err := json.Unmarshal(row.Unseen, &unseen); err != nil {
+	var groups []json.RawMessage
+	if err := json.Unmarshal(row.Unseen, &groups); err != nil {
 		return feed.Checker{}, fmt.Errorf("unseen monitors: %w", err)
+	}
+	var unseen []monitor.UnseenGroup
+	for _, raw := range groups {
+		var group monitor.UnseenGroup
+		if err := json.Unmarshal(raw, &group); err != nil {
+			s.logUnreadable("monitors", string(raw), err)
+			continue
+		}
+		unseen = append(unseen, group)
 	}
 	checker.BlindSpot = monitor.NewBlindSpot(unseen, row.Watched)
 	return checker, nil

@@ -50,6 +50,7 @@ type incidentRow struct {
 	UpdatedAt            time.Time      `db:"updated_at"`
 }
 
+// toIncident returns the incident. If a part cannot be read, it returns the rest with the error.
 func (r incidentRow) toIncident() (*incident.Incident, error) {
 	i := incident.Incident{
 		ID:                   r.ID,
@@ -68,16 +69,16 @@ func (r incidentRow) toIncident() (*incident.Incident, error) {
 		FalsePositive:        r.FalsePositive,
 	}
 	if err := json.Unmarshal(r.Conditions, &i.Conditions); err != nil {
-		return nil, errInvalidRecord{fmt.Errorf("conditions of incident %s: %w", r.ID, err)}
+		return &i, errInvalidRecord{fmt.Errorf("conditions of incident %s: %w", r.ID, err)}
 	}
 	if r.Acknowledgements != nil { // not read for routes
 		if err := json.Unmarshal(r.Acknowledgements, &i.Acknowledgements); err != nil {
-			return nil, errInvalidRecord{fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)}
+			return &i, errInvalidRecord{fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)}
 		}
 	}
 	if r.Picture != nil {
 		if err := json.Unmarshal(r.Picture, &i.Picture); err != nil {
-			return nil, errInvalidRecord{fmt.Errorf("picture of incident %s: %w", r.ID, err)}
+			return &i, errInvalidRecord{fmt.Errorf("picture of incident %s: %w", r.ID, err)}
 		}
 	}
 	return &i, nil

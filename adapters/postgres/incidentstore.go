@@ -26,10 +26,7 @@ const selectIncident = `SELECT ` + incidentColumns + `, m.stream_url FROM incide
 
 func (r incidentRow) toRecord() (record.Incident, error) {
 	i, err := r.toIncident()
-	if err != nil {
-		return record.Incident{}, err
-	}
-	return record.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: monitor.StreamURL(r.StreamURL), UpdatedAt: r.UpdatedAt.UTC()}, nil
+	return record.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: monitor.StreamURL(r.StreamURL), UpdatedAt: r.UpdatedAt.UTC()}, err
 }
 
 // ListIncidents implements record.IncidentStore.
@@ -78,7 +75,7 @@ func (s *IncidentStore) ListIncidents(ctx context.Context, f record.IncidentFilt
 	for _, r := range rows {
 		i, err := r.toRecord()
 		if err != nil {
-			return nil, err
+			logPartly(s.db.log, "incidents", r.ID, err)
 		}
 		page = append(page, i)
 	}

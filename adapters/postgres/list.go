@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ type listedRow struct {
 
 func (r listedRow) toListed() (listed registry.ListedMonitor, err error) {
 	listed.Seq = r.Seq
-	if listed.Monitor, err = r.toMonitor(); err != nil || !r.IncidentID.Valid {
+	if listed.Monitor, err = r.toMonitor(); !r.IncidentID.Valid {
 		return listed, err
 	}
 	listed.Incident = &incident.Incident{
@@ -49,10 +50,10 @@ func (r listedRow) toListed() (listed registry.ListedMonitor, err error) {
 		SeverityNow: int(r.IncidentSeverityNow.Int64),
 		OpenedAt:    timeOrZero(r.IncidentOpenedAt),
 	}
-	if err := json.Unmarshal(r.IncidentConditions, &listed.Incident.Conditions); err != nil {
-		return listed, fmt.Errorf("conditions of incident %s: %w", r.IncidentID.String, err)
+	if json.Unmarshal(r.IncidentConditions, &listed.Incident.Conditions) != nil {
+		err = errors.Join(err, fmt.Errorf("the conditions of incident %s", r.IncidentID.String))
 	}
-	return listed, nil
+	return listed, err
 }
 
 // List implements registry.MonitorStore.
@@ -71,7 +72,7 @@ func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]reg
 	for _, r := range rows {
 		listed, err := r.toListed()
 		if err != nil {
-			return nil, 0, err
+			logPartly(s.db.log, "monitors", r.ID, err)
 		}
 		page = append(page, listed)
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -59,12 +60,13 @@ type monitorRow struct {
 	LastCheckAt    sql.NullTime   `db:"last_check_at"`
 }
 
+// toMonitor returns the monitor. If a part cannot be read, it returns the rest with the error.
 func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 	var counts monitor.Statistics
+	var err error
 	if r.DetectorEvents != nil { // else the query reads no statistics
-		var err error
 		if counts, err = statistics(r.TotalSegments, r.BlackoutEvents, r.SilenceEvents, r.DetectorEvents); err != nil {
-			return monitor.Monitor{}, fmt.Errorf("statistics of %s: %w", r.ID, err)
+			err = fmt.Errorf("statistics of %s: %w", r.ID, err)
 		}
 	}
 	m := monitor.Monitor{
@@ -101,9 +103,9 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		m.Metadata = json.RawMessage(r.MetadataText.String)
 	}
 	if err := json.Unmarshal(r.Config, &m.Config); err != nil {
-		return monitor.Monitor{}, fmt.Errorf("config of %s: %w", r.ID, err)
+		return m, fmt.Errorf("config of %s: %w", r.ID, err)
 	}
-	return m, nil
+	return m, err
 }
 
 type eventRow struct {
@@ -134,9 +136,15 @@ func (r eventRow) toRecord() (registry.EventRecord, error) {
 		LongSchedule: r.LongSchedule,
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
-		return registry.EventRecord{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
+		return rec, fmt.Errorf("attempts of event %s: %w", r.ID, err)
 	}
 	return rec, nil
+}
+
+// logPartly logs a row of which a part cannot be read. A list has the rest of it, so that its
+// page keeps its length and the other rows are seen.
+func logPartly(log *slog.Logger, table, id string, err error) {
+	log.Error("a part of a row cannot be read, and is empty in a list: mend or delete the row", "table", table, "id", id, "error", err.Error())
 }
 
 // timeOrZero returns the zero time for NULL.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -106,10 +105,8 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 		}
 		i.ReopenedAt = timeOrZero(r.ReopenedAt)
 		var unseen monitor.Unseen
-		if r.Unseen != nil {
-			if err := json.Unmarshal(r.Unseen, &unseen); err != nil {
-				return nil, fmt.Errorf("why %s is unseen: %w", r.MonitorID, err)
-			}
+		if r.Unseen != nil && json.Unmarshal(r.Unseen, &unseen) != nil {
+			unseen = monitor.Unseen{} // a message without the reason is better than none
 		}
 		all = append(all, routedIncident{
 			Incident: *i, monitorID: r.MonitorID, number: r.Number, streamURL: monitor.StreamURL(r.StreamURL), metadata: []byte(r.Metadata.String), good: r.Good,

@@ -98,7 +98,7 @@ func TestURLsThatNeverWorkAreAskedForOnceAMinute(t *testing.T) { // S7
 
 func TestAnOutageThatTheQuotaProlongedIsNotAlerted(t *testing.T) { // S6, S7
 	t.Run("while each renewed URL works for seconds", func(t *testing.T) {
-		w := scenario(t, livingFor(10, true)).from(50).until(3*3600).expect(emits(53, event.StreamStarted))
+		w := scenario(t, livingFor(10, true)).from(50).until(3 * 3600).expect(emits(53, event.StreamStarted))
 		if asked := w.begunIn(watch.TaskResolve, span{2 * 3600, 3 * 3600}); asked > 51 {
 			t.Errorf("asked %d times in the last hour, so the quota was not used up", asked)
 		}
