@@ -21,6 +21,17 @@ func (t *Tracker) resolveAtOnce(in Resolve) {
 	t.log(Entry{Kind: WasResolved, At: t.now, By: in.By})
 }
 
+// goesOn reports whether a condition lasts in the incident that was resolved. Another episode of
+// it is the same trouble: no recovery was reported, so a worker that started without the state
+// of the one before has found it anew.
+func (t *Tracker) goesOn(name Name) bool {
+	if t.newest == nil || t.newest.State != Resolved {
+		return false
+	}
+	c := t.newest.condition(name)
+	return c != nil && c.Lasts()
+}
+
 // waited reports whether an episode was detected before the incident was resolved.
 func (t *Tracker) waited(in Began) bool {
 	return t.newest != nil && t.newest.State == Resolved && in.At.Before(t.newest.ResolvedAt)

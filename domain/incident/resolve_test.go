@@ -35,9 +35,24 @@ func TestWhatAPersonResolvesGoesOnUntilItEnds(t *testing.T) { // section 16.1
 			h.step(100, ended(black, 90))
 			h.step(180, began(black, 150))
 		}, []string{"resolved 1 black-", "open 1 black+"}},
-		"and it comes back although no end was reported": {func(h *history) { h.step(180, began(black, 150)) }, []string{"resolved 1 black-", "open 1 black+"}},
-		"and something else begins":                      {func(h *history) { h.step(90, began(silent, 70)) }, []string{"resolved 1 black-", "open 2 black+ silent+"}},
-		"and its alert is repeated":                      {func(h *history) { h.step(90, began(black, 0)) }, []string{"resolved 1 black+"}},
+		"and a worker without its state alerts it anew": {func(h *history) {
+			h.step(180, began(black, 150))
+			h.step(181, began(black, 150))
+			h.sweep(still - 1)
+		}, []string{"resolved 1 black+"}},
+		"and longer, alerted anew": {func(h *history) { h.step(180, began(black, 150)); h.sweep(still) }, []string{"resolved 1 black-", "open 3 black+"}},
+		"until it ends, alerted anew": {func(h *history) {
+			h.step(180, began(black, 150))
+			h.step(300, ended(black, 290))
+			h.sweep(5000)
+		}, []string{"resolved 1 black-"}},
+		"and comes back, alerted anew in between": {func(h *history) {
+			h.step(180, began(black, 150))
+			h.step(300, ended(black, 290))
+			h.step(400, began(black, 370))
+		}, []string{"resolved 1 black-", "open 1 black+"}},
+		"and something else begins": {func(h *history) { h.step(90, began(silent, 70)) }, []string{"resolved 1 black-", "open 2 black+ silent+"}},
+		"and its alert is repeated": {func(h *history) { h.step(90, began(black, 0)) }, []string{"resolved 1 black+"}},
 		"until its end is missed": {func(h *history) {
 			h.step(400, incident.Good{Condition: black, Since: at(100), At: at(400)})
 			h.sweep(5000)

@@ -173,6 +173,9 @@ func (t *Tracker) begin(in Began) {
 	isNew := false
 	switch {
 	case t.isOpen():
+	case t.goesOn(in.Condition):
+		t.explain(in)
+		return
 	case t.waited(in):
 		t.beginResolved(in)
 		return
