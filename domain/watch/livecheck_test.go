@@ -244,6 +244,14 @@ func (w *world) askEvery5Minutes(end float64) *world {
 // the end. The questions every 5 minutes are answered at once. The media stop with the stream.
 const maxLater = 90
 
+// oldestCopy returns by how many seconds the oldest copy of a playlist is behind the newest one.
+func (w *world) oldestCopy() (seconds float64) {
+	for _, delay := range w.copyDelays {
+		seconds = max(seconds, float64(delay)*w.segment)
+	}
+	return seconds
+}
+
 func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // S17
 	const end = 4000
 	rapid.Check(t, func(r *rapid.T) {
@@ -256,10 +264,7 @@ func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // 
 		if t.Failed() {
 			r.Fatal("see above")
 		}
-		oldest := 0.0
-		for _, delay := range w.copyDelays {
-			oldest = max(oldest, float64(delay)*w.segment)
-		}
+		oldest := w.oldestCopy()
 		count := map[event.Type]int{}
 		for _, e := range before.events {
 			count[e.Type]++
