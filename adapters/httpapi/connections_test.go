@@ -146,6 +146,27 @@ func TestTheInternalPortServesWorkersWhileSomebodyHoldsManyConnections(t *testin
 	}
 }
 
+// A process that may open few files has fewer connections, and serves others all the same.
+func TestAPortHasNoMoreConnectionsThanItMay(t *testing.T) {
+	const most = 100
+	s := startServer(t, newTestAPI(t).handlers.Internal(), httpapi.ServerConfig{Name: "internal", MaxConnections: most})
+	conns := open(t, s.Addr().String(), 3*most, "", fifty()...)
+	if err := callFrom(t, "127.0.0.1", s.Addr().String(), "/", apiKey); err == nil || !strings.Contains(err.Error(), "status 401") {
+		t.Errorf("got %v, want the status 401 in time", err)
+	}
+	left := func() (n int) {
+		for _, conn := range conns {
+			if conn != nil && alive(conn) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := left(); n > most {
+		t.Errorf("%d connections are left, want %d", n, most)
+	}
+}
+
 // alive reports whether the server has left a connection open.
 func alive(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))

@@ -23,11 +23,13 @@ const (
 	writeTimeout      = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
-	maxConnections    = 4096
 )
 
-// MaxIdlePerAddress limits the idle connections of one address to the public port (section 12.5).
-const MaxIdlePerAddress = 256
+// Limits of connections to a port (section 12.5).
+const (
+	MaxConnections    = 4096
+	MaxIdlePerAddress = 256 // idle ones of one address to the public port
+)
 
 // ServerConfig configures a Server.
 type ServerConfig struct {
@@ -37,6 +39,7 @@ type ServerConfig struct {
 	KeyFile  string       // PEM
 	Log      *slog.Logger // nil: slog.Default
 
+	MaxConnections int            // in all; 0: the constant MaxConnections
 	MaxIdle        int            // connections of each address without an accepted request; 0: no limit of its own
 	TrustedProxies []netip.Prefix // addresses without MaxIdle
 }
@@ -55,6 +58,9 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	if cfg.MaxConnections == 0 {
+		cfg.MaxConnections = MaxConnections
+	}
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
 		return nil, errors.New("listen: the certificate and its key must be given together")
 	}
@@ -72,7 +78,7 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 		DisableGeneralOptionsHandler: true, // its response has no envelope
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	connlimit.Limit(s.http, connlimit.Config{Max: maxConnections, MaxIdle: cfg.MaxIdle, Apart: cfg.TrustedProxies, Log: s.log})
+	connlimit.Limit(s.http, connlimit.Config{Max: cfg.MaxConnections, MaxIdle: cfg.MaxIdle, Apart: cfg.TrustedProxies, Log: s.log})
 	if s.secure {
 		cert, err := loadCertificate(cfg.CertFile, cfg.KeyFile, s.log)
 		if err != nil {

@@ -199,8 +199,14 @@ func (a *assembly) listen() error {
 	if err != nil {
 		return err
 	}
+	openFiles := config.OpenFiles()
+	connections, wanted := config.MaxConnections(openFiles, c.MaxMonitors, httpapi.MaxConnections)
+	if connections < httpapi.MaxConnections {
+		a.gatewayServer.log.Warn("this process may open few files, so each port has fewer connections than usual: raise the limit of open files (ulimit -n, LimitNOFILE of systemd)",
+			"open_files", openFiles, "wanted", wanted, "connections", connections)
+	}
 	server := func(name, addr string) httpapi.ServerConfig {
-		return httpapi.ServerConfig{Name: name, Addr: addr, CertFile: c.TLSCertFile, KeyFile: c.TLSKeyFile, Log: a.log}
+		return httpapi.ServerConfig{Name: name, Addr: addr, CertFile: c.TLSCertFile, KeyFile: c.TLSKeyFile, Log: a.log, MaxConnections: connections}
 	}
 	if a.internal, err = httpapi.Listen(a.api.Internal(), server("internal", c.InternalListenAddr)); err != nil {
 		return config.ExplainListen("INTERNAL_LISTEN_ADDR", c.InternalListenAddr, err)

@@ -19,7 +19,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	list, _, _ := c.Watching.Egress()
 	ok, err := doctor.Doctor{
 		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster, CheckBucket: checkBucket,
-		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
+		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
 		err = errors.New("not everything is in order; see above")

@@ -171,6 +171,7 @@ type Migrate struct {
 // Doctor holds the settings of serve that doctor checks.
 type Doctor struct {
 	WorkerRuntime string `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker. With kubernetes, doctor checks the cluster too."`
+	MaxMonitors   int    `group:"Monitors" type:"integer" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
 
 	Offline bool `help:"Do not send any request to YouTube."`
 

@@ -58,6 +58,9 @@ type Doctor struct {
 	// Missing names the means to confine tools that are not granted here, and what follows.
 	Missing func() []string
 
+	// OpenFiles is how many files a process may open.
+	OpenFiles uint64
+
 	// LookupHost resolves a host name, as net.Resolver does.
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)
 
@@ -76,7 +79,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, check := range []func(context.Context) []finding{
-		d.launcher, d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.confinement, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
+		d.launcher, d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
 		youtubeCheck{d.Settings, d.LookupHost, d.ProbeVideo}.run,
 	} {
 		findings = append(findings, check(ctx)...)

@@ -26,17 +26,18 @@ import (
 // machine is a machine to examine. Its tools are shell scripts in a PATH of their
 // own.
 type machine struct {
-	t        *testing.T
-	settings config.Doctor
-	bin      string
-	database error    // of a ping; nil: it answers
-	cluster  error    // of the check of rights; nil: pods may be run
-	bucket   error    // of writing to it; nil: it was written
-	dns      error    // of every look-up
-	landlock int      // the version of the kernel's
-	missing  []string // of what confines tools
-	video    watch.OEmbedResult
-	launcher error
+	t         *testing.T
+	settings  config.Doctor
+	bin       string
+	database  error // of a ping; nil: it answers
+	cluster   error // of the check of rights; nil: pods may be run
+	bucket    error // of writing to it; nil: it was written
+	dns       error // of every look-up
+	landlock  int   // the version of the kernel's
+	openFiles uint64
+	missing   []string // of what confines tools
+	video     watch.OEmbedResult
+	launcher  error
 }
 
 // The output of healthy tools.
@@ -59,9 +60,10 @@ esac`
 // loopback.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, landlock: 6, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
+	m := &machine{t: t, landlock: 6, openFiles: 1 << 20, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
 	t.Setenv("PATH", m.bin)
 	t.Setenv("NO_PROXY", "")
+	m.settings.MaxMonitors = 50
 	m.settings.Watching.HTTPSProxy = "http://user:hunter2@" + listener(t).Addr().String()
 	m.settings.Database.DataDir = t.TempDir()
 	m.settings.Database.DBDSN = "postgres://app:hunter2@db.example/monitor?sslmode=require"
@@ -107,6 +109,7 @@ func (m *machine) examine() (bool, string) {
 		PingDatabase: func(context.Context, string) error { return m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
 		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
+		OpenFiles:    m.openFiles,
 		Landlock:     func() int { return m.landlock }, CheckLauncher: func() error { return m.launcher },
 		Missing:    func() []string { return m.missing },
 		LookupHost: func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
@@ -129,6 +132,7 @@ func TestEachProblemIsFound(t *testing.T) {
 		says    []string
 	}{
 		"a healthy machine":          {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
+		"few open files":             {func(m *machine) { m.openFiles = 4096 }, warn, "open files", []string{"4096 may be open", "expected: 9104", "there are 1592", "LimitNOFILE"}},
 		"a kernel without Landlock":  {func(m *machine) { m.landlock, m.missing = 0, []string{"Landlock: tools read keys.json"} }, warn, "confined tools", []string{"not completely", "Landlock: tools read keys.json", "Linux 6.12"}},
 		"a kernel with old Landlock": {func(m *machine) { m.landlock, m.missing = 5, []string{"Landlock 6: tools signal"} }, warn, "confined tools", []string{"Landlock 6: tools signal"}},
 		"an ffmpeg that is a script": {func(*machine) {}, fine, "ffmpeg", []string{"a script"}},

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/tool"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
@@ -111,6 +112,18 @@ func postgresDirs() (dirs []string) {
 // dataDirectory checks that the data directory can be written to.
 func (d Doctor) dataDirectory(context.Context) []finding {
 	return []finding{checkDirectory("data directory", d.Settings.Database.DataDir, "DATA_DIR")}
+}
+
+// openFiles checks that a gateway may open enough files for its connections.
+func (d Doctor) openFiles(context.Context) []finding {
+	f := finding{
+		subject: "open files", verdict: fine, found: fmt.Sprintf("%d may be open", d.OpenFiles),
+		advice: "raise the limit: LimitNOFILE of systemd, --ulimit nofile of docker, ulimit -n",
+	}
+	if each, wanted := config.MaxConnections(d.OpenFiles, d.Settings.MaxMonitors, httpapi.MaxConnections); each < httpapi.MaxConnections {
+		f.verdict, f.expected = warn, fmt.Sprintf("%d, for %d connections to each port; with these there are %d", wanted, httpapi.MaxConnections, each)
+	}
+	return []finding{f}
 }
 
 // evidence checks that the store of EVIDENCE_STORE can be written to.
