@@ -47,8 +47,11 @@ func (d *runDirectory) findWorkers(records []record) ([]record, error) {
 }
 
 // recognizeWorker returns the worker that a process is according to its arguments, without the hash
-// of its token.
+// of its token. A tool that was taken over can copy them, but it stays confined.
 func (d *runDirectory) recognizeWorker(p processIdentity) (record, bool) {
+	if isConfined(p.PID) {
+		return record{}, false
+	}
 	says := readArguments(p.PID)
 	id, errID := monitor.ParseID(says[idVariable])
 	generation, errNumber := strconv.Atoi(says[generationVariable])

@@ -119,6 +119,28 @@ func readArguments(pid int) map[string]string {
 	return found
 }
 
+// isConfined reports whether a process is confined as tools are, and this one is not. Nobody can take off what is
+// counted here, and whatever a process starts inherits it.
+func isConfined(pid int) bool {
+	privileges, filters := readConfinement(strconv.Itoa(pid))
+	ownPrivileges, ownFilters := readConfinement("self")
+	return privileges > ownPrivileges || filters > ownFilters
+}
+
+// readConfinement returns whether a process can gain no privileges (1), and how many filters of system calls it has.
+func readConfinement(process string) (noNewPrivileges, filters int) {
+	b, _ := os.ReadFile("/proc/" + process + "/status")
+	for line := range strings.Lines(string(b)) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t"); name {
+		case "NoNewPrivs":
+			noNewPrivileges, _ = strconv.Atoi(value)
+		case "Seccomp_filters":
+			filters, _ = strconv.Atoi(value)
+		}
+	}
+	return noNewPrivileges, filters
+}
+
 // readWords reads a file of /proc/PID that holds words; nil if it cannot be read.
 func readWords(pid int, file string) []string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, file))

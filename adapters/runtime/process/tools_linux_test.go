@@ -1,16 +1,24 @@
 package process_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
 // The tools of an adopted worker are killed with it.
@@ -118,4 +126,69 @@ func TestToolsOfAnEndedWorkerAreKilled(t *testing.T) {
 		}
 	}
 	r.expectListed(other.Generation)
+}
+
+// A tool can read the arguments of its worker, and leave a process behind that has the same ones. The gateway would take it
+// for the worker, and nobody would watch the stream.
+func TestAToolIsNotTakenForAWorker(t *testing.T) {
+	for name, c := range map[string]struct {
+		start   func(r *harness, args []string) (output io.Reader, stop func())
+		adopted []int
+	}{
+		"a tool":                {startTool, nil},
+		"a process of the user": {startProgram, []int{3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
+			r.startEarlierGateway(nil, spec).kill()
+			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", r.pid(spec.ID)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.signal(spec.ID, syscall.SIGKILL)
+			r.eventually("its end", func() bool { return len(r.alive(spec.ID)) == 0 })
+			if err := os.Remove(r.record(spec)); err != nil {
+				t.Fatal(err)
+			}
+			words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+			output, stop := c.start(r, append([]string{"--fork", "sh", "-c", "echo $$; read -r _", "sh"}, words[1:]...))
+			said, err := bufio.NewReader(output).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(said))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL); stop() })
+			r.startLauncher(nil)
+			r.expectListed(c.adopted...)
+		})
+	}
+}
+
+// startTool starts a tool that leaves a process with a session of its own.
+func startTool(r *harness, args []string) (io.Reader, func()) {
+	tool, err := subprocess.Start(subprocess.Command{Path: "setsid", Args: args, Confinement: &subprocess.Confinement{Network: true}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return tool, func() { tool.Stop() }
+}
+
+// startProgram starts the same as a process of the user.
+func startProgram(r *harness, args []string) (io.Reader, func()) {
+	cmd := exec.CommandContext(r.t.Context(), "setsid", args...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	return output, func() { _ = stdin.Close(); _ = cmd.Wait() }
 }
