@@ -125,6 +125,16 @@ func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 	})
 }
 
+// arguments returns those of a worker.
+func (r *harness) arguments(spec supervisor.WorkerSpec) []string {
+	r.t.Helper()
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", r.pid(spec.ID)))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")[1:]
+}
+
 // startCopy starts another generation of a worker.
 func (r *harness) startCopy(spec supervisor.WorkerSpec, generation int) {
 	r.t.Helper()
@@ -134,7 +144,8 @@ func (r *harness) startCopy(spec supervisor.WorkerSpec, generation int) {
 	}
 	env := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
 	token := monitor.NewTokenKey("internal-key").Token(spec.ID, generation)
-	spawn(r.t, append(env, fmt.Sprintf("GENERATION=%d", generation), "INTERNAL_API_KEY="+token))
+	args := append(r.arguments(spec), fmt.Sprintf("--generation=%d", generation)) // the last one counts
+	spawn(r.t, append(env, fmt.Sprintf("GENERATION=%d", generation), "INTERNAL_API_KEY="+token), args...)
 	r.eventually("the copy", func() bool { return slices.Contains(r.alive(spec.ID), generation) })
 }
 

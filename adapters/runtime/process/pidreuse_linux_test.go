@@ -14,9 +14,9 @@ import (
 )
 
 // spawn starts a process that is not the launcher's, in its own session.
-func spawn(t *testing.T, env []string) int {
+func spawn(t *testing.T, env []string, args ...string) int {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^$"}, args...)...)
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -3,7 +3,6 @@ package process_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -141,17 +140,13 @@ func TestAToolIsNotTakenForAWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 			r.startEarlierGateway(nil, spec).kill()
-			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", r.pid(spec.ID)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			args := append([]string{"--fork", "sh", "-c", "echo $$; read -r _", "sh"}, r.arguments(spec)...)
 			r.signal(spec.ID, syscall.SIGKILL)
 			r.eventually("its end", func() bool { return len(r.alive(spec.ID)) == 0 })
 			if err := os.Remove(r.record(spec)); err != nil {
 				t.Fatal(err)
 			}
-			words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
-			output, stop := c.start(r, append([]string{"--fork", "sh", "-c", "echo $$; read -r _", "sh"}, words[1:]...))
+			output, stop := c.start(r, args)
 			said, err := bufio.NewReader(output).ReadString('\n')
 			if err != nil {
 				t.Fatal(err)
