@@ -38,8 +38,6 @@ ALTER TABLE monitors
     ADD COLUMN last_observed_at TIMESTAMPTZ,
     -- When it ended; an ended monitor keeps answering with it (decision A6).
     ADD COLUMN ended_at         TIMESTAMPTZ,
-    -- When the last of its events and incidents was deleted (section 16.5); NULL: it may have some.
-    ADD COLUMN expired_at       TIMESTAMPTZ,
     -- By which people call its stream (section 16.6).
     ADD COLUMN number           INTEGER NOT NULL DEFAULT 0;
 
@@ -60,11 +58,9 @@ CREATE INDEX idx_monitors_bad ON monitors (id) WHERE status IN ('initializing', 
 -- Finds what is to be promoted next.
 CREATE INDEX idx_monitors_reserved ON monitors (reserved_until)
     WHERE reserved_until IS NOT NULL;
--- Finds the monitors that ended in the last minutes, which a new reader of the feed gets.
-CREATE INDEX idx_monitors_ended ON monitors (ended_at) WHERE ended_at IS NOT NULL;
--- Finds the ended monitors that may have events or incidents.
-CREATE INDEX idx_monitors_unexpired ON monitors (ended_at, id)
-    WHERE ended_at IS NOT NULL AND expired_at IS NULL;
+-- Finds the monitors that ended in the last minutes, which a new reader of the feed gets, and those
+-- that are to be deleted (section 16.5).
+CREATE INDEX idx_monitors_ended ON monitors (ended_at, id) WHERE ended_at IS NOT NULL;
 
 -- Each number that was ever given, and when it is free again; NULL while its monitor is active. A
 -- new monitor gets the smallest that is free. Without the index a registration would read all
