@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -30,6 +31,9 @@ type WorkerManager struct {
 	promotingGenerations map[monitor.ID]int          // generations that the Promoter is promoting
 	commands             []command                   // in the order in which they came
 	wake                 chan struct{}               // receives when commands has grown
+
+	asked chan struct{} // Alive sends, and Run receives; never closed
+	ended chan struct{} // closed when Run ends
 }
 
 // actionResult is the result of an action.
@@ -86,16 +90,30 @@ func notify(wake chan<- struct{}) {
 	}
 }
 
+// Alive returns nil when Run goes on to its next input before ctx is done, or has ended. It is called
+// while Run is running, or later.
+func (w *WorkerManager) Alive(ctx context.Context) error {
+	select {
+	case w.asked <- struct{}{}:
+	case <-w.ended:
+	case <-ctx.Done():
+		return errors.New("the supervisor of workers hangs: it did not answer in time")
+	}
+	return nil
+}
+
 // Run executes commands and handles exits until ctx is done. It returns when
 // all of its goroutines have ended, and leaves the workers running. It is called
 // once.
 func (w *WorkerManager) Run(ctx context.Context) {
+	defer close(w.ended)
 	defer w.collectRemaining()
 	defer w.actionsRunning.Wait()
 	exits := w.launcher.Exits()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
+		case <-w.asked:
 		case <-w.wake:
 			w.applyCommands(ctx)
 		case e, open := <-exits:

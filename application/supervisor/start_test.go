@@ -1,8 +1,11 @@
 package supervisor_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -192,4 +195,29 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheSupervisorIsAliveWhileItGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sup, err := supervisor.New(newFakeStore(), newFakeLauncher(), supervisor.Config{NewEventID: func() string { return "" }, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect := func(when string, want bool) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := sup.Alive(ctx); (err == nil) != want {
+				t.Errorf("%s: %v", when, err)
+			}
+		}
+		expect("nothing handles its inputs", false)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); sup.Run(ctx) }()
+		expect("it runs", true)
+		cancel()
+		<-ended
+		expect("it has ended", true)
+	})
 }

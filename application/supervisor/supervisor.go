@@ -9,7 +9,7 @@ import (
 // Supervisor combines the five parts that keep a worker running for every active
 // monitor. Only WorkerManager launches and stops workers.
 type Supervisor struct {
-	*WorkerManager // Start, Stop, BeginShutdown, Run
+	*WorkerManager // Start, Stop, BeginShutdown, Run, Alive
 	*Reconciler    // Reconcile, ReconcilePeriodically, RenewLease
 	*Promoter      // Promote
 	*Handover      // Release
@@ -35,6 +35,8 @@ func New(store Store, launcher Launcher, cfg Config) (*Supervisor, error) {
 		states:               map[monitor.ID]*workerState{},
 		promotingGenerations: map[monitor.ID]int{},
 		wake:                 make(chan struct{}, 1),
+		asked:                make(chan struct{}),
+		ended:                make(chan struct{}),
 	}
 	workers.actions = &actionRunner{
 		store: store, launcher: launcher, cfg: cfg, log: log,

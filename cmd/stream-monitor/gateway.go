@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
@@ -89,8 +91,11 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	feedRun := start(g.database.runAfterSetup(g.feed.Run))
 	membershipRun := start(g.database.runAfterSetup(g.supervisor.Join))
 	reconcileRun := start(g.reconcileAndPromote)
+	systemd := systemdNotifier{ready: g.ready, alive: g.supervisor.Alive, log: g.log}
+	defer start(systemd.run).stop()
 
 	<-ctx.Done()
+	systemd.notify(daemon.SdNotifyStopping)
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		failed = err
 	}

@@ -29,6 +29,12 @@ var gatewayOnly = map[string]bool{
 	"PGPASSWORD": true, // lib/pq reads PGPASSWORD and PGPASSFILE
 	"PGPASSFILE": true,
 
+	// Of systemd, for the gateway alone (sd_notify(3), systemd.exec(5)).
+	"NOTIFY_SOCKET":         true,
+	"WATCHDOG_USEC":         true,
+	"WATCHDOG_PID":          true,
+	"CREDENTIALS_DIRECTORY": true,
+
 	"PROBE_LISTEN_ADDR": true, // a worker reads it, too, and only one process can listen there
 }
 

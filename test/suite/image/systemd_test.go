@@ -36,6 +36,11 @@ func TestTheSystemdUnitKeepsWorkersWhenTheGatewayDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.waitForChecks(t, id, 2)
+	for property, want := range map[string]string{"ActiveState": "active", "WatchdogUSec": "1min"} {
+		if got := h.exec(t, "systemctl", "show", "--property", property, "--value", unit); got != want {
+			t.Errorf("of a ready gateway, systemd says %s=%s, want %s", property, got, want)
+		}
+	}
 	gateway, worker := h.gatewayPID(t), h.workerPID(t)
 	h.exec(t, "kill", "-9", gateway)
 	h.waitFor(t, "another gateway", func() bool { now := h.gatewayPID(t); return now != "0" && now != gateway })
@@ -87,9 +92,13 @@ func bootHost(t *testing.T) *host {
 	}
 	t.Cleanup(func() { _ = h.Receiver.Close() })
 	settings := append(h.YouTube.Env(), "LISTEN_ADDR=0.0.0.0:8080", "CALLBACK_ALLOWED_NETWORKS="+address+"/32",
-		"API_KEY="+system.APIKey, "INTERNAL_API_KEY="+system.InternalKey, "WEBHOOK_SIGNING_KEY="+system.SigningKey)
+		"INTERNAL_API_KEY="+system.InternalKey, "WEBHOOK_SIGNING_KEY="+system.SigningKey)
 	environment := filepath.Join(dir, "environment")
 	if err := os.WriteFile(environment, []byte(strings.Join(settings, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	credential := filepath.Join(dir, "credential")
+	if err := os.WriteFile(credential, []byte(system.APIKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = try(t, "rm", "-f", "-v", h.name) })
@@ -97,7 +106,7 @@ func bootHost(t *testing.T) *host {
 		"--cgroupns", "private", "--cap-add", "SYS_ADMIN", "--cap-add", "SYS_PTRACE",
 		"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
 		"--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp", "--volume", dir+":"+dir+":ro",
-		"--volume", environment+":/etc/stream-monitor/environment:ro", network)
+		"--volume", environment+":/etc/stream-monitor/environment:ro", "--volume", credential+":/etc/credstore/stream-monitor.API_KEY:ro", network)
 	ip := docker(t, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", h.name)
 	h.Service = system.Remote("http://"+ip+":8080", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
 	return h

@@ -39,6 +39,11 @@ type checker interface {
 // secrets from the environment, because tools would inherit them. It writes help to out.
 // Errors: ErrHelpShown; *UsageError.
 func Parse(args []string, out io.Writer) (command any, err error) {
+	forget, err := readCredentials()
+	defer forget()
+	if err != nil {
+		return nil, &UsageError{[]string{err.Error()}}
+	}
 	_, chosen, err := parse(args, out)
 	if err != nil {
 		return nil, err

@@ -10,22 +10,24 @@ import (
 // alphabetical order.
 func Variables() []string {
 	var names []string
-	collectVariables(reflect.TypeFor[CLI](), &names)
+	collectVariables(reflect.TypeFor[CLI](), &names, func(reflect.StructTag) bool { return true })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// collectVariables walks the commands and their embedded groups of flags.
-func collectVariables(t reflect.Type, names *[]string) {
+// collectVariables walks the commands and their embedded groups of flags, and collects the wanted ones.
+func collectVariables(t reflect.Type, names *[]string, wanted func(reflect.StructTag) bool) {
 	for f := range t.Fields() {
 		if env := f.Tag.Get("env"); env != "" {
-			*names = append(*names, strings.Split(env, ",")...)
+			if wanted(f.Tag) {
+				*names = append(*names, strings.Split(env, ",")...)
+			}
 			continue
 		}
 		_, embedded := f.Tag.Lookup("embed")
 		_, command := f.Tag.Lookup("cmd")
 		if f.Type.Kind() == reflect.Struct && (embedded || command) {
-			collectVariables(f.Type, names)
+			collectVariables(f.Type, names, wanted)
 		}
 	}
 }
