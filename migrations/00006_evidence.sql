@@ -29,8 +29,14 @@ CREATE TABLE evidence_blobs (
     sha256      BYTEA       PRIMARY KEY,
     size        BIGINT      NOT NULL,
     reserved_at TIMESTAMPTZ NOT NULL DEFAULT now(),  -- by the newest upload: no orphan for an hour from then
-    deleting_at TIMESTAMPTZ                          -- when it was claimed to be deleted as an orphan
+    deleting_at TIMESTAMPTZ,                         -- when it was claimed to be deleted as an orphan
+    -- Whose quota of evidence it counts for, and since when: the monitor whose upload was the first.
+    -- NULL: nobody's.
+    monitor_id  VARCHAR(37),
+    counted_at  TIMESTAMPTZ
 );
+-- Sums the quota of a monitor.
+CREATE INDEX idx_evidence_blobs_monitor ON evidence_blobs (monitor_id, counted_at);
 
 -- Finds orphans.
 CREATE INDEX idx_evidence_blobs_reserved ON evidence_blobs (reserved_at);

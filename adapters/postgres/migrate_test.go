@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"regexp"
@@ -161,6 +162,14 @@ func TestMigrationsKeepTheRulesOfUpgrades(t *testing.T) {
 		text := comment.ReplaceAllString(string(must[[]byte](t)(migrations.FS.ReadFile(name))), "")
 		for _, problem := range ruleProblems(text) {
 			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}
+
+func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
+	for n, name := range must[[]string](t)(fs.Glob(migrations.FS, "*.sql")) {
+		if number := fmt.Sprintf("%05d_", n+1); !strings.HasPrefix(name, number) {
+			t.Errorf("%s has not the number %s", name, number)
 		}
 	}
 }
