@@ -92,7 +92,7 @@ func runDebianSource(t *testing.T, dsc string, args ...string) (dir, seen, outpu
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // it is executed
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +165,7 @@ func runSources(t *testing.T, has bool, args ...string) string {
 	script := "#!/bin/bash\ncat >/dev/null\n[[ $* == *' -s newest a b' ]] && echo 'a 2' && echo 'b 2' && exit\n" +
 		"[[ $* == *' -s offered a 1 b 1' ]] && " + map[bool]string{true: "true", false: "false"}[has] + "\n"
 	for path, text := range map[string]string{records: "# A comment.\na 1\nb 1\n", docker: script} {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // docker is executed
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
