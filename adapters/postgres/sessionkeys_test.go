@@ -4,16 +4,19 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 )
 
 func TestGatewaysAtOnceHaveOneKeyOfSessions(t *testing.T) { // section 18.2
 	t.Parallel()
 	dsn := database(t)
-	keys := make([]keyring.SessionKey, 8)
+	keys, gateways := make([]keyring.SessionKey, 8), make([]*postgres.Store, 8)
+	for i := range gateways {
+		gateways[i] = openWithKey(t, dsn, reversing{first: "one"})
+	}
 	var starting sync.WaitGroup
-	for i := range keys {
-		s := openWithKey(t, dsn, reversing{first: "one"})
+	for i, s := range gateways {
 		starting.Go(func() {
 			var err error
 			if keys[i], err = s.SessionKey(t.Context(), keyring.SessionKey{byte(i + 1)}); err != nil {

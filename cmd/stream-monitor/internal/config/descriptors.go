@@ -6,24 +6,23 @@ import "golang.org/x/sys/unix"
 const (
 	baseDescriptors    = 512 // database, probes, tools and files
 	monitorDescriptors = 8   // for each active monitor: its worker, its media, webhooks on their way
+
+	manyFiles = 1 << 30
 )
 
 // OpenFiles returns the number of files that this process may open. The Go runtime has raised the
-// soft limit to the hard one. A limit that cannot be read counts as none.
-func OpenFiles() uint64 {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return 1 << 62
-	}
-	return limit.Cur
+// soft limit to the hard one. More than 2³⁰, and a limit that cannot be read, count as 2³⁰.
+func OpenFiles() int {
+	limit := unix.Rlimit{Cur: manyFiles}
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	return int(min(limit.Cur, manyFiles)) //nolint:gosec // it fits
 }
 
 // MaxConnections returns how many connections the public and the internal port may each have (section
 // 12.5), at most most. Half of the descriptors, which are openFiles, are always for connections. wanted
 // is the number of descriptors with which both have most.
-func MaxConnections(openFiles uint64, monitors, most int) (each int, wanted uint64) {
-	reserve := uint64(baseDescriptors + monitorDescriptors*monitors)
-	wanted = reserve + 2*uint64(most)
+func MaxConnections(openFiles, monitors, most int) (each, wanted int) {
+	reserve := baseDescriptors + monitorDescriptors*monitors
 	left := openFiles - min(reserve, openFiles/2)
-	return int(min(uint64(most), left/2)), wanted
+	return min(most, left/2), reserve + 2*most
 }

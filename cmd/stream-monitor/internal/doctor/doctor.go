@@ -59,7 +59,7 @@ type Doctor struct {
 	Missing func() []string
 
 	// OpenFiles is how many files a process may open.
-	OpenFiles uint64
+	OpenFiles int
 
 	// LookupHost resolves a host name, as net.Resolver does.
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)

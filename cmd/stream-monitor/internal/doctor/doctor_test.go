@@ -34,7 +34,7 @@ type machine struct {
 	bucket    error // of writing to it; nil: it was written
 	dns       error // of every look-up
 	landlock  int   // the version of the kernel's
-	openFiles uint64
+	openFiles int
 	missing   []string // of what confines tools
 	video     watch.OEmbedResult
 	launcher  error
