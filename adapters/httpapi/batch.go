@@ -115,7 +115,7 @@ func readBatch(c *gin.Context) ([]registry.Request, error) {
 	requests := make([]registry.Request, len(registrations))
 	for i, registration := range registrations {
 		if requests[i], err = readRegistration(registration); err != nil {
-			requests[i].Unreadable = []registry.FieldError{
+			requests[i].Unreadable = []monitor.FieldError{
 				{Field: "stream_url", Err: err},
 				{Field: "callback_url"}, // the registry does not refuse it again because it is missing
 			}

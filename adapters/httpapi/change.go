@@ -60,7 +60,7 @@ func readChange(raw []byte) (registry.Change, error) {
 	}
 	config, notObject := readObject(raw, "config", configFields()...)
 	if notObject != nil {
-		change.Unreadable = append(change.Unreadable, registry.FieldError{Field: "config", Err: notObject})
+		change.Unreadable = append(change.Unreadable, monitor.FieldError{Field: "config", Err: notObject})
 		return change, nil //nolint:nilerr // it is refused together with the other wrong fields
 	}
 	change.Settings = map[string]float64{}

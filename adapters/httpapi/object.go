@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,7 +21,7 @@ import (
 type object struct {
 	path    string // prefix of its fields in messages: "" or "config."
 	fields  map[string]json.RawMessage
-	refused []registry.FieldError
+	refused []monitor.FieldError
 }
 
 // readObject reads raw, one JSON object. It refuses fields that are not known, and
@@ -73,7 +72,7 @@ func readObject(raw []byte, name string, known ...string) (*object, error) {
 
 // refusef adds the error of a field.
 func (o *object) refusef(field, format string, args ...any) {
-	o.refused = append(o.refused, registry.FieldError{Field: o.path + field, Err: monitor.Errorf(monitor.InvalidConfig, format, args...)})
+	o.refused = append(o.refused, monitor.FieldError{Field: o.path + field, Err: monitor.Errorf(monitor.InvalidConfig, format, args...)})
 }
 
 // refuse adds the error of a field of the wrong type.
@@ -83,7 +82,7 @@ func (o *object) refuse(field, accepted string) {
 
 // refuses reports whether a field has an error.
 func (o *object) refuses(field string) bool {
-	return slices.ContainsFunc(o.refused, func(e registry.FieldError) bool { return e.Field == o.path+field })
+	return slices.ContainsFunc(o.refused, func(e monitor.FieldError) bool { return e.Field == o.path+field })
 }
 
 // err returns one error that names every wrong field, or nil.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -95,20 +93,11 @@ func (o *object) object(name string, known ...string) *object {
 // adopt takes over the errors of a nested object.
 func (o *object) adopt(inner *object) { o.refused = append(o.refused, inner.refused...) }
 
-// unreadable returns the errors for the service, which adds what else is wrong.
-func (o *object) unreadable() []routing.FieldError {
-	all := make([]routing.FieldError, 0, len(o.refused))
-	for _, e := range o.refused {
-		all = append(all, routing.FieldError(e))
-	}
-	return all
-}
-
 // missing refuses a request without these fields.
 func (o *object) missing(names ...string) {
 	for _, name := range names {
 		if _, given := o.fields[name]; !given && !o.refuses(name) {
-			o.refused = append(o.refused, registry.FieldError{Field: o.path + name, Err: refusef(monitor.InvalidConfig, "%s%s is missing", o.path, name)})
+			o.refused = append(o.refused, monitor.FieldError{Field: o.path + name, Err: refusef(monitor.InvalidConfig, "%s%s is missing", o.path, name)})
 		}
 	}
 }

@@ -46,7 +46,7 @@ func readRegistration(raw []byte) (registry.Request, error) {
 	}
 	config, notObject := readObject(raw, "config", configFields()...)
 	if notObject != nil {
-		r.Unreadable = append(r.Unreadable, registry.FieldError{Field: "config", Err: notObject})
+		r.Unreadable = append(r.Unreadable, monitor.FieldError{Field: "config", Err: notObject})
 		return r, nil //nolint:nilerr // it is refused together with the other wrong fields
 	}
 	for _, s := range monitor.Settings() {

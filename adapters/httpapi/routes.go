@@ -155,7 +155,7 @@ func readRoute(c *gin.Context, required ...string) (routing.RouteChange, error) 
 		Name: o.string("name"), Match: readMatch(o), Destinations: readIDs(o, "destinations"),
 		Delay: o.seconds("delay_sec"), Repeat: o.seconds("repeat_sec"), Continue: o.flag("continue"), Owner: o.stringOrNull("owner"),
 	}
-	change.FieldErrors = o.unreadable()
+	change.FieldErrors = o.refused
 	return change, nil
 }
 
@@ -279,7 +279,7 @@ func readQuestion(c *gin.Context) (q routing.Question, err error) {
 	if value[map[string]json.RawMessage](o, "metadata", "an object") != nil {
 		q.Metadata = o.fields["metadata"]
 	}
-	q.FieldErrors = o.unreadable()
+	q.FieldErrors = o.refused
 	return q, nil
 }
 

@@ -134,7 +134,7 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 	if change.NoWindow = string(o.fields["window"]) == "null"; !change.NoWindow {
 		change.Window = readWindow(o)
 	}
-	change.FieldErrors = o.unreadable()
+	change.FieldErrors = o.refused
 	return change, nil
 }
 

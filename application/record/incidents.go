@@ -207,25 +207,19 @@ func (s *IncidentService) Act(ctx context.Context, id string, a IncidentAction) 
 	return s.store.ActOnIncident(ctx, id, a)
 }
 
-// FieldError is the error of one field of a request.
-type FieldError struct {
-	Field string
-	Err   error
-}
-
 // Check returns an error for every wrong field, each *monitor.Error InvalidConfig.
-func (a IncidentAction) Check() (wrong []FieldError) {
+func (a IncidentAction) Check() (wrong []monitor.FieldError) {
 	if !opIDForm.MatchString(a.OpID) {
-		wrong = append(wrong, FieldError{"op_id", monitor.Errorf(monitor.InvalidConfig, "op_id is %.40q; accepted are 1 to 100 visible ASCII characters", a.OpID)})
+		wrong = append(wrong, monitor.FieldError{Field: "op_id", Err: monitor.Errorf(monitor.InvalidConfig, "op_id is %.40q; accepted are 1 to 100 visible ASCII characters", a.OpID)})
 	}
 	if err := checkText("by", a.By, maxBy); err != nil {
-		wrong = append(wrong, FieldError{"by", err})
+		wrong = append(wrong, monitor.FieldError{Field: "by", Err: err})
 	}
 	if a.Kind != incident.Noted {
 		return wrong
 	}
 	if err := checkText("text", a.Text, maxNote); err != nil {
-		wrong = append(wrong, FieldError{"text", err})
+		wrong = append(wrong, monitor.FieldError{Field: "text", Err: err})
 	}
 	return wrong
 }

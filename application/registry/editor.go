@@ -22,7 +22,7 @@ type Change struct {
 	Metadata           json.RawMessage          // a JSON object, which replaces the old one; empty: left out
 
 	// Unreadable lists the fields that could not be decoded, as in a Request.
-	Unreadable []FieldError
+	Unreadable []monitor.FieldError
 }
 
 // TimeChange changes a time that a monitor need not have.

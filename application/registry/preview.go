@@ -24,9 +24,9 @@ type StreamResolver interface {
 
 // Preview tells about a registration that was not made.
 type Preview struct {
-	StreamURL  monitor.StreamURL // empty: it is wrong
-	Resolution watch.Resolution  // State is empty if nobody asked
-	Problems   []FieldError      // why Register would refuse it now; Field is empty if no field is to blame
+	StreamURL  monitor.StreamURL    // empty: it is wrong
+	Resolution watch.Resolution     // State is empty if nobody asked
+	Problems   []monitor.FieldError // why Register would refuse it now; Field is empty if no field is to blame
 }
 
 // Previewer checks registrations without making them, and finds the state of their streams.
@@ -78,7 +78,7 @@ func (p *Previewer) resolveOnce(ctx context.Context, url monitor.StreamURL) watc
 }
 
 // problems returns why Register would refuse a request now.
-func (p *Previewer) problems(ctx context.Context, r Request) (all []FieldError, err error) {
+func (p *Previewer) problems(ctx context.Context, r Request) (all []monitor.FieldError, err error) {
 	all = append(all, r.Unreadable...)
 	add := func(field string, refusal error) bool {
 		switch {
@@ -87,7 +87,7 @@ func (p *Previewer) problems(ctx context.Context, r Request) (all []FieldError, 
 		case !isRefusal(refusal):
 			err = refusal
 		case field == "" || r.readable(field):
-			all = append(all, FieldError{field, refusal})
+			all = append(all, monitor.FieldError{Field: field, Err: refusal})
 		}
 		return false
 	}
@@ -122,18 +122,18 @@ func (p *Previewer) problems(ctx context.Context, r Request) (all []FieldError, 
 
 // configErrors divides the error of monitor.Config.Valid into one for each field. Each
 // sentence of it begins with the field.
-func configErrors(err error) (all []FieldError) {
+func configErrors(err error) (all []monitor.FieldError) {
 	if err == nil {
 		return nil
 	}
 	refusal, is := err.(*monitor.Error) //nolint:errorlint // Config.Valid returns it so
 	if !is {
-		return []FieldError{{"config", err}}
+		return []monitor.FieldError{{Field: "config", Err: err}}
 	}
 	const prefix = "config."
 	for rest := range strings.SplitSeq(strings.TrimPrefix(refusal.Message, prefix), ". "+prefix) {
 		field, _, _ := strings.Cut(rest, " ")
-		all = append(all, FieldError{prefix + field, monitor.Errorf(refusal.Code, "%s", prefix+rest)})
+		all = append(all, monitor.FieldError{Field: prefix + field, Err: monitor.Errorf(refusal.Code, "%s", prefix+rest)})
 	}
 	return all
 }

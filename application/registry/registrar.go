@@ -20,17 +20,11 @@ type Request struct {
 
 	// Unreadable lists the fields that could not be decoded. The refusal of the request
 	// names them together with all other wrong fields.
-	Unreadable []FieldError
-}
-
-// FieldError is the error of one field of a request.
-type FieldError struct {
-	Field string // its name in the request, such as stream_url
-	Err   error  // *monitor.Error InvalidURL or InvalidConfig
+	Unreadable []monitor.FieldError
 }
 
 func (r Request) readable(field string) bool {
-	return !slices.ContainsFunc(r.Unreadable, func(e FieldError) bool { return e.Field == field })
+	return !slices.ContainsFunc(r.Unreadable, func(e monitor.FieldError) bool { return e.Field == field })
 }
 
 // claimTerm is how long only the registering gateway may start a new monitor's worker. The

@@ -76,3 +76,9 @@ func Join(errs ...error) error {
 	}
 	return Errorf(code, "%s", strings.Join(messages, ". "))
 }
+
+// FieldError is the error of one field of a request.
+type FieldError struct {
+	Field string // its name in the request, such as stream_url
+	Err   error  // *Error
+}

@@ -33,7 +33,7 @@ type DestinationChange struct {
 	Enabled  *bool
 	Owner    *string // empty: none
 
-	FieldErrors []FieldError // fields that could not be decoded
+	FieldErrors []monitor.FieldError // fields that could not be decoded
 }
 
 // apply changes a destination.
@@ -188,7 +188,7 @@ func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (D
 
 // checkDestination adds to checked what only the service can check, and returns one error
 // that names every wrong field, or nil.
-func (s *DestinationService) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []FieldError) error {
+func (s *DestinationService) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []monitor.FieldError) error {
 	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
 		fallback, err := s.store.Destination(ctx, d.Fallback)
 		if hasCode(err, DestinationNotFound) {

@@ -56,7 +56,7 @@ type Question struct {
 	MonitorID  monitor.ID
 	Metadata   json.RawMessage
 
-	FieldErrors []FieldError // fields that could not be decoded
+	FieldErrors []monitor.FieldError // fields that could not be decoded
 }
 
 func (q Question) check() error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -19,7 +20,7 @@ type RouteChange struct {
 	Continue     *bool
 	Owner        *string // empty: none
 
-	FieldErrors []FieldError // fields that could not be decoded
+	FieldErrors []monitor.FieldError // fields that could not be decoded
 }
 
 func (c RouteChange) apply(r *notify.Route) {
@@ -59,7 +60,7 @@ func (s *RouteService) Create(ctx context.Context, c RouteChange) (RouteRecord, 
 }
 
 // checkRoute returns one error that names every wrong field, or nil.
-func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadable []FieldError) error {
+func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadable []monitor.FieldError) error {
 	known, err := s.destinations.Destinations(ctx)
 	if err != nil {
 		return err
@@ -95,10 +96,10 @@ func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (Ro
 }
 
 // ofDefault refuses changes that the default route does not take.
-func (c RouteChange) ofDefault(r notify.Route) (refused []FieldError) {
+func (c RouteChange) ofDefault(r notify.Route) (refused []monitor.FieldError) {
 	refuse := func(field string, changed bool) {
 		if changed {
-			refused = append(refused, FieldError{field, refusef("%s of the default route cannot be changed", field)})
+			refused = append(refused, monitor.FieldError{Field: field, Err: refusef("%s of the default route cannot be changed", field)})
 		}
 	}
 	refuse("name", c.Name != nil && *c.Name != r.Name)

@@ -55,22 +55,16 @@ func NewServices(store Store, cfg Config) (*Services, error) {
 	}, nil
 }
 
-// FieldError is the error of one field of a request.
-type FieldError struct {
-	Field string
-	Err   error
-}
-
 // joinProblems joins the errors of fields that could not be read with those of the checks. A
 // field that could not be read is named once: the checks see it without its value.
-func joinProblems(unreadable []FieldError, checked []error) error {
+func joinProblems(unreadable []monitor.FieldError, checked []error) error {
 	var all []error
 	for _, e := range unreadable {
 		all = append(all, e.Err)
 	}
 	for _, err := range checked {
 		coded, _ := errors.AsType[*monitor.Error](err)
-		isNamed := func(e FieldError) bool { return coded != nil && isAbout(coded.Message, e.Field) }
+		isNamed := func(e monitor.FieldError) bool { return coded != nil && isAbout(coded.Message, e.Field) }
 		if !slices.ContainsFunc(unreadable, isNamed) {
 			all = append(all, err)
 		}

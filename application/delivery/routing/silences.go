@@ -22,7 +22,7 @@ type SilenceChange struct {
 	Comment        *string
 	Owner          *string // empty: none
 
-	FieldErrors []FieldError // fields that could not be decoded
+	FieldErrors []monitor.FieldError // fields that could not be decoded
 }
 
 func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
