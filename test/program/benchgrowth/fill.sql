@@ -14,18 +14,18 @@ CREATE OR REPLACE FUNCTION pg_temp.uuid7(at timestamptz, name text) RETURNS uuid
 SELECT overlay(overlay(overlay(md5(name) PLACING lpad(to_hex((date_part('epoch', at) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING 'a' FROM 17)::uuid $$;
 
 -- monitors
--- Of the active ones one in 200 is a reservation, and one in 100 is blind. Of the others one in ten was stopped, and one in ten failed.
+-- Of the active ones one in 200 is a reservation, one in 100 is blind, and one in 20 is silent, half of these without an incident. Of the others one in ten was stopped, and one in ten failed.
 INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text, status, stream_status, health_video, health_audio,
                       created_at, updated_at, ended_at, reported_at, last_observed_at, generation, snapshot, reserved_until, blind_since, last_error)
 SELECT 'mon-' || overlay(overlay(md5(n::text) PLACING '7' FROM 13) PLACING '8' FROM 17), 'https://www.youtube.com/watch?v=' || lpad(n::text, 11, '0'), 'https://example.com/hook',
        '{"check_interval_sec": 10, "blackout_threshold_sec": 30, "silence_threshold_sec": 30, "silence_db_threshold": -50, "start_delay_tolerance_sec": 300}',
        metadata::jsonb, metadata,
        CASE WHEN reserved THEN 'waiting' WHEN active THEN 'monitoring' WHEN n % 10 = 1 THEN 'stopped' WHEN n % 10 = 2 THEN 'error' ELSE 'completed' END,
-       CASE WHEN reserved THEN 'upcoming' WHEN active THEN 'live' ELSE 'ended' END, 'ok', 'ok',
+       CASE WHEN reserved THEN 'upcoming' WHEN active THEN 'live' ELSE 'ended' END, 'ok', CASE WHEN silent THEN 'silent' ELSE 'ok' END,
        now() - interval '80 days', now(), CASE WHEN active THEN NULL ELSE now() - interval '1 day' - n * interval '1 s' END,
        now() - interval '2 minutes', now(), 1, jsonb_build_object('mode', repeat('x', 1700)),
        CASE WHEN reserved THEN now() + interval '1 day' END, CASE WHEN blind THEN now() - interval '10 minutes' END, CASE WHEN blind THEN 'no route to host' ELSE '' END
-FROM (SELECT n, n > :monitors / 2 AS active, n > :monitors / 2 AND n % 200 = 1 AS reserved, n > :monitors / 2 AND n % 100 = 3 AS blind,
+FROM (SELECT n, n > :monitors / 2 AS active, n > :monitors / 2 AND n % 200 = 1 AS reserved, n > :monitors / 2 AND n % 100 = 3 AS blind, n > :monitors / 2 AND n % 40 IN (0, 7) AS silent,
              '{"channel_name": "Example Channel ' || n || '", "operator": "team ' || n % 7 || '"}' AS metadata
       FROM generate_series(1, :monitors) n) AS numbers;
 
