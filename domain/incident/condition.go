@@ -73,7 +73,9 @@ func (c *Condition) end(at time.Time) {
 	c.EndedAt, c.OpensAt = at, time.Time{}
 	c.Longest = max(c.Longest, at.Sub(c.LastStartedAt))
 	c.Spans = slices.Clone(c.Spans)
-	c.Spans[len(c.Spans)-1].EndedAt = at
+	if n := len(c.Spans); n > 0 { // none: its row was changed by hand
+		c.Spans[n-1].EndedAt = at
+	}
 }
 
 // equal reports whether nothing differs.

@@ -126,3 +126,11 @@ func TestTheTroubleOfAnIncidentIsEverySpanOfEveryConditionOnce(t *testing.T) { /
 		}
 	}
 }
+
+func TestAConditionStoredWithoutSpansCanEnd(t *testing.T) { // its row was changed by hand
+	i := &incident.Incident{State: incident.Open, Severity: 1, OpenedAt: at(0), Conditions: []incident.Condition{{Name: black, StartedAt: at(0), LastStartedAt: at(0), Count: 1}}}
+	incident.NewTracker(i).Step(at(100), incident.MonitorEnded{At: at(100)})
+	if c := i.Conditions[0]; c.Lasts() || c.Longest != 100*time.Second {
+		t.Errorf("the condition is %+v", c)
+	}
+}

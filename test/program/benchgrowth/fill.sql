@@ -67,7 +67,7 @@ FROM (SELECT n, now() - interval '30 days' + n * interval '1 h' AS at FROM gener
 INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, quiet_sec, reopened, updated_at, storm_id)
 SELECT overlay(overlay(md5(id || k) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid, id, CASE WHEN open THEN 'open' ELSE 'resolved' END, CASE WHEN seq % 20 = 0 THEN 2 ELSE 1 END,
        jsonb_build_array(jsonb_build_object('condition', CASE WHEN k = 1 THEN 'black' ELSE 'silent' END,
-           'started_at', onset, 'last_started_at', onset, 'count', 1, 'longest', 40000000000)
+           'started_at', onset, 'last_started_at', onset, 'count', 1, 'longest', 40000000000, 'spans', jsonb_build_array(jsonb_build_object('started_at', onset)))
            || CASE WHEN open THEN '{}' ELSE jsonb_build_object('ended_at', onset + interval '40 s') END),
        onset, onset + interval '30 s', CASE WHEN open THEN NULL ELSE onset + interval '100 s' END, 60, 0, onset + interval '100 s',
        CASE WHEN k = 1 AND seq < 2000 THEN md5('storm' || 1 + seq / 20)::uuid END
