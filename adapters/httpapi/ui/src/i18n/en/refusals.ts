@@ -25,6 +25,7 @@ export const refusals = {
     INCIDENT_NOT_FOUND: "There is no such incident.",
     EVIDENCE_NOT_FOUND: "This evidence does not exist, or is no longer kept.",
     EVIDENCE_CONFLICT: "Stored evidence cannot be changed.",
+    EVIDENCE_QUOTA_EXCEEDED: "This stream has stored as much evidence as it may within an hour.",
     LINK_INVALID: "The link is not valid.",
     LINK_EXPIRED: "The link has expired.",
     RANGE_NOT_SATISFIABLE: "The file has no such part.",

@@ -26,6 +26,7 @@ export const refusals: Words["refusals"] = {
     INCIDENT_NOT_FOUND: "この障害は見つかりません。",
     EVIDENCE_NOT_FOUND: "この証拠は見つからないか、保存期間を過ぎています。",
     EVIDENCE_CONFLICT: "保存された証拠は変更できません。",
+    EVIDENCE_QUOTA_EXCEEDED: "この配信が1時間に保存できる証拠の上限に達しました。",
     LINK_INVALID: "リンクが正しくありません。",
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
