@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -23,9 +22,8 @@ const inTrouble = `m.id IN (
 	SELECT i.monitor_id FROM incidents i WHERE ` + goingOn + `
 	UNION ALL SELECT b.id FROM monitors b WHERE b.` + activePredicate + ` AND (b.health_video NOT IN ('ok', 'unknown', '') OR b.health_audio NOT IN ('ok', 'unknown', '')))`
 
-const selectListed = `SELECT ` + monitorColumns + `, m.seq,
-	i.id AS incident_id, i.severity AS incident_severity, i.severity_now AS incident_severity_now, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at` +
-	fromMonitors + openIncident
+const listedColumns = monitorColumns + `, m.seq,
+	i.id AS incident_id, i.severity AS incident_severity, i.severity_now AS incident_severity_now, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at`
 
 type listedRow struct {
 	monitorRow
@@ -85,24 +83,23 @@ func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]reg
 	return page, total, err
 }
 
-// pageQuery returns the query of a page. It finds by the index where the page begins, and joins
-// nothing to the monitors that it skips. Monitors of one status are in the order of their index
-// (see listConditions).
+// pageQuery returns the query of a page. It finds the monitors of the page alone, by an index, and
+// joins nothing to the others. Monitors of one status are in the order of their index (see listConditions).
 func pageQuery(q registry.MonitorQuery, where []string) string {
-	key, order := `m.seq`, `m.seq DESC`
-	bound := func(seq string) string { return seq }
+	order := `m.seq DESC`
 	if q.Status != "" {
-		key, order = `(m.status, m.seq)`, `m.status DESC, m.seq DESC`
-		bound = func(seq string) string { return `(` + statusArg + `, ` + seq + `)` }
+		order = `m.status DESC, m.seq DESC`
 	}
-	if q.Before > 0 {
-		where = append(where, fmt.Sprintf(`%s < %s`, key, bound(strconv.FormatInt(q.Before, 10))))
+	switch {
+	case q.Before > 0 && q.Status != "":
+		where = append(where, fmt.Sprintf(`(m.status, m.seq) < (%s, %d)`, statusArg, q.Before))
+	case q.Before > 0:
+		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
 	}
-	if q.Offset > 0 {
-		where = append(where, fmt.Sprintf(`%s <= %s`, key,
-			bound(fmt.Sprintf(`(SELECT m.seq FROM monitors m%s ORDER BY %s LIMIT 1 OFFSET %d)`, whereOf(where), order, q.Offset))))
-	}
-	return fmt.Sprintf(`%s%s ORDER BY %s LIMIT %d`, selectListed, whereOf(where), order, q.Limit)
+	return fmt.Sprintf(`
+		SELECT %s FROM (SELECT m.seq FROM monitors m%s ORDER BY %s LIMIT %d OFFSET %d) AS page
+		JOIN monitors m ON m.seq = page.seq JOIN monitor_stats s ON s.monitor_id = m.id%s ORDER BY m.seq DESC`,
+		listedColumns, whereOf(where), order, q.Limit, q.Offset, openIncident)
 }
 
 // countOf has the query that reads how many monitors have a status; the empty status means all.

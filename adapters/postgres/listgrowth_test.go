@@ -21,6 +21,7 @@ func TestAListReadsNoMonitorsThatItLeavesOut(t *testing.T) {
 	registerMany(t, s, db, 2*each)
 	alter(t, db, `UPDATE monitors SET status = 'completed', ended_at = now() WHERE id IN (SELECT id FROM monitors ORDER BY seq LIMIT $1)`, each)
 	alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE id IN (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq LIMIT 10)`)
+	alter(t, db, `UPDATE monitors SET health_video = 'black' WHERE id IN (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq OFFSET 20 LIMIT 10)`)
 	alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors ON CONFLICT DO NOTHING`)
 	alter(t, db, `VACUUM ANALYZE`)
 	total := func(q registry.MonitorQuery) func(*postgres.Store) (int, error) {
@@ -49,6 +50,7 @@ func TestAListReadsNoMonitorsThatItLeavesOut(t *testing.T) {
 		"the same by a cursor":             {page, total(registry.MonitorQuery{Status: monitor.Completed, Before: hundredth}), each},
 		"newer monitors of a status":       {page, total(registry.MonitorQuery{Status: monitor.Initializing}), each},
 		"live monitors, older than others": {page, total(registry.MonitorQuery{Live: true}), 10},
+		"monitors in trouble":              {4*10 + page, total(registry.MonitorQuery{Trouble: true}), 10}, // those in trouble twice, for the total too
 		"how many monitors are active": {page, func(s *postgres.Store) (int, error) {
 			_, active, err := s.ActiveStreams(t.Context(), []monitor.StreamURL{"https://example.com"})
 			return active, err

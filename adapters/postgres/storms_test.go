@@ -35,6 +35,12 @@ func resolveIncident(t testing.TB, s *postgres.Store, id monitor.ID) {
 	must[incident.Entry](t)(s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, record.IncidentAction{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
 }
 
+// blackAgain is the report of a black that is over and comes again.
+func blackAgain() monitor.Report {
+	now := time.Now().UTC()
+	return report(recovery(detector.Blackout, justNow(), now.Add(-2*time.Second)), trouble(detector.Blackout, now))
+}
+
 // The clock of the database was an hour ahead when the storm was found.
 func TestAStormFromTheFutureIsTold(t *testing.T) {
 	dsn := database(t)
@@ -90,7 +96,7 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	}
 
 	// Trouble that comes back after the storm is told by itself.
-	acceptReport(t, s, ids[3], report(trouble(detector.Blackout, time.Now().UTC())), monitor.Run)
+	acceptReport(t, s, ids[3], blackAgain(), monitor.Run)
 	expectSent(t, s, "chat opened")
 }
 
@@ -418,7 +424,7 @@ func TestASilenceUntilRecoveredEndsWithTheIncident(t *testing.T) {
 	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 0 {
 		t.Error("the silence has not ended")
 	}
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, time.Now().UTC())), monitor.Run)
+	acceptReport(t, s, m.ID, blackAgain(), monitor.Run)
 	expectSent(t, s, "chat opened")
 }
 
