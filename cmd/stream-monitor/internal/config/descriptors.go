@@ -15,7 +15,7 @@ const (
 func OpenFiles() int {
 	limit := unix.Rlimit{Cur: manyFiles}
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
-	return int(min(limit.Cur, manyFiles)) //nolint:gosec // it fits
+	return int(min(limit.Cur, manyFiles))
 }
 
 // MaxConnections returns how many connections the public and the internal port may each have (section
