@@ -31,6 +31,13 @@ func lostWorkers(t *testing.T, s *clusterEnv) {
 			before, pod := p.analysedSegments(), p.pod()
 			died := time.Now()
 			must(t, c.lose(t.Context(), pod.Metadata.Name))
+			if c.generation != "1" { // a pod that is being deleted may go on for some seconds
+				must(t, waitFor(t.Context(), maxReplacement, "another pod", func() bool {
+					now, err := s.workerPod(t.Context(), p.id)
+					return err == nil && now.Metadata.Name != "" && now.Metadata.UID != pod.Metadata.UID
+				}))
+				before = p.analysedSegments()
+			}
 			p.expectWatchedAgain(died, before+1, maxReplacement, c.name) // a report may have been in transit
 			now := p.pod()
 			if g := now.Metadata.Labels["generation"]; g != c.generation {
