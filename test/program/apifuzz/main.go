@@ -127,7 +127,7 @@ func fuzz(ctx context.Context, service *system.Service, receiver *webhookreceive
 	if err := configure(config, map[string]string{
 		"HOOKS": hooks, "MONITOR": id, "EVENT": event,
 		"DESTINATION": routing.destination, "ROUTE": routing.route, "SILENCE": routing.silence,
-		"API_KEY": system.APIKey, "INTERNAL_API_KEY": system.InternalKey,
+		"API_KEY": system.APIKey, "INTERNAL_API_KEY": system.WorkerToken(id),
 	}); err != nil {
 		return err
 	}
