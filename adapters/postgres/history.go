@@ -103,7 +103,8 @@ const mergedColumns = `
 	COALESCE(min(level_min) FILTER (WHERE level_n > 0), 0), COALESCE(sum(level_mean * level_n) / NULLIF(sum(level_n), 0), 0),
 	COALESCE(max(level_max) FILTER (WHERE level_n > 0), 0), sum(level_n)`
 
-// singlesFrom is when the minutes begin that are kept singly. What is not merged yet is kept.
+// singlesFrom is when the minutes begin that are kept singly: at most history.MinutesKept ago, and
+// before all that are not merged yet.
 var singlesFrom = fmt.Sprintf(`LEAST((SELECT until FROM history_merged), date_bin('10 minutes', now() - make_interval(secs => %d), 'epoch'))`,
 	int(history.MinutesKept.Seconds()))
 

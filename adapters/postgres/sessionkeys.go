@@ -15,7 +15,7 @@ type SessionKeyStore struct {
 	secrets Secrets
 }
 
-// sessionKeyRow stands for the id of the row, which is not known before the key is encrypted.
+// sessionKeyRow is bound to the encrypted key in place of the row's id, which the insertion gives.
 const sessionKeyRow = "session_keys"
 
 // SessionKey implements keyring.SessionKeyStore. It encrypts the key again if an older key of

@@ -10,8 +10,8 @@ type SessionKey [32]byte
 
 // SessionKeyStore stores the key of sessions. It may be called concurrently, by several gateways.
 type SessionKeyStore interface {
-	// SessionKey returns the key that is stored. If there is none that this gateway can decrypt,
-	// it stores and returns the offered one. Gateways that call at once get the same key.
+	// SessionKey returns the stored key that this gateway can decrypt, else it stores and returns
+	// the offered one. Gateways that call at once get the same key.
 	SessionKey(ctx context.Context, offered SessionKey) (SessionKey, error)
 }
 

@@ -20,8 +20,8 @@ type systemdNotifier struct {
 	log          *slog.Logger
 }
 
-// run says that the gateway is ready when it is for the first time, and then, until ctx is done, that it is alive
-// as often as the watchdog asks for. systemd ends and restarts a gateway that is not.
+// run tells systemd once that the gateway is ready. Until ctx is done it then tells, three times in the time of the
+// watchdog, that the gateway is alive. systemd ends and restarts one that says nothing.
 func (n systemdNotifier) run(ctx context.Context) {
 	for n.ready(ctx) != nil {
 		if !wait.For(ctx, readyInterval) {

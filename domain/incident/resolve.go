@@ -22,8 +22,8 @@ func (t *Tracker) resolveAtOnce(in Resolve) {
 }
 
 // goesOn reports whether a condition lasts in the incident that was resolved. Another episode of
-// it is the same trouble: no recovery was reported, so a worker that started without the state
-// of the one before has found it anew.
+// it is the same trouble. No recovery was reported: a worker that started without the state of
+// the one before has found it anew.
 func (t *Tracker) goesOn(name Name) bool {
 	if t.newest == nil || t.newest.State != Resolved {
 		return false

@@ -121,8 +121,8 @@ func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
 
 // mayBeBack reports whether the media of an outage may be back, as far as the answer to a
 // question tells. That is so after a time without an answer, whose cause may have been this
-// host's network, if no playlist has moved since. And it is so if the answer renews a URL for
-// the first time in the outage, because the quota of questions was used up until then.
+// host's network, if no playlist has moved since. That is also so if the answer renews a URL for the
+// first time in the outage: the quota of questions was used up until then.
 func (w *Watcher) mayBeBack(o Resolution) bool {
 	r, feeds := &w.state.Resolve, w.state.Feeds
 	if r.Failures > 0 || w.now.Sub(o.Began) > lookAgain {
@@ -132,8 +132,8 @@ func (w *Watcher) mayBeBack(o Resolution) bool {
 	return longest != nil && !r.RenewAt.IsZero() && longest.Since.After(r.LastRenewalAt)
 }
 
-// lookFirst reports whether the media have to be looked at before an outage is alerted that
-// waited for its alert at a time, because they may be back. Their backoff then ends now.
+// lookFirst reports whether the media have to be looked at before an outage is alerted, because
+// they may be back. at is when the outage was due. The backoff of the media then ends now.
 func (all mediaFeeds) lookFirst(now, at time.Time, mayBeBack bool) bool {
 	longest := all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) })
 	switch {

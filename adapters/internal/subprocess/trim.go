@@ -15,8 +15,8 @@ const (
 )
 
 // trimScratch deletes the oldest files of a directory until the others take at most limit bytes. It
-// follows no link: a tool that was taken over may have made some. What cannot be read or deleted
-// is left there.
+// follows no link: a tool that was taken over may have made some. It passes over files that it
+// cannot read or delete.
 func trimScratch(dir string, limit int64) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

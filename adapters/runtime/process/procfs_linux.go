@@ -119,8 +119,8 @@ func readArguments(pid int) map[string]string {
 	return found
 }
 
-// isConfined reports whether a process is confined as tools are, and this one is not. Nobody can take off what is
-// counted here, and whatever a process starts inherits it.
+// isConfined reports whether a process is confined as tools are, and this one is not. A process
+// cannot take off what is counted here, and hands it on to all that it starts.
 func isConfined(pid int) bool {
 	privileges, filters := readConfinement(strconv.Itoa(pid))
 	ownPrivileges, ownFilters := readConfinement("self")

@@ -19,8 +19,8 @@ func OpenFiles() int {
 }
 
 // MaxConnections returns how many connections the public and the internal port may each have (section
-// 12.5), at most most. Half of the descriptors, which are openFiles, are always for connections. wanted
-// is the number of descriptors with which both have most.
+// 12.5), at most most. At least half of openFiles is for connections. wanted is how many open files
+// both need to have most.
 func MaxConnections(openFiles, monitors, most int) (each, wanted int) {
 	reserve := baseDescriptors + monitorDescriptors*monitors
 	left := openFiles - min(reserve, openFiles/2)
