@@ -14,6 +14,8 @@ SEEDS    ?= 20
 LINT_VERSION := v2.15.0
 LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 
+ACTIONLINT_VERSION := v1.7.9
+
 # The S3 server of the tests. Raise it together with adapters/blob/s3/store_test.go.
 VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
@@ -85,6 +87,10 @@ screenshots: tools build ## take the pictures of the README and the docs from a 
 image: ## build the image stream-monitor:VERSION of gateway and worker (5 minutes the first time)
 	@VERSION=$(VERSION) test/suite/image/build.sh
 
+.PHONY: release
+release: ui $(HELM) ## build the files of the release VERSION (v1.2.3) into dist/: programs for amd64 and arm64, chart, SHA256SUMS
+	@PATH="$(abspath $(dir $(HELM))):$$PATH" VERSION=$(VERSION) deploy/release.sh
+
 .PHONY: lock
 lock: ## renew the releases and hashes of yt-dlp and the other Python tools, or those of ONLY (yt-dlp)
 	@test/tools/lock.sh $(ONLY)
@@ -101,8 +107,8 @@ lock-ffmpeg: ## renew the sources of the image's ffmpeg: what Debian has now, an
 	@test/suite/image/sources.sh lock
 
 .PHONY: clean
-clean: ## remove what was built and installed here (bin/, .tools/, .cache/, the dashboard)
-	rm -rf bin .tools .cache adapters/httpapi/ui/node_modules
+clean: ## remove what was built and installed here (bin/, dist/, .tools/, .cache/, the dashboard)
+	rm -rf bin dist .tools .cache adapters/httpapi/ui/node_modules
 	find adapters/httpapi/ui/dist -mindepth 1 ! -name .gitkeep -delete
 
 ##@ Check
@@ -139,8 +145,9 @@ vet: ## vet every package with every build tag
 	go vet -tags image,compose,cluster ./test/... ./adapters/...
 
 .PHONY: lint
-lint: $(LINT) ## lint every package; .golangci.yml gives the reasons for what is off
+lint: $(LINT) ## lint every package and workflow; .golangci.yml gives the reasons for what is off
 	$(LINT) run --allow-parallel-runners ./...
+	go run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
 
 .PHONY: test-api
 test-api: tools ## fuzz the API with requests generated from openapi.yaml (2 minutes)
