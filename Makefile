@@ -156,7 +156,6 @@ test-api: tools ## fuzz the API with requests generated from openapi.yaml (2 min
 
 .PHONY: test-faults
 test-faults: tools ## inject faults into processes, network, disk and clock, SEEDS (20) times (4 minutes)
-	@test/tools/install.sh faults
 	@go run ./test/program/chaos -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
 
 .PHONY: reproducible

@@ -2,29 +2,13 @@
 
 -- +goose Up
 
--- Many incidents at once are told as one (section 19.7). A storm is of one condition, and of the
--- minute after its first incident. It may last for days because of one stream; what begins
--- meanwhile is another storm.
-CREATE TABLE storms (
-    id          UUID        PRIMARY KEY,               -- a UUIDv7
-    state       VARCHAR(20) NOT NULL,                  -- open, resolved
-    condition   TEXT        NOT NULL DEFAULT '',
-    severity    INT         NOT NULL DEFAULT 0,        -- of the condition of its first incident
-    first_at    TIMESTAMPTZ NOT NULL DEFAULT now(),
-    opened_at   TIMESTAMPTZ NOT NULL,
-    resolved_at TIMESTAMPTZ,
-    live        INT         NOT NULL,                  -- streams that are watched, also those that have not begun
-    updated_at  TIMESTAMPTZ NOT NULL
-);
-CREATE INDEX idx_storms_open ON storms (opened_at) WHERE state = 'open';
-
 CREATE TABLE incidents (
     id                    UUID        PRIMARY KEY,  -- a UUIDv7
     -- The order in which they were opened: of one monitor, and of the pages of lists.
     seq                   BIGINT      GENERATED ALWAYS AS IDENTITY,
     monitor_id            VARCHAR(37) NOT NULL REFERENCES monitors (id),
-    storm_id              UUID        REFERENCES storms (id) ON DELETE SET NULL,
-    uncounted             BOOLEAN     NOT NULL DEFAULT false, -- it was not looked at whether it is part of a storm
+    -- How often it has changed since it was last decided where it is told (section 19.4); 0: not at all.
+    unrouted              INT         NOT NULL DEFAULT 1,
     state                 VARCHAR(20) NOT NULL,     -- open, resolved
     severity              SMALLINT    NOT NULL,     -- 0 to 3, the highest so far
     severity_now          SMALLINT    NOT NULL DEFAULT 0, -- of what lasts
@@ -49,29 +33,30 @@ CREATE TABLE incidents (
     updated_at            TIMESTAMPTZ NOT NULL
 );
 
--- A monitor has at most one open incident.
+-- An incident is updated some ten times, most of it soon after it was opened.
+ALTER TABLE incidents SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+
+-- A monitor has at most one open incident, which the lists of monitors show.
 CREATE UNIQUE INDEX idx_incidents_open ON incidents (monitor_id) WHERE state = 'open';
--- The newest incident of a monitor, and the lists, newest first.
+-- The newest incident of a monitor, which each report locks, and the list of those of a monitor.
 CREATE INDEX idx_incidents_monitor ON incidents (monitor_id, seq);
+-- The list of all, newest first.
 CREATE UNIQUE INDEX idx_incidents_seq ON incidents (seq);
--- Open incidents are few among many.
-CREATE INDEX idx_incidents_open_seq ON incidents (seq) WHERE state = 'open';
-CREATE INDEX idx_incidents_open_opened ON incidents (opened_at) WHERE state = 'open';
--- A resolved incident in which something goes on has a due_at. It is read with those that are open:
--- by every look at what the watch sees, and by every reader of the feed.
+-- Those that are open, or resolved with something that goes on, which has a due_at: the list with
+-- state=open, trouble=true, every look at what the watch sees, and every reader of the feed.
 CREATE INDEX idx_incidents_going_on ON incidents (seq) WHERE state = 'open' OR due_at IS NOT NULL;
--- Finds those with a rare condition.
+-- The list of those with a rare condition.
 CREATE INDEX idx_incidents_conditions ON incidents USING gin (conditions jsonb_path_ops);
--- Finds what is due.
+-- What time changes next, every 2 s.
 CREATE INDEX idx_incidents_due ON incidents (due_at) WHERE due_at IS NOT NULL;
--- Statistics read the incidents that were opened within a time.
+-- Statistics of a time, and what was opened in the last minute.
 CREATE INDEX idx_incidents_opened ON incidents (opened_at);
--- Finds what was resolved shortly before; most incidents were resolved long ago.
+-- What was resolved in the last minutes, for a new reader of the feed.
 CREATE INDEX idx_incidents_resolved ON incidents (resolved_at) WHERE state = 'resolved';
--- Every sweep of evidence asks for severe incidents; most are mild.
+-- Severe incidents among many, whose evidence is quarantined at each sweep.
 CREATE INDEX idx_incidents_severe ON incidents (id) WHERE severity >= 2;
-CREATE INDEX idx_incidents_storm ON incidents (storm_id) WHERE storm_id IS NOT NULL;
-CREATE INDEX idx_incidents_uncounted ON incidents (opened_at) WHERE uncounted;
+-- Every lease of deliveries asks for those that are not routed.
+CREATE INDEX idx_incidents_unrouted ON incidents (id) WHERE unrouted > 0;
 
 -- What happened to an incident, and what operators did about it.
 CREATE TABLE incident_log (
@@ -87,3 +72,10 @@ CREATE TABLE incident_log (
 );
 CREATE INDEX idx_incident_log_incident ON incident_log (incident_id, id);
 CREATE UNIQUE INDEX idx_incident_log_op ON incident_log (incident_id, op_id) WHERE op_id IS NOT NULL;
+
+ALTER TABLE monitors
+    -- Since when its incidents and its history cannot be stored; NULL: they are. Its events and their
+    -- deliveries are stored all the same.
+    ADD COLUMN record_parked_since TIMESTAMPTZ,
+    -- When that was tried last; NULL: it is tried with the next report.
+    ADD COLUMN record_tried_at     TIMESTAMPTZ;

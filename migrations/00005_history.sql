@@ -9,7 +9,7 @@ CREATE TABLE history_lanes (
     state      VARCHAR(40) NOT NULL,
     since      TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (monitor_id, lane)
-);
+) WITH (fillfactor = 70);
 
 -- The states before. Spans of one lane do not overlap. The thousand spans of a month lie in as many
 -- pages of the table: the index has all columns, so that these are not read.
@@ -20,8 +20,14 @@ CREATE TABLE history_spans (
     started_at TIMESTAMPTZ NOT NULL,
     ended_at   TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (monitor_id, lane, started_at)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02); -- an index is read alone where pages were vacuumed
+-- A timeline.
 CREATE INDEX idx_history_spans_monitor_ended ON history_spans (monitor_id, ended_at) INCLUDE (lane, state, started_at);
+-- Statistics, which count less than half of the spans.
+CREATE INDEX idx_history_spans_counted ON history_spans (monitor_id, ended_at) INCLUDE (lane, state, started_at)
+    WHERE lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
+        OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown');
+-- What expires.
 CREATE INDEX idx_history_spans_ended ON history_spans (ended_at);
 
 -- Luma and sound level of each minute. A timeline of a month reads 50,000 minutes of one monitor.
@@ -42,7 +48,8 @@ CREATE TABLE history_minutes (
     level_n    INT         NOT NULL DEFAULT 0, -- 0: no sound was measured
     PRIMARY KEY (monitor_id, minute, since)
         INCLUDE (luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
+-- The oldest minutes that are not merged, and what expires.
 CREATE INDEX idx_history_minutes_minute ON history_minutes (minute);
 
 -- Each row merges the minutes that begin within ten, once they do not change any more.
@@ -59,9 +66,14 @@ CREATE TABLE history_ten_minutes (
     level_n    INT         NOT NULL,
     PRIMARY KEY (monitor_id, begins)
         INCLUDE (luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n)
-);
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
+-- What expires.
 CREATE INDEX idx_history_ten_minutes_begins ON history_ten_minutes (begins);
 
--- Minutes before this time have been merged. The table has one row.
-CREATE TABLE history_merged (until TIMESTAMPTZ NOT NULL);
-INSERT INTO history_merged VALUES ('1970-01-01 00:00:00+00');
+-- Minutes before until have been merged; of the ten that begin then, those of monitors up to
+-- monitor_id. The table has one row.
+CREATE TABLE history_merged (
+    until      TIMESTAMPTZ NOT NULL,
+    monitor_id VARCHAR(37) NOT NULL DEFAULT ''
+);
+INSERT INTO history_merged (until) VALUES ('1970-01-01 00:00:00+00');

@@ -15,13 +15,14 @@ CREATE TABLE evidence (
     created_at  TIMESTAMPTZ NOT NULL
 );
 
--- Lists are newest first; a UUIDv7 is in the order of time.
+-- The lists of a monitor and of an incident, newest first (a UUIDv7 is in the order of time), and of
+-- an event, for its webhook.
 CREATE INDEX idx_evidence_monitor ON evidence (monitor_id, id);
 CREATE INDEX idx_evidence_incident ON evidence (incident_id, id) WHERE incident_id IS NOT NULL;
 CREATE INDEX idx_evidence_event ON evidence (event_id);
--- Finds what has expired.
+-- What has expired of a class, oldest first.
 CREATE INDEX idx_evidence_class ON evidence (class, created_at);
--- Every sweep asks for normal evidence of severe incidents. Most evidence is normal.
+-- Normal evidence of severe incidents, at each sweep: theirs is in quarantine, so there is none.
 CREATE INDEX idx_evidence_normal ON evidence (incident_id) WHERE class = 'normal';
 
 -- The blobs that the blob store has or is about to have, whichever store it is.
@@ -35,10 +36,9 @@ CREATE TABLE evidence_blobs (
     monitor_id  VARCHAR(37),
     counted_at  TIMESTAMPTZ
 );
--- Sums the quota of a monitor.
+-- The quota of a monitor.
 CREATE INDEX idx_evidence_blobs_monitor ON evidence_blobs (monitor_id, counted_at);
-
--- Finds orphans.
+-- Orphans, oldest first.
 CREATE INDEX idx_evidence_blobs_reserved ON evidence_blobs (reserved_at);
 
 CREATE TABLE evidence_files (
@@ -53,7 +53,7 @@ CREATE TABLE evidence_files (
     PRIMARY KEY (evidence_id, variant)
 );
 
--- Tells whether a blob is an orphan.
+-- Whether a blob is an orphan.
 CREATE INDEX idx_evidence_files_blob ON evidence_files (sha256);
 
 -- The blobs of EVIDENCE_STORE=postgres, in parts, so that a range can be read and
@@ -66,7 +66,7 @@ CREATE TABLE blobs (
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 CREATE UNIQUE INDEX idx_blobs_sha256 ON blobs (sha256) WHERE complete;
--- Finds uploads that were cut.
+-- Uploads that were cut.
 CREATE INDEX idx_blobs_partial ON blobs (created_at) WHERE NOT complete;
 
 CREATE TABLE blob_chunks (
@@ -84,7 +84,7 @@ ALTER TABLE blob_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE UNLOGGED TABLE thumbnail_leases (
     monitor_id   VARCHAR(37) PRIMARY KEY,
     wanted_until TIMESTAMPTZ NOT NULL
-);
+) WITH (fillfactor = 50);
 
 -- The newest thumbnail of each monitor, for all gateways.
 CREATE UNLOGGED TABLE thumbnails (

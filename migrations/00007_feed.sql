@@ -1,4 +1,4 @@
--- The feed (section 16.4): one log of changes, numbered in the order of their commits.
+-- The feed (section 16.4): one log of changes, numbered after their commits.
 
 -- +goose Up
 CREATE TABLE feed_head (
@@ -7,8 +7,8 @@ CREATE TABLE feed_head (
     epoch   UUID    NOT NULL DEFAULT gen_random_uuid(),
     -- The server, its timeline and the table of which the epoch is; '' before a gateway has looked.
     origin  TEXT    NOT NULL DEFAULT '',
-    -- Of the newest entry. The transaction that adds entries locks this row until it commits, so that
-    -- versions are committed in order; a sequence would let a reader skip those that commit late.
+    -- Of the newest entry. The gateway that gives versions locks this row until it commits, so that
+    -- they are committed in order; a sequence would let a reader skip those that commit late.
     version BIGINT  NOT NULL DEFAULT 0
 );
 INSERT INTO feed_head DEFAULT VALUES;
@@ -19,3 +19,11 @@ CREATE TABLE feed (
     at      TIMESTAMPTZ NOT NULL, -- by the clock of the database
     data    TEXT        NOT NULL  -- the JSON as it is sent
 );
+
+-- What has changed and has no version yet. A change adds its row in its own transaction, and waits
+-- for nothing; a gateway then turns rows into entries. The table is empty most of the time.
+CREATE TABLE feed_inbox (
+    seq  BIGINT      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    type VARCHAR(40) NOT NULL, -- of the entry
+    id   TEXT        NOT NULL  -- of the monitor, the incident, the event or the evidence
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);

@@ -7,9 +7,8 @@
 CREATE TABLE routing_version (
     only_row        BOOLEAN     PRIMARY KEY DEFAULT true CHECK (only_row),
     version         BIGINT      NOT NULL,
-    -- By which the threads of all open incidents were planned last, and when.
-    planned_version BIGINT      NOT NULL DEFAULT 0,
-    planned_at      TIMESTAMPTZ NOT NULL DEFAULT '-infinity'
+    -- By which all open incidents were routed last. An older one: all are to be routed anew.
+    routed_version  BIGINT      NOT NULL DEFAULT 1
 );
 INSERT INTO routing_version (version) VALUES (1);
 
@@ -29,17 +28,11 @@ CREATE TABLE destinations (
     failures        INT         NOT NULL DEFAULT 0,
     failing_since   TIMESTAMPTZ,
     closed_until    TIMESTAMPTZ,
-    -- When that pause was decided. It is longer than a minute where the provider asks for it, so its
-    -- length does not show that the database's clock was set back.
-    paused_at       TIMESTAMPTZ,
     last_error      TEXT        NOT NULL DEFAULT '',
     delivered_at    TIMESTAMPTZ,                       -- the newest success
-    -- The rate limit: tokens left at a time.
+    -- The rate limit: tokens that were left at a time.
     tokens          FLOAT8      NOT NULL DEFAULT 0,
-    tokens_at       TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
-    -- The monitors take turns (section 19.4): that of the last event that was leased. So a lease goes
-    -- no further than the deliveries that it takes.
-    last_monitor_id VARCHAR(37) NOT NULL DEFAULT '',
+    tokens_at       TIMESTAMPTZ,                       -- NULL: all of them are left
     -- A destination is deleted in steps (section 19.1): it is marked, then its deliveries are deleted
     -- in batches, then its row. NULL: it exists.
     deleted_at      TIMESTAMPTZ,
@@ -91,61 +84,60 @@ CREATE TABLE silences (
     updated_at      TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
--- What is delivered to destinations. An event has a row at each webhook; an incident or a
--- storm has a row at each of the others, its thread, which becomes pending again whenever
--- there is something to tell.
+-- The outbox: what goes to the callback of a monitor, and what goes to destinations. An event has a
+-- row for the callback and one at each webhook. An incident has a row at each destination for
+-- messages, its thread, which is pending again whenever there may be something to tell; so has a
+-- storm, at the destination that it was found at.
 CREATE TABLE deliveries (
-    id              UUID        PRIMARY KEY,           -- a UUIDv7
-    destination_id  UUID        NOT NULL REFERENCES destinations (id) ON DELETE CASCADE,
-    -- NULL: of a storm or a notice. No foreign key: a sweep adds threads while it holds incidents. The
-    -- check would wait for the monitor, and a report that holds the monitor waits for its incident.
-    monitor_id      VARCHAR(37),
-    event_id        UUID        REFERENCES monitor_events (id) ON DELETE CASCADE,
-    incident_id     UUID        REFERENCES incidents (id) ON DELETE CASCADE,
-    storm_id        UUID        REFERENCES storms (id) ON DELETE CASCADE,
-    notice          JSONB,                             -- of a destination that was disabled
-    sequence        BIGINT,                            -- of the events of a monitor at a webhook, from 1
-    route_id        UUID,                              -- that led here first
-    told            JSONB,                             -- a notify.Notified; NULL: nothing was sent
-    changed         BOOLEAN     NOT NULL DEFAULT false, -- what the thread tells has changed since it was leased
-    state           VARCHAR(20) NOT NULL,              -- pending, delivered, failed, idle
-    due_at          TIMESTAMPTZ,                       -- by the clock of the database; NULL: nothing is due
-    -- When due_at was chosen. A planned_at in the future means that the clock of the
-    -- database was set back, which a long delay does not.
-    planned_at      TIMESTAMPTZ NOT NULL DEFAULT now(),
-    -- An event that fails holds back those behind it until then, a minute from its first
-    -- failure; NULL: it has not failed.
-    blocks_until    TIMESTAMPTZ,
-    round_began_at  TIMESTAMPTZ NOT NULL DEFAULT now(), -- when the present message was first due
-    tried           INT         NOT NULL DEFAULT 0,    -- attempts at the present message
-    attempts        JSONB       NOT NULL DEFAULT '[]',
-    last_error      TEXT        NOT NULL DEFAULT '',
-    leased_until    TIMESTAMPTZ,
-    lease           UUID,
-    created_at      TIMESTAMPTZ NOT NULL,
-    delivered_at    TIMESTAMPTZ
+    id             UUID        PRIMARY KEY,           -- a UUIDv7; of a callback's delivery, that of its event
+    destination_id UUID        REFERENCES destinations (id) ON DELETE CASCADE, -- NULL: the callback of the monitor
+    monitor_id     VARCHAR(37),                       -- NULL: of a storm or a notice
+    event_id       UUID        REFERENCES monitor_events (id) ON DELETE CASCADE,
+    incident_id    UUID        REFERENCES incidents (id) ON DELETE CASCADE,
+    storm          JSONB,                             -- a storedStorm: this is the thread of a storm
+    storm_id       UUID        REFERENCES deliveries (id) ON DELETE SET NULL, -- the thread of the storm that tells of the incident
+    notice         JSONB,                             -- of a destination that was disabled
+    sequence       BIGINT,                            -- of the events of a monitor at a webhook, from 1
+    route_id       UUID,                              -- that led here first
+    -- The events of a monitor at one receiver are sent one after the other, by seq. Only the first has
+    -- a due_at, or one that is about to lose it. NULL: nothing is behind it, or nothing waits for it any more.
+    queue          TEXT,
+    seq            BIGINT      GENERATED ALWAYS AS IDENTITY,
+    state          VARCHAR(20) NOT NULL,              -- pending, delivered, failed, idle
+    -- By the clock of the database; NULL: nothing is due. While it is leased: when the lease ends.
+    due_at         TIMESTAMPTZ,
+    lease          TEXT,                              -- the gateway that sends it, and which of its leases; NULL: none
+    told           JSONB,                             -- a notify.Notified; NULL: nothing was sent
+    changed        BOOLEAN     NOT NULL DEFAULT false, -- it is to be decided anew what the thread tells
+    round_began_at TIMESTAMPTZ NOT NULL DEFAULT now(), -- when the present message was first due
+    failing_since  TIMESTAMPTZ,                       -- the first failure of the present message; NULL: there is none
+    tried          INT         NOT NULL DEFAULT 0,    -- attempts at the present message
+    attempts       JSONB       NOT NULL DEFAULT '[]',
+    last_error     TEXT        NOT NULL DEFAULT '',
+    created_at     TIMESTAMPTZ NOT NULL,
+    delivered_at   TIMESTAMPTZ
 );
 CREATE UNIQUE INDEX idx_deliveries_event ON deliveries (event_id, destination_id) WHERE event_id IS NOT NULL;
 CREATE UNIQUE INDEX idx_deliveries_incident ON deliveries (incident_id, destination_id) WHERE incident_id IS NOT NULL;
-CREATE UNIQUE INDEX idx_deliveries_storm ON deliveries (storm_id, destination_id) WHERE storm_id IS NOT NULL;
+CREATE INDEX idx_deliveries_storm ON deliveries (storm_id) WHERE storm_id IS NOT NULL;
+-- The next sequence of a monitor at a webhook.
 CREATE UNIQUE INDEX idx_deliveries_sequence ON deliveries (destination_id, monitor_id, sequence) WHERE sequence IS NOT NULL;
--- Messages by due_at, and events of a destination by monitor: each is leased in its own order. The
--- second has no condition that other indexes have, too: by old statistics the planner would take one
--- of those.
-CREATE INDEX idx_deliveries_due ON deliveries (destination_id, due_at) WHERE state = 'pending';
-CREATE INDEX idx_deliveries_messages ON deliveries (destination_id, due_at) WHERE state = 'pending' AND sequence IS NULL;
-CREATE INDEX idx_deliveries_turns ON deliveries (destination_id, monitor_id, sequence) WHERE due_at IS NOT NULL AND sequence IS NOT NULL;
--- Finds what is in flight.
-CREATE INDEX idx_deliveries_leased ON deliveries (destination_id) WHERE lease IS NOT NULL;
--- Finds pending deliveries that were planned before the database's clock was set back. No other query
--- has its expression: an index that fits every query of pending deliveries would be taken, by old
--- statistics, for the next delivery of each destination.
-CREATE INDEX idx_deliveries_ahead ON deliveries (destination_id, (CASE WHEN state = 'pending' THEN planned_at END))
-    WHERE (CASE WHEN state = 'pending' THEN planned_at END) IS NOT NULL;
--- Finds the threads whose end is not told.
-CREATE INDEX idx_deliveries_told_open ON deliveries (incident_id) WHERE told ->> 'open' = 'true';
+-- The first of a queue.
+CREATE INDEX idx_deliveries_queue ON deliveries (queue, seq) WHERE queue IS NOT NULL;
+-- What was made while an event was added behind it, and has yet to leave its queue.
+CREATE INDEX idx_deliveries_left ON deliveries (id) WHERE queue IS NOT NULL AND state <> 'pending';
+-- Leases: callbacks; events that no other waits for, of which each callback gets one at a time;
+-- destinations; threads of a destination that are to be decided anew; what is in flight.
+CREATE INDEX idx_deliveries_due_callbacks ON deliveries (due_at) WHERE destination_id IS NULL AND due_at IS NOT NULL;
+CREATE INDEX idx_deliveries_late_callbacks ON deliveries (monitor_id) WHERE destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL;
+CREATE INDEX idx_deliveries_due ON deliveries (destination_id, due_at) WHERE destination_id IS NOT NULL AND due_at IS NOT NULL;
+CREATE INDEX idx_deliveries_changed ON deliveries (destination_id, due_at) WHERE changed AND due_at IS NOT NULL;
+CREATE INDEX idx_deliveries_leased ON deliveries (destination_id, due_at) WHERE lease IS NOT NULL;
+-- Lists: of all, of one monitor, of one destination, and of those that have failed, which may be replayed.
+CREATE INDEX idx_deliveries_list ON deliveries (created_at, id);
 CREATE INDEX idx_deliveries_monitor ON deliveries (monitor_id) WHERE monitor_id IS NOT NULL;
--- Lists: of all, of one destination, and of those that have failed, which may be replayed.
-CREATE INDEX idx_deliveries_list ON deliveries (created_at DESC, id DESC);
-CREATE INDEX idx_deliveries_destination ON deliveries (destination_id, created_at, id);
+CREATE INDEX idx_deliveries_destination ON deliveries (destination_id, created_at, id) WHERE destination_id IS NOT NULL;
 CREATE INDEX idx_deliveries_failed ON deliveries (created_at, id) WHERE state = 'failed';
+
+-- Each delivery is updated a few times, and its place in the indexes of what is due changes.
+ALTER TABLE deliveries SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.01);

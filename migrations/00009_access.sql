@@ -25,6 +25,7 @@ CREATE TABLE audit_entries (
     client   VARCHAR(64)  NOT NULL,                     -- address
     status   INTEGER                                    -- of the response; null: not known
 );
+-- What expires.
 CREATE INDEX audit_entries_at ON audit_entries (at);
 
 -- The keys that sign the sessions of the dashboard (section 18.2), encrypted with SECRETS_KEY. The
@@ -42,7 +43,7 @@ CREATE UNLOGGED TABLE rate_limits (
     budget     VARCHAR(20) NOT NULL,  -- create, query
     arrival_at TIMESTAMPTZ NOT NULL,  -- the theoretical arrival time: when the budget is whole again
     PRIMARY KEY (client, budget)
-);
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05); -- each request of a client updates its row
 
 -- The first answer to a create that carried an Idempotency-Key (decision A9).
 CREATE TABLE idempotency_keys (
@@ -53,5 +54,5 @@ CREATE TABLE idempotency_keys (
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
--- Finds those that are past their 24 hours.
+-- Those that are past their 24 hours.
 CREATE INDEX idx_idempotency_keys_created ON idempotency_keys (created_at);

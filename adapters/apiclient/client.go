@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,6 +57,24 @@ type RateLimited struct {
 }
 
 func (e *RateLimited) Error() string { return e.Message }
+
+// WhenAllowed makes a call, again whenever a rate limit has refused it. Before each wait it says on
+// messages how long it takes. Errors: that of the call; the end of ctx.
+func WhenAllowed(ctx context.Context, messages io.Writer, call func() error) error {
+	for {
+		err := call()
+		limited, is := errors.AsType[*RateLimited](err)
+		if !is {
+			return err
+		}
+		fmt.Fprintf(messages, "the gateway's rate limit allows the next request in %s\n", limited.Wait)
+		select {
+		case <-time.After(limited.Wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
 // BatchResult is the answer to one registration of a batch (section 16.6).
 type BatchResult struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 var _ worker.Gateway = (*gateway.Client)(nil)
@@ -71,7 +72,7 @@ func report(events int) monitor.Report {
 		Health:       monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon},
 		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1).With(detector.Silence, 2),
 		Visibility:   &monitor.Visibility{LastError: "DNS does not resolve www.youtube.com", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-time.Minute), Unseen: monitor.Unseen{Since: noon.Add(-time.Minute), Class: monitor.NoDNS, Egress: "first"}},
-		Signals:      []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: noon.Add(-time.Minute)}, {Condition: monitor.Blind, StartedAt: noon.Add(-time.Hour), EndedAt: noon}},
+		Signals:      []monitor.Signal{{Condition: trouble.NoMedia, StartedAt: noon.Add(-time.Minute)}, {Condition: trouble.Blind, StartedAt: noon.Add(-time.Hour), EndedAt: noon}},
 		Snapshot:     json.RawMessage(`{"v":1}`),
 	}
 	for n := range events {

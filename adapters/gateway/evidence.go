@@ -9,16 +9,16 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
 // AddEvidence uploads one file of a record, or a record without a file (section 16.2).
 // The body is streamed. It is idempotent. Errors: those of Report, and *monitor.Error
 // evidence.Conflict if the file differs from the stored one, or evidence.QuotaExceeded.
-func (c *Client) AddEvidence(ctx context.Context, u collector.Upload) error {
+func (c *Client) AddEvidence(ctx context.Context, u evidence.Upload, body io.Reader) error {
 	r := u.Record
 	query := url.Values{
-		"generation": {strconv.Itoa(u.Generation)}, "event_id": {r.EventID}, "condition": {r.Condition}, "phase": {string(r.Phase)},
+		"generation": {strconv.Itoa(u.Generation)}, "event_id": {r.EventID}, "condition": {string(r.Condition)}, "phase": {string(r.Phase)},
 	}
 	if u.Unclear {
 		query.Set("unclear", "true")
@@ -43,7 +43,7 @@ func (c *Client) AddEvidence(ctx context.Context, u collector.Upload) error {
 		if f.Measure != nil {
 			query.Set("measure", strconv.FormatFloat(*f.Measure, 'f', -1, 64))
 		}
-		req.Method, req.Body, req.ContentLength = http.MethodPost, io.NopCloser(u.Body), f.Size
+		req.Method, req.Body, req.ContentLength = http.MethodPost, io.NopCloser(body), f.Size
 		req.Header.Set("Content-Type", f.Variant.MediaType())
 	}
 	if req.URL, err = url.Parse(c.base + path + "?" + query.Encode()); err != nil {

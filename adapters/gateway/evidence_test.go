@@ -13,33 +13,33 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
-	"github.com/stream-monitor/stream-monitor/application/registry"
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
-	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // evidenceGateway returns the address of the real internal API, and the service behind it with its store.
-func evidenceGateway(t *testing.T) (base string, _ *record.EvidenceService, _ *recordtest.EvidenceStore) {
+func evidenceGateway(t *testing.T) (base string, _ *evidences.Service, _ *evidencetest.Store) {
 	t.Helper()
-	store := &recordtest.EvidenceStore{}
+	store := &evidencetest.Store{}
 	log := slog.New(slog.DiscardHandler)
-	monitors, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
+	monitors, err := monitors.NewServices(&monitorstest.Store{}, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), &monitorstest.TestSender{}, monitors.Config{
 		NewUUID: func() (u [16]byte) { return u }, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := record.NewEvidenceService(store, &recordtest.BlobStore{}, record.EvidenceConfig{
+	service, err := evidences.NewService(store, &evidencetest.BlobStore{}, evidences.Config{
 		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.Services{Monitors: monitors, Evidence: service}, func(context.Context) error { return nil }, httpapi.Config{
+	api, err := httpapi.New(httpapi.Services{Monitors: monitors, Evidence: service, Routing: &routing.Services{}}, func(context.Context) error { return nil }, httpapi.Config{
 		APIKey: "the public key", InternalAPIKey: internalKey, Log: log,
 	})
 	if err != nil {
@@ -54,8 +54,8 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 	base, service, _ := evidenceGateway(t)
 	g := workerOf(t, base, monitorID, 1)
 	content, luma := []byte("a picture"), 12.5
-	upload := func() collector.Upload {
-		return collector.Upload{
+	upload := func() evidence.Upload {
+		return evidence.Upload{
 			Generation: 1, Unclear: true,
 			Record: evidence.Record{
 				ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
@@ -65,27 +65,26 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 				Variant: evidence.Onset, Digest: sha256.Sum256(content), Size: int64(len(content)), Width: 640, Height: 360,
 				TakenAt: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC), Measure: &luma,
 			},
-			Body: bytes.NewReader(content),
 		}
 	}
 	for range 2 { // the second changes nothing
-		if err := g.AddEvidence(t.Context(), upload()); err != nil {
+		if err := g.AddEvidence(t.Context(), upload(), bytes.NewReader(content)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := upload()
-	got, err := service.Get(t.Context(), want.Record.ID)
+	got, err := service.Evidence(t.Context(), want.Record.ID)
 	if err != nil || got.Note != want.Record.Note || got.EventID != want.Record.EventID || got.MonitorID != monitorID || got.Class != evidence.Quarantine ||
 		len(got.Files) != 1 || !reflect.DeepEqual(got.Files[0], *want.File) {
 		t.Errorf("stored is %+v, %v", got, err)
 	}
 
 	note := upload()
-	note.File, note.Body, note.Record.ID, note.Record.Note = nil, nil, "0195e2a0-0000-7000-8000-000000000003", "all is lost"
-	if err := g.AddEvidence(t.Context(), note); err != nil {
+	note.File, note.Record.ID, note.Record.Note = nil, "0195e2a0-0000-7000-8000-000000000003", "all is lost"
+	if err := g.AddEvidence(t.Context(), note, nil); err != nil {
 		t.Error(err)
 	}
-	if got, err := service.Get(t.Context(), note.Record.ID); err != nil || got.Note != "all is lost" || len(got.Files) != 0 {
+	if got, err := service.Evidence(t.Context(), note.Record.ID); err != nil || got.Note != "all is lost" || len(got.Files) != 0 {
 		t.Errorf("stored is %+v, %v", got, err)
 	}
 }
@@ -94,29 +93,27 @@ func TestRefusedEvidenceIsNamed(t *testing.T) {
 	base, _, _ := evidenceGateway(t)
 	content := strings.Repeat("x", 100)
 	for name, c := range map[string]struct {
-		change func(*collector.Upload)
+		change func(*evidence.Upload)
 		is     func(error) bool
 	}{
-		"an older generation": {func(u *collector.Upload) { u.Generation = 2 }, func(err error) bool { return errors.Is(err, monitor.ErrSuperseded) }},
-		"another digest":      {func(u *collector.Upload) { u.File.Digest = evidence.Digest{1} }, hasCode(monitor.InvalidConfig)},
-		"another event":       {func(u *collector.Upload) { u.Record.EventID = "0195e2a0-0000-7000-8000-00000000000f" }, hasCode(evidence.Conflict)},
+		"an older generation": {func(u *evidence.Upload) { u.Generation = 2 }, func(err error) bool { return errors.Is(err, monitor.ErrSuperseded) }},
+		"another digest":      {func(u *evidence.Upload) { u.File.Digest = evidence.Digest{1} }, hasCode(monitor.InvalidConfig)},
+		"another event":       {func(u *evidence.Upload) { u.Record.EventID = "0195e2a0-0000-7000-8000-00000000000f" }, hasCode(evidence.Conflict)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := collector.Upload{
+			u := evidence.Upload{
 				Generation: 1,
 				Record: evidence.Record{
 					ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
 					Condition: "black", Phase: evidence.AlertPhase,
 				},
 				File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256([]byte(content)), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
-				Body: strings.NewReader(content),
 			}
-			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u); err != nil {
+			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u, strings.NewReader(content)); err != nil {
 				t.Fatal(err)
 			}
 			c.change(&u)
-			u.Body = strings.NewReader(content)
-			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u); !c.is(err) {
+			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u, strings.NewReader(content)); !c.is(err) {
 				t.Errorf("the error is %v", err)
 			}
 		})
@@ -129,15 +126,14 @@ func TestAClipThatTheQuotaRefusesIsNamed(t *testing.T) {
 	base, _, store := evidenceGateway(t)
 	store.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
 	content := make([]byte, evidence.Clip.MaxBytes())
-	err := workerOf(t, base, monitorID, 1).AddEvidence(t.Context(), collector.Upload{
+	err := workerOf(t, base, monitorID, 1).AddEvidence(t.Context(), evidence.Upload{
 		Generation: 1,
 		Record: evidence.Record{
 			ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
 			Condition: "black", Phase: evidence.AlertPhase,
 		},
 		File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256(content), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
-		Body: bytes.NewReader(content),
-	})
+	}, bytes.NewReader(content))
 	if !hasCode(evidence.QuotaExceeded)(err) {
 		t.Errorf("the error is %v", err)
 	}

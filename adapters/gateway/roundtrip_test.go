@@ -14,8 +14,10 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/registry"
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/intake"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -23,15 +25,15 @@ import (
 // The server is the real internal API.
 func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	ctx := context.Background()
-	store := &registrytest.Store{}
-	service, err := registry.NewServices(store, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
+	store := &monitorstest.Store{}
+	service, err := monitors.NewServices(store, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), &monitorstest.TestSender{}, monitors.Config{
 		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u },
 		Log:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.Services{Monitors: service}, func(context.Context) error { return nil }, httpapi.Config{
+	api, err := httpapi.New(httpapi.Services{Monitors: service, Routing: &routing.Services{}, Workers: intake.NewWorkerService(store, &monitorstest.WorkerManager{}, nil, nil)}, func(context.Context) error { return nil }, httpapi.Config{
 		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -43,7 +45,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
 	config.ScheduledStartTime = &start
 	config.Set(detector.SilenceDB, -42.5)
-	m, err := service.Registrar.Register(ctx, registry.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
+	m, err := service.Registrar.Register(ctx, monitors.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}

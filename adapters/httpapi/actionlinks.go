@@ -14,17 +14,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
-
-// actionPath is the route of the links in messages. It needs no API key.
-const actionPath = "/act/:token"
 
 // maxActionBody is the maximum size of a form, in bytes.
 const maxActionBody = 4 << 10
@@ -36,7 +33,7 @@ type actionHandlers struct {
 	*responder
 
 	keys      evidence.LinkKeys
-	incidents *record.IncidentService
+	incidents *incidents.Service
 	routing   *routing.Services
 	audit     *keyring.Audit // nil: nothing is recorded
 	now       func() time.Time
@@ -49,13 +46,13 @@ type action struct {
 	token    string
 	words    actionWords
 	language notify.Language
-	incident record.Incident // of a link to one
-	storm    *notify.Storm   // with the incidents that the routes lead to the destination; nil: the link is to an incident
+	incident incidents.Incident // of a link to one
+	storm    *notify.Storm      // with the incidents that the routes lead to the destination; nil: the link is to an incident
 }
 
 // handle wraps a handler of links. It also answers every error with a page.
-func (h actionHandlers) handle(handle func(*gin.Context, *action) error) gin.HandlerFunc {
-	return func(c *gin.Context) {
+func (h actionHandlers) handle(handle func(*gin.Context, *action) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
 		a := &action{token: c.Param("token"), language: notify.English}
 		if strings.HasPrefix(c.GetHeader("Accept-Language"), string(notify.Japanese)) {
 			a.language = notify.Japanese
@@ -69,8 +66,9 @@ func (h actionHandlers) handle(handle func(*gin.Context, *action) error) gin.Han
 			err = handle(c, a)
 		}
 		if err != nil {
-			h.errorPage(c, a, err)
+			return h.errorPage(c, a, err)
 		}
+		return nil
 	}
 }
 
@@ -79,7 +77,7 @@ func (h actionHandlers) load(c *gin.Context, a *action) (err error) {
 	if a.ActionLink, err = notify.CheckAction(h.keys, a.token, h.now()); err != nil {
 		return err
 	}
-	d, err := h.routing.Destinations.Record(c.Request.Context(), a.DestinationID)
+	d, err := h.routing.Destinations.Destination(c.Request.Context(), a.DestinationID)
 	var coded *monitor.Error
 	switch {
 	case err == nil:
@@ -112,7 +110,7 @@ func (h actionHandlers) situation(a *action) notify.Situation {
 }
 
 // errorPage answers an error as a page, and logs an internal one.
-func (h actionHandlers) errorPage(c *gin.Context, a *action, err error) {
+func (h actionHandlers) errorPage(c *gin.Context, a *action, err error) error {
 	shown := h.callerError(c, err)
 	row := httpStatus[shown.Code]
 	if row.status == 0 {
@@ -123,9 +121,7 @@ func (h actionHandlers) errorPage(c *gin.Context, a *action, err error) {
 	}
 	retryAfter(c, time.Duration(row.retryAfter)*time.Second)
 	page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.statusWords(row.status)}}
-	if err := h.writePage(c, row.status, page); err != nil {
-		h.fail(c, err)
-	}
+	return h.writePage(c, row.status, page)
 }
 
 // show is GET /act/{token}. It changes nothing.
@@ -197,13 +193,13 @@ func (h actionHandlers) describeStorm(a *action) actionPage {
 
 // act is POST /act/{token}.
 func (h actionHandlers) act(c *gin.Context, a *action) error {
-	raw, err := readBody(c, maxActionBody, formType)
+	raw, err := readBody(c, formType)
 	if err != nil {
 		return err
 	}
 	form, err := url.ParseQuery(string(raw))
 	by := monitor.CleanLine(form.Get("by"))
-	act := record.IncidentAction{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
+	act := incidents.Action{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
 	if err != nil || len(act.Check()) > 0 {
 		return h.askAgain(c, a, by)
 	}
@@ -264,9 +260,9 @@ func (h actionHandlers) askAgain(c *gin.Context, a *action, by string) error {
 	return h.writePage(c, http.StatusBadRequest, page)
 }
 
-func (h actionHandlers) acknowledge(c *gin.Context, a *action, act record.IncidentAction) error {
+func (h actionHandlers) acknowledge(c *gin.Context, a *action, act incidents.Action) error {
 	_, err := h.incidents.Act(c.Request.Context(), a.IncidentID, act)
-	linkUsed := errors.Is(err, record.ErrOpReused)
+	linkUsed := errors.Is(err, incidents.ErrOpReused)
 	if err != nil && !linkUsed {
 		return err
 	}
@@ -295,13 +291,13 @@ func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) e
 		if s := notify.SituationOf(i.Incident); !s.Open || s.Handled() {
 			continue
 		}
-		_, err := h.incidents.Act(c.Request.Context(), i.ID, record.IncidentAction{OpID: a.stormOpID(i.Incident), Kind: incident.Acknowledged, By: by})
+		_, err := h.incidents.Act(c.Request.Context(), i.ID, incidents.Action{OpID: a.stormOpID(i.Incident), Kind: incident.Acknowledged, By: by})
 		coded, ok := errors.AsType[*monitor.Error](err)
 		switch {
 		case err == nil:
 			taken++
-		case errors.Is(err, record.ErrOpReused): // somebody uses the link at the same time
-		case ok && (coded.Code == record.IncidentNotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
+		case errors.Is(err, incidents.ErrOpReused): // somebody uses the link at the same time
+		case ok && (coded.Code == incidents.NotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
 		default:
 			return err
 		}

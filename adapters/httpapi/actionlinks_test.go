@@ -276,7 +276,7 @@ func addStorm(api *testAPI) (path string) {
 			if err != nil {
 				api.t.Fatal(err)
 			}
-			storm.Incidents = append(storm.Incidents, notify.StormIncident{Incident: i.Incident, MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
+			storm.Incidents = append(storm.Incidents, notify.StreamIncident{Incident: i.Incident, MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
 		}
 		return storm
 	}}

@@ -6,15 +6,22 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
@@ -40,34 +47,34 @@ type Config struct {
 	Log            *slog.Logger      // default slog.Default
 }
 
-// Services are the parts of the application that an API calls.
+// Services are the parts of the application that an API calls. A gateway has all of them; a
+// test may leave out those that it does not ask.
 type Services struct {
-	Monitors  *registry.Services
-	Evidence  *record.EvidenceService // nil: there are no routes for evidence
-	History   *record.History         // nil: there are no routes for the history
-	Incidents *record.IncidentService // nil: there are no routes for incidents
-	Feed      *record.Feed            // nil: there is no route for the feed
-	Routing   *routing.Services       // nil: there are no routes for destinations, routes and silences
+	Monitors   *monitors.Services
+	Workers    *intake.WorkerService
+	Evidence   *evidences.Service
+	Thumbnails *evidences.Thumbnails
+	History    *histories.Service
+	Incidents  *incidents.Service
+	Feed       *feeds.Feed
+	Routing    *routing.Services
+	Info       *ServiceInfo
 
-	Keys  *keyring.Keyring // nil: there is only API_KEY, and no routes for keys
-	Audit *keyring.Audit   // required with Keys
-
+	Keys        *keyring.Keyring     // nil: there is only API_KEY
+	Audit       *keyring.Audit       // nil: nothing is recorded
 	SessionKeys *keyring.SessionKeys // required with a dashboard
-
-	Thumbnails *record.Thumbnails // nil: there are no routes for thumbnails
-	Info       *ServiceInfo       // nil: there is no route that describes the service
 }
 
 // API is the gateway's HTTP interface. Its handlers may be called concurrently.
 type API struct {
 	*responder
 
-	monitors *registry.Services
+	rates    *monitors.RateLimiter
 	keys     *authenticator // of the public API
 	audit    *keyring.Audit // nil: nothing is recorded
-	evidence *record.EvidenceService
-	signIn   *signIn // nil: there is no dashboard
+	signIn   *signIn        // nil: there is no dashboard
 	cfg      Config
+	table    []route
 	public   *gin.Engine
 	internal *gin.Engine
 	ready    *readiness
@@ -99,176 +106,35 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
-	a := &API{responder: respond, monitors: services.Monitors, evidence: services.Evidence, cfg: cfg,
+	a := &API{responder: &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}, cfg: cfg,
 		keys: newAuthenticator(cfg.APIKey, services.Keys), audit: services.Audit}
-	a.ready = newReadiness(ready, cfg.Stopping, cfg.Now, respond.log)
-	if err := a.routePublic(probeHandlers{respond, a.ready}, services.SessionKeys); err != nil {
+	a.ready = newReadiness(ready, cfg.Stopping, cfg.Now, a.log)
+	limit := &keyLimit{wrong: wrongKeys{max: maxWrongRequests}, now: cfg.Now, log: a.log}
+	holder := func(r route) gin.HandlerFunc { return a.authenticated(r, limit) }
+	token := authenticatedWorker(cfg.InternalAPIKey, a.responder)
+	worker := func(route) gin.HandlerFunc { return token }
+	var err error
+	if a.public, err = a.engine(holder); err != nil {
 		return nil, err
 	}
-	if err := a.routeInternal(); err != nil {
+	if a.internal, err = a.engine(worker); err != nil {
 		return nil, err
 	}
-	if services.Keys != nil {
-		a.routeKeys(keyHandlers{respond, services.Keys, services.Audit})
+	a.rates, a.table = services.Monitors.RateLimiter, a.routes(services)
+	if cfg.Dashboard != nil {
+		if a.signIn, err = newSignIn(a.responder, a.keys, services.SessionKeys, cfg); err != nil {
+			return nil, fmt.Errorf("httpapi: PublicURL: %w", err)
+		}
+		a.table = append(a.table, a.dashboardRoutes()...)
 	}
-	if services.History != nil {
-		a.routeHistory(historyHandlers{respond, services.History})
-	}
-	if services.Incidents != nil {
-		a.routeIncidents(incidentHandlers{respond, services.Incidents})
-	}
-	if a.evidence != nil {
-		a.routeEvidence(evidenceHandlers{respond, a.evidence, cfg.PublicURL})
-	}
-	if services.Routing != nil {
-		a.routeRouting(respond, services.Routing)
-	}
-	if services.Routing != nil && services.Incidents != nil && len(cfg.LinkKeys) > 0 {
-		actions := actionHandlers{respond, cfg.LinkKeys, services.Incidents, services.Routing, services.Audit, cfg.Now}
-		a.public.GET(actionPath, actions.handle(actions.show))
-		a.public.POST(actionPath, actions.handle(actions.act))
-	}
-	if services.Info != nil {
-		a.public.GET("/api/v1/service", a.rateLimited(registry.Querying), a.answer(serviceHandlers{respond, *services.Info}.read))
-	}
-	if services.Thumbnails != nil {
-		a.routeThumbnails(thumbnailHandlers{respond, services.Thumbnails})
-	}
-	if services.Feed != nil {
-		a.public.GET(feedPath, a.rateLimited(registry.Querying), a.answer(feedHandlers{respond, services.Feed}.read))
+	for _, r := range a.table {
+		engine, authenticated := a.public, holder
+		if r.internal() {
+			engine, authenticated = a.internal, worker
+		}
+		engine.Handle(r.method, r.path, a.limited(r), authenticated(r), a.onlyFixedMethods, a.permitted(r), a.counted(r.rate), a.recorded(r))
 	}
 	return a, nil
-}
-
-func (a *API) routePublic(probes probeHandlers, sessions *keyring.SessionKeys) (err error) {
-	open := []string{"/healthz", "/readyz", "/openapi.yaml", evidencePath, actionPath}
-	if a.cfg.Dashboard != nil {
-		open = append(open, append(dashboardPaths(a.cfg.Dashboard), sessionPath)...)
-		if a.signIn, err = newSignIn(a.responder, a.keys, sessions, a.cfg); err != nil {
-			return fmt.Errorf("httpapi: PublicURL: %w", err)
-		}
-	}
-	limit := &keyLimit{wrong: wrongKeys{max: maxWrongRequests}, now: a.cfg.Now, log: a.log}
-	authenticated := a.middleware().authenticated(publicKeyHeader, a.keys, a.signIn, limit, open)
-	if a.public, err = a.engine(authenticated); err != nil {
-		return err
-	}
-	a.public.Use(a.onlyFixedMethods, a.permitted)
-	if a.cfg.Dashboard != nil {
-		a.routeDashboard()
-	}
-	a.public.GET("/healthz", a.answer(probes.healthz))
-	a.public.GET("/readyz", a.answer(probes.readyz))
-	a.public.GET("/openapi.yaml", a.answer(probes.openapi))
-	registrations := registrationHandlers{a.responder, a.monitors.Registrar, a.monitors.Previewer, a.monitors.RateLimiter}
-	monitors := monitorHandlers{a.responder, a.monitors.Monitors, a.monitors.Editor}
-	events := eventHandlers{a.responder, a.monitors.Events, a.monitors.WebhookTester}
-	creating, querying := a.rateLimited(registry.Creating), a.rateLimited(registry.Querying)
-	v1 := a.public.Group("/api/v1")
-	v1.POST("/monitors", creating, a.answer(registrations.registerOrRefuse))
-	a.public.POST(batchPath, creating, a.answer(registrations.registerBatch))
-	v1.GET("/monitors", querying, a.answer(monitors.list))
-	v1.GET("/monitors/:monitor_id", querying, a.answer(monitors.get))
-	v1.PATCH("/monitors/:monitor_id", querying, a.answer(monitors.change))
-	v1.DELETE("/monitors/:monitor_id", a.answer(monitors.stop))
-	v1.GET("/monitors/:monitor_id/events", querying, a.answer(events.events))
-	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", querying, a.answer(events.redeliver))
-	a.public.POST(previewPath, a.rateLimited(registry.Previewing), a.answer(registrations.preview))
-	v1.POST("/webhooks/test", creating, a.answer(events.testWebhook))
-	v1.GET("/deliveries", querying, a.answer(events.deliveries))
-	return nil
-}
-
-func (a *API) routeInternal() (err error) {
-	if a.internal, err = a.engine(a.middleware().authenticatedWorker(a.cfg.InternalAPIKey)); err != nil {
-		return err
-	}
-	workers := workerHandlers{a.responder, a.monitors.Workers}
-	v1 := a.internal.Group("/internal/v1")
-	v1.GET("/monitors/:monitor_id", a.responder.answer(workers.assignment))
-	v1.PUT("/monitors/:monitor_id/status", a.responder.answer(workers.report))
-	return nil
-}
-
-func (a *API) routeKeys(keys keyHandlers) {
-	querying := a.rateLimited(registry.Querying)
-	v1 := a.public.Group("/api/v1")
-	v1.GET("/keys", querying, a.answer(keys.list))
-	v1.POST("/keys", querying, a.answer(keys.create))
-	v1.DELETE("/keys/:key_id", querying, a.answer(keys.revoke))
-	v1.GET("/audit", querying, a.answer(keys.listAudit))
-}
-
-func (a *API) routeHistory(history historyHandlers) {
-	querying := a.rateLimited(registry.Querying)
-	v1 := a.public.Group("/api/v1")
-	v1.GET("/monitors/:monitor_id/timeline", querying, a.answer(history.timeline))
-	v1.GET("/monitors/:monitor_id/sessions", querying, a.answer(history.sessions))
-	v1.GET("/statistics", querying, a.answer(history.statistics))
-}
-
-func (a *API) routeIncidents(incidents incidentHandlers) {
-	querying := a.rateLimited(registry.Querying)
-	v1 := a.public.Group("/api/v1/incidents")
-	v1.GET("", querying, a.answer(incidents.list))
-	v1.GET("/:incident_id", querying, a.answer(incidents.get))
-	v1.POST("/:incident_id/acknowledge", querying, a.answer(incidents.acknowledge))
-	v1.POST("/:incident_id/resolve", querying, a.answer(incidents.resolve))
-	v1.POST("/:incident_id/notes", querying, a.answer(incidents.note))
-	v1.POST("/:incident_id/label", querying, a.answer(incidents.label))
-}
-
-// routeRouting adds the routes of destinations, routes and silences, and of deliveries that
-// are made again.
-func (a *API) routeRouting(r *responder, services *routing.Services) {
-	querying := a.rateLimited(registry.Querying)
-	v1 := a.public.Group("/api/v1")
-	destinations := destinationHandlers{r, services.Destinations}
-	v1.GET("/destination-kinds", querying, a.answer(destinations.kinds))
-	v1.GET("/destinations", querying, a.answer(destinations.list))
-	v1.POST("/destinations", querying, a.answer(destinations.create))
-	v1.GET("/destinations/:destination_id", querying, a.answer(destinations.get))
-	v1.PATCH("/destinations/:destination_id", querying, a.answer(destinations.change))
-	v1.DELETE("/destinations/:destination_id", querying, a.answer(destinations.delete))
-	a.public.POST(destinationTestPath, a.rateLimited(registry.Creating), a.answer(destinations.test))
-	routes := routeHandlers{r, services.Routes, services.Explainer}
-	v1.GET("/routes", querying, a.answer(routes.list))
-	v1.POST("/routes", querying, a.answer(routes.create))
-	a.public.PUT(routeOrderPath, querying, a.answer(routes.order))
-	a.public.POST(routeExplainPath, querying, a.answer(routes.explain))
-	v1.GET("/routes/:route_id", querying, a.answer(routes.get))
-	v1.PATCH("/routes/:route_id", querying, a.answer(routes.change))
-	v1.DELETE("/routes/:route_id", querying, a.answer(routes.delete))
-	silences := silenceHandlers{r, services.Silences}
-	v1.GET("/silences", querying, a.answer(silences.list))
-	v1.POST("/silences", querying, a.answer(silences.create))
-	v1.GET("/silences/:silence_id", querying, a.answer(silences.get))
-	v1.PATCH("/silences/:silence_id", querying, a.answer(silences.change))
-	v1.DELETE("/silences/:silence_id", querying, a.answer(silences.end))
-	replays := replayHandlers{r, services.Replays}
-	v1.POST("/deliveries/replay", querying, a.answer(replays.failed))
-	v1.POST("/deliveries/:delivery_id/replay", querying, a.answer(replays.one))
-}
-
-func (a *API) routeEvidence(evidence evidenceHandlers) {
-	querying := a.rateLimited(registry.Querying)
-	v1 := a.public.Group("/api/v1/evidence")
-	v1.GET("", querying, a.answer(evidence.list))
-	v1.GET("/:evidence_id", querying, a.answer(evidence.get))
-	v1.POST("/:evidence_id/link", querying, a.answer(evidence.link))
-	v1.POST("/:evidence_id/class", querying, a.answer(evidence.setClass))
-	a.public.GET(evidencePath, a.answer(evidence.download))
-	a.internal.PUT(recordPath, a.responder.answer(evidence.putRecord))
-	a.internal.POST(uploadPath, a.responder.answer(evidence.upload))
-}
-
-// routeThumbnails adds the routes of thumbnails. Reading one takes no rate limit: a page
-// reads hundreds a minute.
-func (a *API) routeThumbnails(thumbnails thumbnailHandlers) {
-	a.public.POST("/api/v1/thumbnails/watch", a.rateLimited(registry.Querying), a.answer(thumbnails.watch))
-	a.public.GET("/api/v1/monitors/:monitor_id/thumbnail", a.answer(thumbnails.read))
-	a.internal.PUT("/internal/v1/monitors/:monitor_id/thumbnail", a.responder.answer(thumbnails.put))
 }
 
 // Public returns the handler of the public API and the probes (LISTEN_ADDR).
@@ -286,11 +152,8 @@ func (a *API) Ready(ctx context.Context) error {
 	return nil
 }
 
-func (a *API) middleware() middleware { return middleware{a.responder, a.cfg.RequestTimeout} }
-
-// engine returns a router without routes, whose requests all pass through authenticated.
-// It answers every error in the envelope.
-func (a *API) engine(authenticated gin.HandlerFunc) (*gin.Engine, error) {
+// engine returns a router without routes. It answers every error in the envelope.
+func (a *API) engine(authenticated func(route) gin.HandlerFunc) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
@@ -299,28 +162,43 @@ func (a *API) engine(authenticated gin.HandlerFunc) (*gin.Engine, error) {
 	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("httpapi: TrustedProxies: %w", err)
 	}
-	m := a.middleware()
-	e.Use(m.recovered, m.limited, authenticated)
-	e.NoRoute(a.answer(func(c *gin.Context) error {
+	e.Use(a.recovered)
+	// Paths that do not exist need a key too, so that callers without one cannot find paths.
+	unknown := route{right: access.Read}
+	e.NoRoute(a.limited(unknown), authenticated(unknown), a.answer(func(c *gin.Context) error {
 		return refusef(routeNotFound, "the path %.100q does not exist; /openapi.yaml lists the paths", c.Request.URL.Path)
 	}))
-	e.NoMethod(a.answer(refuseMethod))
+	known := authenticated(unknown)
+	e.NoMethod(a.limited(unknown), func(c *gin.Context) {
+		if !a.open(c.Request.URL.Path) {
+			known(c)
+		}
+	}, a.onlyFixedMethods, a.answer(refuseMethod))
 	return e, nil
+}
+
+// open reports whether a path needs no key: then it needs none to refuse a method either.
+func (a *API) open(path string) bool {
+	return slices.ContainsFunc(a.table, func(r route) bool { return r.right == noKey && !r.internal() && matchesRoute(r.path, path) })
 }
 
 func refuseMethod(c *gin.Context) error {
 	return refusef(methodNotAllowed, "%.100q does not accept the method %.20s; the Allow header lists those that it accepts", c.Request.URL.Path, c.Request.Method)
 }
 
-// fixedPaths are the paths whose last part the router would take for an id, with the one
-// method that each accepts.
-var fixedPaths = map[string]string{batchPath: http.MethodPost, routeOrderPath: http.MethodPut, routeExplainPath: http.MethodPost}
-
-// onlyFixedMethods refuses every other method on a fixed path.
+// onlyFixedMethods refuses a method that the path without parameters does not have, although
+// the router would take the last part of the path for an id.
 func (a *API) onlyFixedMethods(c *gin.Context) {
-	if accepted, fixed := fixedPaths[c.Request.URL.Path]; fixed && c.Request.Method != accepted {
+	path := c.Request.URL.Path
+	var accepted []string
+	for _, r := range a.table {
+		if r.path == path {
+			accepted = append(accepted, r.method)
+		}
+	}
+	if len(accepted) > 0 && !slices.Contains(accepted, c.Request.Method) {
 		c.Abort()
-		c.Header("Allow", accepted)
+		c.Header("Allow", strings.Join(accepted, ", "))
 		a.fail(c, refuseMethod(c))
 	}
 }

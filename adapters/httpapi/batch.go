@@ -3,16 +3,12 @@ package httpapi
 import (
 	"encoding/json"
 	"mime"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-// batchPath is the path of batches on the public port.
-const batchPath = "/api/v1/monitors/batch"
 
 // maxBatchBody is the largest batch in bytes: its registrations may have long metadata.
 const maxBatchBody = 2 << 20
@@ -33,7 +29,7 @@ type batchResultBody struct {
 	Error     *errorDetail   `json:"error,omitempty"`
 }
 
-// registerBatch is POST /api/v1/monitors/batch (section 16.6): up to registry.MaxBatch
+// registerBatch is POST /api/v1/monitors/batch (section 16.6): up to monitors.MaxBatch
 // registrations as JSON or CSV. It counts as one request, and each registration has its
 // own answer.
 func (h registrationHandlers) registerBatch(c *gin.Context) error {
@@ -53,20 +49,16 @@ func (h registrationHandlers) registerBatch(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var results []registry.BatchResult
+	var results []monitors.BatchResult
 	if dryRun {
 		results, err = h.registrar.CheckBatch(c.Request.Context(), requests)
 	} else {
 		results = h.registrar.RegisterBatch(c.Request.Context(), requests)
 	}
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.batchBody(c, dryRun, requests, results))
-	return nil
+	return h.reply(c, h.batchBody(c, dryRun, requests, results), err)
 }
 
-func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []registry.Request, results []registry.BatchResult) batchBody {
+func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []monitors.Request, results []monitors.BatchResult) batchBody {
 	body := batchBody{DryRun: dryRun, Results: make([]batchResultBody, 0, len(results))}
 	for i, r := range results {
 		m := r.Monitor
@@ -91,9 +83,9 @@ func (h registrationHandlers) batchBody(c *gin.Context, dryRun bool, requests []
 
 // readBatch decodes the body: {"monitors": [registration, …]}, or CSV. A registration
 // that cannot be read at all is refused alone.
-func readBatch(c *gin.Context) ([]registry.Request, error) {
+func readBatch(c *gin.Context) ([]monitors.Request, error) {
 	const csvType = "text/csv"
-	raw, err := readBody(c, maxBatchBody, "application/json", csvType, formType)
+	raw, err := readBody(c, "application/json", csvType, formType)
 	if err != nil {
 		return nil, err
 	}
@@ -108,17 +100,14 @@ func readBatch(c *gin.Context) ([]registry.Request, error) {
 	}
 	switch n := len(registrations); {
 	case n == 0:
-		return nil, refusef(monitor.InvalidConfig, "the batch is empty; accepted are 1 to %d registrations", registry.MaxBatch)
-	case n > registry.MaxBatch:
+		return nil, refusef(monitor.InvalidConfig, "the batch is empty; accepted are 1 to %d registrations", monitors.MaxBatch)
+	case n > monitors.MaxBatch:
 		return nil, tooManyRegistrations(n)
 	}
-	requests := make([]registry.Request, len(registrations))
+	requests := make([]monitors.Request, len(registrations))
 	for i, registration := range registrations {
 		if requests[i], err = readRegistration(registration); err != nil {
-			requests[i].Unreadable = []monitor.FieldError{
-				{Field: "stream_url", Err: err},
-				{Field: "callback_url"}, // the registry does not refuse it again because it is missing
-			}
+			requests[i].Unreadable = []error{err} // of the whole: nothing else is named
 		}
 	}
 	return requests, nil
@@ -134,11 +123,11 @@ func readBatchJSON(raw []byte) ([]json.RawMessage, error) {
 	}
 	var registrations []json.RawMessage
 	if json.Unmarshal(body.fields["monitors"], &registrations) != nil || registrations == nil {
-		return nil, refusef(monitor.InvalidConfig, "monitors is missing or no array; accepted is an array of 1 to %d registrations", registry.MaxBatch)
+		return nil, refusef(monitor.InvalidConfig, "monitors is missing or no array; accepted is an array of 1 to %d registrations", monitors.MaxBatch)
 	}
 	return registrations, nil
 }
 
 func tooManyRegistrations(n int) error {
-	return refusef(monitor.InvalidConfig, "the batch has %d registrations or more; accepted are 1 to %d: send the rest in another batch", n, registry.MaxBatch)
+	return refusef(monitor.InvalidConfig, "the batch has %d registrations or more; accepted are 1 to %d: send the rest in another batch", n, monitors.MaxBatch)
 }

@@ -151,8 +151,8 @@ func TestAHeaderOfManyColumnsIsRefusedInTime(t *testing.T) { // its names were c
 		if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "1 to 200") {
 			t.Errorf("%d %s", got.status, got.body)
 		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("no answer in 10 s")
+	case <-time.After(time.Minute):
+		t.Fatal("no answer in a minute")
 	}
 }
 

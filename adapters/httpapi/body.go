@@ -23,28 +23,38 @@ import (
 // formType is what curl -d sends by default.
 const formType = "application/x-www-form-urlencoded"
 
-// readJSON reads the body of a request, of at most limit bytes. It accepts a request
+// readJSON reads the body of a request. It accepts a request
 // without Content-Type, because the specification requires none. It also accepts the
 // Content-Type of a form, which curl -d sends by default. That is safe: a form on another
 // website cannot send the header with the key, and its session is refused. Any other type
 // is refused.
-func readJSON(c *gin.Context, limit int64) ([]byte, error) {
-	return readBody(c, limit, "application/json", formType)
+func readJSON(c *gin.Context) ([]byte, error) {
+	return readBody(c, "application/json", formType)
 }
 
 // readFields reads the JSON object that a request to the public API has as its body. Its
 // fields are known. Errors: those of readJSON and readObject.
 func readFields(c *gin.Context, known ...string) (*object, error) {
-	raw, err := readJSON(c, maxPublicBody)
+	raw, err := readJSON(c)
 	if err != nil {
 		return nil, err
 	}
 	return readObject(raw, "", known...)
 }
 
-// readBody reads the body of a request of one of the accepted types, of at most limit
-// bytes.
-func readBody(c *gin.Context, limit int64, accepted ...string) ([]byte, error) {
+// readBody reads the body of a request as text. Its type is one of the accepted ones.
+func readBody(c *gin.Context, accepted ...string) ([]byte, error) {
+	body, err := readBytes(c, accepted...)
+	if err == nil && !utf8.Valid(body) {
+		err = refusef(monitor.InvalidConfig, "the body is not valid UTF-8")
+	}
+	return body, err
+}
+
+// readBytes reads the body of a request of one of the accepted types, of at most as many
+// bytes as the row of its route says.
+func readBytes(c *gin.Context, accepted ...string) ([]byte, error) {
+	limit := c.GetInt64(contextMaxBody)
 	if given := c.GetHeader("Content-Type"); given != "" {
 		media, params, err := mime.ParseMediaType(given)
 		charset := strings.ToLower(params["charset"])
@@ -65,8 +75,6 @@ func readBody(c *gin.Context, limit int64, accepted ...string) ([]byte, error) {
 		return nil, tooLarge(limit)
 	case err != nil:
 		return nil, cutBody(err)
-	case !utf8.Valid(body):
-		return nil, refusef(monitor.InvalidConfig, "the body is not valid UTF-8")
 	}
 	return body, nil
 }

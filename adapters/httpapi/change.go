@@ -1,22 +1,16 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // change is PATCH /api/v1/monitors/{monitor_id} (section 16.6). It answers as GET does.
-func (h monitorHandlers) change(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
-	raw, err := readJSON(c, maxPublicBody)
+func (h monitorHandlers) change(c *gin.Context, id monitor.ID) error {
+	raw, err := readJSON(c)
 	if err != nil {
 		return err
 	}
@@ -25,25 +19,21 @@ func (h monitorHandlers) change(c *gin.Context) error {
 		return err
 	}
 	m, err := h.editor.ChangeMonitor(c.Request.Context(), id, change)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, feed.NewMonitorIn(m, h.zone))
-	return nil
+	return h.reply(c, feed.NewMonitorIn(m, h.zone), err)
 }
 
 // readChange decodes the body of a PATCH as strictly as a registration. The change lists
-// the wrong fields, which the registry refuses with its own.
-func readChange(raw []byte) (registry.Change, error) {
-	var change registry.Change
+// the wrong fields, which package monitors refuses with its own.
+func readChange(raw []byte) (monitors.Change, error) {
+	var change monitors.Change
 	body, err := readObject(raw, "", "callback_url", "config", "metadata")
 	if err != nil {
 		return change, err
 	}
-	for i, e := range body.refused {
-		if e.Field == "stream_url" {
-			body.refused[i].Err = monitor.Errorf(monitor.InvalidConfig,
-				"stream_url cannot be changed, because the events and statistics of a monitor belong to one stream; register the other stream")
+	for i, err := range body.refused {
+		if monitor.FieldOf(err) == "stream_url" {
+			body.refused[i] = monitor.FieldErrorf("stream_url",
+				"cannot be changed, because the events and statistics of a monitor belong to one stream; register the other stream")
 		}
 	}
 	if _, given := body.fields["callback_url"]; given {
@@ -53,15 +43,20 @@ func readChange(raw []byte) (registry.Change, error) {
 		}
 	}
 	change.Metadata = body.fields["metadata"]
-	change.Unreadable = body.refused
+	change.Config, change.Unreadable = readConfig(body, "") // null is refused
+	return change, nil
+}
+
+// readConfig reads the field config of a registration or a change, and returns the refusals of
+// the body and of config. ifNull is what an on_callback_failure of null means.
+func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.ConfigChange, refused []error) {
 	raw, given := body.fields["config"]
 	if !given {
-		return change, nil
+		return change, body.refused
 	}
-	config, notObject := readObject(raw, "config", configFields()...)
-	if notObject != nil {
-		change.Unreadable = append(change.Unreadable, monitor.FieldError{Field: "config", Err: notObject})
-		return change, nil //nolint:nilerr // it is refused together with the other wrong fields
+	config, err := readObject(raw, "config", configFields()...)
+	if err != nil {
+		return change, append(body.refused, monitor.OfField("config", err))
 	}
 	change.Settings = map[string]float64{}
 	for _, s := range monitor.Settings() {
@@ -72,15 +67,14 @@ func readChange(raw []byte) (registry.Change, error) {
 	change.ScheduledStartTime = config.timeChange("scheduled_start_time")
 	change.ScheduledEndTime = config.timeChange("scheduled_end_time")
 	if _, given := config.fields["on_callback_failure"]; given {
-		change.OnCallbackFailure = new(monitor.CallbackFailure)
+		change.OnCallbackFailure = new(ifNull)
 		config.text("on_callback_failure", (*string)(change.OnCallbackFailure))
 	}
-	change.Unreadable = append(change.Unreadable, config.refused...)
-	return change, nil
+	return change, append(body.refused, config.refused...)
 }
 
 // timeChange reads a time that null removes. A time that cannot be read changes nothing.
-func (o *object) timeChange(name string) (change registry.TimeChange) {
+func (o *object) timeChange(name string) (change monitors.TimeChange) {
 	o.timestamp(name, &change.To)
 	_, given := o.fields[name]
 	change.Given = given && !o.refuses(name)

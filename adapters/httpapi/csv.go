@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,7 +22,7 @@ const maxColumns = 200
 // 3.1, in JSON. The first row names the columns: stream_url, callback_url, the fields
 // of config, metadata (a JSON object), and metadata.NAME (a text). A cell that is
 // empty is left out. It refuses a file that is no CSV, has an unknown or repeated
-// column, more than maxColumns columns, or more than registry.MaxBatch rows.
+// column, more than maxColumns columns, or more than monitors.MaxBatch rows.
 func readCSV(body []byte) ([]json.RawMessage, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
 	columns, err := r.Read()
@@ -45,8 +45,8 @@ func readCSV(body []byte) ([]json.RawMessage, error) {
 		if err != nil {
 			return nil, notCSV(err)
 		}
-		if len(all) == registry.MaxBatch {
-			return nil, tooManyRegistrations(registry.MaxBatch + 1)
+		if len(all) == monitors.MaxBatch {
+			return nil, tooManyRegistrations(monitors.MaxBatch + 1)
 		}
 		all = append(all, registrationOf(columns, inConfig, row))
 	}

@@ -2,8 +2,11 @@ package httpapi
 
 import (
 	"encoding/base64"
+	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // cursor is the kind of the cursors of one list, which say where its next page begins.
@@ -40,8 +43,18 @@ func (c cursor) encodeSeq(seq int64) *string {
 	return new(c.encode(strconv.FormatInt(seq, 10)))
 }
 
-func (c cursor) decodeSeq(s string) (seq int64, ok bool) {
-	place, ok := c.decode(s)
-	seq, err := strconv.ParseInt(place, 10, 64)
-	return seq, ok && err == nil && seq > 0
+// readSeq reads the parameter with a cursor of the list. It returns 0 if it is left out.
+func (c cursor) readSeq(query url.Values, name string) (seq int64, err error) {
+	if !query.Has(name) {
+		return 0, nil
+	}
+	place, ok := c.decode(query.Get(name))
+	if seq, err = strconv.ParseInt(place, 10, 64); !ok || err != nil || seq <= 0 {
+		return 0, refuseCursor(query, name)
+	}
+	return seq, nil
+}
+
+func refuseCursor(query url.Values, name string) error {
+	return monitor.FieldErrorf(name, "is %.80q; accepted is the next of an earlier page", query.Get(name))
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -10,24 +9,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
 )
 
-// dashboardPaths are the routes of the dashboard. They need no key: the pages contain no
-// data, and fetch it from the API.
-func dashboardPaths(d *ui.Dashboard) []string {
-	return slices.Concat(ui.Pages, []string{ui.AssetPath}, d.Files())
-}
-
-func (a *API) routeDashboard() {
-	page := gin.WrapH(a.cfg.Dashboard)
-	for _, path := range dashboardPaths(a.cfg.Dashboard) {
-		serve := page
-		if path == signInPath {
-			serve = a.signIn.useLink(page)
-		}
-		a.public.Match([]string{http.MethodGet, http.MethodHead}, path, serve)
+// dashboardRoutes are the rows of the pages and of signing in. The pages need no key: they
+// contain no data, and fetch it from the API.
+func (a *API) dashboardRoutes() []route {
+	page := func(c *gin.Context) error {
+		a.cfg.Dashboard.ServeHTTP(c.Writer, c.Request)
+		return nil
 	}
-	a.public.POST(sessionPath, a.answer(a.signIn.begin))
-	a.public.GET(sessionPath, a.answer(a.signIn.read))
-	a.public.DELETE(sessionPath, a.answer(a.signIn.end))
+	table := []route{
+		{"POST", "/api/v1/session", noKey, "", "", special{}, a.signIn.begin},
+		{"GET", "/api/v1/session", noKey, "", "", special{}, a.signIn.read},
+		{"DELETE", "/api/v1/session", noKey, "", "", special{}, a.signIn.end},
+	}
+	for _, path := range slices.Concat(ui.Pages, []string{ui.AssetPath}, a.cfg.Dashboard.Files()) {
+		handle := page
+		if path == signInPath {
+			handle = a.signIn.useLink(page)
+		}
+		table = append(table, route{"GET", path, noKey, "", "", special{}, handle}, route{"HEAD", path, noKey, "", "", special{}, handle})
+	}
+	return table
 }
 
 // NewSignInLink returns the path of a link that signs in to the dashboard once, within

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,9 +8,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 type deliveryListBody struct {
@@ -30,7 +30,7 @@ type deliveryBody struct {
 	StormID       *string                `json:"storm_id"`
 	Sequence      *int64                 `json:"sequence"`
 	CreatedAt     time.Time              `json:"created_at"`
-	State         registry.DeliveryState `json:"state"`
+	State         monitors.DeliveryState `json:"state"`
 	Tried         int                    `json:"tried"`
 	NextAttemptAt *time.Time             `json:"next_attempt_at"`
 	DeliveredAt   *time.Time             `json:"delivered_at"`
@@ -72,11 +72,11 @@ func exchangeBodies(e *event.Exchange) (*requestBody, *responseBody) {
 	if e == nil {
 		return nil, nil
 	}
-	request := &requestBody{e.URL, e.Header, e.DurationMS, orNull(e.Message)}
+	request := &requestBody{e.URL, e.Header, e.DurationMS, wire.OrNull(e.Message)}
 	if e.Answer == nil {
 		return request, nil
 	}
-	return request, &responseBody{orNull(e.Answer.ContentType), e.Answer.Body, e.Answer.Truncated}
+	return request, &responseBody{wire.OrNull(e.Answer.ContentType), e.Answer.Body, e.Answer.Truncated}
 }
 
 // deliveries is GET /api/v1/deliveries (section 17.1).
@@ -90,46 +90,38 @@ func (h eventHandlers) deliveries(c *gin.Context) error {
 		return err
 	}
 	page, next, err := h.service.Deliveries(c.Request.Context(), q)
-	if err != nil {
-		return err
-	}
-	body := deliveryListBody{make([]deliveryBody, 0, len(page)), encodePlace(next)}
-	for _, d := range page {
-		body.Deliveries = append(body.Deliveries, h.deliveryBody(d))
-	}
-	h.write(c, http.StatusOK, body)
-	return nil
+	return h.reply(c, deliveryListBody{each(page, h.deliveryBody), encodePlace(next)}, err)
 }
 
-func readDeliveryQuery(query url.Values) (q registry.DeliveryQuery, err error) {
-	q = registry.DeliveryQuery{
+func readDeliveryQuery(query url.Values) (q monitors.DeliveryQuery, err error) {
+	q = monitors.DeliveryQuery{
 		MonitorID: monitor.ID(query.Get("monitor_id")), EventID: query.Get("event_id"), IncidentID: query.Get("incident_id"),
-		DestinationID: query.Get("destination_id"), State: registry.DeliveryState(query.Get("state")),
+		DestinationID: query.Get("destination_id"), State: monitors.DeliveryState(query.Get("state")),
 	}
 	for _, name := range []string{"monitor_id", "event_id", "incident_id", "destination_id", "state"} {
 		if query.Has(name) && query.Get(name) == "" {
 			return q, refusef(monitor.InvalidConfig, "%s is empty; accepted is a value, or to leave it out", name)
 		}
 	}
-	if q.Limit, err = readInt(query, "limit", registry.DefaultDeliveryPage); err != nil {
+	if q.Limit, err = readInt(query, "limit", monitors.DefaultDeliveryPage); err != nil {
 		return q, err
 	}
 	if query.Has("cursor") {
 		var ok bool
 		if q.Before, ok = decodePlace(query.Get("cursor")); !ok {
-			return q, refusef(monitor.InvalidConfig, "cursor is %.80q; accepted is the next of an earlier page", query.Get("cursor"))
+			return q, refuseCursor(query, "cursor")
 		}
 	}
 	return q, nil
 }
 
-func (h eventHandlers) deliveryBody(d registry.DeliveryRecord) deliveryBody {
+func (h eventHandlers) deliveryBody(d monitors.DeliveryRecord) deliveryBody {
 	body := deliveryBody{
-		DeliveryID: orNull(d.DeliveryID), EventID: orNull(d.EventID), EventType: orNull(d.EventType), MonitorID: orNull(d.MonitorID), StreamURL: orNull(d.StreamURL),
-		IncidentID: orNull(d.IncidentID), StormID: orNull(d.StormID), Sequence: orNull(d.Sequence),
+		DeliveryID: wire.OrNull(d.DeliveryID), EventID: wire.OrNull(d.EventID), EventType: wire.OrNull(d.EventType), MonitorID: wire.OrNull(d.MonitorID), StreamURL: wire.OrNull(d.StreamURL),
+		IncidentID: wire.OrNull(d.IncidentID), StormID: wire.OrNull(d.StormID), Sequence: wire.OrNull(d.Sequence),
 		CreatedAt: h.localTime(d.CreatedAt), State: d.State(), Tried: d.Tried,
 		NextAttemptAt: h.localTimeOrNull(&d.NextAttemptAt), DeliveredAt: h.localTimeOrNull(&d.SentAt),
-		LastError: orNull(d.LastError), LongSchedule: d.LongSchedule, Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
+		LastError: wire.OrNull(d.LastError), LongSchedule: d.LongSchedule, Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
 	}
 	if d.Destination != nil {
 		body.Destination = &deliveredToBody{d.Destination.ID, d.Destination.Name, d.Destination.Kind}
@@ -143,26 +135,26 @@ func (h eventHandlers) deliveryBody(d registry.DeliveryRecord) deliveryBody {
 // attempt shows one attempt at a delivery.
 func (r *responder) attempt(at time.Time, status int, failure string, exchange *event.Exchange) sentAttemptBody {
 	request, response := exchangeBodies(exchange)
-	return sentAttemptBody{r.localTime(at), orNull(status), orNull(failure), request, response}
+	return sentAttemptBody{r.localTime(at), wire.OrNull(status), wire.OrNull(failure), request, response}
 }
 
 // maxCursorMicros is the end of the year 9999 in µs since 1970.
 const maxCursorMicros = 253402300799999999
 
 // encodePlace returns the cursor after a place, or nil for the zero value.
-func encodePlace(p registry.DeliveryPlace) *string {
+func encodePlace(p monitors.DeliveryPlace) *string {
 	if p.ID == "" {
 		return nil
 	}
 	return new(deliveryCursor.encode(strconv.FormatInt(p.CreatedAt.UnixMicro(), 10) + "." + p.ID))
 }
 
-func decodePlace(s string) (p registry.DeliveryPlace, ok bool) {
+func decodePlace(s string) (p monitors.DeliveryPlace, ok bool) {
 	place, ok := deliveryCursor.decode(s)
 	at, id, _ := strings.Cut(place, ".")
 	micros, err := strconv.ParseInt(at, 10, 64)
-	if !ok || err != nil || micros <= 0 || micros > maxCursorMicros || !isUUID(id) {
+	if !ok || err != nil || micros <= 0 || micros > maxCursorMicros || !monitor.IsUUID(id) {
 		return p, false
 	}
-	return registry.DeliveryPlace{CreatedAt: time.UnixMicro(micros), ID: id}, true
+	return monitors.DeliveryPlace{CreatedAt: time.UnixMicro(micros), ID: id}, true
 }

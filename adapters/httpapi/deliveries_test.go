@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -19,8 +19,8 @@ func TestDeliveriesShowWhatWasSentAndAnswered(t *testing.T) {
 	api.get(deliveriesURL).hasStatus(http.StatusOK).hasBody(`{"deliveries":[],"next":null}`)
 	reportEvent(api, id)
 	api.store.Settle(id, eventID, "sent", "", now,
-		registry.Attempt{At: now, Error: "no answer"},
-		registry.Attempt{At: now, Status: 200, Exchange: &event.Exchange{
+		monitors.Attempt{At: now, Error: "no answer"},
+		monitors.Attempt{At: now, Status: 200, Exchange: &event.Exchange{
 			URL: "https://example.com/…", Header: map[string]string{"X-Timestamp": "1705316100"}, DurationMS: 12,
 			Answer: &event.Answer{ContentType: "text/html", Body: "<b>thanks</b>", Truncated: true},
 		}})

@@ -13,11 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
-
-// destinationTestPath is the route of tests of destinations. They take longer than other
-// requests.
-const destinationTestPath = "/api/v1/destinations/:destination_id/test"
 
 // destinationTestTimeout is the time limit of a test of a destination: one attempt, and as long
 // for the database.
@@ -78,20 +75,17 @@ type destinationListBody struct {
 }
 
 type destinationBody struct {
-	DestinationID  string            `json:"destination_id"`
-	Name           string            `json:"name"`
-	Kind           notify.Kind       `json:"kind"`
-	Language       notify.Language   `json:"language"`
-	Config         map[string]string `json:"config"`
-	Secrets        []string          `json:"secrets"`
-	Fallback       *string           `json:"fallback"`
-	Enabled        bool              `json:"enabled"`
-	DisabledReason *string           `json:"disabled_reason"`
-	Owner          *string           `json:"owner"`
-	Health         healthBody        `json:"health"`
-	CreatedAt      time.Time         `json:"created_at"`
-	UpdatedAt      time.Time         `json:"updated_at"`
-	Changed        *[]string         `json:"changed,omitempty"`
+	notify.Destination
+
+	Secrets        []string   `json:"secrets"` // names
+	Fallback       *string    `json:"fallback"`
+	Enabled        bool       `json:"enabled"`
+	DisabledReason *string    `json:"disabled_reason"`
+	Owner          *string    `json:"owner"`
+	Health         healthBody `json:"health"`
+	CreatedAt      time.Time  `json:"created_at"`
+	UpdatedAt      time.Time  `json:"updated_at"`
+	Changed        *[]string  `json:"changed,omitempty"` // by a change; nil: there was none
 }
 
 type healthBody struct {
@@ -106,13 +100,12 @@ type healthBody struct {
 }
 
 // destinationBody shows a destination. It leaves the values of secrets out.
-func (h destinationHandlers) destinationBody(d routing.DestinationWithTraffic) destinationBody {
+func (h destinationHandlers) destinationBody(d routing.DestinationRecord) destinationBody {
 	body := destinationBody{
-		DestinationID: d.ID, Name: d.Name, Kind: d.Kind, Language: d.Language, Config: d.Config,
-		Secrets: append([]string{}, slices.Sorted(maps.Keys(d.Secrets))...), Fallback: orNull(d.Fallback),
-		Enabled: d.Active(), DisabledReason: orNull(d.DisabledReason), Owner: orNull(d.Owner),
+		Destination: d.Destination, Secrets: append([]string{}, slices.Sorted(maps.Keys(d.Secrets))...), Fallback: wire.OrNull(d.Fallback),
+		Enabled: d.Active(), DisabledReason: wire.OrNull(d.DisabledReason), Owner: wire.OrNull(d.Owner),
 		Health: healthBody{
-			State: d.Health(), FailingSince: h.localTimeOrNull(&d.FailingSince), LastError: orNull(d.LastError),
+			State: d.State(), FailingSince: h.localTimeOrNull(&d.FailingSince), LastError: wire.OrNull(d.LastError),
 			DeliveredAt: h.localTimeOrNull(&d.DeliveredAt), RetryAt: h.localTimeOrNull(&d.CircuitOpenUntil),
 			Pending: d.Traffic.Pending, Delivered24h: d.Traffic.Delivered, Failed24h: d.Traffic.Failed,
 		},
@@ -124,9 +117,6 @@ func (h destinationHandlers) destinationBody(d routing.DestinationWithTraffic) d
 	if d.SecretsError != "" {
 		body.Health.LastError = new("the secrets cannot be decrypted: " + d.SecretsError)
 	}
-	if d.Changed != nil {
-		body.Changed = &d.Changed
-	}
 	return body
 }
 
@@ -136,42 +126,13 @@ func (h destinationHandlers) list(c *gin.Context) error {
 		return err
 	}
 	all, err := h.service.List(c.Request.Context())
-	if err != nil {
-		return err
-	}
-	body := destinationListBody{make([]destinationBody, 0, len(all))}
-	for _, d := range all {
-		body.Destinations = append(body.Destinations, h.destinationBody(d))
-	}
-	h.write(c, http.StatusOK, body)
-	return nil
-}
-
-// idOf returns the id of a path. An id that is no UUID does not exist.
-func idOf(c *gin.Context, parameter string, missing monitor.Code, noun string) (string, error) {
-	id := c.Param(parameter)
-	if !isUUID(id) {
-		return "", refusef(missing, "no %s has the id %.60q", noun, id)
-	}
-	return id, nil
-}
-
-func destinationID(c *gin.Context) (string, error) {
-	return idOf(c, "destination_id", routing.DestinationNotFound, "destination")
+	return h.reply(c, destinationListBody{each(all, h.destinationBody)}, err)
 }
 
 // get is GET /api/v1/destinations/{destination_id}.
-func (h destinationHandlers) get(c *gin.Context) error {
-	id, err := destinationID(c)
-	if err != nil {
-		return err
-	}
+func (h destinationHandlers) get(c *gin.Context, id string) error {
 	d, err := h.service.Get(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.destinationBody(d))
-	return nil
+	return h.reply(c, h.destinationBody(d), err)
 }
 
 // readDestination reads the fields of a destination to create or to change. The service
@@ -187,7 +148,7 @@ func readDestination(c *gin.Context, required ...string) (routing.DestinationCha
 		Fallback: o.stringOrNull("fallback"), Enabled: o.flag("enabled"), Owner: o.stringOrNull("owner"),
 		Kind: (*notify.Kind)(o.string("kind")), Language: (*notify.Language)(o.string("language")),
 	}
-	if f := change.Fallback; f != nil && string(o.fields["fallback"]) != "null" && !isUUID(*f) {
+	if f := change.Fallback; f != nil && string(o.fields["fallback"]) != "null" && !monitor.IsUUID(*f) {
 		o.refuse("fallback", "the id of a destination, or null")
 		change.Fallback = nil
 	}
@@ -211,11 +172,7 @@ func (h destinationHandlers) create(c *gin.Context) error {
 }
 
 // change is PATCH /api/v1/destinations/{destination_id}.
-func (h destinationHandlers) change(c *gin.Context) error {
-	id, err := destinationID(c)
-	if err != nil {
-		return err
-	}
+func (h destinationHandlers) change(c *gin.Context, id string) error {
 	query, err := readQuery(c, "dry_run")
 	if err != nil {
 		return err
@@ -228,12 +185,10 @@ func (h destinationHandlers) change(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := h.service.Change(c.Request.Context(), id, change, dryRun)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.destinationBody(d))
-	return nil
+	d, changed, err := h.service.Change(c.Request.Context(), id, change, dryRun)
+	body := h.destinationBody(d)
+	body.Changed = &changed
+	return h.reply(c, body, err)
 }
 
 type deletedDestinationBody struct {
@@ -242,17 +197,9 @@ type deletedDestinationBody struct {
 }
 
 // delete is DELETE /api/v1/destinations/{destination_id}.
-func (h destinationHandlers) delete(c *gin.Context) error {
-	id, err := destinationID(c)
-	if err != nil {
-		return err
-	}
+func (h destinationHandlers) delete(c *gin.Context, id string) error {
 	emptied, err := h.service.Delete(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, deletedDestinationBody{id, orNull(emptiedWarning(emptied))})
-	return nil
+	return h.reply(c, deletedDestinationBody{id, wire.OrNull(emptiedWarning(emptied))}, err)
 }
 
 // emptiedWarning names the routes that a deletion has emptied; empty: none.
@@ -270,11 +217,7 @@ type destinationTestBody struct {
 }
 
 // test is POST /api/v1/destinations/{destination_id}/test.
-func (h destinationHandlers) test(c *gin.Context) error {
-	id, err := destinationID(c)
-	if err != nil {
-		return err
-	}
+func (h destinationHandlers) test(c *gin.Context, id string) error {
 	o, err := readFields(c, "example")
 	if err != nil {
 		return err
@@ -287,9 +230,5 @@ func (h destinationHandlers) test(c *gin.Context) error {
 		return err
 	}
 	r, err := h.service.Test(c.Request.Context(), id, example)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange), orNull(r.Note)})
-	return nil
+	return h.reply(c, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange), wire.OrNull(r.Note)}, err)
 }

@@ -1,6 +1,6 @@
 // Package httpapi serves the gateway's HTTP. Chapters 3, 16, 17 and 19 specify the public API,
 // chapter 18 the dashboard, section 8.6 the internal API for workers, and 8.7 the probes.
-// openapi.yaml describes every route, and api.go lists them.
+// openapi.yaml describes every route, and routetable.go has a row for each.
 //
 //	Public()    /api/v1/monitors…                        X-API-Key, or the session of a browser
 //	            /api/v1/webhooks/test, …/deliveries
@@ -21,9 +21,9 @@
 //
 // A request passes through recovery, headers, logging, the time limit and the key, in this
 // order. In the public API, the role of the key (section 12.4) and the rate limit (section 12.3)
-// follow. A request that changes something is first recorded in the audit list. The handler
-// decodes it strictly, calls application/registry, record, keyring or delivery/routing, and
-// answers. The API answers every
+// follow. A request that changes something is first recorded in the audit list. The row of its
+// route says which time limit, right, rate limit and action that are. The handler decodes the
+// request strictly, calls a package of the application, and answers. The API answers every
 // error in the envelope of section 3.5, by the table in errors.go. The only
 // exceptions are links in messages, whose errors are pages, and requests that net/http
 // refuses itself, such as a malformed request line or oversized headers.

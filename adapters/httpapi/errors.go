@@ -10,9 +10,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -59,7 +60,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
 	monitor.RateLimitExceeded:   {http.StatusTooManyRequests, 60},
 	monitor.MaxMonitorsExceeded: {http.StatusTooManyRequests, 60},
-	record.IncidentNotFound:     {http.StatusNotFound, 0},
+	incidents.NotFound:          {http.StatusNotFound, 0},
 	evidence.NotFound:           {http.StatusNotFound, 0},
 	evidence.Conflict:           {http.StatusConflict, 0},
 	evidence.QuotaExceeded:      {http.StatusTooManyRequests, 60},
@@ -127,11 +128,11 @@ func (r *responder) callerError(c *gin.Context, err error) *monitor.Error {
 		return coded
 	case errors.Is(err, monitor.ErrSuperseded):
 		return monitor.Errorf(superseded, "%v", monitor.ErrSuperseded)
-	case errors.Is(err, registry.ErrKeyReused):
+	case errors.Is(err, monitors.ErrKeyReused):
 		return monitor.Errorf(keyReused, "this %s came with another request; a new request needs a new key", idempotencyHeader)
-	case errors.Is(err, record.ErrOpReused):
+	case errors.Is(err, incidents.ErrOpReused):
 		return monitor.Errorf(keyReused, "this op_id came with another action on this incident; a new action needs a new op_id")
-	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrBlobBusy):
+	case errors.Is(err, evidences.ErrBusy), errors.Is(err, evidences.ErrBlobBusy):
 		return monitor.Errorf(unavailable, "%v; it may be repeated", busyCause(err))
 	case errors.Is(ctx.Err(), context.Canceled):
 		log.Debug("the caller closed the connection before the response", "error", err)
@@ -148,15 +149,15 @@ func (r *responder) callerError(c *gin.Context, err error) *monitor.Error {
 func refused(err error) bool {
 	coded, is := errors.AsType[*monitor.Error](err)
 	return is && coded.Code != monitor.Internal && httpStatus[coded.Code].status < http.StatusInternalServerError ||
-		errors.Is(err, registry.ErrKeyReused)
+		errors.Is(err, monitors.ErrKeyReused)
 }
 
 // busyCause returns which of the two errors of evidence it is, without what wraps it.
 func busyCause(err error) error {
-	if errors.Is(err, record.ErrBusy) {
-		return record.ErrBusy
+	if errors.Is(err, evidences.ErrBusy) {
+		return evidences.ErrBusy
 	}
-	return record.ErrBlobBusy
+	return evidences.ErrBlobBusy
 }
 
 func internalError() *monitor.Error {

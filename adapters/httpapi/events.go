@@ -7,17 +7,18 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // eventHandlers answers requests about the events of a monitor, and test webhooks.
 type eventHandlers struct {
 	*responder
 
-	service *registry.EventService
-	tester  *registry.WebhookTester
+	service *monitors.EventService
+	tester  *monitors.WebhookTester
 }
 
 type historyBody struct {
@@ -45,11 +46,7 @@ type attemptBody struct {
 }
 
 // events is GET /api/v1/monitors/{monitor_id}/events (decision A8).
-func (h eventHandlers) events(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h eventHandlers) events(c *gin.Context, id monitor.ID) error {
 	query, err := readQuery(c, "limit", "offset")
 	if err != nil {
 		return err
@@ -69,7 +66,7 @@ func (h eventHandlers) events(c *gin.Context) error {
 			EventType:        r.EventType,
 			CreatedAt:        h.localTime(r.CreatedAt),
 			WebhookStatus:    r.Status,
-			WebhookLastError: orNull(r.LastError),
+			WebhookLastError: wire.OrNull(r.LastError),
 			SentAt:           h.localTimeOrNull(&r.SentAt),
 			ResolvedAt:       h.localTimeOrNull(&r.ResolvedAt),
 			LongSchedule:     r.LongSchedule,
@@ -77,7 +74,7 @@ func (h eventHandlers) events(c *gin.Context) error {
 			Payload:          r.Payload,
 		}
 		for _, attempt := range r.Attempts {
-			record.Attempts = append(record.Attempts, attemptBody{h.localTime(attempt.At), orNull(attempt.Status), orNull(attempt.Error)})
+			record.Attempts = append(record.Attempts, attemptBody{h.localTime(attempt.At), wire.OrNull(attempt.Status), wire.OrNull(attempt.Error)})
 		}
 		body.Events = append(body.Events, record)
 	}
@@ -92,11 +89,7 @@ type redeliveryBody struct {
 
 // redeliver is POST /api/v1/monitors/{monitor_id}/events/{event_id}/redeliver
 // (decision A8).
-func (h eventHandlers) redeliver(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h eventHandlers) redeliver(c *gin.Context, id monitor.ID) error {
 	eventID := c.Param("event_id")
 	if err := h.service.Redeliver(c.Request.Context(), id, eventID); err != nil {
 		return err
@@ -135,7 +128,7 @@ func (h eventHandlers) testWebhook(c *gin.Context) error {
 	}
 	request, response := exchangeBodies(result.Attempt.Exchange)
 	h.write(c, http.StatusOK, webhookTestBody{
-		result.EventID, result.Attempt.Error == "", orNull(result.Attempt.Status), orNull(result.Attempt.Error), string(result.Body), request, response,
+		result.EventID, result.Attempt.Error == "", wire.OrNull(result.Attempt.Status), wire.OrNull(result.Attempt.Error), string(result.Body), request, response,
 	})
 	return nil
 }

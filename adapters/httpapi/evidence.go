@@ -7,16 +7,18 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // evidenceHandlers answers the requests about evidence (section 16.2).
 type evidenceHandlers struct {
 	*responder
 
-	service   *record.EvidenceService
+	service   *evidences.Service
 	publicURL string // how links begin; "": they are paths
 }
 
@@ -25,7 +27,7 @@ type evidenceBody struct {
 	MonitorID  monitor.ID     `json:"monitor_id"`
 	EventID    string         `json:"event_id"`
 	IncidentID *string        `json:"incident_id"`
-	Condition  string         `json:"condition"`
+	Condition  trouble.Name   `json:"condition"`
 	Phase      evidence.Phase `json:"phase"`
 	Class      evidence.Class `json:"class"`
 	Note       *string        `json:"note"`
@@ -48,29 +50,21 @@ type variantBody struct {
 func (h evidenceHandlers) body(r evidence.Record) evidenceBody {
 	expiresAt := h.service.ExpiresAt(r)
 	body := evidenceBody{
-		r.ID, r.MonitorID, r.EventID, orNull(r.IncidentID), r.Condition, r.Phase, r.Class, orNull(r.Note),
+		r.ID, r.MonitorID, r.EventID, wire.OrNull(r.IncidentID), r.Condition, r.Phase, r.Class, wire.OrNull(r.Note),
 		h.localTime(r.CreatedAt), h.localTimeOrNull(&expiresAt), make([]variantBody, 0, len(r.Files)),
 	}
 	for _, f := range r.Files {
 		body.Variants = append(body.Variants, variantBody{
-			f.Variant, f.Variant.MediaType(), f.Digest.String(), f.Size, orNull(f.Width), orNull(f.Height), h.localTime(f.TakenAt), f.Measure,
+			f.Variant, f.Variant.MediaType(), f.Digest.String(), f.Size, wire.OrNull(f.Width), wire.OrNull(f.Height), h.localTime(f.TakenAt), f.Measure,
 		})
 	}
 	return body
 }
 
 // get is GET /api/v1/evidence/{evidence_id} (section 16.2).
-func (h evidenceHandlers) get(c *gin.Context) error {
-	id, err := evidence.ParseID(c.Param("evidence_id"))
-	if err != nil {
-		return err
-	}
-	r, err := h.service.Get(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.body(r))
-	return nil
+func (h evidenceHandlers) get(c *gin.Context, id evidence.ID) error {
+	r, err := h.service.Evidence(c.Request.Context(), id)
+	return h.reply(c, h.body(r), err)
 }
 
 type evidenceListBody struct {
@@ -92,10 +86,7 @@ func (h evidenceHandlers) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := evidenceListBody{Evidence: make([]evidenceBody, 0, len(records))}
-	for _, r := range records {
-		body.Evidence = append(body.Evidence, h.body(r))
-	}
+	body := evidenceListBody{Evidence: each(records, h.body)}
 	if len(records) == f.Limit {
 		body.Next = &records[len(records)-1].ID
 	}
@@ -103,8 +94,8 @@ func (h evidenceHandlers) list(c *gin.Context) error {
 	return nil
 }
 
-func readEvidenceFilter(query url.Values) (f record.EvidenceFilter, err error) {
-	f = record.EvidenceFilter{
+func readEvidenceFilter(query url.Values) (f evidences.Filter, err error) {
+	f = evidences.Filter{
 		MonitorID: monitor.ID(query.Get("monitor_id")), IncidentID: query.Get("incident_id"), EventID: query.Get("event_id"),
 		Before: evidence.ID(query.Get("before")),
 	}
@@ -117,20 +108,16 @@ func readEvidenceFilter(query url.Values) (f record.EvidenceFilter, err error) {
 		if !query.Has(name) {
 			continue
 		}
-		if !isUUID(query.Get(name)) {
+		if !monitor.IsUUID(query.Get(name)) {
 			return f, refusef(monitor.InvalidConfig, "%s is %.60q; accepted is a UUID", name, query.Get(name))
 		}
 	}
-	f.Limit, err = readInt(query, "limit", record.DefaultEvidencePage)
+	f.Limit, err = readInt(query, "limit", evidences.DefaultPage)
 	return f, err
 }
 
 // setClass is POST /api/v1/evidence/{evidence_id}/class (section 16.2).
-func (h evidenceHandlers) setClass(c *gin.Context) error {
-	id, err := evidence.ParseID(c.Param("evidence_id"))
-	if err != nil {
-		return err
-	}
+func (h evidenceHandlers) setClass(c *gin.Context, id evidence.ID) error {
 	body, err := readFields(c, "class")
 	if err != nil {
 		return err
@@ -145,9 +132,5 @@ func (h evidenceHandlers) setClass(c *gin.Context) error {
 		return err
 	}
 	r, err := h.service.SetClass(c.Request.Context(), id, class)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.body(r))
-	return nil
+	return h.reply(c, h.body(r), err)
 }

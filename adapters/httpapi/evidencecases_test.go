@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -101,7 +101,7 @@ func evidenceCases() []responseCase {
 			return upload(uploadURL("onset", aPicture), aPicture)(api)
 		}},
 		{"upload of a blob that is being deleted", 503, func(api *testAPI) *http.Request {
-			api.evidence.Fail = func(context.Context, string) error { return record.ErrBlobBusy }
+			api.evidence.Fail = func(context.Context, string) error { return evidences.ErrBlobBusy }
 			return upload(uploadURL("onset", aPicture), aPicture)(api)
 		}},
 	}

@@ -16,9 +16,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// evidencePath is the route of signed links. It needs no API key.
-const evidencePath = "/evidence/:evidence_id/:variant"
-
 // downloadTimeout bounds one download: a clip of 20 MiB over 0.5 Mbit/s.
 const downloadTimeout = 5 * time.Minute
 
@@ -33,11 +30,7 @@ var ttlSetting = monitor.Setting{
 }
 
 // link is POST /api/v1/evidence/{evidence_id}/link (section 16.2).
-func (h evidenceHandlers) link(c *gin.Context) error {
-	id, err := evidence.ParseID(c.Param("evidence_id"))
-	if err != nil {
-		return err
-	}
+func (h evidenceHandlers) link(c *gin.Context, id evidence.ID) error {
 	body, err := readFields(c, "variant", "ttl_sec")
 	if err != nil {
 		return err
@@ -59,11 +52,7 @@ func (h evidenceHandlers) link(c *gin.Context) error {
 		return err
 	}
 	link, err := h.service.Link(c.Request.Context(), id, v, ttl)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, linkBody{link.URL(h.publicURL), h.localTime(link.ExpiresAt)})
-	return nil
+	return h.reply(c, linkBody{link.URL(h.publicURL), h.localTime(link.ExpiresAt)}, err)
 }
 
 // readLink reads the link that a request uses. It does not check the parts: whatever no

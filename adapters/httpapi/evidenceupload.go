@@ -10,15 +10,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-)
-
-// The routes of uploads: a record without a file, and one file.
-const (
-	recordPath = "/internal/v1/monitors/:monitor_id/evidence/:evidence_id"
-	uploadPath = recordPath + "/:variant"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // uploadTimeout bounds one upload: a clip of 20 MiB over 3 Mbit/s.
@@ -62,17 +56,13 @@ func (h evidenceHandlers) upload(c *gin.Context) error {
 	return h.add(c, u, uploadBody{http.MaxBytesReader(c.Writer, c.Request.Body, u.File.Variant.MaxBytes())})
 }
 
-func (h evidenceHandlers) add(c *gin.Context, u record.EvidenceUpload, body io.Reader) error {
+func (h evidenceHandlers) add(c *gin.Context, u evidence.Upload, body io.Reader) error {
 	r, err := h.service.Add(c.Request.Context(), u, body)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.body(r))
-	return nil
+	return h.reply(c, h.body(r), err)
 }
 
 // readUpload reads which record an upload belongs to.
-func readUpload(c *gin.Context, query url.Values) (u record.EvidenceUpload, err error) {
+func readUpload(c *gin.Context, query url.Values) (u evidence.Upload, err error) {
 	if u.Record.MonitorID, err = monitor.ParseID(c.Param("monitor_id")); err != nil {
 		return u, err
 	}
@@ -85,7 +75,7 @@ func readUpload(c *gin.Context, query url.Values) (u record.EvidenceUpload, err 
 	if u.Unclear, err = readBool(query, "unclear", false); err != nil {
 		return u, err
 	}
-	u.Record.EventID, u.Record.Condition = query.Get("event_id"), query.Get("condition")
+	u.Record.EventID, u.Record.Condition = query.Get("event_id"), trouble.Name(query.Get("condition"))
 	u.Record.Phase, u.Record.Note = evidence.Phase(query.Get("phase")), query.Get("note")
 	return u, nil
 }

@@ -3,12 +3,12 @@ package httpapi
 import (
 	"crypto/tls"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
@@ -33,5 +33,19 @@ func WriteFeed(w http.ResponseWriter, sse bool, messages ...feed.Message) error 
 	return newFeedWriter(c, sse).write(messages)
 }
 
-// PermittedRoutes returns the routes that have a permission.
-func PermittedRoutes() []string { return slices.Collect(maps.Keys(permissions)) }
+// Routes returns the rows of the table.
+func (a *API) Routes() (rows []Route) {
+	for _, r := range a.table {
+		rows = append(rows, Route{r.method, r.path, r.right, r.action, r.rate, r.internal()})
+	}
+	return rows
+}
+
+// Route has the columns of a row that the tests compare.
+type Route struct {
+	Method, Path string
+	Right        access.Right
+	Action       string
+	Rate         monitors.RateLimit
+	Internal     bool
+}

@@ -11,13 +11,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-// feedPath is the path of the feed. Its requests have no time limit.
-const feedPath = "/api/v1/feed"
 
 // feedWriteTimeout bounds one write to a reader. A connection that takes none for so
 // long is closed; the reader continues by its position.
@@ -33,7 +30,7 @@ const (
 type feedHandlers struct {
 	*responder
 
-	feed *record.Feed
+	feed *feeds.Feed
 }
 
 // feedRequest says how a client reads the feed.
@@ -88,9 +85,9 @@ func (h feedHandlers) read(c *gin.Context) error {
 	}
 	reader, err := h.feed.Follow(keyOfActor(c).ID, request.from)
 	switch {
-	case errors.Is(err, record.ErrTooManyReaders), errors.Is(err, record.ErrTooManyReadersOfKey):
+	case errors.Is(err, feeds.ErrTooManyReaders), errors.Is(err, feeds.ErrTooManyReadersOfKey):
 		return refusef(unavailable, "%v; close one or connect to another gateway", err)
-	case errors.Is(err, record.ErrNotFollowing):
+	case errors.Is(err, feeds.ErrNotFollowing):
 		return refusef(unavailable, "%v", err)
 	case err != nil:
 		return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -20,7 +20,7 @@ import (
 type historyHandlers struct {
 	*responder
 
-	service *record.History
+	service *histories.Service
 }
 
 type timelineBody struct {
@@ -73,11 +73,7 @@ type measuredBody struct {
 }
 
 // timeline is GET /api/v1/monitors/{monitor_id}/timeline.
-func (h historyHandlers) timeline(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h historyHandlers) timeline(c *gin.Context, id monitor.ID) error {
 	query, err := readQuery(c, "from", "to", "buckets")
 	if err != nil {
 		return err
@@ -165,7 +161,7 @@ func (h historyHandlers) statistics(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := record.StatisticsQuery{By: history.Unit(query.Get("by")), Zone: h.zone}
+	q := histories.StatisticsQuery{By: history.Unit(query.Get("by")), Zone: h.zone}
 	if q.From, q.To, err = fromTo(query); err != nil {
 		return err
 	}
@@ -223,11 +219,7 @@ type sessionBody struct {
 }
 
 // sessions is GET /api/v1/monitors/{monitor_id}/sessions.
-func (h historyHandlers) sessions(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h historyHandlers) sessions(c *gin.Context, id monitor.ID) error {
 	if _, err := readQuery(c); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -21,7 +21,7 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 
 func TestTheTimelineShowsBuckets(t *testing.T) {
 	api := newTestAPI(t)
-	api.history.Life = record.MonitorLife{
+	api.history.Life = histories.MonitorLife{
 		CreatedAt: ago(90),
 		Current:   history.Current{Lanes: map[history.Lane]history.Open{history.Video: {State: "ok", Since: ago(40)}}, Seen: ago(5)},
 	}

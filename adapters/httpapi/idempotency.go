@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -23,7 +23,7 @@ var idempotencyKeyForm = regexp.MustCompile(fmt.Sprintf(`^[!-~]{1,%d}$`, maxIdem
 
 // idempotencyKey reads the Idempotency-Key of a request. The same value under another API
 // key is another key. given reports whether the request has the header.
-func idempotencyKey(c *gin.Context) (key registry.Digest, given bool, err error) {
+func idempotencyKey(c *gin.Context) (key monitors.Digest, given bool, err error) {
 	values := c.Request.Header.Values(idempotencyHeader)
 	switch {
 	case len(values) == 0:

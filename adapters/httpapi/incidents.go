@@ -9,71 +9,31 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // incidentHandlers answers the requests about incidents (section 16.1).
 type incidentHandlers struct {
 	*responder
 
-	service *record.IncidentService
+	service *incidents.Service
 }
 
 type incidentBody struct {
-	IncidentID           string                   `json:"incident_id"`
-	MonitorID            monitor.ID               `json:"monitor_id"`
-	StreamURL            monitor.StreamURL        `json:"stream_url"`
-	State                incident.State           `json:"state"`
-	Severity             int                      `json:"severity"`
-	SeverityNow          *int                     `json:"severity_now"`
-	Conditions           []feed.IncidentCondition `json:"conditions"`
-	StartedAt            time.Time                `json:"started_at"`
-	OpenedAt             time.Time                `json:"opened_at"`
-	ResolvedAt           *time.Time               `json:"resolved_at"`
-	ResolvedBy           *string                  `json:"resolved_by"`
-	QuietSec             int64                    `json:"quiet_sec"`
-	Reopened             int                      `json:"reopened"`
-	AcknowledgedBy       *string                  `json:"acknowledged_by"`
-	AcknowledgedAt       *time.Time               `json:"acknowledged_at"`
-	AcknowledgedSeverity *int                     `json:"acknowledged_severity"`
-	Acknowledgements     []feed.Acknowledgement   `json:"acknowledgements"`
-	FalsePositive        *bool                    `json:"false_positive"`
-	Picture              *feed.Picture            `json:"picture"`
-	UpdatedAt            time.Time                `json:"updated_at"`
+	feed.Incident
+
+	StreamURL monitor.StreamURL `json:"stream_url"`
+	QuietSec  int64             `json:"quiet_sec"`
+	UpdatedAt time.Time         `json:"updated_at"`
 }
 
-func (h incidentHandlers) body(i record.Incident) incidentBody {
-	body := incidentBody{
-		IncidentID:       i.ID,
-		MonitorID:        i.MonitorID,
-		StreamURL:        i.StreamURL,
-		State:            i.State,
-		Severity:         i.Severity,
-		SeverityNow:      feed.SeverityNow(i.Incident),
-		Conditions:       feed.NewConditions(i.Conditions, h.zone),
-		StartedAt:        h.localTime(i.StartedAt),
-		OpenedAt:         h.localTime(i.OpenedAt),
-		ResolvedAt:       h.localTimeOrNull(&i.ResolvedAt),
-		ResolvedBy:       orNull(i.ResolvedBy),
-		QuietSec:         int64(i.Quiet / time.Second),
-		Reopened:         i.Reopened,
-		AcknowledgedBy:   orNull(i.AcknowledgedBy),
-		AcknowledgedAt:   h.localTimeOrNull(&i.AcknowledgedAt),
-		FalsePositive:    i.FalsePositive,
-		Acknowledgements: feed.NewAcknowledgements(i.Acknowledgements, h.zone),
-		UpdatedAt:        h.localTime(i.UpdatedAt),
-	}
-	if i.AcknowledgedBy != "" {
-		body.AcknowledgedSeverity = &i.AcknowledgedSeverity
-	}
-	if i.Picture != nil {
-		body.Picture = &feed.Picture{EvidenceID: i.Picture.EvidenceID, Variant: i.Picture.Variant}
-	}
-	return body
+func (h incidentHandlers) body(i incidents.Incident) incidentBody {
+	return incidentBody{feed.NewIncidentIn(i.MonitorID, i.Incident, h.zone), i.StreamURL, int64(i.Quiet / time.Second), h.localTime(i.UpdatedAt)}
 }
 
 type incidentListBody struct {
@@ -95,10 +55,7 @@ func (h incidentHandlers) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := incidentListBody{Incidents: make([]incidentBody, 0, len(page))}
-	for _, i := range page {
-		body.Incidents = append(body.Incidents, h.body(i))
-	}
+	body := incidentListBody{Incidents: each(page, h.body)}
 	body.Next = incidentCursor.encodeSeq(next)
 	h.write(c, http.StatusOK, body)
 	return nil
@@ -106,8 +63,8 @@ func (h incidentHandlers) list(c *gin.Context) error {
 
 // readIncidentFilter reads the filters, and returns an error for each that cannot be
 // read. IncidentFilter.Check checks the others.
-func readIncidentFilter(query url.Values) (f record.IncidentFilter, wrong []error) {
-	f = record.IncidentFilter{State: incident.State(query.Get("state")), Condition: incident.Name(query.Get("condition")), Limit: record.DefaultIncidentPage}
+func readIncidentFilter(query url.Values) (f incidents.Filter, wrong []error) {
+	f = incidents.Filter{State: incident.State(query.Get("state")), Condition: incident.Name(query.Get("condition")), Limit: incidents.DefaultPage}
 	refuse := func(name, accepted string) {
 		wrong = append(wrong, refusef(monitor.InvalidConfig, "%s is %.60q; accepted is %s", name, query.Get(name), accepted))
 	}
@@ -143,13 +100,9 @@ func readIncidentFilter(query url.Values) (f record.IncidentFilter, wrong []erro
 			refuse(name, "a value, or to leave it out")
 		}
 	}
-	if query.Has("after") {
-		var ok bool
-		if f.Before, ok = incidentCursor.decodeSeq(query.Get("after")); !ok {
-			refuse("after", "the next of an earlier page")
-		}
-	}
-	return f, wrong
+	before, err := incidentCursor.readSeq(query, "after")
+	f.Before = before
+	return f, append(wrong, err)
 }
 
 type incidentDetailBody struct {
@@ -173,7 +126,7 @@ type incidentEntryBody struct {
 }
 
 func (h incidentHandlers) entry(e incident.Entry) incidentEntryBody {
-	return incidentEntryBody{e.Kind, h.localTime(e.At), orNull(e.By), orNull(e.Text), e.FalsePositive}
+	return incidentEntryBody{e.Kind, h.localTime(e.At), wire.OrNull(e.By), wire.OrNull(e.Text), e.FalsePositive}
 }
 
 // get is GET /api/v1/incidents/{incident_id}.
@@ -226,17 +179,13 @@ func (h incidentHandlers) act(c *gin.Context, kind incident.EntryKind, fields ..
 	}
 	id := c.Param("incident_id")
 	done, err := h.service.Act(c.Request.Context(), id, action)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, actionBody{id, action.OpID, h.entry(done)})
-	return nil
+	return h.reply(c, actionBody{id, action.OpID, h.entry(done)}, err)
 }
 
 // readAction reads an action of the holder of a key. Errors: *monitor.Error InvalidConfig that
 // names every wrong field once.
-func readAction(body *object, kind incident.EntryKind, key access.Key) (record.IncidentAction, error) {
-	a := record.IncidentAction{Kind: kind}
+func readAction(body *object, kind incident.EntryKind, key access.Key) (incidents.Action, error) {
+	a := incidents.Action{Kind: kind}
 	body.text("op_id", &a.OpID)
 	body.text("by", &a.By)
 	a.By = key.Actor(a.By)
@@ -255,11 +204,5 @@ func readAction(body *object, kind incident.EntryKind, key access.Key) (record.I
 			body.refuse("false_positive", "true, false or null")
 		}
 	}
-	wrong := []error{body.err()}
-	for _, e := range a.Check() {
-		if !body.refuses(e.Field) {
-			wrong = append(wrong, e.Err)
-		}
-	}
-	return a, monitor.Join(wrong...)
+	return a, monitor.Join(monitor.NamedOnce(body.refused, a.Check())...)
 }

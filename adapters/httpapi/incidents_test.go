@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -19,8 +19,8 @@ const (
 )
 
 // storedIncident is an open incident of a stream that went black twice.
-func storedIncident(id string) record.Incident {
-	return record.Incident{
+func storedIncident(id string) incidents.Incident {
+	return incidents.Incident{
 		Incident: incident.Incident{
 			ID: id, State: incident.Open, Severity: 2, SeverityNow: 1, StartedAt: now, OpenedAt: now.Add(30 * time.Second), Quiet: time.Minute,
 			Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now.Add(time.Minute), Count: 2, Longest: 40500 * time.Millisecond,
@@ -103,7 +103,7 @@ func TestTheFiltersOfIncidentsReachTheStore(t *testing.T) {
 	api := newTestAPI(t)
 	api.get("/api/v1/incidents?state=open&condition=no_media&severity=2&monitor_id=" + noSuchID + "&from=2024-01-15T11:00:00Z&to=2024-01-15T21:00:00%2B09:00&limit=7").hasStatus(http.StatusOK)
 	from := time.Date(2024, 1, 15, 11, 0, 0, 0, time.UTC)
-	want := record.IncidentFilter{State: incident.Open, Condition: incident.NoMedia, MinSeverity: 2, MonitorID: noSuchID, From: from, To: from.Add(time.Hour), Limit: 8}
+	want := incidents.Filter{State: incident.Open, Condition: incident.NoMedia, MinSeverity: 2, MonitorID: noSuchID, From: from, To: from.Add(time.Hour), Limit: 8}
 	if got := api.incidents.Asked[0]; got != want {
 		t.Errorf("asked for %+v, want %+v", got, want)
 	}
@@ -201,9 +201,9 @@ func TestEveryWrongFieldOfAnActionIsNamedAtOnce(t *testing.T) {
 	api := newTestAPI(t)
 	addIncident(api, "")
 	for body, names := range map[string][]string{
-		`{}`:                            {"op_id is", "by is", "text is"},
+		`{}`:                            {"op_id is", "by has", "text has"},
 		`{"op_id":1,"by":[],"text":{}}`: {"op_id is", "by is", "text is"},
-		`{"op_id":"a b","by":" ","text":"\u0000"}`:                                                         {"op_id is", "by is", "text contains"},
+		`{"op_id":"a b","by":" ","text":"\u0000"}`:                                                         {"op_id is", "by has", "text has control"},
 		`{"op_id":"1","by":"` + strings.Repeat("é", 101) + `","text":"x","x":1}`:                           {"by has 101", `\"x\" is not a field`},
 		`{"op_id":"` + strings.Repeat("a", 101) + `","by":"a","text":"` + strings.Repeat("a", 2001) + `"}`: {"op_id is", "text has 2001"},
 	} {
@@ -212,5 +212,5 @@ func TestEveryWrongFieldOfAnActionIsNamedAtOnce(t *testing.T) {
 	for _, value := range []string{``, `,"false_positive":1`, `,"false_positive":"true"`} {
 		api.post(incidentURL+"/label", `{"op_id":"1","by":"ann"`+value+`}`).hasError(http.StatusBadRequest, monitor.InvalidConfig)
 	}
-	api.post("/api/v1/incidents/1/acknowledge", `{"op_id":"1","by":"ann"}`).hasError(http.StatusNotFound, record.IncidentNotFound)
+	api.post("/api/v1/incidents/1/acknowledge", `{"op_id":"1","by":"ann"}`).hasError(http.StatusNotFound, incidents.NotFound)
 }

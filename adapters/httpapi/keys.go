@@ -8,7 +8,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/domain/access"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // keyHandlers answers the requests about API keys and the audit list (section 12.4).
@@ -49,15 +49,7 @@ func (h keyHandlers) list(c *gin.Context) error {
 		return err
 	}
 	keys, err := h.keys.List(c.Request.Context())
-	if err != nil {
-		return err
-	}
-	body := keyListBody{make([]keyBody, 0, len(keys))}
-	for _, k := range keys {
-		body.Keys = append(body.Keys, h.keyBody(k))
-	}
-	h.write(c, http.StatusOK, body)
-	return nil
+	return h.reply(c, keyListBody{each(keys, h.keyBody)}, err)
 }
 
 // create is POST /api/v1/keys. Only its response has the secret.
@@ -92,17 +84,9 @@ func (h keyHandlers) create(c *gin.Context) error {
 }
 
 // revoke is DELETE /api/v1/keys/{key_id}.
-func (h keyHandlers) revoke(c *gin.Context) error {
-	id, err := idOf(c, "key_id", keyring.KeyNotFound, "key")
-	if err != nil {
-		return err
-	}
+func (h keyHandlers) revoke(c *gin.Context, id string) error {
 	key, err := h.keys.Revoke(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.keyBody(key))
-	return nil
+	return h.reply(c, h.keyBody(key), err)
 }
 
 type auditListBody struct {
@@ -134,12 +118,9 @@ func (h keyHandlers) listAudit(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var before int64
-	if query.Has("cursor") {
-		var ok bool
-		if before, ok = auditCursor.decodeSeq(query.Get("cursor")); !ok {
-			return refusef(monitor.InvalidConfig, "cursor is %.80q; accepted is the next of an earlier page", query.Get("cursor"))
-		}
+	before, err := auditCursor.readSeq(query, "cursor")
+	if err != nil {
+		return err
 	}
 	page, next, err := h.audit.List(c.Request.Context(), before, limit)
 	if err != nil {
@@ -148,7 +129,7 @@ func (h keyHandlers) listAudit(c *gin.Context) error {
 	body := auditListBody{make([]auditBody, 0, len(page)), auditCursor.encodeSeq(next)}
 	for _, e := range page {
 		body.Entries = append(body.Entries, auditBody{
-			At: h.localTime(e.At), Key: auditKeyBody{orNull(e.KeyID), e.KeyName}, Action: e.Action, Objects: append([]string{}, e.Objects...), Client: e.Client, Status: orNull(e.Status),
+			At: h.localTime(e.At), Key: auditKeyBody{wire.OrNull(e.KeyID), e.KeyName}, Action: e.Action, Objects: append([]string{}, e.Objects...), Client: e.Client, Status: wire.OrNull(e.Status),
 		})
 	}
 	h.write(c, http.StatusOK, body)

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // TestAMonitorIDHasTheSpecifiedForm tests the form of monitor_id in section 3.1.
 func TestAMonitorIDHasTheSpecifiedForm(t *testing.T) {
-	api := newTestAPIOnStore(t, &registrytest.Store{}, 0, 0)
+	api := newTestAPIOnStore(t, &monitorstest.Store{}, 0, 0)
 	a := api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 	id := a.json()["monitor_id"].(string)
 	t.Run("mon- and a UUIDv7 without hyphens", func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestEveryListTakesTheSpecifiedQueryParameters(t *testing.T) {
 // TestNoMoreMonitorsThanTheMaximumAreActive tests section 8.5.
 func TestNoMoreMonitorsThanTheMaximumAreActive(t *testing.T) {
 	t.Run("the 51st active monitor is refused", func(t *testing.T) {
-		api := newTestAPIOnStore(t, &registrytest.Store{}, 0, 0) // with the default
+		api := newTestAPIOnStore(t, &monitorstest.Store{}, 0, 0) // with the default
 		stream := func(n int) string { return strings.Replace(registration, "dQw4w9WgXcQ", fmt.Sprintf("%011d", n), 1) }
 		var last response
 		for n := range 50 {

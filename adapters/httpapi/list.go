@@ -8,10 +8,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 type monitorListBody struct {
@@ -36,6 +37,7 @@ type listedMonitorBody struct {
 	Metadata           json.RawMessage      `json:"metadata"`
 	Revision           int                  `json:"revision"`
 	Incident           *openIncidentBody    `json:"incident"`
+	RecordParkedSince  *time.Time           `json:"record_parked_since,omitempty"`
 }
 
 type openIncidentBody struct {
@@ -72,7 +74,7 @@ func (h monitorHandlers) list(c *gin.Context) error {
 	return nil
 }
 
-func readMonitorQuery(query url.Values) (q registry.MonitorQuery, err error) {
+func readMonitorQuery(query url.Values) (q monitors.MonitorQuery, err error) {
 	if query.Has("status") {
 		if q.Status, err = monitor.ParseStatus(query.Get("status")); err != nil {
 			return q, err
@@ -84,17 +86,14 @@ func readMonitorQuery(query url.Values) (q registry.MonitorQuery, err error) {
 		}
 	}
 	q.Text = query.Get("q")
-	if query.Has("after") {
-		var ok bool
-		if q.Before, ok = monitorCursor.decodeSeq(query.Get("after")); !ok {
-			return q, refusef(monitor.InvalidConfig, "after is %.40q; accepted is the next of an earlier page", query.Get("after"))
-		}
+	if q.Before, err = monitorCursor.readSeq(query, "after"); err != nil {
+		return q, err
 	}
 	q.Limit, q.Offset, err = page(query)
 	return q, err
 }
 
-func (h monitorHandlers) listedMonitorBody(m registry.ListedMonitor) listedMonitorBody {
+func (h monitorHandlers) listedMonitorBody(m monitors.ListedMonitor) listedMonitorBody {
 	body := listedMonitorBody{
 		MonitorID:          m.ID,
 		Number:             m.Number,
@@ -104,12 +103,13 @@ func (h monitorHandlers) listedMonitorBody(m registry.ListedMonitor) listedMonit
 		Reason:             m.Reason,
 		StreamStatus:       m.StreamStatus,
 		Health:             feed.NewHealth(m.Health, h.zone),
-		LastError:          orNull(m.Visibility.LastError),
+		LastError:          wire.OrNull(m.Visibility.LastError),
 		BlindSince:         h.localTimeOrNull(&m.Visibility.BlindSince),
 		ScheduledStartTime: h.localTimeOrNull(m.Config.ScheduledStartTime),
 		Metadata:           m.Metadata,
 		Revision:           m.Revision,
 		Incident:           h.openIncident(m.Incident),
+		RecordParkedSince:  h.localTimeOrNull(&m.RecordParkedSince),
 	}
 	if len(body.Metadata) == 0 {
 		body.Metadata = json.RawMessage(`{}`)

@@ -21,6 +21,7 @@ func TestAListShowsWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		m.Health = monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: now}
 		m.Visibility = monitor.Visibility{LastError: "no answer", BlindSince: now}
 		m.Config.ScheduledStartTime, m.Metadata = &start, []byte(`{"name":"one"}`)
+		m.RecordParkedSince = now
 	})
 	const incidentID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
 	api.store.OpenIncident(id, incident.Incident{ID: incidentID, State: incident.Open, Severity: 2, SeverityNow: 1, OpenedAt: now,
@@ -29,7 +30,7 @@ func TestAListShowsWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		"monitors": [{
 			"monitor_id": "` + string(id) + `", "number": 1, "stream_url": "` + streamURL + `", "status": "error", "reason": "worker_lost", "created_at": "2024-01-15T19:55:00.123+09:00",
 			"stream_status": "live", "health": {"video": "black", "audio": "ok", "last_check_at": "2024-01-15T19:55:00.123+09:00"},
-			"last_error": "no answer", "blind_since": "2024-01-15T19:55:00.123+09:00", "scheduled_start_time": "2024-01-15T20:55:00.123+09:00",
+			"last_error": "no answer", "blind_since": "2024-01-15T19:55:00.123+09:00", "record_parked_since": "2024-01-15T19:55:00.123+09:00", "scheduled_start_time": "2024-01-15T20:55:00.123+09:00",
 			"metadata": {"name": "one"}, "revision": 0,
 			"incident": {"incident_id": "` + incidentID + `", "severity": 2, "severity_now": 1, "opened_at": "2024-01-15T19:55:00.123+09:00", "conditions": [
 				{"name": "black", "started_at": "2024-01-15T19:55:00.123+09:00", "last_started_at": "2024-01-15T19:55:00.123+09:00", "ended_at": null, "count": 1, "longest_sec": 0, "spans": [{"started_at": "2024-01-15T19:55:00.123+09:00", "ended_at": null}], "alert": null}]}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,30 +23,23 @@ const (
 	internalKeyHeader = "X-Internal-API-Key"
 )
 
-// middleware is what every request passes through before its handler.
-type middleware struct {
-	*responder
-
-	timeout time.Duration // of a request that transfers no media and runs no tool
-}
-
 // recovered answers a panic like any internal error and logs the request.
-func (m middleware) recovered(c *gin.Context) {
+func (r *responder) recovered(c *gin.Context) {
 	began := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 				panic(p) // net/http drops the connection on this panic
 			}
-			m.log.Error("request handler panicked, only this request failed: report the defect with panic and stack", "method", c.Request.Method, "route", c.FullPath(),
+			r.log.Error("request handler panicked, only this request failed: report the defect with panic and stack", "method", c.Request.Method, "route", c.FullPath(),
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			c.Abort()
 			if c.Writer.Written() {
 				panic(http.ErrAbortHandler) // half an answer must not look whole
 			}
-			m.refuse(c, internalError())
+			r.refuse(c, internalError())
 		}
-		m.log.Debug("request", "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(),
+		r.log.Debug("request", "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(),
 			"duration_ms", time.Since(began).Milliseconds(), "client", c.ClientIP())
 	}()
 	c.Header("X-Content-Type-Options", "nosniff")
@@ -53,58 +47,56 @@ func (m middleware) recovered(c *gin.Context) {
 	c.Next()
 }
 
-// transferTimeouts are those of the routes that transfer media, or run a tool.
-var transferTimeouts = map[string]time.Duration{uploadPath: uploadTimeout, evidencePath: downloadTimeout, previewPath: previewTimeout, destinationTestPath: destinationTestTimeout}
+// contextMaxBody is the name under which a gin.Context holds the most bytes of its request's body.
+const contextMaxBody = "max_body"
 
-// limited ends the request's context when its time is up. The feed has no end.
-func (m middleware) limited(c *gin.Context) {
-	if c.FullPath() == feedPath {
+// limited sets the limits of a request. It ends the request's context when its time is up.
+func (a *API) limited(r route) gin.HandlerFunc {
+	timeout := cmp.Or(r.special.timeout, a.cfg.RequestTimeout)
+	return func(c *gin.Context) {
+		c.Set(contextMaxBody, r.maxBody())
+		if timeout == noTimeout {
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
 		c.Next()
-		return
 	}
-	timeout, transfers := transferTimeouts[c.FullPath()]
-	if !transfers {
-		timeout = m.timeout
-	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
-	defer cancel()
-	c.Request = c.Request.WithContext(ctx)
-	c.Next()
 }
 
-// authenticated requires a key (section 12.1), or a session if signIn is not nil. It also
-// protects paths that do not exist, so that callers without a key cannot find paths. limit
+// authenticated requires a key (section 12.1), or a session if there is a dashboard. limit
 // limits wrong keys.
-func (m middleware) authenticated(header string, keys *authenticator, signIn *signIn, limit *keyLimit, open []string) gin.HandlerFunc {
+func (a *API) authenticated(r route, limit *keyLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if slices.ContainsFunc(open, func(route string) bool { return matchesRoute(route, c.Request.URL.Path) }) {
+		if r.right == noKey {
 			return
 		}
 		var err error
-		if given := c.GetHeader(header); given != "" {
-			err = acceptKey(c, given, keys, limit)
-		} else if signIn != nil {
-			err = signIn.accept(c)
+		if given := c.GetHeader(publicKeyHeader); given != "" {
+			err = acceptKey(c, given, a.keys, limit)
+		} else if a.signIn != nil {
+			err = a.signIn.accept(c)
 		}
 		key, accepted := actorOf(c)
 		if err == nil && !accepted {
-			err = refusef(monitor.Unauthorized, "the %s header is missing or wrong", header)
+			err = refusef(monitor.Unauthorized, "the %s header is missing or wrong", publicKeyHeader)
 		}
 		if err != nil {
 			c.Abort()
-			m.fail(c, err)
+			a.fail(c, err)
 			return
 		}
 		connlimit.Accept(c.Request.Context())
 		ctx := c.Request.Context()
 		if s, is := sessionOf(c); is {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.expires.Sub(signIn.now())) // also of a feed
+			ctx, cancel = context.WithTimeout(ctx, s.expires.Sub(a.cfg.Now())) // also of a feed
 			defer cancel()
 		}
-		if c.FullPath() == feedPath { // other requests end soon
+		if r.special.timeout == noTimeout { // other requests end soon
 			var stop func()
-			ctx, stop = keys.whileActive(ctx, key)
+			ctx, stop = a.keys.whileActive(ctx, key)
 			defer stop()
 		}
 		c.Request = c.Request.WithContext(ctx)
@@ -118,7 +110,7 @@ const tokenGeneration = "token_generation"
 // authenticatedWorker requires the token of a worker of the monitor in the path (decision
 // O9). It compares in constant time. A handler that reads the generation compares it with
 // that of the token (checkGeneration).
-func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
+func authenticatedWorker(internalAPIKey string, r *responder) gin.HandlerFunc {
 	tokens := monitor.NewTokenKey(internalAPIKey)
 	return func(c *gin.Context) {
 		id, generation, genuine := tokens.Check(c.GetHeader(internalKeyHeader))
@@ -126,10 +118,10 @@ func (m middleware) authenticatedWorker(internalAPIKey string) gin.HandlerFunc {
 		switch {
 		case !genuine:
 			c.Abort()
-			m.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", internalKeyHeader))
+			r.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", internalKeyHeader))
 		case wanted != "" && wanted != string(id):
 			c.Abort()
-			m.refuse(c, monitor.Errorf(forbidden, "the token in %s is of another monitor", internalKeyHeader))
+			r.refuse(c, monitor.Errorf(forbidden, "the token in %s is of another monitor", internalKeyHeader))
 		default:
 			connlimit.Accept(c.Request.Context())
 			c.Set(tokenGeneration, generation)

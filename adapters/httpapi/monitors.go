@@ -1,12 +1,11 @@
 package httpapi
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -15,8 +14,8 @@ import (
 type monitorHandlers struct {
 	*responder
 
-	reader *registry.MonitorReader
-	editor *registry.Editor
+	reader *monitors.MonitorReader
+	editor *monitors.Editor
 }
 
 type stoppedBody struct {
@@ -26,33 +25,17 @@ type stoppedBody struct {
 }
 
 // stop is DELETE /api/v1/monitors/{monitor_id} (section 3.2).
-func (h monitorHandlers) stop(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h monitorHandlers) stop(c *gin.Context, id monitor.ID) error {
 	m, err := h.editor.Stop(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, stoppedBody{m.ID, m.Status, h.localTime(m.EndedAt)})
-	return nil
+	return h.reply(c, stoppedBody{m.ID, m.Status, h.localTime(m.EndedAt)}, err)
 }
 
 // get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified fields
 // it returns the registration (config, metadata, revision) and the visibility of the stream
 // (last_error, blind_since, last_observed_at). Of an ended monitor it also returns
-// ended_at and the reason of a failure. It does not return callback_url, because
-// receivers keep tokens there.
-func (h monitorHandlers) get(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+// ended_at and the reason of a failure; of a parked one, record_parked_since. It does not
+// return callback_url, because receivers keep tokens there.
+func (h monitorHandlers) get(c *gin.Context, id monitor.ID) error {
 	m, err := h.reader.Get(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, feed.NewMonitorIn(m, h.zone))
-	return nil
+	return h.reply(c, feed.NewMonitorIn(m, h.zone), err)
 }

@@ -21,7 +21,7 @@ import (
 type object struct {
 	path    string // prefix of its fields in messages: "" or "config."
 	fields  map[string]json.RawMessage
-	refused []monitor.FieldError
+	refused []error // *monitor.Error with a Field
 }
 
 // readObject reads raw, one JSON object. It refuses fields that are not known, and
@@ -72,7 +72,7 @@ func readObject(raw []byte, name string, known ...string) (*object, error) {
 
 // refusef adds the error of a field.
 func (o *object) refusef(field, format string, args ...any) {
-	o.refused = append(o.refused, monitor.FieldError{Field: o.path + field, Err: monitor.Errorf(monitor.InvalidConfig, format, args...)})
+	o.refused = append(o.refused, monitor.OfField(o.path+field, monitor.Errorf(monitor.InvalidConfig, format, args...)))
 }
 
 // refuse adds the error of a field of the wrong type.
@@ -82,17 +82,11 @@ func (o *object) refuse(field, accepted string) {
 
 // refuses reports whether a field has an error.
 func (o *object) refuses(field string) bool {
-	return slices.ContainsFunc(o.refused, func(e monitor.FieldError) bool { return e.Field == o.path+field })
+	return slices.ContainsFunc(o.refused, func(err error) bool { return monitor.FieldOf(err) == o.path+field })
 }
 
 // err returns one error that names every wrong field, or nil.
-func (o *object) err() error {
-	var all []error
-	for _, e := range o.refused {
-		all = append(all, e.Err)
-	}
-	return monitor.Join(all...)
-}
+func (o *object) err() error { return monitor.Join(o.refused...) }
 
 // text reads a string. It returns "" for null and for a missing field.
 func (o *object) text(name string, into *string) {

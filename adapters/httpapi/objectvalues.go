@@ -51,12 +51,12 @@ func (o *object) values(name string) map[string]*string {
 }
 
 // seconds reads whole seconds. Their range is checked where they are used.
-func (o *object) seconds(name string) *time.Duration {
+func (o *object) seconds(name string) *int64 {
 	sec, ok := o.number(monitor.Setting{Field: name, Whole: true, Min: 0, Max: (24 * time.Hour).Seconds()})
 	if !ok {
 		return nil
 	}
-	return new(time.Duration(sec) * time.Second)
+	return new(int64(sec))
 }
 
 // timeOrNull reads a time. null is the zero time.
@@ -97,7 +97,7 @@ func (o *object) adopt(inner *object) { o.refused = append(o.refused, inner.refu
 func (o *object) missing(names ...string) {
 	for _, name := range names {
 		if _, given := o.fields[name]; !given && !o.refuses(name) {
-			o.refused = append(o.refused, monitor.FieldError{Field: o.path + name, Err: refusef(monitor.InvalidConfig, "%s%s is missing", o.path, name)})
+			o.refusef(name, "%s%s is missing", o.path, name)
 		}
 	}
 }

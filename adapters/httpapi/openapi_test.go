@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
@@ -92,36 +92,59 @@ func (c apiDocument) validate(t *testing.T, r *http.Request, a response) {
 	}
 }
 
-// TestTheDocumentDescribesExactlyTheRoutes leaves out the pages, which are no API.
+// TestTheDocumentDescribesExactlyTheRoutes compares it with the table of routes: the paths and
+// methods, who may ask, and which requests are limited. It leaves out the pages, which are no API.
 func TestTheDocumentDescribesExactlyTheRoutes(t *testing.T) {
 	dashboard, err := dashboardOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
 	pages := slices.Concat(ui.Pages, dashboard.Files(), []string{ui.AssetPath})
-	described := map[string]bool{}
-	for path, item := range document(t).doc.Paths.Map() {
-		for method := range item.Operations() {
-			described[method+" "+path] = true
+	doc := document(t).doc
+	described := map[string]*openapi3.Operation{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			described[method+" "+path] = op
 		}
 	}
-	handlers := newTestAPI(t).handlers
-	for _, handler := range []http.Handler{handlers.Public(), handlers.Internal()} {
-		for _, route := range handler.(*gin.Engine).Routes() {
-			if slices.Contains(pages, route.Path) {
-				continue
+	for _, r := range newTestAPI(t).handlers.Routes() {
+		if slices.Contains(pages, r.Path) {
+			continue
+		}
+		parts := strings.Split(r.Path, "/")
+		for i, p := range parts {
+			if strings.HasPrefix(p, ":") {
+				parts[i] = "{" + p[1:] + "}"
 			}
-			parts := strings.Split(route.Path, "/")
-			for i, p := range parts {
-				if strings.HasPrefix(p, ":") {
-					parts[i] = "{" + p[1:] + "}"
-				}
-			}
-			name := route.Method + " " + strings.Join(parts, "/")
-			if !described[name] {
-				t.Errorf("%s is not described", name)
-			}
-			delete(described, name)
+		}
+		name := r.Method + " " + strings.Join(parts, "/")
+		op := described[name]
+		if op == nil {
+			t.Errorf("%s is not described", name)
+			continue
+		}
+		delete(described, name)
+		security := doc.Security
+		if op.Security != nil {
+			security = *op.Security
+		}
+		var needs []string
+		for _, s := range security {
+			needs = slices.AppendSeq(needs, maps.Keys(s))
+		}
+		slices.Sort(needs)
+		wanted := map[bool]string{true: "apiKey,session", false: ""}[r.Right > 0]
+		switch {
+		case r.Internal:
+			wanted = "internalApiKey"
+		case name == "GET /api/v1/session": // it answers for the session alone, and checks it itself
+			wanted = "session"
+		}
+		if got := strings.Join(needs, ","); got != wanted {
+			t.Errorf("%s is described as needing %q, and needs %q", name, got, wanted)
+		}
+		if r.Rate != "" && op.Responses.Value("429") == nil {
+			t.Errorf("%s counts as %q and is described without 429", name, r.Rate)
 		}
 	}
 	for name := range described {

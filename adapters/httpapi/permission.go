@@ -11,60 +11,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/access"
 )
 
-// permission is what a route of the public API needs (section 12.4).
-type permission struct {
-	right  access.Right
-	action string // in the audit list; empty: nothing is recorded, because nothing changes
-	dryRun bool   // with dry_run=true the route changes nothing
-	dryAct string // action of such a request in the audit list; empty: nothing is recorded
-}
-
-// permissions are those of the routes that are not read by GET. A route that is missing here
-// would need the right to administer.
-var permissions = map[string]permission{
-	"POST /api/v1/monitors":                                        {right: access.Operate, action: "monitor.register"},
-	"POST " + batchPath:                                            {right: access.Operate, action: "monitor.register", dryRun: true},
-	"PATCH /api/v1/monitors/:monitor_id":                           {right: access.Operate, action: "monitor.change"},
-	"DELETE /api/v1/monitors/:monitor_id":                          {right: access.Operate, action: "monitor.stop"},
-	"POST /api/v1/monitors/:monitor_id/events/:event_id/redeliver": {right: access.Operate, action: "event.redeliver"},
-	"POST " + previewPath:                                          {right: access.Operate},
-	"POST /api/v1/webhooks/test":                                   {right: access.Operate, action: "webhook.test"},
-	"POST /api/v1/incidents/:incident_id/acknowledge":              {right: access.Operate, action: "incident.acknowledge"},
-	"POST /api/v1/incidents/:incident_id/resolve":                  {right: access.Operate, action: "incident.resolve"},
-	"POST /api/v1/incidents/:incident_id/notes":                    {right: access.Operate, action: "incident.note"},
-	"POST /api/v1/incidents/:incident_id/label":                    {right: access.Operate, action: "incident.label"},
-	"POST /api/v1/evidence/:evidence_id/link":                      {right: access.Read, action: "evidence.link"},
-	"POST /api/v1/evidence/:evidence_id/class":                     {right: access.Operate, action: "evidence.class"},
-	"POST /api/v1/thumbnails/watch":                                {right: access.Read},
-	"POST /api/v1/silences":                                        {right: access.Operate, action: "silence.create"},
-	"PATCH /api/v1/silences/:silence_id":                           {right: access.Operate, action: "silence.change"},
-	"DELETE /api/v1/silences/:silence_id":                          {right: access.Operate, action: "silence.end"},
-	"POST /api/v1/deliveries/replay":                               {right: access.Operate, action: "delivery.replay"},
-	"POST /api/v1/deliveries/:delivery_id/replay":                  {right: access.Operate, action: "delivery.replay"},
-	"POST /api/v1/destinations":                                    {right: access.Administer, action: "destination.create"},
-	"PATCH /api/v1/destinations/:destination_id":                   {right: access.Administer, action: "destination.change", dryRun: true, dryAct: "destination.compare"},
-	"DELETE /api/v1/destinations/:destination_id":                  {right: access.Administer, action: "destination.delete"},
-	"POST " + destinationTestPath:                                  {right: access.Administer, action: "destination.test"},
-	"POST /api/v1/routes":                                          {right: access.Administer, action: "route.create"},
-	"PATCH /api/v1/routes/:route_id":                               {right: access.Administer, action: "route.change"},
-	"DELETE /api/v1/routes/:route_id":                              {right: access.Administer, action: "route.delete"},
-	"PUT " + routeOrderPath:                                        {right: access.Administer, action: "route.order"},
-	"POST " + routeExplainPath:                                     {right: access.Read},
-	"POST /api/v1/keys":                                            {right: access.Administer, action: "key.create"},
-	"DELETE /api/v1/keys/:key_id":                                  {right: access.Administer, action: "key.revoke"},
-}
-
-// permissionOf returns what the route of a request needs.
-func permissionOf(c *gin.Context) permission {
-	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
-		return permission{right: access.Read}
-	}
-	if p, listed := permissions[c.Request.Method+" "+c.FullPath()]; listed {
-		return p
-	}
-	return permission{right: access.Administer, action: c.Request.Method + " " + c.FullPath()}
-}
-
 // contextActor and contextChanged are the names under which a gin.Context holds the key of its
 // request, and the IDs of what the request has changed.
 const (
@@ -92,14 +38,12 @@ func changed(c *gin.Context, ids ...string) {
 }
 
 // permitted refuses a request that the role of its key does not include.
-func (a *API) permitted(c *gin.Context) {
-	key, is := actorOf(c)
-	if !is || c.FullPath() == "" { // a path that does not exist is answered with 404
-		return
-	}
-	if needed := permissionOf(c).right; !key.Role.May(needed) {
-		c.Abort()
-		a.fail(c, refusef(forbidden, "the key %q has the role %s; accepted here are keys with the role %s or more", key.Name, key.Role, access.RoleFor(needed)))
+func (a *API) permitted(r route) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if key, is := actorOf(c); is && !key.Role.May(r.right) {
+			c.Abort()
+			a.fail(c, refusef(forbidden, "the key %q has the role %s; accepted here are keys with the role %s or more", key.Name, key.Role, access.RoleFor(r.right)))
+		}
 	}
 }
 
@@ -115,17 +59,13 @@ func carryThrough(c *gin.Context) (stop func()) {
 	return stop
 }
 
-// answer is responder.answer for the public API: it records in the audit list what a key's holder
+// recorded answers a request of the public API. It records in the audit list what a key's holder
 // does, before and after it is done. Workers do nothing that is recorded there.
-func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
-	carryOut := a.responder.answer(handle)
+func (a *API) recorded(r route) gin.HandlerFunc {
+	carryOut := a.answer(r.handle)
 	return func(c *gin.Context) {
 		key, is := actorOf(c)
-		p := permissionOf(c)
-		action := p.action
-		if p.dryRun && c.Query("dry_run") == "true" {
-			action = p.dryAct
-		}
+		action := r.actionOf(c)
 		if !is || a.audit == nil || action == "" {
 			carryOut(c)
 			return

@@ -6,16 +6,14 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
-// previewPath is the path of previews. Their tools take longer than other requests.
-const previewPath = "/api/v1/preview"
-
 // previewTimeout is the time limit of a preview, the check of the registration included.
-const previewTimeout = registry.PreviewTimeout + 5*time.Second
+const previewTimeout = monitors.PreviewTimeout + 5*time.Second
 
 type previewBody struct {
 	Source           *monitor.SourceName `json:"source"`
@@ -47,15 +45,15 @@ func (h registrationHandlers) preview(c *gin.Context) error {
 	}
 	r := p.Resolution
 	body := previewBody{
-		Title: orNull(r.Title), Channel: orNull(r.Channel), State: shownState(r.State), Reason: orNull(r.State), Detail: orNull(r.Detail),
+		Title: wire.OrNull(r.Title), Channel: wire.OrNull(r.Channel), State: shownState(r.State), Reason: wire.OrNull(r.State), Detail: wire.OrNull(r.Detail),
 		ScheduledStartAt: h.localTimeOrNull(&r.ScheduledStart), Problems: make([]problemBody, 0, len(p.Problems)),
 	}
 	if p.StreamURL != "" {
 		body.StreamURL, body.Source = &p.StreamURL, new(p.StreamURL.Source())
 	}
 	for _, problem := range p.Problems {
-		refusal := h.callerError(c, problem.Err)
-		body.Problems = append(body.Problems, problemBody{orNull(problem.Field), refusal.Code, refusal.Message})
+		refusal := h.callerError(c, problem)
+		body.Problems = append(body.Problems, problemBody{wire.OrNull(refusal.Field), refusal.Code, refusal.Message})
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

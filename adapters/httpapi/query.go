@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -75,12 +74,9 @@ func readTakenAt(query url.Values) (time.Time, error) {
 	return at, nil
 }
 
-// isUUID reports whether s is a UUID with its hyphens and nothing else.
-func isUUID(s string) bool { return len(s) == len(uuid.Nil.String()) && uuid.Validate(s) == nil }
-
 // page reads limit and offset (section 3.4).
 func page(query url.Values) (limit, offset int, err error) {
-	if limit, err = readInt(query, "limit", registry.DefaultPage); err != nil {
+	if limit, err = readInt(query, "limit", monitors.DefaultPage); err != nil {
 		return 0, 0, err
 	}
 	offset, err = readInt(query, "offset", 0)

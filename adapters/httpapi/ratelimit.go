@@ -10,24 +10,27 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/connlimit"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 )
 
 // contextClient is the name under which a gin.Context holds the client that its request was
 // counted for.
 const contextClient = "client"
 
-// rateLimited counts a request against a rate limit of its client (decision A5, section 12.3):
+// counted counts a request against a rate limit of its client (decision A5, section 12.3):
 // its key and its address. Beyond the limit it answers 429. A read of a session counts for that
-// session, against registry.Viewing.
-func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
+// session, against monitors.Viewing.
+func (a *API) counted(limit monitors.RateLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		if limit == "" {
+			return
+		}
 		counted, client := limit, a.clientOf(c)
-		if s, is := sessionOf(c); is && limit == registry.Querying {
-			counted, client = registry.Viewing, sha256.Sum256(append([]byte(sessionCookie), s.id[:]...))
+		if s, is := sessionOf(c); is && limit == monitors.Querying {
+			counted, client = monitors.Viewing, sha256.Sum256(append([]byte(sessionCookie), s.id[:]...))
 		}
 		c.Set(contextClient, client)
-		wait, err := a.monitors.RateLimiter.Allow(c.Request.Context(), client, counted)
+		wait, err := a.rates.Allow(c.Request.Context(), client, counted)
 		if err == nil {
 			return
 		}
@@ -40,13 +43,13 @@ func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 // retryAfter sets the header Retry-After if wait is positive.
 func retryAfter(c *gin.Context, wait time.Duration) {
 	if wait > 0 {
-		c.Header(retryAfterHeader, strconv.Itoa(registry.RetryAfterSeconds(wait)))
+		c.Header(retryAfterHeader, strconv.Itoa(monitors.RetryAfterSeconds(wait)))
 	}
 }
 
 // clientOf returns the key of an accepted request together with its address, whether the
 // request has the key or a session of it.
-func (a *API) clientOf(c *gin.Context) registry.Client {
+func (a *API) clientOf(c *gin.Context) monitors.Client {
 	key := []byte(keyOfActor(c).ID)
 	if len(key) == 0 {
 		key = a.keys.root[:] // another API_KEY is another client
@@ -55,9 +58,9 @@ func (a *API) clientOf(c *gin.Context) registry.Client {
 }
 
 // countedClient returns the client that an earlier handler has counted the request for.
-func countedClient(c *gin.Context) registry.Client {
+func countedClient(c *gin.Context) monitors.Client {
 	value, _ := c.Get(contextClient)
-	client, _ := value.(registry.Client)
+	client, _ := value.(monitors.Client)
 	return client
 }
 

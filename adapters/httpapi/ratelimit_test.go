@@ -14,8 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/registry"
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/intake"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -24,14 +26,14 @@ const rateLimited monitor.Code = "RATE_LIMIT_EXCEEDED"
 // newTestAPIWithLimits makes an API with these rate limits per minute; 0: none.
 func newTestAPIWithLimits(t *testing.T, create, query int, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	return newTestAPIOnStore(t, &registrytest.Store{}, create, query, change...)
+	return newTestAPIOnStore(t, &monitorstest.Store{}, create, query, change...)
 }
 
 // newTestAPIOnStore makes an API on a store that other APIs may share.
-func newTestAPIOnStore(t *testing.T, store *registrytest.Store, create, query int, change ...func(*httpapi.Config)) *testAPI {
+func newTestAPIOnStore(t *testing.T, store *monitorstest.Store, create, query int, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, store: store, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}}
-	service, err := registry.NewServices(api.store, api.workers, registrytest.CallbackPolicy(nil), api.sender, registry.Config{
+	api := &testAPI{t: t, store: store, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}}
+	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(nil), api.sender, monitors.Config{
 		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, CreatePerMin: create, QueryPerMin: query,
 	})
 	if err != nil {
@@ -41,7 +43,7 @@ func newTestAPIOnStore(t *testing.T, store *registrytest.Store, create, query in
 	for _, c := range change {
 		c(&cfg)
 	}
-	if api.handlers, err = httpapi.New(httpapi.Services{Monitors: service}, func(context.Context) error { return nil }, cfg); err != nil {
+	if api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Routing: &routing.Services{}, Workers: intake.NewWorkerService(api.store, api.workers, nil, nil)}, func(context.Context) error { return nil }, cfg); err != nil {
 		t.Fatal(err)
 	}
 	return api

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -14,24 +14,24 @@ import (
 type registrationHandlers struct {
 	*responder
 
-	registrar   *registry.Registrar
-	previewer   *registry.Previewer
-	rateLimiter *registry.RateLimiter
+	registrar   *monitors.Registrar
+	previewer   *monitors.Previewer
+	rateLimiter *monitors.RateLimiter
 }
 
 // requestOf reads the registration in the body of a request.
-func requestOf(c *gin.Context) (registry.Request, error) {
-	raw, err := readJSON(c, maxPublicBody)
+func requestOf(c *gin.Context) (monitors.Request, error) {
+	raw, err := readJSON(c)
 	if err != nil {
-		return registry.Request{}, err
+		return monitors.Request{}, err
 	}
 	return readRegistration(raw)
 }
 
 // readRegistration decodes the body of section 3.1 and sets its defaults. The request
-// lists the wrong fields, which the registry refuses with its own.
-func readRegistration(raw []byte) (registry.Request, error) {
-	r := registry.Request{Config: monitor.DefaultConfig()}
+// lists the wrong fields, which package monitors refuses with its own.
+func readRegistration(raw []byte) (monitors.Request, error) {
+	r := monitors.Request{Config: monitor.DefaultConfig()}
 	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
 	if err != nil {
 		return r, err
@@ -39,25 +39,9 @@ func readRegistration(raw []byte) (registry.Request, error) {
 	body.text("stream_url", &r.StreamURL)
 	body.text("callback_url", &r.CallbackURL)
 	r.Metadata = body.fields["metadata"]
-	r.Unreadable = body.refused
-	raw, given := body.fields["config"]
-	if !given {
-		return r, nil
-	}
-	config, notObject := readObject(raw, "config", configFields()...)
-	if notObject != nil {
-		r.Unreadable = append(r.Unreadable, monitor.FieldError{Field: "config", Err: notObject})
-		return r, nil //nolint:nilerr // it is refused together with the other wrong fields
-	}
-	for _, s := range monitor.Settings() {
-		if v, ok := config.number(s); ok {
-			r.Config.Set(s.Field, v)
-		}
-	}
-	config.timestamp("scheduled_start_time", &r.Config.ScheduledStartTime)
-	config.timestamp("scheduled_end_time", &r.Config.ScheduledEndTime)
-	config.text("on_callback_failure", (*string)(&r.Config.OnCallbackFailure))
-	r.Unreadable = append(r.Unreadable, config.refused...)
+	config, refused := readConfig(body, monitor.EndMonitor)
+	config.Apply(&r.Config)
+	r.Unreadable = refused
 	return r, nil
 }
 

@@ -23,11 +23,7 @@ type replayBody struct {
 }
 
 // one is POST /api/v1/deliveries/{delivery_id}/replay.
-func (h replayHandlers) one(c *gin.Context) error {
-	id, err := idOf(c, "delivery_id", routing.DeliveryNotFound, "delivery to a destination")
-	if err != nil {
-		return err
-	}
+func (h replayHandlers) one(c *gin.Context, id string) error {
 	if err := h.service.Replay(c.Request.Context(), id); err != nil {
 		return err
 	}
@@ -49,11 +45,7 @@ func (h replayHandlers) failed(c *gin.Context) error {
 		changed(c, destination)
 	}
 	replayed, err := h.service.ReplayFailed(c.Request.Context(), since, destination)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, replayedBody{replayed})
-	return nil
+	return h.reply(c, replayedBody{replayed}, err)
 }
 
 // readReplay reads since when and at which destination deliveries are made again; an empty
@@ -76,7 +68,7 @@ func readReplay(c *gin.Context) (since time.Time, destinationID string, err erro
 	id := o.string("destination_id")
 	if id == nil {
 		id = new("")
-	} else if !isUUID(*id) {
+	} else if !monitor.IsUUID(*id) {
 		o.refuse("destination_id", "the id of a destination")
 	}
 	if err := monitor.Join(append(wrong, o.err())...); err != nil {

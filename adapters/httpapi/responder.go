@@ -1,14 +1,15 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // responder writes the responses of all handlers: a body as JSON, or an error in the
@@ -33,33 +34,38 @@ func (r *responder) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 // write answers with body as JSON. Nothing is sent before all of it is encoded,
 // so that a failure to encode can still be answered.
 func (r *responder) write(c *gin.Context, status int, body any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // metadata comes back as it was given
-	if err := enc.Encode(body); err != nil {
+	line, err := wire.Encode(body)
+	if err != nil {
 		r.fail(c, fmt.Errorf("encode an answer: %w", err))
 		return
 	}
-	c.Data(status, "application/json", b.Bytes())
+	c.Data(status, "application/json", append(line, '\n'))
+}
+
+// reply answers with 200 and body, unless err says why there is nothing to answer.
+func (r *responder) reply(c *gin.Context, body any, err error) error {
+	if err == nil {
+		r.write(c, http.StatusOK, body)
+	}
+	return err
+}
+
+// each shows all elements of a list, which is never null.
+func each[T, B any](all []T, show func(T) B) []B {
+	shown := make([]B, 0, len(all))
+	for _, one := range all {
+		shown = append(shown, show(one))
+	}
+	return shown
 }
 
 // localTime shows a time in the server's zone, to the millisecond (decision A11).
-func (r *responder) localTime(t time.Time) time.Time { return t.In(r.zone).Truncate(time.Millisecond) }
+func (r *responder) localTime(t time.Time) time.Time { return wire.Time(t, r.zone) }
 
 // localTimeOrNull shows the zero time as null.
 func (r *responder) localTimeOrNull(t *time.Time) *time.Time {
-	if t == nil || t.IsZero() {
+	if t == nil {
 		return nil
 	}
-	shown := r.localTime(*t)
-	return &shown
-}
-
-// orNull shows a zero value as null: no status was received, no error happened.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
+	return wire.TimeOrNull(*t, r.zone)
 }

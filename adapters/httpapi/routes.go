@@ -12,12 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
-)
-
-// Paths that the router would take for the id of a route.
-const (
-	routeOrderPath   = "/api/v1/routes/order"
-	routeExplainPath = "/api/v1/routes/explain"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // routeHandlers answers the requests about routes (section 19.2).
@@ -26,22 +21,6 @@ type routeHandlers struct {
 
 	service   *routing.RouteService
 	explainer *routing.Explainer
-}
-
-type matchBody struct {
-	Events      []event.Type      `json:"events"`
-	Conditions  []incident.Name   `json:"conditions"`
-	MinSeverity int               `json:"min_severity"`
-	Monitors    []monitor.ID      `json:"monitors"`
-	Metadata    map[string]string `json:"metadata"`
-}
-
-func newMatchBody(m notify.Match) matchBody {
-	body := matchBody{append([]event.Type{}, m.Events...), append([]incident.Name{}, m.Conditions...), m.MinSeverity, append([]monitor.ID{}, m.Monitors...), m.Metadata}
-	if body.Metadata == nil {
-		body.Metadata = map[string]string{}
-	}
-	return body
 }
 
 // readMatch reads the match of a route or a silence; nil: it is missing or unreadable.
@@ -86,61 +65,26 @@ type routeListBody struct {
 }
 
 type routeBody struct {
-	RouteID      string    `json:"route_id"`
-	Name         string    `json:"name"`
-	Match        matchBody `json:"match"`
-	Destinations []string  `json:"destinations"`
-	DelaySec     int64     `json:"delay_sec"`
-	RepeatSec    int64     `json:"repeat_sec"`
-	Continue     bool      `json:"continue"`
-	Default      bool      `json:"default"`
-	Owner        *string   `json:"owner"`
+	notify.Route
+
+	Owner *string `json:"owner"`
 }
 
-func newRouteBody(r notify.Route) routeBody {
-	return routeBody{
-		r.ID, r.Name, newMatchBody(r.Match), append([]string{}, r.Destinations...), int64(r.Delay / time.Second), int64(r.Repeat / time.Second),
-		r.Continue, r.Default, orNull(r.Owner),
-	}
-}
-
-func newRouteListBody(routes []routing.RouteRecord) routeListBody {
-	body := routeListBody{make([]routeBody, 0, len(routes))}
-	for _, r := range routes {
-		body.Routes = append(body.Routes, newRouteBody(r.Route))
-	}
-	return body
-}
+func newRouteBody(r notify.Route) routeBody { return routeBody{r, wire.OrNull(r.Owner)} }
 
 // list is GET /api/v1/routes.
 func (h routeHandlers) list(c *gin.Context) error {
 	if _, err := readQuery(c); err != nil {
 		return err
 	}
-	all, err := h.service.List(c.Request.Context())
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, newRouteListBody(all))
-	return nil
-}
-
-func routeID(c *gin.Context) (string, error) {
-	return idOf(c, "route_id", routing.RouteNotFound, "route")
+	all, err := h.service.Routes(c.Request.Context())
+	return h.reply(c, routeListBody{each(all, newRouteBody)}, err)
 }
 
 // get is GET /api/v1/routes/{route_id}.
-func (h routeHandlers) get(c *gin.Context) error {
-	id, err := routeID(c)
-	if err != nil {
-		return err
-	}
-	r, err := h.service.Get(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, newRouteBody(r.Route))
-	return nil
+func (h routeHandlers) get(c *gin.Context, id string) error {
+	r, err := h.service.Route(c.Request.Context(), id)
+	return h.reply(c, newRouteBody(r), err)
 }
 
 // readRoute reads the fields of a route to create or to change. The service refuses what
@@ -153,7 +97,7 @@ func readRoute(c *gin.Context, required ...string) (routing.RouteChange, error) 
 	o.missing(required...)
 	change := routing.RouteChange{
 		Name: o.string("name"), Match: readMatch(o), Destinations: readIDs(o, "destinations"),
-		Delay: o.seconds("delay_sec"), Repeat: o.seconds("repeat_sec"), Continue: o.flag("continue"), Owner: o.stringOrNull("owner"),
+		DelaySec: o.seconds("delay_sec"), RepeatSec: o.seconds("repeat_sec"), Continue: o.flag("continue"), Owner: o.stringOrNull("owner"),
 	}
 	change.FieldErrors = o.refused
 	return change, nil
@@ -166,7 +110,7 @@ func readIDs(o *object, name string) *[]string {
 		return nil
 	}
 	for _, id := range *ids {
-		if !isUUID(id) {
+		if !monitor.IsUUID(id) {
 			o.refusef(name, "%s has %.60q; accepted are ids", name, id)
 			return nil
 		}
@@ -185,34 +129,22 @@ func (h routeHandlers) create(c *gin.Context) error {
 		return err
 	}
 	changed(c, r.ID)
-	h.write(c, http.StatusCreated, newRouteBody(r.Route))
+	h.write(c, http.StatusCreated, newRouteBody(r))
 	return nil
 }
 
 // change is PATCH /api/v1/routes/{route_id}.
-func (h routeHandlers) change(c *gin.Context) error {
-	id, err := routeID(c)
-	if err != nil {
-		return err
-	}
+func (h routeHandlers) change(c *gin.Context, id string) error {
 	change, err := readRoute(c)
 	if err != nil {
 		return err
 	}
 	r, err := h.service.Change(c.Request.Context(), id, change)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, newRouteBody(r.Route))
-	return nil
+	return h.reply(c, newRouteBody(r), err)
 }
 
 // delete is DELETE /api/v1/routes/{route_id}.
-func (h routeHandlers) delete(c *gin.Context) error {
-	id, err := routeID(c)
-	if err != nil {
-		return err
-	}
+func (h routeHandlers) delete(c *gin.Context, id string) error {
 	if err := h.service.Delete(c.Request.Context(), id); err != nil {
 		return err
 	}
@@ -232,11 +164,7 @@ func (h routeHandlers) order(c *gin.Context) error {
 		return err
 	}
 	routes, err := h.service.Order(c.Request.Context(), *ids)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, newRouteListBody(routes))
-	return nil
+	return h.reply(c, routeListBody{each(routes, newRouteBody)}, err)
 }
 
 // readQuestion reads what the routes are asked about.
@@ -252,7 +180,7 @@ func readQuestion(c *gin.Context) (q routing.Question, err error) {
 		id := o.string(stored.name)
 		switch {
 		case id == nil:
-		case !isUUID(*id):
+		case !monitor.IsUUID(*id):
 			o.refuse(stored.name, "a UUID")
 		case len(o.fields) > 1:
 			o.refusef(stored.name, "%s is given with other fields; accepted is event_id, incident_id, or a description", stored.name)
@@ -304,23 +232,8 @@ type explainedRouteBody struct {
 	RouteID      string                     `json:"route_id"`
 	Name         string                     `json:"name"`
 	Result       notify.RouteResult         `json:"result"`
-	Reasons      []reasonBody               `json:"reasons"`
+	Reasons      []notify.Reason            `json:"reasons"`
 	Destinations []explainedDestinationBody `json:"destinations"`
-}
-
-type reasonBody struct {
-	Criterion string `json:"criterion"`
-	Wanted    string `json:"wanted"`
-	Got       string `json:"got"`
-	OK        bool   `json:"ok"`
-}
-
-func newReasonBodies(reasons []notify.Reason) []reasonBody {
-	bodies := make([]reasonBody, 0, len(reasons))
-	for _, r := range reasons {
-		bodies = append(bodies, reasonBody(r))
-	}
-	return bodies
 }
 
 type explainedDestinationBody struct {
@@ -332,9 +245,9 @@ type explainedDestinationBody struct {
 }
 
 type explainedSilenceBody struct {
-	SilenceID string       `json:"silence_id"`
-	Until     *time.Time   `json:"until"`
-	Reasons   []reasonBody `json:"reasons"`
+	SilenceID string          `json:"silence_id"`
+	Until     *time.Time      `json:"until"`
+	Reasons   []notify.Reason `json:"reasons"`
 }
 
 type explainedTargetBody struct {
@@ -352,46 +265,42 @@ func (h routeHandlers) explain(c *gin.Context) error {
 		return err
 	}
 	e, err := h.explainer.Explain(c.Request.Context(), question)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.explanationBody(e))
-	return nil
+	return h.reply(c, h.explanationBody(e), err)
 }
 
 func (h routeHandlers) explanationBody(e routing.Explanation) explanationBody {
 	s := e.Subject
 	body := explanationBody{
-		subjectBody{orNull(s.EventID), orNull(s.EventType), orNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, orNull(s.MonitorID), s.Metadata},
+		subjectBody{wire.OrNull(s.EventID), wire.OrNull(s.EventType), wire.OrNull(s.IncidentID), append([]incident.Name{}, s.Conditions...), s.Severity, wire.OrNull(s.MonitorID), s.Metadata},
 		[]explainedRouteBody{}, []explainedSilenceBody{}, []explainedTargetBody{},
 	}
 	if body.Subject.Metadata == nil {
 		body.Subject.Metadata = map[string]string{}
 	}
 	for _, r := range e.Routes {
-		route := explainedRouteBody{r.Route.ID, r.Route.Name, r.Result, newReasonBodies(r.Reasons), []explainedDestinationBody{}}
+		route := explainedRouteBody{r.Route.ID, r.Route.Name, r.Result, append([]notify.Reason{}, r.Reasons...), []explainedDestinationBody{}}
 		for _, id := range r.Route.Destinations {
 			d, known := e.Destinations[id]
 			if !known {
 				continue
 			}
-			delay := r.Route.Delay
+			delay := r.Route.DelaySec
 			if d.GetsEvents() {
 				delay = 0
 			}
-			route.Destinations = append(route.Destinations, explainedDestinationBody{d.ID, d.Name, int64(delay / time.Second), payloadKind(d.GetsEvents()), d.Active()})
+			route.Destinations = append(route.Destinations, explainedDestinationBody{d.ID, d.Name, delay, payloadKind(d.GetsEvents()), d.Active()})
 		}
 		body.Routes = append(body.Routes, route)
 	}
 	for _, silence := range e.Silences {
-		shown := explainedSilenceBody{silence.Silence.ID, nil, newReasonBodies(silence.Reasons)}
+		shown := explainedSilenceBody{silence.Silence.ID, nil, append([]notify.Reason{}, silence.Reasons...)}
 		if silence.Until.Before(notify.Forever) {
 			shown.Until = h.localTimeOrNull(&silence.Until)
 		}
 		body.Silences = append(body.Silences, shown)
 	}
 	for _, t := range e.Targets {
-		body.Destinations = append(body.Destinations, explainedTargetBody{t.Destination.ID, t.Destination.Name, t.Route.ID, int64(t.Route.Delay / time.Second), e.Silenced(t)})
+		body.Destinations = append(body.Destinations, explainedTargetBody{t.Destination.ID, t.Destination.Name, t.Route.ID, t.Route.DelaySec, e.Silenced(t)})
 	}
 	return body
 }

@@ -40,7 +40,7 @@ func startServer(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve() }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -193,7 +193,7 @@ func TestAServerAnswersEveryErrorInTheEnvelope(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
 			if _, err := io.WriteString(conn, request); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -89,7 +89,7 @@ const toolsTimeout = 8 * time.Second
 type serviceHandlers struct {
 	*responder
 
-	info ServiceInfo
+	info *ServiceInfo
 }
 
 // read is GET /api/v1/service (section 17.4).
@@ -101,7 +101,7 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		Version: h.info.Version, Timezone: h.zone.String(), WorkerRuntime: h.info.WorkerRuntime, Tools: map[string]ToolInfo{},
 		Limits: h.info.Limits, Retention: h.info.Retention, Unauthorized: h.unauthorized.Load(),
 	}
-	body.Limits.MaxBatch, body.Limits.MaxMetadataBytes = registry.MaxBatch, monitor.MaxMetadata
+	body.Limits.MaxBatch, body.Limits.MaxMetadataBytes = monitors.MaxBatch, monitor.MaxMetadata
 	if h.info.Egress != nil {
 		body.Egress = h.info.Egress()
 	}

@@ -12,10 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const (
-	sessionPath = "/api/v1/session"
-	signInPath  = "/signin"
-)
+const signInPath = "/signin"
 
 // signIn signs people in to the dashboard (section 18.2). They present a key or a link
 // once, and get a session cookie. Every route of the public API accepts it.
@@ -66,7 +63,7 @@ func (s *signIn) begin(c *gin.Context) error {
 		retryAfter(c, wait)
 		return refusef(monitor.RateLimitExceeded, "%d wrong keys in a minute came from this address; wait before the next", maxWrongSignIns)
 	}
-	raw, err := readJSON(c, maxPublicBody)
+	raw, err := readJSON(c)
 	if err != nil {
 		return err
 	}
@@ -123,26 +120,25 @@ func (s *signIn) read(c *gin.Context) error {
 
 // useLink is GET /signin?token=…. Other requests for /signin get the page. The redirect
 // removes the token from the address that the browser shows and remembers.
-func (s *signIn) useLink(page gin.HandlerFunc) gin.HandlerFunc {
-	return func(c *gin.Context) {
+func (s *signIn) useLink(page func(*gin.Context) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
 		token, given := c.GetQuery("token")
 		if !given || c.Request.Method != http.MethodGet {
-			page(c)
-			return
+			return page(c)
 		}
 		c.Header("Referrer-Policy", "no-referrer")
 		cookies, err := s.cookies(c)
 		if err != nil { // the link stays usable
-			s.fail(c, err)
-			return
+			return err
 		}
 		if !s.link.use(token, s.now()) {
 			c.Redirect(http.StatusSeeOther, signInPath+"?link=expired")
-			return
+			return nil
 		}
 		s.log.Info("somebody signed in to the dashboard", "client", addressOf(c), "by", "link")
 		s.setCookie(c, cookies, newSession(s.now(), ""))
 		c.Redirect(http.StatusSeeOther, "/")
+		return nil
 	}
 }
 

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // silenceHandlers answers the requests about silences (section 19.6).
@@ -25,50 +24,16 @@ type silenceListBody struct {
 }
 
 type silenceBody struct {
-	SilenceID      string              `json:"silence_id"`
-	Match          matchBody           `json:"match"`
-	From           time.Time           `json:"from"`
-	To             *time.Time          `json:"to"`
-	UntilRecovered bool                `json:"until_recovered"`
-	Window         *windowBody         `json:"window"`
-	By             string              `json:"by"`
-	Comment        string              `json:"comment"`
-	State          notify.SilenceState `json:"state"`
-	NextAt         *time.Time          `json:"next_at"`
-	Owner          *string             `json:"owner"`
-	Incidents      []string            `json:"incidents,omitempty"`
+	routing.SilenceWithState
+
+	From   time.Time  `json:"from"`
+	To     *time.Time `json:"to"`
+	NextAt *time.Time `json:"next_at"`
+	Owner  *string    `json:"owner"`
 }
-
-type windowBody struct {
-	Weekdays []string `json:"weekdays"`
-	Start    string   `json:"start"`
-	End      string   `json:"end"`
-	Timezone string   `json:"timezone"`
-}
-
-// weekday returns the name of a day in the API, such as mon.
-func weekday(d time.Weekday) string { return strings.ToLower(d.String()[:3]) }
-
-// weekdayNames are the names of the days from Sunday on, as time.Weekday counts them.
-var weekdayNames = func() (names []string) {
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		names = append(names, weekday(d))
-	}
-	return names
-}()
 
 func (h silenceHandlers) silenceBody(s routing.SilenceWithState) silenceBody {
-	body := silenceBody{
-		SilenceID: s.ID, Match: newMatchBody(s.Match), From: h.localTime(s.StartsAt), To: h.localTimeOrNull(&s.EndsAt), UntilRecovered: s.UntilRecovered,
-		By: s.CreatedBy, Comment: s.Comment, State: s.State, NextAt: h.localTimeOrNull(&s.NextAt), Owner: orNull(s.Owner), Incidents: s.Incidents,
-	}
-	if w := s.Window; w != nil {
-		body.Window = &windowBody{[]string{}, w.Start, w.End, w.Timezone}
-		for _, d := range w.Weekdays {
-			body.Window.Weekdays = append(body.Window.Weekdays, weekday(d))
-		}
-	}
-	return body
+	return silenceBody{s, h.localTime(s.StartsAt), h.localTimeOrNull(&s.EndsAt), h.localTimeOrNull(&s.NextAt), wire.OrNull(s.Owner)}
 }
 
 // list is GET /api/v1/silences.
@@ -86,33 +51,13 @@ func (h silenceHandlers) list(c *gin.Context) error {
 		}
 	}
 	all, err := h.service.List(c.Request.Context(), state)
-	if err != nil {
-		return err
-	}
-	body := silenceListBody{make([]silenceBody, 0, len(all))}
-	for _, s := range all {
-		body.Silences = append(body.Silences, h.silenceBody(s))
-	}
-	h.write(c, http.StatusOK, body)
-	return nil
-}
-
-func silenceID(c *gin.Context) (string, error) {
-	return idOf(c, "silence_id", routing.SilenceNotFound, "silence")
+	return h.reply(c, silenceListBody{each(all, h.silenceBody)}, err)
 }
 
 // get is GET /api/v1/silences/{silence_id}.
-func (h silenceHandlers) get(c *gin.Context) error {
-	id, err := silenceID(c)
-	if err != nil {
-		return err
-	}
+func (h silenceHandlers) get(c *gin.Context, id string) error {
 	s, err := h.service.Get(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.silenceBody(s))
-	return nil
+	return h.reply(c, h.silenceBody(s), err)
 }
 
 // readSilence reads the fields of a silence to create or to change. The service refuses
@@ -145,21 +90,14 @@ func readWindow(o *object) *notify.Window {
 		return nil
 	}
 	inner.missing("start", "end", "timezone")
-	w := &notify.Window{}
+	w := &notify.Window{Weekdays: []string{}}
 	for name, into := range map[string]*string{"start": &w.Start, "end": &w.End, "timezone": &w.Timezone} {
 		if text := inner.string(name); text != nil {
 			*into = *text
 		}
 	}
 	if days := value[[]string](inner, "weekdays", "an array of mon, tue, wed, thu, fri, sat, sun"); days != nil {
-		for _, name := range *days {
-			d := slices.Index(weekdayNames, name)
-			if d < 0 {
-				inner.refusef("weekdays", "window.weekdays has %.20q; accepted are mon, tue, wed, thu, fri, sat, sun", name)
-				break
-			}
-			w.Weekdays = append(w.Weekdays, time.Weekday(d))
-		}
+		w.Weekdays = *days
 	}
 	o.adopt(inner)
 	return w
@@ -189,33 +127,17 @@ func (h silenceHandlers) create(c *gin.Context) error {
 }
 
 // change is PATCH /api/v1/silences/{silence_id}.
-func (h silenceHandlers) change(c *gin.Context) error {
-	id, err := silenceID(c)
-	if err != nil {
-		return err
-	}
+func (h silenceHandlers) change(c *gin.Context, id string) error {
 	change, err := readSilence(c)
 	if err != nil {
 		return err
 	}
 	s, err := h.service.Change(c.Request.Context(), id, change)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.silenceBody(s))
-	return nil
+	return h.reply(c, h.silenceBody(s), err)
 }
 
 // end is DELETE /api/v1/silences/{silence_id}.
-func (h silenceHandlers) end(c *gin.Context) error {
-	id, err := silenceID(c)
-	if err != nil {
-		return err
-	}
+func (h silenceHandlers) end(c *gin.Context, id string) error {
 	s, err := h.service.End(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	h.write(c, http.StatusOK, h.silenceBody(s))
-	return nil
+	return h.reply(c, h.silenceBody(s), err)
 }

@@ -23,12 +23,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
+	"github.com/stream-monitor/stream-monitor/application/feed/feedtest"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/history/historytest"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/incidents/incidentstest"
+	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/keyring/keyringtest"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
-	"github.com/stream-monitor/stream-monitor/application/registry"
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
@@ -57,21 +64,21 @@ var (
 type testAPI struct {
 	t           *testing.T
 	handlers    *httpapi.API
-	store       *registrytest.Store
-	evidence    *recordtest.EvidenceStore
-	history     *recordtest.HistoryStore
-	blobs       *recordtest.BlobStore
-	incidents   *recordtest.IncidentStore
-	feed        *recordtest.FeedStore
-	thumbnails  *recordtest.ThumbnailStore
+	store       *monitorstest.Store
+	evidence    *evidencetest.Store
+	history     *historytest.Store
+	blobs       *evidencetest.BlobStore
+	incidents   *incidentstest.Store
+	feed        *feedtest.Store
+	thumbnails  *evidencetest.ThumbnailStore
 	routing     *routingtest.Store
 	tests       *routingtest.TestSender
 	replayer    *routingtest.Replayer
 	subjects    *routingtest.Subjects
 	keys        *keyringtest.Store
-	hub         *record.Feed
-	workers     *registrytest.WorkerManager
-	sender      *registrytest.TestSender
+	hub         *feeds.Feed
+	workers     *monitorstest.WorkerManager
+	sender      *monitorstest.TestSender
 	log         *bytes.Buffer
 	policy      error            // of the callback policy
 	ready       error            // of the readiness check
@@ -91,11 +98,11 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 // newTestAPIWithKeys returns a testAPI whose keys are those of a store, which gateways may share.
 func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, keys: stored, store: &registrytest.Store{}, evidence: &recordtest.EvidenceStore{}, history: &recordtest.HistoryStore{}, blobs: &recordtest.BlobStore{}, incidents: &recordtest.IncidentStore{Now: now}, feed: recordtest.NewFeedStore(now), thumbnails: &recordtest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{At: now, Status: 200}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, keys: stored, store: &monitorstest.Store{}, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, incidents: &incidentstest.Store{Now: now}, feed: feedtest.NewStore(now), thumbnails: &evidencetest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{At: now, Status: 200}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
-	service, err := registry.NewServices(api.store, api.workers, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, registry.Config{
+	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
 		MaxMonitors:  3,
 		CreatePerMin: requestsPerMin,
 		QueryPerMin:  requestsPerMin,
@@ -126,14 +133,14 @@ func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(
 	for _, c := range change {
 		c(&cfg)
 	}
-	records, err := record.NewEvidenceService(api.evidence, api.blobs, record.EvidenceConfig{
+	records, err := evidences.NewService(api.evidence, api.blobs, evidences.Config{
 		Keys: evidence.LinkKeys{linkKey}, MaxUploads: 2, MaxDownloads: 2, MaxWait: time.Millisecond,
 		Now: func() time.Time { return now }, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	past := record.NewHistory(api.history, func() time.Time { return now })
+	past := histories.NewService(api.history, func() time.Time { return now })
 	created := 0
 	routes, err := routing.NewServices(api.routing, routing.Config{
 		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },
@@ -150,14 +157,11 @@ func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	audit, err := keyring.NewAudit(api.keys, time.Hour, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	audit := keyring.NewAudit(api.keys, time.Hour, log)
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(api.keys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(api.keys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}
@@ -172,7 +176,7 @@ func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(
 // dashboardOnce returns the embedded dashboard, which may not be built.
 var dashboardOnce = sync.OnceValues(func() (*ui.Dashboard, error) { return ui.New("") })
 
-// resolverFunc is a registry.StreamResolver.
+// resolverFunc is a monitors.StreamResolver.
 type resolverFunc func(context.Context, monitor.StreamURL) watch.Resolution
 
 func (f resolverFunc) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
@@ -180,9 +184,9 @@ func (f resolverFunc) Resolve(ctx context.Context, url monitor.StreamURL) watch.
 }
 
 // runFeed returns a feed that is followed until the test ends, by at most 2 readers.
-func runFeed(t *testing.T, store *recordtest.FeedStore) *record.Feed {
+func runFeed(t *testing.T, store *feedtest.Store) *feeds.Feed {
 	t.Helper()
-	f, err := record.NewFeed(store, store.Wakes, record.FeedConfig{MaxReaders: 2, Heartbeat: 50 * time.Millisecond})
+	f, err := feeds.New(store, store.Wakes, feeds.Config{MaxReaders: 2, Heartbeat: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/jpeg"
-	"io"
 	"mime"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -20,7 +19,7 @@ import (
 type thumbnailHandlers struct {
 	*responder
 
-	service *record.Thumbnails
+	service *evidences.Thumbnails
 }
 
 type leaseBody struct {
@@ -38,22 +37,18 @@ func (h thumbnailHandlers) watch(c *gin.Context) error {
 	}
 	var ids []monitor.ID
 	if err := json.Unmarshal(body.fields["monitor_ids"], &ids); err != nil {
-		return refusef(monitor.InvalidConfig, "monitor_ids is no array of texts; accepted are 1 to %d ids of monitors", record.MaxThumbnailMonitors)
+		return refusef(monitor.InvalidConfig, "monitor_ids is no array of texts; accepted are 1 to %d ids of monitors", evidences.MaxThumbnailMonitors)
 	}
 	if err := h.service.Watch(c.Request.Context(), ids); err != nil {
 		return err
 	}
-	h.write(c, http.StatusOK, leaseBody{int(record.ThumbnailLease / time.Second)})
+	h.write(c, http.StatusOK, leaseBody{int(evidences.ThumbnailLease / time.Second)})
 	return nil
 }
 
 // read is GET /api/v1/monitors/{monitor_id}/thumbnail. The bytes come from a stream, which
 // may be hostile, so the headers let a browser treat them only as a picture.
-func (h thumbnailHandlers) read(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h thumbnailHandlers) read(c *gin.Context, id monitor.ID) error {
 	t, err := h.service.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
@@ -73,11 +68,7 @@ type wantedBody struct {
 }
 
 // put is PUT /internal/v1/monitors/{monitor_id}/thumbnail.
-func (h thumbnailHandlers) put(c *gin.Context) error {
-	id, err := monitor.ParseID(c.Param("monitor_id"))
-	if err != nil {
-		return err
-	}
+func (h thumbnailHandlers) put(c *gin.Context, id monitor.ID) error {
 	query, err := readQuery(c, "generation", "taken_at")
 	if err != nil {
 		return err
@@ -86,19 +77,16 @@ func (h thumbnailHandlers) put(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	t := record.Thumbnail{MonitorID: id}
-	if t.TakenAt, err = readTakenAt(query); err != nil {
-		return err
-	}
-	if t.JPEG, err = readThumbnail(c); err != nil {
-		return err
-	}
-	wanted, err := h.service.Put(c.Request.Context(), t, generation)
+	takenAt, err := readTakenAt(query)
 	if err != nil {
 		return err
 	}
-	h.write(c, http.StatusOK, wantedBody{wanted})
-	return nil
+	jpeg, err := readThumbnail(c)
+	if err != nil {
+		return err
+	}
+	wanted, err := h.service.AddThumbnail(c.Request.Context(), id, generation, takenAt, jpeg)
+	return h.reply(c, wantedBody{wanted}, err)
 }
 
 // readThumbnail reads a JPEG within the limits. It decodes the header only.
@@ -106,22 +94,16 @@ func readThumbnail(c *gin.Context) ([]byte, error) {
 	if media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil || media != "image/jpeg" {
 		return nil, refusef(unsupportedMedia, "Content-Type is %.60q; accepted is image/jpeg", c.GetHeader("Content-Type"))
 	}
-	if c.Request.ContentLength > record.MaxThumbnailBytes {
-		return nil, tooLarge(record.MaxThumbnailBytes)
-	}
-	raw, err := io.ReadAll(io.LimitReader(uploadBody{c.Request.Body}, record.MaxThumbnailBytes+1))
+	raw, err := readBytes(c, "image/jpeg")
 	if err != nil {
 		return nil, err
-	}
-	if len(raw) > record.MaxThumbnailBytes {
-		return nil, tooLarge(record.MaxThumbnailBytes)
 	}
 	size, err := jpeg.DecodeConfig(bytes.NewReader(raw))
 	if err != nil {
 		return nil, refusef(monitor.InvalidConfig, "the body is no JPEG")
 	}
-	if size.Width > record.MaxThumbnailWidth || size.Height > record.MaxThumbnailHeight {
-		return nil, refusef(monitor.InvalidConfig, "the picture has %d x %d pixels; accepted are at most %d x %d", size.Width, size.Height, record.MaxThumbnailWidth, record.MaxThumbnailHeight)
+	if size.Width > evidences.MaxThumbnailWidth || size.Height > evidences.MaxThumbnailHeight {
+		return nil, refusef(monitor.InvalidConfig, "the picture has %d x %d pixels; accepted are at most %d x %d", size.Width, size.Height, evidences.MaxThumbnailWidth, evidences.MaxThumbnailHeight)
 	}
 	return raw, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -36,7 +36,7 @@ type keyLimit struct {
 	log   *slog.Logger
 
 	mu       sync.Mutex
-	accepted map[registry.Client]time.Time // when a client's key was accepted
+	accepted map[monitors.Client]time.Time // when a client's key was accepted
 }
 
 // check refuses a request with a key whose address has sent too many wrong ones.
@@ -57,7 +57,7 @@ func (l *keyLimit) check(c *gin.Context) error {
 }
 
 // presentedKey identifies the key that a request presents, right or wrong, and its address.
-func presentedKey(c *gin.Context) registry.Client {
+func presentedKey(c *gin.Context) monitors.Client {
 	return sha256.Sum256(append(keyOf(c), addressOf(c)...))
 }
 
@@ -79,7 +79,7 @@ func (l *keyLimit) accept(c *gin.Context) {
 		clear(l.accepted) // a client that it forgets waits for a minute at most
 	}
 	if l.accepted == nil {
-		l.accepted = map[registry.Client]time.Time{}
+		l.accepted = map[monitors.Client]time.Time{}
 	}
 	l.accepted[client] = now
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/sirupsen/logrus"
+	"golang.org/x/term"
 )
 
 // jsonFormatter writes the format of section 11.2.
@@ -136,5 +136,5 @@ func useColour(w io.Writer) bool {
 // file descriptor.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
-	return ok && isatty.IsTerminal(f.Fd())
+	return ok && term.IsTerminal(int(f.Fd()))
 }

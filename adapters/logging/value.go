@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"math"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // timeFormat is RFC 3339 with milliseconds and the zone's offset (section 11.2).
@@ -138,7 +140,7 @@ func encode(v slog.Value, zone *time.Location) (out json.RawMessage) {
 	case fmt.Stringer:
 		return quote(redact(x.String()))
 	}
-	raw, err := marshal(v.Any())
+	raw, err := wire.Encode(v.Any())
 	if err != nil {
 		return quote(redact(fmt.Sprintf("%+v", v.Any())))
 	}
@@ -170,7 +172,7 @@ func number(f float64) json.RawMessage {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return quote(fmt.Sprint(f))
 	}
-	raw, err := marshal(f)
+	raw, err := wire.Encode(f)
 	if err != nil {
 		return quote(fmt.Sprint(f))
 	}
@@ -178,20 +180,9 @@ func number(f float64) json.RawMessage {
 }
 
 func quote(s string) json.RawMessage {
-	raw, err := marshal(s)
+	raw, err := wire.Encode(s)
 	if err != nil { // impossible: every string has a JSON form
 		return json.RawMessage(`""`)
 	}
 	return raw
-}
-
-// marshal is json.Marshal without escapes for HTML, which make URLs hard to read.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

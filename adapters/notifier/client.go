@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -20,7 +19,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // maxReason limits the reason of a provider that is kept, in bytes.
@@ -68,7 +69,7 @@ func NewClient(cfg Config) *Client {
 func (c *Client) Close() { c.http.Close() }
 
 // Send calls attempt with a context that ends in time. If the provider rejects the message
-// and it has a picture, Send calls attempt again without it.
+// and it has a picture, Send calls attempt again without it. The result keeps the text of the message.
 func (c *Client) Send(ctx context.Context, m message.Message, attempt func(context.Context, message.Message) message.Result) message.Result {
 	at := c.cfg.Now()
 	if plaintext.Clean(m.Title) == "" {
@@ -82,6 +83,9 @@ func (c *Client) Send(ctx context.Context, m message.Message, attempt func(conte
 		r = attempt(ctx, m)
 	}
 	r.At = at
+	if text := m.Text(); r.Exchange != nil {
+		r.Exchange.Message = strings.ToValidUTF8(text[:min(len(text), event.MaxExchangeBody)], "")
+	}
 	return r
 }
 
@@ -188,20 +192,8 @@ func (r Request) body() (*Body, error) {
 	case r.Form != nil:
 		return newForm(r.Form)
 	}
-	encoded, err := encode(r.JSON)
+	encoded, err := wire.Encode(r.JSON) // providers count characters before escaping
 	return &Body{ContentType: "application/json; charset=utf-8", Bytes: encoded}, err
-}
-
-// encode returns a value as JSON that contains <, > and & as they are, because providers
-// count characters before escaping.
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the message: %w", err)
-	}
-	return bytes.TrimSpace(out.Bytes()), nil
 }
 
 // Decode reads the JSON of the answer into v and reports whether it could.

@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // FormPart is a field of a form: a text, JSON, or a file.
@@ -30,7 +31,7 @@ func newForm(parts []FormPart) (*Body, error) {
 		content := []byte(p.Text)
 		switch {
 		case p.JSON != nil:
-			encoded, err := encode(p.JSON)
+			encoded, err := wire.Encode(p.JSON)
 			if err != nil {
 				return nil, err
 			}

@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -47,6 +51,56 @@ func BenchmarkReport(b *testing.B) {
 				n++
 			}
 			b.ReportMetric(float64(position()-began)/float64(n), "WAL-B/op")
+		})
+	}
+}
+
+// BenchmarkFeed measures the time from the answer to a report until a reader at another gateway has its
+// alert, the slowest of 100 as p99-ms. writers report alerts beside it, as fast as they can.
+func BenchmarkFeed(b *testing.B) {
+	for _, writers := range []int{0, 8, 64} {
+		b.Run(fmt.Sprint(writers, " writers"), func(b *testing.B) {
+			dsn := database(b)
+			s, other := open(b, dsn), open(b, dsn)
+			m := register(b, s, 0)
+			_, _ = startFeed(b, s, feeds.Config{})
+			readers, _ := startFeed(b, other, feeds.Config{})
+			from, err := readers.Follow("", presentPosition(b, other))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer from.Close()
+			var stored atomic.Int64
+			for w := range writers {
+				of := register(b, s, w+1)
+				go func() {
+					for n := 0; b.Context().Err() == nil; n++ {
+						if _, err := s.Accept(b.Context(), of.ID, report(blackout(n))); err == nil {
+							stored.Add(1)
+						}
+					}
+				}()
+			}
+			var took []time.Duration
+			for n := 0; b.Loop(); n++ {
+				alert := blackout(n)
+				acceptReport(b, s, m.ID, report(alert), monitor.Run)
+				began := time.Now()
+				for seen := false; !seen; {
+					messages, err := from.Next(b.Context())
+					if err != nil {
+						b.Fatal(err)
+					}
+					for _, m := range messages {
+						seen = seen || strings.Contains(string(m.Line), alert.ID)
+					}
+				}
+				took = append(took, time.Since(began))
+			}
+			b.ReportMetric(float64(stored.Load())/b.Elapsed().Seconds(), "alerts/s-beside")
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "median-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 		})
 	}
 }

@@ -2,7 +2,9 @@
 
 package postgres
 
-import "syscall"
+import (
+	"syscall"
+)
 
 // setUserTimeout does nothing: the option is not portable. The ioTimeout of a
 // contextConn takes its place.

@@ -25,7 +25,6 @@ type database struct {
 
 	zone    *time.Location // of the times in webhook payloads
 	log     *slog.Logger
-	feed    *feedWriter
 	routing *routingCache
 }
 

@@ -3,17 +3,23 @@
 // concept.
 //
 //	port                    types
-//	registry.Store          MonitorStore, IdempotencyStore, SettingsStore, ReportStore, EventStore, RateLimitStore
+//	monitors.Store          MonitorStore, IdempotencyStore, SettingsStore, EventStore, RateLimitStore
+//	intake.ReportStore      ReportStore, MonitorStore
 //	supervisor.Store        SupervisorStore, ReservationStore, MembershipStore, LeaderElection (an advisory lock)
-//	callback.Outbox         Outbox
-//	destination.Outbox      DestinationOutbox
-//	routing.Store           DestinationStore, RouteStore, SilenceStore
+//	delivery.Outbox         Outbox
+//	routing.Store           DestinationStore, RouteStore, SilenceStore, SubjectStore
 //	routing.SubjectReader   SubjectStore
-//	ports of record         EvidenceStore, BlobStore, HistoryStore, IncidentStore, ThumbnailStore, ExpiryStore, FeedStore
+//	ports of evidence       EvidenceStore, BlobStore, ThumbnailStore
+//	ports of history        HistoryStore, ExpiryStore
+//	incidents.Store         IncidentStore
+//	feed.Store              FeedStore
 //
 // database is the connection pool that they share, with what several of them store:
-// incidents, history, the fan-out to destinations, and the feed (feedWriter). A Listener
+// history, incidents and the deliveries of events. A Listener
 // wakes the dispatchers and the readers of the feed.
+//
+// The name of a file begins with what it is about: access, conn(ection), database, delivery, event,
+// evidence, feed, gateway, history, incident, intake, monitor, routing.
 //
 // Guarantees:
 //
@@ -23,20 +29,23 @@
 //     reservation (A10), one lease per event, one leased event per monitor (W2).
 //
 //   - The events of a monitor are leased in the order in which they were committed.
-//     Every transaction locks the monitor's row, then events or evidence, then its newest
-//     incident, then the version of the routing, destinations, deliveries, and feed_head last.
+//
+//   - Locks are taken in one order: monitors by id, the newest incidents in the order of their monitors,
+//     deliveries. The version of the routing comes before destinations, and a destination before its
+//     deliveries, which only the dispatcher and changes of the routing lock so. A lease passes over what is
+//     locked. The inbox of the feed only gets rows; the gateway that gives versions locks nothing but feed_head.
 //
 //   - Every method may be repeated after an error, and stores nothing twice. Methods repeat
 //     broken transactions up to three times. After a loss during COMMIT the outcome is unknown.
 //
-//   - Times follow the database's clock. If it is set back, a retry waits at most 70 s,
-//     and a lease and a rate limit last at most twice their length.
+//   - Times follow the database's clock. If it is set back by more than
+//     seconds, what is due waits until it shows that time again (docs/recovery.md).
 //
 //   - A server that takes no changes, such as a standby, is not used: connections to it are
 //     ended when it says so, and new ones are refused.
 //
-// Failure behaviour: a call ends with its context, even if the server does not answer
-// (conn.go). A part of the record that the server refuses, or for which it gives no lock
-// within 3 s, is left out and logged. Errors of the caller are *monitor.Error. Other
-// errors are wrapped with the operation and, if ctx is done, with its error.
+// Failure behaviour: a call ends with its context, even if the server does not answer (conn.go). What the
+// server refuses of the history or the incident of a monitor parks these two (intakerecord.go). Errors
+// of the caller are *monitor.Error. Other errors are wrapped with the operation and, if ctx is done,
+// with its error.
 package postgres

@@ -9,12 +9,12 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
-	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // EvidenceStore stores the records of evidence.
@@ -27,7 +27,7 @@ type evidenceRow struct {
 	MonitorID  string         `db:"monitor_id"`
 	EventID    string         `db:"event_id"`
 	IncidentID sql.NullString `db:"incident_id"`
-	Condition  string         `db:"condition"`
+	Condition  trouble.Name   `db:"condition"`
 	Phase      string         `db:"phase"`
 	Class      string         `db:"class"`
 	Note       string         `db:"note"`
@@ -70,7 +70,7 @@ func (r evidenceFileRow) toFile() evidence.File {
 	return f
 }
 
-// ReserveBlob implements record.EvidenceWriter. A claimed blob (ClaimOrphanedBlobs) is
+// ReserveBlob implements evidences.Writer. A claimed blob (ClaimOrphanedBlobs) is
 // not reserved: its deletion has begun. The lock of the monitor makes uploads at once wait, so
 // that they do not exceed its quota together.
 func (s *EvidenceStore) ReserveBlob(ctx context.Context, id monitor.ID, generation int, f evidence.File) error {
@@ -95,7 +95,7 @@ func (s *EvidenceStore) ReserveBlob(ctx context.Context, id monitor.ID, generati
 			RETURNING xmax = 0`, f.Digest[:], f.Size, id)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return record.ErrBlobBusy
+			return evidences.ErrBlobBusy
 		case err != nil || !inserted: // another upload has stored the blob, or tries to
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *EvidenceStore) ReserveBlob(ctx context.Context, id monitor.ID, generati
 	})
 }
 
-// AddEvidence implements record.EvidenceWriter.
+// AddEvidence implements evidences.Writer.
 func (s *EvidenceStore) AddEvidence(ctx context.Context, generation int, r evidence.Record) (evidence.Record, error) {
 	var stored evidence.Record
 	err := s.db.inTx(ctx, "store evidence "+string(r.ID), func(tx *sqlx.Tx) error {
@@ -132,22 +132,19 @@ func (s *EvidenceStore) AddEvidence(ctx context.Context, generation int, r evide
 		if err != nil {
 			return err
 		}
-		return s.db.feed.appendAndCommit(ctx, tx, append(changes, feed.NewEvidence(stored))...)
+		return addToFeed(ctx, tx, append(changes, evidenceChange(stored.ID))...)
 	})
 	return stored, err
 }
 
 // showIncident gives the best picture of a record to its incident, if that is the
-// newest one of its monitor. It returns what that changes. A failure that is not the
-// connection's leaves the incident as it is.
-func (s *EvidenceStore) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Record) ([]feed.Data, error) {
+// newest one of its monitor. It returns what that changes.
+func (s *EvidenceStore) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Record) (changes []feedChange, err error) {
 	f, clarity, is := r.BestPicture()
 	if !is || r.IncidentID == "" {
 		return nil, nil
 	}
-	var changes []feed.Data
-	var shown routableChanges
-	err := optionally(ctx, tx, func() error {
+	parked, err := s.db.orPark(ctx, tx, lockedMonitor{id: r.MonitorID}, func() error {
 		locked, err := lockNewestIncidents(ctx, tx, []monitor.ID{r.MonitorID})
 		if err != nil {
 			return err
@@ -157,20 +154,16 @@ func (s *EvidenceStore) showIncident(ctx context.Context, tx *sqlx.Tx, r evidenc
 		if newest == nil || newest.ID != r.IncidentID {
 			return nil
 		}
-		steps.step(incident.PictureAdded{Picture: incident.Picture{
-			EvidenceID: string(r.ID), Variant: string(f.Variant), Condition: incident.Name(r.Condition), Clarity: clarity, TakenAt: f.TakenAt,
+		steps.changes = steps.tracker.Step(steps.now, incident.PictureAdded{Picture: incident.Picture{
+			EvidenceID: string(r.ID), Variant: string(f.Variant), Condition: r.Condition, Clarity: clarity, TakenAt: f.TakenAt,
 		}})
-		changes, shown = steps.changes(), routableChangesOf(steps)
+		changes = steps.feedChanges()
 		return storeIncidents(ctx, tx, steps)
-	}, func(err error) {
-		changes, shown = nil, routableChanges{}
-		s.db.log.Warn("the picture of an incident could not be stored and is left out, its evidence is stored: report the defect with error",
-			"monitor_id", string(r.MonitorID), "evidence_id", string(r.ID), "error", err.Error())
 	})
-	if err != nil {
-		return nil, err
+	if parked {
+		changes = nil
 	}
-	return changes, s.db.fanOut(ctx, tx, optionally, shown)
+	return changes, err
 }
 
 // incidentOf returns the incident of an event and its severity; "": none is known.
@@ -263,7 +256,7 @@ func addEvidenceFile(ctx context.Context, tx *sqlx.Tx, id evidence.ID, f evidenc
 	}
 	err = tx.GetContext(ctx, &digest, `SELECT sha256 FROM evidence_blobs WHERE sha256 = $1 AND deleting_at IS NULL FOR SHARE`, f.Digest[:])
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, record.ErrBlobBusy
+		return false, evidences.ErrBlobBusy
 	}
 	if err != nil {
 		return false, err
@@ -279,7 +272,7 @@ func addEvidenceFile(ctx context.Context, tx *sqlx.Tx, id evidence.ID, f evidenc
 	return err == nil, err
 }
 
-// SetEvidenceClass implements record.EvidenceWriter.
+// SetEvidenceClass implements evidences.Writer.
 func (s *EvidenceStore) SetEvidenceClass(ctx context.Context, id evidence.ID, c evidence.Class) (evidence.Record, error) {
 	var r evidence.Record
 	err := s.db.inTx(ctx, "set the class of evidence "+string(id), func(tx *sqlx.Tx) (err error) {
@@ -289,12 +282,12 @@ func (s *EvidenceStore) SetEvidenceClass(ctx context.Context, id evidence.ID, c 
 		if r, err = readEvidence(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.db.feed.appendAndCommit(ctx, tx, feed.NewEvidence(r))
+		return addToFeed(ctx, tx, evidenceChange(r.ID))
 	})
 	return r, err
 }
 
-// Evidence implements record.EvidenceReader.
+// Evidence implements evidences.Reader.
 func (s *EvidenceStore) Evidence(ctx context.Context, id evidence.ID) (evidence.Record, error) {
 	r, err := readEvidence(ctx, s.db, id)
 	return r, wrapError(ctx, "read evidence "+string(id), err)
@@ -315,8 +308,8 @@ func readEvidence(ctx context.Context, q sqlx.QueryerContext, id evidence.ID) (e
 	return records[0], nil
 }
 
-// ListEvidence implements record.EvidenceReader.
-func (s *EvidenceStore) ListEvidence(ctx context.Context, f record.EvidenceFilter) ([]evidence.Record, error) {
+// ListEvidence implements evidences.Reader.
+func (s *EvidenceStore) ListEvidence(ctx context.Context, f evidences.Filter) ([]evidence.Record, error) {
 	var rows []evidenceRow
 	err := s.db.SelectContext(ctx, &rows, `
 		SELECT `+evidenceColumns+` FROM evidence
@@ -333,7 +326,7 @@ func (s *EvidenceStore) ListEvidence(ctx context.Context, f record.EvidenceFilte
 	return records, wrapError(ctx, "list evidence", err)
 }
 
-// AlertOf implements record.EvidenceReader. An alert and its recovery have the same onset.
+// AlertOf implements evidences.Reader. An alert and its recovery have the same onset.
 func (s *EvidenceStore) AlertOf(ctx context.Context, recoveryID string, alert event.Type) (eventID string, err error) {
 	err = s.db.GetContext(ctx, &eventID, `
 		SELECT a.id FROM monitor_events r JOIN monitor_events a ON a.monitor_id = r.monitor_id AND a.event_type = $2

@@ -10,13 +10,14 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -73,7 +74,7 @@ func upload(t testing.TB, s *postgres.Store, r evidence.Record, contents ...[]by
 // putBlob stores data as a worker's upload does, without a record.
 func putBlob(t testing.TB, s *postgres.Store, data []byte) {
 	t.Helper()
-	if err := s.BlobStore().Put(t.Context(), record.NewContent(digestOf(data), int64(len(data)), newReader(data))); err != nil {
+	if err := s.BlobStore().Put(t.Context(), evidences.NewContent(digestOf(data), int64(len(data)), newReader(data))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,7 +82,7 @@ func putBlob(t testing.TB, s *postgres.Store, data []byte) {
 // sweep deletes what is due.
 func sweep(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	if err := record.NewEvidenceSweep(s, s.BlobStore(), evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
+	if err := evidences.NewSweep(s, s.BlobStore(), evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -160,14 +161,17 @@ func TestOnlyAChangeOfEvidenceIsAppendedToTheFeed(t *testing.T) {
 	r := newEvidence(t, s, m.ID, picture(data))
 	for range 2 {
 		upload(t, s, r, data)
+		numberFeed(t, s)
 	}
 	r.Files, r.Note = nil, "no clip"
 	for range 2 {
 		upload(t, s, r)
+		numberFeed(t, s)
 	}
 	if _, err := s.SetEvidenceClass(t.Context(), r.ID, evidence.Case); err != nil {
 		t.Fatal(err)
 	}
+	numberFeed(t, s)
 	var entries int
 	var last string
 	err := raw(t, dsn).QueryRowContext(t.Context(), `
@@ -260,16 +264,16 @@ func TestEvidenceIsListedNewestFirst(t *testing.T) {
 	}
 	foreign := upload(t, s, newEvidence(t, s, other.ID))
 	for name, c := range map[string]struct {
-		filter record.EvidenceFilter
+		filter evidences.Filter
 		want   []evidence.ID
 	}{
-		"all":               {record.EvidenceFilter{}, []evidence.ID{foreign.ID, all[2].ID, all[1].ID, all[0].ID}},
-		"of a monitor":      {record.EvidenceFilter{MonitorID: m.ID}, []evidence.ID{all[2].ID, all[1].ID, all[0].ID}},
-		"the next page":     {record.EvidenceFilter{MonitorID: m.ID, Before: all[1].ID}, []evidence.ID{all[0].ID}},
-		"of an event":       {record.EvidenceFilter{EventID: all[1].EventID}, []evidence.ID{all[1].ID}},
-		"of no incident":    {record.EvidenceFilter{IncidentID: uuid.NewString()}, nil},
-		"two":               {record.EvidenceFilter{Limit: 2}, []evidence.ID{foreign.ID, all[2].ID}},
-		"of both, no match": {record.EvidenceFilter{MonitorID: other.ID, EventID: all[1].EventID}, nil},
+		"all":               {evidences.Filter{}, []evidence.ID{foreign.ID, all[2].ID, all[1].ID, all[0].ID}},
+		"of a monitor":      {evidences.Filter{MonitorID: m.ID}, []evidence.ID{all[2].ID, all[1].ID, all[0].ID}},
+		"the next page":     {evidences.Filter{MonitorID: m.ID, Before: all[1].ID}, []evidence.ID{all[0].ID}},
+		"of an event":       {evidences.Filter{EventID: all[1].EventID}, []evidence.ID{all[1].ID}},
+		"of no incident":    {evidences.Filter{IncidentID: uuid.NewString()}, nil},
+		"two":               {evidences.Filter{Limit: 2}, []evidence.ID{foreign.ID, all[2].ID}},
+		"of both, no match": {evidences.Filter{MonitorID: other.ID, EventID: all[1].EventID}, nil},
 	} {
 		if c.filter.Limit == 0 {
 			c.filter.Limit = 10
@@ -306,7 +310,7 @@ func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 		}
 	}
 	sweep(t, s)
-	list, err := s.ListEvidence(t.Context(), record.EvidenceFilter{Limit: 10})
+	list, err := s.ListEvidence(t.Context(), evidences.Filter{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,10 +432,10 @@ func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
 		return claimed
 	}
 	claimed := claim(1)
-	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); !errors.Is(err, record.ErrBlobBusy) {
+	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); !errors.Is(err, evidences.ErrBlobBusy) {
 		t.Errorf("reserving it: %v", err)
 	}
-	if _, err := s.AddEvidence(t.Context(), 1, r); !errors.Is(err, record.ErrBlobBusy) {
+	if _, err := s.AddEvidence(t.Context(), 1, r); !errors.Is(err, evidences.ErrBlobBusy) {
 		t.Errorf("naming it: %v", err)
 	}
 	claim(0)
@@ -460,8 +464,9 @@ func TestABlobThatTheDatabaseDoesNotKnowIsDeletedAfterAnHour(t *testing.T) {
 	requireEmpty(t, db, "blobs", "evidence_blobs")
 }
 
-// TestUploadsAndSweepsDoNotLoseABlob runs uploads of the same picture beside sweeps
-// for which every blob is old enough.
+// TestUploadsAndSweepsDoNotLoseABlob runs uploads of the same picture beside sweeps. Before each
+// upload the blob is an orphan that is old enough, so either the claim or the reservation is
+// first. A blob that could be reserved is there when it is named.
 func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
@@ -469,16 +474,16 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 	db, data := raw(t, dsn), []byte("the same picture")
 	ctx, cancel := context.WithCancel(t.Context())
 	var sweeping sync.WaitGroup
+	var deleted atomic.Int32
 	sweeping.Go(func() {
-		pace := time.NewTicker(10 * time.Millisecond) // lets some uploads be faster
-		defer pace.Stop()
-		for ; ctx.Err() == nil; <-pace.C {
-			claimed, err := s.ClaimOrphanedBlobs(ctx, 0, 10)
+		for ctx.Err() == nil {
+			claimed, err := s.ClaimOrphanedBlobs(ctx, time.Hour, 10)
 			for _, d := range claimed {
 				err = errors.Join(err, s.BlobStore().Delete(t.Context(), d))
 			}
 			if len(claimed) > 0 {
 				err = errors.Join(err, s.ForgetBlobs(t.Context(), claimed))
+				deleted.Add(1)
 			}
 			if err != nil && ctx.Err() == nil {
 				t.Errorf("sweep: %v", err)
@@ -486,18 +491,25 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 			}
 		}
 	})
-	named, tries := 0, 0
-	for deadline := time.Now().Add(time.Minute); named < 10; tries++ {
+	defer sweeping.Wait()
+	defer cancel()
+	named, busy := 0, 0
+	for deadline := time.Now().Add(time.Minute); named < 50 || deleted.Load() < 5; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d uploads of %d were faster than the sweep in a minute", named, tries)
+			t.Fatalf("in a minute %d blobs were named and %d deleted", named, deleted.Load())
 		}
 		r := newEvidence(t, s, m.ID, picture(data))
-		if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
+		err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0])
+		if errors.Is(err, evidences.ErrBlobBusy) { // the worker tries again
+			busy++
 			continue
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		putBlob(t, s, data)
 		if _, err := s.AddEvidence(t.Context(), 1, r); err != nil {
-			continue // the sweep was faster, and the worker tries again
+			t.Fatalf("naming a blob that is reserved: %v", err)
 		}
 		named++
 		open, err := s.BlobStore().Open(t.Context(), r.Files[0].Digest, 0)
@@ -506,10 +518,9 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 		}
 		_ = open.Close()
 		alter(t, db, `DELETE FROM evidence`)
+		alter(t, db, blobHour)
 	}
-	cancel()
-	sweeping.Wait()
-	t.Logf("%d of %d uploads were faster than the sweep", named, tries)
+	t.Logf("%d blobs were named and %d deleted; %d reservations came during a deletion", named, deleted.Load(), busy)
 }
 
 func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
@@ -533,7 +544,7 @@ func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
 	if p := onlyIncident(t, s, m.ID).Picture; p == nil || p.EvidenceID != string(r.ID) || p.Variant != "onset" || p.Condition != "black" {
 		t.Errorf("the incident shows %+v", p)
 	}
-	list, err := s.ListEvidence(t.Context(), record.EvidenceFilter{IncidentID: i.ID, Limit: 10})
+	list, err := s.ListEvidence(t.Context(), evidences.Filter{IncidentID: i.ID, Limit: 10})
 	if err != nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Errorf("of the incident are listed %+v: %v", list, err)
 	}

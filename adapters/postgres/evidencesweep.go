@@ -9,24 +9,21 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
-	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
 // claimTerm is how long the claim of an orphaned blob lasts: longer than its deletion
 // may take.
 const claimTerm = 5 * time.Minute
 
-// quarantineSevere reads the severe incidents, and of their evidence only what is normal
-// still, both by a partial index that has nothing else. LATERAL keeps the planner from
-// reading all normal evidence instead, which is most of it. The numbers are written out,
-// because a parameter would rule out the indexes.
+// quarantineSevere finds normal evidence of severe incidents by two partial indexes: of the severe
+// incidents, and of normal evidence. The numbers are those of the indexes.
 var quarantineSevere = fmt.Sprintf(`
 	UPDATE evidence SET class = '%[1]s' WHERE id = ANY (ARRAY(
-		SELECT e.id FROM incidents i CROSS JOIN LATERAL (
-			SELECT id FROM evidence WHERE incident_id = i.id AND class = '%[2]s' FOR UPDATE SKIP LOCKED) AS e
-		WHERE i.severity >= %[3]d LIMIT $1)) AND class = '%[2]s'`, evidence.Quarantine, evidence.Normal, evidence.SevereFrom)
+		SELECT e.id FROM incidents i JOIN evidence e ON e.incident_id = i.id
+		WHERE i.severity >= %[3]d AND e.class = '%[2]s' LIMIT $1 FOR UPDATE OF e SKIP LOCKED)) AND class = '%[2]s'`,
+	evidence.Quarantine, evidence.Normal, evidence.SevereFrom)
 
-// QuarantineSevereEvidence implements record.EvidenceExpirer.
+// QuarantineSevereEvidence implements evidences.Expirer.
 func (s *EvidenceStore) QuarantineSevereEvidence(ctx context.Context, limit int) (int, error) {
 	result, err := s.db.ExecContext(ctx, quarantineSevere, limit)
 	if err != nil {
@@ -36,7 +33,7 @@ func (s *EvidenceStore) QuarantineSevereEvidence(ctx context.Context, limit int)
 	return int(n), err
 }
 
-// DeleteExpiredEvidence implements record.EvidenceExpirer.
+// DeleteExpiredEvidence implements evidences.Expirer.
 func (s *EvidenceStore) DeleteExpiredEvidence(ctx context.Context, c evidence.Class, age time.Duration, limit int) (deleted int, err error) {
 	err = s.db.inTx(ctx, "delete expired evidence", func(tx *sqlx.Tx) error {
 		var gone []evidenceRow
@@ -54,14 +51,14 @@ func (s *EvidenceStore) DeleteExpiredEvidence(ctx context.Context, c evidence.Cl
 		if err != nil {
 			return err
 		}
-		return s.db.feed.appendAndCommit(ctx, tx, changes...)
+		return addToFeed(ctx, tx, changes...)
 	})
 	return deleted, err
 }
 
 // clearPictures removes the picture of each incident that is one of the deleted evidence.
 // Such a picture cannot be opened, and would outrank later ones. It returns what that changes.
-func (s *EvidenceStore) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted []evidenceRow) ([]feed.Data, error) {
+func (s *EvidenceStore) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted []evidenceRow) ([]feedChange, error) {
 	var incidents, records []string
 	for _, r := range deleted {
 		if r.IncidentID.Valid {
@@ -71,26 +68,22 @@ func (s *EvidenceStore) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted 
 	if len(incidents) == 0 {
 		return nil, nil
 	}
-	var rows []incidentRow
-	err := tx.SelectContext(ctx, &rows, `
+	var cleared []string
+	err := tx.SelectContext(ctx, &cleared, `
 		UPDATE incidents i SET picture = NULL, updated_at = clock_timestamp()
 		WHERE i.id = ANY (CAST($1 AS uuid[])) AND i.picture->>'evidence_id' = ANY ($2)
-		RETURNING `+incidentColumns, pq.Array(incidents), pq.Array(records))
-	var changes []feed.Data
-	for _, row := range rows {
-		i, err := row.toIncident()
-		if err != nil {
-			s.db.feed.leaveOut(feed.IncidentUpdated, row.MonitorID, err)
-			continue
-		}
-		changes = append(changes, feed.NewIncident(row.MonitorID, *i))
+		RETURNING i.id`, pq.Array(incidents), pq.Array(records))
+	var changes []feedChange
+	for _, id := range cleared {
+		changes = append(changes, incidentChange(id))
 	}
 	return changes, err
 }
 
-// ClaimOrphanedBlobs implements record.BlobRegistry. A file that is being added
+// ClaimOrphanedBlobs implements evidences.BlobRegistry. A file that is being added
 // locks its blob's row, which is then skipped. A file that was added a moment ago has
-// renewed reserved_at, and FOR UPDATE checks that again after locking.
+// renewed reserved_at before its upload, and FOR UPDATE checks that again after locking. So age
+// has to be longer than an upload takes.
 func (s *EvidenceStore) ClaimOrphanedBlobs(ctx context.Context, age time.Duration, limit int) ([]evidence.Digest, error) {
 	var rows [][]byte
 	err := s.db.SelectContext(ctx, &rows, `
@@ -106,13 +99,13 @@ func (s *EvidenceStore) ClaimOrphanedBlobs(ctx context.Context, age time.Duratio
 	return toDigests(rows), wrapError(ctx, "find orphaned blobs", err)
 }
 
-// ForgetBlobs implements record.BlobRegistry.
+// ForgetBlobs implements evidences.BlobRegistry.
 func (s *EvidenceStore) ForgetBlobs(ctx context.Context, digests []evidence.Digest) error {
 	_, err := s.db.ExecContext(ctx, `DELETE FROM evidence_blobs WHERE sha256 = ANY ($1) AND deleting_at IS NOT NULL`, fromDigests(digests))
 	return wrapError(ctx, "forget deleted blobs", err)
 }
 
-// AdoptBlobs implements record.BlobRegistry. The size is not known and not
+// AdoptBlobs implements evidences.BlobRegistry. The size is not known and not
 // needed.
 func (s *EvidenceStore) AdoptBlobs(ctx context.Context, digests []evidence.Digest) (int, error) {
 	result, err := s.db.ExecContext(ctx, `

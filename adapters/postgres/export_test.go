@@ -10,34 +10,25 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
-// CompleteDSN, QuarantineSevere, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
-// package.
+// These are for the tests of this package.
 var (
-	CompleteDSN           = completeDSN
-	DestinationLeaseQuery = destinationLeaseQuery
-	QuarantineSevere      = quarantineSevere
-	RateLimits            = rateLimits
+	CompleteDSN      = completeDSN
+	QuarantineSevere = quarantineSevere
 )
 
 const (
-	FindHeads        = findHeads
-	LeaseQuery       = leaseQuery
 	ReadChecker      = readChecker
 	SelectActive     = selectActive
 	ClaimBatch       = claimBatch
 	GroupLockTimeout = groupLockTimeout
-	MaxUnconfirmed   = maxUnconfirmed
+	LockDueCallbacks = lockDueCallbacks
+	PlaceDue         = placeDue
 )
-
-// UnconfirmedLeases returns the number of unconfirmed leases.
-func (o *Outbox) UnconfirmedLeases() int { return len(o.unconfirmed.beginCall().unconfirmedIDs) }
 
 // ShortenTimeouts makes a store detect a lost listening connection, and the server
 // an unused leader, within about a second.
@@ -49,26 +40,28 @@ func (s *Store) ShortenTimeouts() {
 // InsertEvent stores an event of a monitor that was sent, and nothing else of it.
 func (s *Store) InsertEvent(ctx context.Context, id monitor.ID, eventID string) error {
 	_, err := s.db.ExecContext(ctx, `
-		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-		VALUES ($1, $2, 'alert.blackout', '{}', '{}', 'sent', now())`, eventID, id)
+		WITH added AS (
+			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			VALUES ($1, $2, 'alert.blackout', '{}', '{}', 'sent', now())
+			RETURNING *)
+		INSERT INTO deliveries (id, monitor_id, event_id, state, created_at) SELECT id, monitor_id, id, 'delivered', created_at FROM added`, eventID, id)
 	return err
 }
 
-// Append appends to the feed in a transaction that takes time before.
-func (s *Store) Append(ctx context.Context, after time.Duration, data feed.Data) error {
-	return s.db.inTx(ctx, "append to the feed", func(tx *sqlx.Tx) error {
+// ChangeEvent adds a change of an event to the feed, in a transaction that takes time before.
+func (s *Store) ChangeEvent(ctx context.Context, after time.Duration, eventID string) error {
+	return s.db.inTx(ctx, "add to the feed", func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `SELECT txid_current(), pg_sleep($1)`, after.Seconds()); err != nil {
 			return err
 		}
-		return s.db.feed.appendAndCommit(ctx, tx, data)
+		return addToFeed(ctx, tx, deliveryChange(eventID))
 	})
 }
 
-// AppendAndRollBack appends to the feed in a transaction that is rolled back.
-func (s *Store) AppendAndRollBack(ctx context.Context, data feed.Data) {
-	_ = s.db.inTx(ctx, "append to the feed", func(tx *sqlx.Tx) error {
-		_, err := tx.ExecContext(ctx, s.db.feed.statement([]feed.Data{data}))
-		return errors.Join(err, errors.New("rolled back"))
+// ChangeEventAndRollBack does so in a transaction that is rolled back.
+func (s *Store) ChangeEventAndRollBack(ctx context.Context, eventID string) {
+	_ = s.db.inTx(ctx, "add to the feed", func(tx *sqlx.Tx) error {
+		return errors.Join(addToFeed(ctx, tx, deliveryChange(eventID)), errors.New("rolled back"))
 	})
 }
 
@@ -89,7 +82,7 @@ func (s *Store) AcceptTogether(ctx context.Context, reports map[monitor.ID]monit
 	for id, r := range reports {
 		group = append(group, &queuedReport{queueItem: newQueueItem(ctx, string(id)), id: id, report: r})
 	}
-	s.storeGroup(ctx, group)
+	together(s.db, s.storeGroup)(ctx, group)
 	refused = map[monitor.ID]error{}
 	for _, r := range group {
 		if r.err != nil {
@@ -100,16 +93,6 @@ func (s *Store) AcceptTogether(ctx context.Context, reports map[monitor.ID]monit
 		}
 	}
 	return refused, alone
-}
-
-// Optionally runs an optional part of a transaction.
-func (s *Store) Optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
-	return optionally(ctx, tx, work, refused)
-}
-
-// OptionallyWithin runs an optional part of an optional part.
-func (s *Store) OptionallyWithin(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
-	return optionallyWithin(ctx, tx, work, refused)
 }
 
 // GroupQueue is a queue of names. It records the groups in which they are stored.
@@ -155,36 +138,20 @@ func (q *GroupQueue) Groups() [][]string {
 // Close ends the queue.
 func (q *GroupQueue) Close() { q.queue.close() }
 
-// HeadList is a list of heads of which there are always more.
-type HeadList struct{ list headList }
-
-// ExpectMore says that a lease has left more than its limit.
-func (l *HeadList) ExpectMore() { l.list.expectMore() }
-
-// Take takes heads from the list, and returns how many.
-func (l *HeadList) Take(limit int) int {
-	taken, _ := l.list.take(limit, func() ([]head, error) { return make([]head, maxFoundHeads), nil })
-	return len(taken)
-}
-
-// RecordSentTogether records successes as those are that come while others are being stored. It
-// returns the events that are to be stored alone.
-func (o *Outbox) RecordSentTogether(ctx context.Context, deliveries []callback.Delivery, attempt delivery.Attempt) (alone []string, err error) {
-	var group []*queuedSent
+// RecordTogether records successes as those are that come while others are being stored. It returns the
+// deliveries that are to be stored alone.
+func (o *Outbox) RecordTogether(ctx context.Context, deliveries []delivery.Delivery, outcome delivery.Outcome) (alone []string) {
+	var group []*queuedSuccess
 	for _, d := range deliveries {
-		encoded, err := encodeAttempt(attempt)
-		if err != nil {
-			return nil, err
-		}
-		group = append(group, newQueuedSent(ctx, d, encoded))
+		group = append(group, &queuedSuccess{queueItem: newQueueItem(ctx, d.ID), delivery: d, outcome: outcome})
 	}
-	o.storeSentGroup(ctx, group)
+	together(o.db, o.recordSuccesses)(ctx, group)
 	for _, s := range group {
 		if s.alone {
-			alone = append(alone, s.row.ID)
+			alone = append(alone, s.delivery.ID)
 		}
 	}
-	return alone, nil
+	return alone
 }
 
 // QueuedSuccesses returns how many successes wait or are being stored.
@@ -203,4 +170,14 @@ func (s *Store) HeartbeatSetting(ctx context.Context, name string) (value string
 // MigrateWith is Migrate with other files.
 func (s *Store) MigrateWith(ctx context.Context, cfg migrations.Config) error {
 	return s.migrate(ctx, cfg)
+}
+
+// RouteIncidents does what Lease does before it leases.
+func (o *Outbox) RouteIncidents(ctx context.Context) (more bool, err error) {
+	ctx = withPrepared(ctx)
+	w, err := o.readWaiting(ctx)
+	if err != nil {
+		return false, err
+	}
+	return o.routeIncidents(ctx, &w)
 }

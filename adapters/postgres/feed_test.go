@@ -8,11 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // feedLine is a short form of an entry: its type and the field that the tests expect.
@@ -33,9 +39,17 @@ func feedLine(t testing.TB, entryType, data string) string {
 	return entryType + " " + fields.Status + fields.State
 }
 
-// feedSince returns the entries after a version in short form, and the last version.
-func feedSince(t testing.TB, db *sql.DB, version int64) (lines []string, last int64) {
+// numberFeed gives their versions to all changes.
+func numberFeed(t testing.TB, s *postgres.Store) {
 	t.Helper()
+	eventually(t, "all changes have their versions", func() bool { return !must[bool](t)(s.NumberFeed(t.Context())) })
+}
+
+// feedSince returns the entries after a version in short form, and the last version. It gives
+// their versions to all changes before.
+func feedSince(t testing.TB, s *postgres.Store, db *sql.DB, version int64) (lines []string, last int64) {
+	t.Helper()
+	numberFeed(t, s)
 	rows, err := db.QueryContext(t.Context(), `SELECT version, type, data FROM feed WHERE version > $1 ORDER BY version`, version)
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +74,11 @@ func feedSince(t testing.TB, db *sql.DB, version int64) (lines []string, last in
 	return lines, last
 }
 
-// feedHead returns the version of the newest entry.
-func feedHead(t testing.TB, db *sql.DB) (version int64) {
+// feedHead returns the version of the newest entry. It gives their versions to all changes
+// before.
+func feedHead(t testing.TB, s *postgres.Store, db *sql.DB) (version int64) {
 	t.Helper()
+	numberFeed(t, s)
 	if err := db.QueryRowContext(t.Context(), `SELECT version FROM feed_head`).Scan(&version); err != nil {
 		t.Fatal(err)
 	}
@@ -86,14 +102,15 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 	blind.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
 	ended := report()
 	ended.Status, ended.StreamStatus = monitor.Completed, monitor.StreamEnded
-	var leased callback.Delivery
-	attempt := func(decision callback.Decision) func() error {
+	var leased delivery.Delivery
+	attempt := func(decision notify.Decision) func() error {
 		return func() error {
 			a := rejecting
 			if decision.Delivered {
 				a = accepting
+				a.At = noon.Add(time.Second)
 			}
-			_, err := s.Outbox.RecordAttempt(t.Context(), leased, a, decision)
+			_, err := s.Record(t.Context(), leased, outcomeOf(a, decision))
 			return err
 		}
 	}
@@ -101,7 +118,7 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 		return func() error { _, err := s.Accept(t.Context(), m.ID, r); return err }
 	}
 	var claimed supervisor.Reservation
-	head := feedHead(t, db)
+	head := feedHead(t, s, db)
 	for _, step := range []struct {
 		name    string
 		prepare func()
@@ -111,7 +128,7 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 		{"a registration", nil, func() error { return s.Insert(t.Context(), m, unlimited) },
 			[]string{"monitor.updated initializing"}},
 		{"a registration with a key", nil, func() error {
-			_, err := s.InsertIdempotent(t.Context(), reserved, unlimited, registry.IdempotencyKey{Key: registry.Digest{1}})
+			_, err := s.InsertIdempotent(t.Context(), reserved, unlimited, monitors.IdempotencyKey{Key: monitors.Digest{1}})
 			return err
 		}, []string{"monitor.updated waiting"}},
 		{"a promotion", func() {
@@ -125,7 +142,7 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 		{"a report with an alert", nil, accept(m, dark),
 			[]string{"monitor.updated monitoring", "delivery.updated pending 0", "incident.updated open"}},
 		{"a report of blindness", nil, accept(m, blind), []string{"monitor.updated monitoring"}},
-		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(callback.Decision{RetryAt: time.Now()}),
+		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(notify.Decision{RetryAt: time.Now()}),
 			[]string{"delivery.updated pending 1"}},
 		{"a delivery", func() { leased = leaseOne(t, s) }, attempt(sent), []string{"delivery.updated sent 2"}},
 		{"a stop with a last event", nil, func() error {
@@ -140,7 +157,7 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 			[]string{"delivery.updated pending 0", "incident.updated open"}},
 		{"a delivery that failed for good", func() {
 			for _, d := range lease(t, s) {
-				if d.MonitorID == failing.ID {
+				if d.Event.MonitorID == failing.ID {
 					leased = d
 				}
 			}
@@ -153,13 +170,13 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		var lines []string
-		if lines, head = feedSince(t, db, head); !slices.Equal(lines, step.want) {
+		if lines, head = feedSince(t, s, db, head); !slices.Equal(lines, step.want) {
 			t.Errorf("%s appends %q, want %q", step.name, lines, step.want)
 		}
 		if err := step.change(); err != nil && step.name != "a promotion" {
 			t.Fatalf("%s, repeated: %v", step.name, err)
 		}
-		if lines, head = feedSince(t, db, head); len(lines) > 0 && step.name != "a promotion" {
+		if lines, head = feedSince(t, s, db, head); len(lines) > 0 && step.name != "a promotion" {
 			t.Errorf("%s appends %q when it is repeated, want nothing", step.name, lines)
 		}
 	}
@@ -171,7 +188,7 @@ func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(), monitor.Run)
-	head := feedHead(t, db)
+	head := feedHead(t, s, db)
 	for second := range 5 {
 		r := report()
 		r.At = noon.Add(time.Duration(second) * time.Second)
@@ -180,7 +197,7 @@ func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 		r.Visibility = &monitor.Visibility{LastObservedAt: r.At}
 		acceptReport(t, s, m.ID, r, monitor.Run)
 	}
-	if lines, _ := feedSince(t, db, head); len(lines) > 0 {
+	if lines, _ := feedSince(t, s, db, head); len(lines) > 0 {
 		t.Errorf("heartbeats appended %q, want nothing", lines)
 	}
 }
@@ -190,14 +207,14 @@ func TestAFailedMonitorAndItsLastEventAreAppendedToTheFeed(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	m := register(t, s, 1)
-	head := feedHead(t, db)
+	head := feedHead(t, s, db)
 	last := monitorError(event.ReasonWorkerLost)
 	for range 2 {
 		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lines, _ := feedSince(t, db, head)
+	lines, _ := feedSince(t, s, db, head)
 	if want := []string{"monitor.updated error", "delivery.updated pending 0", "incident.updated open"}; !slices.Equal(lines, want) {
 		t.Errorf("the feed has %q, want %q", lines, want)
 	}
@@ -211,11 +228,11 @@ func TestARedeliveryIsAppendedToTheFeed(t *testing.T) {
 	alert := blackout(40)
 	acceptReport(t, s, m.ID, report(alert), monitor.Run)
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
-	head := feedHead(t, db)
+	head := feedHead(t, s, db)
 	if err := s.Redeliver(t.Context(), m.ID, alert.ID); err != nil {
 		t.Fatal(err)
 	}
-	if lines, _ := feedSince(t, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0"}) {
+	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0"}) {
 		t.Errorf("the feed has %q, want the pending delivery", lines)
 	}
 }
@@ -234,11 +251,10 @@ func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T)
 		}
 		return presentPosition(t, s).Epoch
 	}
-	before := renew()
+	before, head := renew(), feedHead(t, s, db)
 	alter(t, db, `UPDATE monitors SET config = '{"check_interval_sec": "often"}' WHERE id = $1`, m.ID)
-	head := feedHead(t, db)
 	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
-	if lines, _ := feedSince(t, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0", "incident.updated open"}) {
+	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0", "incident.updated open"}) {
 		t.Errorf("the feed has %q, want the delivery and the incident", lines)
 	}
 	after := renew()
@@ -258,9 +274,65 @@ func TestATransactionThatIsRolledBackLeavesNoGapInTheFeed(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	m := register(t, s, 1)
+	numberFeed(t, s)
 	alter(t, db, `BEGIN; UPDATE feed_head SET version = version + 1; ROLLBACK`)
 	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
-	if lines, last := feedSince(t, db, 0); len(lines) != 4 || last != feedHead(t, db) {
+	if lines, last := feedSince(t, s, db, 0); len(lines) != 4 || last != feedHead(t, s, db) {
 		t.Errorf("the feed has %q, the last of them %d", lines, last)
+	}
+}
+
+// An hour in which the record is refused again changes nothing that readers see.
+func TestReadersSeeSinceWhenAMonitorIsParked(t *testing.T) {
+	t.Parallel()
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(), monitor.Run)
+	head := feedHead(t, s, db)
+	expectParked := func(name string, want ...bool) (since time.Time) {
+		t.Helper()
+		numberFeed(t, s)
+		var entries []string
+		if err := db.QueryRowContext(t.Context(), `SELECT COALESCE(array_agg(data ORDER BY version), '{}') FROM feed WHERE type = 'monitor.updated' AND version > $1`, head).
+			Scan(pq.Array(&entries)); err != nil {
+			t.Fatal(err)
+		}
+		head = feedHead(t, s, db)
+		var got []bool
+		for _, data := range entries {
+			var entry feed.Monitor
+			if err := json.Unmarshal([]byte(data), &entry); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, entry.RecordParkedSince != nil)
+		}
+		since = getMonitor(t, s, m.ID).RecordParkedSince
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the entries have %v, want %v", name, got, want)
+		}
+		return since
+	}
+	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (false)`)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	parked := expectParked("refused", true)
+	if parked.IsZero() {
+		t.Error("the monitor is not parked")
+	}
+	retry := func() {
+		t.Helper()
+		if err := s.RetryRecords(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
+	}
+	retry()
+	if again := expectParked("refused again"); !again.Equal(parked) {
+		t.Errorf("it is parked since %s, want %s", again, parked)
+	}
+	alter(t, db, `ALTER TABLE incidents DROP CONSTRAINT broken`)
+	retry()
+	if since := expectParked("stored again", false); !since.IsZero() {
+		t.Errorf("it is parked since %s", since)
 	}
 }

@@ -2,10 +2,12 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -14,33 +16,33 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
 // countingStore counts the queries of a Feed.
 type countingStore struct {
-	record.FeedStore
+	feeds.Store
 
 	pages, states atomic.Int64
 }
 
 func (s *countingStore) ReadFeed(ctx context.Context, after int64, limit int) (feed.Page, error) {
 	s.pages.Add(1)
-	return s.FeedStore.ReadFeed(ctx, after, limit)
+	return s.Store.ReadFeed(ctx, after, limit)
 }
 
 func (s *countingStore) ReadState(ctx context.Context) (feed.State, feed.Position, error) {
 	s.states.Add(1)
-	return s.FeedStore.ReadState(ctx)
+	return s.Store.ReadState(ctx)
 }
 
 // startFeed runs the feed of one gateway until the test ends.
-func startFeed(t testing.TB, s *postgres.Store, cfg record.FeedConfig) (*record.Feed, *countingStore) {
+func startFeed(t testing.TB, s *postgres.Store, cfg feeds.Config) (*feeds.Feed, *countingStore) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	wakes, counted := s.ListenFeed(ctx, nil), &countingStore{FeedStore: s}
-	f, err := record.NewFeed(counted, wakes, cfg)
+	wakes, counted := s.ListenFeed(ctx, nil), &countingStore{Store: s}
+	f, err := feeds.New(counted, wakes, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func presentPosition(t testing.TB, s *postgres.Store) feed.Position {
 // reader reads the feed from a position and reconnects at random, each time to one of
 // the gateways. It records each event_id.
 type reader struct {
-	gateways []*record.Feed
+	gateways []*feeds.Feed
 	position feed.Position
 	events   map[string]int
 }
@@ -91,7 +93,7 @@ func (r *reader) readUntil(ctx context.Context, done func(version int64) bool) e
 }
 
 // readSome reads until it has n entries, the reader is dropped or done is true.
-func (r *reader) readSome(ctx context.Context, from *record.FeedReader, n int, done func(version int64) bool) error {
+func (r *reader) readSome(ctx context.Context, from *feeds.Reader, n int, done func(version int64) bool) error {
 	for n > 0 && !done(r.position.Version) {
 		messages, err := from.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -127,7 +129,7 @@ func (r *reader) readSome(ctx context.Context, from *record.FeedReader, n int, d
 }
 
 // readAll runs 20 readers at once, until done.
-func readAll(ctx context.Context, gateways []*record.Feed, from feed.Position, done func(version int64) bool) (readers []*reader, wait func() error) {
+func readAll(ctx context.Context, gateways []*feeds.Feed, from feed.Position, done func(version int64) bool) (readers []*reader, wait func() error) {
 	errs := make(chan error, 20)
 	for range cap(errs) {
 		r := &reader{gateways: gateways, position: from, events: map[string]int{}}
@@ -143,37 +145,66 @@ func readAll(ctx context.Context, gateways []*record.Feed, from feed.Position, d
 	}
 }
 
-// slowCommits makes each commit of an entry take up to a millisecond.
+// slowCommits makes each commit of a change take up to a millisecond.
 const slowCommits = `
 	CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(random() / 1000); RETURN NULL; END';
-	CREATE CONSTRAINT TRIGGER pause AFTER INSERT ON feed DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pause()`
+	CREATE CONSTRAINT TRIGGER pause AFTER INSERT ON feed_inbox DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pause()`
+
+// storedEvents stores events that have no change in the feed, and returns their IDs.
+func storedEvents(t testing.TB, s *postgres.Store, db *sql.DB, n int) (ids []string) {
+	t.Helper()
+	m := register(t, s, 1)
+	numberFeed(t, s)
+	rows, err := db.QueryContext(t.Context(), `
+		WITH added AS (
+			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			SELECT gen_random_uuid(), $1, 'alert.blackout', '{}', '{}', 'sent', now() FROM generate_series(1, $2)
+			RETURNING *)
+		INSERT INTO deliveries (id, monitor_id, event_id, state, created_at) SELECT id, monitor_id, id, 'delivered', created_at FROM added RETURNING id`, m.ID, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
 
 func TestNoReaderSkipsOrRepeatsAVersionWhateverCommitsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	const writers, each = 20, 40
 	dsn := create(t, template) // not for reuse
-	alter(t, raw(t, dsn), slowCommits)
-	first, second := open(t, dsn), open(t, dsn)
+	db, first, second := raw(t, dsn), open(t, dsn), open(t, dsn)
+	alter(t, db, slowCommits)
+	ids := storedEvents(t, first, db, writers*each)
 	// A small ring, so that readers continue from memory and from the store.
-	cfg := record.FeedConfig{MaxEntries: 32, PageSize: 16, Heartbeat: 200 * time.Millisecond}
+	cfg := feeds.Config{MaxEntries: 32, PageSize: 16, Heartbeat: 200 * time.Millisecond}
 	one, _ := startFeed(t, first, cfg)
 	two, _ := startFeed(t, second, cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	start := presentPosition(t, first)
-	readers, wait := readAll(ctx, []*record.Feed{one, two}, start, func(version int64) bool { return version == start.Version+writers*each })
+	readers, wait := readAll(ctx, []*feeds.Feed{one, two}, start, func(version int64) bool { return version == start.Version+writers*each })
 	var writing sync.WaitGroup
 	for w := range writers {
 		store := []*postgres.Store{first, second}[w%2]
 		writing.Go(func() {
 			for n := range each {
-				data := feed.Delivery{EventID: fmt.Sprintf("%d of writer %d", n, w)}
-				if err := store.Append(ctx, time.Duration(rand.IntN(4000))*time.Microsecond, data); err != nil {
+				id := ids[w*each+n]
+				if n%10 == 0 {
+					store.ChangeEventAndRollBack(ctx, id)
+				}
+				if err := store.ChangeEvent(ctx, time.Duration(rand.IntN(4000))*time.Microsecond, id); err != nil {
 					t.Errorf("writer %d: %v", w, err)
 					return
-				}
-				if n%10 == 0 {
-					store.AppendAndRollBack(ctx, data)
 				}
 			}
 		})
@@ -194,11 +225,13 @@ func TestNoReaderSkipsOrRepeatsAVersionWhateverCommitsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestFiveHundredReadersCostOneQueryPerChange(t *testing.T) {
+func TestFiveHundredReadersCostTwoQueriesPerChange(t *testing.T) {
 	t.Parallel()
 	const readers, changes = 500, 20
-	s := open(t, database(t))
-	gateway, queries := startFeed(t, s, record.FeedConfig{Heartbeat: time.Hour})
+	dsn := database(t)
+	s := open(t, dsn)
+	ids := storedEvents(t, s, raw(t, dsn), changes)
+	gateway, queries := startFeed(t, s, feeds.Config{Heartbeat: time.Hour})
 	start := presentPosition(t, s)
 	eventually(t, "the gateway continues readers from memory", func() bool {
 		from, err := gateway.Follow("", start)
@@ -236,15 +269,16 @@ func TestFiveHundredReadersCostOneQueryPerChange(t *testing.T) {
 		})
 	}
 	for n := 1; n <= changes; n++ {
-		if err := s.Append(ctx, 0, feed.Delivery{EventID: fmt.Sprint(n)}); err != nil {
+		if err := s.ChangeEvent(ctx, 0, ids[n-1]); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, fmt.Sprintf("%d readers have change %d", readers, n), func() bool { return received[n].Load() == readers })
 	}
 	reading.Wait()
-	// The listener wakes the gateway once more when it begins to listen, and the new epoch does.
-	if got := queries.pages.Load() - before; got > changes+2 || queries.states.Load() != 0 {
-		t.Errorf("%d changes for %d readers cost %d queries and %d states, want one per change and 0", changes, readers, got, queries.states.Load())
+	// A change wakes the gateway, and so does its version. The listener wakes it once more when it begins
+	// to listen, and the new epoch does.
+	if got := queries.pages.Load() - before; got > 2*changes+2 || queries.states.Load() != 0 {
+		t.Errorf("%d changes for %d readers cost %d queries and %d states, want two per change and 0", changes, readers, got, queries.states.Load())
 	}
 }
 
@@ -263,27 +297,30 @@ func TestReadersContinueWhenTheDatabaseIsKilled(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cfg := record.FeedConfig{MaxEntries: 32, Heartbeat: 200 * time.Millisecond}
+	cfg := feeds.Config{MaxEntries: 32, Heartbeat: 200 * time.Millisecond}
 	one, _ := startFeed(t, s, cfg)
 	two, _ := startFeed(t, other, cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	ids := storedEvents(t, s, raw(t, own.DSN()), 61)
 	start := presentPosition(t, s)
 	var last atomic.Int64 // the version of the newest entry, once nothing more is written
-	_, wait := readAll(ctx, []*record.Feed{one, two}, start, func(version int64) bool { return version == last.Load() })
+	last.Store(math.MaxInt64)
+	_, wait := readAll(ctx, []*feeds.Feed{one, two}, start, func(version int64) bool { return version >= last.Load() })
 	for n := range 60 {
 		if n == 20 {
 			killServer(t, dir)
 		}
-		for s.Append(ctx, 0, feed.Delivery{EventID: fmt.Sprint(n)}) != nil {
+		for s.ChangeEvent(ctx, 0, ids[n]) != nil {
 			if ctx.Err() != nil {
 				t.Fatal("the database does not come back")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
+	numberFeed(t, s)
 	last.Store(presentPosition(t, s).Version)
-	if err := s.Append(ctx, 0, feed.Delivery{EventID: "after the last one"}); err != nil { // wakes readers that have it
+	if err := s.ChangeEvent(ctx, 0, ids[60]); err != nil { // wakes readers that have the last one
 		t.Fatal(err)
 	}
 	if err := wait(); err != nil {

@@ -21,22 +21,16 @@ const feedOrigin = `
 	SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
 	                 left(pg_walfile_name(pg_current_wal_lsn()), 8), CAST(CAST('feed' AS regclass) AS oid)) AS origin`
 
-// RenewFeedEpoch implements record.FeedStore. It locks feed_head only if the epoch
-// changes. It also does if this gateway has left a change out of the feed, so that readers
-// get the whole state.
+// RenewFeedEpoch implements feeds.Store. It locks feed_head only if the epoch changes.
 func (s *FeedStore) RenewFeedEpoch(ctx context.Context) error {
-	incomplete := s.db.feed.incomplete.Swap(false)
 	_, err := s.db.ExecContext(ctx, `
 		UPDATE feed_head SET epoch = gen_random_uuid(), origin = present.origin
-		FROM (`+feedOrigin+`) AS present WHERE feed_head.origin <> present.origin OR CAST($1 AS boolean)
-		RETURNING pg_notify('`+feedChannel+`', '')`, incomplete)
-	if err != nil && incomplete {
-		s.db.feed.incomplete.Store(true)
-	}
+		FROM (`+feedOrigin+`) AS present WHERE feed_head.origin <> present.origin
+		RETURNING pg_notify('`+feedChannel+`', '')`)
 	return wrapError(ctx, "compare the origin of the feed", err)
 }
 
-// ReadFeed implements record.FeedStore.
+// ReadFeed implements feeds.Store.
 func (s *FeedStore) ReadFeed(ctx context.Context, after int64, limit int) (feed.Page, error) {
 	var rows []struct {
 		Epoch   string         `db:"epoch"`
@@ -93,7 +87,7 @@ const readChecker = `
 	          WHERE unseen->>'since' IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2) AS groups) AS unseen
 	FROM watched`
 
-// ReadChecker implements record.FeedStore.
+// ReadChecker implements feeds.Store.
 func (s *FeedStore) ReadChecker(ctx context.Context) (feed.Checker, error) {
 	var row struct {
 		Watched      int    `db:"watched"`
@@ -123,7 +117,7 @@ func (s *FeedStore) ReadChecker(ctx context.Context) (feed.Checker, error) {
 	for _, raw := range groups {
 		var group monitor.UnseenGroup
 		if err := json.Unmarshal(raw, &group); err != nil {
-			s.logUnreadable("monitors", string(raw), err)
+			logLeftOut(s.db.log, "monitors", string(raw), err)
 			continue
 		}
 		unseen = append(unseen, group)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 func TestTheEpochChangesOnlyWithTheOriginOfTheFeed(t *testing.T) {
@@ -48,6 +48,7 @@ func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 	}
 	alter(t, db, `UPDATE monitors SET ended_at = now() - interval '11 minutes' WHERE id = $1`, old.ID)
 	acceptReport(t, s, active.ID, report(blackout(40)), monitor.Run)
+	head := feedHead(t, s, db)
 	state, position, err := s.ReadState(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 	if len(state.Incidents) != 1 || state.Incidents[0].MonitorID != active.ID {
 		t.Errorf("the state has the incidents %+v, want that of the alert", state.Incidents)
 	}
-	if head := feedHead(t, db); position.Version != head {
+	if position.Version != head {
 		t.Errorf("the state is of version %d, want %d", position.Version, head)
 	}
 }
@@ -71,6 +72,7 @@ func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 // object, of the given type.
 func followed(t testing.TB, s *postgres.Store, of feed.Type, id string) map[string]string {
 	t.Helper()
+	numberFeed(t, s)
 	page, err := s.ReadFeed(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -125,19 +127,21 @@ func TestTheStateHasTheDeliveriesThatAFollowerKnowsAsUndelivered(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	shown := map[monitor.ID]bool{}
 	for n, outcome := range []struct {
-		decision callback.Decision
+		decision notify.Decision
 		shown    bool
 		age      string
 	}{
 		{sent, false, "0 h"},
 		{failed, true, "23 hours"},
 		{failed, false, "25 hours"},
-		{callback.Decision{RetryAt: time.Now().Add(time.Hour)}, true, "25 hours"},
+		{notify.Decision{RetryAt: time.Now().Add(time.Hour)}, true, "25 hours"},
 	} {
 		m := register(t, s, n+1)
 		acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
 		// Before the attempt, so that a follower is told the same age.
-		alter(t, db, `UPDATE monitor_events SET created_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, outcome.age)
+		for _, table := range []string{"monitor_events", "deliveries"} {
+			alter(t, db, `UPDATE `+table+` SET created_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, outcome.age)
+		}
 		recordAttempt(t, s, leaseOne(t, s), rejecting, outcome.decision)
 		shown[m.ID] = outcome.shown
 	}
@@ -159,9 +163,12 @@ func TestTheStateHasTheNewestDeliveriesAndEvidenceAndSaysThatThereIsMore(t *test
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
 	alter(t, db, `
-		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-		SELECT gen_random_uuid(), monitor_id, event_type, payload, body, CASE WHEN n % 2 = 0 THEN 'failed' ELSE 'pending' END, now() - n * interval '1 s'
-		FROM monitor_events, generate_series(1, 600) n`)
+		WITH added AS (
+			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			SELECT gen_random_uuid(), monitor_id, event_type, payload, body, CASE WHEN n % 2 = 0 THEN 'failed' ELSE 'pending' END, now() - n * interval '1 s'
+			FROM monitor_events, generate_series(1, 600) n
+			RETURNING *)
+		INSERT INTO deliveries (id, monitor_id, event_id, state, created_at) SELECT id, monitor_id, id, webhook_status, created_at FROM added`)
 	alter(t, db, `
 		INSERT INTO evidence (id, monitor_id, event_id, incident_id, condition, phase, class, created_at)
 		SELECT gen_random_uuid(), monitor_id, gen_random_uuid(), id, 'black', 'alert', 'normal', now() - n * interval '1 s'

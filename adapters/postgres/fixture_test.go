@@ -11,10 +11,10 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 var (
@@ -91,23 +91,23 @@ func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Repo
 }
 
 // lease leases up to ten deliveries.
-func lease(t testing.TB, s *postgres.Store) []callback.Delivery {
+func lease(t testing.TB, s *postgres.Store) []delivery.Delivery {
 	t.Helper()
 	return leaseUpTo(t, s, 10)
 }
 
 // leaseUpTo leases up to limit deliveries.
-func leaseUpTo(t testing.TB, s *postgres.Store, limit int) []callback.Delivery {
+func leaseUpTo(t testing.TB, s *postgres.Store, limit int) []delivery.Delivery {
 	t.Helper()
-	deliveries, err := s.Outbox.Lease(t.Context(), limit, time.Minute)
+	leased, err := s.Lease(t.Context(), limit, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return deliveries
+	return leased.Deliveries
 }
 
 // leaseOne leases the only delivery that can be leased.
-func leaseOne(t testing.TB, s *postgres.Store) callback.Delivery {
+func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 	t.Helper()
 	deliveries := lease(t, s)
 	if len(deliveries) != 1 {
@@ -119,18 +119,26 @@ func leaseOne(t testing.TB, s *postgres.Store) callback.Delivery {
 var (
 	accepting = delivery.Attempt{At: noon, Status: 200}
 	rejecting = delivery.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
-	sent      = callback.Decision{Delivered: true}
-	failed    = callback.Decision{Failed: true}
+	sent      = notify.Decision{Delivered: true}
+	failed    = notify.Decision{Failed: true, EndMonitor: true} // the last attempt at a callback
 )
 
 // recordAttempt stores an attempt and returns the monitor that it ended.
-func recordAttempt(t testing.TB, s *postgres.Store, l callback.Delivery, a delivery.Attempt, v callback.Decision) monitor.ID {
+func recordAttempt(t testing.TB, s *postgres.Store, d delivery.Delivery, a delivery.Attempt, decision notify.Decision) monitor.ID {
 	t.Helper()
-	ended, err := s.Outbox.RecordAttempt(t.Context(), l, a, v)
+	recorded, err := s.Record(t.Context(), d, outcomeOf(a, decision))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ended
+	return recorded.EndedMonitor
+}
+
+func outcomeOf(a delivery.Attempt, decision notify.Decision) delivery.Outcome {
+	class := notify.Retry
+	if decision.Delivered {
+		class = notify.NoFailure
+	}
+	return delivery.Outcome{Decision: decision, Attempt: a, Class: class}
 }
 
 // getMonitor reads a monitor.

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/lib/pq"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/domain/detector"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -30,8 +28,8 @@ func (db *database) inSnapshot(ctx context.Context, operation string, work func(
 	return wrapError(ctx, operation, work(tx))
 }
 
-// MonitorHistory implements record.HistoryStore.
-func (s *HistoryStore) MonitorHistory(ctx context.Context, id monitor.ID, from, to time.Time, width time.Duration, v record.HistoryVisitor) error {
+// MonitorHistory implements histories.Store.
+func (s *HistoryStore) MonitorHistory(ctx context.Context, id monitor.ID, from, to time.Time, width time.Duration, v histories.Visitor) error {
 	return s.db.inSnapshot(ctx, "read the history of "+string(id), func(tx *sqlx.Tx) error {
 		life, err := readLife(ctx, tx, id)
 		if err != nil {
@@ -73,8 +71,8 @@ func eachRow(ctx context.Context, tx *sqlx.Tx, columns []any, row func(), query 
 }
 
 // readLife reads the times of a monitor and the present states of its lanes.
-func readLife(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (record.MonitorLife, error) {
-	var life record.MonitorLife
+func readLife(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (histories.MonitorLife, error) {
+	var life histories.MonitorLife
 	var endedAt, seenAt sql.NullTime
 	err := tx.QueryRowxContext(ctx, `SELECT created_at, ended_at, COALESCE(reported_at, seen_at) FROM monitors WHERE id = $1`, id).
 		Scan(&life.CreatedAt, &endedAt, &seenAt)
@@ -123,7 +121,7 @@ var (
 		  AND one.minute >= $2 AND one.minute < $3) AS minutes`
 	joinedMinutes = `(
 		SELECT begins AS minute, ` + rangeColumns + `
-		FROM history_ten_minutes WHERE monitor_id = $1 AND begins >= $2 AND begins < $3
+		FROM history_ten_minutes WHERE monitor_id = $1 AND begins >= $2 AND begins < LEAST($3, (SELECT until FROM history_merged))
 		UNION ALL
 		SELECT minute, ` + rangeColumns + `
 		FROM history_minutes WHERE monitor_id = $1 AND minute >= GREATEST($2, (SELECT until FROM history_merged)) AND minute < $3) AS minutes`
@@ -146,120 +144,11 @@ func mergedMinutes(ctx context.Context, tx *sqlx.Tx, id monitor.ID, from, to tim
 		`+mergedColumns+` FROM `+minutes+` GROUP BY 1`, id, from.UTC(), to.UTC(), width.Seconds())
 }
 
-// counted selects the spans that history.Totals counts: those of known segments, of
-// blindness, and of the conditions of picture and sound.
-const counted = `(lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
-	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown'))`
-
-// SumHistory implements record.HistoryStore.
-func (s *HistoryStore) SumHistory(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {
-	return s.db.inSnapshot(ctx, "sum up the history", func(tx *sqlx.Tx) error {
-		if id != "" {
-			if _, err := readLife(ctx, tx, id); err != nil {
-				return err
-			}
-		}
-		for _, add := range []func(context.Context, *sqlx.Tx, monitor.ID, *history.Summary) error{sumSpans, sumAlerts, sumIncidents} {
-			if err := add(ctx, tx, id, sum); err != nil {
-				return err
-			}
-		}
-		return sumOpenSpans(ctx, tx, id, now, sum)
-	})
-}
-
-// sumStep is the time of the spans and alerts of all monitors that one statement reads. A
-// statement that reads a million of them would reach the statement timeout on a busy machine.
-const sumStep = 24 * time.Hour
-
-// statementSpan returns how much time one statement reads: a day of all monitors, or everything
-// of one.
-func statementSpan(id monitor.ID, sum *history.Summary) time.Duration {
-	if id == "" {
-		return sumStep
-	}
-	return max(sumStep, sum.Whole().To.Sub(sum.Whole().From))
-}
-
-func sumSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
-	var of, lane, state string // not their types, which are scanned more slowly
-	var from, to time.Time
-	whole, step := sum.Whole(), statementSpan(id, sum)
-	for begin := whole.From; ; begin = begin.Add(step) {
-		last := !begin.Before(whole.To) // those that began within the periods and ended after them
-		end := sql.NullTime{Time: begin.Add(step).UTC(), Valid: !last}
-		err := eachRow(ctx, tx, []any{&of, &lane, &state, &from, &to}, func() {
-			sum.AddSpan(monitor.ID(of), history.Span{Lane: history.Lane(lane), State: history.State(state), From: from, To: to})
-		}, `
-			SELECT monitor_id, lane, state, started_at, ended_at FROM history_spans
-			WHERE ended_at > $2 AND ($4::timestamptz IS NULL OR ended_at <= $4) AND started_at < $3 AND ($1 = '' OR monitor_id = $1) AND `+counted,
-			id, begin.UTC(), whole.To.UTC(), end)
-		if err != nil || last {
-			return err
-		}
-	}
-}
-
-func sumOpenSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, now time.Time, sum *history.Summary) error {
-	var of monitor.ID
-	var lane history.Lane
-	var open history.Open
-	var until time.Time
-	var seen sql.NullTime
-	return eachRow(ctx, tx, []any{&of, &lane, &open.State, &open.Since, &until, &seen}, func() {
-		current := history.Current{Lanes: map[history.Lane]history.Open{lane: open}, Seen: timeOrZero(seen)}
-		for _, span := range history.Close(current, until) {
-			sum.AddSpan(of, span)
-		}
-	}, `
-		SELECT monitor_id, lane, state, since, COALESCE(ended_at, $2), COALESCE(reported_at, seen_at)
-		FROM history_lanes JOIN monitors ON monitors.id = monitor_id
-		WHERE ($1 = '' OR monitor_id = $1) AND `+counted, id, now.UTC())
-}
-
-// sumAlerts adds the alerts that give their onset.
-func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
-	types := []string{string(event.SegmentError)}
-	for _, d := range detector.Table {
-		types = append(types, d.Alert)
-	}
-	var alert history.Alert
-	var onset sql.NullString
-	whole, step := sum.Whole(), statementSpan(id, sum)
-	for begin := whole.From; begin.Before(whole.To); begin = begin.Add(step) {
-		end := begin.Add(step)
-		if end.After(whole.To) {
-			end = whole.To
-		}
-		err := eachRow(ctx, tx, []any{&alert.MonitorID, &alert.At, &onset}, func() {
-			var err error
-			if alert.Onset, err = time.Parse(time.RFC3339Nano, onset.String); err == nil {
-				sum.AddAlert(alert)
-			}
-		}, `
-			SELECT monitor_id, created_at, payload->'data'->>'started_at' FROM monitor_events
-			WHERE created_at >= $2 AND created_at < $3 AND event_type = ANY($4) AND ($1 = '' OR monitor_id = $1)`,
-			id, begin.UTC(), end.UTC(), pq.Array(types))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func sumIncidents(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
-	var incident history.Incident
-	whole := sum.Whole()
-	return eachRow(ctx, tx, []any{&incident.MonitorID, &incident.OpenedAt}, func() { sum.AddIncident(incident) }, `
-		SELECT monitor_id, opened_at FROM incidents
-		WHERE opened_at >= $2 AND opened_at < $3 AND ($1 = '' OR monitor_id = $1)`, id, whole.From.UTC(), whole.To.UTC())
-}
-
 // maxBroadcasts is how many of the newest broadcasts of a monitor are read.
 const maxBroadcasts = 1000
 
-// Broadcasts implements record.HistoryStore.
-func (s *HistoryStore) Broadcasts(ctx context.Context, id monitor.ID) (found record.Broadcasts, err error) {
+// Broadcasts implements histories.Store.
+func (s *HistoryStore) Broadcasts(ctx context.Context, id monitor.ID) (found histories.Broadcasts, err error) {
 	err = s.db.inSnapshot(ctx, "read the broadcasts of "+string(id), func(tx *sqlx.Tx) error {
 		if found.MonitorLife, err = readLife(ctx, tx, id); err != nil {
 			return err
@@ -282,36 +171,50 @@ func (s *HistoryStore) Broadcasts(ctx context.Context, id monitor.ID) (found rec
 	return found, err
 }
 
-// MergeMinutes implements record.HistoryExpiryStore. Gateways take turns by the row of
-// history_merged.
+// mergeBatch limits the monitors whose minutes one statement merges.
+const mergeBatch = 500
+
+// MergeMinutes implements histories.ExpiryStore. Gateways take turns by the row of
+// history_merged, which says how far the last one came.
 func (s *HistoryStore) MergeMinutes(ctx context.Context, before time.Time) (more bool, err error) {
 	err = s.db.inTx(ctx, "merge the minutes of the history", func(tx *sqlx.Tx) error {
-		var oldest sql.NullTime
-		err := tx.GetContext(ctx, &oldest, `
-			SELECT (SELECT min(minute) FROM history_minutes WHERE minute >= until AND minute < $1) FROM history_merged FOR UPDATE`, before.UTC())
+		var merged struct {
+			Until  time.Time    `db:"until"`
+			Behind string       `db:"monitor_id"`
+			Oldest sql.NullTime `db:"oldest"`
+		}
+		err := tx.GetContext(ctx, &merged, `
+			SELECT until, monitor_id, (SELECT min(minute) FROM history_minutes WHERE minute >= until AND minute < $1) AS oldest
+			FROM history_merged FOR UPDATE`, before.UTC())
 		if err != nil {
 			return err
 		}
-		until := before
-		if oldest.Valid {
-			begin := oldest.Time.UTC().Truncate(history.MergedLength)
-			until = begin.Add(history.MergedLength)
-			_, err := tx.ExecContext(ctx, `
-				INSERT INTO history_ten_minutes (monitor_id, begins, `+rangeColumns+`)
-				SELECT monitor_id, $1, `+mergedColumns+` FROM history_minutes WHERE minute >= $1 AND minute < $2 GROUP BY monitor_id
-				ON CONFLICT DO NOTHING`, begin, until.UTC())
-			if err != nil {
-				return err
-			}
+		if more = merged.Oldest.Valid; !more {
+			_, err = tx.ExecContext(ctx, `UPDATE history_merged SET until = $1, monitor_id = '' WHERE until < $1`, before.UTC())
+			return err
 		}
-		more = oldest.Valid
-		_, err = tx.ExecContext(ctx, `UPDATE history_merged SET until = $1 WHERE until < $1`, until.UTC())
+		begin := merged.Oldest.Time.UTC().Truncate(history.MergedLength)
+		if begin.After(merged.Until) {
+			merged.Behind = ""
+		}
+		_, err = tx.ExecContext(ctx, mergeMinutes, begin, begin.Add(history.MergedLength), merged.Behind, mergeBatch)
 		return err
 	})
 	return more, err
 }
 
-// DeleteHistory implements record.HistoryExpiryStore. It skips rows that another gateway is
+// mergeMinutes merges the minutes from $1 until $2 of the next $4 monitors behind $3.
+const mergeMinutes = `
+	WITH next AS (SELECT id FROM monitors WHERE id > $3 ORDER BY id LIMIT $4),
+	merged AS (
+		INSERT INTO history_ten_minutes (monitor_id, begins, ` + rangeColumns + `)
+		SELECT monitor_id, $1, ` + mergedColumns + ` FROM history_minutes
+		WHERE monitor_id = ANY (ARRAY(SELECT id FROM next)) AND minute >= $1 AND minute < $2 GROUP BY monitor_id
+		ON CONFLICT DO NOTHING),
+	progress AS (SELECT count(*) < $4 AS complete, max(id) AS behind FROM next)
+	UPDATE history_merged SET until = CASE WHEN complete THEN $2 ELSE $1 END, monitor_id = CASE WHEN complete THEN '' ELSE behind END FROM progress`
+
+// DeleteHistory implements histories.ExpiryStore. It skips rows that another gateway is
 // deleting. A lane of a monitor that has ended goes with the spans of that time.
 func (s *HistoryStore) DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error) {
 	remove := func(statement string) int {

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math"
 	"runtime"
@@ -13,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -37,7 +38,7 @@ func minuteAt(since, n int, luma float64) monitor.Minute {
 
 // foundHistory is the history of a monitor, as it was passed to a visitor.
 type foundHistory struct {
-	record.MonitorLife
+	histories.MonitorLife
 
 	Spans   []history.Span
 	Minutes []monitor.Minute
@@ -45,8 +46,8 @@ type foundHistory struct {
 
 func readHistory(t *testing.T, s *postgres.Store, id monitor.ID, from, to time.Time, width time.Duration) (h foundHistory) {
 	t.Helper()
-	err := s.MonitorHistory(t.Context(), id, from, to, width, record.HistoryVisitor{
-		Begin:  func(m record.MonitorLife) { h.MonitorLife = m },
+	err := s.MonitorHistory(t.Context(), id, from, to, width, histories.Visitor{
+		Begin:  func(m histories.MonitorLife) { h.MonitorLife = m },
 		Span:   func(s history.Span) { h.Spans = append(h.Spans, s) },
 		Minute: func(m monitor.Minute) { h.Minutes = append(h.Minutes, m) },
 	})
@@ -184,36 +185,34 @@ func inUTC(m monitor.Minute) monitor.Minute {
 	return m
 }
 
-// An alert must not wait for a history that cannot be stored. The valid parts of it are stored.
+// An alert must not wait for a history that cannot be stored. It goes on when it can be.
 func TestAReportIsStoredWithoutAHistoryThatIsRefused(t *testing.T) {
-	for table, c := range map[string]struct {
-		spans   string
-		minutes int
-	}{
-		"history_minutes": {"ok 0-10, black 10-", 0},
-		"history_spans":   {"ok 0-", 1},
-		"history_lanes":   {"", 1},
-	} {
+	for _, table := range []string{"history_minutes", "history_spans", "history_lanes"} {
 		t.Run(table, func(t *testing.T) {
 			dsn := database(t)
 			s := open(t, dsn)
 			m := register(t, s, 1)
-			if table != "history_lanes" {
-				acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
-			}
+			acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
 			damage(t, dsn, table, func() {
 				r := reportAt(10, monitor.Black, minuteAt(0, 1, 10))
 				r.Events = []event.Event{blackout(40)}
 				acceptReport(t, s, m.ID, r, monitor.Run)
-				if l := leaseOne(t, s); l.EventType != event.Blackout {
+				if l := leaseOne(t, s); l.Event.EventType != event.Blackout {
 					t.Errorf("the delivery is %+v", l)
 				}
 				if m := getMonitor(t, s, m.ID); m.Health.Video != monitor.Black {
 					t.Errorf("the picture is %s", m.Health.Video)
 				}
 			})
-			if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != c.spans || len(h.Minutes) != c.minutes {
+			if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != "ok 0-" || len(h.Minutes) != 0 {
 				t.Errorf("video: %s, %d minutes", showSpans(h, history.Video), len(h.Minutes))
+			}
+			if err := s.RetryRecords(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			acceptReport(t, s, m.ID, reportAt(20, monitor.Black, minuteAt(0, 1, 10)), monitor.Run)
+			if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != "ok 0-20, black 20-" || len(h.Minutes) != 1 {
+				t.Errorf("when it is repaired, video: %s, %d minutes", showSpans(h, history.Video), len(h.Minutes))
 			}
 		})
 	}
@@ -293,19 +292,99 @@ func TestStatisticsReadSpansAndAlerts(t *testing.T) {
 	}
 	nobody := monitor.NewID(uuid.Must(uuid.NewV7()))
 	requireCode(t, s.SumHistory(t.Context(), nobody, now, history.NewSummary([]history.Period{{From: noon, To: now}})), monitor.NotFound)
-	requireCode(t, s.MonitorHistory(t.Context(), nobody, noon, now, 0, record.HistoryVisitor{}), monitor.NotFound)
+	requireCode(t, s.MonitorHistory(t.Context(), nobody, noon, now, 0, histories.Visitor{}), monitor.NotFound)
 	_, err := s.Broadcasts(t.Context(), nobody)
 	requireCode(t, err, monitor.NotFound)
 }
 
-// The alerts of all monitors are read a day at a time.
+// The database sums up spans of several monitors, in periods with times between them, as the domain does one by one.
+func TestStatisticsAgreeWithTheSpans(t *testing.T) {
+	const monitors, each = 300, 30
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	registerMany(t, s, db, monitors)
+	alter(t, db, `
+		INSERT INTO history_spans (monitor_id, lane, state, started_at, ended_at)
+		SELECT id, lane, state, at, at + (k * 7919 + seq * 31) % 5400 * interval '1.000001 s'
+		FROM monitors, (VALUES (0, 'segments', 'ok'), (1, 'segments', 'unknown'), (2, 'video', 'black'), (3, 'audio', 'silent'), (4, 'stream', 'blind')) AS of (turn, lane, state),
+			generate_series(1, $2) k CROSS JOIN LATERAL (SELECT $1::timestamptz + k * interval '701.000003 s') AS begun (at)
+		WHERE k % 5 = turn`, noon, each)
+	alter(t, db, `
+		INSERT INTO monitor_events (id, monitor_id, event_type, body, webhook_status, created_at, payload)
+		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', 'sent', at, jsonb_build_object('data', jsonb_build_object('started_at', at - (seq % 40 - 5) * interval '1.25 s'))
+		FROM monitors, generate_series(1, 5) k CROSS JOIN LATERAL (SELECT $1::timestamptz + k * seq % 290 * interval '1 min 0.000001 s' AS at) AS begun`, noon)
+	var periods []history.Period
+	for n := range 5 {
+		from := noon.Add(time.Duration(n) * time.Hour)
+		periods = append(periods, history.Period{From: from, To: from.Add(time.Duration(30+15*(n%3)) * time.Minute)})
+	}
+	for name, id := range map[string]monitor.ID{"of all": "", "of one": "mon-00000000000000000000000000000007"} {
+		got, want := history.NewSummary(periods), history.NewSummary(periods)
+		if err := s.SumHistory(t.Context(), id, noon, got); err != nil {
+			t.Fatal(err)
+		}
+		read := func(query string, row func(*sql.Rows) error) {
+			rows, err := db.QueryContext(t.Context(), query, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			for rows.Next() {
+				if err := row(rows); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read(`SELECT monitor_id, lane, state, started_at, ended_at FROM history_spans WHERE $1 IN ('', monitor_id)`, func(rows *sql.Rows) error {
+			var of monitor.ID
+			var span history.Span
+			err := rows.Scan(&of, &span.Lane, &span.State, &span.From, &span.To)
+			want.AddSpan(of, span)
+			return err
+		})
+		read(`SELECT monitor_id, created_at, CAST(payload->'data'->>'started_at' AS timestamptz) FROM monitor_events WHERE $1 IN ('', monitor_id)`, func(rows *sql.Rows) error {
+			var alert history.Alert
+			err := rows.Scan(&alert.MonitorID, &alert.At, &alert.Onset)
+			want.AddAlert(alert)
+			return err
+		})
+		same := func(what string, got, want history.Totals) {
+			if diff := got.ToAlert.Sum - want.ToAlert.Sum; got.Alerts != want.Alerts || got.ToAlert.N != want.ToAlert.N || diff.Abs() > time.Millisecond || (got.ToAlert.Max-want.ToAlert.Max).Abs() > time.Millisecond {
+				t.Errorf("%s, %s: %d alerts, %+v, want %d, %+v", name, what, got.Alerts, got.ToAlert, want.Alerts, want.ToAlert)
+			}
+			for word, d := range want.Time {
+				if diff := got.Time[word] - d; diff.Abs() > time.Millisecond {
+					t.Errorf("%s, %s: %s for %v, want %v", name, what, word, got.Time[word], d)
+				}
+			}
+		}
+		same("total", got.Total, want.Total)
+		for i := range periods {
+			same(fmt.Sprint("period ", i), got.Periods[i], want.Periods[i])
+		}
+		for of := range want.Monitors {
+			if got.Monitors[of] == nil {
+				got.Monitors[of] = &history.Totals{}
+			}
+			same(string(of), *got.Monitors[of], *want.Monitors[of])
+		}
+		if want.Total.Alerts == 0 || want.Total.Time["black"] == 0 || want.Periods[1].Time[history.Watched] == 0 {
+			t.Errorf("%s: nothing is compared: %+v", name, want.Total)
+		}
+	}
+}
+
+// The alerts of all monitors are summed up some days at a time.
 func TestStatisticsOfSeveralDaysCountEachAlertOnce(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
 	const day = 24 * time.Hour
-	from, to := noon, noon.Add(5*day/2)
+	from, to := noon, noon.Add(15*day/2)
 	var alerts []event.Event
-	for _, at := range []time.Time{from.Add(-time.Microsecond), from, from.Add(day - time.Microsecond), from.Add(day), from.Add(2*day + time.Hour), to.Add(-time.Microsecond), to} {
+	for _, at := range []time.Time{from.Add(-time.Microsecond), from, from.Add(5*day - time.Microsecond), from.Add(5 * day), from.Add(7*day + time.Hour), to.Add(-time.Microsecond), to} {
 		alert := blackout(1)
 		alert.At = at
 		alerts = append(alerts, alert)
@@ -456,6 +535,40 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	}
 }
 
+// One statement merges minutes of at most 500 monitors: one of 50,000 may exceed the statement timeout,
+// and would do so for ever.
+func TestMinutesOfManyMonitorsAreMergedInBatches(t *testing.T) {
+	const monitors, batch = 1100, 500
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
+	registerMany(t, s, db, monitors)
+	alter(t, db, `INSERT INTO history_minutes (monitor_id, minute, since, luma_n)
+		SELECT id, minute, minute, 1 FROM monitors, generate_series($1::timestamptz, $1::timestamptz + interval '19 minutes', '1 minute') minute`, noon)
+	var steps, merged int
+	for more := true; more; steps++ {
+		var err error
+		if more, err = s.MergeMinutes(t.Context(), noon.Add(20*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		before := merged
+		if merged = countRows(t, db, "history_ten_minutes"); merged-before > batch {
+			t.Errorf("step %d has merged minutes of %d monitors", steps, merged-before)
+		}
+		for _, id := range []monitor.ID{"mon-00000000000000000000000000000001", "mon-00000000000000000000000000001099"} {
+			pictures := 0
+			for _, m := range readHistory(t, s, id, noon, noon.Add(20*time.Minute), 20*time.Minute).Minutes {
+				pictures += m.Luma.N
+			}
+			if pictures != 20 {
+				t.Errorf("after step %d %s has %d pictures, want 20", steps, id, pictures)
+			}
+		}
+	}
+	if merged != 2*monitors {
+		t.Errorf("%d rows are merged, want %d", merged, 2*monitors)
+	}
+}
+
 // A stream that flaps with every report has a million spans in 35 days.
 func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
 	const spans, allowed = 200_000, 16 << 20
@@ -478,7 +591,7 @@ func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
 			return sum.Total.Time["black"]
 		},
 		"a timeline": func() (black time.Duration) {
-			h := record.NewHistory(s, func() time.Time { return until })
+			h := histories.NewService(s, func() time.Time { return until })
 			timeline, err := h.Timeline(t.Context(), m.ID, noon, until, 0)
 			if err != nil {
 				t.Error(err)

@@ -11,43 +11,30 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// historyOf is what a report adds to the history of a locked monitor.
-type historyOf struct {
-	monitor lockedMonitor
-	report  monitor.Report
-	applied bool // the report gives the present state: it is no overtaken report
-}
-
-// storeHistory stores what reports of different monitors add to their histories. States or
-// minutes that the server refuses are logged and left out, each without the other; the
-// reports and their events are stored.
-func (db *database) storeHistory(ctx context.Context, tx *sqlx.Tx, run runPart, all ...historyOf) error {
-	var states, minutes []historyOf
-	for _, h := range all {
-		if h.applied {
-			states = append(states, h)
+// storeHistory stores what reports of different monitors add to their histories.
+func storeHistory(ctx context.Context, tx *sqlx.Tx, all []found) error {
+	var states, minutes []found
+	for _, f := range all {
+		if f.applied {
+			states = append(states, f)
 		}
-		if len(h.report.Minutes) > 0 {
-			minutes = append(minutes, h)
+		if f.report != nil && len(f.report.Minutes) > 0 {
+			minutes = append(minutes, f)
 		}
 	}
-	part := func(name string, of []historyOf, store func(context.Context, *sqlx.Tx, []historyOf) error) error {
-		if len(of) == 0 {
-			return nil
+	if len(states) > 0 {
+		if err := storeStates(ctx, tx, states); err != nil {
+			return err
 		}
-		return run(ctx, tx, func() error { return store(ctx, tx, of) }, func(err error) {
-			db.log.Warn("the "+name+" of a report could not be stored and are left out, the report and its events are stored: report the defect with error",
-				"monitor_id", string(of[0].monitor.id), "error", err.Error())
-		})
 	}
-	if err := part("states", states, storeStates); err != nil {
-		return err
+	if len(minutes) == 0 {
+		return nil
 	}
-	return part("luma and level", minutes, storeMinutes)
+	return storeMinutes(ctx, tx, minutes)
 }
 
 // storeStates stores the states of the lanes after reports, and the spans they close.
-func storeStates(ctx context.Context, tx *sqlx.Tx, all []historyOf) error {
+func storeStates(ctx context.Context, tx *sqlx.Tx, all []found) error {
 	ids := make([]monitor.ID, 0, len(all))
 	for _, h := range all {
 		ids = append(ids, h.monitor.id)
@@ -59,7 +46,7 @@ func storeStates(ctx context.Context, tx *sqlx.Tx, all []historyOf) error {
 	var changed laneChanges
 	for _, h := range all {
 		before := history.Current{Lanes: lanes[h.monitor.id], Seen: h.monitor.seenAt}
-		after, closed := history.Observe(before, h.report)
+		after, closed := history.Observe(before, *h.report)
 		changed.add(h.monitor.id, before.Lanes, after.Lanes, closed)
 	}
 	return changed.store(ctx, tx)
@@ -149,7 +136,7 @@ func (c *laneChanges) store(ctx context.Context, tx *sqlx.Tx) error {
 
 // storeMinutes stores minutes in one statement. Of two with the same times, the one with
 // more measurements counts. Storing one twice, or out of order, therefore changes nothing.
-func storeMinutes(ctx context.Context, tx *sqlx.Tx, all []historyOf) error {
+func storeMinutes(ctx context.Context, tx *sqlx.Tx, all []found) error {
 	var ids []string
 	var at, since []time.Time
 	var luma, level ranges

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -25,7 +25,7 @@ func TestAnAlertKeepsTheCriteriaOfItsMonitor(t *testing.T) {
 		Data: event.Alert{DurationSec: 31, StartedAt: noon, ThresholdSec: 30},
 	}
 	acceptReport(t, s, m.ID, report(silence), monitor.Run)
-	page, err := s.ListIncidents(t.Context(), record.IncidentFilter{Limit: 2})
+	page, err := s.ListIncidents(t.Context(), incidents.Filter{Limit: 2})
 	if err != nil || len(page) != 1 {
 		t.Fatalf("%d incidents, %v", len(page), err)
 	}

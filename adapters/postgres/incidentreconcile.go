@@ -9,7 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
@@ -22,9 +22,9 @@ const watchedIncidents = `
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id
 	WHERE ` + goingOn + ` AND m.` + activePredicate + ` AND i.seq > $1 ORDER BY i.seq LIMIT $2`
 
-// WatchedIncidents implements record.IncidentReconcileStore. A row that cannot be read
+// WatchedIncidents implements incidents.ReconcileStore. A row that cannot be read
 // is left out; the sweep logs it.
-func (s *IncidentStore) WatchedIncidents(ctx context.Context, after int64, limit int) ([]record.WatchedIncident, error) {
+func (s *IncidentStore) WatchedIncidents(ctx context.Context, after int64, limit int) ([]incidents.Watched, error) {
 	var rows []struct {
 		incidentRow
 
@@ -34,9 +34,9 @@ func (s *IncidentStore) WatchedIncidents(ctx context.Context, after int64, limit
 	if err := s.db.SelectContext(ctx, &rows, watchedIncidents, after, limit); err != nil {
 		return nil, wrapError(ctx, "read open incidents", err)
 	}
-	page := make([]record.WatchedIncident, 0, len(rows))
+	page := make([]incidents.Watched, 0, len(rows))
 	for _, r := range rows {
-		watched := record.WatchedIncident{Incident: incident.Incident{ID: r.ID}, Seq: r.Seq, MonitorID: r.MonitorID}
+		watched := incidents.Watched{Incident: incident.Incident{ID: r.ID}, Seq: r.Seq, MonitorID: r.MonitorID}
 		i, err := r.toIncident()
 		if err == nil {
 			watched.Incident, watched.Present.Seen = *i, timeOrZero(r.Seen)
@@ -50,7 +50,7 @@ func (s *IncidentStore) WatchedIncidents(ctx context.Context, after int64, limit
 	return page, nil
 }
 
-// EndConditions implements record.IncidentReconcileStore.
+// EndConditions implements incidents.ReconcileStore.
 func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, inputs []incident.Good) (changed bool, err error) {
 	err = s.db.inTx(ctx, "end conditions of incident "+incidentID, func(tx *sqlx.Tx) error {
 		changed = false
@@ -71,16 +71,13 @@ func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, in
 			return err
 		}
 		for _, in := range inputs {
-			steps.step(in)
+			steps.changes = append(steps.changes, steps.tracker.Step(steps.now, in)...)
 		}
 		if err := storeIncidents(ctx, tx, steps); err != nil {
 			return err
 		}
-		changed = len(steps.changed) > 0
-		if err := s.db.fanOut(ctx, tx, optionally, routableChangesOf(steps)); err != nil {
-			return err
-		}
-		return s.db.feed.appendAndCommit(ctx, tx, steps.changes()...)
+		changed = len(steps.changes) > 0
+		return addToFeed(ctx, tx, steps.feedChanges()...)
 	})
 	return changed, err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -33,7 +33,7 @@ func TestAnIncidentWhoseRecoveryWasLostIsResolved(t *testing.T) { // section 16.
 		alert.At, alert.Status, alert.Health.Video = began.Add(30*time.Second), monitor.Monitoring, monitor.Black
 		acceptReport(t, s, id, alert, monitor.Run)
 	}
-	reconcile := record.NewIncidentReconcile(s, nil, nil)
+	reconcile := incidents.NewReconcile(s, nil, nil)
 	for sec := 40; sec <= 1190; sec += 10 { // the next worker does not know that it is black, and sees a good picture
 		at := began.Add(time.Duration(sec) * time.Second)
 		seen(t, s, m.ID, at, monitor.OK)
@@ -61,7 +61,7 @@ func TestAnOperatorResolvesAnIncident(t *testing.T) { // section 16.1
 	s := open(t, database(t))
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, hourAgo())), monitor.Run)
-	action := record.IncidentAction{OpID: "a", Kind: incident.WasResolved, By: "ann"}
+	action := incidents.Action{OpID: "a", Kind: incident.WasResolved, By: "ann"}
 	id := onlyIncident(t, s, m.ID).ID
 	first, err := s.ActOnIncident(t.Context(), id, action)
 	if err != nil {
@@ -89,7 +89,7 @@ func isBlack(events ...event.Event) monitor.Report {
 // the state that begins the feed; empty: it is not.
 func shownAsTrouble(t *testing.T, s *postgres.Store, id monitor.ID) (isListed bool, inFeed string) {
 	t.Helper()
-	page, total, err := s.List(t.Context(), registry.MonitorQuery{Trouble: true, Limit: 1})
+	page, total, err := s.List(t.Context(), monitors.MonitorQuery{Trouble: true, Limit: 1})
 	if err != nil || total != len(page) {
 		t.Fatalf("%d of %d monitors, %v", len(page), total, err)
 	}
@@ -99,7 +99,7 @@ func shownAsTrouble(t *testing.T, s *postgres.Store, id monitor.ID) (isListed bo
 	}
 	for _, i := range state.Incidents {
 		if i.MonitorID == id {
-			inFeed = i.State
+			inFeed = string(i.State)
 		}
 	}
 	return len(page) > 0 && page[0].ID == id, inFeed
@@ -119,7 +119,7 @@ func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16
 	var wait sync.WaitGroup
 	for n, gateway := range []*postgres.Store{s, other} {
 		wait.Go(func() { // two people press at once
-			if _, err := gateway.ActOnIncident(t.Context(), id, record.IncidentAction{OpID: fmt.Sprint(n), Kind: incident.WasResolved, By: "ann"}); err != nil {
+			if _, err := gateway.ActOnIncident(t.Context(), id, incidents.Action{OpID: fmt.Sprint(n), Kind: incident.WasResolved, By: "ann"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -143,7 +143,7 @@ func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16
 		t.Fatalf("after half an hour the incidents are %+v", all)
 	}
 
-	if _, err := s.ActOnIncident(t.Context(), all[0].ID, record.IncidentAction{OpID: "c", Kind: incident.WasResolved, By: "bob"}); err != nil {
+	if _, err := s.ActOnIncident(t.Context(), all[0].ID, incidents.Action{OpID: "c", Kind: incident.WasResolved, By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	acceptReport(t, s, m.ID, report(recovery(detector.Blackout, onset, time.Now().UTC())), monitor.Run)
@@ -163,13 +163,13 @@ func TestAResolvedIncidentWhoseRecoveryWasLostEnds(t *testing.T) { // section 16
 	alert := report(trouble(detector.Blackout, began))
 	alert.At, alert.Status, alert.Health.Video = began.Add(30*time.Second), monitor.Monitoring, monitor.Black
 	acceptReport(t, s, m.ID, alert, monitor.Run)
-	if _, err := s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, record.IncidentAction{OpID: "a", Kind: incident.WasResolved, By: "ann"}); err != nil {
+	if _, err := s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, incidents.Action{OpID: "a", Kind: incident.WasResolved, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	for sec := 40; sec <= 1190; sec += 10 {
 		seen(t, s, m.ID, began.Add(time.Duration(sec)*time.Second), monitor.OK)
 	}
-	if err := record.NewIncidentReconcile(s, nil, nil).Run(t.Context()); err != nil {
+	if err := incidents.NewReconcile(s, nil, nil).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || conditions(i) != "black-" {

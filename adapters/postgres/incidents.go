@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -13,8 +12,6 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -69,16 +66,16 @@ func (r incidentRow) toIncident() (*incident.Incident, error) {
 		FalsePositive:        r.FalsePositive,
 	}
 	if err := json.Unmarshal(r.Conditions, &i.Conditions); err != nil {
-		return &i, errInvalidRecord{fmt.Errorf("conditions of incident %s: %w", r.ID, err)}
+		return &i, fmt.Errorf("conditions of incident %s: %w", r.ID, err)
 	}
 	if r.Acknowledgements != nil { // not read for routes
 		if err := json.Unmarshal(r.Acknowledgements, &i.Acknowledgements); err != nil {
-			return &i, errInvalidRecord{fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)}
+			return &i, fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)
 		}
 	}
 	if r.Picture != nil {
 		if err := json.Unmarshal(r.Picture, &i.Picture); err != nil {
-			return &i, errInvalidRecord{fmt.Errorf("picture of incident %s: %w", r.ID, err)}
+			return &i, fmt.Errorf("picture of incident %s: %w", r.ID, err)
 		}
 	}
 	return &i, nil
@@ -91,11 +88,7 @@ type incidentSteps struct {
 	tracker   *incident.Tracker
 	now       time.Time // by the clock of the database, after all locks were taken
 	opID      string    // of the action that is done; empty: none
-	changed   []*incident.Incident
-	opened    []string         // the IDs of these that a step has opened or reopened
-	log       []map[string]any // new rows of incident_log
-
-	incidentOf map[string]string // the IDs of incidents by those of their events
+	changes   []incident.Change
 }
 
 // lockNewestIncidents locks the newest incidents of monitors, in their order, and goes on from
@@ -133,56 +126,44 @@ func stepsFrom(ctx context.Context, tx *sqlx.Tx, id monitor.ID, locked *incident
 	return s, err
 }
 
-// step takes in an input.
-func (s *incidentSteps) step(in incident.Input) {
-	for _, c := range s.tracker.Step(s.now, in) {
+// changed returns the incidents that the steps have changed, in order. Those that were opened get their IDs.
+func (s *incidentSteps) changed() (all []*incident.Incident) {
+	for _, c := range s.changes {
 		if c.Incident.ID == "" {
 			c.Incident.ID = uuid.Must(uuid.NewV7()).String()
 		}
-		if n := len(s.changed); n == 0 || s.changed[n-1] != c.Incident {
-			s.changed = append(s.changed, c.Incident)
+		if n := len(all); n == 0 || all[n-1] != c.Incident {
+			all = append(all, c.Incident)
 		}
+	}
+	return all
+}
+
+// logRows returns the new rows of incident_log.
+func (s *incidentSteps) logRows() (rows []map[string]any) {
+	for _, c := range s.changes {
 		for _, e := range c.Log {
-			s.addEntry(c.Incident.ID, e)
-			if e.Kind == incident.WasOpened || e.Kind == incident.WasReopened {
-				s.opened = append(s.opened, c.Incident.ID)
+			var opID *string
+			if e.By != "" && s.opID != "" { // the line of the action
+				opID = &s.opID
 			}
+			var severity *int
+			if e.Kind == incident.SeverityRaised {
+				severity = &e.Severity
+			}
+			rows = append(rows, map[string]any{
+				"incident_id": c.Incident.ID, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "severity": severity, "op_id": opID,
+			})
 		}
 	}
-}
-
-func (s *incidentSteps) addEntry(id string, e incident.Entry) {
-	var opID *string
-	if e.By != "" && s.opID != "" { // the line of the action
-		opID = &s.opID
-	}
-	var severity *int
-	if e.Kind == incident.SeverityRaised {
-		severity = &e.Severity
-	}
-	s.log = append(s.log, map[string]any{
-		"incident_id": id, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "severity": severity, "op_id": opID,
-	})
-}
-
-// takeIn takes in what was found, and notes the incident of each event.
-func (s *incidentSteps) takeIn(inputs []incident.Found) {
-	s.incidentOf = map[string]string{}
-	for _, in := range inputs {
-		s.step(in.Input)
-		if i := s.tracker.Concerned(); i != nil && in.EventID != "" {
-			s.incidentOf[in.EventID] = i.ID
-		}
-	}
+	return rows
 }
 
 // storeIncidentsOfEvents notes in each event the incident that it belongs to.
-func storeIncidentsOfEvents(ctx context.Context, tx *sqlx.Tx, all []*incidentSteps) error {
+func storeIncidentsOfEvents(ctx context.Context, tx *sqlx.Tx, incidentOf map[string]*incident.Incident) error {
 	var events, incidents []string
-	for _, s := range all {
-		for eventID, incidentID := range s.incidentOf {
-			events, incidents = append(events, eventID), append(incidents, incidentID)
-		}
+	for eventID, i := range incidentOf {
+		events, incidents = append(events, eventID), append(incidents, i.ID)
 	}
 	if len(events) == 0 {
 		return nil
@@ -195,7 +176,7 @@ func storeIncidentsOfEvents(ctx context.Context, tx *sqlx.Tx, all []*incidentSte
 
 // incidentRows returns the rows of incidents that have changed.
 func (s *incidentSteps) incidentRows() (rows []map[string]any) {
-	for _, i := range s.changed {
+	for _, i := range s.changed() {
 		rows = append(rows, map[string]any{
 			"id": i.ID, "monitor_id": s.monitorID, "state": i.State, "severity": i.Severity, "conditions": i.Conditions,
 			"started_at": i.StartedAt.UTC(), "opened_at": i.OpenedAt.UTC(), "resolved_at": timeOrNull(i.ResolvedAt), "resolved_by": i.ResolvedBy,
@@ -218,7 +199,7 @@ func timeOrNull(t time.Time) *time.Time {
 }
 
 // saveIncidents stores incidents in the order of $1, and new lines of their logs in the
-// order of $2. An incident of a monitor comes before its next, because one may be open.
+// order of $2, and wakes the dispatchers. An incident of a monitor comes before its next, because one may be open.
 const saveIncidents = `
 	WITH saved AS (
 		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, resolved_by,
@@ -231,16 +212,19 @@ const saveIncidents = `
 			resolved_at = excluded.resolved_at, resolved_by = excluded.resolved_by, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
 			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at, acknowledged_severity = excluded.acknowledged_severity,
 			acknowledgements = excluded.acknowledgements, severity_now = excluded.severity_now,
-			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at)
-	INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, op_id)
-	SELECT incident_id, kind, at, by, text, false_positive, severity, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`
+			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at,
+			unrouted = incidents.unrouted + 1),
+	logged AS (
+		INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, op_id)
+		SELECT incident_id, kind, at, by, text, false_positive, severity, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2))
+	SELECT pg_notify('` + deliveriesChannel + `', '')`
 
-// storeIncidents stores what the steps of different monitors have changed. It sends one
-// statement, because each more would prolong the locks of the transaction by a round trip.
+// storeIncidents stores what the steps of different monitors have changed. What it stores is to be
+// routed.
 func storeIncidents(ctx context.Context, tx *sqlx.Tx, all ...*incidentSteps) error {
 	incidents, log := []map[string]any{}, []map[string]any{}
 	for _, s := range all {
-		incidents, log = append(incidents, s.incidentRows()...), append(log, s.log...)
+		incidents, log = append(incidents, s.incidentRows()...), append(log, s.logRows()...)
 	}
 	if len(incidents) == 0 {
 		return nil
@@ -257,83 +241,52 @@ func storeIncidents(ctx context.Context, tx *sqlx.Tx, all ...*incidentSteps) err
 	return err
 }
 
-// changes returns the data of incident.updated for every incident that was changed.
-func (s *incidentSteps) changes() (all []feed.Data) {
-	for _, i := range s.changed {
-		all = append(all, feed.NewIncident(s.monitorID, *i))
+// feedChanges returns the changes of the feed for every incident that was changed.
+func (s *incidentSteps) feedChanges() (all []feedChange) {
+	for _, i := range s.changed() {
+		all = append(all, incidentChange(i.ID))
 	}
 	return all
 }
 
-// found is what a transaction has found out about the trouble of a locked monitor.
-type found struct {
-	monitor lockedMonitor
-	events  []event.Event // stored by this transaction
-	signals []monitor.Signal
-	sentAt  time.Time              // by the clock of their times; zero: that of the database
-	ended   *incident.MonitorEnded // the monitor is not active when the transaction ends
-}
-
-func (f found) inputs() []incident.Found {
-	inputs := incident.Inputs(f.events, f.signals)
-	if f.ended != nil {
-		inputs = append(inputs, incident.Found{Input: *f.ended})
-	}
-	return inputs
-}
-
-// recordIncidents takes what was found into the incidents of different monitors, in the
-// order of their IDs, and stores what destinations get of it. It returns the changes that
-// the caller appends to the feed. Refused changes are logged and left out: an alert never
-// waits for a record that is damaged. A refusal that passes, as that of a full disk, is an
-// error: the worker reports the events again, and people are notified of the incident.
-func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, run runPart, all ...found) ([]feed.Data, error) {
+// recordIncidents takes what was found into the incidents of different monitors, in the order of
+// their IDs. It returns the changes of the feed, and the incidents by the IDs of their events.
+func recordIncidents(ctx context.Context, tx *sqlx.Tx, all []found) (changes []feedChange, incidentOf map[string]*incident.Incident, err error) {
 	var concerned []monitor.ID
 	inputs, sentAt := map[monitor.ID][]incident.Found{}, map[monitor.ID]time.Time{}
 	for _, f := range all {
 		if in := f.inputs(); len(in) > 0 {
-			concerned, inputs[f.monitor.id], sentAt[f.monitor.id] = append(concerned, f.monitor.id), in, f.sentAt
+			concerned, inputs[f.monitor.id] = append(concerned, f.monitor.id), in
+			if f.report != nil {
+				sentAt[f.monitor.id] = f.report.SentAt
+			}
 		}
 	}
-	var changes []feed.Data
-	var steps []*incidentSteps
-	unrecorded := false
-	var passing error
-	if len(concerned) > 0 {
-		err := run(ctx, tx, func() (err error) {
-			if err := addCriteria(ctx, tx, inputs); err != nil {
-				return err
+	if len(concerned) == 0 {
+		return nil, nil, nil
+	}
+	if err := addCriteria(ctx, tx, inputs); err != nil {
+		return nil, nil, err
+	}
+	steps, err := lockNewestIncidents(ctx, tx, concerned)
+	if err != nil {
+		return nil, nil, err
+	}
+	incidentOf = map[string]*incident.Incident{}
+	for _, s := range steps {
+		incident.AdjustClock(inputs[s.monitorID], sentAt[s.monitorID], s.now)
+		for _, in := range inputs[s.monitorID] {
+			s.changes = append(s.changes, s.tracker.Step(s.now, in.Input)...)
+			if i := s.tracker.Concerned(); i != nil && in.EventID != "" {
+				incidentOf[in.EventID] = i
 			}
-			if steps, err = lockNewestIncidents(ctx, tx, concerned); err != nil {
-				return err
-			}
-			for _, s := range steps {
-				incident.AdjustClock(inputs[s.monitorID], sentAt[s.monitorID], s.now)
-				s.takeIn(inputs[s.monitorID])
-				changes = append(changes, s.changes()...)
-			}
-			if err := storeIncidents(ctx, tx, steps...); err != nil {
-				return err
-			}
-			return storeIncidentsOfEvents(ctx, tx, steps)
-		}, func(err error) {
-			if isPassing(err) {
-				passing = fmt.Errorf("store the incident of a report: %w", err)
-				return
-			}
-			changes, steps, unrecorded = nil, nil, true
-			db.log.Warn("the incident of a report could not be stored and is left out, the report and its events are stored: report the defect with error",
-				"monitor_id", string(concerned[0]), "error", err.Error())
-		})
-		if err := cmp.Or(err, passing); err != nil {
-			return nil, err
 		}
+		changes = append(changes, s.feedChanges()...)
 	}
-	c := routableChangesOf(steps...)
-	for _, f := range all {
-		c.addEvents(f, unrecorded)
+	if err := storeIncidents(ctx, tx, steps...); err != nil {
+		return nil, nil, err
 	}
-	return changes, db.fanOut(ctx, tx, run, c)
+	return changes, incidentOf, storeIncidentsOfEvents(ctx, tx, incidentOf)
 }
 
 // addCriteria adds to alerts what counted as bad, by the configs that the monitors have now.

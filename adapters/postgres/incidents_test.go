@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -41,9 +41,9 @@ func outage(onset time.Time) event.Event {
 }
 
 // listIncidents reads the incidents of a monitor, newest first.
-func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []record.Incident {
+func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []incidents.Incident {
 	t.Helper()
-	all, err := s.ListIncidents(t.Context(), record.IncidentFilter{MonitorID: id, Limit: 100})
+	all, err := s.ListIncidents(t.Context(), incidents.Filter{MonitorID: id, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []record.Inci
 }
 
 // onlyIncident reads the only incident of a monitor.
-func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) record.Incident {
+func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) incidents.Incident {
 	t.Helper()
 	all := listIncidents(t, s, id)
 	if len(all) != 1 {
@@ -62,13 +62,13 @@ func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) record.Inciden
 
 func sweepIncidents(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	if err := record.NewIncidentService(s).Sweep(t.Context()); err != nil {
+	if err := incidents.NewService(s).Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // conditions are those of an incident in short: "+" lasts, "-" has ended.
-func conditions(i record.Incident) string {
+func conditions(i incidents.Incident) string {
 	var words []string
 	for _, c := range i.Conditions {
 		word := string(c.Name) + "-"
@@ -166,13 +166,13 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		s := open(t, database(t))
 		m := register(t, s, 1)
 		began := report(outage(onset))
-		began.Signals = []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: onset}}
+		began.Signals = []monitor.Signal{{Condition: incident.NoMedia, StartedAt: onset}}
 		acceptReport(t, s, m.ID, began, monitor.Run)
 		if i := onlyIncident(t, s, m.ID); conditions(i) != "no_media+" || i.Severity != 2 {
 			t.Errorf("the incident is %+v", i)
 		}
 		over := report()
-		over.Signals = []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: onset, EndedAt: onset.Add(100 * time.Second)}}
+		over.Signals = []monitor.Signal{{Condition: incident.NoMedia, StartedAt: onset, EndedAt: onset.Add(100 * time.Second)}}
 		acceptReport(t, s, m.ID, over, monitor.Run)
 		acceptReport(t, s, m.ID, over, monitor.Run)
 		sweepIncidents(t, s)
@@ -227,7 +227,7 @@ func TestTheEndOfAMonitorEndsItsIncident(t *testing.T) {
 		if sweepIncidents(t, s); conditions(i) != "black- error+" || i.State != incident.Open {
 			t.Errorf("the incident is %+v", i)
 		}
-		if _, err := s.ActOnIncident(t.Context(), i.ID, record.IncidentAction{OpID: "1", Kind: incident.Acknowledged, By: "ann"}); err != nil {
+		if _, err := s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "1", Kind: incident.Acknowledged, By: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || i.AcknowledgedBy != "ann" {
@@ -280,8 +280,11 @@ func TestIncidentsAppearInTheFeed(t *testing.T) {
 	m := register(t, s, 1)
 	onset := hourAgo()
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset)), monitor.Run)
+	numberFeed(t, s)
 	acceptReport(t, s, m.ID, report(recovery(detector.Blackout, onset, onset.Add(40*time.Second))), monitor.Run)
+	numberFeed(t, s)
 	sweepIncidents(t, s)
+	numberFeed(t, s)
 	rows, err := raw(t, dsn).QueryContext(t.Context(), `SELECT data FROM feed WHERE type = 'incident.updated' ORDER BY version`)
 	if err != nil {
 		t.Fatal(err)

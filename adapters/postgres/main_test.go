@@ -3,8 +3,8 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dsn := os.Getenv(leaderOf); dsn != "" {
 		os.Exit(runLeader(dsn))
 	}
+	if dsn := os.Getenv(gatewayOf); dsn != "" {
+		os.Exit(runGateway(dsn, os.Getenv(gatewayTells)))
+	}
 	os.Exit(run(m))
 }
 
@@ -37,7 +40,7 @@ func run(m *testing.M) int {
 		return broken(err)
 	}
 	defer os.RemoveAll(dir)
-	if server, err = embedded.Start(ctx, embedded.Config{DataDir: dir}); err != nil {
+	if server, err = embedded.Start(ctx, embedded.Config{DataDir: dir, Log: slog.New(&serverLog)}); err != nil {
 		return broken(err)
 	}
 	defer server.Stop(ctx)
@@ -103,7 +106,7 @@ func database(t testing.TB) string {
 		err := execute(context.Background(), dsn, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid(); "+
 			"DELETE FROM destinations; DELETE FROM routes WHERE NOT is_default; DELETE FROM silences; UPDATE routes SET destinations = '{}', delay_sec = 0, repeat_sec = 0, owner = ''; DELETE FROM rate_limits; DELETE FROM idempotency_keys; DELETE FROM gateways; DELETE FROM api_keys; DELETE FROM audit_entries; "+
 			"DELETE FROM evidence; DELETE FROM evidence_blobs; DELETE FROM blob_chunks; DELETE FROM blobs; "+
-			"UPDATE history_merged SET until = 'epoch'; DELETE FROM history_ten_minutes; DELETE FROM history_minutes; DELETE FROM history_spans; DELETE FROM history_lanes; DELETE FROM feed; DELETE FROM incidents; DELETE FROM storms; DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors; DELETE FROM monitor_numbers")
+			"UPDATE history_merged SET until = 'epoch', monitor_id = ''; DELETE FROM history_ten_minutes; DELETE FROM history_minutes; DELETE FROM history_spans; DELETE FROM history_lanes; DELETE FROM feed_inbox; DELETE FROM feed; DELETE FROM deliveries; DELETE FROM incidents; DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors; DELETE FROM monitor_numbers")
 		if err != nil {
 			t.Errorf("empty the database: %v", err)
 			return
@@ -173,24 +176,6 @@ func alter(t testing.TB, db *sql.DB, statement string, args ...any) {
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
-}
-
-// explain runs a query and returns how many pages of the database it read, and its plan.
-func explain(t testing.TB, db *sql.DB, query string, args ...any) (pages int, plan []byte) {
-	t.Helper()
-	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+query, args...).Scan(&plan); err != nil {
-		t.Fatal(err)
-	}
-	var read []struct {
-		Plan struct {
-			Hit  int `json:"Shared Hit Blocks"`
-			Read int `json:"Shared Read Blocks"`
-		}
-	}
-	if err := json.Unmarshal(plan, &read); err != nil {
-		t.Fatal(err)
-	}
-	return read[0].Plan.Hit + read[0].Plan.Read, plan
 }
 
 // patience is how long a test waits for what must come. A killed server needs more than

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -31,7 +29,7 @@ const registrationLock = `SELECT pg_advisory_xact_lock(21325, 1)`
 // MonitorStore stores monitors.
 type MonitorStore struct{ db *database }
 
-// Insert implements registry.RegistrationStore. It succeeds if the monitor is stored already,
+// Insert implements monitors.RegistrationStore. It succeeds if the monitor is stored already,
 // because an earlier try with an unknown outcome may have stored it.
 func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	return s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
@@ -42,7 +40,7 @@ func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int)
 		if err != nil || !stored {
 			return err
 		}
-		return s.db.feed.appendMonitor(ctx, tx, m.ID)
+		return addToFeed(ctx, tx, monitorChange(m.ID))
 	})
 }
 
@@ -135,7 +133,7 @@ func checkAdmission(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit i
 	return nil
 }
 
-// ActiveStreams implements registry.AdmissionReader.
+// ActiveStreams implements monitors.AdmissionReader.
 func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.ID, int, error) {
 	var rows []struct {
 		ID        monitor.ID        `db:"id"`
@@ -156,7 +154,7 @@ func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.Stre
 	return watched, total, nil
 }
 
-// Get implements registry.MonitorGetter and supervisor.Store.
+// Get implements monitors.MonitorGetter and supervisor.Store.
 func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	m, err := readMonitor(ctx, s.db, id)
 	return m, wrapError(ctx, "read "+string(id), err)
@@ -174,7 +172,7 @@ func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (mon
 	return row.toMonitor()
 }
 
-// End implements registry.SettingsStore.
+// End implements monitors.SettingsStore.
 func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	if to.Active() {
 		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not a final status", id, to)
@@ -192,21 +190,15 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 		if err := endMonitor(ctx, tx, id, to, reason, at); err != nil {
 			return err
 		}
-		var changes []feed.Data
-		f := found{monitor: locked, ended: &incident.MonitorEnded{At: at, Failed: to == monitor.Failed}}
+		f := found{monitor: locked, changed: true, ended: &incident.MonitorEnded{At: at, Failed: to == monitor.Failed}}
 		if last != nil {
-			if f.events, changes, err = s.db.enqueue(ctx, tx, locked, []event.Event{*last}); err != nil {
-				return err
-			}
+			f.events = []event.Event{*last}
 		}
-		incidents, err := s.db.recordIncidents(ctx, tx, optionally, f)
-		if err != nil {
+		if err := s.db.recordOrPark(ctx, tx, f); err != nil {
 			return err
 		}
-		if ended, err = readMonitor(ctx, tx, id); err != nil {
-			return err
-		}
-		return s.db.feed.appendAndCommit(ctx, tx, slices.Concat([]feed.Data{feed.NewMonitor(ended)}, changes, incidents)...)
+		ended, err = readMonitor(ctx, tx, id)
+		return err
 	})
 	return ended, err
 }

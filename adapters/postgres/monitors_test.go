@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -166,14 +166,14 @@ func TestMonitorsAreReadAndListed(t *testing.T) {
 		for n := range 5 {
 			want = append([]monitor.ID{register(t, s, n).ID}, want...)
 		}
-		page, total, err := s.List(t.Context(), registry.MonitorQuery{Limit: 2, Offset: 1})
+		page, total, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 2, Offset: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if total != 5 || !slices.Equal(listedIDs(page), want[1:3]) {
 			t.Errorf("total %d, page %v, want %v", total, listedIDs(page), want[1:3])
 		}
-		page, total, err = s.List(t.Context(), registry.MonitorQuery{Limit: 2, Offset: 10})
+		page, total, err = s.List(t.Context(), monitors.MonitorQuery{Limit: 2, Offset: 10})
 		if err != nil || total != 5 || len(page) != 0 {
 			t.Errorf("beyond the end: %d of %d, %v", len(page), total, err)
 		}
@@ -186,7 +186,7 @@ func TestMonitorsAreReadAndListed(t *testing.T) {
 		if _, err := s.End(t.Context(), stopped.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		page, total, err := s.List(t.Context(), registry.MonitorQuery{Status: monitor.Stopped, Limit: 10})
+		page, total, err := s.List(t.Context(), monitors.MonitorQuery{Status: monitor.Stopped, Limit: 10})
 		if err != nil || total != 1 || !slices.Equal(listedIDs(page), []monitor.ID{stopped.ID}) {
 			t.Errorf("%v of %d, %v", listedIDs(page), total, err)
 		}
@@ -213,8 +213,8 @@ func TestAMonitorEndsOnce(t *testing.T) {
 		if after.Status != monitor.Failed || after.Reason != event.ReasonWorkerLost || !after.EndedAt.Equal(noon) {
 			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
 		}
-		if l := leaseOne(t, s); l.EventID != last.ID {
-			t.Errorf("pending is %s, want %s", l.EventID, last.ID)
+		if l := leaseOne(t, s); l.ID != last.ID {
+			t.Errorf("pending is %s, want %s", l.ID, last.ID)
 		}
 	})
 

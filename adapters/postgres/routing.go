@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"reflect"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,19 +43,23 @@ type routingCache struct {
 
 // current returns the routing of the transaction: of its version, or of a newer one. It
 // reads one number, and the tables only if another gateway or request has changed them.
-// The caller must not change the result. A transaction that has itself changed the
-// routing calls read: its version may be rolled back, and would stay in the cache.
+// The caller must not change the result.
 func (c *routingCache) current(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
 	var version int64
 	if err := sqlx.GetContext(ctx, tx, &version, `SELECT version FROM routing_version`); err != nil {
 		return notify.Routing{}, fmt.Errorf("read the version of the routing: %w", err)
 	}
+	return c.of(ctx, tx, version)
+}
+
+// of returns the routing of a version, or of a newer one.
+func (c *routingCache) of(ctx context.Context, tx sqlx.QueryerContext, version int64) (notify.Routing, error) {
 	if cached := c.cached.Load(); cached != nil && cached.Version == version {
 		return *cached, nil
 	}
 	// A change that is committed after version was read has a higher version, so the cache
 	// is then read again.
-	r, err := c.read(ctx, tx, c.log)
+	r, err := c.read(ctx, tx)
 	if err != nil {
 		return notify.Routing{}, err
 	}
@@ -67,28 +68,15 @@ func (c *routingCache) current(ctx context.Context, tx sqlx.QueryerContext) (not
 	return r, nil
 }
 
-// lostSecrets returns the destinations whose secrets this gateway cannot decrypt. It does not
-// look for new ones, which readDeliveries finds. It looks whether those it knows are repaired.
-func (c *routingCache) lostSecrets(ctx context.Context, q sqlx.QueryerContext) (ids []string, err error) {
-	ids = []string{} // pq writes nil as NULL
-	known := c.cached.Load()
-	if known == nil || !slices.ContainsFunc(slices.Collect(maps.Values(known.Destinations)), secretsLost) {
-		return ids, nil
-	}
-	present, err := c.current(ctx, q)
-	for id, d := range present.Destinations {
-		if secretsLost(d) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, err
+// Routing implements routing.RoutingReader.
+func (s *SubjectStore) Routing(ctx context.Context) (notify.Routing, error) {
+	r, err := s.db.routing.current(ctx, s.db)
+	return r, wrapError(ctx, "read the routing", err)
 }
-
-func secretsLost(d notify.Destination) bool { return d.SecretsLost }
 
 // read reads the routing as the transaction sees it, without its version. A row that this
 // gateway cannot read is logged and left out: it must not keep an event from being stored.
-func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext, log *slog.Logger) (notify.Routing, error) {
+func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
 	r := notify.Routing{Destinations: map[string]notify.Destination{}}
 	var destinations []destinationRow
 	if err := sqlx.SelectContext(ctx, tx, &destinations, selectDestinations); err != nil {
@@ -97,11 +85,11 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext, log *sl
 	for _, row := range destinations {
 		d, err := row.toRecord(c.secrets)
 		if err != nil {
-			logUnreadable(log, "destinations", row.ID, err)
+			logUnreadable(c.log, "destinations", row.ID, err)
 			continue
 		}
 		if d.SecretsError != "" {
-			logLostSecrets(log, row, d.SecretsError)
+			logLostSecrets(c.log, row, d.SecretsError)
 		}
 		r.Destinations[row.ID] = d.Destination
 	}
@@ -110,27 +98,27 @@ func (c *routingCache) read(ctx context.Context, tx sqlx.QueryerContext, log *sl
 		return r, fmt.Errorf("read routes: %w", err)
 	}
 	for _, row := range routes {
-		route, err := row.toRecord()
+		route, err := row.toRoute()
 		if err != nil {
-			logUnreadable(log, "routes", row.ID, err)
+			logUnreadable(c.log, "routes", row.ID, err)
 			continue
 		}
-		r.Routes = append(r.Routes, route.Route)
+		r.Routes = append(r.Routes, route)
 	}
 	var silences []silenceRow
 	if err := sqlx.SelectContext(ctx, tx, &silences, selectSilences+` WHERE `+silenceLasts); err != nil {
 		return r, fmt.Errorf("read silences: %w", err)
 	}
 	for _, row := range silences {
-		silence, err := row.toRecord()
+		silence, err := row.toSilence()
 		if err != nil {
-			logUnreadable(log, "silences", row.ID, err)
+			logUnreadable(c.log, "silences", row.ID, err)
 			continue
 		}
 		if w := silence.Window; w != nil && w.Zone == nil {
-			logUnreadable(log, "silences", row.ID, w.LoadZone(time.LoadLocation))
+			logUnreadable(c.log, "silences", row.ID, w.LoadZone(time.LoadLocation))
 		}
-		r.Silences = append(r.Silences, silence.Silence)
+		r.Silences = append(r.Silences, silence)
 	}
 	return r, nil
 }
@@ -145,49 +133,16 @@ func logLostSecrets(log *slog.Logger, r destinationRow, problem string) {
 }
 
 // changeRouting runs a change of destinations, routes or silences, gives the routing a new
-// version, and wakes the dispatchers of destinations, which plan anew. Changes take place
-// one after the other: the version's row is locked first. After a change that decides about
-// no message, such as another name, the open incidents count as planned by the new version.
+// version, and wakes the dispatchers, which route all open incidents anew. Changes take place
+// one after the other: the version's row is locked first.
 func (db *database) changeRouting(ctx context.Context, operation string, change func(*sqlx.Tx) error) error {
-	quiet := slog.New(slog.DiscardHandler) // each gateway logs what is unreadable when it reads the new version
 	return db.inTx(ctx, operation, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
-			return err
-		}
-		before, err := db.routing.read(ctx, tx, quiet)
-		if err != nil {
 			return err
 		}
 		if err := change(tx); err != nil {
 			return err
 		}
-		after, err := db.routing.read(ctx, tx, quiet)
-		if err != nil {
-			return err
-		}
-		if reflect.DeepEqual(routingEffect(before), routingEffect(after)) {
-			if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET planned_version = version WHERE planned_version = version - 1`); err != nil {
-				return err
-			}
-		}
-		return wakeDestinations(ctx, tx)
+		return wakeDispatchers(ctx, tx)
 	})
-}
-
-// routingEffect returns a routing without what decides about no message.
-func routingEffect(r notify.Routing) notify.Routing {
-	effect := notify.Routing{Destinations: map[string]notify.Destination{}}
-	for id, d := range r.Destinations {
-		d.Name, d.Fallback, d.DisabledReason, d.PreviousUntil, d.Owner = "", "", "", time.Time{}, ""
-		effect.Destinations[id] = d
-	}
-	for _, route := range r.Routes {
-		route.Name, route.Owner = "", ""
-		effect.Routes = append(effect.Routes, route)
-	}
-	for _, s := range r.Silences {
-		s.CreatedBy, s.Comment, s.Owner = "", "", ""
-		effect.Silences = append(effect.Silences, s)
-	}
-	return effect
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -82,9 +82,9 @@ func exampleDestination(name string) notify.Destination {
 // createRoute stores a route to destinations.
 func createRoute(t testing.TB, s *postgres.Store, name string, destinations ...string) notify.Route {
 	t.Helper()
-	return must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{
+	return must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{
 		ID: newID(), Name: name, Destinations: destinations, Match: notify.Match{MinSeverity: 3},
-	})).Route
+	}))
 }
 
 func silence() notify.Silence {
@@ -93,7 +93,7 @@ func silence() notify.Silence {
 
 func weekly() notify.Silence {
 	s := silence()
-	s.Window = &notify.Window{Weekdays: []time.Weekday{time.Sunday}, Start: "02:00", End: "04:00", Timezone: "Asia/Tokyo"}
+	s.Window = &notify.Window{Weekdays: []string{"sun"}, Start: "02:00", End: "04:00", Timezone: "Asia/Tokyo"}
 	return s
 }
 
@@ -214,7 +214,7 @@ func TestDestinations(t *testing.T) {
 		if err := s.DeleteDestination(t.Context(), deleted.ID); err != nil {
 			t.Fatal(err)
 		}
-		route := must[routing.RouteRecord](t)(s.Route(t.Context(), r.ID))
+		route := must[notify.Route](t)(s.Route(t.Context(), r.ID))
 		if read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), kept.ID)); !slices.Equal(route.Destinations, []string{kept.ID}) || read.Fallback != "" {
 			t.Errorf("the route has %q, the fallback is %q", route.Destinations, read.Fallback)
 		}
@@ -242,7 +242,7 @@ func TestDestinations(t *testing.T) {
 		}
 		leaseForDestinations(t, s)
 		requireLines(t, db, `SELECT count(*) FROM deliveries WHERE lease IS NOT NULL AND destination_id = '`+deleted.ID+`'`, 0)
-		if listed := deliveries(t, s, registry.DeliveryQuery{DestinationID: deleted.ID}); len(listed) != 0 {
+		if listed := deliveries(t, s, monitors.DeliveryQuery{DestinationID: deleted.ID}); len(listed) != 0 {
 			t.Errorf("%d deliveries are listed", len(listed))
 		}
 		_, err := change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID })
@@ -365,7 +365,7 @@ func TestAChangeOfTheRoutingWakesTheDispatchers(t *testing.T) {
 	dsn := database(t)
 	s := openWithKey(t, dsn, reversing{first: "one"})
 	ctx, cancel := context.WithCancel(t.Context())
-	wakes := s.ListenDeliveries(ctx)
+	wakes := s.Listen(ctx)
 	requireWakeup(t, wakes, "it listens")
 	createRoute(t, s, "new")
 	requireWakeup(t, wakes, "a change of the routing")
@@ -379,8 +379,8 @@ func TestTrafficCountsTheDeliveriesOfADay(t *testing.T) {
 	s, db := openWithKey(t, dsn, reversing{first: "one"}), raw(t, dsn)
 	busy, idle := createDestination(t, s, "busy"), createDestination(t, s, "idle")
 	addNotices(t, db, busy, 3)
-	for _, outcome := range []destination.Outcome{accepted(), accepted(), retriedIn(time.Hour)} {
-		alter(t, db, `UPDATE destinations SET tokens_at = '-infinity'`)
+	for _, outcome := range []delivery.Outcome{delivered(), delivered(), retried(time.Hour)} {
+		alter(t, db, `UPDATE destinations SET tokens_at = now() - interval '1 hour'`)
 		leased := leaseForDestinations(t, s)
 		recordOutcome(t, s, leased[0], outcome)
 		recordOutcome(t, s, leased[0], outcome) // the answer to the first was lost
@@ -407,14 +407,14 @@ func TestRoutes(t *testing.T) {
 	dsn := database(t)
 	s := openWithKey(t, dsn, reversing{first: "one"})
 	d := createDestination(t, s, "people")
-	names := func(routes []routing.RouteRecord) string {
+	names := func(routes []notify.Route) string {
 		var names []string
 		for _, r := range routes {
 			names = append(names, r.Name)
 		}
 		return strings.Join(names, " ")
 	}
-	first := must[[]routing.RouteRecord](t)(s.Routes(t.Context()))
+	first := must[[]notify.Route](t)(s.Routes(t.Context()))
 	if len(first) != 1 || !first[0].Default || len(first[0].Destinations) != 0 {
 		t.Fatalf("a new database has the routes %+v", first)
 	}
@@ -422,24 +422,24 @@ func TestRoutes(t *testing.T) {
 
 	t.Run("are read as they were stored", func(t *testing.T) {
 		r := notify.Route{
-			ID: newID(), Name: "all-fields", Destinations: []string{d.ID}, Delay: 10 * time.Minute, Repeat: time.Hour, Continue: true, Owner: "a.yaml",
+			ID: newID(), Name: "all-fields", Destinations: []string{d.ID}, DelaySec: 600, RepeatSec: 3600, Continue: true, Owner: "a.yaml",
 			Match: notify.Match{Monitors: []monitor.ID{"mon-1"}, MinSeverity: 4, Metadata: map[string]string{"channel_name": "<配信>"}},
 		}
-		must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), r))
-		got := must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), r)) // repeated
-		if got.Name != r.Name || !slices.Equal(got.Destinations, r.Destinations) || got.Delay != r.Delay || got.Repeat != r.Repeat || !got.Continue || got.Owner != r.Owner ||
+		must[notify.Route](t)(s.CreateRoute(t.Context(), r))
+		got := must[notify.Route](t)(s.CreateRoute(t.Context(), r)) // repeated
+		if got.Name != r.Name || !slices.Equal(got.Destinations, r.Destinations) || got.DelaySec != r.DelaySec || got.RepeatSec != r.RepeatSec || !got.Continue || got.Owner != r.Owner ||
 			got.Match.MinSeverity != 4 || got.Match.Metadata["channel_name"] != "<配信>" || !slices.Equal(got.Match.Monitors, r.Match.Monitors) || got.Default {
 			t.Errorf("is %+v", got)
 		}
 	})
 	t.Run("follow each other, the default route last", func(t *testing.T) {
 		b, c := createRoute(t, s, "b", d.ID), createRoute(t, s, "c")
-		routes := must[[]routing.RouteRecord](t)(s.Routes(t.Context()))
+		routes := must[[]notify.Route](t)(s.Routes(t.Context()))
 		if got := names(routes); got != "all-fields b c default" {
 			t.Errorf("the order is %s", got)
 		}
 		a := routes[0].ID
-		if got := names(must[[]routing.RouteRecord](t)(s.OrderRoutes(t.Context(), []string{c.ID, a, b.ID}))); got != "c all-fields b default" {
+		if got := names(must[[]notify.Route](t)(s.OrderRoutes(t.Context(), []string{c.ID, a, b.ID}))); got != "c all-fields b default" {
 			t.Errorf("the order is %s", got)
 		}
 		for what, wrong := range map[string][]string{
@@ -454,12 +454,12 @@ func TestRoutes(t *testing.T) {
 		if err := errors.Join(s.DeleteRoute(t.Context(), c.ID), s.DeleteRoute(t.Context(), c.ID)); err != nil {
 			t.Error(err)
 		}
-		if got := names(must[[]routing.RouteRecord](t)(s.Routes(t.Context()))); got != "all-fields b default" {
+		if got := names(must[[]notify.Route](t)(s.Routes(t.Context()))); got != "all-fields b default" {
 			t.Errorf("the order is %s", got)
 		}
 	})
 	t.Run("are changed", func(t *testing.T) {
-		got := must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), byDefault, func(r *notify.Route) error {
+		got := must[notify.Route](t)(s.ChangeRoute(t.Context(), byDefault, func(r *notify.Route) error {
 			r.ID, r.Default, r.Destinations = newID(), false, []string{d.ID}
 			return nil
 		}))
@@ -485,7 +485,7 @@ func TestRoutes(t *testing.T) {
 func TestSilences(t *testing.T) {
 	dsn := database(t)
 	s := openWithKey(t, dsn, reversing{first: "one"})
-	change := func(id string, to time.Time) (routing.SilenceRecord, error) {
+	change := func(id string, to time.Time) (notify.Silence, error) {
 		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.EndsAt = newID(), to; return nil })
 	}
 	if now := must[time.Time](t)(s.CurrentTime(t.Context())); time.Since(now).Abs() > time.Minute {
@@ -493,20 +493,20 @@ func TestSilences(t *testing.T) {
 	}
 	weekly := weekly()
 	weekly.EndsAt, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
-	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly))
-	got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly)) // repeated
+	must[notify.Silence](t)(s.CreateSilence(t.Context(), weekly))
+	got := must[notify.Silence](t)(s.CreateSilence(t.Context(), weekly)) // repeated
 	if got.CreatedBy != weekly.CreatedBy || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.StartsAt.Equal(noon) || !got.EndsAt.Equal(weekly.EndsAt) ||
 		got.Match.Metadata["labels.team"] != "a" || got.Window.Timezone != "Asia/Tokyo" || got.Window.Zone == nil || !slices.Equal(got.Window.Weekdays, weekly.Window.Weekdays) || !got.EndedAt.IsZero() {
 		t.Errorf("is %+v", got)
 	}
 
-	lasting := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silence()))
+	lasting := must[notify.Silence](t)(s.CreateSilence(t.Context(), silence()))
 	later := noon.Add(1000 * 24 * time.Hour)
-	if got := must[routing.SilenceRecord](t)(change(lasting.ID, later)); got.ID != lasting.ID || !got.EndsAt.Equal(later) || got.Window != nil {
+	if got := must[notify.Silence](t)(change(lasting.ID, later)); got.ID != lasting.ID || !got.EndsAt.Equal(later) || got.Window != nil {
 		t.Errorf("is %+v", got)
 	}
-	ended := must[routing.SilenceRecord](t)(s.EndSilence(t.Context(), lasting.ID))
-	again := must[routing.SilenceRecord](t)(s.EndSilence(t.Context(), lasting.ID))
+	ended := must[notify.Silence](t)(s.EndSilence(t.Context(), lasting.ID))
+	again := must[notify.Silence](t)(s.EndSilence(t.Context(), lasting.ID))
 	if time.Since(ended.EndedAt).Abs() > time.Minute || !again.EndedAt.Equal(ended.EndedAt) {
 		t.Errorf("ended at %v, then at %v", ended.EndedAt, again.EndedAt)
 	}
@@ -515,11 +515,11 @@ func TestSilences(t *testing.T) {
 
 	over := silence()
 	over.EndsAt = time.Now().Add(-time.Minute).Truncate(time.Microsecond)
-	if got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), over)); !got.EndedAt.Equal(over.EndsAt) {
+	if got := must[notify.Silence](t)(s.CreateSilence(t.Context(), over)); !got.EndedAt.Equal(over.EndsAt) {
 		t.Errorf("a silence until %v ended at %v", over.EndsAt, got.EndedAt)
 	}
 
-	list := must[[]routing.SilenceRecord](t)(s.Silences(t.Context()))
+	list := must[[]notify.Silence](t)(s.Silences(t.Context()))
 	if len(list) != 3 || list[0].ID != over.ID || list[2].ID != weekly.ID {
 		t.Errorf("the list is %+v", list)
 	}
@@ -551,7 +551,7 @@ func TestARoutingIsReadOnceAVersion(t *testing.T) {
 
 	var d notify.Destination
 	var r notify.Route
-	var silenced routing.SilenceRecord
+	var silenced notify.Silence
 	ctx := t.Context()
 	for _, c := range []struct {
 		what   string
@@ -573,9 +573,9 @@ func TestARoutingIsReadOnceAVersion(t *testing.T) {
 			return err
 		}, func(r notify.Routing) bool { return !r.Destinations[d.ID].Enabled }},
 		{"a route is changed", func() error {
-			_, err := other.ChangeRoute(ctx, r.ID, func(r *notify.Route) error { r.Delay = time.Minute; return nil })
+			_, err := other.ChangeRoute(ctx, r.ID, func(r *notify.Route) error { r.DelaySec = 60; return nil })
 			return err
-		}, func(r notify.Routing) bool { return r.Routes[0].Delay == time.Minute }},
+		}, func(r notify.Routing) bool { return r.Routes[0].DelaySec == 60 }},
 		{"a silence is changed", func() error {
 			_, err := other.ChangeSilence(ctx, silenced.ID, func(s *notify.Silence) error { s.CreatedBy = "Ken"; return nil })
 			return err
@@ -613,7 +613,7 @@ func TestARowThatCannotBeReadIsLeftOutOfListsAndCanBeDeleted(t *testing.T) {
 	dsn := database(t)
 	s, ctx := open(t, dsn), t.Context()
 	d, r := addDestination(t, s, notify.Ntfy, "damaged"), createRoute(t, s, "damaged")
-	silenced := must[routing.SilenceRecord](t)(s.CreateSilence(ctx, silence()))
+	silenced := must[notify.Silence](t)(s.CreateSilence(ctx, silence()))
 	alter(t, raw(t, dsn), `UPDATE destinations SET config = '[]'`)
 	alter(t, raw(t, dsn), `UPDATE routes SET match = '[]' WHERE NOT is_default`)
 	alter(t, raw(t, dsn), `UPDATE silences SET match = '[]'`)

@@ -15,31 +15,34 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
 var (
-	_ registry.Store      = (*Store)(nil)
-	_ record.HistoryStore = (*Store)(nil)
-	_ callback.Outbox     = (*Outbox)(nil)
-	_ destination.Outbox  = (*DestinationOutbox)(nil)
-	_ supervisor.Store    = (*Store)(nil)
+	_ monitors.Store     = (*Store)(nil)
+	_ intake.ReportStore = (*Store)(nil)
+	_ histories.Store    = (*Store)(nil)
+	_ delivery.Outbox    = (*Outbox)(nil)
+	_ supervisor.Store   = (*Store)(nil)
 
-	_ record.HistoryExpiryStore = (*Store)(nil)
-	_ record.EvidenceStore      = (*Store)(nil)
-	_ record.EvidenceSweepStore = (*Store)(nil)
-	_ record.IncidentStore      = (*Store)(nil)
-	_ record.ExpiryStore        = (*Store)(nil)
-	_ record.FeedStore          = (*Store)(nil)
-	_ record.ThumbnailStore     = (*Store)(nil)
+	_ histories.ExpiryStore        = (*Store)(nil)
+	_ evidences.Store              = (*Store)(nil)
+	_ evidences.SweepStore         = (*Store)(nil)
+	_ incidents.Store              = (*Store)(nil)
+	_ histories.MonitorExpiryStore = (*Store)(nil)
+	_ feeds.Store                  = (*Store)(nil)
+	_ evidences.ThumbnailStore     = (*Store)(nil)
 
 	_ routing.Store = (*Store)(nil)
 
@@ -85,7 +88,6 @@ type Store struct {
 	*LeaderElection
 	*MembershipStore
 	*Outbox
-	*DestinationOutbox
 	*EvidenceStore
 	*IncidentStore
 	*ExpiryStore
@@ -151,43 +153,36 @@ func New(dsn string, cfg Config) (*Store, error) {
 	pool.SetConnMaxIdleTime(maxIdleTime)
 	pool.SetConnMaxLifetime(maxLifetime)
 	log := cfg.Log.With("component", "store")
-	db := &database{DB: pool, zone: cfg.Zone, log: log, feed: &feedWriter{log: log}, routing: &routingCache{secrets: cfg.Secrets, log: log}}
+	db := &database{DB: pool, zone: cfg.Zone, log: log, routing: &routingCache{secrets: cfg.Secrets, log: log}}
 	return &Store{
-		MonitorStore:      &MonitorStore{db},
-		IdempotencyStore:  &IdempotencyStore{db},
-		ReportStore:       &ReportStore{db: db, delay: cfg.ReportDelay},
-		EventStore:        &EventStore{db},
-		SettingsStore:     &SettingsStore{db},
-		HistoryStore:      &HistoryStore{db},
-		RateLimitStore:    &RateLimitStore{db: db},
-		SupervisorStore:   &SupervisorStore{db},
-		ReservationStore:  &ReservationStore{db},
-		LeaderElection:    newLeaderElection(connector),
-		MembershipStore:   newMembershipStore(heartbeats),
-		Outbox:            &Outbox{db: db},
-		DestinationOutbox: &DestinationOutbox{db: db},
-		EvidenceStore:     &EvidenceStore{db},
-		IncidentStore:     &IncidentStore{db},
-		ExpiryStore:       &ExpiryStore{db},
-		Listener:          &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
-		FeedStore:         &FeedStore{db},
-		ThumbnailStore:    &ThumbnailStore{db},
-		DestinationStore:  &DestinationStore{db, cfg.Secrets},
-		RouteStore:        &RouteStore{db},
-		SilenceStore:      &SilenceStore{db},
-		SubjectStore:      &SubjectStore{db},
-		KeyStore:          &KeyStore{db},
-		AuditStore:        &AuditStore{db},
-		SessionKeyStore:   &SessionKeyStore{db, cfg.Secrets},
-		db:                db,
-		migrating:         migrating,
+		MonitorStore:     &MonitorStore{db},
+		IdempotencyStore: &IdempotencyStore{db},
+		ReportStore:      &ReportStore{db: db, delay: cfg.ReportDelay},
+		EventStore:       &EventStore{db},
+		SettingsStore:    &SettingsStore{db},
+		HistoryStore:     &HistoryStore{db},
+		RateLimitStore:   &RateLimitStore{db: db},
+		SupervisorStore:  &SupervisorStore{db},
+		ReservationStore: &ReservationStore{db},
+		LeaderElection:   newLeaderElection(connector),
+		MembershipStore:  newMembershipStore(heartbeats),
+		Outbox:           &Outbox{db: db},
+		EvidenceStore:    &EvidenceStore{db},
+		IncidentStore:    &IncidentStore{db},
+		ExpiryStore:      &ExpiryStore{db},
+		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
+		FeedStore:        &FeedStore{db},
+		ThumbnailStore:   &ThumbnailStore{db},
+		DestinationStore: &DestinationStore{db, cfg.Secrets},
+		RouteStore:       &RouteStore{db},
+		SilenceStore:     &SilenceStore{db},
+		SubjectStore:     &SubjectStore{db},
+		KeyStore:         &KeyStore{db},
+		AuditStore:       &AuditStore{db},
+		SessionKeyStore:  &SessionKeyStore{db, cfg.Secrets},
+		db:               db,
+		migrating:        migrating,
 	}, nil
-}
-
-// TakeOverLeases ends the leases of an earlier gateway with the same runtime ID, of events
-// and of deliveries; see Outbox.TakeOverLeases.
-func (s *Store) TakeOverLeases(ctx context.Context, runtimeID string) error {
-	return errors.Join(s.Outbox.TakeOverLeases(ctx, runtimeID), s.DestinationOutbox.TakeOverLeases(ctx, runtimeID))
 }
 
 func (c Config) complete() (Config, error) {
@@ -220,8 +215,7 @@ func (c Config) complete() (Config, error) {
 // Listen closes when its context is done.
 func (s *Store) Close() error {
 	s.queue.close()
-	s.Outbox.successes.close()
-	s.DestinationOutbox.successes.close()
+	s.successes.close()
 	return errors.Join(s.endElection(), s.endHeartbeats(), s.db.Close())
 }
 

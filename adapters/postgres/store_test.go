@@ -87,8 +87,8 @@ func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 			if !open {
 				t.Fatal("the channel was closed")
 			}
-		case <-time.After(10 * time.Second):
-			t.Fatal("no wake-up in 10 s")
+		case <-time.After(patience):
+			t.Fatalf("no wake-up in %s", patience)
 		}
 	}
 

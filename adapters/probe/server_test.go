@@ -129,7 +129,7 @@ func (l logLines) expect(t *testing.T, wanted ...string) {
 				t.Errorf("the log says %s, want %s", line, w)
 			}
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("waited for %v", wanted)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestErrorsDoNotNameTheNameServer(t *testing.T) {
 	t.Run("a name that does not exist", func(t *testing.T) {
 		g := webhook.NewGuard(nil, outboundtest.DNSRecords{}.Resolver(t))
-		a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery("https://gone.example/hook?token=geheim"))
+		a := send(t.Context(), sender(t, g, webhook.Config{}), "https://gone.example/hook?token=geheim")
 		if a.Error != `the host "gone.example" has no address` {
 			t.Errorf("answer %+v", a)
 		}
@@ -23,7 +23,7 @@ func TestErrorsDoNotNameTheNameServer(t *testing.T) {
 		broken := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, errors.New("dial udp 10.9.8.7:53: unreachable")
 		}}
-		a := sender(t, webhook.NewGuard(nil, broken), webhook.Config{}).Send(t.Context(), newDelivery("https://far.example/hook"))
+		a := send(t.Context(), sender(t, webhook.NewGuard(nil, broken), webhook.Config{}), "https://far.example/hook")
 		if a.Error != `the host "far.example" could not be looked up` {
 			t.Errorf("answer %+v", a)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -34,7 +33,7 @@ func TestAnAttemptKeepsWhatWasSentAndAnswered(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(c.answer))
 			})
-			a := sender(t, local(t), webhook.Config{Version: "1.2.3"}).Send(t.Context(), newDelivery(receiver.URL+"/hook/token?key=geheim"))
+			a := send(t.Context(), sender(t, local(t), webhook.Config{Version: "1.2.3"}), receiver.URL+"/hook/token?key=geheim")
 			if a.Exchange == nil || a.Exchange.Answer == nil {
 				t.Fatalf("the attempt %+v keeps no exchange", a)
 			}
@@ -69,8 +68,8 @@ func TestAnAnswerIsKeptWithoutTheSecretsOfItsWebhook(t *testing.T) {
 	signing := []string{"the-signing-key"}
 	s := sender(t, local(t), webhook.Config{})
 	for name, a := range map[string]delivery.Attempt{
-		"a callback":    s.Send(t.Context(), newDelivery(url)),
-		"a destination": s.SendSigned(t.Context(), monitor.CallbackURL(url), destination.Event{}, signing),
+		"a callback":    send(t.Context(), s, url),
+		"a destination": s.Send(t.Context(), monitor.CallbackURL(url), delivery.Event{}, signing),
 	} {
 		if a.Exchange == nil || a.Exchange.Answer == nil || !strings.Contains(a.Exchange.Answer.Body, "[hidden]") {
 			t.Errorf("%s: kept is %+v", name, a.Exchange)
@@ -88,7 +87,7 @@ func TestAnAnswerIsKeptWithoutTheSecretsOfItsWebhook(t *testing.T) {
 func TestAnAttemptWithoutAnswerKeepsWhatWasSent(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	url := serveRaw(t, hangUp(reached))
-	a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
+	a := send(t.Context(), sender(t, local(t), webhook.Config{}), url)
 	if a.Exchange == nil || a.Exchange.Answer != nil || a.Exchange.Header["X-Signature-256"] == "" {
 		t.Errorf("the attempt keeps %+v", a.Exchange)
 	}

@@ -22,7 +22,7 @@ func NewGuard(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 const acceptedURLs = "accepted is an https URL that leads to public addresses, " +
 	"or an http or https URL into a network listed in CALLBACK_ALLOWED_NETWORKS"
 
-// Check implements registry.CallbackPolicy: it checks the URL and the addresses of its
+// Check implements monitors.CallbackPolicy: it checks the URL and the addresses of its
 // host, for at most 2 s. Errors: *monitor.Error InvalidURL.
 func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	if err := g.outbound.Check(ctx, string(u)); err != nil {

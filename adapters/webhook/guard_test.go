@@ -121,7 +121,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	if err := g.Check(t.Context(), monitor.CallbackURL(url)); err != nil {
 		t.Fatalf("registration refused: %v", err)
 	}
-	a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url))
+	a := send(t.Context(), sender(t, g, webhook.Config{}), url)
 	if a.Accepted() || !strings.Contains(a.Error, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
 		t.Errorf("answer %+v, want a refusal", a)
 	}
@@ -136,7 +136,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
 	dns := outboundtest.DNSRecords{"public.example": {"93.184.216.34"}}
 	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.Resolver(t))
-	a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery("http://public.example/hook"))
+	a := send(t.Context(), sender(t, g, webhook.Config{}), "http://public.example/hook")
 	if !strings.Contains(a.Error, "refused: plain http to the host is not accepted") || strings.Contains(a.Error, "93.184.216.34") {
 		t.Errorf("answer %+v, want a refusal that does not show the address", a)
 	}

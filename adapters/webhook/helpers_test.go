@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -70,11 +71,13 @@ func sender(t *testing.T, g *webhook.Guard, cfg webhook.Config) *webhook.Sender 
 	return s
 }
 
-func newDelivery(url string) callback.Delivery {
-	return callback.Delivery{
-		EventID: eventID, EventType: "alert.blackout", MonitorID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d",
-		CallbackURL: monitor.CallbackURL(url), Body: []byte(body),
-	}
+// send sends an event to a callback.
+func send(ctx context.Context, s *webhook.Sender, url string) delivery.Attempt {
+	return s.Send(ctx, monitor.CallbackURL(url), anEvent(), nil)
+}
+
+func anEvent() delivery.Event {
+	return delivery.Event{EventID: eventID, EventType: "alert.blackout", MonitorID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d", Body: []byte(body)}
 }
 
 // serve runs a receiver until the test ends.

@@ -3,6 +3,7 @@ package webhook
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // Keys are the signing keys: one, or the new and the old one during a rotation
@@ -48,26 +47,23 @@ func (k Keys) sign(h http.Header, eventID string, body []byte, at time.Time) err
 	}
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 
-	mac := hmac.New(sha256.New, []byte(k[0]))
-	mac.Write([]byte(timestamp + "."))
-	mac.Write(body)
 	h.Set("X-Timestamp", timestamp)
-	h.Set("X-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	h.Set("X-Signature-256", "sha256="+hex.EncodeToString(hmacOf(k[0], timestamp+".", body)))
 
 	signatures := make([]string, 0, len(k))
 	for _, key := range k {
-		w, err := standardwebhooks.NewWebhookRaw([]byte(key))
-		if err != nil {
-			return fmt.Errorf("sign: %w", err)
-		}
-		signature, err := w.Sign(eventID, at, body)
-		if err != nil {
-			return fmt.Errorf("sign: %w", err)
-		}
-		signatures = append(signatures, signature)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(hmacOf(key, eventID+"."+timestamp+".", body)))
 	}
-	h.Set(standardwebhooks.HeaderWebhookID, eventID)
-	h.Set(standardwebhooks.HeaderWebhookTimestamp, timestamp)
-	h.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	h.Set("Webhook-Id", eventID)
+	h.Set("Webhook-Timestamp", timestamp)
+	h.Set("Webhook-Signature", strings.Join(signatures, " "))
 	return nil
+}
+
+// hmacOf returns the HMAC-SHA256 of a text and a body with a key.
+func hmacOf(key, text string, body []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(text))
+	mac.Write(body)
+	return mac.Sum(nil)
 }

@@ -49,7 +49,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 				t.Errorf("registration: %v, want INVALID_URL", err)
 			}
 
-			a := strict.Send(t.Context(), newDelivery(url))
+			a := send(t.Context(), strict, url)
 			if a.Accepted() {
 				t.Errorf("delivered: %+v", a)
 			}
@@ -68,7 +68,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 			if err := register(t.Context(), guard, url); err == nil {
 				t.Error("was registered")
 			}
-			if a := strict.Send(t.Context(), newDelivery(url)); a.Accepted() || len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+			if a := send(t.Context(), strict, url); a.Accepted() || len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
 				t.Errorf("answer %+v, dialed %v, and %d connections arrived", a, loopback.AllowedAddrs(), loopback.Connections())
 			}
 		})
@@ -81,7 +81,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 				if err := register(t.Context(), free, url); (err == nil) != !c.HasUserInfo {
 					t.Errorf("registration: %v", err)
 				}
-				a := open.Send(t.Context(), newDelivery(url))
+				a := send(t.Context(), open, url)
 				expectAllowed(t, loopback, c)
 				if c.Address == "127.0.0.1" && !a.Accepted() {
 					t.Errorf("answer %+v, want a delivery", a)
@@ -121,7 +121,7 @@ func TestANameThatChangesItsAddressIsCheckedAtTheDial(t *testing.T) {
 			if err := register(t.Context(), g, url); err != nil {
 				t.Fatalf("registration: %v", err)
 			}
-			if a := s.Send(t.Context(), newDelivery(url)); !strings.Contains(a.Error, "refused: the host leads to") {
+			if a := send(t.Context(), s, url); !strings.Contains(a.Error, "refused: the host leads to") {
 				t.Errorf("answer %+v, want a refusal", a)
 			}
 			if len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
@@ -139,7 +139,7 @@ func TestANameThatChangesItsAddressIsCheckedAtTheDial(t *testing.T) {
 		if err := register(t.Context(), g, url); err != nil {
 			t.Fatalf("registration: %v", err)
 		}
-		s.Send(t.Context(), newDelivery(url))
+		send(t.Context(), s, url)
 		if allowed := loopback.AllowedAddrs(); len(allowed) != 1 || allowed[0] != netip.MustParseAddr("93.184.216.34") || loopback.Connections() > 0 {
 			t.Errorf("dialed %v, and %d connections arrived", allowed, loopback.Connections())
 		}
@@ -161,7 +161,7 @@ func TestARedirectIsNotFollowedAnywhere(t *testing.T) {
 		}
 		for _, scheme := range []string{"http", "https"} {
 			location = c.URL(scheme, loopback.Port)
-			if a := s.Send(t.Context(), newDelivery(receiver.URL)); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
+			if a := send(t.Context(), s, receiver.URL); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
 				t.Errorf("to %q: answer %+v", location, a)
 			}
 		}

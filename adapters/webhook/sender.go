@@ -9,9 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -32,10 +30,9 @@ type Sender struct {
 }
 
 var (
-	_ callback.Sender           = (*Sender)(nil)
-	_ destination.WebhookSender = (*Sender)(nil)
-	_ registry.TestSender       = (*Sender)(nil)
-	_ registry.CallbackPolicy   = (*Guard)(nil)
+	_ delivery.WebhookSender  = (*Sender)(nil)
+	_ monitors.TestSender     = (*Sender)(nil)
+	_ monitors.CallbackPolicy = (*Guard)(nil)
 )
 
 // NewSender returns a sender that signs with keys and connects only where guard
@@ -57,22 +54,19 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 // Close closes the idle connections. Call it when no Send is under way.
 func (s *Sender) Close() { s.client.Close() }
 
-// Send implements callback.Sender. Any status of class 2xx means that the receiver
+// Send implements delivery.WebhookSender. Any status of class 2xx means that the receiver
 // accepted the webhook (section 4.4).
-func (s *Sender) Send(ctx context.Context, d callback.Delivery) delivery.Attempt {
-	return s.send(ctx, s.keys, d.CallbackURL, d.EventID, d.EventType, d.Body)
-}
-
-// SendSigned implements destination.WebhookSender: the given keys sign instead of those of
-// the Sender.
-func (s *Sender) SendSigned(ctx context.Context, to monitor.CallbackURL, e destination.Event, keys []string) delivery.Attempt {
+func (s *Sender) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) delivery.Attempt {
+	if keys == nil {
+		keys = s.keys
+	}
 	return s.send(ctx, keys, to, e.EventID, e.EventType, e.Body)
 }
 
 // Deliver signs and sends one webhook that is not in the outbox, such as a test.
-func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
+func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) monitors.Attempt {
 	a := s.send(ctx, s.keys, to, eventID, t, body)
-	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Error, Exchange: a.Exchange}
+	return monitors.Attempt{At: a.At, Status: a.Status, Error: a.Error, Exchange: a.Exchange}
 }
 
 func (s *Sender) send(ctx context.Context, keys Keys, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // hangUp reports the connection and closes it.
@@ -33,7 +34,7 @@ func TestOnlyAStatusOf2xxIsADelivery(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("a receiver that answers %d", c.status), func(t *testing.T) {
 			receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) })
-			a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL))
+			a := send(t.Context(), sender(t, local(t), webhook.Config{}), receiver.URL)
 			if a.Status != c.status || a.Accepted() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
 			}
@@ -52,7 +53,7 @@ func TestARedirectIsAFailureThatNamesTheNewHost(t *testing.T) {
 		}
 		http.Redirect(w, r, "http://"+r.Host+"/elsewhere?token=geheim", http.StatusTemporaryRedirect)
 	})
-	a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL+"/hook"))
+	a := send(t.Context(), sender(t, local(t), webhook.Config{}), receiver.URL+"/hook")
 	if followed.Load() {
 		t.Error("the redirect was followed")
 	}
@@ -79,7 +80,7 @@ func TestRetryAfterIsReadAsSecondsOrDate(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			})
 			s := sender(t, local(t), webhook.Config{Now: func() time.Time { return now }})
-			if a := s.Send(t.Context(), newDelivery(receiver.URL)); a.RetryAfter != c.want {
+			if a := send(t.Context(), s, receiver.URL); a.RetryAfter != c.want {
 				t.Errorf("got %v, want %v", a.RetryAfter, c.want)
 			}
 		})
@@ -125,7 +126,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			url := serveRaw(t, c.answer)
 			began := time.Now()
-			a := sender(t, local(t), webhook.Config{Timeout: c.limit}).Send(t.Context(), newDelivery(url))
+			a := send(t.Context(), sender(t, local(t), webhook.Config{Timeout: c.limit}), url)
 			if took := time.Since(began); took > 20*time.Second { // the connection itself has no end
 				t.Errorf("took %v", took)
 			}
@@ -142,7 +143,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 	t.Run("one that sends its body slowly has accepted the webhook within 5 s", func(t *testing.T) {
 		url := serveRaw(t, func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "a") })
 		began := time.Now()
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
+		a := send(t.Context(), sender(t, local(t), webhook.Config{}), url)
 		if took := time.Since(began); !a.Accepted() || took > 9*time.Second {
 			t.Errorf("answer %+v after %v", a, took)
 		}
@@ -159,14 +160,14 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 				}
 			}
 		})
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
+		a := send(t.Context(), sender(t, local(t), webhook.Config{}), url)
 		if n := sent.Load(); !a.Accepted() || n > 16<<20 { // what the system buffers is not ours
 			t.Errorf("answer %+v after %d bytes", a, n)
 		}
 	})
 
 	t.Run("one that does not listen", func(t *testing.T) {
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery("http://127.0.0.1:1/hook?token=geheim"))
+		a := send(t.Context(), sender(t, local(t), webhook.Config{}), "http://127.0.0.1:1/hook?token=geheim")
 		if !strings.Contains(a.Error, "connection refused") || strings.Contains(a.Error, "geheim") || strings.Contains(a.Error, "127.0.0.1") {
 			t.Errorf("answer %+v", a)
 		}
@@ -175,7 +176,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 	t.Run("a cancelled attempt says so", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		url := serveRaw(t, func(c net.Conn) { cancel(); hang(c) })
-		if a := sender(t, local(t), webhook.Config{}).Send(ctx, newDelivery(url)); a.Error != "cancelled" {
+		if a := send(ctx, sender(t, local(t), webhook.Config{}), url); a.Error != "cancelled" {
 			t.Errorf("answer %+v", a)
 		}
 	})
@@ -195,7 +196,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	s := sender(t, local(t), webhook.Config{})
 	for range 10 {
-		if a := s.Send(t.Context(), newDelivery(receiver.URL)); !a.Accepted() {
+		if a := send(t.Context(), s, receiver.URL); !a.Accepted() {
 			t.Fatalf("answer %+v", a)
 		}
 	}
@@ -211,7 +212,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
 	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.Resolver(t))
 	url := "http://receiver.example" + receiver.URL[strings.LastIndex(receiver.URL, ":"):]
-	if a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url)); !a.Accepted() {
+	if a := send(t.Context(), sender(t, g, webhook.Config{}), url); !a.Accepted() {
 		t.Errorf("answer %+v", a)
 	}
 }
@@ -224,7 +225,7 @@ func TestDeliverSendsLikeTheDispatcher(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
-	a := sender(t, local(t), webhook.Config{}).Deliver(t.Context(), newDelivery(receiver.URL).CallbackURL, eventID, "webhook.test", []byte(`{}`))
+	a := sender(t, local(t), webhook.Config{}).Deliver(t.Context(), monitor.CallbackURL(receiver.URL), eventID, "webhook.test", []byte(`{}`))
 	if a.Status != 202 || a.Error != "" || a.At.IsZero() {
 		t.Errorf("attempt %+v", a)
 	}

@@ -16,7 +16,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 type receivedRequest struct {
@@ -35,7 +35,7 @@ func deliverOnce(t *testing.T, secret string, now func() time.Time) receivedRequ
 	})
 	s := webhook.NewSender(keys(t, secret), local(t), webhook.Config{Version: "1.2.3", Now: now})
 	t.Cleanup(s.Close)
-	if a := s.Send(t.Context(), newDelivery(receiver.URL+"/hook")); !a.Accepted() || a.Status != 204 {
+	if a := send(t.Context(), s, receiver.URL+"/hook"); !a.Accepted() || a.Status != 204 {
 		t.Fatalf("answer %+v", a)
 	}
 	return <-got
@@ -156,9 +156,8 @@ func TestAWebhookIsSignedWithTheKeysOfItsDestination(t *testing.T) {
 	})
 	s := webhook.NewSender(keys(t, "of-the-service"), local(t), webhook.Config{})
 	t.Cleanup(s.Close)
-	sent := newDelivery(receiver.URL + "/hook")
-	e := destination.Event{EventID: sent.EventID, EventType: sent.EventType, MonitorID: sent.MonitorID, Body: sent.Body}
-	if a := s.SendSigned(t.Context(), sent.CallbackURL, e, []string{newKey, oldKey}); !a.Accepted() {
+	url := monitor.CallbackURL(receiver.URL + "/hook")
+	if a := s.Send(t.Context(), url, anEvent(), []string{newKey, oldKey}); !a.Accepted() {
 		t.Fatalf("answer %+v", a)
 	}
 	d := <-got
@@ -171,7 +170,7 @@ func TestAWebhookIsSignedWithTheKeysOfItsDestination(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if a := s.SendSigned(t.Context(), sent.CallbackURL, e, nil); a.Accepted() || a.Error != "no signing key" {
+	if a := s.Send(t.Context(), url, anEvent(), []string{}); a.Accepted() || a.Error != "no signing key" {
 		t.Errorf("without a key the answer is %+v", a)
 	}
 }

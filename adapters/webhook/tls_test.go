@@ -39,7 +39,7 @@ func TestTLSIs12OrNewerAndVerified(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			receiver, roots := secure(t, c.version, c.version)
-			a := sender(t, local(t), webhook.Config{RootCAs: roots}).Send(t.Context(), newDelivery(receiver.URL))
+			a := send(t.Context(), sender(t, local(t), webhook.Config{RootCAs: roots}), receiver.URL)
 			if a.Accepted() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want error %q", a, c.err)
 			}
@@ -47,7 +47,7 @@ func TestTLSIs12OrNewerAndVerified(t *testing.T) {
 	}
 	t.Run("a certificate of an unknown authority is refused", func(t *testing.T) {
 		receiver, _ := secure(t, tls.VersionTLS12, tls.VersionTLS13)
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL))
+		a := send(t.Context(), sender(t, local(t), webhook.Config{}), receiver.URL)
 		if !strings.Contains(a.Error, "certificate") {
 			t.Errorf("answer %+v", a)
 		}
@@ -58,7 +58,7 @@ func TestTLSIs12OrNewerAndVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		a := sender(t, local(t), webhook.Config{Timeout: shortTimeout}).Send(t.Context(), newDelivery("https://"+l.Addr().String()))
+		a := send(t.Context(), sender(t, local(t), webhook.Config{Timeout: shortTimeout}), "https://"+l.Addr().String())
 		if a.Error != "no answer within 300ms" {
 			t.Errorf("answer %+v", a)
 		}

@@ -2,7 +2,6 @@ package keyring
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -26,13 +25,9 @@ type Audit struct {
 	log       *slog.Logger
 }
 
-// NewAudit returns an Audit whose entries are kept for retention. Errors: retention is not
-// positive.
-func NewAudit(store AuditStore, retention time.Duration, log *slog.Logger) (*Audit, error) {
-	if retention <= 0 {
-		return nil, errors.New("keyring: the retention of the audit list must be positive")
-	}
-	return &Audit{store, retention, log.With("component", "keyring")}, nil
+// NewAudit returns an Audit whose entries are kept for retention.
+func NewAudit(store AuditStore, retention time.Duration, log *slog.Logger) *Audit {
+	return &Audit{store, retention, log.With("component", "keyring")}
 }
 
 // Begin stores an entry before its request is carried out.

@@ -228,10 +228,7 @@ func TestAContextEndsWithItsKey(t *testing.T) {
 
 func TestTheAuditListKeepsWhatWasDone(t *testing.T) { // section 12.4
 	store := &keyringtest.Store{Now: time.Now()}
-	audit, err := keyring.NewAudit(store, time.Hour, slog.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	audit := keyring.NewAudit(store, time.Hour, slog.Default())
 	for _, status := range []int{200, 0, 503, 201} {
 		seq, err := audit.Begin(t.Context(), keyring.Entry{KeyName: "ann", Action: "monitor.stop"})
 		if err != nil {

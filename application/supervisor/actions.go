@@ -2,147 +2,196 @@ package supervisor
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"sync/atomic"
 
-	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// actionRunner does what one worker needs: a launch with its retries, a stop, or
-// the handling of a loss. Its methods block and may be called concurrently for
-// different monitors.
-type actionRunner struct {
-	store        MonitorStore
+// result is what one try of a task has led to.
+type result struct {
+	task    *task
+	err     error            // the try has failed
+	monitor *monitor.Monitor // its worker is to be launched
+	outcome outcome
+}
+
+// actions tries tasks. Its methods block and may be called concurrently for different
+// monitors.
+type actions struct {
+	store        Store
 	launcher     Launcher
+	runtimeID    string
 	cfg          Config
-	log          *slog.Logger
-	launchSlots  chan struct{} // holds a value for each launch under way
-	relaunches   *relaunchHistory
 	shuttingDown *atomic.Bool
-	startWorker  func(monitor.Monitor) // enqueues the launch of the next generation
 }
 
-// actionFunc returns a function that does an action; nil for noAction. That function
-// reports whether the monitor needs no worker any more.
-func (r *actionRunner) actionFunc(a action, id monitor.ID, state *workerState) func(context.Context) (unneeded bool) {
-	switch a {
+// try does a task once.
+func (a *actions) try(ctx context.Context, t *task) (r result) {
+	timeout := exchangeTimeout
+	switch t.kind {
 	case launch:
-		spec := state.spec
-		return func(ctx context.Context) bool { return r.launch(ctx, spec) }
+		timeout = launchAttemptTimeout
 	case stop:
-		return func(ctx context.Context) bool { return r.stop(ctx, id) }
-	case handleLoss:
-		loss := state.loss
-		return func(ctx context.Context) bool { return r.handleLostWorker(ctx, id, loss) }
-	case noAction:
+		timeout = 0 // Launcher.Stop has its own
+	case promote, replace, giveUp, checkOrphan:
 	}
-	return nil
-}
-
-// launch starts a worker. When no try has succeeded for launchTimeout, or for
-// relaunchPeriod under the policy Relaunch, the monitor fails.
-func (r *actionRunner) launch(ctx context.Context, spec WorkerSpec) (unneeded bool) {
-	log := r.log.With("monitor_id", string(spec.ID), "generation", spec.Generation)
-	policy := retryPolicy{totalTime: launchTimeout}
-	if r.cfg.MissingWorker == Relaunch {
-		policy.totalTime = relaunchPeriod
-	}
-	var launchErr error
-	err := retry(ctx, log, policy, "launch the worker", func(ctx context.Context) error {
-		launchErr = r.launchOnce(ctx, spec)
-		return launchErr
-	})
-	switch {
-	case err == nil:
-		log.Debug("worker launched")
-		return false
-	case ctx.Err() != nil:
-		return false
-	}
-	_ = retry(ctx, log, exchangePolicy, "end a monitor whose worker cannot be launched", func(ctx context.Context) error {
-		m, current, err := r.find(ctx, spec.ID, spec.Generation)
-		if err == nil && current {
-			_, err = r.failMonitor(ctx, m, event.ReasonLaunchFailed, "no worker could be started: "+launchErr.Error(), false)
+	r.err = attempt(ctx, timeout, func(ctx context.Context) (err error) {
+		switch t.kind {
+		case promote:
+			r.outcome, r.monitor, err = a.promote(ctx, t)
+		case launch:
+			err = a.launch(ctx, t.monitor)
+		case stop:
+			err = a.launcher.Stop(ctx, t.id)
+		case replace:
+			r.outcome, r.monitor, err = a.replace(ctx, t)
+		case giveUp:
+			r.outcome, err = a.giveUp(ctx, t)
+		case checkOrphan:
+			r.outcome, err = a.checkOrphan(ctx, t)
 		}
 		return err
 	})
-	return true
+	r.task = t
+	return r
 }
 
-// launchOnce waits for a slot and tries once.
-func (r *actionRunner) launchOnce(ctx context.Context, spec WorkerSpec) error {
-	select {
-	case r.launchSlots <- struct{}{}:
-		defer func() { <-r.launchSlots }()
-	case <-ctx.Done():
-		return ctx.Err()
+// promote turns a claimed reservation into a monitor whose worker is to be launched. It
+// does nothing if another gateway has claimed it meanwhile, or if it has ended. After another
+// error the promotion may have been stored, and then only this gateway knows that the
+// worker must start.
+func (a *actions) promote(ctx context.Context, t *task) (outcome, *monitor.Monitor, error) {
+	log := a.cfg.Log.With("monitor_id", string(t.id), "generation", t.generation)
+	m, err := a.store.Promote(ctx, Reservation{ID: t.id, Generation: t.generation, HandedOver: t.handedOver}, a.runtimeID)
+	var refusal *monitor.Error
+	switch {
+	case errors.Is(err, monitor.ErrSuperseded), errors.As(err, &refusal):
+		log.Debug("reservation not promoted", "reason", err.Error())
+		return leftUnchanged, nil, nil
+	case err != nil:
+		return leftUnchanged, nil, err
+	case t.handedOver:
+		log.Info("monitor resumed after its gateway stopped, its worker is launched")
+		return resumed, &m, nil
+	case m.Status == monitor.Waiting:
+		log.Info("reservation promoted")
+	default: // the operator made no reservation
+		log.Debug("registered monitor gets its worker")
 	}
-	ctx, cancel := context.WithTimeout(ctx, launchAttemptTimeout)
-	defer cancel()
-	return r.launcher.Launch(ctx, spec)
+	return promoted, &m, nil
 }
 
-// stop ends a monitor's worker.
-func (r *actionRunner) stop(ctx context.Context, id monitor.ID) (unneeded bool) {
-	log := r.log.With("monitor_id", string(id))
-	err := retry(ctx, log, retryPolicy{attempts: stopAttempts}, "stop the worker", func(ctx context.Context) error {
-		return r.launcher.Stop(ctx, id)
+func (a *actions) launch(ctx context.Context, m monitor.Monitor) error {
+	err := a.launcher.Launch(ctx, WorkerSpec{
+		ID:          m.ID,
+		Generation:  m.Generation,
+		StreamURL:   m.StreamURL,
+		CallbackURL: m.CallbackURL,
+		Config:      m.Config,
 	})
-	if ctx.Err() != nil {
-		return err == nil
+	if err == nil {
+		a.cfg.Log.Debug("worker launched", "monitor_id", string(m.ID), "generation", m.Generation)
 	}
-	if err != nil {
-		log.Error("worker could not be stopped, the next comparison tries again if it still runs", "error", err.Error())
-	}
-	return true
+	return err
 }
 
-// find reads a monitor. current reports that it is active and that generation is
-// its newest.
-func (r *actionRunner) find(ctx context.Context, id monitor.ID, generation int) (m monitor.Monitor, current bool, err error) {
-	m, err = r.store.Get(ctx, id)
+// find reads the monitor of a task. current reports that it is active and that the task's
+// generation is its newest.
+func (a *actions) find(ctx context.Context, t *task) (m monitor.Monitor, current bool, err error) {
+	m, err = a.store.Get(ctx, t.id)
 	if isNotCurrent(err) {
 		return m, false, nil
 	}
-	return m, m.Status.Active() && m.Generation == generation, err
+	return m, m.Status.Active() && m.Generation == t.generation, err
 }
 
-// handleLostWorker finds out whether a lost worker is still needed, and follows the
-// policy if it is. It handles a missing worker only a few times, because the next
-// comparison finds it again (section 10.4). After BeginShutdown it keeps the worker's
-// state, so that Handover releases the monitor.
-func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss workerLoss) (unneeded bool) {
-	if !wait.For(ctx, max(loss.delay, relaunchBackoff(r.relaunches.count(id)))) {
-		loss.done(leftUnchanged, ctx.Err())
-		return false
+// giveUp ends a monitor whose worker cannot be launched.
+func (a *actions) giveUp(ctx context.Context, t *task) (outcome, error) {
+	m, current, err := a.find(ctx, t)
+	if err != nil || !current {
+		return leftUnchanged, err
 	}
-	log := r.log.With("monitor_id", string(id))
-	result := leftUnchanged
-	policy := retryPolicy{attempts: loss.attempts, timeout: exchangeTimeout}
-	err := retry(ctx, log, policy, "replace a lost worker", func(ctx context.Context) (err error) {
-		if loss.pendingOutcome != leftUnchanged {
-			result, err = r.advance(ctx, id, loss)
-			return err
+	return a.failMonitor(ctx, m, t.loss)
+}
+
+// checkOrphan finds out whether a worker's monitor has ended, is a reservation or does not
+// exist. A monitor that was registered after the monitors were listed keeps its worker.
+func (a *actions) checkOrphan(ctx context.Context, t *task) (outcome, error) {
+	m, err := a.store.Get(ctx, t.id)
+	found := zombie
+	switch {
+	case isNotCurrent(err):
+		found = orphan
+	case err != nil:
+		return leftUnchanged, err
+	case m.Status.Active() && m.ReservedUntil.IsZero():
+		return leftUnchanged, nil
+	}
+	a.cfg.Log.Warn("an orphaned worker is ended: its monitor has ended, is reserved or is not in this database",
+		"monitor_id", string(t.id), "generation", t.generation)
+	return found, nil
+}
+
+// replace finds out whether a lost worker is still needed, and follows the policy of decision
+// O3 if it is. It does nothing after BeginShutdown: then Handover releases the monitor.
+func (a *actions) replace(ctx context.Context, t *task) (outcome, *monitor.Monitor, error) {
+	if t.loss.pendingOutcome != leftUnchanged {
+		return a.advance(ctx, t)
+	}
+	m, current, err := a.find(ctx, t)
+	if err != nil || !current || t.loss.reportedSince(m) || a.shuttingDown.Load() {
+		return leftUnchanged, nil, err
+	}
+	if t.loss.missing { // the list that lacks it may be old
+		if runs, err := a.launcher.Runs(ctx, t.id, t.generation); err != nil || runs {
+			return leftUnchanged, nil, err
 		}
-		m, current, err := r.find(ctx, id, loss.generation)
-		if err != nil || !current || loss.reportedSince(m) || r.shuttingDown.Load() {
-			return err
-		}
-		if loss.missing { // the list that lacks it may be old
-			if runs, err := r.launcher.Runs(ctx, id, loss.generation); err != nil || runs {
-				return err
-			}
-		}
-		result, err = r.replace(ctx, m, &loss)
-		return err
+	}
+	decided, cause := t.loss.decide(m, a.cfg.MissingWorker)
+	if decided == failed {
+		decided, err = a.failMonitor(ctx, m, cause)
+		return decided, nil, err
+	}
+	t.loss.pendingOutcome = decided // the next try of the task needs it
+	return a.advance(ctx, t)
+}
+
+// advance stores the next generation. After an error the caller must repeat advance
+// itself. If the new generation was stored, find would conclude that another gateway has
+// handled the loss.
+func (a *actions) advance(ctx context.Context, t *task) (outcome, *monitor.Monitor, error) {
+	next, err := a.store.AdvanceGeneration(ctx, t.id, t.generation, a.runtimeID)
+	switch {
+	case isNotCurrent(err):
+		return leftUnchanged, nil, nil
+	case err != nil:
+		return leftUnchanged, nil, err
+	}
+	a.cfg.Log.Warn("worker lost, another one is launched", "monitor_id", string(t.id), "generation", next.Generation, "lost", t.loss.details)
+	return t.loss.pendingOutcome, &next, nil
+}
+
+// failMonitor ends a monitor with status error and a last monitor.error event. For a
+// missing worker, the event contains the result of the comparison (section 10.4).
+func (a *actions) failMonitor(ctx context.Context, m monitor.Monitor, loss workerLoss) (outcome, error) {
+	failure := event.MonitorFailure{Reason: loss.reason, ErrorDetails: truncate(loss.details), Terminal: true}
+	if loss.reason == event.ReasonMismatch {
+		failure.ReconciliationAction = "mark_as_error_missing_pod" // the value of section 10.4, also for processes
+		failure.PreviousStatus = string(m.Status)
+		failure.ObservedState = &event.ObservedState{PodExists: false, DBStatus: string(m.Status)}
+	}
+	err := a.store.Fail(ctx, m, loss.reason, event.Event{
+		ID: a.cfg.NewEventID(), Type: event.MonitorError, At: a.cfg.Now(), Data: failure,
 	})
-	if err != nil && ctx.Err() == nil {
-		log.Error("a lost worker could not be replaced, the next comparison tries again", "error", err.Error())
+	switch {
+	case isNotCurrent(err):
+		return leftUnchanged, nil
+	case err != nil:
+		return leftUnchanged, err
 	}
-	loss.done(result, err)
-	// A silent worker may belong to another gateway, which releases the monitor itself.
-	keep := r.shuttingDown.Load() && loss.seenUpdatedAt.IsZero()
-	return ctx.Err() == nil && !keep
+	a.cfg.Log.Error("monitor given up, its stream is not watched any more: correct the cause that error_details names and register the stream again",
+		"monitor_id", string(m.ID), "generation", m.Generation, "reason", loss.reason, "error_details", failure.ErrorDetails)
+	return failed, nil
 }

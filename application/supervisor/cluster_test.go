@@ -21,7 +21,7 @@ type cluster struct {
 	t        *testing.T
 	store    *fakeStore
 	policy   supervisor.MissingWorkerPolicy
-	outlives bool // workers of gateways that start from now on outlive them, as processes do
+	outlives bool // workers of gateways that start from now on outlive them, as pods do
 	monitors int
 	gateways map[string]*inlineGateway // by runtime ID
 	passed   time.Duration
@@ -41,23 +41,24 @@ func newCluster(t *testing.T, monitors int, names ...string) *cluster {
 		c.store.monitors[m.ID] = m
 	}
 	for i, name := range names {
-		g := c.start(name)
+		var ids []monitor.ID
 		for _, m := range c.all() {
 			if i == 0 {
-				g.sup.Start(m)
+				ids = append(ids, m.ID)
 			}
 		}
+		c.start(name, ids...)
 	}
 	c.advance(12 * time.Second)
 	return c
 }
 
-// start starts a gateway.
-func (c *cluster) start(name string) *inlineGateway {
+// start starts a gateway with workers of these monitors.
+func (c *cluster) start(name string, ids ...monitor.ID) *inlineGateway {
 	c.t.Helper()
 	launcher := newFakeLauncher()
 	launcher.exits = make(chan supervisor.Exit, 1000)
-	launcher.runtime = supervisor.Runtime{ID: name, EndsWithGateway: !c.outlives, NotFoundMessage: "Worker not found here"}
+	launcher.runtime = supervisor.Runtime{ID: name, Shared: c.outlives, NotFoundMessage: "Worker not found here"}
 	g := &inlineGateway{harness: &harness{t: c.t, store: c.store, launcher: launcher}, name: name, cluster: c}
 	sup, err := supervisor.New(g, launcher, supervisor.Config{
 		NewEventID: func() string { return "event" }, MissingWorker: c.policy, Log: slog.New(slog.NewTextHandler(&g.log, nil)),
@@ -66,12 +67,11 @@ func (c *cluster) start(name string) *inlineGateway {
 		c.t.Fatal(err)
 	}
 	g.sup = sup
-	g.run()
+	g.run(ids...)
 	joined, leave := context.WithCancel(c.t.Context())
 	done := make(chan struct{})
 	go func() { g.sup.Join(joined); close(done) }()
 	g.leave = func() { leave(); <-done }
-	g.reconcile()
 	c.gateways[name] = g
 	return g
 }

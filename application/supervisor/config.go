@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,11 @@ import (
 )
 
 const (
+	// maxConcurrentPromotions bounds the exchanges with the database when many monitors are due at
+	// once. While maxClaimed wait for theirs, no more are claimed: their claims would expire.
+	maxConcurrentPromotions = 4
+	maxClaimed              = 32
+
 	launchTimeout        = 2 * time.Minute  // for all tries of a launch under EndMonitor; a control plane may be restarting
 	launchAttemptTimeout = 90 * time.Second // for one try, which may include the stop of an older worker
 	stopAttempts         = 5
@@ -25,6 +31,23 @@ const (
 
 	maxRelaunches  = 5 // of one monitor's workers within relaunchPeriod (decision O3)
 	relaunchPeriod = 10 * time.Minute
+
+	// How long a worker may go without a report before it counts as lost (decision O3). A pending
+	// worker's image may have to be pulled and a node to be added.
+	reportLease      = 30 * time.Second // three reports; of a worker that has reported, and of one that was never launched
+	firstReportLease = 2 * time.Minute  // of a worker that runs and has not reported, and while the launcher cannot list workers
+	startLease       = 10 * time.Minute // of a pending worker
+
+	compareInterval = 5 * time.Second // between two comparisons of monitors and workers
+
+	// exitGracePeriod is the time between a worker's exit and the decision that it was
+	// lost. When a whole host shuts down, workers may end shortly before
+	// BeginShutdown is called. The gateway must not treat them as lost.
+	exitGracePeriod = time.Second
+
+	// maxPollInterval is the longest time between two checks for reservations that are due. A
+	// reservation that another gateway has just stored may be promoted that much too late.
+	maxPollInterval = time.Second
 
 	// minPollInterval prevents a tight loop while a due reservation cannot be claimed.
 	minPollInterval = 100 * time.Millisecond
@@ -58,37 +81,11 @@ type Config struct {
 	// 10.4).
 	ReconcileTimeout time.Duration
 
-	// ReportLease is how long a worker may go without a report before it counts as
-	// lost, default 30 s: three reports (decision O3).
-	ReportLease time.Duration
-
-	// FirstReportTimeout is how long a worker may take from its start to its first
-	// report, default 2 min. It also applies while the launcher cannot list workers.
-	FirstReportTimeout time.Duration
-
-	// StartTimeout is how long a launched worker may be pending, default 10 min: its
-	// image may have to be pulled and a node to be added.
-	StartTimeout time.Duration
-
-	// ReconcileInterval is the time between two comparisons of monitors and workers,
-	// default 5 s.
-	ReconcileInterval time.Duration
-
 	// MaxConcurrentLaunches bounds the launches under way, default 4.
 	MaxConcurrentLaunches int
 
-	// ExitGracePeriod is the time between a worker's exit and the decision that it was
-	// lost, default 1 s. When a whole host shuts down, workers may end shortly before
-	// BeginShutdown is called. The gateway must not treat them as lost.
-	ExitGracePeriod time.Duration
-
-	// ReservationPollInterval is the longest time between two checks for reservations
-	// that are due, default 1 s. A reservation that another gateway has just stored
-	// may be promoted that much too late.
-	ReservationPollInterval time.Duration
-
 	// LeaderTasks is periodic work that only the elected gateway does, default none.
-	// ReconcilePeriodically runs it.
+	// Run runs it.
 	LeaderTasks []LeaderTask
 
 	Log *slog.Logger     // default: nothing is logged
@@ -105,32 +102,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MissingWorker != EndMonitor && c.MissingWorker != Relaunch {
 		return c, fmt.Errorf("supervisor: MissingWorker is %q; accepted is %q or %q", c.MissingWorker, EndMonitor, Relaunch)
 	}
-	for _, d := range []struct {
-		name         string
-		value        *time.Duration
-		defaultValue time.Duration
-	}{
-		{"ReconcileTimeout", &c.ReconcileTimeout, 30 * time.Second},
-		{"ReportLease", &c.ReportLease, 30 * time.Second},
-		{"FirstReportTimeout", &c.FirstReportTimeout, 2 * time.Minute},
-		{"StartTimeout", &c.StartTimeout, 10 * time.Minute},
-		{"ReconcileInterval", &c.ReconcileInterval, 5 * time.Second},
-		{"ExitGracePeriod", &c.ExitGracePeriod, time.Second},
-		{"ReservationPollInterval", &c.ReservationPollInterval, time.Second},
-	} {
-		if *d.value == 0 {
-			*d.value = d.defaultValue
-		}
-		if *d.value < 0 {
-			return c, fmt.Errorf("supervisor: %s is %v; accepted is 0 (the default) or more", d.name, *d.value)
-		}
+	if c.ReconcileTimeout < 0 || c.MaxConcurrentLaunches < 0 {
+		return c, fmt.Errorf("supervisor: ReconcileTimeout is %v and MaxConcurrentLaunches %d; accepted is 0 (the default) or more", c.ReconcileTimeout, c.MaxConcurrentLaunches)
 	}
-	if c.MaxConcurrentLaunches == 0 {
-		c.MaxConcurrentLaunches = 4
-	}
-	if c.MaxConcurrentLaunches < 0 {
-		return c, fmt.Errorf("supervisor: MaxConcurrentLaunches is %d; accepted is 0 (the default) or more", c.MaxConcurrentLaunches)
-	}
+	c.ReconcileTimeout = cmp.Or(c.ReconcileTimeout, 30*time.Second)
+	c.MaxConcurrentLaunches = cmp.Or(c.MaxConcurrentLaunches, 4)
 	if err := checkLeaderTasks(c.LeaderTasks); err != nil {
 		return c, err
 	}

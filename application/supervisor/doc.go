@@ -1,42 +1,37 @@
 // Package supervisor keeps one worker running for every active monitor (sections 8.2 to
 // 8.4 and 10.4, decisions O2 to O5). It starts reserved monitors on time (decision A10).
 //
-//	WorkerManager  launches, stops and replaces workers; the API calls it
-//	Reconciler     compares monitors and workers, at the start and every 5 s
-//	Promoter       gives reservations their worker when they are due
-//	Handover       releases this gateway's monitors when it stops
-//	Membership     finds out that another gateway with inline workers has died
+// One loop (loop) compares desired with actual, and orders one task for each difference. Goroutines
+// beside it read both (observer) and try the tasks (actions):
 //
-// One worker's life:
+//	monitors, workers ─▶ evaluate(facts) ─▶ verdict ─┐
+//	commands, exits of workers ──────────────────────┼─▶ task, due at a time ─▶ try ─▶ result
+//	                                                 └───────── next task, or the same later ◀─┘
 //
-//	Start ──▶ launching ──▶ running ──exit, missing, silent or refused──▶ lost
-//	             │  ▲          │                                           ├──▶ ended monitor: forgotten
-//	      failed │  │ retry    └──Stop──▶ stopping ──▶ forgotten           ├──▶ next generation: Start
-//	             ▼  │                                                      └──▶ monitor.error
-//	   monitor.error
+// The tasks of one worker:
+//
+//	promote ──▶ launch ──▶ it runs ──exit, missing, silent, refused or abandoned──▶ replace
+//	               │  ▲                                                              ├──▶ ended monitor: forgotten
+//	        failed │  └────────────────── next generation ───────────────────────────┤
+//	               ▼                                                                 └──▶ monitor.error
+//	            giveUp ──▶ monitor.error
+//
+//	stop ──▶ forgotten                     checkOrphan ──it has no monitor──▶ stop
 //
 // A missing worker does not run; a silent one has not reported in time; a refused one has a
-// token of another INTERNAL_API_KEY, and is replaced under either policy; an orphaned one
-// runs for a monitor that needs none. The gateway retries a launch for 2 minutes, or for
-// 10 minutes under the policy relaunch. Within 10 minutes it relaunches a worker five
-// times, after 0, 1, 2, 4 and 5 s; at the sixth loss the monitor ends. At most one action
-// is under way for each monitor. A newer command cancels it.
+// token of another INTERNAL_API_KEY; an abandoned one ended with its gateway; an orphaned one
+// runs for a monitor that needs none. A registered monitor, and one that a gateway has handed
+// over, is due now, a reservation at its time, a lost worker after its delay. A task that fails
+// is due again after a pause: a launch for 2 minutes, or 10 under the policy relaunch. Within
+// 10 minutes the gateway relaunches a worker five times, after 0, 1, 2, 4 and 5 s; at the sixth
+// loss the monitor ends. At most one task is under way for each monitor. A newer one cancels it.
 //
 // Guarantees. The Store, not memory, decides whether a lost worker is still needed.
 // Every change names the generation that it expects. So several gateways may see the
 // same loss, and only one of them acts. While the database cannot be reached, every
-// decision waits and none is lost.
-//
-// A reservation's way:
-//
-//	reserved ──ClaimDue──▶ claimed, next generation ──Promote──▶ Start
-//	    ▲                     │
-//	    └──── after 10 s ─────┘
-//
-// A claim excludes other gateways for 10 s, so a gateway that dies delays a worker
-// and loses none. A new monitor takes the same way, claimed by its registration.
-//
-// A shutdown ends no monitor: Handover turns the monitors into reservations that are
-// due at once. The next gateway resumes them from their last snapshots. It treats the
-// workers of monitors that could not be released as missing.
+// decision waits and none is lost. A claim of a due monitor excludes other gateways for
+// 10 s, so a gateway that dies delays a worker and loses none; a registration claims its
+// monitor for its gateway. A shutdown ends no monitor: Handover makes reservations
+// of the monitors, which are due at once. The next gateway resumes them from their last
+// snapshots. It treats the workers of monitors that could not be released as missing.
 package supervisor

@@ -57,6 +57,7 @@ func (r *fakeStore) Promote(ctx context.Context, taken supervisor.Reservation, r
 	if err := r.waitIfHanging(ctx, "promote"); err != nil {
 		return monitor.Monitor{}, err
 	}
+	time.Sleep(r.promoteTime)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.promotions++

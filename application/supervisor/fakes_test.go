@@ -34,7 +34,9 @@ type fakeStore struct {
 	reportsBeforeGet    int        // so many monitors report just before Get
 	advancesBeforeEvent int        // so many monitors advance just before AddEvent
 	heartbeats          map[string]int64
-	hanging             string // the method that hangs: active, get, due, promote, or event and an ID
+	promoteTime         time.Duration // Promote takes that long
+	advanceTime         time.Duration // AdvanceGeneration takes that long, whatever its context
+	hanging             string        // the method that hangs: active, get, due, promote, or event and an ID
 }
 
 func newFakeStore(ms ...monitor.Monitor) *fakeStore {
@@ -114,6 +116,7 @@ func (r *fakeStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, er
 }
 
 func (r *fakeStore) AdvanceGeneration(_ context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error) {
+	time.Sleep(r.advanceTime)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down || id == r.failingID {

@@ -3,8 +3,8 @@ package supervisor
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Handover releases the monitors of a gateway that stops, so that another gateway, or the
@@ -13,7 +13,7 @@ type Handover struct {
 	store     ReservationStore
 	launcher  Launcher
 	log       *slog.Logger
-	remaining []Reservation // the monitors to release, from Run
+	remaining map[monitor.ID]int // the monitors to release, with their newest generation; from Run
 }
 
 // Release turns the remaining monitors of Run into reservations that are due at once. It
@@ -22,36 +22,33 @@ type Handover struct {
 // monitors whose workers' exits were not reported. Errors: ctx was done first. Then the
 // next gateway finds the workers of unreleased monitors missing.
 func (h *Handover) Release(ctx context.Context) error {
-	unreleased := map[Reservation]bool{}
-	for _, r := range h.remaining {
-		unreleased[r] = true
-	}
-	for open := true; open && len(unreleased) > 0; {
-		var ended []Reservation
+	for len(h.remaining) > 0 {
+		var e Exit
+		exited := false
 		select {
-		case e, more := <-h.launcher.Exits():
-			open = more
-			if r := (Reservation{ID: e.ID, Generation: e.Generation}); unreleased[r] {
-				ended = append(ended, r)
-			}
+		case e, exited = <-h.launcher.Exits():
 		case <-ctx.Done():
-			open = false
 		}
-		if err := h.release(ctx, ended); err != nil {
+		if !exited {
+			return h.release(ctx, h.remaining)
+		}
+		if h.remaining[e.ID] != e.Generation {
+			continue
+		}
+		if err := h.release(ctx, map[monitor.ID]int{e.ID: e.Generation}); err != nil {
 			return err
 		}
-		for _, r := range ended {
-			delete(unreleased, r)
-		}
+		delete(h.remaining, e.ID)
 	}
-	return h.release(ctx, slices.Collect(maps.Keys(unreleased)))
+	return nil
 }
 
-func (h *Handover) release(ctx context.Context, monitors []Reservation) error {
-	if len(monitors) == 0 {
-		return nil
+func (h *Handover) release(ctx context.Context, generations map[monitor.ID]int) error {
+	var released []Reservation
+	for id, generation := range generations {
+		released = append(released, Reservation{ID: id, Generation: generation})
 	}
-	return retry(ctx, h.log, exchangePolicy, "release monitors to another gateway", func(ctx context.Context) error {
-		return h.store.Release(ctx, monitors)
+	return retry(ctx, h.log, exchangeTimeout, "release monitors to another gateway", func(ctx context.Context) error {
+		return h.store.Release(ctx, released)
 	})
 }

@@ -72,18 +72,11 @@ func newHarnessWith(t *testing.T, all *fakeStore, l *fakeLauncher, change ...fun
 // relaunchPolicy is the policy that replaces lost workers.
 func relaunchPolicy(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
 
-// reconcile starts ReconcilePeriodically, which stop ends.
-func (h *harness) reconcile() *harness {
-	ctx, cancel := context.WithCancel(h.t.Context())
-	done := make(chan struct{})
-	go func() { h.sup.ReconcilePeriodically(ctx); close(done) }()
-	shut := h.stop
-	h.stop = func() { cancel(); <-done; shut() }
-	return h
-}
-
-// run starts Run, which stop ends.
-func (h *harness) run() *harness {
+// run starts Run, which stop ends. These monitors are started before.
+func (h *harness) run(ids ...monitor.ID) *harness {
+	for _, id := range ids {
+		h.sup.Start(h.store.get(id))
+	}
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
 	go func() { h.sup.Run(ctx); close(done) }()

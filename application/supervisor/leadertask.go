@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/wait"
@@ -37,13 +40,29 @@ func checkLeaderTasks(tasks []LeaderTask) error {
 	return nil
 }
 
-// runLeaderTask runs one task while this gateway is the leader. After failures the
+// leaderTasks runs the tasks of the elected gateway.
+type leaderTasks struct {
+	tasks    []LeaderTask
+	isLeader *atomic.Bool // whether this gateway was the leader at the last election
+	log      *slog.Logger
+}
+
+// run runs all tasks until ctx is done.
+func (l *leaderTasks) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, t := range l.tasks {
+		all.Go(func() { l.repeat(ctx, t) })
+	}
+	all.Wait()
+}
+
+// repeat runs one task while this gateway is the leader. After failures the
 // pause doubles, so that the task does not load a database that fails.
-func (r *Reconciler) runLeaderTask(ctx context.Context, t LeaderTask) {
-	log := r.log.With("task", t.Name)
+func (l *leaderTasks) repeat(ctx context.Context, t LeaderTask) {
+	log := l.log.With("task", t.Name)
 	failures := 0
 	for pause := t.Every; wait.For(ctx, pause); {
-		if !r.isLeader.Load() {
+		if !l.isLeader.Load() {
 			pause, failures = t.Every, 0
 			continue
 		}

@@ -24,7 +24,7 @@ func counting(runs *atomic.Int64, result error) func(*supervisor.Config) {
 func TestOnlyTheLeaderRunsItsTasks(t *testing.T) {
 	scenario(t, "the leader runs a task at its interval until it is stopped", func(t *testing.T) {
 		var runs atomic.Int64
-		h := newHarnessOn(t, newFakeStore(), counting(&runs, nil)).run().reconcile()
+		h := newHarnessOn(t, newFakeStore(), counting(&runs, nil)).run()
 		h.advance(5 * time.Second) // the first comparison finds out who leads
 		before := runs.Load()
 		h.advance(20 * time.Second)
@@ -43,7 +43,7 @@ func TestOnlyTheLeaderRunsItsTasks(t *testing.T) {
 		var runs atomic.Int64
 		all := newFakeStore()
 		all.set(func(r *fakeStore) { r.otherLeads = true })
-		h := newHarnessOn(t, all, counting(&runs, nil)).run().reconcile()
+		h := newHarnessOn(t, all, counting(&runs, nil)).run()
 		h.advance(20 * time.Second)
 		if n := runs.Load(); n != 0 {
 			t.Errorf("%d runs without the lead", n)
@@ -58,7 +58,7 @@ func TestOnlyTheLeaderRunsItsTasks(t *testing.T) {
 
 	scenario(t, "a task that fails is tried again, more and more slowly", func(t *testing.T) {
 		var runs atomic.Int64
-		h := newHarnessOn(t, newFakeStore(), counting(&runs, errors.New("the disk is full"))).run().reconcile()
+		h := newHarnessOn(t, newFakeStore(), counting(&runs, errors.New("the disk is full"))).run()
 		h.advance(10 * time.Minute)
 		if n := runs.Load(); n < 10 || n > 20 {
 			t.Errorf("%d runs in 10 minutes of failures", n)

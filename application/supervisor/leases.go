@@ -13,10 +13,7 @@ import (
 // adds at most one comparison interval. So no lease expires because a clock steps, or
 // because this gateway was suspended or had no database and could get no reports.
 type leases struct {
-	reportLease      time.Duration // of a worker that has reported, and of one that was never launched
-	firstReportLease time.Duration // of a worker that runs and has not reported
-	startLease       time.Duration // of a pending worker
-	maxCounted       time.Duration // most time that one comparison adds; Config.ReconcileInterval
+	runtime Runtime
 
 	mu             sync.Mutex
 	lastComparison time.Time     // when it started
@@ -29,20 +26,12 @@ type leaseEntry struct {
 	generation int
 	updatedAt  time.Time     // by the database's clock: only compared for equality
 	silence    time.Duration // time without a report that counts
-	pending    bool
-	unlisted   bool
+	pending    bool          // the launcher listed the newest generation, which had not started yet
+	unlisted   bool          // the launcher lists all workers of the runtime, and did not list the newest generation
 }
 
-// workerListing is the launcher's information about a monitor's newest worker.
-type workerListing struct {
-	listed      bool // the launcher lists it
-	unavailable bool // the launcher cannot list workers
-	pending     bool // it is listed and has not started yet
-	notLaunched bool // it is not listed, although the launcher lists every launched worker
-}
-
-func newLeases(reportLease, firstReportLease, startLease, maxCounted time.Duration) *leases {
-	return &leases{reportLease: reportLease, firstReportLease: firstReportLease, startLease: startLease, maxCounted: maxCounted, entries: map[monitor.ID]leaseEntry{}}
+func newLeases(r Runtime) *leases {
+	return &leases{runtime: r, entries: map[monitor.ID]leaseEntry{}}
 }
 
 // beginComparison determines the time that this comparison adds.
@@ -51,54 +40,55 @@ func (l *leases) beginComparison(now time.Time) {
 	defer l.mu.Unlock()
 	l.counted = 0
 	if !l.lastComparison.IsZero() {
-		l.counted = min(now.Sub(l.lastComparison), l.maxCounted)
+		l.counted = min(now.Sub(l.lastComparison), compareInterval)
 	}
 	l.lastComparison = now
 }
 
-// record adds a comparison's time to a monitor's lease. expired is the duration of the
-// lease if it has expired, else 0. unlistedBefore reports whether the launcher did not
-// list the worker at the last comparison.
-func (l *leases) record(m monitor.Monitor, v workerListing) (expired time.Duration, unlistedBefore bool) {
+// record adds a comparison's time to a monitor's lease. listed is the monitor's worker in the
+// launcher's list, if listErr is nil. expired is the duration of the lease if it has expired,
+// else 0. unlistedBefore reports that the newest generation was unlisted at the last comparison.
+func (l *leases) record(m monitor.Monitor, listed Worker, listErr error) (expired time.Duration, unlistedBefore bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, known := l.entries[m.ID]
-	switch {
-	case !known, e.generation != m.Generation:
+	e := l.entries[m.ID]
+	isNew := e.generation != m.Generation
+	if isNew {
 		e = leaseEntry{generation: m.Generation, updatedAt: m.UpdatedAt}
-	case !e.updatedAt.Equal(m.UpdatedAt), e.pending && !v.pending && !v.unavailable:
+	}
+	wasPending, unlistedBefore := e.pending, e.unlisted
+	if listErr == nil {
+		isListed := listed.Generation == m.Generation
+		e.pending = isListed && listed.Pending
+		e.unlisted = !isListed && l.runtime.Shared && m.RuntimeID == l.runtime.ID
+	}
+	switch {
+	case isNew:
+	case !e.updatedAt.Equal(m.UpdatedAt), wasPending && !e.pending:
 		e.updatedAt, e.silence = m.UpdatedAt, 0
 	default:
 		e.silence += l.counted
 	}
-	unlistedBefore = e.unlisted
-	if !v.unavailable {
-		e.unlisted, e.pending = !v.listed, v.pending
-	}
 	l.entries[m.ID] = e
-	if lease := l.duration(m, e, v); e.silence >= lease {
-		return lease, unlistedBefore
-	}
-	return 0, unlistedBefore
-}
-
-// duration returns the lease that applies to a worker.
-func (l *leases) duration(m monitor.Monitor, e leaseEntry, v workerListing) time.Duration {
+	lease := firstReportLease
 	switch {
 	case e.pending:
-		return l.startLease
-	case !m.ReportedAt.IsZero(), v.notLaunched && !v.unavailable:
-		return l.reportLease
+		lease = startLease
+	case !m.ReportedAt.IsZero(), e.unlisted && listErr == nil: // one that was never launched cannot report
+		lease = reportLease
 	}
-	return l.firstReportLease
+	if e.silence < lease {
+		lease = 0
+	}
+	return lease, unlistedBefore
 }
 
-// renew starts the lease of a generation again; generation 0 means any. It may be called
-// between two comparisons.
+// renew starts the lease of a generation again, if it is the newest. It may be called between two
+// comparisons.
 func (l *leases) renew(id monitor.ID, generation int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, known := l.entries[id]; known && (generation == 0 || generation == e.generation) {
+	if e, known := l.entries[id]; known && generation == e.generation {
 		e.silence = 0
 		l.entries[id] = e
 	}

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -28,14 +29,14 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 		{"many gaps count as one interval each", []int{0, 14, 28, 42, 56, 70, 84}, func(int) int { return 0 }, false, 84},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+			l := newTestLeases()
 			for _, sec := range c.comparisons {
 				m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: at(c.updated(sec))}
 				if !c.first {
 					m.ReportedAt = m.UpdatedAt
 				}
 				l.beginComparison(at(sec))
-				got, _ := l.record(m, workerListing{listed: true})
+				got, _ := l.record(m, Worker{Generation: m.Generation}, nil)
 				if want := c.expired != 0 && sec >= c.expired; (got > 0) != want {
 					t.Errorf("at %d s: expired: %v, want %v", sec, got, want)
 				}
@@ -44,7 +45,7 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 	}
 
 	t.Run("a launch and a report that could not be stored renew the lease", func(t *testing.T) {
-		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+		l := newTestLeases()
 		m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: start, ReportedAt: start}
 		for _, sec := range every(5, 0, 120) {
 			switch sec {
@@ -56,31 +57,33 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 				l.renew(m.ID, 1)
 			}
 			l.beginComparison(at(sec))
-			if got, _ := l.record(m, workerListing{listed: true}); (got > 0) != (sec >= 75) {
+			if got, _ := l.record(m, Worker{Generation: m.Generation}, nil); (got > 0) != (sec >= 75) {
 				t.Errorf("at %d s: expired: %v", sec, got)
 			}
 		}
 	})
 
 	t.Run("the lease before the first report depends on what is seen of the worker", func(t *testing.T) {
-		pending, running := workerListing{listed: true, pending: true}, workerListing{listed: true}
-		notLaunched, blind := workerListing{notLaunched: true}, workerListing{notLaunched: true, unavailable: true}
+		pending, running := listing{Worker{Generation: 1, Pending: true}, nil}, listing{Worker{Generation: 1}, nil}
+		notLaunched, blind := listing{}, listing{listErr: errors.New("no view")}
 		for name, c := range map[string]struct {
-			seen func(sec int) workerListing
+			seen func(sec int) listing
 			at   int           // when it expires
 			term time.Duration // the lease
 		}{
-			"it stays pending":                             {func(int) workerListing { return pending }, 600, 10 * time.Minute},
-			"it starts late, then hangs":                   {func(sec int) workerListing { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
-			"it was never launched":                        {func(int) workerListing { return notLaunched }, 30, 30 * time.Second},
-			"the launcher cannot list":                     {func(int) workerListing { return blind }, 120, 2 * time.Minute},
-			"it is pending, then the launcher cannot list": {func(sec int) workerListing { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
-			"it is pending, then it is gone":               {func(sec int) workerListing { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
+			"it stays pending":                             {func(int) listing { return pending }, 600, 10 * time.Minute},
+			"it starts late, then hangs":                   {func(sec int) listing { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
+			"it was never launched":                        {func(int) listing { return notLaunched }, 30, 30 * time.Second},
+			"the launcher cannot list":                     {func(int) listing { return blind }, 120, 2 * time.Minute},
+			"it was never launched, then it cannot list":   {func(sec int) listing { return pick(sec < 20, notLaunched, blind) }, 120, 2 * time.Minute},
+			"it is pending, then the launcher cannot list": {func(sec int) listing { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
+			"it is pending, then it is gone":               {func(sec int) listing { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
 		} {
-			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+			l := newTestLeases()
 			for _, sec := range every(5, 0, 650) {
 				l.beginComparison(at(sec))
-				term, _ := l.record(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
+				seen := c.seen(sec)
+				term, _ := l.record(monitor.Monitor{ID: "mon-a", Generation: 1, RuntimeID: "here"}, seen.listed, seen.listErr)
 				if term > 0 || sec == 650 {
 					if sec != c.at || term != c.term {
 						t.Errorf("%s: after %d s the lease of %v has expired, want after %d s of %v", name, sec, term, c.at, c.term)
@@ -92,8 +95,8 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 	})
 
 	t.Run("absence at the last comparison is remembered", func(t *testing.T) {
-		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
-		m := monitor.Monitor{ID: "mon-a", Generation: 1}
+		l := newTestLeases()
+		m := monitor.Monitor{ID: "mon-a", Generation: 1, RuntimeID: "here"}
 		for n, c := range []struct {
 			generation int
 			running    bool
@@ -101,16 +104,20 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 		}{{1, false, false}, {1, false, true}, {1, true, true}, {1, false, false}, {2, false, false}, {2, false, true}} {
 			m.Generation = c.generation
 			l.beginComparison(at(5 * n))
-			if _, before := l.record(m, workerListing{listed: c.running}); before != c.before {
+			listed := Worker{}
+			if c.running {
+				listed.Generation = c.generation
+			}
+			if _, before := l.record(m, listed, nil); before != c.before {
 				t.Errorf("comparison %d: unlistedBefore is %v, want %v", n, before, c.before)
 			}
 		}
 	})
 
 	t.Run("ended monitors are forgotten", func(t *testing.T) {
-		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+		l := newTestLeases()
 		l.beginComparison(start)
-		l.record(monitor.Monitor{ID: "mon-a"}, workerListing{listed: true})
+		l.record(monitor.Monitor{ID: "mon-a"}, Worker{}, nil)
 		l.retain(nil)
 		if len(l.entries) != 0 {
 			t.Error("an ended monitor is remembered")
@@ -118,7 +125,17 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 	})
 }
 
-func pick(first bool, a, b workerListing) workerListing {
+// listing is what the launcher says of a worker.
+type listing struct {
+	listed  Worker
+	listErr error
+}
+
+func newTestLeases() *leases {
+	return newLeases(Runtime{ID: "here", Shared: true})
+}
+
+func pick(first bool, a, b listing) listing {
 	if first {
 		return a
 	}

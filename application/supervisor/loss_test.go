@@ -97,7 +97,7 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 		defer h.stop()
 		h.sup.Start(m)
 		h.advance(time.Minute)
-		h.store.set(func(r *fakeStore) { r.down = true })
+		h.store.set(func(r *fakeStore) { r.down, r.reads = true, 0 })
 		h.launcher.exit("mon-a", "exit status 2")
 		h.advance(10 * time.Minute)
 		if h.store.reads > 130 {
@@ -117,7 +117,7 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 		h.launcher.exit("mon-a", "exit status 2")
 		h.advance(500 * time.Millisecond)
 		h.sup.Stop("mon-a")
-		h.advance(time.Minute)
+		h.advance(30 * time.Second)
 		h.expectActive("mon-a")
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
@@ -139,8 +139,9 @@ func TestAShutdownFailsNoMonitor(t *testing.T) {
 
 	scenario(t, "a shutdown does not wait for a launch or a stop", func(t *testing.T) {
 		a, b := newMonitor("mon-a"), newMonitor("mon-b")
-		h := newHarness(t, a, b).run()
+		h := newHarness(t, a, b)
 		h.launcher.stopTime, h.launcher.launchTime = 30*time.Second, 30*time.Second
+		h.run()
 		h.sup.Start(a)
 		h.sup.Stop("mon-b")
 		h.advance(time.Second)

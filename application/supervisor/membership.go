@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Gateways whose workers end with them (Runtime.EndsWithGateway) tell each other by heartbeats that
+// Gateways whose workers end with them, in private runtimes, tell each other by heartbeats that
 // they run. A heartbeat is missed when an exchange with the database shows no new one. A gateway
 // that dies has missed four after 3 to 5 s.
 const (
@@ -43,12 +43,10 @@ const (
 )
 
 // Membership finds out which gateways have died, and which of the others takes over each of their
-// monitors (decision O5). It is for gateways whose workers end with them, under the policy
-// Relaunch: elsewhere nothing needs a quick answer.
+// monitors (decision O5). It is for gateways whose workers end with them.
 type Membership struct {
 	store   MembershipStore
 	runtime Runtime
-	active  bool
 	log     *slog.Logger
 	due     chan struct{} // receives when there may be monitors to take over
 
@@ -60,27 +58,25 @@ type Membership struct {
 type member struct {
 	heartbeats int64
 	seen       bool // it has sent a heartbeat since this gateway first read of it
-	missed     int  // heartbeats in a row; below 0: in so many exchanges none counts as missed
+	missed     int  // heartbeats in a row
+	excused    int  // the next so many that it misses do not count
 }
 
 func (m member) dead() bool { return m.seen && m.missed >= deadAfter }
 
-func newMembership(store MembershipStore, r Runtime, policy MissingWorkerPolicy, log *slog.Logger) *Membership {
-	return &Membership{
-		store: store, runtime: r, active: r.EndsWithGateway && policy == Relaunch, log: log,
-		due: make(chan struct{}, 1), others: map[string]member{},
-	}
+func newMembership(store MembershipStore, r Runtime, log *slog.Logger) *Membership {
+	return &Membership{store: store, runtime: r, log: log, due: make(chan struct{}, 1), others: map[string]member{}}
 }
 
 // Join sends heartbeats until ctx is done, and counts those that the other gateways miss. It is called
-// once, before Reconcile, so that no other gateway takes over what Reconcile launches. ctx must be
+// once, when Run begins, so that no other gateway takes over what this one launches. ctx must be
 // done when the shutdown begins, because the gateway takes over no monitor from then on.
 //
 // A gateway that sends none leaves. An earlier one of its runtime may have sent some and died, and
 // the others would take over what this one launches.
 func (m *Membership) Join(ctx context.Context) {
-	if !m.active {
-		_ = retry(ctx, m.log, retryPolicy{timeout: heartbeatTimeout}, "leave the other gateways", func(ctx context.Context) error {
+	if m.runtime.Shared {
+		_ = retry(ctx, m.log, heartbeatTimeout, "leave the other gateways", func(ctx context.Context) error {
 			return m.store.Leave(ctx, m.runtime.ID)
 		})
 		return
@@ -140,7 +136,9 @@ func (m *Membership) record(counts map[string]int64) {
 				m.log.Info("a gateway that counted as dead sends heartbeats again", "runtime_id", id)
 			}
 			// The excuse remains, because the heartbeat may be from before the failure.
-			now = member{heartbeats: n, seen: true, missed: min(now.missed+1, 0)}
+			now = member{heartbeats: n, seen: true, excused: max(now.excused-1, 0)}
+		case now.excused > 0:
+			now.excused--
 		default:
 			now.missed++
 		}
@@ -149,7 +147,7 @@ func (m *Membership) record(counts map[string]int64) {
 			continue
 		}
 		if now.missed == deadAfter {
-			m.log.Warn("a gateway with inline workers has died or cannot reach the database, the other gateways take over its monitors", "runtime_id", id)
+			m.log.Warn("a gateway has died or cannot reach the database, the other gateways take over its monitors", "runtime_id", id)
 		}
 		if now.missed == deadAfter || now.missed == anyoneAfter {
 			notify(m.due)
@@ -164,7 +162,7 @@ func (m *Membership) excuse() {
 	defer m.mu.Unlock()
 	for id, other := range m.others {
 		if !other.dead() { // a death is known once
-			other.missed = min(other.missed, 0) - excusedAfterFailure
+			other.missed, other.excused = 0, other.excused+excusedAfterFailure
 			m.others[id] = other
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
 // takeoverLimit is the longest time from a gateway's death to the launch of the last of 500 workers
@@ -104,6 +103,24 @@ func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
 		b.expectLaunches(20)
 		if at := c.watchedAt(); at[n[1]] != 20 {
 			t.Errorf("watched at %v", at)
+		}
+	})
+
+	scenario(t, "under the policy error, too", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 20, n...)
+		defer c.stop()
+		c.policy = supervisor.EndMonitor
+		m := monitored("mon-a")
+		m.RuntimeID = "c"
+		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
+		a, b := c.start("c", m.ID), c.start("d")
+		c.advance(20 * time.Second)
+		a.kill()
+		c.advance(takeoverLimit + 3*time.Second)
+		b.expectActive("mon-a")
+		if at := c.store.get("mon-a").RuntimeID; at == "c" {
+			t.Errorf("it is still at the dead gateway")
 		}
 	})
 
@@ -228,54 +245,30 @@ func TestNoMonitorIsTakenOverWithoutNeed(t *testing.T) {
 		b.resume()
 		c.advance(20 * time.Second)
 	})
-
-	scenario(t, "under the policy error, which the lease of the reports follows as before", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 0, n...)
-		defer c.stop()
-		c.policy = supervisor.EndMonitor
-		m := monitored("mon-a")
-		m.RuntimeID = "c"
-		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
-		a, b := c.start("c"), c.start("d")
-		a.sup.Start(m)
-		c.elect("d")
-		c.advance(20 * time.Second)
-		a.kill()
-		c.advance(20 * time.Second)
-		b.expectActive("mon-a")
-		c.advance(20 * time.Second)
-		b.expectFailed("mon-a", event.ReasonWorkerLost, "not reported for 30s")
-	})
 }
 
 func TestAGatewayThatStartsAgainWithoutHeartbeatsKeepsItsWorkers(t *testing.T) {
-	for name, change := range map[string]func(*cluster){
-		"because its workers are processes now": func(c *cluster) { c.outlives = true },
-		"because its policy is error now":       func(c *cluster) { c.policy = supervisor.EndMonitor },
-	} {
-		scenario(t, name, func(t *testing.T) {
-			n := names(2)
-			c := newCluster(t, 20, n...)
-			defer c.stop()
-			first := c.gateways[n[0]]
-			first.kill()
-			c.advance(takeoverLimit + time.Second)
-			first.leave()
-			first.stop()
-			change(c)
-			again := c.start(n[0])
-			c.advance(2 * time.Second) // the other gateway reads that it has left
-			m := monitored("mon-new")
-			m.RuntimeID = n[0]
-			c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
-			again.sup.Start(m)
-			c.advance(30 * time.Second)
-			if m := c.store.get(m.ID); m.RuntimeID != n[0] {
-				t.Errorf("its new monitor was taken over by %s", m.RuntimeID)
-			}
-		})
-	}
+	scenario(t, "because its workers outlive it now", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 20, n...)
+		defer c.stop()
+		first := c.gateways[n[0]]
+		first.kill()
+		c.advance(takeoverLimit + time.Second)
+		first.leave()
+		first.stop()
+		c.outlives = true
+		again := c.start(n[0])
+		c.advance(2 * time.Second) // the other gateway reads that it has left
+		m := monitored("mon-new")
+		m.RuntimeID = n[0]
+		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
+		again.sup.Start(m)
+		c.advance(30 * time.Second)
+		if m := c.store.get(m.ID); m.RuntimeID != n[0] {
+			t.Errorf("its new monitor was taken over by %s", m.RuntimeID)
+		}
+	})
 }
 
 func TestARestartedGatewayAndItsSuccessorLaunchEachWorkerOnce(t *testing.T) {
@@ -290,7 +283,7 @@ func TestARestartedGatewayAndItsSuccessorLaunchEachWorkerOnce(t *testing.T) {
 			first.leave()
 			first.stop()
 			again := c.start(n[0])
-			again.sup.Reconcile(t.Context())
+			again.sup.AwaitStart(t.Context())
 			c.advance(time.Minute)
 			again.expectLaunches(want)
 			c.gateways[n[1]].expectLaunches(100 - want)

@@ -39,8 +39,7 @@ type Worker struct {
 // (Shared) or of an earlier start. Launchers with another ID see none of them.
 type Runtime struct {
 	ID              string // 1 to 63 characters; it never changes
-	Shared          bool   // several gateways launch workers there
-	EndsWithGateway bool   // its workers end with the process of their gateway, however that ends
+	Shared          bool   // several gateways launch workers there, which outlive them; else workers end with the process of their gateway
 	NotFoundMessage string // begins the error_details of a missing worker: "Worker not found in its gateway"
 }
 
@@ -53,8 +52,8 @@ type Launcher interface {
 	// Workers lists the workers that run, including those that an earlier gateway
 	// launched: the launcher adopts them and reports their exits like any other's.
 	// It lists one worker for each monitor, the newest generation; the launcher
-	// ends older ones. The list may be some seconds old, except for what this launcher
-	// has launched. Errors: the workers cannot be listed, which may be temporary.
+	// ends older ones. In a shared runtime the list may be some seconds old. Errors: the
+	// workers cannot be listed, which may be temporary.
 	Workers(ctx context.Context) ([]Worker, error)
 
 	// Runs reports whether a monitor's worker of this generation or a newer one runs now.
@@ -76,11 +75,11 @@ type Launcher interface {
 	Exits() <-chan Exit
 }
 
-// Reservation is a monitor without a worker that this gateway has claimed, with
-// the generation that its worker will have (decision A10).
+// Reservation is a monitor without a worker that this gateway has claimed, or one that it gives
+// back (decision A10).
 type Reservation struct {
 	ID         monitor.ID
-	Generation int
+	Generation int  // that its worker will have; of one given back, that its worker had
 	HandedOver bool // it had a worker, and its gateway released it during a shutdown
 }
 

@@ -42,7 +42,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h.launcher.running["mon-a"] = 1
 		h.run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 1") // which does nothing
 		h.expectCounts("active=1", "adopted=1", "relaunched=0", "timed_out=false")
@@ -52,10 +52,12 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
-	scenario(t, "a missing worker fails its monitor under the policy error", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run()
+	scenario(t, "a missing worker of a shared runtime fails its monitor under the policy error", func(t *testing.T) {
+		here := newFakeLauncher()
+		here.runtime.Shared = true
+		h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here).run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
 		h.expectCounts("marked_as_error=1", "relaunched=0")
 		h.expectCalls()
@@ -66,12 +68,22 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		}
 	})
 
+	scenario(t, "a worker that ended with its gateway is replaced under the policy error, too", func(t *testing.T) {
+		h := newHarness(t, monitored("mon-a")).run()
+		defer h.stop()
+		h.sup.AwaitStart(t.Context())
+		h.advance(0)
+		h.expectCalls("launch mon-a 2")
+		h.expectCounts("relaunched=1", "marked_as_error=0")
+		h.expectActive("mon-a")
+	})
+
 	scenario(t, "a monitor that never had a worker gets one under either policy", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
 		h := newHarness(t, m).run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(0)
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("launched=1")
@@ -87,7 +99,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h.launcher.set(func(l *fakeLauncher) {
 			l.running = map[monitor.ID]int{"mon-ended": 1, "mon-reserved": 1, "mon-unknown": 7}
 		})
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(0)
 		got := h.launcher.requests()
 		slices.Sort(got)
@@ -98,10 +110,8 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	})
 
 	scenario(t, "an orphaned worker of this gateway gets 40 s to end by itself", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run()
-		h.sup.Start(h.store.get("mon-a"))
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h := newHarness(t, monitored("mon-a")).run("mon-a")
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.reportFor(20*time.Second, "mon-a")
 		h.store.end("mon-a") // by another gateway
@@ -117,7 +127,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h.run()
 		defer h.stop()
 		for range 3 {
-			h.sup.Reconcile(t.Context())
+			h.sup.AwaitStart(t.Context())
 			h.advance(time.Second)
 		}
 		got := h.launcher.requests()

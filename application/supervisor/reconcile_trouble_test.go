@@ -30,26 +30,27 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	}
 
 	scenario(t, "a database outage at the start delays the reconciliation", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
-		defer h.stop()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.store.down = true
+		h.run()
+		defer h.stop()
 		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *fakeStore) { r.down = false }) })
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("timed_out=false")
 	})
 
 	scenario(t, "a reconciliation without a database times out, sends a notice and is completed later", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.store.down = true
+		h.run()
 		began := time.Now()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		if took := time.Since(began); took != 30*time.Second {
 			t.Errorf("took %v, want 30 s", took)
 		}
 		h.expectCounts("timed_out=true")
-		h.reconcile()
 		defer h.stop()
 		h.advance(time.Minute)
 		h.store.set(func(r *fakeStore) { r.down = false })
@@ -59,12 +60,13 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	})
 
 	scenario(t, "a reconciliation without a list of workers times out and sends notices at once", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.launcher.set(func(l *fakeLauncher) { l.listFails = true; l.running["mon-a"] = 1 })
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.run()
 		defer h.stop()
-		h.advance(10 * time.Second)
+		h.reportFor(30*time.Second, "mon-a")
+		h.sup.AwaitStart(t.Context())
+		h.reportFor(10*time.Second, "mon-a")
 		expectTimeoutNotice(t, h, "mon-a")
 		h.reportFor(time.Hour, "mon-a")
 		h.expectCalls()
@@ -75,9 +77,10 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	})
 
 	scenario(t, "a monitor whose loss cannot be handled is skipped, logged, and handled later", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
 		h.store.failingID = "mon-a"
-		h.sup.Reconcile(t.Context())
+		h.run()
+		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-b 2")
 		h.expectCounts("relaunched=1", "skipped=1")
@@ -86,30 +89,30 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		}
 		h.store.report("mon-b", monitor.Monitoring)
 		h.store.set(func(r *fakeStore) { r.failingID = "" })
-		h.reconcile()
 		defer h.stop()
 		h.advance(15 * time.Second)
 		h.expectCalls("launch mon-b 2", "launch mon-a 2")
 	})
 
 	scenario(t, "a database query that hangs delays the reconciliation", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
-		defer h.stop()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.store.hanging = "active"
+		h.run()
+		defer h.stop()
 		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *fakeStore) { r.hanging = "" }) })
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "only monitors that are not decided about get a timeout notice, each once", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy,
-			func(c *supervisor.Config) { c.ReconcileTimeout = 3 * time.Second }).run()
+			func(c *supervisor.Config) { c.ReconcileTimeout = 3 * time.Second })
 		h.store.failingID = "mon-a" // and is skipped after 7 s
-		h.sup.Reconcile(t.Context())
+		h.run()
+		h.sup.AwaitStart(t.Context())
 		h.expectCounts("timed_out=true", "unsettled=1", "unsettled_monitors=[mon-a]")
 		h.store.set(func(r *fakeStore) { r.lostAnswers.event = 3 })
-		h.reconcile()
 		defer h.stop()
 		h.reportFor(time.Minute, "mon-b")
 		expectTimeoutNotice(t, h, "mon-a")
@@ -118,11 +121,11 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	scenario(t, "monitors of other gateways and later registrations get no timeout notice", func(t *testing.T) {
 		others := monitored("mon-other")
 		others.RuntimeID = "there"
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), others), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), others), relaunchPolicy)
 		h.store.set(func(r *fakeStore) { r.down, r.otherLeads = true, true })
-		h.sup.Reconcile(t.Context())
+		h.run()
+		h.sup.AwaitStart(t.Context())
 		h.store.set(func(r *fakeStore) { r.down = false })
-		h.reconcile()
 		defer h.stop()
 		h.reportFor(20*time.Second, "mon-a", "mon-other")
 		h.store.set(func(r *fakeStore) { r.monitors["mon-later"] = monitored("mon-later") })
@@ -132,11 +135,11 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 
 	for _, blind := range []bool{false, true} {
 		scenario(t, fmt.Sprintf("a monitor registered meanwhile gets no timeout notice (the launcher cannot list: %v)", blind), func(t *testing.T) {
-			h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+			h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 			h.launcher.set(func(l *fakeLauncher) { l.listFails = blind })
 			h.store.down = !blind
-			h.sup.Reconcile(t.Context())
-			h.reconcile()
+			h.run()
+			h.sup.AwaitStart(t.Context())
 			defer h.stop()
 			h.advance(500 * time.Millisecond)
 			fresh := newMonitor("mon-fresh")
@@ -152,22 +155,22 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	}
 
 	scenario(t, "a monitor whose worker is replaced during its notice gets the notice later", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.store.down = true
-		h.sup.Reconcile(t.Context())
+		h.run()
+		h.sup.AwaitStart(t.Context())
 		h.store.set(func(r *fakeStore) { r.down, r.advancesBeforeEvent = false, 1 })
-		h.reconcile()
 		defer h.stop()
 		h.advance(20 * time.Second)
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
 	scenario(t, "a timeout notice that cannot be stored delays nothing else", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
 		h.store.down = true
-		h.sup.Reconcile(t.Context())
+		h.run()
+		h.sup.AwaitStart(t.Context())
 		h.store.set(func(r *fakeStore) { r.down = false; r.hanging = "event mon-a" })
-		h.reconcile()
 		defer h.stop()
 		h.advance(30 * time.Second)
 		for _, id := range []monitor.ID{"mon-a", "mon-b"} {
@@ -178,12 +181,15 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	})
 
 	scenario(t, "a shutdown ends the reconciliation", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), func(c *supervisor.Config) { c.ReconcileTimeout = time.Hour }).run()
-		defer h.stop()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), func(c *supervisor.Config) { c.ReconcileTimeout = time.Hour })
 		h.store.down = true
+		h.run()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		h.sup.Reconcile(ctx)
+		if _, known := h.sup.AwaitStart(ctx); known {
+			t.Error("the monitors are known")
+		}
+		h.stop()
 		h.expectCounts("timed_out=false")
 	})
 }

@@ -12,8 +12,7 @@ import (
 // Decision O3.
 func TestALostWorkerIsRelaunched(t *testing.T) {
 	start := func(t *testing.T) *harness {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
-		h.sup.Start(h.store.get("mon-a"))
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run("mon-a")
 		h.advance(time.Second)
 		return h
 	}
@@ -74,9 +73,8 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 		scenario(t, fmt.Sprintf("a generation whose answer was lost is launched (shared runtime: %v)", shared), func(t *testing.T) {
 			here := newFakeLauncher()
 			here.runtime.Shared = shared
-			h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here, relaunchPolicy).run().reconcile()
+			h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here, relaunchPolicy).run("mon-a")
 			defer h.stop()
-			h.sup.Start(h.store.get("mon-a"))
 			h.advance(time.Second)
 			h.store.set(func(r *fakeStore) { r.lostAnswers.advance = 1 })
 			h.launcher.exit("mon-a", "killed by SIGKILL")
@@ -99,7 +97,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a running worker that does not report for 30 s is replaced", func(t *testing.T) {
-		h := start(t).reconcile()
+		h := start(t)
 		defer h.stop()
 		h.reportFor(time.Minute, "mon-a")
 		h.advance(29 * time.Second)
@@ -112,31 +110,31 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a worker that does not report fails its monitor under the policy error", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run().reconcile()
+		h := newHarness(t, monitored("mon-a")).run("mon-a")
 		defer h.stop()
-		h.sup.Start(h.store.get("mon-a"))
 		h.advance(40 * time.Second)
 		h.expectFailed("mon-a", "worker_lost", "has not reported for 30s")
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
 	scenario(t, "a database outage expires no lease", func(t *testing.T) {
-		h := start(t).reconcile()
+		h := start(t)
 		defer h.stop()
 		h.advance(10 * time.Second)
 		h.store.set(func(r *fakeStore) { r.down = true })
 		h.advance(time.Minute)
 		h.store.set(func(r *fakeStore) { r.down = false })
-		h.advance(10 * time.Second)
+		h.advance(5 * time.Second)
+		h.store.report("mon-a", monitor.Monitoring)
 		h.reportFor(time.Minute, "mon-a")
 		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "a database that cannot be written to expires no lease", func(t *testing.T) {
-		h := start(t).reconcile()
+		h := start(t)
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.failingID = "mon-a" })
-		h.advance(55 * time.Second) // expired after 35 s, tried for 7 s, expired again after 30 s
+		h.advance(50 * time.Second) // expired after 30 s, tried once, would expire again after 30 s
 		h.store.set(func(r *fakeStore) { r.failingID = "" })
 		h.advance(8 * time.Second)
 		h.store.report("mon-a", monitor.Monitoring)
@@ -147,7 +145,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a report that could not be stored renews the lease", func(t *testing.T) {
-		h := start(t).reconcile()
+		h := start(t)
 		defer h.stop()
 		for range 20 {
 			h.advance(10 * time.Second)
@@ -157,18 +155,18 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a worker that reports during its replacement is not replaced", func(t *testing.T) {
-		h := start(t).reconcile()
+		h := start(t)
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.reportsBeforeGet = 1 })
-		h.advance(35*time.Second + 500*time.Millisecond)
+		h.advance(30*time.Second + 500*time.Millisecond)
 		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "under the policy relaunch a failing launch is retried for ten minutes", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy).run()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h.launcher.launchFailures = 1000
+		h.run("mon-a")
 		defer h.stop()
-		h.launcher.launchFailures = 100
-		h.sup.Start(h.store.get("mon-a"))
 		h.advance(9 * time.Minute)
 		h.expectActive("mon-a")
 		h.launcher.set(func(l *fakeLauncher) { l.launchFailures = 0 })
@@ -177,7 +175,9 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 			t.Errorf("generation %d runs", g)
 		}
 		h.launcher.set(func(l *fakeLauncher) { l.launchFailures = 1000 })
-		h.sup.Start(h.store.get("mon-b"))
+		h.store.end("mon-a")
+		h.sup.Start(monitored("mon-b"))
+		h.store.set(func(r *fakeStore) { r.monitors["mon-b"] = monitored("mon-b") })
 		h.advance(11 * time.Minute)
 		h.expectFailed("mon-b", "launch_failed", "no room")
 	})
@@ -185,9 +185,8 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	scenario(t, "the lease of a worker that is being launched does not expire", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.launcher.launchTime = 80 * time.Second
-		h.run().reconcile()
+		h.run("mon-a")
 		defer h.stop()
-		h.sup.Start(h.store.get("mon-a"))
 		h.advance(100 * time.Second)
 		h.expectCalls("launch mon-a 1")
 	})

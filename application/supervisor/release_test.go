@@ -11,20 +11,20 @@ import (
 func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 	scenario(t, "a registered monitor gets its worker at once, in its first generation", func(t *testing.T) {
 		m := newReservation("mon-a", 30*time.Second)
-		h := newHarness(t, m).promote()
+		h := newHarness(t, m).run()
 		defer h.stop()
-		h.advance(time.Hour)
+		h.advance(time.Minute)
 		m.ReservedUntil = time.Now().Add(30 * time.Second)
 		h.store.set(func(r *fakeStore) { r.monitors["mon-b"] = withID(m, "mon-b") })
 		h.sup.Start(withID(m, "mon-b"))
 		h.advance(0)
 		h.expectCalls("launch mon-a 2", "launch mon-b 1")
-		h.advance(time.Hour)
+		h.reportFor(time.Hour, "mon-a", "mon-b")
 		h.expectCalls("launch mon-a 2", "launch mon-b 1")
 	})
 
 	scenario(t, "a monitor whose gateway died after the registration is started by another", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", 30*time.Second)).promote()
+		h := newHarness(t, newReservation("mon-a", 30*time.Second)).run()
 		defer h.stop()
 		h.advance(30*time.Second - time.Millisecond)
 		h.expectCalls()
@@ -46,16 +46,14 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		other := newHarnessOn(t, h.store).promote()
+		other := newHarnessOn(t, h.store).run()
 		defer other.stop()
 		other.advance(2 * time.Second)
 		other.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "each monitor is released when its own worker has ended", func(t *testing.T) {
-		h := newHarness(t, newMonitor("mon-quick"), newMonitor("mon-slow")).run()
-		h.sup.Start(h.store.get("mon-quick"))
-		h.sup.Start(h.store.get("mon-slow"))
+		h := newHarness(t, newMonitor("mon-quick"), newMonitor("mon-slow")).run("mon-quick", "mon-slow")
 		h.advance(time.Second)
 		h.sup.BeginShutdown()
 		h.stop()
@@ -100,9 +98,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 		here.runtime.Shared = true
 		all := newFakeStore(monitored("mon-runs"), newMonitor("mon-waits"), monitored("mon-lost"), monitored("mon-elsewhere"))
 		here.running["mon-elsewhere"] = 1
-		h := newHarnessWith(t, all, here, relaunchPolicy).run()
-		h.sup.Start(h.store.get("mon-runs"))
-		h.sup.Start(h.store.get("mon-lost"))
+		h := newHarnessWith(t, all, here, relaunchPolicy).run("mon-runs", "mon-lost")
 		h.advance(time.Second)
 		here.set(func(l *fakeLauncher) { l.launchFailures = 100 })
 		h.sup.Start(h.store.get("mon-waits"))
@@ -122,14 +118,33 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 		}
 	})
 
+	scenario(t, "a worker that is being replaced at the end is released in its new generation", func(t *testing.T) {
+		for _, shared := range []bool{false, true} {
+			here := newFakeLauncher()
+			here.runtime.Shared = shared
+			all := newFakeStore(monitored("mon-a"))
+			all.advanceTime = time.Second
+			h := newHarnessWith(t, all, here, relaunchPolicy).run("mon-a")
+			h.advance(time.Second)
+			here.exit("mon-a", "killed by SIGKILL")
+			h.advance(1500 * time.Millisecond)
+			h.stop()
+			close(here.exits)
+			if err := h.sup.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if m := all.get("mon-a"); m.ReservedUntil.IsZero() || m.Generation != 2 {
+				t.Errorf("shared runtime %v: it became %+v", shared, m)
+			}
+		}
+	})
+
 	scenario(t, "no worker is missed after BeginShutdown", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run()
-		h.sup.Start(h.store.get("mon-a"))
+		h := newHarness(t, monitored("mon-a")).run("mon-a")
 		h.advance(time.Second)
 		h.sup.BeginShutdown()
 		h.launcher.exit("mon-a", "killed by SIGTERM")
-		h.sup.Reconcile(t.Context()) // mon-b is missing
-		h.reconcile()
+		h.store.set(func(r *fakeStore) { r.monitors["mon-b"] = monitored("mon-b") }) // it is missing
 		defer h.stop()
 		h.advance(5 * time.Minute)
 		h.expectActive("mon-a")
@@ -138,9 +153,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 	})
 
 	scenario(t, "a monitor whose worker is lost after BeginShutdown is released", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run()
-		h.sup.Start(h.store.get("mon-a"))
-		h.sup.Start(h.store.get("mon-b"))
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run("mon-a", "mon-b")
 		h.advance(time.Second)
 		h.sup.BeginShutdown()
 		h.launcher.exit("mon-a", "exit status 2")
@@ -158,7 +171,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 		if m := h.store.get("mon-b"); m.Status != monitor.Completed || !m.ReservedUntil.IsZero() {
 			t.Errorf("what has ended became %+v", m)
 		}
-		other := newHarnessOn(t, h.store).promote()
+		other := newHarnessOn(t, h.store).run()
 		defer other.stop()
 		other.advance(2 * time.Second)
 		other.expectCalls("launch mon-a 2")
@@ -168,7 +181,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 	scenario(t, "a monitor of another runtime whose lease expires at BeginShutdown is not released", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
-		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run().reconcile()
+		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
 		h.store.set(func(r *fakeStore) { r.hanging = "get" })
 		h.advance(36 * time.Second)
 		h.sup.BeginShutdown()

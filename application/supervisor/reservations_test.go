@@ -1,7 +1,6 @@
 package supervisor_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,28 +17,17 @@ func newReservation(id monitor.ID, in time.Duration) monitor.Monitor {
 	return m
 }
 
-// promote starts Run and Promote.
-func (h *harness) promote() *harness {
-	h.run()
-	ctx, cancel := context.WithCancel(h.t.Context())
-	done := make(chan struct{})
-	go func() { h.sup.Promote(ctx); close(done) }()
-	closeRun := h.stop
-	h.stop = func() { cancel(); <-done; closeRun() }
-	return h
-}
-
 // Decision A10.
 func TestReservationsAreStartedOnTime(t *testing.T) {
 	scenario(t, "a reservation gets its worker when it is due, not before", func(t *testing.T) {
 		const in = 10*time.Hour + 321*time.Millisecond
-		h := newHarness(t, newReservation("mon-a", in)).promote()
+		h := newHarness(t, newReservation("mon-a", in)).run()
 		defer h.stop()
 		h.advance(in - time.Millisecond)
 		h.expectCalls()
 		h.advance(time.Millisecond)
 		h.expectCalls("launch mon-a 2")
-		h.advance(time.Hour)
+		h.reportFor(time.Hour, "mon-a")
 		h.expectCalls("launch mon-a 2")
 		h.expectActive("mon-a")
 		if !h.store.get("mon-a").ReservedUntil.IsZero() {
@@ -51,14 +39,14 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 	})
 
 	scenario(t, "a reservation that fell due while no gateway ran is promoted at once", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", -time.Hour)).promote()
+		h := newHarness(t, newReservation("mon-a", -time.Hour)).run()
 		defer h.stop()
 		h.advance(0)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "a reservation made by another gateway is promoted on time", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).promote()
+		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).run()
 		defer h.stop()
 		h.advance(time.Hour)
 		const in = 5*time.Second + 321*time.Millisecond
@@ -71,7 +59,7 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 	})
 
 	scenario(t, "a reservation due before the next poll is promoted at that poll", func(t *testing.T) {
-		h := newHarness(t).promote()
+		h := newHarness(t).run()
 		defer h.stop()
 		h.advance(time.Hour + time.Millisecond)
 		h.store.set(func(r *fakeStore) { r.monitors["mon-a"] = newReservation("mon-a", time.Millisecond) })
@@ -80,7 +68,7 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 	})
 
 	scenario(t, "the database is polled at most once a second", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).promote()
+		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).run()
 		defer h.stop()
 		h.advance(time.Hour)
 		if h.store.claims > 3601 {
@@ -89,7 +77,7 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 	})
 
 	scenario(t, "a reservation ended before it is due gets no worker", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Hour)).promote()
+		h := newHarness(t, newReservation("mon-a", time.Hour)).run()
 		defer h.stop()
 		h.advance(time.Minute)
 		h.store.end("mon-a")
@@ -101,7 +89,7 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 	scenario(t, "a reservation ended between claim and promotion gets no worker", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.failingID = "mon-a"
-		h.promote()
+		h.run()
 		defer h.stop()
 		h.advance(time.Minute + 500*time.Millisecond)
 		h.store.set(func(r *fakeStore) { r.failingID = "" })
@@ -117,7 +105,7 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 	scenario(t, "a locked reservation is polled until it can be claimed", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.locked = true
-		h.promote()
+		h.run()
 		defer h.stop()
 		h.advance(time.Minute)
 		h.store.set(func(r *fakeStore) { r.claims = 0 })
@@ -136,7 +124,7 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 		for i := range 50 {
 			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%02d", i)), time.Hour))
 		}
-		h := newHarness(t, all...).promote()
+		h := newHarness(t, all...).run()
 		defer h.stop()
 		h.advance(time.Hour + time.Second)
 		calls := h.launcher.requests()
@@ -146,20 +134,37 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 		}
 	})
 
+	scenario(t, "no claim expires while many reservations are promoted slowly", func(t *testing.T) {
+		var all []monitor.Monitor
+		for i := range 500 {
+			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%03d", i)), time.Minute))
+		}
+		h := newHarness(t, all...)
+		h.store.promoteTime, h.store.maxClaims = 500*time.Millisecond, 32
+		h.run()
+		defer h.stop()
+		h.advance(time.Minute + 70*time.Second)
+		for id := range h.store.monitors {
+			if m := h.store.get(id); m.Generation != 2 || !m.ReservedUntil.IsZero() {
+				t.Errorf("%s has generation %d, and is reserved until %v", id, m.Generation, m.ReservedUntil)
+			}
+		}
+	})
+
 	scenario(t, "a reservation that cannot be promoted delays no other", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute), newReservation("mon-b", time.Minute))
 		h.store.failingID = "mon-a"
-		h.promote()
+		h.run()
 		defer h.stop()
 		h.advance(time.Minute)
 		h.expectCalls("launch mon-b 2")
-		h.advance(time.Hour)
+		h.reportFor(time.Hour, "mon-b")
 		h.expectCalls("launch mon-b 2")
-		if n := h.store.promotions; n > 1000 {
+		if n := h.store.promotions; n > 1500 { // four for each claim of 10 s
 			t.Errorf("%d attempts in an hour", n)
 		}
 		h.store.set(func(r *fakeStore) { r.failingID = "" })
-		h.advance(time.Minute)
+		h.reportFor(time.Minute, "mon-b")
 		if g := h.launcher.generation("mon-a"); g == 0 {
 			t.Error("and it is not promoted when it could be")
 		}

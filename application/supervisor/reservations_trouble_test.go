@@ -12,7 +12,7 @@ import (
 
 func TestReservationsSurviveDatabaseOutages(t *testing.T) {
 	scenario(t, "a reservation that falls due during an outage is promoted after it", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
+		h := newHarness(t, newReservation("mon-a", time.Minute)).run()
 		defer h.stop()
 		h.advance(50 * time.Second)
 		h.store.set(func(r *fakeStore) { r.down, r.claims = true, 0 })
@@ -26,7 +26,7 @@ func TestReservationsSurviveDatabaseOutages(t *testing.T) {
 	})
 
 	scenario(t, "a reservation whose claim was not answered is claimed again", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
+		h := newHarness(t, newReservation("mon-a", time.Minute)).run()
 		defer h.stop()
 		h.advance(59*time.Second + 500*time.Millisecond)
 		h.store.set(func(r *fakeStore) { r.lostAnswers.claim = 1 })
@@ -40,7 +40,7 @@ func TestReservationsSurviveDatabaseOutages(t *testing.T) {
 	scenario(t, "a reservation whose promotion was not answered gets one worker", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.lostAnswers.promote = 3
-		h.promote()
+		h.run()
 		defer h.stop()
 		h.advance(2 * time.Minute)
 		h.expectCalls("launch mon-a 2")
@@ -48,7 +48,7 @@ func TestReservationsSurviveDatabaseOutages(t *testing.T) {
 	})
 
 	scenario(t, "an outage that is over does not prolong the backoff of the next", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Hour)).promote()
+		h := newHarness(t, newReservation("mon-a", time.Hour)).run()
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.down = true })
 		h.advance(10 * time.Minute)
@@ -65,7 +65,7 @@ func TestReservationsSurviveDatabaseOutages(t *testing.T) {
 		scenario(t, "a "+what+" that hangs is repeated", func(t *testing.T) {
 			h := newHarness(t, newReservation("mon-a", time.Second))
 			h.store.hanging = what
-			h.promote()
+			h.run()
 			defer h.stop()
 			h.advance(5 * time.Second)
 			h.store.set(func(r *fakeStore) { r.hanging = "" })
@@ -83,17 +83,17 @@ func TestOneGatewayPromotesAReservation(t *testing.T) {
 		}
 		one := newHarness(t, all...)
 		two := newHarness(t)
-		two.store = one.store
+		two.store, two.launcher.runtime.ID = one.store, "there"
 		sup, err := supervisor.New(one.store, two.launcher, supervisor.Config{NewEventID: func() string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		two.sup = sup
-		one.promote()
-		two.promote()
+		one.run()
+		two.run()
 		defer one.stop()
 		defer two.stop()
-		one.advance(2 * time.Hour)
+		one.advance(time.Hour + 20*time.Second)
 		calls := append(one.launcher.requests(), two.launcher.requests()...)
 		slices.Sort(calls)
 		if n := len(calls); n != 100 || len(slices.Compact(calls)) != 100 {
@@ -102,7 +102,7 @@ func TestOneGatewayPromotesAReservation(t *testing.T) {
 	})
 
 	scenario(t, "a reservation whose gateway died after the claim is promoted by another", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
+		h := newHarness(t, newReservation("mon-a", time.Minute)).run()
 		defer h.stop()
 		h.advance(59*time.Second + 999*time.Millisecond)
 		h.store.set(func(r *fakeStore) {
@@ -119,7 +119,7 @@ func TestOneGatewayPromotesAReservation(t *testing.T) {
 	scenario(t, "a reservation claimed by another gateway meanwhile is left to it", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.failingID = "mon-a"
-		h.promote()
+		h.run()
 		defer h.stop()
 		h.advance(time.Minute + 100*time.Millisecond)
 		h.store.set(func(r *fakeStore) {
@@ -140,7 +140,7 @@ func TestOneGatewayPromotesAReservation(t *testing.T) {
 		promoted.ReservedUntil, promoted.Generation, promoted.RuntimeID = time.Time{}, 2, "here"
 		h := newHarness(t, promoted, newReservation("mon-b", time.Hour)).run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 3")
 	})

@@ -12,10 +12,7 @@ import (
 func TestAnOrderlyRestartIsReported(t *testing.T) {
 	scenario(t, "the report counts the monitors that the stopped gateway has handed over", func(t *testing.T) {
 		ids := []monitor.ID{"mon-a", "mon-b", "mon-c"}
-		h := newHarness(t, monitored("mon-a"), monitored("mon-b"), monitored("mon-c")).run()
-		for _, id := range ids {
-			h.sup.Start(h.store.get(id))
-		}
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b"), monitored("mon-c")).run(ids...)
 		h.advance(time.Second)
 		h.sup.BeginShutdown()
 		h.stop()
@@ -27,9 +24,9 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		next := newHarnessOn(t, h.store).promote()
+		next := newHarnessOn(t, h.store).run()
 		defer next.stop()
-		active, known := next.sup.Reconcile(t.Context())
+		active, known := next.sup.AwaitStart(t.Context())
 		if active != 3 || !known {
 			t.Errorf("%d monitors are active (known: %v), want 3", active, known)
 		}
@@ -48,7 +45,7 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 	scenario(t, "a monitor that is registered without a start time is no reservation in the log", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		m.ReservedUntil = time.Now().Add(10 * time.Second)
-		h := newHarness(t, m).promote()
+		h := newHarness(t, m).run()
 		defer h.stop()
 		h.sup.Start(m)
 		h.advance(time.Second)
@@ -59,8 +56,7 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 	})
 
 	scenario(t, "a gateway that stops while it asks for an orphan's monitor logs no error", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run().reconcile()
-		h.sup.Start(h.store.get("mon-a"))
+		h := newHarness(t, monitored("mon-a")).run("mon-a")
 		h.launcher.set(func(l *fakeLauncher) { l.running["mon-x"] = 1 })
 		h.store.set(func(r *fakeStore) { r.hanging = "get" })
 		h.advance(6 * time.Second)

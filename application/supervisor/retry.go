@@ -14,35 +14,25 @@ import (
 // at most 5 s.
 var retryBackoff = backoff.Policy{First: time.Second, Max: 5 * time.Second}
 
-// retryPolicy bounds retry. A zero field is no bound.
-type retryPolicy struct {
-	attempts  int           // how many tries
-	totalTime time.Duration // no more tries when so much time has passed
-	timeout   time.Duration // of one try
-}
-
-// exchangePolicy retries one database exchange without a limit.
-var exchangePolicy = retryPolicy{timeout: exchangeTimeout}
-
-// retry calls try until it succeeds, the policy is exhausted, or ctx is done. It logs
+// retry calls try until it succeeds or ctx is done, with a time limit for each try. It logs
 // every failure that it retries as "cannot TASK, will try again".
-func retry(ctx context.Context, log *slog.Logger, p retryPolicy, task string, try func(context.Context) error) error {
-	start := time.Now()
+func retry(ctx context.Context, log *slog.Logger, timeout time.Duration, task string, try func(context.Context) error) error {
 	for n := 1; ; n++ {
-		err := attempt(ctx, p.timeout, try)
-		switch {
-		case err == nil:
+		err := attempt(ctx, timeout, try)
+		if err == nil {
 			return nil
-		case ctx.Err() != nil, n == p.attempts, p.totalTime > 0 && time.Since(start) >= p.totalTime:
-			return fmt.Errorf("%s: %w", task, err)
 		}
-		log.Warn("cannot "+task+", will try again", "error", err.Error(), "pause_sec", retryBackoff.Delay(n).Seconds())
-		if !wait.For(ctx, retryBackoff.Delay(n)) {
+		pause := retryBackoff.Delay(n)
+		if ctx.Err() == nil {
+			log.Warn("cannot "+task+", will try again", "error", err.Error(), "pause_sec", pause.Seconds())
+		}
+		if !wait.For(ctx, pause) {
 			return fmt.Errorf("%s: %w", task, err)
 		}
 	}
 }
 
+// attempt calls try with a time limit; 0: none.
 func attempt(ctx context.Context, timeout time.Duration, try func(context.Context) error) error {
 	if timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, timeout)

@@ -12,7 +12,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "a missing worker is replaced under the policy relaunch", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(0)
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("relaunched=1", "marked_as_error=0")
@@ -26,7 +26,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		h.launcher.running["mon-a"] = 3
 		h.run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.advance(0)
 		h.expectCalls("launch mon-a 5")
 		if g := h.launcher.generation("mon-a"); g != 5 {
@@ -38,8 +38,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.reportFor(100*time.Second, "mon-a")
 		h.expectCalls()
@@ -56,8 +55,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.advance(28 * time.Second)
 		h.expectCalls()
@@ -66,10 +64,8 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "a worker whose successor runs in another runtime is ended", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
-		h.sup.Start(h.store.get("mon-a"))
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run("mon-a")
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.advance(time.Second)
 		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "there"); err != nil {
@@ -81,10 +77,8 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "a generation that was never launched is missing", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
-		h.sup.Start(h.store.get("mon-a"))
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run("mon-a")
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.advance(time.Second)
 		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
@@ -97,18 +91,19 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "a monitor that is being promoted is not missed", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(newReservation("mon-a", 0)), relaunchPolicy)
 		h.store.lostAnswers.promote = 4 // answers, so that 15 s pass
-		h.promote().reconcile()
+		h.run()
 		defer h.stop()
 		h.advance(20 * time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "the worker of a monitor registered just now is not orphaned", func(t *testing.T) {
-		h := newHarness(t).run()
-		defer h.stop()
+		h := newHarness(t)
 		h.launcher.running["mon-a"] = 1
 		h.store.set(func(r *fakeStore) { r.hiddenID = "mon-a"; r.monitors["mon-a"] = monitored("mon-a") })
-		h.sup.Reconcile(t.Context())
+		h.run()
+		defer h.stop()
+		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls()
 	})
@@ -119,8 +114,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(own, others), relaunchPolicy)
 		h.store.otherLeads = true
 		h.run()
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.advance(time.Minute)
 		h.expectCalls("launch mon-own 2")
@@ -131,7 +125,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		here.runtime.Shared = true
 		h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here).run()
 		defer h.stop()
-		h.sup.Reconcile(t.Context())
+		h.sup.AwaitStart(t.Context())
 		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
 		h.expectCounts("marked_as_error=1")
 	})
@@ -142,8 +136,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
 		h := newHarnessWith(t, newFakeStore(m), here).run()
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.advance(25 * time.Second)
 		h.expectCalls() // it may be being launched
@@ -158,8 +151,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
 		h := newHarnessWith(t, newFakeStore(m), here).run()
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		h.advance(595 * time.Second)
 		h.expectActive("mon-a")
@@ -171,10 +163,10 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		here := newFakeLauncher()
 		here.runtime.Shared = true
 		here.running["mon-a"] = 1
-		h := newHarnessWith(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), here).run()
+		h := newHarnessWith(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), here)
 		here.running["mon-b"] = 1
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.run()
+		h.sup.AwaitStart(t.Context())
 		defer h.stop()
 		here.set(func(l *fakeLauncher) { l.listFails = true })
 		h.reportFor(time.Minute, "mon-b")
@@ -191,10 +183,8 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		a, b := newHarnessWith(t, all, shared, relaunchPolicy), newHarnessWith(t, all, shared, relaunchPolicy)
 		a.run()
 		b.run()
-		a.sup.Reconcile(t.Context())
-		b.sup.Reconcile(t.Context())
-		a.reconcile()
-		b.reconcile()
+		a.sup.AwaitStart(t.Context())
+		b.sup.AwaitStart(t.Context())
 		defer a.stop()
 		defer b.stop()
 		a.advance(40 * time.Second)

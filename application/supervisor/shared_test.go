@@ -38,7 +38,7 @@ func newGateways(t *testing.T, n int, all *fakeStore, change ...func(*supervisor
 			t.Fatal(err)
 		}
 		h.sup = sup
-		gateways, perGateway = append(gateways, h.run().reconcile()), append(perGateway, exits)
+		gateways, perGateway = append(gateways, h.run()), append(perGateway, exits)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -123,8 +123,7 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		launcher.runtime.Shared = true
 		h := newHarnessWith(t, all, launcher).run()
 		defer func() { h.stop() }()
-		h.sup.Reconcile(t.Context())
-		h.reconcile()
+		h.sup.AwaitStart(t.Context())
 		h.advance(5 * time.Second)
 		h.reportFor(time.Minute, "mon-a")
 		h.expectActive("mon-a")
@@ -137,7 +136,7 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		all.otherLeads = true
 		launcher.running["mon-a"], launcher.refused = 1, map[monitor.ID]int{"mon-a": 1}
 		launcher.runtime.Shared = true
-		h := newHarnessWith(t, all, launcher).run().reconcile()
+		h := newHarnessWith(t, all, launcher).run()
 		defer func() { h.stop() }()
 		h.reportFor(time.Minute, "mon-a")
 		h.expectCalls()

@@ -59,9 +59,10 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 
 	scenario(t, "a monitor stopped twice is stopped once", func(t *testing.T) {
 		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
+		h := newHarness(t, m)
 		h.launcher.stopTime = 20 * time.Second
+		h.run()
+		defer h.stop()
 		h.sup.Start(m)
 		h.advance(time.Second)
 		h.sup.Stop("mon-a")
@@ -81,9 +82,10 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 
 	scenario(t, "a stop during a launch leaves no worker behind", func(t *testing.T) {
 		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
+		h := newHarness(t, m)
 		h.launcher.launchTime = 10 * time.Second
+		h.run()
+		defer h.stop()
 		h.sup.Start(m)
 		h.advance(time.Second)
 		h.sup.Stop("mon-a")
@@ -97,9 +99,10 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 
 	scenario(t, "a stop between two tries of a launch ends the retries", func(t *testing.T) {
 		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
+		h := newHarness(t, m)
 		h.launcher.launchFailures = 100
+		h.run()
+		defer h.stop()
 		h.sup.Start(m)
 		h.advance(500 * time.Millisecond)
 		h.sup.Stop("mon-a")
@@ -128,9 +131,10 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 
 	scenario(t, "a failing launch is retried after 1, 2 and 4 s", func(t *testing.T) {
 		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
+		h := newHarness(t, m)
 		h.launcher.launchFailures = 3
+		h.run()
+		defer h.stop()
 		h.sup.Start(m)
 		h.advance(6900 * time.Millisecond)
 		h.expectCalls("launch mon-a 1", "launch mon-a 1", "launch mon-a 1")
@@ -143,9 +147,10 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 
 	scenario(t, "a launch that fails for two minutes fails the monitor", func(t *testing.T) {
 		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
+		h := newHarness(t, m)
 		h.launcher.launchFailures = 100
+		h.run()
+		defer h.stop()
 		h.sup.Start(m)
 		h.advance(2 * time.Minute)
 		h.expectActive("mon-a") // a control plane that is restarted may take as long
@@ -154,11 +159,16 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 	})
 
 	scenario(t, "MaxConcurrentLaunches is not exceeded", func(t *testing.T) {
-		h := newHarness(t).run()
-		defer h.stop()
-		h.launcher.launchTime = time.Second
+		var all []monitor.Monitor
 		for i := range 20 {
-			h.sup.Start(newMonitor(monitor.ID(fmt.Sprintf("mon-%d", i))))
+			all = append(all, newMonitor(monitor.ID(fmt.Sprintf("mon-%d", i))))
+		}
+		h := newHarness(t, all...)
+		h.launcher.launchTime = time.Second
+		h.run()
+		defer h.stop()
+		for _, m := range all {
+			h.sup.Start(m)
 		}
 		h.advance(time.Minute)
 		if n := len(h.launcher.requests()); n != 20 || h.launcher.maxLaunching != 4 {
@@ -168,9 +178,10 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 
 	scenario(t, "a slow stop delays no launch of another monitor", func(t *testing.T) {
 		a, b := newMonitor("mon-a"), newMonitor("mon-b")
-		h := newHarness(t, a, b).run()
-		defer h.stop()
+		h := newHarness(t, a, b)
 		h.launcher.stopTime = 30 * time.Second
+		h.run()
+		defer h.stop()
 		h.sup.Start(a)
 		h.advance(time.Second)
 		h.sup.Stop("mon-a")
@@ -186,8 +197,7 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 	for name, cfg := range map[string]supervisor.Config{
 		"no NewEventID":       {},
 		"a negative Launches": {NewEventID: func() string { return "" }, MaxConcurrentLaunches: -1},
-		"a negative Settle":   {NewEventID: func() string { return "" }, ExitGracePeriod: -1},
-		"a negative Poll":     {NewEventID: func() string { return "" }, ReservationPollInterval: -1},
+		"a negative timeout":  {NewEventID: func() string { return "" }, ReconcileTimeout: -1},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if _, err := supervisor.New(newFakeStore(), newFakeLauncher(), cfg); err == nil {

@@ -2,6 +2,7 @@ package supervisor
 
 // facts are what one comparison knows about an active monitor and its worker.
 type facts struct {
+	busy              bool // this gateway has a task for its worker, which decides
 	newestGeneration  int  // the monitor's newest
 	runningGeneration int  // the generation that this gateway's launcher lists; 0: none
 	listUnavailable   bool // the launcher cannot list workers, so runningGeneration is not known
@@ -26,6 +27,7 @@ const (
 	silent                     // the worker has not reported in time; the gateway handles the loss
 	abandoned                  // the worker has ended with its gateway; this gateway handles the loss
 	refused                    // the worker runs, but cannot report; this gateway replaces it
+	outdated                   // a worker of an older generation runs here, the newest one elsewhere; this gateway ends it
 )
 
 // evaluate decides whether a worker is lost. There are four signs:
@@ -41,24 +43,28 @@ const (
 //   - The worker's lease has expired. Every gateway sees this, and the leader acts.
 func evaluate(f facts) verdict {
 	runs := f.runningGeneration == f.newestGeneration
-	ownRuntime := f.inOwnRuntime && !f.sharedRuntime
+	inPrivateRuntime := f.inOwnRuntime && !f.sharedRuntime
 	switch {
+	case f.busy:
+		return nothingToDo
 	case f.takesOver:
 		return abandoned
 	case f.listUnavailable && f.leaseExpired && f.leader:
 		return silent
 	case f.listUnavailable:
 		return nothingToDo
-	case ownRuntime && !runs && !f.ownedByGateway:
+	case inPrivateRuntime && !runs && !f.ownedByGateway:
 		return missing
 	case f.inOwnRuntime && f.sharedRuntime && f.leader && !runs && !f.ownedByGateway && (f.reported && f.unlistedBefore || f.leaseExpired):
 		return missing
-	case runs && f.refused && (ownRuntime || f.leader):
+	case runs && f.refused && (inPrivateRuntime || f.leader):
 		return refused
 	case f.leaseExpired && f.leader:
 		return silent
-	case runs && !f.ownedByGateway && (ownRuntime || f.leader):
+	case runs && !f.ownedByGateway && (inPrivateRuntime || f.leader):
 		return adopt
+	case f.runningGeneration > 0 && f.runningGeneration < f.newestGeneration && !f.inOwnRuntime:
+		return outdated
 	}
 	return nothingToDo
 }

@@ -44,8 +44,10 @@ func TestEvidenceLeadsToItsVerdict(t *testing.T) {
 		{facts{}, nothingToDo},
 		{facts{leader: true}, nothingToDo},
 		{facts{leader: true, reported: true, unlistedBefore: true}, nothingToDo}, // it runs in another runtime
-		{facts{runningGeneration: other}, nothingToDo},
-		{facts{runningGeneration: other, leader: true}, nothingToDo},
+		{facts{runningGeneration: other}, outdated},
+		{facts{runningGeneration: other, leader: true}, outdated},
+		{facts{runningGeneration: 5, leader: true}, nothingToDo}, // a database that was restored
+		{facts{runningGeneration: other, leader: true, busy: true}, nothingToDo},
 
 		// This gateway refuses its token.
 		{facts{runningGeneration: 4, refused: true, inOwnRuntime: true, sharedRuntime: true, leader: true}, refused},
@@ -63,6 +65,7 @@ func TestEvidenceLeadsToItsVerdict(t *testing.T) {
 
 		// Its gateway has died.
 		{facts{takesOver: true}, abandoned},
+		{facts{takesOver: true, busy: true}, nothingToDo},
 		{facts{takesOver: true, leaseExpired: true, leader: true}, abandoned},
 		{facts{takesOver: true, listUnavailable: true}, abandoned},
 		{facts{takesOver: true, runningGeneration: other}, abandoned}, // of an earlier generation, which ran here

@@ -23,12 +23,10 @@ const maxEvents = 200
 //
 // The stream itself limits the number of events. The shortest threshold is 1 s, so
 // picture and sound together give at most four events a second, some 2 KB. A worker
-// process waits 15 min by default for a gateway that does not answer
-// (Config.GatewayTimeout), so its backlog stays below 2 MB. The wait has no limit while
-// the gateway answers but cannot store, or is in the same process.
+// waits without a limit for a gateway that cannot store or does not answer.
 type backlog struct {
 	reports   []monitor.Report // never empty after the first add; all but the last have events
-	revision  int              // increases with every add
+	adds      int              // so far
 	delivered bool             // the gateway has accepted the last report, and nothing was added since
 }
 
@@ -37,7 +35,7 @@ func size(r monitor.Report) int { return len(r.Events) + len(r.Signals) }
 
 // add queues events, signals and the state after them.
 func (b *backlog) add(r monitor.Report) {
-	b.revision++
+	b.adds++
 	b.delivered = false
 	if n := len(b.reports); n > 0 {
 		last := &b.reports[n-1]
@@ -77,15 +75,15 @@ func newerSnapshot(before, after json.RawMessage) json.RawMessage {
 	return after
 }
 
-// next returns the report to send next, and the revision to pass to accepted.
-func (b *backlog) next() (r monitor.Report, revision int) {
+// next returns the report to send next, and the number of adds to pass to accepted.
+func (b *backlog) next() (r monitor.Report, adds int) {
 	r = b.reports[0]
 	r.Events, r.Signals = slices.Clip(r.Events), slices.Clip(r.Signals)
-	return r, b.revision
+	return r, b.adds
 }
 
 // accepted removes a report of next after the gateway has stored it.
-func (b *backlog) accepted(r monitor.Report, revision int) {
+func (b *backlog) accepted(r monitor.Report, adds int) {
 	first := &b.reports[0]
 	first.Events, first.Signals = first.Events[len(r.Events):], first.Signals[len(r.Signals):]
 	if bytes.Equal(first.Snapshot, r.Snapshot) {
@@ -95,7 +93,7 @@ func (b *backlog) accepted(r monitor.Report, revision int) {
 	case len(b.reports) > 1 && size(*first) == 0:
 		b.reports = b.reports[1:]
 	case len(b.reports) == 1:
-		b.delivered = revision == b.revision
+		b.delivered = adds == b.adds
 	}
 }
 

@@ -60,7 +60,7 @@ func (e *fakeEvidence) Remux(ctx context.Context, _ []collector.Media, begin fun
 	return err
 }
 
-func (e *fakeEvidence) AddEvidence(_ context.Context, u collector.Upload) error {
+func (e *fakeEvidence) AddEvidence(_ context.Context, u evidence.Upload, body io.Reader) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	what := string(u.Record.Phase) + " note"

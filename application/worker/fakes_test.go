@@ -82,7 +82,7 @@ func (s *fakeStream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser
 	return io.NopCloser(strings.NewReader("")), nil
 }
 
-func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ watch.Look, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
+func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ watch.Calm, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
 	s.mu.Lock()
 	analyse, black, until := s.analyse, s.black, segment.Duration
 	if !s.backAt.IsZero() {

@@ -13,7 +13,7 @@ import (
 type lanes struct {
 	force    context.Context // when it is done, every task is cancelled
 	log      *slog.Logger
-	run      func(context.Context, watch.Task) watch.Observation // of the tasks that start from now on
+	runner   taskRunner // of the tasks that start from now on
 	running  [watch.LaneTimer]runningTask
 	outcomes chan outcome // never closed; the loop waits for every lane before it returns
 }
@@ -27,42 +27,36 @@ type runningTask struct {
 
 // outcome is the result of a task.
 type outcome struct {
-	lane        watch.Lane
-	segment     watch.Segment // of a TaskSegment
-	began       time.Time     // with its monotonic reading
+	task        watch.Task
+	began       time.Time // with its monotonic reading
 	observation watch.Observation
 	err         error // not nil if the task panicked, which ends the worker
 }
 
-func newLanes(force context.Context, log *slog.Logger, run func(context.Context, watch.Task) watch.Observation) *lanes {
-	return &lanes{force: force, log: log, run: run, outcomes: make(chan outcome)}
+func newLanes(force context.Context, log *slog.Logger, runner taskRunner) *lanes {
+	return &lanes{force: force, log: log, runner: runner, outcomes: make(chan outcome)}
 }
 
 // start runs a task in its lane, which must be idle. It sends the outcome to outcomes.
 func (l *lanes) start(t watch.Task) {
 	ctx, cancel := context.WithCancel(l.force)
-	lane := t.Kind.Lane()
 	priority := NewPriority(t.Urgency)
 	ctx = WithPriority(ctx, priority)
-	l.running[lane] = runningTask{kind: t.Kind, priority: priority, cancel: cancel}
-	run := l.run
+	l.running[t.Kind.Lane()] = runningTask{kind: t.Kind, priority: priority, cancel: cancel}
+	runner := l.runner
 	go func() {
 		defer cancel()
-		o := outcome{lane: lane, segment: t.Segment, began: time.Now(), err: errNoOutcome}
+		o := outcome{task: t, began: time.Now(), err: errNoOutcome}
 		defer func() { l.outcomes <- o }()
 		o.err = recoverPanic(l.log, "task "+string(t.Kind), func() error {
-			o.observation = run(ctx, t)
+			o.observation = runner.run(ctx, t)
 			return nil
 		})
 	}()
 }
 
-// release makes the lane of an outcome idle and returns the kind of its task.
-func (l *lanes) release(o outcome) watch.TaskKind {
-	kind := l.running[o.lane].kind
-	l.running[o.lane] = runningTask{}
-	return kind
-}
+// release makes the lane of an outcome idle.
+func (l *lanes) release(o outcome) { l.running[o.task.Kind.Lane()] = runningTask{} }
 
 // idle reports whether no task runs in a lane.
 func (l *lanes) idle(lane watch.Lane) bool { return l.running[lane].cancel == nil }

@@ -23,15 +23,13 @@ type loop struct {
 	force    context.Context // when it is done, the worker ends at once
 
 	lanes     *lanes
-	tasks     taskRunner
 	revisions *revisionFollower
 
 	captures  capture.Tracker // of evidence
 	collector *collector.Collector
 
-	reportedAt time.Time     // the At of the newest report
-	adoptedAt  time.Time     // when the configuration was changed; no check was due before because of it
-	measured   watch.Segment // the segment whose measures were added last; a closer look at it adds none
+	reportedAt time.Time // the At of the newest report
+	adoptedAt  time.Time // when the configuration was changed; no check was due before because of it
 }
 
 // run runs the loop until the worker ends. It waits for the lanes and the reporter.
@@ -45,20 +43,22 @@ func (l *loop) run(ctx context.Context) error {
 		if err := l.watch(ctx); err != nil {
 			return err
 		}
-		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
+		deadline = time.Now().Add(shutdownTimeout)
 		return l.finishTasks(deadline)
 	})
 	if err != nil {
 		return l.abort(err)
 	}
 	l.collector.Add(l.captures.Finish()...)
+	// Only a worker that was not asked to stop waits for the gateway and for evidence. After
+	// each wait shutdownTimeout begins again.
 	if ctx.Err() == nil && l.reporter.outstanding() {
-		l.reporter.flush(ctx) // the stream has ended: wait until the gateway has accepted every event
-		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
+		l.reporter.flush(ctx)
+		deadline = time.Now().Add(shutdownTimeout)
 	}
 	if ctx.Err() == nil && !l.watcher.Report().Status.Active() {
 		l.collector.Stop(maxEvidenceWait)
-		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
+		deadline = time.Now().Add(shutdownTimeout)
 	}
 	l.collector.Stop(min(stoppedEvidenceWait, time.Until(deadline)/2))
 	err = l.reporter.stop(time.Until(deadline))
@@ -83,7 +83,7 @@ func (l *loop) abort(cause error) error {
 	l.lanes.cancelAndWait()
 	l.collector.Stop(0)
 	limit := finalReportTimeout
-	if isReplaced(cause) || errors.Is(cause, ErrGatewayGone) || errors.Is(cause, ErrKeyRejected) {
+	if isReplaced(cause) || errors.Is(cause, ErrKeyRejected) {
 		limit = 0
 	}
 	_ = l.reporter.stop(limit) // cause is the first error
@@ -101,7 +101,7 @@ func (l *loop) watch(ctx context.Context) error {
 		if !more {
 			return nil
 		}
-		timer.Reset(min(max(0, next.Sub(l.clock.now())), clockCheckInterval))
+		timer.Reset(max(0, next.Sub(l.clock.now())))
 		select {
 		case <-timer.C:
 			l.followClock()
@@ -117,7 +117,7 @@ func (l *loop) watch(ctx context.Context) error {
 		case a := <-l.revisions.changed:
 			l.adopt(a)
 		case <-l.liveness.requests:
-		case err := <-l.reporter.result:
+		case err := <-l.reporter.workerEnd:
 			return err
 		case <-ctx.Done():
 			return nil
@@ -133,12 +133,12 @@ func (l *loop) finishTasks(deadline time.Time) error {
 	defer cancelLate.Stop()
 	for l.lanes.busy() {
 		o := <-l.lanes.outcomes
-		kind := l.lanes.release(o)
+		l.lanes.release(o)
 		switch {
 		case l.force.Err() != nil:
 		case o.err != nil:
 			return o.err
-		case kind == watch.TaskSegment:
+		case o.task.Kind == watch.TaskSegment:
 			l.observe(o)
 		}
 	}
@@ -146,30 +146,27 @@ func (l *loop) finishTasks(deadline time.Time) error {
 }
 
 // startDueTasks starts every due task whose lane is idle. next is when another task is due
-// in an idle lane. more is false when the watcher has no task any more.
+// in an idle lane, or the clock is to be checked. more is false when the watcher has no task
+// any more.
 func (l *loop) startDueTasks() (next time.Time, more bool) {
 	tasks := l.watcher.Next()
 	now := l.clock.now()
 	l.lanes.raise(l.watcher.Urgency(now)) // the question may wait, and more may have happened since it was asked
+	next = now.Add(clockCheckInterval)
 	for _, t := range tasks {
-		if lane := t.Kind.Lane(); lane != watch.LaneTimer {
-			if !l.lanes.idle(lane) {
-				continue
+		lane := t.Kind.Lane()
+		switch {
+		case lane != watch.LaneTimer && !l.lanes.idle(lane): // an outcome comes first
+		case lane == watch.LaneTimer || t.At.After(now):
+			if t.At.Before(next) {
+				next = t.At
 			}
-			if !t.At.After(now) {
-				if t.Kind == watch.TaskPlaylist {
-					l.cfg.Delays.record(min(now.Sub(t.At), now.Sub(l.adoptedAt)))
-				}
-				l.lanes.start(t)
-				continue
+		default:
+			if t.Kind == watch.TaskPlaylist {
+				l.cfg.Delays.record(min(now.Sub(t.At), now.Sub(l.adoptedAt)))
 			}
+			l.lanes.start(t)
 		}
-		if next.IsZero() || t.At.Before(next) {
-			next = t.At
-		}
-	}
-	if next.IsZero() {
-		next = now.Add(time.Hour) // every lane is busy: an outcome comes first
 	}
 	return next, len(tasks) > 0
 }
@@ -189,15 +186,10 @@ func (l *loop) wakeDue() bool {
 func (l *loop) observe(o outcome) {
 	l.followClock()
 	began := l.clock.at(o.began)
-	a, isAnalysis := o.observation.(watch.Analysis)
-	if isAnalysis && len(a.Measures) > 0 && !o.segment.SameListing(l.measured) {
-		l.reporter.addMeasures(measuredFrom(o.segment, began), o.segment.Duration, a.Measures)
-		l.measured = o.segment
+	if a, isAnalysis := o.observation.(watch.Analysis); isAnalysis && len(a.Measures) > 0 {
+		l.reporter.addMeasures(measuredFrom(o.task.Segment, began), o.task.Segment.Duration, a.Measures)
 	}
 	l.step(withBegan(o.observation, began))
-	if isAnalysis {
-		l.tasks.screened.forget(l.watcher.Next())
-	}
 }
 
 // maxProgramTimeOffset is how far program time may be from the clock to date
@@ -218,8 +210,7 @@ func measuredFrom(s watch.Segment, began time.Time) time.Time {
 func (l *loop) adopt(a monitor.Assignment) {
 	l.followClock()
 	l.adoptedAt = l.clock.now()
-	l.tasks.setting = a.Config.Value
-	l.lanes.run = l.tasks.run
+	l.lanes.runner.setting = a.Config.Value
 	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
 	l.step(watch.RulesChanged{Rules: l.rules(a.Config)})
 }
@@ -245,10 +236,9 @@ func (l *loop) step(o watch.Observation) {
 		case watch.EventEmitted:
 			e.Event.ID = l.cfg.NewEventID()
 			events = append(events, e.Event)
-			if e.Event.IsBlindness() {
-				break // the watcher also logs a warning with more detail
+			if !e.Event.IsBlindness() { // of which the watcher also logs a warning with more detail
+				l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
 			}
-			l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
 		case watch.SignalEmitted:
 			signals = append(signals, e.Signal)
 		case watch.LogEntry:
@@ -256,7 +246,8 @@ func (l *loop) step(o watch.Observation) {
 		}
 	}
 	report := l.state()
-	if report.Events, report.Signals = events, signals; len(effects) > 0 {
+	report.Events, report.Signals = events, signals
+	if len(effects) > 0 {
 		l.reporter.add(report)
 	} else {
 		l.reporter.refresh(report)
@@ -264,7 +255,7 @@ func (l *loop) step(o watch.Observation) {
 	if l.ports.Evidence.Store != nil {
 		l.collector.Add(l.captures.Step(now, capture.Input{
 			Observation: o, Media: l.watcher.Media(), Open: l.watcher.OpenConditions(), Events: events, Signals: signals,
-			SilenceDB: l.tasks.setting(detector.SilenceDB),
+			SilenceDB: l.lanes.runner.setting(detector.SilenceDB),
 		})...)
 	}
 }

@@ -60,9 +60,9 @@ func (p *panickingPorts) FetchSegment(ctx context.Context, s watch.Segment) (io.
 	return countedBody{body, &p.closed}, err
 }
 
-func (p *panickingPorts) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (p *panickingPorts) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	p.panicIn("analyser")
-	return p.Analyser.Analyse(ctx, s, look, body, setting)
+	return p.Analyser.Analyse(ctx, s, calm, body, setting)
 }
 
 func (p *panickingPorts) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {

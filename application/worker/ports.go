@@ -36,13 +36,13 @@ type SegmentFetcher interface {
 	FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error)
 }
 
-// Analyser decodes a segment, at least as closely as look says, and returns the intervals
-// of every detector. The Screen of its answer is nil if it has decoded every frame. It
+// Analyser decodes a segment, at least as closely as calm says, and returns the intervals
+// of every detector. A track of which it has decoded some frames only is Screened. It
 // reads only body and blocks until its subprocess has ended. Errors: a wrapped error of
 // body; *watch.Failure of kind undecodable or tool. setting returns the value of a field
 // in the registration's config object.
 type Analyser interface {
-	Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error)
+	Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(field string) float64) (watch.Analysis, error)
 }
 
 // Gateway gives a worker its assignment and takes its reports. The command watch

@@ -19,7 +19,7 @@ const warnInterval = 30 * time.Second
 // reporter sends reports to the gateway, on a goroutine of its own.
 type reporter struct {
 	w          *Worker
-	result     chan error // at most one value: nil if the gateway orders a stop, or the error that ends the worker
+	workerEnd  chan error // by which the loop ends, at most one value: nil if the gateway orders a stop, or an error
 	wake       chan struct{}
 	revisions  *revisionFollower
 	thumbnails *thumbnailer
@@ -36,7 +36,6 @@ type reporter struct {
 	// Only the reporter's goroutine uses these.
 	failures     int       // in a row
 	slow         bool      // the last answer took longer than attemptTimeout
-	lastHeard    time.Time // when the gateway last answered
 	lastAccepted time.Time // when it last accepted a report
 	lastWarned   time.Time
 	authFailure  authFailure
@@ -46,7 +45,7 @@ func newReporter(force context.Context, w *Worker, revisions *revisionFollower, 
 	ctx, cancel := context.WithCancel(force)
 	return &reporter{
 		w:          w,
-		result:     make(chan error, 1),
+		workerEnd:  make(chan error, 1),
 		wake:       make(chan struct{}, 1),
 		revisions:  revisions,
 		thumbnails: thumbnails,
@@ -139,7 +138,7 @@ func (r *reporter) stop(limit time.Duration) error {
 // run sends queued reports, and a heartbeat when none was queued for Config.Heartbeat. It
 // returns nil when it is cancelled, or the error that ends the worker.
 func (r *reporter) run() error {
-	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
+	r.lastAccepted = time.Now()
 	for r.awaitWork() {
 		began := time.Now()
 		answer, err := r.send()
@@ -156,8 +155,6 @@ func (r *reporter) run() error {
 			return err
 		case r.ctx.Err() != nil:
 			return nil //nolint:nilerr // the reporter was cancelled
-		case !isGatewayAnswer(err) && r.w.gatewayGone(r.lastHeard):
-			return fmt.Errorf("%w: %w", ErrGatewayGone, err)
 		case keyRejected:
 			return fmt.Errorf("%w: %w", ErrKeyRejected, err)
 		default:
@@ -194,14 +191,11 @@ func (r *reporter) recordSuccess(took time.Duration) {
 		r.w.log.Info("The gateway accepts reports again", "failures", r.failures, "away_sec", time.Since(r.lastAccepted).Seconds())
 	}
 	r.failures, r.lastWarned = 0, time.Time{}
-	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
+	r.lastAccepted = time.Now()
 }
 
 func (r *reporter) recordFailure(err error) {
 	r.failures++
-	if isGatewayAnswer(err) {
-		r.lastHeard = time.Now()
-	}
 	if time.Since(r.lastWarned) >= warnInterval {
 		r.lastWarned = time.Now()
 		r.w.log.Warn("The gateway accepted no report; trying again", "error", err, "failures", r.failures)
@@ -211,7 +205,7 @@ func (r *reporter) recordFailure(err error) {
 // endWorker makes the loop end with err; nil means a normal end. Later calls do nothing.
 func (r *reporter) endWorker(err error) {
 	select {
-	case r.result <- err:
+	case r.workerEnd <- err:
 	default:
 	}
 }
@@ -220,7 +214,7 @@ func (r *reporter) endWorker(err error) {
 // it sends the newest state as a heartbeat.
 func (r *reporter) send() (monitor.Answer, error) {
 	r.mu.Lock()
-	report, revision := r.backlog.next()
+	report, adds := r.backlog.next()
 	report.Minutes = r.minutes.Next()
 	r.mu.Unlock()
 
@@ -235,7 +229,7 @@ func (r *reporter) send() (monitor.Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	outstanding := r.backlog.outstanding()
-	r.backlog.accepted(report, revision)
+	r.backlog.accepted(report, adds)
 	r.minutes.Accepted(minutes)
 	if outstanding && !r.backlog.outstanding() {
 		close(r.idle)
@@ -254,7 +248,7 @@ func (r *reporter) attempt(report monitor.Report) (monitor.Answer, error) {
 // sendInParts sends a rejected report without its snapshot, and if the gateway rejects
 // that too, without its minutes. If that is rejected as well, it sends each event alone and
 // then the state. It drops an event that the gateway rejects alone, because that event
-// would block all later ones. It returns the minutes that need not be sent again.
+// would block all later ones. It returns the minutes that are done; the next report has the others.
 func (r *reporter) sendInParts(report monitor.Report, rejection error) (answer monitor.Answer, done []monitor.Minute, err error) {
 	if report.Snapshot != nil {
 		r.w.log.Error("The gateway rejects a report; it is sent again without the snapshot", "error", rejection)

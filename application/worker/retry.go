@@ -15,12 +15,6 @@ func isReplaced(err error) bool {
 	return errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &answer) && answer.Code == monitor.NotFound
 }
 
-// isGatewayAnswer reports whether the gateway itself answered with err.
-func isGatewayAnswer(err error) bool {
-	var answer *monitor.Error
-	return errors.As(err, &answer)
-}
-
 // isReportRejected reports whether the gateway will never accept this report.
 func isReportRejected(err error) bool {
 	var answer *monitor.Error

@@ -14,13 +14,14 @@ import (
 // that neither a check nor a report with an alert waits for that exchange.
 type revisionFollower struct {
 	w       *Worker
+	known   int64                   // the revision that the loop has; only the follower's goroutine uses it
 	newest  atomic.Int64            // the newest revision that an answer has named
 	wake    chan struct{}           // receives when newest has grown
 	changed chan monitor.Assignment // to the loop
 }
 
 func newRevisionFollower(w *Worker, assigned int) *revisionFollower {
-	f := &revisionFollower{w: w, wake: make(chan struct{}, 1), changed: make(chan monitor.Assignment)}
+	f := &revisionFollower{w: w, known: int64(assigned), wake: make(chan struct{}, 1), changed: make(chan monitor.Assignment)}
 	f.newest.Store(int64(assigned))
 	return f
 }
@@ -42,12 +43,11 @@ func (f *revisionFollower) note(revision int) {
 func (f *revisionFollower) start(endWorker func(error)) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	known := int(f.newest.Load())
 	go func() {
 		defer close(done)
 		err := recoverPanic(f.w.log, "following revisions", func() error {
 			for f.awaitNewer(ctx) {
-				known = f.follow(ctx, known)
+				f.follow(ctx)
 			}
 			return nil
 		})
@@ -68,31 +68,29 @@ func (f *revisionFollower) awaitNewer(ctx context.Context) bool {
 }
 
 // follow requests the assignment until it has the newest revision, and passes it to the
-// loop. It returns the revision that the loop has. A worker that was replaced gives up:
-// the answer to its next report ends it.
-func (f *revisionFollower) follow(ctx context.Context, known int) int {
+// loop. A worker that was replaced gives up: the answer to its next report ends it.
+func (f *revisionFollower) follow(ctx context.Context) {
 	lastWarned := time.Time{}
-	for failures := 1; int64(known) < f.newest.Load(); failures++ {
+	for attempts := 1; f.known < f.newest.Load(); attempts++ {
 		began := time.Now()
 		a, err := f.w.requestAssignment(ctx, attemptTimeout)
 		switch {
-		case err == nil && a.Revision > known:
+		case err == nil && int64(a.Revision) > f.known:
 			select {
 			case f.changed <- a:
-				known = a.Revision
+				f.known = int64(a.Revision)
 			case <-ctx.Done():
-				return known
+				return
 			}
 			continue
 		case isReplaced(err):
-			return known
+			return
 		case err != nil && ctx.Err() == nil && time.Since(lastWarned) >= warnInterval:
 			lastWarned = time.Now()
-			f.w.log.Warn("The changed configuration could not be requested; monitoring goes on by the old one, trying again", "error", err, "failures", failures)
+			f.w.log.Warn("The changed configuration could not be requested; monitoring goes on by the old one, trying again", "error", err, "failures", attempts)
 		}
-		if !wait.For(ctx, gatewayBackoff.Delay(failures)-time.Since(began)) {
-			return known
+		if !wait.For(ctx, gatewayBackoff.Delay(attempts)-time.Since(began)) {
+			return
 		}
 	}
-	return known
 }

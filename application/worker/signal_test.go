@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // signals returns the distinct signals of the stored reports, in order.
@@ -47,7 +48,7 @@ func TestSignalsAreRepeatedUntilTheGatewayHasThem(t *testing.T) {
 					t.Fatal(err)
 				}
 				all := g.signals()
-				if len(all) != 2 || all[0].Condition != monitor.NoMedia || !all[0].EndedAt.IsZero() ||
+				if len(all) != 2 || all[0].Condition != trouble.NoMedia || !all[0].EndedAt.IsZero() ||
 					all[1].EndedAt.IsZero() || !all[1].StartedAt.Equal(all[0].StartedAt) {
 					t.Errorf("the signals are %v", all)
 				}

@@ -20,7 +20,6 @@ type taskRunner struct {
 	// keep returns a body that also keeps its bytes, for evidence.
 	keep func(s watch.Segment, body io.ReadCloser) io.ReadCloser
 
-	screened   *screened
 	thumbnails *thumbnailer
 }
 
@@ -46,7 +45,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		}
 		return p
 	case watch.TaskSegment:
-		return r.analyse(ctx, t.Segment, t.Look)
+		return r.analyse(ctx, t.Segment, t.Calm)
 	}
 	return watch.Tick{}
 }
@@ -70,30 +69,18 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	return o
 }
 
-// analyse fetches and decodes a segment. It streams the bytes to the decoder. A closer look
-// at the segment that was just screened needs no second download.
-func (r taskRunner) analyse(ctx context.Context, s watch.Segment, look watch.Look) watch.Analysis {
+// analyse fetches and decodes a segment. It streams the bytes to the decoder.
+func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Calm) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
 	failed := func(err error) watch.Analysis {
-		a := watch.Analysis{Segment: s.ID(), Failure: failure(ctx, err)}
-		if look == watch.KeyFrames {
-			a.Screen = &watch.Screen{}
-		}
-		return a
+		return watch.Analysis{Segment: s.ID(), Failure: failure(ctx, err)}
 	}
-	body, again := r.screened.body(s)
-	if !again {
-		var err error
-		if body, err = r.ports.Segments.FetchSegment(request.WithEgress(ctx, s.Egress), s); err != nil {
-			return failed(err)
-		}
-		body = r.keep(s, body)
-		if look == watch.KeyFrames {
-			body = r.screened.keep(s, body)
-		}
+	body, err := r.ports.Segments.FetchSegment(request.WithEgress(ctx, s.Egress), s)
+	if err != nil {
+		return failed(err)
 	}
-	a, err := r.decode(ctx, s, look, body)
+	a, err := r.decode(ctx, s, calm, r.keep(s, body))
 	if err != nil {
 		return failed(err)
 	}
@@ -102,14 +89,14 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment, look watch.Loo
 }
 
 // decode passes a segment's body to the Analyser and closes it.
-func (r taskRunner) decode(ctx context.Context, s watch.Segment, look watch.Look, body io.ReadCloser) (a watch.Analysis, err error) {
+func (r taskRunner) decode(ctx context.Context, s watch.Segment, calm watch.Calm, body io.ReadCloser) (a watch.Analysis, err error) {
 	defer func() {
 		if closeErr := body.Close(); err == nil {
 			err = closeErr
 		}
 	}()
 	body, end := r.thumbnails.begin(s, body)
-	a, err = r.ports.Analyser.Analyse(ctx, s, look, body, r.setting)
+	a, err = r.ports.Analyser.Analyse(ctx, s, calm, body, r.setting)
 	end(a, err)
 	return a, err
 }

@@ -31,18 +31,16 @@ type Ports struct {
 
 // Config is the configuration of one worker.
 type Config struct {
-	ID              monitor.ID
-	Generation      int
-	Preference      watch.RenditionPreference // default watch.Smallest
-	NewEventID      func() string             // returns a UUIDv7; required
-	Recording       io.Writer                 // nil: nothing is recorded
-	Heartbeat       time.Duration             // a report is sent at least this often; default 10 s
-	GatewayTimeout  time.Duration             // the worker ends if the gateway does not answer for so long; default: no limit
-	ShutdownTimeout time.Duration             // limit of the steps of section 8.3; default 25 s of the 30 s until SIGKILL
-	SpreadChecks    bool                      // the second check comes early, see rules
-	Delays          *CheckDelays              // counts the checks that begin late; nil: nobody does
-	Log             *slog.Logger              // required
-	Now             func() time.Time          // the wall clock; the worker adopts its changes; default time.Now
+	ID           monitor.ID
+	Generation   int
+	Preference   watch.RenditionPreference // default watch.Smallest
+	NewEventID   func() string             // returns a UUIDv7; required
+	Recording    io.Writer                 // nil: nothing is recorded
+	Heartbeat    time.Duration             // a report is sent at least this often; default 10 s
+	SpreadChecks bool                      // the second check comes early, see rules
+	Delays       *CheckDelays              // counts the checks that begin late; nil: nobody does
+	Log          *slog.Logger              // required
+	Now          func() time.Time          // the wall clock; the worker adopts its changes; default time.Now
 }
 
 // Time limits of a task. The adapters have shorter ones. That of resolving includes the wait
@@ -53,15 +51,14 @@ const (
 	segmentLimit  = 20 * time.Second
 )
 
+// shutdownTimeout limits the steps of section 8.3: 25 s of the 30 s until SIGKILL.
+const shutdownTimeout = 25 * time.Second
+
 // finalReportTimeout limits the last report of a worker that ends with an error of its own.
 const finalReportTimeout = 2 * time.Second
 
 // ErrForced ends a worker without the steps of section 8.3.
 var ErrForced = errors.New("the worker was stopped by force")
-
-// ErrGatewayGone ends a worker that has had no answer for Config.GatewayTimeout. Without a
-// gateway it could neither report nor get the order to stop.
-var ErrGatewayGone = errors.New("the gateway is gone")
 
 // Worker watches one stream.
 type Worker struct {
@@ -80,9 +77,6 @@ func New(ports Ports, cfg Config) *Worker {
 	if cfg.Heartbeat == 0 {
 		cfg.Heartbeat = 10 * time.Second
 	}
-	if cfg.ShutdownTimeout == 0 {
-		cfg.ShutdownTimeout = 25 * time.Second
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -100,7 +94,6 @@ func New(ports Ports, cfg Config) *Worker {
 //
 //   - monitor.ErrSuperseded: another worker has taken over.
 //   - *monitor.Error NotFound: the monitor has ended or does not exist.
-//   - ErrGatewayGone: the gateway has not answered for Config.GatewayTimeout.
 //   - ErrKeyRejected: the gateway rejects the worker's key.
 //   - Any other: the worker could not start, or a goroutine panicked.
 func (w *Worker) Run(ctx context.Context) error { return w.RunUntil(ctx, context.Background()) }
@@ -117,15 +110,15 @@ func (w *Worker) RunUntil(ctx, force context.Context) error {
 func (w *Worker) run(ctx, force context.Context) error {
 	l, err := w.start(ctx, force)
 	switch {
-	case err != nil && force.Err() != nil:
+	case err == nil:
+		defer l.reporter.thumbnails.stop()
+		return l.run(ctx)
+	case force.Err() != nil:
 		return ErrForced
-	case err != nil && ctx.Err() == nil:
-		return err
-	case err != nil:
+	case ctx.Err() != nil:
 		return nil // ctx is done before monitoring started
 	}
-	defer l.tasks.thumbnails.stop()
-	return l.run(ctx)
+	return err
 }
 
 // start requests the assignment and makes the loop. It is a function of its own, so that its
@@ -166,15 +159,14 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 		NewID:      w.cfg.NewEventID,
 		Reported:   reporter.flush,
 	}, w.log)
-	tasks := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, keep: evidence.Keep, screened: &screened{}, thumbnails: thumbnails}
+	runner := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, keep: evidence.Keep, thumbnails: thumbnails}
 	return &loop{
 		Worker:    w,
 		watcher:   watcher,
 		recorder:  rec,
 		reporter:  reporter,
-		tasks:     tasks,
 		revisions: revisions,
-		lanes:     newLanes(force, w.log, tasks.run),
+		lanes:     newLanes(force, w.log, runner),
 		collector: evidence,
 		force:     force,
 	}, nil
@@ -182,11 +174,11 @@ func (w *Worker) start(ctx, force context.Context) (*loop, error) {
 
 // assignment requests the assignment from the gateway until it gets one.
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
-	lastHeard, lastWarned := time.Now(), time.Time{}
+	var lastWarned time.Time
 	var rejected authFailure
-	for failures := 1; ; failures++ {
+	for attempts := 1; ; attempts++ {
 		began := time.Now()
-		a, err := w.requestAssignment(ctx, attemptLimit(failures-1, false))
+		a, err := w.requestAssignment(ctx, attemptLimit(attempts-1, false))
 		keyRejected := rejected.record(err)
 		switch {
 		case err == nil:
@@ -195,16 +187,12 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 			return a, fmt.Errorf("assignment: %w", err)
 		case keyRejected:
 			return a, fmt.Errorf("assignment: %w: %w", ErrKeyRejected, err)
-		case isGatewayAnswer(err):
-			lastHeard = time.Now()
-		case w.gatewayGone(lastHeard):
-			return a, fmt.Errorf("assignment: %w: %w", ErrGatewayGone, err)
 		}
 		if time.Since(lastWarned) >= warnInterval {
 			lastWarned = time.Now()
-			w.log.Warn("The gateway gives no assignment; trying again", "error", err, "failures", failures)
+			w.log.Warn("The gateway gives no assignment; trying again", "error", err, "failures", attempts)
 		}
-		if !wait.For(ctx, gatewayBackoff.Delay(failures)-time.Since(began)) {
+		if !wait.For(ctx, gatewayBackoff.Delay(attempts)-time.Since(began)) {
 			return a, context.Cause(ctx)
 		}
 	}
@@ -228,11 +216,6 @@ func (w *Worker) requestAssignment(ctx context.Context, limit time.Duration) (mo
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
-}
-
-// gatewayGone reports whether the gateway has not answered for Config.GatewayTimeout.
-func (w *Worker) gatewayGone(lastHeard time.Time) bool {
-	return w.cfg.GatewayTimeout > 0 && time.Since(lastHeard) >= w.cfg.GatewayTimeout
 }
 
 // errNoOutcome is the error of a task whose goroutine ended without a result

@@ -14,15 +14,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // assembly holds what the parts of a gateway share while they are made.
@@ -33,10 +36,11 @@ type assembly struct {
 	clock func() time.Time
 	ports faultinject.Ports
 
-	monitors   *registry.Services
-	evidence   *record.EvidenceService
-	thumbnails *record.Thumbnails
-	messages   *destination.Sender
+	monitors   *monitors.Services
+	workers    *intake.WorkerService
+	evidence   *evidences.Service
+	thumbnails *evidences.Thumbnails
+	deliveries *delivery.Sender
 	services   httpapi.Services
 	tasks      []supervisor.LeaderTask
 }
@@ -72,10 +76,10 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if err := a.makeSupervisor(); err != nil {
 		return err
 	}
-	return a.makeDispatchers(listening)
+	return a.makeDispatcher(listening)
 }
 
-// makeMonitors makes the registry and the ports of the parts after it.
+// makeMonitors makes what answers callers and workers, and the ports of the parts after it.
 func (a *assembly) makeMonitors() (err error) {
 	c := a.settings
 	a.clock = faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now
@@ -83,11 +87,11 @@ func (a *assembly) makeMonitors() (err error) {
 	sender := webhook.NewSender(a.keys.Signing, guard, webhook.Config{Version: version, Now: a.clock})
 	a.lateSupervisor, a.launcher = &lateSupervisor{}, &lateLauncher{}
 	a.ports = faultinject.Wrap(faultinject.Ports{
-		SupervisorStore: electionAfterSetup{a.store, a.database}, Launcher: a.launcher, RegistryStore: a.store, Outbox: a.store.Outbox, Sender: sender,
-		Destinations: a.store.DestinationOutbox, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, a.clock),
+		SupervisorStore: electionAfterSetup{a.store, a.database}, Launcher: a.launcher, MonitorStore: a.store, Outbox: a.store.Outbox,
+		Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, a.clock),
 	})
 	c.Watching.Export() // previews run the tools in this process
-	a.monitors, err = registry.NewServices(a.ports.RegistryStore, a.lateSupervisor, guard, sender, registry.Config{
+	a.monitors, err = monitors.NewServices(a.ports.MonitorStore, a.lateSupervisor, guard, sender, monitors.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,
 		CreatePerMin: c.RateLimitCreatePerMin,
@@ -97,6 +101,7 @@ func (a *assembly) makeMonitors() (err error) {
 		Now:          a.clock,
 		Resolver:     a.resolving.sources(c.Watching, a.log),
 	})
+	a.workers = intake.NewWorkerService(a.ports.MonitorStore, a.lateSupervisor, a.clock, a.log)
 	return err
 }
 
@@ -107,21 +112,15 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	if a.evidence, sweepEvidence, err = a.newEvidence(); err != nil {
 		return err
 	}
-	if a.messages, err = a.newDestinationSender(); err != nil {
+	if a.deliveries, err = a.newDeliverySender(); err != nil {
 		return err
 	}
-	destinations, err := routing.NewServices(a.store, routing.Config{NewID: newEventID, Test: a.messages, Replay: a.store, Subjects: a.store, Now: a.clock})
+	destinations, err := routing.NewServices(a.store, routing.Config{NewID: newEventID, Test: a.deliveries, Replay: a.store, Subjects: a.store, Now: a.clock})
 	if err != nil {
 		return err
 	}
-	history, expireHistory, err := a.newHistory()
-	if err != nil {
-		return err
-	}
-	expireEvents, err := record.NewExpiry(a.store, a.settings.EventRetention, a.log)
-	if err != nil {
-		return err
-	}
+	history, expireHistory := a.newHistory()
+	expireEvents := histories.NewMonitorExpiry(a.store, a.settings.EventRetention, a.log)
 	if a.feed, expireFeed, err = a.newFeed(ctx); err != nil {
 		return err
 	}
@@ -129,30 +128,27 @@ func (a *assembly) makeServices(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	audit, err := keyring.NewAudit(a.store, a.settings.EventRetention, a.log)
-	if err != nil {
-		return err
-	}
-	incidents := record.NewIncidentService(a.store)
-	a.thumbnails = record.NewThumbnails(a.store, a.clock)
+	audit := keyring.NewAudit(a.store, a.settings.EventRetention, a.log)
+	incidentService := incidents.NewService(a.store)
+	a.thumbnails = evidences.NewThumbnails(a.store, a.clock)
 	a.services = httpapi.Services{
-		Monitors: a.monitors, Evidence: a.evidence, History: history, Incidents: incidents, Feed: a.feed,
+		Monitors: a.monitors, Workers: a.workers, Evidence: a.evidence, History: history, Incidents: incidentService, Feed: a.feed,
 		Thumbnails: a.thumbnails, Routing: destinations, Info: a.serviceInfo(), Keys: keys, Audit: audit, SessionKeys: a.sessionKeys,
 	}
 	a.tasks = []supervisor.LeaderTask{
 		sweepEvidence, expireHistory, expireFeed,
-		{Name: "incidents", Every: record.SweepIncidentsEvery, Run: incidents.Sweep},
-		{Name: "incidents without recovery", Every: record.ReconcileIncidentsEvery, Run: record.NewIncidentReconcile(a.store, a.clock, a.log).Run},
-		{Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: a.thumbnails.Sweep},
+		{Name: "incidents", Every: incidents.SweepEvery, Run: incidentService.Sweep},
+		{Name: "incidents without recovery", Every: incidents.ReconcileEvery, Run: incidents.NewReconcile(a.store, a.clock, a.log).Run},
+		{Name: "parked records", Every: retryRecordsInterval, Run: a.store.RetryRecords},
+		{Name: "thumbnails", Every: evidences.SweepThumbnailsEvery, Run: a.thumbnails.Sweep},
 		{Name: "events", Every: eventsInterval, Run: expireEvents.Run},
 		{Name: "audit list", Every: eventsInterval, Run: audit.Expire},
-		{Name: "messages", Every: messagesInterval, Run: a.store.ReplanOpenIncidents},
 		{Name: "destinations", Every: purgeInterval, Run: a.store.PurgeDestinations},
 	}
 	return nil
 }
 
-// makeSupervisor makes the supervisor, for which the registry has waited.
+// makeSupervisor makes the supervisor, for which what answers callers and workers has waited.
 func (a *assembly) makeSupervisor() (err error) {
 	c := a.settings
 	a.supervisor, err = supervisor.New(a.ports.SupervisorStore, a.ports.Launcher, supervisor.Config{
@@ -170,17 +166,11 @@ func (a *assembly) makeSupervisor() (err error) {
 	return err
 }
 
-// makeDispatchers makes the dispatchers of callbacks and of destinations. The database
-// notifies them until ctx is done.
-func (a *assembly) makeDispatchers(ctx context.Context) (err error) {
-	a.dispatcher, err = callback.New(a.ports.Outbox, a.ports.Sender, a.store.Listen(ctx), callback.Config{
-		MaxInFlight: maxWebhooksInFlight(a.settings.MaxMonitors), Log: a.log, OnMonitorFailed: a.supervisor.Stop, Evidence: a.evidence,
-	})
-	if err != nil {
-		return err
-	}
-	a.destinations, err = destination.New(a.ports.Destinations, a.messages, a.store.ListenDeliveries(ctx), destination.Config{
-		MaxInFlight: routing.MaxDestinations * destination.MaxPerDestination, Now: a.clock, Log: a.log,
+// makeDispatcher makes the dispatcher of all deliveries. The database notifies it until ctx is
+// done.
+func (a *assembly) makeDispatcher(ctx context.Context) (err error) {
+	a.dispatcher, err = delivery.New(a.ports.Outbox, a.deliveries, a.store.Listen(ctx), delivery.Config{
+		MaxInFlight: maxInFlight(a.settings.MaxMonitors), Now: a.clock, Log: a.log, OnMonitorFailed: a.supervisor.Stop,
 	})
 	return err
 }
@@ -246,18 +236,22 @@ const eventsInterval = 10 * time.Minute
 // purgeInterval is the pause between two runs that delete what is left of deleted destinations.
 const purgeInterval = 10 * time.Second
 
-// messagesInterval is the pause between two looks whether a change of routes or silences
-// concerns open incidents.
-const messagesInterval = 2 * time.Second
-
-// lateSupervisor is a supervisor that is set later. The registry needs one, and the
-// supervisor needs the internal API, which serves the registry.
+// lateSupervisor is a supervisor that is set later. What answers callers and workers needs one,
+// and the supervisor needs the internal API, which asks it.
 type lateSupervisor struct{ *supervisor.Supervisor }
 
-var _ registry.WorkerManager = (*lateSupervisor)(nil)
+var (
+	_ monitors.WorkerManager = (*lateSupervisor)(nil)
+	_ intake.LeaseRenewer    = (*lateSupervisor)(nil)
+)
 
-// maxWebhooksInFlight allows two deliveries for each monitor, and at least 128. A monitor
-// has at most one delivery in flight, and one more on the long schedule. So no slow receiver
-// delays the webhooks of others. The minimum leaves room for the last webhooks of monitors
-// that have ended.
-func maxWebhooksInFlight(maxMonitors int) int { return max(128, 2*maxMonitors+1) }
+// maxInFlight allows two deliveries for each monitor, and at least 128. A monitor has at most one
+// in flight to its callback, and one more that has left the queue. The minimum leaves room for the
+// last webhooks of monitors that have ended. With those of every destination, no slow receiver
+// delays another one.
+func maxInFlight(maxMonitors int) int {
+	return max(128, 2*maxMonitors+1) + routing.MaxDestinations*notify.MaxPerDestination
+}
+
+// retryRecordsInterval is the pause between two attempts to store the records of parked monitors.
+const retryRecordsInterval = time.Hour

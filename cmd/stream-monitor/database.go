@@ -193,7 +193,7 @@ func (s *databaseSetup) checkReady(ctx context.Context, ping func(context.Contex
 }
 
 // electionAfterSetup is a Store whose leader election waits until the database is set up.
-// Reconcile elects a leader first, so it waits too, and its time limit includes the wait.
+// The supervisor elects a leader before it reads anything else, so its start waits too.
 type electionAfterSetup struct {
 	supervisor.Store
 

@@ -16,9 +16,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/teams"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -42,9 +42,9 @@ func messageSenders(allowed config.Networks, now func() time.Time) map[notify.Ki
 	}
 }
 
-// newDestinationSender makes what sends events and messages to destinations. Errors: a
+// newDeliverySender makes what sends events and messages. Errors: a
 // template of TEMPLATES_DIR is wrong.
-func (a *assembly) newDestinationSender() (*destination.Sender, error) {
+func (a *assembly) newDeliverySender() (*delivery.Sender, error) {
 	var files fs.FS
 	if a.settings.TemplatesDir != "" {
 		files = os.DirFS(a.settings.TemplatesDir)
@@ -53,16 +53,16 @@ func (a *assembly) newDestinationSender() (*destination.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return destination.NewSender(destination.SenderConfig{
+	return delivery.NewSender(delivery.SenderConfig{
 		Webhooks: a.ports.Webhooks, Messages: a.ports.Messages, Renderer: renderer, Pictures: messagePictures{a.evidence}, Evidence: a.evidence,
 	}), nil
 }
 
 // messagePictures reads the pictures of messages from evidence.
-type messagePictures struct{ evidence *record.EvidenceService }
+type messagePictures struct{ evidence *evidences.Service }
 
 func (p messagePictures) ReadPicture(ctx context.Context, of incident.Picture) (*message.Picture, error) {
-	shown, err := p.evidence.MessagePicture(ctx, of, destination.MaxPictureBytes)
+	shown, err := p.evidence.MessagePicture(ctx, of, delivery.MaxPictureBytes)
 	var refused *monitor.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == evidence.NotFound:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
@@ -18,7 +19,7 @@ func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	c.Watching.Export() // the proxies, for the question to YouTube, and tool-launcher
 	list, _, _ := c.Watching.Egress()
 	ok, err := doctor.Doctor{
-		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster, CheckBucket: checkBucket,
+		Settings: *c, DatabaseTime: databaseTime, CheckCluster: checkCluster, CheckBucket: checkBucket,
 		CheckLauncher: tool.CheckLauncher, Landlock: tool.Landlock, Missing: tool.Missing, OpenFiles: config.OpenFiles(), LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{Transport: &http.Transport{Proxy: list.Proxy}}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {
@@ -35,10 +36,11 @@ func checkCluster(ctx context.Context, f config.ClusterFlags) (namespace string,
 	return cluster.Namespace(), cluster.Check(ctx)
 }
 
-func pingDatabase(ctx context.Context, dsn string) error {
+func databaseTime(ctx context.Context, dsn string) (time.Time, error) {
 	store, err := postgres.Open(ctx, dsn, postgres.Config{})
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	return store.Close()
+	at, err := store.CurrentTime(ctx)
+	return at, errors.Join(err, store.Close())
 }

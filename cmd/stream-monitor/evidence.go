@@ -12,7 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/blob/directory"
 	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -23,8 +23,8 @@ const sweepInterval = 5 * time.Minute
 
 // blobStore is a store of EVIDENCE_STORE.
 type blobStore interface {
-	record.BlobStore
-	record.BlobCleaner
+	evidences.BlobStore
+	evidences.BlobCleaner
 }
 
 // openBlobStore opens the store of EVIDENCE_STORE. inDatabase is the one for postgres.
@@ -44,17 +44,17 @@ func openBlobStore(f config.EvidenceFlags, inDatabase blobStore) (blobStore, err
 
 // newEvidence makes the service of evidence, and the task that deletes what has
 // expired.
-func (a *assembly) newEvidence() (*record.EvidenceService, supervisor.LeaderTask, error) {
+func (a *assembly) newEvidence() (*evidences.Service, supervisor.LeaderTask, error) {
 	c := a.settings
 	blobs, err := openBlobStore(c.Evidence, a.store.BlobStore())
 	if err != nil {
 		return nil, supervisor.LeaderTask{}, err
 	}
 	retention := evidence.Retention{Normal: c.EvidenceRetention, Quarantine: c.EvidenceQuarantineRetention}
-	service, err := record.NewEvidenceService(a.store, blobs, record.EvidenceConfig{
+	service, err := evidences.NewService(a.store, blobs, evidences.Config{
 		Keys: a.keys.Links, PublicURL: c.PublicURL, Retention: retention, Now: a.clock, Log: a.log,
 	})
-	sweep := record.NewEvidenceSweep(a.store, blobs, retention, a.log)
+	sweep := evidences.NewSweep(a.store, blobs, retention, a.log)
 	return service, supervisor.LeaderTask{Name: "evidence", Every: sweepInterval, Run: sweep.Run}, err
 }
 
@@ -68,7 +68,7 @@ func checkBucket(ctx context.Context, f config.EvidenceFlags) error {
 	data := make([]byte, 32)
 	_, _ = rand.Read(data) // never fails
 	digest := evidence.Digest(sha256.Sum256(data))
-	if err := blobs.Put(ctx, record.NewContent(digest, int64(len(data)), bytes.NewReader(data))); err != nil {
+	if err := blobs.Put(ctx, evidences.NewContent(digest, int64(len(data)), bytes.NewReader(data))); err != nil {
 		return err
 	}
 	err = readBack(ctx, blobs, digest, data)

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
@@ -17,14 +17,14 @@ const feedInterval = 10 * time.Minute
 
 // newFeed returns the feed, which listens to the database until ctx is done, and the
 // task that deletes expired entries.
-func (a *assembly) newFeed(ctx context.Context) (*record.Feed, supervisor.LeaderTask, error) {
-	var announcer atomic.Pointer[record.Feed]
+func (a *assembly) newFeed(ctx context.Context) (*feeds.Feed, supervisor.LeaderTask, error) {
+	var announcer atomic.Pointer[feeds.Feed]
 	wakes := a.store.ListenFeed(ctx, func(t feed.Thumbnail) {
 		if f := announcer.Load(); f != nil {
 			f.Announce(t)
 		}
 	})
-	f, err := record.NewFeed(a.store, wakes, record.FeedConfig{Log: a.log, Now: a.clock, Egress: a.egress})
+	f, err := feeds.New(a.store, wakes, feeds.Config{Log: a.log, Now: a.clock, Egress: a.egress})
 	if err != nil {
 		return nil, supervisor.LeaderTask{}, err
 	}
@@ -32,7 +32,7 @@ func (a *assembly) newFeed(ctx context.Context) (*record.Feed, supervisor.Leader
 	expire := func(ctx context.Context) error {
 		deleted, err := a.deleteExpiredFeed(ctx)
 		if deleted > 0 {
-			a.log.Info("expired entries of the feed deleted", "component", "record", "entries", deleted)
+			a.log.Info("expired entries of the feed deleted", "component", "feed", "entries", deleted)
 		}
 		return err
 	}

@@ -15,10 +15,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -44,9 +43,8 @@ type gatewayServer struct {
 	decoders       *decoder.Pool       // of inline workers; nil: ffmpeg decodes every segment
 	inlineDelays   *worker.CheckDelays // of the inline workers' checks
 	supervisor     *supervisor.Supervisor
-	dispatcher     *callback.Dispatcher
-	destinations   *destination.Dispatcher
-	feed           *record.Feed
+	dispatcher     *delivery.Dispatcher
+	feed           *feeds.Feed
 	api            *httpapi.API
 	dashboard      *ui.Dashboard // nil: UI=off
 	person         io.Writer     // reads lines instead of JSON; nil: nobody does
@@ -90,7 +88,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	publicRun := start(func(context.Context) { cancel(g.public.Serve()) })
 	feedRun := start(g.database.runAfterSetup(g.feed.Run))
 	membershipRun := start(g.database.runAfterSetup(g.supervisor.Join))
-	reconcileRun := start(g.reconcileAndPromote)
+	startRun := start(g.awaitStart)
 	systemd := systemdNotifier{ready: g.ready, alive: g.supervisor.Alive, log: g.log}
 	defer start(systemd.run).stop()
 
@@ -110,7 +108,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	failed = errors.Join(failed, withTimeout(forced, requestsLimit, g.public.Shutdown))
 	publicRun.stop()
 	setupRun.stop()
-	reconcileRun.stop()
+	startRun.stop()
 	supervisorRun.stop()
 	failed = errors.Join(failed, g.handOver(forced))
 	deliveryRun.cancel() // deliveries in flight end while the internal API stops
@@ -157,23 +155,15 @@ func (g *gatewayServer) deliver(ctx context.Context) {
 			g.log.Warn("cannot take over the webhooks of an earlier gateway, they wait until its leases expire", "error", err)
 		}
 	}
-	destinationsRun := start(func(context.Context) { g.destinations.Run(ctx) })
 	g.dispatcher.Run(ctx)
-	destinationsRun.stop()
 }
 
-// reconcileAndPromote keeps a worker running for every active monitor (section 10.4,
-// decisions A10, O3 and O5). The time limit of the first reconciliation includes the
-// wait for the database.
-func (g *gatewayServer) reconcileAndPromote(ctx context.Context) {
-	promotion := start(g.database.runAfterSetup(g.supervisor.Promote))
-	defer promotion.stop()
-	monitors, known := g.supervisor.Reconcile(ctx)
+// awaitStart waits until monitors and workers have been brought together (section 10.4), and
+// until the database is set up. The time limit of the first includes the wait for the database.
+func (g *gatewayServer) awaitStart(ctx context.Context) {
+	monitors, known := g.supervisor.AwaitStart(ctx)
 	g.reconciled.Store(true)
-	g.database.runAfterSetup(func(ctx context.Context) {
-		g.logReady(ctx, monitors, known)
-		g.supervisor.ReconcilePeriodically(ctx)
-	})(ctx)
+	g.database.runAfterSetup(func(ctx context.Context) { g.logReady(ctx, monitors, known) })(ctx)
 }
 
 // logReady logs that the start is complete, with the addresses of the gateway. If the

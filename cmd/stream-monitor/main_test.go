@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
@@ -49,7 +50,7 @@ func TestTheErrorThatEndsACommandIsInItsLog(t *testing.T) { // section 11
 			"--listen-addr=127.0.0.1:0", "--internal-listen-addr=" + taken.Addr().String()},
 		"migrate": {"migrate", dsn},
 		"worker": {"worker", "--monitor-id=mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d", "--generation=1", "--internal-api-key=c",
-			"--gateway-url=http://" + nobody, "--gateway-patience=1s"},
+			"--gateway-url=http://" + nobody, "--probe-listen-addr=" + taken.Addr().String()},
 	} {
 		t.Run("that of "+name, func(t *testing.T) {
 			status, said := runFailing(t, args...)
@@ -80,7 +81,13 @@ func TestTheErrorThatEndsACommandIsInItsLog(t *testing.T) { // section 11
 // body. It is the only thing that this test can make a library print.
 func TestWhatALibraryPrintsIsALineOfTheLog(t *testing.T) { // section 11
 	clearEnvironment(t)
+	var asked atomic.Bool
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Swap(true) { // so that the worker ends
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"error":{"code":"MONITOR_NOT_FOUND","message":"no such monitor"}}`)
+			return
+		}
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
 			_, err = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\na body https://user:pass@receiver.example/?token=geheim")
@@ -91,7 +98,7 @@ func TestWhatALibraryPrintsIsALineOfTheLog(t *testing.T) { // section 11
 	}))
 	defer gateway.Close()
 	_, said := runFailing(t, "worker", "--monitor-id=mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d", "--generation=1", "--internal-api-key=c",
-		"--gateway-url="+gateway.URL, "--gateway-patience=1s", "--log-level=debug")
+		"--gateway-url="+gateway.URL, "--log-level=debug")
 	for line := range strings.Lines(said) {
 		var l struct{ Level, Component, Message string }
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
@@ -149,10 +156,10 @@ func TestAMisspeltVariableIsReportedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestThereAreTwoDeliveriesInFlightForEveryMonitor(t *testing.T) {
-	for monitors, want := range map[int]int{1: 128, 50: 128, 63: 128, 64: 129, 10000: 20001} {
-		if got := maxWebhooksInFlight(monitors); got != want {
-			t.Errorf("%d webhooks at once for %d monitors, want %d", got, monitors, want)
+func TestThereAreTwoDeliveriesInFlightForEveryMonitorAndFourForEveryDestination(t *testing.T) {
+	for monitors, want := range map[int]int{1: 928, 50: 928, 63: 928, 64: 929, 10000: 20801} {
+		if got := maxInFlight(monitors); got != want {
+			t.Errorf("%d deliveries at once for %d monitors, want %d", got, monitors, want)
 		}
 	}
 }

@@ -4,20 +4,19 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/inline"
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
-	"github.com/stream-monitor/stream-monitor/application/record"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -36,11 +35,11 @@ type lateLauncher struct{ launcher }
 func (a *assembly) newLauncher(output io.Writer) (launcher, error) {
 	c := a.settings
 	a.inlineDelays = worker.NewCheckDelays(a.log)
-	runDir := filepath.Join(c.Database.DataDir, "run")
+	idFile := filepath.Join(c.Database.DataDir, "runtime-id")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
 		tools := newWatchingTools(c.Watching, a.decoders, a.resolving)
-		return inline.New(inline.Config{RunDir: runDir, RunWorker: a.inlineWorker(tools), Log: a.log})
+		return inline.New(inline.Config{IDFile: idFile, RunWorker: a.inlineWorker(tools), Log: a.log})
 	case config.RuntimeKubernetes:
 		return newPodLauncher(c, monitor.NewTokenKey(a.keys.Internal), a.log)
 	}
@@ -48,11 +47,17 @@ func (a *assembly) newLauncher(output io.Writer) (launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return process.New(process.Config{
-		GatewayURL: url, GatewayCA: c.TLSCertFile, Tokens: monitor.NewTokenKey(a.keys.Internal), LogLevel: c.Log.LogLevel,
-		Environ: append(os.Environ(), c.Watching.Environ()...), RunDir: runDir, GatewayPatience: c.GatewayPatience,
-		Output: output, Log: a.log,
-	})
+	workers := processWorkers(c, monitor.NewTokenKey(a.keys.Internal), url)
+	workers.IDFile, workers.Output, workers.Log = idFile, output, a.log
+	return process.New(workers)
+}
+
+// processWorkers says what worker processes get from the gateway.
+func processWorkers(c *config.Serve, tokens monitor.TokenKey, url string) process.Config {
+	return process.Config{
+		GatewayURL: url, GatewayCA: c.TLSCertFile, Tokens: tokens, LogLevel: c.Log.LogLevel,
+		Environ: append(c.Watching.Environ(), faultinject.Environ()...),
+	}
 }
 
 // maxConcurrentLaunches limits how many workers are launched at once; 0 means the default
@@ -73,7 +78,7 @@ func newPodLauncher(c *config.Serve, tokens monitor.TokenKey, log *slog.Logger) 
 	return kube.New(cluster, kube.Config{
 		Instance: c.Cluster.WorkerInstance, Image: c.Pods.WorkerImage, GatewayURL: c.Pods.WorkerGatewayURL,
 		Tokens: tokens, Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, PodTemplateFile: c.Pods.WorkerPodTemplate,
-		LogLevel: c.Log.LogLevel, Environ: c.Watching.PodEnviron(), Log: log,
+		LogLevel: c.Log.LogLevel, Environ: c.Watching.Environ(), Log: log,
 	})
 }
 
@@ -89,9 +94,8 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 
 // inlineWorker runs a worker as a goroutine of the gateway.
 func (a *assembly) inlineWorker(tools *watchingTools) inline.WorkerFunc {
-	gateway, store, thumbnails := inlineGateway{a.monitors.Workers}, inlineEvidence{a.evidence}, inlineThumbnails{a.thumbnails}
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
-		err := worker.New(tools.ports(gateway, store, thumbnails, spec.ID, a.log), worker.Config{
+		err := worker.New(tools.ports(a.workers, inlineEvidence{a.evidence}, a.thumbnails, spec.ID, a.log), worker.Config{
 			ID:           spec.ID,
 			Generation:   spec.Generation,
 			Preference:   watch.RenditionPreference(a.settings.Watching.StreamRendition),
@@ -105,33 +109,13 @@ func (a *assembly) inlineWorker(tools *watchingTools) inline.WorkerFunc {
 	}
 }
 
-// inlineGateway gives inline workers direct access to the gateway, without a network.
-type inlineGateway struct{ *registry.WorkerService }
-
-var _ worker.Gateway = inlineGateway{}
-
-// Assignment implements worker.Gateway.
-func (g inlineGateway) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	return g.Assign(ctx, id, generation)
-}
-
 // inlineEvidence gives inline workers direct access to the gateway's evidence.
-type inlineEvidence struct{ *record.EvidenceService }
+type inlineEvidence struct{ *evidences.Service }
 
 var _ collector.Store = inlineEvidence{}
 
 // AddEvidence implements collector.Store.
-func (e inlineEvidence) AddEvidence(ctx context.Context, u collector.Upload) error {
-	_, err := e.Add(ctx, record.EvidenceUpload{Generation: u.Generation, Unclear: u.Unclear, Record: u.Record, File: u.File}, u.Body)
+func (e inlineEvidence) AddEvidence(ctx context.Context, u evidence.Upload, body io.Reader) error {
+	_, err := e.Add(ctx, u, body)
 	return err
-}
-
-// inlineThumbnails gives inline workers direct access to the gateway's thumbnails.
-type inlineThumbnails struct{ *record.Thumbnails }
-
-var _ worker.ThumbnailStore = inlineThumbnails{}
-
-// AddThumbnail implements worker.ThumbnailStore.
-func (t inlineThumbnails) AddThumbnail(ctx context.Context, id monitor.ID, generation int, takenAt time.Time, jpeg []byte) (bool, error) {
-	return t.Put(ctx, record.Thumbnail{MonitorID: id, TakenAt: takenAt, JPEG: jpeg}, generation)
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -35,11 +37,20 @@ func runWorker(ctx context.Context, c *config.Worker, out console) error {
 		return err
 	}
 	workerLog := log.With("component", "worker", "monitor_id", string(c.MonitorID))
-	if c.GatewayPlace == "" { // in a pod: on a host, the gateway has said so
+	if c.EndWithInput == "on" {
+		go endWith(os.Stdin)
+	} else { // in a pod: on a host, the gateway has said so
 		warnOfMissingConfinement(c.Watching, workerLog)
 	}
 	err = watchForGateway(ctx, c, log)
 	return logged(workerLog, ignoreReplaced(workerLog, err))
+}
+
+// endWith ends this process when its gateway has ended, which held the other end of the input. Nothing is left to be done:
+// no gateway would take a report, and the tools end with this process.
+func endWith(input io.Reader) {
+	_, _ = io.Copy(io.Discard, input)
+	os.Exit(1)
 }
 
 // ignoreReplaced returns nil instead of an error with which the gateway dismisses a
@@ -68,15 +79,14 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 	pool := newDecoderPool(c.Watching, 1, log.With("monitor_id", string(c.MonitorID)))
 	defer pool.Close()
 	w := worker.New(newWatchingTools(c.Watching, pool, newResolvingTools(c.Watching, log.With("monitor_id", string(c.MonitorID)))).ports(client, client, client, c.MonitorID, log), worker.Config{
-		ID:             c.MonitorID,
-		Generation:     c.Generation,
-		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),
-		GatewayTimeout: c.GatewayPatience,
-		NewEventID:     newEventID,
-		SpreadChecks:   true,
-		Delays:         delays,
-		Log:            log,
-		Now:            faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
+		ID:           c.MonitorID,
+		Generation:   c.Generation,
+		Preference:   watch.RenditionPreference(c.Watching.StreamRendition),
+		NewEventID:   newEventID,
+		SpreadChecks: true,
+		Delays:       delays,
+		Log:          log,
+		Now:          faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 	})
 	if c.ProbeListenAddr != "" {
 		probes, err := probe.Listen(c.ProbeListenAddr, w.Alive, w.Ready, log)

@@ -179,7 +179,7 @@ func TestAPanicThatNobodyReadsEndsTheProcess(t *testing.T) {
 		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 {
 			t.Errorf("it ended with %v, want status 2", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		_ = cmd.Process.Kill()
 		t.Error("it has not ended")
 		<-ended

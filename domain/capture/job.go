@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -37,7 +38,7 @@ const (
 type Job struct {
 	Key       string // the condition, the phase and the onset
 	Step      Step
-	Condition string // such as black
+	Condition trouble.Name
 	Phase     evidence.Phase
 	EventID   string    // of the alert or recovery; "": not alerted yet
 	Instant   time.Time // the onset or the recovery, on the media timeline

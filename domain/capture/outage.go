@@ -6,12 +6,13 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // outage is a time without media, or one in which nothing could be observed, from its
 // alert on. No event ends it, only a signal.
 type outage struct {
-	condition monitor.SignalCondition
+	condition trouble.Name
 	alert     string    // event ID
 	instant   time.Time // the end of the media before it; zero: none were known
 	over      bool      // its end was signalled
@@ -19,7 +20,7 @@ type outage struct {
 
 // beginOutage captures what was there before an outage. An outage may be alerted when the
 // media are back already; then the media before its onset count.
-func (t *Tracker) beginOutage(c monitor.SignalCondition, alert string, onset time.Time) []Job {
+func (t *Tracker) beginOutage(c trouble.Name, alert string, onset time.Time) []Job {
 	o := &outage{condition: c, alert: alert, instant: t.stream.mediaEnd()}
 	if o.instant.After(onset) {
 		o.instant = onset
@@ -29,7 +30,7 @@ func (t *Tracker) beginOutage(c monitor.SignalCondition, alert string, onset tim
 		return nil
 	}
 	return []Job{t.stream.withMedia(Job{
-		Key: key(string(c), evidence.AlertPhase, onset), Step: Complete, Condition: string(c), Phase: evidence.AlertPhase,
+		Key: key(c, evidence.AlertPhase, onset), Step: Complete, Condition: c, Phase: evidence.AlertPhase,
 		EventID: alert, Instant: o.instant, Fetch: true,
 	})}
 }
@@ -52,7 +53,7 @@ func (t *Tracker) recoverOutages() (jobs []Job) {
 		}
 		instant := t.stream.newestStart()
 		jobs = append(jobs, t.stream.withMedia(Job{
-			Key: key(string(o.condition), evidence.RecoveryPhase, instant), Step: Complete, Condition: string(o.condition),
+			Key: key(o.condition, evidence.RecoveryPhase, instant), Step: Complete, Condition: o.condition,
 			Phase: evidence.RecoveryPhase, EventID: o.alert, Instant: instant, Fetch: true,
 		}))
 		return true

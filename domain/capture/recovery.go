@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // recovery is the recovery of a detector, until it is captured. It is often seen in the
 // last moments of the newest segment, whose pictures may all be black.
 type recovery struct {
-	condition  string
+	condition  trouble.Name
 	event      string    // ID
 	instant    time.Time // on the media timeline
 	reportedAt time.Time // by the clock

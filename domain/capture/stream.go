@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -68,7 +68,7 @@ func (s *stream) withMedia(j Job) Job {
 		j.Levels = levelsBetween(s.levels, j.LevelsFrom, j.LevelsTo)
 	}
 	j.Pictures = picturesOf(j.Phase, j.Instant)
-	if j.Condition == string(monitor.NoMedia) || j.Condition == string(monitor.Blind) {
+	if j.Condition == trouble.NoMedia || j.Condition == trouble.Blind {
 		j.Pictures = j.Pictures[:1] // there is no picture of no media
 	}
 	for _, m := range s.media {

@@ -8,6 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -22,7 +23,7 @@ type Tracker struct {
 
 // episode is the capture of one condition from its onset on.
 type episode struct {
-	condition   string
+	condition   trouble.Name
 	onset       time.Time
 	instant     time.Time // that the media are collected around; the onset, if it is known on the media timeline
 	collectedTo time.Time // media end at the last job; zero: none yet
@@ -67,7 +68,7 @@ func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
 		p.alert, p.alertedAt, p.due = e.ID, now, data.StartedAt.Add(time.Duration(data.ThresholdSec)*time.Second)
 		return []Job{t.job(p, Report)}
 	case event.Outage:
-		return t.beginOutage(monitor.NoMedia, e.ID, data.StartedAt)
+		return t.beginOutage(trouble.NoMedia, e.ID, data.StartedAt)
 	case event.Recovered:
 		d := detectorOf(e.Type)
 		for _, p := range t.episodes {
@@ -79,7 +80,7 @@ func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
 		t.recoveries = append(t.recoveries, recovery{d.Condition, e.ID, data.RecoveredAt, now})
 	case event.Ended, event.MonitorFailure:
 		if e.IsBlindness() {
-			return t.beginOutage(monitor.Blind, e.ID, e.At)
+			return t.beginOutage(trouble.Blind, e.ID, e.At)
 		}
 		t.outages = nil
 		for _, p := range t.episodes {
@@ -135,7 +136,7 @@ func (t *Tracker) complete(now time.Time) (jobs []Job) {
 
 // episode returns the episode of a condition. It begins the first one, and a
 // new one if the condition has ended and begun again without an alert.
-func (t *Tracker) episode(condition string, onset time.Time) *episode {
+func (t *Tracker) episode(condition trouble.Name, onset time.Time) *episode {
 	for _, p := range t.episodes {
 		if p.condition != condition {
 			continue
@@ -150,7 +151,7 @@ func (t *Tracker) episode(condition string, onset time.Time) *episode {
 	return p
 }
 
-func (t *Tracker) forget(condition string) {
+func (t *Tracker) forget(condition trouble.Name) {
 	t.episodes = slices.DeleteFunc(t.episodes, func(p *episode) bool { return p.condition == condition })
 }
 
@@ -164,8 +165,8 @@ func (t *Tracker) job(p *episode, s Step) Job {
 	})
 }
 
-func key(condition string, phase evidence.Phase, at time.Time) string {
-	return condition + " " + string(phase) + " " + at.UTC().Format(time.RFC3339Nano)
+func key(condition trouble.Name, phase evidence.Phase, at time.Time) string {
+	return string(condition) + " " + string(phase) + " " + at.UTC().Format(time.RFC3339Nano)
 }
 
 // detectorOf returns the detector of an alert or recovery.

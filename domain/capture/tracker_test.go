@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -48,8 +49,8 @@ type step struct {
 	now    float64
 	open   []watch.OpenCondition
 	events []event.Event
-	over   monitor.SignalCondition // whose end is signalled
-	media  int                     // where the media end; 0: at now
+	over   trouble.Name // whose end is signalled
+	media  int          // where the media end; 0: at now
 }
 
 func outage(onset float64) []event.Event {
@@ -164,26 +165,26 @@ func TestTheStepsOfACaptureFollowTheCondition(t *testing.T) {
 			[]string{"complete no_media alert outage fetch before@99 90-100"},
 		},
 		"the recovery from an outage has a picture": {
-			[]step{{now: 100}, {now: 160, media: 100, events: outage(102)}, {now: 170, over: monitor.NoMedia}, {now: 172}},
+			[]step{{now: 100}, {now: 160, media: 100, events: outage(102)}, {now: 170, over: trouble.NoMedia}, {now: 172}},
 			[]string{"complete no_media alert outage fetch before@99 90-100", "complete no_media recovery outage fetch recovery@168.5 160-170"},
 		},
 		"an outage that is alerted when the media are back": {
-			[]step{{now: 100}, {now: 170, events: outage(102), over: monitor.NoMedia}},
+			[]step{{now: 100}, {now: 170, events: outage(102), over: trouble.NoMedia}},
 			[]string{"complete no_media alert outage fetch before@101 90-100", "complete no_media recovery outage fetch recovery@168.5 160-170"},
 		},
 		"an outage that the stream's end ends has no recovery": {
 			[]step{
 				{now: 100}, {now: 160, media: 100, events: outage(102)},
-				{now: 170, over: monitor.NoMedia, events: []event.Event{{ID: "end", Type: event.StreamEnded, Data: event.Ended{}}}},
+				{now: 170, over: trouble.NoMedia, events: []event.Event{{ID: "end", Type: event.StreamEnded, Data: event.Ended{}}}},
 			},
 			[]string{"complete no_media alert outage fetch before@99 90-100"},
 		},
 		"blindness ends before the media are back": {
-			[]step{{now: 100}, {now: 400, media: 100, events: blind(400)}, {now: 410, media: 100, over: monitor.Blind}, {now: 420}},
+			[]step{{now: 100}, {now: 400, media: 100, events: blind(400)}, {now: 410, media: 100, over: trouble.Blind}, {now: 420}},
 			[]string{"complete blind alert blind fetch before@99 90-100", "complete blind recovery blind fetch recovery@418.5 410-420"},
 		},
 		"another worker's outage has no evidence": {
-			[]step{{now: 100}, {now: 110, over: monitor.NoMedia}},
+			[]step{{now: 100}, {now: 110, over: trouble.NoMedia}},
 			nil,
 		},
 	} {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // Name identifies a detector. Snapshots and the column detector_events keep it,
@@ -50,9 +52,9 @@ func Format(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // Detector is one row of the table.
 type Detector struct {
 	Name      Name
-	Track     Track     // the track that the detector judges
-	Health    string    // health of the track while the condition lasts
-	Condition string    // name of the condition in incidents; it never changes
+	Track     Track  // the track that the detector judges
+	Health    string // health of the track while the condition lasts
+	Condition trouble.Name
 	Alert     string    // event type when the condition has lasted for the threshold
 	Recovered string    // event type when an alerted condition is over
 	Threshold Setting   // whole seconds
@@ -92,7 +94,7 @@ var Table = []Detector{
 		Name:      Blackout,
 		Track:     Video,
 		Health:    "black",
-		Condition: "black",
+		Condition: trouble.Black,
 		Alert:     "alert.blackout",
 		Recovered: "alert.blackout_recovered",
 		Threshold: Setting{
@@ -106,7 +108,7 @@ var Table = []Detector{
 		Name:      Silence,
 		Track:     Audio,
 		Health:    "silent",
-		Condition: "silent",
+		Condition: trouble.Silent,
 		Alert:     "alert.silence",
 		Recovered: "alert.silence_recovered",
 		Threshold: Setting{

@@ -27,7 +27,7 @@ func TestEveryRowIsCompleteAndNamesNothingTwice(t *testing.T) {
 		if !d.Threshold.Whole || d.Threshold.Min < 1 {
 			t.Errorf("%s: its threshold is not a whole number of seconds from 1", d.Name)
 		}
-		names = append(names, string(d.Name), d.Condition, d.Alert, d.Recovered, d.Statistic)
+		names = append(names, string(d.Name), string(d.Condition), d.Alert, d.Recovered, d.Statistic)
 		for _, s := range append([]detector.Setting{d.Threshold}, d.Settings...) {
 			names = append(names, s.Field)
 			if !s.Accepts(s.Default) || s.Accepts(s.Max+1) || s.Accepts(s.Min-1) || s.Help == "" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Evidence is the optional object evidence of a payload (section 4.2). A webhook has it if
@@ -37,6 +38,6 @@ func (t Type) Recovers() (alert Type, is bool) {
 // AddEvidence returns an encoded payload with evidence as its last member. The bytes of
 // the payload stay as they are. Times are written in zone.
 func AddEvidence(payload []byte, e Evidence, zone *time.Location) ([]byte, error) {
-	e.ExpiresAt = localTime(e.ExpiresAt, zone)
+	e.ExpiresAt = wire.Time(e.ExpiresAt, zone)
 	return addMember(payload, "evidence", e)
 }

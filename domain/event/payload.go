@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Payload is the body of a webhook (section 4.2). The bytes of Encode are
@@ -31,7 +33,7 @@ func NewPayload(e Event, monitorID, streamURL string, metadata json.RawMessage, 
 		EventType: e.Type,
 		MonitorID: monitorID,
 		StreamURL: streamURL,
-		Timestamp: localTime(e.At, zone),
+		Timestamp: wire.Time(e.At, zone),
 		Data:      inZone(e.Data, zone),
 		Metadata:  metadata,
 	}
@@ -39,13 +41,11 @@ func NewPayload(e Event, monitorID, streamURL string, metadata json.RawMessage, 
 
 // Encode writes the payload as one line of JSON, characters unescaped.
 func (p Payload) Encode() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(p); err != nil {
+	line, err := wire.Encode(p)
+	if err != nil {
 		return nil, fmt.Errorf("payload of %s: %w", p.EventType, err)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return line, nil
 }
 
 // AddSequence returns an encoded payload with sequence as its last member (section 19.4).
@@ -60,45 +60,37 @@ func addMember(object []byte, name string, value any) ([]byte, error) {
 	if !isObject || len(body) < 2 {
 		return nil, fmt.Errorf("add %s to a payload: it is no JSON object with members", name)
 	}
-	var member bytes.Buffer
-	enc := json.NewEncoder(&member)
-	enc.SetEscapeHTML(false) // links have ampersands
-	if err := enc.Encode(value); err != nil {
+	member, err := wire.Encode(value)
+	if err != nil {
 		return nil, fmt.Errorf("add %s to a payload: %w", name, err)
 	}
-	return slices.Concat(body, []byte(`,"`+name+`":`), bytes.TrimRight(member.Bytes(), "\n"), []byte("}")), nil
-}
-
-// localTime is t as answers show it: in the server's zone, to the millisecond
-// (decision A11).
-func localTime(t time.Time, zone *time.Location) time.Time {
-	return t.In(zone).Truncate(time.Millisecond)
+	return slices.Concat(body, []byte(`,"`+name+`":`), member, []byte("}")), nil
 }
 
 // inZone returns d with every time in zone.
 func inZone(d Data, zone *time.Location) Data {
 	switch d := d.(type) {
 	case Started:
-		d.StartedAt, d.DetectedAt = localTime(d.StartedAt, zone), localTime(d.DetectedAt, zone)
+		d.StartedAt, d.DetectedAt = wire.Time(d.StartedAt, zone), wire.Time(d.DetectedAt, zone)
 		if d.ScheduledStartTime != nil {
-			t := localTime(*d.ScheduledStartTime, zone)
+			t := wire.Time(*d.ScheduledStartTime, zone)
 			d.ScheduledStartTime = &t
 		}
 		return d
 	case Ended:
-		d.EndedAt = localTime(d.EndedAt, zone)
+		d.EndedAt = wire.Time(d.EndedAt, zone)
 		return d
 	case Delayed:
-		d.ScheduledStartTime = localTime(d.ScheduledStartTime, zone)
+		d.ScheduledStartTime = wire.Time(d.ScheduledStartTime, zone)
 		return d
 	case Alert:
-		d.StartedAt = localTime(d.StartedAt, zone)
+		d.StartedAt = wire.Time(d.StartedAt, zone)
 		return d
 	case Recovered:
-		d.StartedAt, d.RecoveredAt = localTime(d.StartedAt, zone), localTime(d.RecoveredAt, zone)
+		d.StartedAt, d.RecoveredAt = wire.Time(d.StartedAt, zone), wire.Time(d.RecoveredAt, zone)
 		return d
 	case Outage:
-		d.StartedAt = localTime(d.StartedAt, zone)
+		d.StartedAt = wire.Time(d.StartedAt, zone)
 		return d
 	}
 	return d

@@ -1,6 +1,6 @@
 package evidence
 
-import "github.com/stream-monitor/stream-monitor/domain/monitor"
+import "github.com/stream-monitor/stream-monitor/domain/trouble"
 
 // Measures at which a picture or a sound shows nothing of its condition.
 const (
@@ -22,9 +22,9 @@ func (r Record) BestPicture() (f File, clarity float64, ok bool) {
 	}
 	variants := []Variant{Onset, Level}
 	switch r.Condition {
-	case "silent":
+	case trouble.Silent:
 		variants = []Variant{Level, Onset}
-	case string(monitor.NoMedia), string(monitor.Blind): // no media show an onset
+	case trouble.NoMedia, trouble.Blind: // no media show an onset
 		variants = []Variant{Before, Level}
 	}
 	for _, v := range variants {
@@ -40,9 +40,9 @@ func (r Record) clarity(f File) float64 {
 		return unmeasured
 	}
 	switch {
-	case r.Condition == "black" && f.Variant == Onset:
+	case r.Condition == trouble.Black && f.Variant == Onset:
 		return clamp(1 - *f.Measure/brightLuma)
-	case r.Condition == "silent" && f.Variant == Level:
+	case r.Condition == trouble.Silent && f.Variant == Level:
 		return clamp((loudest - *f.Measure) / (loudest - quietest))
 	}
 	return unmeasured

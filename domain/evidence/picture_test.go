@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 func TestTheBestPictureShowsTheCondition(t *testing.T) {
@@ -12,7 +13,7 @@ func TestTheBestPictureShowsTheCondition(t *testing.T) {
 	}
 	before := evidence.File{Variant: evidence.Before}
 	for name, c := range map[string]struct {
-		condition string
+		condition trouble.Name
 		phase     evidence.Phase
 		files     []evidence.File
 		want      evidence.Variant // "": none

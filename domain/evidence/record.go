@@ -6,10 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // Codes of refused requests.
@@ -21,18 +20,16 @@ const (
 // MaxNote is the maximum length of a note, in bytes.
 const MaxNote = 1024
 
-// ID identifies a Record: a UUIDv7 in lower case with hyphens. Its maker, the worker,
+// ID identifies a Record: a UUIDv7 in lower case. Its maker, the worker,
 // sends it with every upload, so a repeated upload changes nothing.
 type ID string
 
-var uuidV7Form = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-
-// ParseID accepts a UUIDv7. Anything else is NotFound, because no record can have it.
+// ParseID accepts a UUID. Anything else is NotFound, because no record can have it.
 func ParseID(s string) (ID, error) {
-	if !uuidV7Form.MatchString(s) {
-		return "", monitor.Errorf(NotFound, "no evidence has the id %.60q: an id is a UUIDv7 in lower case", s)
+	if !monitor.IsUUID(s) {
+		return "", monitor.Errorf(NotFound, "no evidence has the id %.60q: an id is a UUID", s)
 	}
-	return ID(s), nil
+	return ID(strings.ToLower(s)), nil
 }
 
 // Phase says which event of a condition a Record belongs to.
@@ -50,7 +47,7 @@ type Record struct {
 	MonitorID  monitor.ID
 	EventID    string // of the alert or recovery event; a UUID
 	IncidentID string // of the incident that the event belongs to; "": none is known
-	Condition  string // such as black, silent or no_media
+	Condition  trouble.Name
 	Phase      Phase
 	Class      Class
 	Note       string // why a file is missing, as CleanNote makes it; "": nothing is known to be missing
@@ -67,6 +64,14 @@ type File struct {
 	Height  int       // pixels, likewise
 	TakenAt time.Time // the time of the picture, or of the clip's first picture
 	Measure *float64  // mean luma (0–255) of a picture, level (dBFS) of a sound; nil: not measured
+}
+
+// Upload describes one file of a record that a worker sends, or only the record.
+type Upload struct {
+	Generation int    // of the worker, ≥ 1
+	Unclear    bool   // the evidence does not show the condition clearly, so it is quarantined
+	Record     Record // without Class, IncidentID, CreatedAt and Files
+	File       *File  // nil: only the record, to leave a note
 }
 
 // Digest is the SHA-256 of a file's bytes.
@@ -94,10 +99,7 @@ func (r Record) File(v Variant) (File, bool) {
 	return File{}, false
 }
 
-var (
-	uuidForm      = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-	conditionForm = regexp.MustCompile(`^[a-z][a-z_]{0,31}$`)
-)
+var conditionForm = regexp.MustCompile(`^[a-z][a-z_]{0,31}$`)
 
 // Valid checks the fields that a worker sends. Errors: *monitor.Error InvalidConfig,
 // which names every wrong field.
@@ -106,10 +108,10 @@ func (r Record) Valid() error {
 	refuse := func(format string, args ...any) {
 		wrong = append(wrong, monitor.Errorf(monitor.InvalidConfig, format, args...))
 	}
-	if !uuidForm.MatchString(r.EventID) {
-		refuse("event_id is %.60q; accepted is a UUID in lower case", r.EventID)
+	if !monitor.IsUUID(r.EventID) {
+		refuse("event_id is %.60q; accepted is a UUID", r.EventID)
 	}
-	if !conditionForm.MatchString(r.Condition) {
+	if !conditionForm.MatchString(string(r.Condition)) {
 		refuse("condition is %.60q; accepted are 1 to 32 small letters and underscores", r.Condition)
 	}
 	if r.Phase != AlertPhase && r.Phase != RecoveryPhase {
@@ -121,21 +123,8 @@ func (r Record) Valid() error {
 // CleanNote makes one line of at most MaxNote bytes of text that a tool or a server
 // wrote. A note is never refused: it is all that is left of a capture that failed.
 func CleanNote(text string) string {
-	printable := strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	line := strings.Join(strings.Fields(printable), " ")
-	if len(line) <= MaxNote {
-		return line
-	}
-	end := MaxNote
-	for !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return line[:end]
+	line := monitor.CleanLine(text)
+	return strings.ToValidUTF8(line[:min(len(line), MaxNote)], "")
 }
 
 // Limits of a file's description.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Delivery is the data of delivery.updated: how far an event is on its way to the
@@ -23,12 +24,12 @@ type Delivery struct {
 
 // NewDelivery returns d with its times in UTC, to the millisecond.
 func NewDelivery(d Delivery) Delivery {
-	d.CreatedAt = utc(d.CreatedAt)
+	d.CreatedAt = wire.Time(d.CreatedAt, time.UTC)
 	if d.NextAttemptAt != nil {
-		d.NextAttemptAt = utcOrNull(*d.NextAttemptAt)
+		d.NextAttemptAt = wire.TimeOrNull(*d.NextAttemptAt, time.UTC)
 	}
 	if d.SentAt != nil {
-		d.SentAt = utcOrNull(*d.SentAt)
+		d.SentAt = wire.TimeOrNull(*d.SentAt, time.UTC)
 	}
 	return d
 }

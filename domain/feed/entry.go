@@ -1,10 +1,11 @@
 package feed
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Type names what an entry is about.
@@ -42,43 +43,9 @@ type Entry struct {
 
 // Encode writes data as one line of JSON, characters unescaped.
 func Encode(data Data) (json.RawMessage, error) {
-	line, err := encode(data)
+	line, err := wire.Encode(data)
 	if err != nil {
 		return nil, fmt.Errorf("feed data of %s: %w", data.Type(), err)
 	}
 	return line, nil
-}
-
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
-}
-
-// shown returns a time in a zone, to the millisecond.
-func shown(t time.Time, zone *time.Location) time.Time { return t.In(zone).Truncate(time.Millisecond) }
-
-// shownOrNull shows the zero time as null.
-func shownOrNull(t time.Time, zone *time.Location) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(shown(t, zone))
-}
-
-func utc(t time.Time) time.Time { return shown(t, time.UTC) }
-
-func utcOrNull(t time.Time) *time.Time { return shownOrNull(t, time.UTC) }
-
-// orNull shows a zero value as null.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }

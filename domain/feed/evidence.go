@@ -1,7 +1,10 @@
 package feed
 
 import (
+	"time"
+
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // NewEvidence returns the data of evidence.added.
@@ -14,12 +17,12 @@ func NewEvidence(r evidence.Record) Evidence {
 		EvidenceID: string(r.ID),
 		MonitorID:  r.MonitorID,
 		EventID:    r.EventID,
-		IncidentID: orNull(r.IncidentID),
+		IncidentID: wire.OrNull(r.IncidentID),
 		Condition:  r.Condition,
 		Phase:      string(r.Phase),
 		Class:      string(r.Class),
 		Variants:   variants,
-		Note:       orNull(r.Note),
-		CreatedAt:  utc(r.CreatedAt),
+		Note:       wire.OrNull(r.Note),
+		CreatedAt:  wire.Time(r.CreatedAt, time.UTC),
 	}
 }

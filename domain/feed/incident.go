@@ -5,53 +5,48 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
-// Incident is the data of incident.updated: the incident as it is now (section 16.1).
-// Its times are in UTC, to the millisecond.
+// Incident is the data of incident.updated: the incident as it is now (section 16.1), with
+// its times to the millisecond. The answers about incidents have its fields.
 type Incident struct {
-	IncidentID           string              `json:"incident_id"`
-	MonitorID            monitor.ID          `json:"monitor_id"`
-	State                string              `json:"state"`        // open, resolved
-	Severity             int                 `json:"severity"`     // the worst, 0 to 3
-	SeverityNow          *int                `json:"severity_now"` // of what lasts; null: nothing does, or it is resolved
-	Conditions           []IncidentCondition `json:"conditions"`
-	StartedAt            time.Time           `json:"started_at"` // onset of the first condition
-	OpenedAt             time.Time           `json:"opened_at"`  // when that was detected
-	ResolvedAt           *time.Time          `json:"resolved_at"`
-	ResolvedBy           *string             `json:"resolved_by"` // null: nobody, it was quiet
-	AcknowledgedAt       *time.Time          `json:"acknowledged_at"`
-	AcknowledgedBy       *string             `json:"acknowledged_by"`
-	AcknowledgedSeverity *int                `json:"acknowledged_severity"` // at that time; what is worse needs somebody again
-	Acknowledgements     []Acknowledgement   `json:"acknowledgements"`      // all that counted, in order
-	FalsePositive        *bool               `json:"false_positive"`
-	Reopened             int                 `json:"reopened"` // how often trouble came back after it was resolved
-	Picture              *Picture            `json:"picture"`
+	IncidentID           string                     `json:"incident_id"`
+	MonitorID            monitor.ID                 `json:"monitor_id"`
+	State                incident.State             `json:"state"`
+	Severity             int                        `json:"severity"`     // the worst, 0 to 3
+	SeverityNow          *int                       `json:"severity_now"` // of what lasts; null: nothing does, or it is resolved
+	Conditions           []IncidentCondition        `json:"conditions"`
+	StartedAt            time.Time                  `json:"started_at"` // onset of the first condition
+	OpenedAt             time.Time                  `json:"opened_at"`  // when that was detected
+	ResolvedAt           *time.Time                 `json:"resolved_at"`
+	ResolvedBy           *string                    `json:"resolved_by"` // null: nobody, it was quiet
+	AcknowledgedAt       *time.Time                 `json:"acknowledged_at"`
+	AcknowledgedBy       *string                    `json:"acknowledged_by"`
+	AcknowledgedSeverity *int                       `json:"acknowledged_severity"` // at that time; what is worse needs somebody again
+	Acknowledgements     []incident.Acknowledgement `json:"acknowledgements"`      // all that counted, in order
+	FalsePositive        *bool                      `json:"false_positive"`
+	Reopened             int                        `json:"reopened"` // how often trouble came back after it was resolved
+	Picture              *Picture                   `json:"picture"`
 }
 
 // IncidentCondition is one condition of an incident.
 type IncidentCondition struct {
-	Name          string     `json:"name"` // late, black, silent, no_media, blind, error
-	StartedAt     time.Time  `json:"started_at"`
-	LastStartedAt time.Time  `json:"last_started_at"` // onset of the newest episode
-	EndedAt       *time.Time `json:"ended_at"`        // null: it lasts
-	Count         int        `json:"count"`           // episodes
-	LongestSec    int64      `json:"longest_sec"`     // of the episodes that have ended
-	Spans         []Span     `json:"spans"`           // when it was there
-	Alert         *Alert     `json:"alert"`           // of the newest episode; null: none
+	Name          incident.Name `json:"name"`
+	StartedAt     time.Time     `json:"started_at"`
+	LastStartedAt time.Time     `json:"last_started_at"` // onset of the newest episode
+	EndedAt       *time.Time    `json:"ended_at"`        // null: it lasts
+	Count         int           `json:"count"`           // episodes
+	LongestSec    int64         `json:"longest_sec"`     // of the episodes that have ended
+	Spans         []Span        `json:"spans"`           // when it was there
+	Alert         *Alert        `json:"alert"`           // of the newest episode; null: none
 }
 
 // Span is a time in which a condition was there.
 type Span struct {
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"` // null: it lasts
-}
-
-// Acknowledgement says who took an incident, when, and how severe it was then.
-type Acknowledgement struct {
-	By       string    `json:"by"`
-	At       time.Time `json:"at"`
-	Severity int       `json:"severity"`
 }
 
 // Alert has the numbers that made the event of an episode (section 16.1).
@@ -69,7 +64,7 @@ func newAlert(a *incident.Alert, zone *time.Location) *Alert {
 	if a == nil {
 		return nil
 	}
-	return &Alert{orNull(a.EventID), shown(a.At, zone), orNull(a.DurationSec), orNull(a.ThresholdSec), a.Criteria, orNull(a.Reason), orNull(a.Detail)}
+	return &Alert{wire.OrNull(a.EventID), wire.Time(a.At, zone), wire.OrNull(a.DurationSec), wire.OrNull(a.ThresholdSec), a.Criteria, wire.OrNull(a.Reason), wire.OrNull(a.Detail)}
 }
 
 // Picture names the best picture of an incident.
@@ -83,10 +78,10 @@ func NewConditions(all []incident.Condition, zone *time.Location) []IncidentCond
 	data := make([]IncidentCondition, 0, len(all))
 	for _, c := range all {
 		data = append(data, IncidentCondition{
-			Name:          string(c.Name),
-			StartedAt:     shown(c.StartedAt, zone),
-			LastStartedAt: shown(c.LastStartedAt, zone),
-			EndedAt:       shownOrNull(c.EndedAt, zone),
+			Name:          c.Name,
+			StartedAt:     wire.Time(c.StartedAt, zone),
+			LastStartedAt: wire.Time(c.LastStartedAt, zone),
+			EndedAt:       wire.TimeOrNull(c.EndedAt, zone),
 			Count:         c.Count,
 			LongestSec:    int64(c.Longest / time.Second),
 			Spans:         newSpans(c.Spans, zone),
@@ -99,16 +94,16 @@ func NewConditions(all []incident.Condition, zone *time.Location) []IncidentCond
 func newSpans(all []incident.Span, zone *time.Location) []Span {
 	data := make([]Span, 0, len(all))
 	for _, s := range all {
-		data = append(data, Span{shown(s.StartedAt, zone), shownOrNull(s.EndedAt, zone)})
+		data = append(data, Span{wire.Time(s.StartedAt, zone), wire.TimeOrNull(s.EndedAt, zone)})
 	}
 	return data
 }
 
-// NewAcknowledgements returns the data of acknowledgements, with times in a zone.
-func NewAcknowledgements(all []incident.Acknowledgement, zone *time.Location) []Acknowledgement {
-	data := make([]Acknowledgement, 0, len(all))
+func newAcknowledgements(all []incident.Acknowledgement, zone *time.Location) []incident.Acknowledgement {
+	data := make([]incident.Acknowledgement, 0, len(all))
 	for _, a := range all {
-		data = append(data, Acknowledgement{a.By, shown(a.At, zone), a.Severity})
+		a.At = wire.Time(a.At, zone)
+		data = append(data, a)
 	}
 	return data
 }
@@ -121,23 +116,26 @@ func SeverityNow(i incident.Incident) *int {
 	return &i.SeverityNow
 }
 
-// NewIncident returns the data of an incident of a monitor.
-func NewIncident(id monitor.ID, i incident.Incident) Incident {
+// NewIncident returns the data of an incident of a monitor, with times in UTC.
+func NewIncident(id monitor.ID, i incident.Incident) Incident { return NewIncidentIn(id, i, time.UTC) }
+
+// NewIncidentIn returns the data of an incident of a monitor, with times in a zone.
+func NewIncidentIn(id monitor.ID, i incident.Incident, zone *time.Location) Incident {
 	data := Incident{
 		IncidentID:       i.ID,
 		MonitorID:        id,
-		State:            string(i.State),
+		State:            i.State,
 		Severity:         i.Severity,
 		SeverityNow:      SeverityNow(i),
-		Conditions:       NewConditions(i.Conditions, time.UTC),
-		StartedAt:        utc(i.StartedAt),
-		OpenedAt:         utc(i.OpenedAt),
-		ResolvedAt:       utcOrNull(i.ResolvedAt),
-		ResolvedBy:       orNull(i.ResolvedBy),
-		AcknowledgedAt:   utcOrNull(i.AcknowledgedAt),
-		AcknowledgedBy:   orNull(i.AcknowledgedBy),
+		Conditions:       NewConditions(i.Conditions, zone),
+		StartedAt:        wire.Time(i.StartedAt, zone),
+		OpenedAt:         wire.Time(i.OpenedAt, zone),
+		ResolvedAt:       wire.TimeOrNull(i.ResolvedAt, zone),
+		ResolvedBy:       wire.OrNull(i.ResolvedBy),
+		AcknowledgedAt:   wire.TimeOrNull(i.AcknowledgedAt, zone),
+		AcknowledgedBy:   wire.OrNull(i.AcknowledgedBy),
 		FalsePositive:    i.FalsePositive,
-		Acknowledgements: NewAcknowledgements(i.Acknowledgements, time.UTC),
+		Acknowledgements: newAcknowledgements(i.Acknowledgements, zone),
 		Reopened:         i.Reopened,
 	}
 	if i.AcknowledgedBy != "" {
@@ -155,16 +153,16 @@ func (Incident) Type() Type { return IncidentUpdated }
 // Evidence is the data of evidence.added: what was captured for one event (section
 // 16.2). Its times are in UTC, to the millisecond.
 type Evidence struct {
-	EvidenceID string     `json:"evidence_id"`
-	MonitorID  monitor.ID `json:"monitor_id"`
-	EventID    string     `json:"event_id"`
-	IncidentID *string    `json:"incident_id"`
-	Condition  string     `json:"condition"`
-	Phase      string     `json:"phase"` // alert, recovery
-	Class      string     `json:"class"` // normal, quarantine, case
-	Variants   []string   `json:"variants"`
-	Note       *string    `json:"note"`
-	CreatedAt  time.Time  `json:"created_at"`
+	EvidenceID string       `json:"evidence_id"`
+	MonitorID  monitor.ID   `json:"monitor_id"`
+	EventID    string       `json:"event_id"`
+	IncidentID *string      `json:"incident_id"`
+	Condition  trouble.Name `json:"condition"`
+	Phase      string       `json:"phase"` // alert, recovery
+	Class      string       `json:"class"` // normal, quarantine, case
+	Variants   []string     `json:"variants"`
+	Note       *string      `json:"note"`
+	CreatedAt  time.Time    `json:"created_at"`
 }
 
 // Type implements Data.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Bounds of State.
@@ -93,12 +94,12 @@ type Message struct {
 
 // NewMessage encodes an entry or a message. A zero position leaves out id and version.
 func NewMessage(position Position, t Type, at time.Time, data json.RawMessage) (Message, error) {
-	line, err := encode(struct {
+	line, err := wire.Encode(struct {
 		ID      string          `json:"id,omitempty"`
 		Version *int64          `json:"version,omitempty"`
 		Type    Type            `json:"type"`
 		At      time.Time       `json:"at"`
 		Data    json.RawMessage `json:"data"`
-	}{position.String(), position.version(), t, utc(at), data})
+	}{position.String(), position.version(), t, wire.Time(at, time.UTC), data})
 	return Message{position, t, line}, err
 }

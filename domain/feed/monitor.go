@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Monitor is the data of monitor.updated, and the answer of GET
@@ -27,6 +28,8 @@ type Monitor struct {
 	Revision     int                  `json:"revision"` // how often config, callback_url or metadata were changed
 	CreatedAt    time.Time            `json:"created_at"`
 	EndedAt      *time.Time           `json:"ended_at,omitempty"`
+
+	RecordParkedSince *time.Time `json:"record_parked_since,omitempty"` // since when its incidents and its history cannot be stored
 }
 
 // Health is the condition of the newest analysed media.
@@ -38,7 +41,7 @@ type Health struct {
 
 // NewHealth returns the data of a monitor's health, with its time in a zone.
 func NewHealth(h monitor.Health, zone *time.Location) Health {
-	return Health{h.Video, h.Audio, shownOrNull(h.LastCheckAt, zone)}
+	return Health{h.Video, h.Audio, wire.TimeOrNull(h.LastCheckAt, zone)}
 }
 
 // NewMonitor returns the data of a monitor, with times in UTC.
@@ -49,7 +52,7 @@ func NewMonitor(m monitor.Monitor) Monitor { return NewMonitorIn(m, time.UTC) }
 func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 	for _, scheduled := range []**time.Time{&m.Config.ScheduledStartTime, &m.Config.ScheduledEndTime} {
 		if *scheduled != nil {
-			*scheduled = shownOrNull(**scheduled, zone)
+			*scheduled = wire.TimeOrNull(**scheduled, zone)
 		}
 	}
 	if len(m.Metadata) == 0 {
@@ -63,15 +66,17 @@ func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 		Reason:       m.Reason,
 		StreamStatus: m.StreamStatus,
 		Health:       NewHealth(m.Health, zone),
-		LastError:    orNull(m.Visibility.LastError),
-		BlindSince:   shownOrNull(m.Visibility.BlindSince, zone),
-		LastObserved: shownOrNull(m.Visibility.LastObservedAt, zone),
+		LastError:    wire.OrNull(m.Visibility.LastError),
+		BlindSince:   wire.TimeOrNull(m.Visibility.BlindSince, zone),
+		LastObserved: wire.TimeOrNull(m.Visibility.LastObservedAt, zone),
 		Statistics:   m.Statistics,
 		Config:       m.Config,
 		Metadata:     m.Metadata,
 		Revision:     m.Revision,
-		CreatedAt:    shown(m.CreatedAt, zone),
-		EndedAt:      shownOrNull(m.EndedAt, zone),
+		CreatedAt:    wire.Time(m.CreatedAt, zone),
+		EndedAt:      wire.TimeOrNull(m.EndedAt, zone),
+
+		RecordParkedSince: wire.TimeOrNull(m.RecordParkedSince, zone),
 	}
 }
 

@@ -1,9 +1,10 @@
 package feed
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Position names a place in the feed: everything up to Version is known.
@@ -11,8 +12,6 @@ type Position struct {
 	Epoch   string // a UUID; another one means that versions have begun anew
 	Version int64  // from 0
 }
-
-var positionForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[0-9]{1,18}$`)
 
 // String writes the position as <epoch>-<version>, the zero position as "".
 func (p Position) String() string {
@@ -24,12 +23,12 @@ func (p Position) String() string {
 
 // ParsePosition reads what String wrote. ok is false for anything else.
 func ParsePosition(s string) (p Position, ok bool) {
-	if !positionForm.MatchString(s) {
+	at := strings.LastIndexByte(s, '-')
+	if at < 0 || !monitor.IsUUID(s[:at]) {
 		return Position{}, false
 	}
-	at := strings.LastIndexByte(s, '-')
-	version, err := strconv.ParseInt(s[at+1:], 10, 64)
-	return Position{Epoch: s[:at], Version: version}, err == nil
+	version, err := strconv.ParseUint(s[at+1:], 10, 63)
+	return Position{Epoch: s[:at], Version: int64(version)}, err == nil
 }
 
 func (p Position) version() *int64 {

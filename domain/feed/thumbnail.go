@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // ThumbnailUpdated is the type of a message that only readers get who ask for it.
@@ -17,7 +18,9 @@ type Thumbnail struct {
 }
 
 // NewThumbnail returns the data with its time in UTC, to the millisecond.
-func NewThumbnail(id monitor.ID, takenAt time.Time) Thumbnail { return Thumbnail{id, utc(takenAt)} }
+func NewThumbnail(id monitor.ID, takenAt time.Time) Thumbnail {
+	return Thumbnail{id, wire.Time(takenAt, time.UTC)}
+}
 
 // Type implements Data.
 func (Thumbnail) Type() Type { return ThumbnailUpdated }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -95,7 +96,7 @@ func NewTimeline(from, to time.Time, n int, life Life) *Timeline {
 
 // AddSpan adds a complete span (see Close). It overlaps no other of its lane.
 func (t *Timeline) AddSpan(s Span) {
-	s.From, s.To = later(s.From, t.life.From), earlier(s.To, t.life.Until)
+	s.From, s.To = instant.Latest(s.From, t.life.From), instant.Earliest(s.To, t.life.Until)
 	first, last := t.grid.overlapping(s.From, s.To)
 	for i := first; i <= last; i++ {
 		b := &t.buckets[i]
@@ -159,12 +160,5 @@ func (g grid) overlapping(from, to time.Time) (first, last int) {
 
 // overlap returns how long two times overlap.
 func overlap(from, to, from2, to2 time.Time) time.Duration {
-	return max(0, earlier(to, to2).Sub(later(from, from2)))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return max(0, instant.Earliest(to, to2).Sub(instant.Latest(from, from2)))
 }

@@ -3,6 +3,8 @@ package history
 import (
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // Session is one broadcast: from the start of the stream, as far as is known, until
@@ -29,7 +31,7 @@ func Sessions(started, ended []time.Time, life Life, active bool) (sessions []Se
 		if end := slices.IndexFunc(ended, func(t time.Time) bool { return !t.Before(from) && !t.After(next) }); end >= 0 {
 			s.To = ended[end]
 		} else if i+1 < len(started) || !active {
-			s.To = later(from, next)
+			s.To = instant.Latest(from, next)
 		}
 		p := Period{from, next}
 		if !s.To.IsZero() {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // Lane is one thing whose state is kept over time.
@@ -87,7 +89,7 @@ func Observe(before Current, r monitor.Report) (after Current, closed []Span) {
 		open, known := before.Lanes[lane]
 		if missing && known && open.State != Unknown {
 			closed = appendSpan(closed, lane, open.State, open.Since, before.Seen)
-			open = Open{Unknown, later(open.Since, before.Seen)}
+			open = Open{Unknown, instant.Latest(open.Since, before.Seen)}
 		}
 		for _, c := range changesOf(lane, before, after, r) {
 			switch {
@@ -96,7 +98,7 @@ func Observe(before Current, r monitor.Report) (after Current, closed []Span) {
 			case open.State != c.state:
 				begin := at
 				if !c.at.IsZero() && c.at.Before(at) {
-					begin = later(open.Since, c.at)
+					begin = instant.Latest(open.Since, c.at)
 				}
 				closed = appendSpan(closed, lane, open.State, open.Since, begin)
 				open = Open{c.state, begin}
@@ -121,7 +123,7 @@ func Close(c Current, until time.Time) (spans []Span) {
 		}
 		seen := until
 		if until.Sub(c.Seen) > MaxGap {
-			seen = later(open.Since, c.Seen)
+			seen = instant.Latest(open.Since, c.Seen)
 		}
 		spans = appendSpan(spans, lane, open.State, open.Since, seen)
 		spans = appendSpan(spans, lane, Unknown, seen, until)
@@ -161,14 +163,14 @@ func streamChanges(before Current, r monitor.Report) []change {
 	if i := lastEndOfLate(r); i >= 0 && good.state == Upcoming {
 		good.at = r.Signals[i].EndedAt
 	}
-	return signalled(monitor.Blind, Blind, r.Signals, good)
+	return signalled(trouble.Blind, Blind, r.Signals, good)
 }
 
 // lastEndOfLate returns the index of the last signal that a late start was moved; -1: none.
 func lastEndOfLate(r monitor.Report) int {
 	last := -1
 	for i, s := range r.Signals {
-		if s.Condition == monitor.Late && !s.EndedAt.IsZero() {
+		if s.Condition == trouble.Late && !s.EndedAt.IsZero() {
 			last = i
 		}
 	}
@@ -220,27 +222,27 @@ func segmentChanges(before, after Current, r monitor.Report) []change {
 	}
 	outage, isSignalled := before.Lanes[Segments].State == NoMedia, false
 	for _, s := range r.Signals {
-		if s.Condition == monitor.NoMedia {
+		if s.Condition == trouble.NoMedia {
 			outage, isSignalled = s.EndedAt.IsZero(), true
 		}
 	}
 	video, audio := after.Lanes[Video], after.Lanes[Audio]
 	if outage && !isSignalled && video.State != Unknown && audio.State != Unknown {
-		return []change{{OK, later(video.Since, audio.Since)}}
+		return []change{{OK, instant.Latest(video.Since, audio.Since)}}
 	}
 	present := change{state: OK}
 	switch {
 	case outage:
 		present.state = NoMedia
 	case video.State == Unknown && audio.State == Unknown:
-		present = change{Unknown, later(video.Since, audio.Since)}
+		present = change{Unknown, instant.Latest(video.Since, audio.Since)}
 	}
-	return signalled(monitor.NoMedia, NoMedia, r.Signals, present)
+	return signalled(trouble.NoMedia, NoMedia, r.Signals, present)
 }
 
 // signalled returns the changes that the signals of a condition give, and the present
 // state.
-func signalled(condition monitor.SignalCondition, state State, signals []monitor.Signal, present change) (changes []change) {
+func signalled(condition trouble.Name, state State, signals []monitor.Signal, present change) (changes []change) {
 	for _, s := range signals {
 		switch {
 		case s.Condition != condition:
@@ -263,11 +265,4 @@ func appendSpan(spans []Span, lane Lane, state State, from, to time.Time) []Span
 		return spans
 	}
 	return append(spans, Span{lane, state, from, to})
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

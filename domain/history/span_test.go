@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // healthy is the report of a worker that sees everything.
@@ -51,7 +52,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 		change(&r)
 		return []monitor.Report{r}
 	}
-	signal := func(c monitor.SignalCondition, from, to int) monitor.Signal {
+	signal := func(c trouble.Name, from, to int) monitor.Signal {
 		s := monitor.Signal{Condition: c, StartedAt: at(from)}
 		if to > 0 {
 			s.EndedAt = at(to)
@@ -69,7 +70,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 	black := func(r *monitor.Report) { r.Health.Video = monitor.Black }
 	outOfMedia := func(r *monitor.Report) {
 		noTracks(r)
-		r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0)}
+		r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 0)}
 	}
 	waiting := func(r *monitor.Report) {
 		noTracks(r)
@@ -107,19 +108,19 @@ func TestSpansFollowTheReports(t *testing.T) {
 		},
 		"an outage lasts from its onset until its signal of the end": {
 			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), with(healthy(100), func(r *monitor.Report) {
-				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 95)}
+				r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 95)}
 			})), 105,
 			map[history.Lane]string{"stream": "live 0-105", "segments": "ok 0-5, no_media 5-95, ok 95-105", "video": "ok 0-60, unknown 60-100, ok 100-105"},
 		},
 		"an outage that begins and ends in one report has its span": {
 			join(heartbeats(0, 90, nil), with(healthy(100), func(r *monitor.Report) {
-				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0), signal(monitor.NoMedia, 5, 95)}
+				r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 0), signal(trouble.NoMedia, 5, 95)}
 			})), 105,
 			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-105"},
 		},
 		"signals that come twice change nothing": {
 			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
-				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0), signal(monitor.NoMedia, 5, 95)}
+				r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 0), signal(trouble.NoMedia, 5, 95)}
 			})), 125,
 			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-125"},
 		},
@@ -137,10 +138,10 @@ func TestSpansFollowTheReports(t *testing.T) {
 			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 390, unseenSince(65)), with(healthy(400), func(r *monitor.Report) {
 				unseenSince(65)(r)
 				r.Visibility.BlindSince = at(65)
-				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 65), signal(monitor.Blind, 65, 0)}
+				r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 65), signal(trouble.Blind, 65, 0)}
 			}), with(healthy(410), func(r *monitor.Report) {
 				noTracks(r)
-				r.Signals = []monitor.Signal{signal(monitor.Blind, 65, 410), signal(monitor.NoMedia, 410, 0)}
+				r.Signals = []monitor.Signal{signal(trouble.Blind, 65, 410), signal(trouble.NoMedia, 410, 0)}
 			}), heartbeats(420, 430, noTracks)), 435,
 			map[history.Lane]string{
 				"stream": "live 0-65, blind 65-410, live 410-435", "segments": "ok 0-5, no_media 5-65, unknown 65-410, no_media 410-435",
@@ -169,7 +170,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
 				noTracks(r)
 				r.StreamStatus, r.Visibility = monitor.StreamUnknown, &monitor.Visibility{BlindSince: at(30)}
-			}), with(healthy(130), func(r *monitor.Report) { r.Signals = []monitor.Signal{signal(monitor.Blind, 30, 125)} })), 135,
+			}), with(healthy(130), func(r *monitor.Report) { r.Signals = []monitor.Signal{signal(trouble.Blind, 30, 125)} })), 135,
 			map[history.Lane]string{"stream": "live 0-30, blind 30-125, live 125-135", "segments": "ok 0-30, unknown 30-130, ok 130-135"},
 		},
 		"a stream that does not start is late until it does": {
@@ -185,7 +186,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 				r.Events = []event.Event{{Type: event.StreamDelayed}}
 			}), heartbeats(40, 50, waiting), with(healthy(60), func(r *monitor.Report) {
 				waiting(r)
-				r.Signals = []monitor.Signal{signal(monitor.Late, 20, 58)}
+				r.Signals = []monitor.Signal{signal(trouble.Late, 20, 58)}
 			}), heartbeats(70, 80, waiting), with(healthy(90), func(r *monitor.Report) {
 				waiting(r)
 				r.Events = []event.Event{{Type: event.StreamDelayed}}
@@ -196,7 +197,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 			join(heartbeats(0, 20, waiting), with(healthy(30), func(r *monitor.Report) {
 				waiting(r)
 				r.Events = []event.Event{{Type: event.StreamDelayed, At: at(22)}}
-				r.Signals = []monitor.Signal{signal(monitor.Late, 10, 25)}
+				r.Signals = []monitor.Signal{signal(trouble.Late, 10, 25)}
 			}), heartbeats(40, 50, waiting)), 55,
 			map[history.Lane]string{"stream": "upcoming 0-55"},
 		},

@@ -103,9 +103,11 @@ func NewTotals() Totals {
 	return t
 }
 
-// Add adds the part of a span that is in the period.
-func (t *Totals) Add(p Period, s Span) {
-	d := overlap(p.From, p.To, s.From, s.To)
+// Add adds the parts of n spans that are in the period. s has the means of their beginnings and of
+// their ends. If n is more than 1, no two of the beginnings, and no two of the ends, are parted by an
+// end of the period.
+func (t *Totals) Add(p Period, s Span, n int) {
+	d := time.Duration(n) * overlap(p.From, p.To, s.From, s.To)
 	if d == 0 {
 		return
 	}
@@ -129,14 +131,13 @@ type Alert struct {
 	Onset     time.Time
 }
 
-// AddAlert counts an alert if it is in the period.
-func (t *Totals) AddAlert(p Period, a Alert) {
-	if a.At.Before(p.From) || !a.At.Before(p.To) {
+// AddAlerts counts the alerts of a delay if their time is in the period.
+func (t *Totals) AddAlerts(p Period, at time.Time, d Delay) {
+	if at.Before(p.From) || !at.Before(p.To) {
 		return
 	}
-	delay := max(0, a.At.Sub(a.Onset))
-	t.Alerts++
-	t.ToAlert = Delay{t.ToAlert.Sum + delay, max(t.ToAlert.Max, delay), t.ToAlert.N + 1}
+	t.Alerts += d.N
+	t.ToAlert = Delay{t.ToAlert.Sum + d.Sum, max(t.ToAlert.Max, d.Max), t.ToAlert.N + d.N}
 }
 
 // AddIncident counts an incident if it was opened in the period.
@@ -183,17 +184,52 @@ func NewSummary(periods []Period) *Summary {
 	return s
 }
 
+// Bounds returns the beginning and the end of each period, in order.
+func (s *Summary) Bounds() (bounds []time.Time) {
+	for _, p := range s.periods {
+		bounds = append(bounds, p.From, p.To)
+	}
+	return bounds
+}
+
 // Whole returns the time from the first period to the last.
 func (s *Summary) Whole() Period { return Period{s.periods[0].From, s.periods[len(s.periods)-1].To} }
 
 // AddSpan adds a complete span of a monitor (see Close).
 func (s *Summary) AddSpan(id monitor.ID, span Span) {
-	s.add(id, span.From, span.To, func(t *Totals, p Period) { t.Add(p, span) })
+	s.AddSpansOf(id, span, 1)
+	s.AddSpansToPeriods(span, 1)
+}
+
+// AddSpansOf adds n spans of a monitor to its totals, and to those of all. mean has the means of their
+// beginnings and ends, of which none is outside of the periods.
+func (s *Summary) AddSpansOf(id monitor.ID, mean Span, n int) {
+	s.of(id).Add(s.Whole(), mean, n)
+	s.Total.Add(s.Whole(), mean, n)
+}
+
+// AddSpansToPeriods adds n spans to the periods. All begin in one period, or between the same two, and
+// so do they end. mean has the means of their beginnings and ends.
+func (s *Summary) AddSpansToPeriods(mean Span, n int) {
+	s.eachPeriod(mean.From, mean.To, func(t *Totals, p Period) { t.Add(p, mean, n) })
 }
 
 // AddAlert adds an alert.
 func (s *Summary) AddAlert(a Alert) {
-	s.add(a.MonitorID, a.At, a.At, func(t *Totals, p Period) { t.AddAlert(p, a) })
+	delay := max(0, a.At.Sub(a.Onset))
+	s.AddAlertsOf(a.MonitorID, a.At, Delay{delay, delay, 1})
+	s.AddAlertsToPeriods(a.At, Delay{delay, delay, 1})
+}
+
+// AddAlertsOf adds alerts of a monitor to its totals, and to those of all. at is the time of one of them.
+func (s *Summary) AddAlertsOf(id monitor.ID, at time.Time, d Delay) {
+	s.of(id).AddAlerts(s.Whole(), at, d)
+	s.Total.AddAlerts(s.Whole(), at, d)
+}
+
+// AddAlertsToPeriods adds alerts of one period, or between two, to the periods. at is the time of one of them.
+func (s *Summary) AddAlertsToPeriods(at time.Time, d Delay) {
+	s.eachPeriod(at, at, func(t *Totals, p Period) { t.AddAlerts(p, at, d) })
 }
 
 // AddIncident adds an incident.
@@ -202,12 +238,22 @@ func (s *Summary) AddIncident(i Incident) {
 }
 
 func (s *Summary) add(id monitor.ID, from, to time.Time, count func(*Totals, Period)) {
+	count(s.of(id), s.Whole())
+	count(&s.Total, s.Whole())
+	s.eachPeriod(from, to, count)
+}
+
+// of returns the totals of a monitor.
+func (s *Summary) of(id monitor.ID) *Totals {
 	if s.Monitors[id] == nil {
 		totals := NewTotals()
 		s.Monitors[id] = &totals
 	}
-	count(s.Monitors[id], s.Whole())
-	count(&s.Total, s.Whole())
+	return s.Monitors[id]
+}
+
+// eachPeriod counts in each period that overlaps a time.
+func (s *Summary) eachPeriod(from, to time.Time, count func(*Totals, Period)) {
 	for i := firstEndingAfter(s.periods, from); i < len(s.periods) && !s.periods[i].From.After(to); i++ {
 		count(&s.Periods[i], s.periods[i])
 	}

@@ -50,7 +50,7 @@ func AddCriteria(inputs []Found, setting func(field string) float64) {
 			continue
 		}
 		for _, d := range detector.Table {
-			if Name(d.Condition) != began.Condition || len(d.Criteria) == 0 {
+			if d.Condition != began.Condition || len(d.Criteria) == 0 {
 				continue
 			}
 			began.Alert.Criteria = make(map[string]float64, len(d.Criteria))

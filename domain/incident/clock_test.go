@@ -8,6 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // takeSent takes in what a report brings that was sent at a time of its worker's clock.
@@ -49,8 +50,8 @@ func TestAClockThatIsBehindChangesNoIncident(t *testing.T) { // section 16.1
 			send(95, []event.Event{alertOf(detector.Blackout, 65-behind)})
 			h.expect("open 1 black×2+")
 			send(99, []event.Event{recoveryOf(detector.Blackout, 65-behind, 99-behind)})
-			send(170, []event.Event{{Type: event.SegmentError, At: at(170 - behind), Data: event.Outage{StartedAt: at(110 - behind), Failure: event.FailedStalled}}}, signal(monitor.NoMedia, 110-behind, 0))
-			send(200, nil, monitor.Signal{Condition: monitor.NoMedia, StartedAt: at(110 - behind), EndedAt: at(190 - behind)})
+			send(170, []event.Event{{Type: event.SegmentError, At: at(170 - behind), Data: event.Outage{StartedAt: at(110 - behind), Failure: event.FailedStalled}}}, signal(trouble.NoMedia, 110-behind, 0))
+			send(200, nil, monitor.Signal{Condition: trouble.NoMedia, StartedAt: at(110 - behind), EndedAt: at(190 - behind)})
 			h.sweep(260)
 			h.expect("resolved 2 black×2- no_media-")
 			if i := h.newest(); !i.ResolvedAt.Equal(at(250)) {
@@ -68,6 +69,6 @@ func TestAPlannedStartIsByNoClockOfAWorker(t *testing.T) {
 	if c := h.newest().Conditions[0]; !c.StartedAt.Equal(at(0)) {
 		t.Errorf("its onset is %v", c.StartedAt)
 	}
-	h.takeSent(320, 320-2280, nil, monitor.Signal{Condition: monitor.Late, StartedAt: at(0), EndedAt: at(310 - 2280)})
+	h.takeSent(320, 320-2280, nil, monitor.Signal{Condition: trouble.Late, StartedAt: at(0), EndedAt: at(310 - 2280)})
 	h.expect("open 0 late-")
 }

@@ -5,25 +5,25 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
-// Name identifies a kind of trouble. It is stored and shown, so it never changes.
-type Name string
+// Name identifies a kind of trouble.
+type Name = trouble.Name
 
-// The conditions beside those of the detectors, whose names are in detector.Table.
+// The conditions beside those of the detectors.
 const (
-	Late    Name = "late"                // the stream has not started in time (section 7.3)
-	NoMedia Name = Name(monitor.NoMedia) // no new media for 60 s (section 6.6)
-	Blind   Name = Name(monitor.Blind)   // nothing can be learned of the stream (decision S15)
-	Error   Name = "error"               // the monitor has ended with status error
+	Late    = trouble.Late
+	NoMedia = trouble.NoMedia
+	Blind   = trouble.Blind
+	Error   = trouble.Error
 )
 
 // Names lists every condition: late, those of the detectors, no_media, blind, error.
 func Names() []Name {
 	names := []Name{Late}
 	for _, d := range detector.Table {
-		names = append(names, Name(d.Condition))
+		names = append(names, d.Condition)
 	}
 	return append(names, NoMedia, Blind, Error)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 var eight = time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
@@ -149,7 +150,7 @@ func recoveryOf(name detector.Name, sec, end float64) event.Event {
 	return event.Event{Type: event.Type(d.Recovered), At: at(end), Data: event.Recovered{StartedAt: at(sec), RecoveredAt: at(end)}}
 }
 
-func signal(c monitor.SignalCondition, start, end float64) monitor.Signal {
+func signal(c trouble.Name, start, end float64) monitor.Signal {
 	s := monitor.Signal{Condition: c, StartedAt: at(start)}
 	if end > 0 {
 		s.EndedAt = at(end)

@@ -3,6 +3,8 @@ package incident
 import (
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // State is the state of an incident.
@@ -69,7 +71,7 @@ func (i *Incident) DueAt() (due time.Time) {
 	if i.State == Resolved {
 		for _, c := range i.Conditions {
 			if c.Lasts() {
-				due = earliest(due, c.OpensAt)
+				due = instant.Earliest(due, c.OpensAt)
 			}
 		}
 		return due
@@ -79,7 +81,7 @@ func (i *Incident) DueAt() (due time.Time) {
 	}
 	due = i.nextRise()
 	if c := i.condition(Error); c != nil && c.Lasts() {
-		due = earliest(due, c.LastStartedAt.Add(ErrorKept))
+		due = instant.Earliest(due, c.LastStartedAt.Add(ErrorKept))
 	}
 	return due
 }
@@ -114,7 +116,7 @@ func (i *Incident) begin(in Began) {
 		i.Conditions = append(i.Conditions, Condition{Name: in.Condition, StartedAt: in.StartedAt})
 	}
 	i.condition(in.Condition).begin(in.StartedAt, in.Alert)
-	i.StartedAt = earliest(i.StartedAt, in.StartedAt)
+	i.StartedAt = instant.Earliest(i.StartedAt, in.StartedAt)
 }
 
 // Lasts reports whether a condition lasts.

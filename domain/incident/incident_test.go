@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 func TestBlackAndSilentTogetherAreOneIncident(t *testing.T) {
@@ -203,14 +204,14 @@ func TestSignalsEndWhatNoEventEnds(t *testing.T) {
 		signals []monitor.Signal
 		want    string
 	}{
-		"an outage that lasts":             {[]event.Event{outage}, []monitor.Signal{signal(monitor.NoMedia, 0, 0)}, "open 2 no_media+"},
-		"an outage that has ended":         {[]event.Event{outage}, []monitor.Signal{signal(monitor.NoMedia, 0, 0), signal(monitor.NoMedia, 0, 100)}, "open 2 no_media-"},
-		"an end of an earlier outage":      {[]event.Event{outage}, []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: at(-500), EndedAt: at(-400)}}, "open 2 no_media+"},
-		"an end after the clock was set":   {[]event.Event{outage}, []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: at(0), EndedAt: at(-3000)}}, "open 2 no_media+"},
-		"blindness, with its true onset":   {[]event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 10, 0)}, "open 0 blind+"},
-		"blindness that has ended":         {[]event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 10, 0), signal(monitor.Blind, 10, 400)}, "open 0 blind-"},
-		"a late start that was moved":      {[]event.Event{late}, []monitor.Signal{{Condition: monitor.Late, StartedAt: at(0), EndedAt: at(400)}}, "open 0 late-"},
-		"a moved start that is late again": {[]event.Event{late, lateAgain}, []monitor.Signal{{Condition: monitor.Late, StartedAt: at(0), EndedAt: at(310)}}, "open 0 late×2+"},
+		"an outage that lasts":             {[]event.Event{outage}, []monitor.Signal{signal(trouble.NoMedia, 0, 0)}, "open 2 no_media+"},
+		"an outage that has ended":         {[]event.Event{outage}, []monitor.Signal{signal(trouble.NoMedia, 0, 0), signal(trouble.NoMedia, 0, 100)}, "open 2 no_media-"},
+		"an end of an earlier outage":      {[]event.Event{outage}, []monitor.Signal{{Condition: trouble.NoMedia, StartedAt: at(-500), EndedAt: at(-400)}}, "open 2 no_media+"},
+		"an end after the clock was set":   {[]event.Event{outage}, []monitor.Signal{{Condition: trouble.NoMedia, StartedAt: at(0), EndedAt: at(-3000)}}, "open 2 no_media+"},
+		"blindness, with its true onset":   {[]event.Event{blind}, []monitor.Signal{signal(trouble.Blind, 10, 0)}, "open 0 blind+"},
+		"blindness that has ended":         {[]event.Event{blind}, []monitor.Signal{signal(trouble.Blind, 10, 0), signal(trouble.Blind, 10, 400)}, "open 0 blind-"},
+		"a late start that was moved":      {[]event.Event{late}, []monitor.Signal{{Condition: trouble.Late, StartedAt: at(0), EndedAt: at(400)}}, "open 0 late-"},
+		"a moved start that is late again": {[]event.Event{late, lateAgain}, []monitor.Signal{{Condition: trouble.Late, StartedAt: at(0), EndedAt: at(310)}}, "open 0 late×2+"},
 		"blindness of a worker without it": {[]event.Event{blind}, nil, "open 0 blind+"},
 	} {
 		h := newHistory(t)

@@ -86,9 +86,9 @@ func Inputs(events []event.Event, signals []monitor.Signal) []Found {
 	}
 	for _, s := range signals {
 		if s.EndedAt.IsZero() {
-			all = append(all, Found{Began{Condition: Name(s.Condition), StartedAt: s.StartedAt, At: detectedAt(s, events), MayRepeat: true}, "", s.StartedAt})
+			all = append(all, Found{Began{Condition: s.Condition, StartedAt: s.StartedAt, At: detectedAt(s, events), MayRepeat: true}, "", s.StartedAt})
 		} else {
-			all = append(all, Found{Ended{Name(s.Condition), s.StartedAt, s.EndedAt}, "", s.EndedAt})
+			all = append(all, Found{Ended{s.Condition, s.StartedAt, s.EndedAt}, "", s.EndedAt})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Found) int { return a.at.Compare(b.at) })
@@ -100,7 +100,7 @@ func Inputs(events []event.Event, signals []monitor.Signal) []Found {
 func detectedAt(s monitor.Signal, events []event.Event) time.Time {
 	for _, e := range events {
 		began, is := fromEvent(e).(Began)
-		if is && began.Condition == Name(s.Condition) && !e.At.Before(s.StartedAt) {
+		if is && began.Condition == s.Condition && !e.At.Before(s.StartedAt) {
 			return e.At
 		}
 	}
@@ -138,7 +138,7 @@ func fromEvent(e event.Event) Input {
 func conditionOf(t event.Type) Name {
 	for _, d := range detector.Table {
 		if string(t) == d.Alert || string(t) == d.Recovered {
-			return Name(d.Condition)
+			return d.Condition
 		}
 	}
 	return Name(t) // no event is valid without its detector

@@ -72,7 +72,7 @@ func goodSince(name Name, lanes map[history.Lane]history.Open) (since time.Time,
 		return video.Since, video.State == history.OK && audio.State == history.OK
 	}
 	for _, d := range detector.Table {
-		if Name(d.Condition) == name {
+		if d.Condition == name {
 			lane := lanes[history.Lane(d.Track)]
 			return lane.Since, lane.State == history.OK
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // MaxSeverity is the highest severity; the lowest is 0.
@@ -102,7 +103,7 @@ func (i *Incident) LastingSeverity(name Name, now time.Time) int {
 func (i *Incident) bothTracks() int {
 	var video, audio bool
 	for _, d := range detector.Table {
-		if c := i.condition(Name(d.Condition)); c != nil && c.Lasts() {
+		if c := i.condition(d.Condition); c != nil && c.Lasts() {
 			video = video || d.Track == detector.Video
 			audio = audio || d.Track == detector.Audio
 		}
@@ -127,17 +128,9 @@ func (i *Incident) nextRise() (at time.Time) {
 		}
 		for _, r := range risesOf(c.Name) {
 			if min(r.severity+more, MaxSeverity) > i.SeverityNow {
-				at = earliest(at, c.LastStartedAt.Add(r.after+unseen))
+				at = instant.Earliest(at, c.LastStartedAt.Add(r.after+unseen))
 			}
 		}
 	}
 	return at
-}
-
-// earliest returns the earlier of two times, of which either may be zero for never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

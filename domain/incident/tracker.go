@@ -17,8 +17,8 @@ type Tracker struct {
 
 // Change is an incident that a step has changed, with new lines of its log.
 type Change struct {
-	// Incident is the incident after the step. Its ID is empty if the step has opened it;
-	// the caller then sets the ID before the next step.
+	// Incident is the incident after the step. Its ID is empty if the step has opened it; the
+	// caller then sets the ID.
 	Incident *Incident
 	Log      []Entry
 }

@@ -205,13 +205,15 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Valid reports every value out of its range (decision A4), as one InvalidConfig
-// that names each field, its value and its range.
-func (c Config) Valid() error {
-	var refused []error
+// Valid reports every value out of its range (decision A4), as one InvalidConfig that names
+// each field, its value and its range.
+func (c Config) Valid() error { return Join(c.Check()...) }
+
+// Check returns an InvalidConfig for each value out of its range.
+func (c Config) Check() (refused []error) {
 	for _, s := range Settings() {
 		if v := c.Value(s.Field); !s.Accepts(v) {
-			refused = append(refused, Errorf(InvalidConfig, "config.%s is %s; accepted is %s", s.Field, detector.Format(v), s.Range()))
+			refused = append(refused, FieldErrorf("config."+s.Field, "is %s; accepted is %s", detector.Format(v), s.Range()))
 		}
 	}
 	for _, f := range []struct {
@@ -224,15 +226,17 @@ func (c Config) Valid() error {
 		if f.t == nil {
 			continue
 		}
-		refused = append(refused, ValidTime(f.name, *f.t))
+		if err := ValidTime(f.name, *f.t); err != nil {
+			refused = append(refused, err)
+		}
 	}
 	if c.ScheduledStartTime != nil && c.ScheduledEndTime != nil && !c.ScheduledEndTime.After(*c.ScheduledStartTime) {
-		refused = append(refused, Errorf(InvalidConfig, "config.scheduled_end_time must be after config.scheduled_start_time"))
+		refused = append(refused, FieldErrorf("config.scheduled_end_time", "must be after config.scheduled_start_time"))
 	}
 	if c.OnCallbackFailure != EndMonitor && c.OnCallbackFailure != Continue {
-		refused = append(refused, Errorf(InvalidConfig, "config.on_callback_failure is %.40q; accepted are %s, %s", c.OnCallbackFailure, EndMonitor, Continue))
+		refused = append(refused, FieldErrorf("config.on_callback_failure", "is %.40q; accepted are %s, %s", c.OnCallbackFailure, EndMonitor, Continue))
 	}
-	return Join(refused...)
+	return refused
 }
 
 // The accepted times: the years 2000 to 9998 in any zone, hence two days more at
@@ -247,7 +251,7 @@ var (
 // InvalidConfig naming the field.
 func ValidTime(name string, t time.Time) error {
 	if t.Before(earliestTime) || !t.Before(latestTime) {
-		return Errorf(InvalidConfig, "%s is in the year %d in UTC; accepted is an ISO 8601 time from 2000 to 9998", name, t.UTC().Year())
+		return FieldErrorf(name, "is in the year %d in UTC; accepted is an ISO 8601 time from 2000 to 9998", t.UTC().Year())
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package monitor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,7 @@ const (
 type Error struct {
 	Code    Code
 	Message string
+	Field   string // of the request that is wrong, such as config.check_interval_sec; empty: none, or several
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
@@ -34,6 +36,29 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // Errorf makes an *Error.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// FieldErrorf makes an *Error for one wrong field of a request. The field's name begins the message.
+func FieldErrorf(field, format string, args ...any) *Error {
+	return &Error{Code: InvalidConfig, Message: field + " " + fmt.Sprintf(format, args...), Field: field}
+}
+
+// OfField returns a refusal as that of a field of a request. It returns any other error, and
+// nil, as it is.
+func OfField(field string, err error) error {
+	refusal, is := errors.AsType[*Error](err)
+	if !is || refusal.Code == Internal {
+		return err
+	}
+	return &Error{refusal.Code, refusal.Message, field}
+}
+
+// FieldOf returns the field of a request that an error is about; empty: none.
+func FieldOf(err error) string {
+	if refusal, is := errors.AsType[*Error](err); is {
+		return refusal.Field
+	}
+	return ""
 }
 
 // DuplicateOf refuses a registration of a stream that an active monitor watches.
@@ -77,8 +102,21 @@ func Join(errs ...error) error {
 	return Errorf(code, "%s", strings.Join(messages, ". "))
 }
 
-// FieldError is the error of one field of a request.
-type FieldError struct {
-	Field string // its name in the request, such as stream_url
-	Err   error  // *Error
+// NamedOnce returns the errors of fields that could not be read, and those of the checks that
+// are about other fields: the checks see an unreadable field without its value. An unreadable
+// error without a field is about the whole request.
+func NamedOnce(unreadable, checked []error) []error {
+	all := slices.Clone(unreadable)
+	for _, err := range checked {
+		field := FieldOf(err)
+		if err != nil && !slices.ContainsFunc(unreadable, func(e error) bool { return e != nil && within(field, FieldOf(e)) }) {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// within reports whether a field is the outer one or in it.
+func within(field, outer string) bool {
+	return outer == "" || field == outer || strings.HasPrefix(field, outer+".")
 }

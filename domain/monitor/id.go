@@ -9,7 +9,13 @@ import (
 // characters, a valid DNS-1123 label (section 3.1).
 type ID string
 
-var idForm = regexp.MustCompile(`^mon-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$`)
+var (
+	idForm   = regexp.MustCompile(`^mon-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$`)
+	uuidForm = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+)
+
+// IsUUID reports whether s is a UUID with its hyphens and nothing else, in either case.
+func IsUUID(s string) bool { return uuidForm.MatchString(s) }
 
 // NewID makes the ID of a UUIDv7. The caller makes the UUID, because the domain has
 // neither clock nor randomness.

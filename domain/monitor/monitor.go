@@ -31,6 +31,10 @@ type Monitor struct {
 	UpdatedAt    time.Time // changes with every report and every launch
 	EndedAt      time.Time // zero while active
 
+	// RecordParkedSince is since when its incidents and its history cannot be stored
+	// (section 16.3); zero: they are.
+	RecordParkedSince time.Time
+
 	// ReservedUntil is when a reservation is promoted and gets its worker
 	// (decision A10). It is zero for a monitor that is no reservation, or no longer.
 	// A new monitor that gets its worker at once is a reservation until it is promoted.

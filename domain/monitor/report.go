@@ -6,59 +6,50 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
-// Assignment is the work of a starting worker (decision O1).
+// Assignment is the work of a starting worker (decision O1). Its JSON is what the gateway answers.
 type Assignment struct {
-	ID         ID
-	Generation int // of the worker that asks; its reports carry it
-	Revision   int // of Config, see Monitor.Revision
-	StreamURL  StreamURL
-	Config     Config
-	Snapshot   json.RawMessage // the newest of an accepted report; empty at the first start
+	ID         ID              `json:"monitor_id"`
+	Generation int             `json:"generation"`         // of the worker that asks; its reports carry it
+	Revision   int             `json:"revision,omitempty"` // of Config, see Monitor.Revision
+	StreamURL  StreamURL       `json:"stream_url"`
+	Config     Config          `json:"config"`
+	Snapshot   json.RawMessage `json:"snapshot"` // the newest of an accepted report; nil at the first start
 }
 
 // Report is the report of a worker to the gateway (section 8.6, decision O1). The
 // gateway stores it in one transaction, its events in order. It skips an event
-// whose ID is stored already.
+// whose ID is stored already. Its JSON is what the worker sends.
 type Report struct {
-	Generation   int
-	At           time.Time // when the worker made it
-	SentAt       time.Time // when this attempt was sent, by the same clock; zero: the gateway's clock is the worker's
-	Status       Status
-	StreamStatus StreamStatus
-	Health       Health
-	Visibility   *Visibility // nil: not reported, and stays as it is
-	Statistics   Statistics
-	Events       []event.Event
-	Signals      []Signal        // in the order in which they were found
-	Minutes      []Minute        // measured since the last accepted report; one may be reported again as it grows
-	Snapshot     json.RawMessage // empty: not reported, and stays as it is
+	Generation   int             `json:"generation,omitempty"`
+	At           time.Time       `json:"at,omitzero"`      // when the worker made it
+	SentAt       time.Time       `json:"sent_at,omitzero"` // when this attempt was sent, by the same clock; zero: the gateway's clock is the worker's
+	Status       Status          `json:"status,omitempty"`
+	StreamStatus StreamStatus    `json:"stream_status,omitempty"`
+	Health       Health          `json:"health,omitzero"`
+	Visibility   *Visibility     `json:"visibility,omitempty"` // nil: not reported, and stays as it is
+	Statistics   Statistics      `json:"statistics,omitzero"`
+	Events       []event.Event   `json:"events,omitempty"`
+	Signals      []Signal        `json:"signals,omitempty"`  // in the order in which they were found
+	Minutes      []Minute        `json:"minutes,omitempty"`  // measured since the last accepted report; one may be reported again as it grows
+	Snapshot     json.RawMessage `json:"snapshot,omitempty"` // empty: not reported, and stays as it is
 }
-
-// SignalCondition is a condition whose end has no event (section 16.1).
-type SignalCondition string
-
-// The conditions of signals.
-const (
-	NoMedia SignalCondition = "no_media" // alert.segment_error has been sent (section 6.6)
-	Blind   SignalCondition = "blind"    // monitor.error of reason blind has been sent (decision S15)
-	Late    SignalCondition = "late"     // stream.delayed has been sent (section 7.3); signalled only if the start is moved (section 16.6)
-)
 
 // Signal says that a condition has begun or ended whose end has no event of its own.
 // It is for the record only; receivers of webhooks never see it. The worker repeats it
 // until the gateway has stored it, so it may come twice.
 type Signal struct {
-	Condition SignalCondition `json:"condition"`
-	StartedAt time.Time       `json:"started_at"`        // onset; it identifies the episode, and does not move when a clock is set
-	EndedAt   time.Time       `json:"ended_at,omitzero"` // zero: the condition has begun
+	Condition trouble.Name `json:"condition"`         // no_media, blind, or late, whose start was moved (section 16.6)
+	StartedAt time.Time    `json:"started_at"`        // onset; it identifies the episode, and does not move when a clock is set
+	EndedAt   time.Time    `json:"ended_at,omitzero"` // zero: the condition has begun
 }
 
 // Valid reports an unknown condition or a time that ValidTime refuses.
 func (s Signal) Valid() error {
-	if s.Condition != NoMedia && s.Condition != Blind && s.Condition != Late {
-		return Errorf(InvalidConfig, "the signal's condition is %.40q; accepted are %s, %s and %s", s.Condition, NoMedia, Blind, Late)
+	if s.Condition != trouble.NoMedia && s.Condition != trouble.Blind && s.Condition != trouble.Late {
+		return Errorf(InvalidConfig, "the signal's condition is %.40q; accepted are %s, %s and %s", s.Condition, trouble.NoMedia, trouble.Blind, trouble.Late)
 	}
 	if err := ValidTime("started_at", s.StartedAt); err != nil || s.EndedAt.IsZero() {
 		return err
@@ -94,11 +85,11 @@ func (r Report) ResolvedAt() (at time.Time, ok bool) {
 // Ends reports whether the report ends a monitor that has this status.
 func (r Report) Ends(status Status) bool { return status.MayBecome(r.Status) && !r.Status.Active() }
 
-// Answer is the gateway's answer to a report.
+// Answer is the gateway's answer to a report, also as JSON.
 type Answer struct {
-	Order           Order
-	Revision        int  // the newest of the monitor; a worker with an older one requests its assignment again
-	ThumbnailWanted bool // a page shows this monitor: the worker uploads thumbnails until an answer says otherwise
+	Order           Order `json:"order"`
+	Revision        int   `json:"revision,omitempty"`         // the newest of the monitor; a worker with an older one requests its assignment again
+	ThumbnailWanted bool  `json:"thumbnail_wanted,omitempty"` // a page shows this monitor: the worker uploads thumbnails until an answer says otherwise
 }
 
 // Order says whether a worker goes on.

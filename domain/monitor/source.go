@@ -66,7 +66,7 @@ func ParseStreamURL(s string) (StreamURL, error) {
 		for _, source := range sources {
 			accepted = append(accepted, source.Accepted)
 		}
-		return "", Errorf(InvalidURL, "stream_url: %s; accepted is %s", why, strings.Join(accepted, ", or "))
+		return "", OfField("stream_url", Errorf(InvalidURL, "stream_url: %s; accepted is %s", why, strings.Join(accepted, ", or ")))
 	}
 	if s == "" {
 		return refuse("is missing", Sources...)

@@ -89,15 +89,15 @@ func TrackHealthValues(t detector.Track) []TrackHealth {
 
 // Visibility says whether the worker can observe the stream (decision S15).
 type Visibility struct {
-	LastError      string    // the newest failure that no success has followed, one line; "": none
-	BlindSince     time.Time // since when nothing could be learned; zero unless that was alerted
-	LastObservedAt time.Time // when the stream's state or its media were last learned; zero: never
-	Unseen         Unseen    // that nothing can be learned at present, and why; it comes long before BlindSince
+	LastError      string    `json:"last_error,omitempty"`      // the newest failure that no success has followed, one line; "": none
+	BlindSince     time.Time `json:"blind_since,omitzero"`      // since when nothing could be learned; zero unless that was alerted
+	LastObservedAt time.Time `json:"last_observed_at,omitzero"` // when the stream's state or its media were last learned; zero: never
+	Unseen         Unseen    `json:"unseen,omitzero"`           // that nothing can be learned at present, and why; it comes long before BlindSince
 }
 
 // Health is the state of the newest analysed media (section 3.3).
 type Health struct {
-	Video       TrackHealth
-	Audio       TrackHealth
-	LastCheckAt time.Time // zero: nothing analysed yet
+	Video       TrackHealth `json:"video,omitempty"`
+	Audio       TrackHealth `json:"audio,omitempty"`
+	LastCheckAt time.Time   `json:"last_check_at,omitzero"` // zero: nothing analysed yet
 }

@@ -18,7 +18,7 @@ type CallbackURL string
 // lead to is policy, checked where the network is known (decision A2).
 func ParseCallbackURL(s string) (CallbackURL, error) {
 	refuse := func(why string) (CallbackURL, error) {
-		return "", Errorf(InvalidURL, "callback_url: %s; expected is an absolute https URL of at most %d characters", why, MaxURLLength)
+		return "", OfField("callback_url", Errorf(InvalidURL, "callback_url: %s; expected is an absolute https URL of at most %d characters", why, MaxURLLength))
 	}
 	if s == "" {
 		return refuse("is missing")

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,26 +23,26 @@ const (
 
 // Destination is a place that gets events or messages about incidents.
 type Destination struct {
-	ID       string // a UUIDv7
-	Name     string // unique, 1 to 100 characters
-	Kind     Kind
-	Language Language
-	Config   map[string]string // the fields that are no secrets
-	Secrets  map[string]string // the others
-	Fallback string            // ID of the destination that gets a notice when this one is disabled; empty: none
-	Enabled  bool
+	ID       string            `json:"destination_id"` // a UUIDv7
+	Name     string            `json:"name"`           // unique, 1 to 100 characters
+	Kind     Kind              `json:"kind"`
+	Language Language          `json:"language"`
+	Config   map[string]string `json:"config"`   // the fields that are no secrets
+	Secrets  map[string]string `json:"-"`        // the others
+	Fallback string            `json:"fallback"` // ID of the destination that gets a notice when this one is disabled; empty: none
+	Enabled  bool              `json:"enabled"`
 
 	// SecretsLost is set if this gateway cannot decrypt Secrets. It then sends nothing there.
-	SecretsLost bool
+	SecretsLost bool `json:"-"`
 
 	// DisabledReason says why the gateway has disabled the destination; empty: it has not.
-	DisabledReason string
+	DisabledReason string `json:"disabled_reason"`
 
 	// PreviousUntil ends a rotation of a webhook's signing key: until then, the key
 	// before signs, too. Zero: there is no rotation.
-	PreviousUntil time.Time
+	PreviousUntil time.Time `json:"-"`
 
-	Owner string // names the configuration file that manages it; empty: managed by hand
+	Owner string `json:"owner"` // names the configuration file that manages it; empty: managed by hand
 }
 
 // Limits of what a destination, a route and a silence hold.
@@ -89,10 +90,10 @@ func (d Destination) CheckWithoutSecrets() []error { return d.check(false) }
 func (d Destination) check(secrets bool) (problems []error) {
 	problems = checkText(problems, "name", d.Name, 1, MaxName)
 	if d.Language != English && d.Language != Japanese {
-		problems = addProblem(problems, "language is %.20q; accepted is en or ja", d.Language)
+		problems = addProblem(problems, "language", "is %.20q; accepted is en or ja", d.Language)
 	}
 	if d.Fallback != "" && d.Fallback == d.ID {
-		problems = addProblem(problems, "fallback is the destination itself")
+		problems = addProblem(problems, "fallback", "is the destination itself")
 	}
 	problems = checkOwner(problems, d.Owner)
 	channel, ok := ChannelOf(d.Kind)
@@ -101,7 +102,7 @@ func (d Destination) check(secrets bool) (problems []error) {
 		for _, c := range channels {
 			kinds = append(kinds, string(c.Kind))
 		}
-		return addProblem(problems, "kind is %.20q; accepted is %s", d.Kind, strings.Join(kinds, ", "))
+		return addProblem(problems, "kind", "is %.20q; accepted is %s", d.Kind, strings.Join(kinds, ", "))
 	}
 	for _, f := range channel.Fields {
 		if secrets || !f.Secret {
@@ -139,20 +140,20 @@ func (f Field) accept(problems []error, d Destination) []error {
 	}
 	switch {
 	case value == "" && f.Required:
-		return addProblem(problems, "%s is missing: %s", name, f.Help)
+		return addProblem(problems, name, "is missing: %s", f.Help)
 	case value == "":
 		return problems
 	case len(value) > MaxValue:
-		return addProblem(problems, "%s is longer than %d bytes", name, MaxValue)
+		return addProblem(problems, name, "is longer than %d bytes", MaxValue)
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		return addProblem(problems, "%s has control characters or invalid UTF-8", name)
+		return addProblem(problems, name, "has control characters or invalid UTF-8")
 	case strings.TrimSpace(value) != value:
-		return addProblem(problems, "%s begins or ends with a space", name)
+		return addProblem(problems, name, "begins or ends with a space")
 	case f.check == nil:
 		return problems
 	}
 	if why := f.check(value); why != "" {
-		return addProblem(problems, "%s %s", name, why)
+		return addProblem(problems, name, "%s", why)
 	}
 	return problems
 }
@@ -163,11 +164,11 @@ func (c Channel) checkUnknown(problems []error, object string, given map[string]
 		n := slices.IndexFunc(c.Fields, func(f Field) bool { return f.Name == name })
 		switch {
 		case n < 0:
-			problems = addProblem(problems, "%s.%.40s is no field of %s", object, name, c.Kind)
+			problems = addProblem(problems, fmt.Sprintf("%s.%.40s", object, name), "is no field of %s", c.Kind)
 		case c.Fields[n].Secret && !secret:
-			problems = addProblem(problems, "config.%s is a secret: give it in secrets", name)
+			problems = addProblem(problems, "config."+name, "is a secret: give it in secrets")
 		case !c.Fields[n].Secret && secret:
-			problems = addProblem(problems, "secrets.%s is no secret: give it in config", name)
+			problems = addProblem(problems, "secrets."+name, "is no secret: give it in config")
 		}
 	}
 	return problems
@@ -179,36 +180,31 @@ func (d Destination) checkTogether() (problems []error) {
 	case Slack:
 		bot, channel, webhook := d.Secrets["bot_token"] != "", d.Config["channel"] != "", d.Secrets["webhook_url"] != ""
 		if bot != channel || bot == webhook {
-			problems = addProblem(problems, "secrets.bot_token and config.channel, or secrets.webhook_url are needed, and not both")
+			problems = addProblem(problems, "secrets.bot_token", "and config.channel, or secrets.webhook_url are needed, and not both")
 		}
 	case Email:
 		if (d.Config["username"] != "") != (d.Secrets["password"] != "") {
-			problems = addProblem(problems, "config.username and secrets.password are needed together, or neither")
+			problems = addProblem(problems, "config.username", "and secrets.password are needed together, or neither")
 		}
 	}
 	return problems
 }
 
-func addProblem(problems []error, format string, args ...any) []error {
-	return append(problems, monitor.Errorf(monitor.InvalidConfig, format, args...))
+func addProblem(problems []error, field, format string, args ...any) []error {
+	return append(problems, monitor.FieldErrorf(field, format, args...))
+}
+
+func checkText(problems []error, field, text string, shortest, longest int) []error {
+	return addError(problems, monitor.CheckText(field, text, shortest, longest))
 }
 
 func checkOwner(problems []error, owner string) []error {
-	if utf8.RuneCountInString(owner) > MaxOwner || strings.ContainsFunc(owner, unicode.IsControl) {
-		return addProblem(problems, "owner is %.40q…; accepted are up to %d characters on one line", owner, MaxOwner)
-	}
-	return problems
+	return addError(problems, monitor.CheckLine("owner", owner, 0, MaxOwner))
 }
 
-// checkText refuses a text for people that is too short, too long, or not printable.
-func checkText(problems []error, field, text string, shortest, longest int) []error {
-	switch n := utf8.RuneCountInString(text); {
-	case n < shortest || n > longest:
-		return addProblem(problems, "%s has %d characters; accepted is %d to %d", field, n, shortest, longest)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }):
-		return addProblem(problems, "%s has control characters or invalid UTF-8", field)
-	case shortest > 0 && strings.TrimSpace(text) == "":
-		return addProblem(problems, "%s is blank", field)
+func addError(problems []error, err error) []error {
+	if err != nil {
+		return append(problems, err)
 	}
 	return problems
 }

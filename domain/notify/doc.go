@@ -1,12 +1,18 @@
 // Package notify decides which destinations are notified of what, and when. It is pure, as domain/incident is.
 //
-//	routes, silences    ──▶ which destinations, from when on: ThreadPolicy
-//	Situation, Notified ──▶ NextMessage to a destination, if any
-//	attempt             ──▶ Decision: when the next one is made, or that none is
+//	an incident has changed         ──▶ Routing.Places: where that may have to be told
+//	a destination has something due ──▶ Channel.Allowed: how much it may get now
+//	                                ──▶ Due.Plan: what it is told, and which incidents are a storm there
+//	                                      Situation, Notified, ThreadPolicy ──▶ Next: the message, or when to ask again
+//	an attempt was made             ──▶ Policy.Decide: when the next one is made, or that none is; Health.After
 //
-// Each destination has one thread per incident: the messages sent there about it. Notified
-// records what they said. A message is chosen from the present situation when it is sent, so
-// a destination that was unreachable gets one message and not ten.
+// Each destination has one thread per incident, and one per storm: the messages sent there about
+// it. Notified records what they said. A message is chosen from the present situation when it is
+// leased, so a destination that was unreachable gets one message and not ten. Due.Plan is the one
+// place that chooses.
+//
+// A storm is of one destination, and of incidents that it is told of. Due.Plan makes it. An incident
+// stays in it until it comes back later or gets worse.
 //
 // Guarantees:
 //
@@ -25,8 +31,10 @@
 //     route        a way to destinations
 //     routing      where an event or an incident goes, and why
 //     silence      when messages are held back
-//     thread       the messages about one incident at one destination
-//     schedule     attempts, and the health of a destination
-//     storm        which incidents become one message, and where
+//     plan         where incidents are told, and what a destination is told now
+//     thread       the messages about one incident or storm at one destination
+//     storm        which incidents become one message
+//     schedule     how attempts follow each other: Policy
+//     health       failures, circuit and rate limit of a destination
 //     actionlink   links that act, in messages
 package notify

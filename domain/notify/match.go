@@ -13,15 +13,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 // Match selects events and incidents. An empty field selects all; the others must all hold.
 type Match struct {
-	Events      []event.Type      `json:"events,omitempty"`       // an incident has the event types that begin its conditions
-	Conditions  []incident.Name   `json:"conditions,omitempty"`   // at least one of them
-	MinSeverity int               `json:"min_severity,omitempty"` // 0 to incident.MaxSeverity
-	Monitors    []monitor.ID      `json:"monitors,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"` // by path, such as channel_name or labels.team; values are compared as text
+	Events      []event.Type      `json:"events"`       // an incident has the event types that begin its conditions
+	Conditions  []incident.Name   `json:"conditions"`   // at least one of them
+	MinSeverity int               `json:"min_severity"` // 0 to incident.MaxSeverity
+	Monitors    []monitor.ID      `json:"monitors"`
+	Metadata    map[string]string `json:"metadata"` // by path, such as channel_name or labels.team; values are compared as text
+}
+
+// MarshalJSON implements json.Marshaler. An empty list is written as one, never as null.
+func (m Match) MarshalJSON() ([]byte, error) {
+	type fields Match
+	m.Events, m.Conditions, m.Monitors = append([]event.Type{}, m.Events...), append([]incident.Name{}, m.Conditions...), append([]monitor.ID{}, m.Monitors...)
+	if m.Metadata == nil {
+		m.Metadata = map[string]string{}
+	}
+	return wire.Encode(fields(m))
 }
 
 // Subject is an event or an incident that a Match is compared with.
@@ -33,26 +44,12 @@ type Subject struct {
 	Metadata   map[string]string // by path, as in Match
 }
 
-// SubjectOf returns the subject of an incident. It has every condition that the incident
-// has had, so what matches once matches until the end.
-func SubjectOf(i incident.Incident, id monitor.ID, metadata []byte) Subject {
-	return subjectOf(i, id, FlattenMetadata(metadata))
-}
-
-func subjectOf(i incident.Incident, id monitor.ID, metadata map[string]string) Subject {
-	s := Subject{Severity: i.Severity, MonitorID: id, Metadata: metadata}
-	for _, c := range i.Conditions {
-		s.Conditions = append(s.Conditions, c.Name)
-	}
-	return s
-}
-
 // Reason says for one criterion of a Match whether it holds.
 type Reason struct {
-	Criterion string // events, conditions, min_severity, monitors, or metadata. and a path
-	Wanted    string
-	Got       string // empty: the subject has nothing of that kind
-	OK        bool
+	Criterion string `json:"criterion"` // events, conditions, min_severity, monitors, or metadata. and a path
+	Wanted    string `json:"wanted"`
+	Got       string `json:"got"` // empty: the subject has nothing of that kind
+	OK        bool   `json:"ok"`
 }
 
 // Matches reports whether every criterion holds.
@@ -108,7 +105,7 @@ func (s Subject) events() (all []event.Type) {
 			all = append(all, event.MonitorError)
 		default:
 			for _, d := range detector.Table {
-				if incident.Name(d.Condition) == c {
+				if d.Condition == c {
 					all = append(all, event.Type(d.Alert))
 				}
 			}
@@ -123,10 +120,10 @@ func (m Match) Check() (problems []error) {
 	problems = checkListed(problems, "match.conditions", m.Conditions, func(n incident.Name) bool { return slices.Contains(incident.Names(), n) })
 	problems = checkListed(problems, "match.monitors", m.Monitors, func(id monitor.ID) bool { _, err := monitor.ParseID(string(id)); return err == nil })
 	if m.MinSeverity < 0 || m.MinSeverity > incident.MaxSeverity {
-		problems = addProblem(problems, "match.min_severity is %d; accepted is 0 to %d", m.MinSeverity, incident.MaxSeverity)
+		problems = addProblem(problems, "match.min_severity", "is %d; accepted is 0 to %d", m.MinSeverity, incident.MaxSeverity)
 	}
 	if len(m.Metadata) > MaxListed {
-		problems = addProblem(problems, "match.metadata has more than %d paths", MaxListed)
+		problems = addProblem(problems, "match.metadata", "has more than %d paths", MaxListed)
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.Metadata)) {
 		problems = checkText(problems, "a path of match.metadata", path, 1, MaxComment)
@@ -137,11 +134,11 @@ func (m Match) Check() (problems []error) {
 
 func checkListed[T ~string](problems []error, field string, list []T, known func(T) bool) []error {
 	if len(list) > MaxListed {
-		return addProblem(problems, "%s has more than %d entries", field, MaxListed)
+		return addProblem(problems, field, "has more than %d entries", MaxListed)
 	}
 	for _, v := range list {
 		if !known(v) {
-			problems = addProblem(problems, "%s has %.60q, which does not exist", field, v)
+			problems = addProblem(problems, field, "has %.60q, which does not exist", v)
 		}
 	}
 	return problems

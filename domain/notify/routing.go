@@ -14,8 +14,8 @@ type Routing struct {
 	Silences     []Silence // that have not ended; their windows are located
 }
 
-// Target is a destination that gets something, and the route that leads to it. Delay and
-// Repeat of that route are 0 for a destination that gets events.
+// Target is a destination that gets something, and the route that leads to it. DelaySec and
+// RepeatSec of that route are 0 for a destination that gets events.
 type Target struct {
 	Destination Destination
 	Route       Route
@@ -33,13 +33,13 @@ func (r Routing) Targets(s Subject) (all []Target) {
 			}
 			to := Target{d, route}
 			if d.GetsEvents() {
-				to.Route.Delay, to.Route.Repeat = 0, 0
+				to.Route.DelaySec, to.Route.RepeatSec = 0, 0
 			}
 			n := slices.IndexFunc(all, func(t Target) bool { return t.Destination.ID == d.ID })
 			switch {
 			case n < 0:
 				all = append(all, to)
-			case route.Delay < all[n].Route.Delay:
+			case route.DelaySec < all[n].Route.DelaySec:
 				all[n] = to
 			}
 		}
@@ -47,9 +47,9 @@ func (r Routing) Targets(s Subject) (all []Target) {
 	return all
 }
 
-// leadsTo reports whether the routes send messages about an incident to a destination.
-func (r Routing) leadsTo(d Destination, s Subject) bool {
-	return slices.ContainsFunc(r.Targets(s), func(t Target) bool { return t.Destination.ID == d.ID })
+// LeadsTo reports whether the routes send messages about an incident to a destination.
+func (r Routing) LeadsTo(destinationID string, s Subject) bool {
+	return slices.ContainsFunc(r.Targets(s), func(t Target) bool { return t.Destination.ID == destinationID })
 }
 
 // Policy returns the policy for the messages to a destination about an incident, or about
@@ -66,11 +66,12 @@ func (r Routing) Policy(d Destination, now time.Time, about ...Subject) ThreadPo
 			if until := r.SilencedUntil(s, now); until.Before(p.SilencedUntil) {
 				p.SilencedUntil = until
 			}
-			if !found || t.Route.Delay < p.Delay {
-				p.Delay = t.Route.Delay
+			delay, repeat := time.Duration(t.Route.DelaySec)*time.Second, time.Duration(t.Route.RepeatSec)*time.Second
+			if !found || delay < p.Delay {
+				p.Delay = delay
 			}
-			if !found || t.Route.Repeat > 0 && (p.Repeat == 0 || t.Route.Repeat < p.Repeat) {
-				p.Repeat = t.Route.Repeat
+			if !found || repeat > 0 && (p.Repeat == 0 || repeat < p.Repeat) {
+				p.Repeat = repeat
 			}
 			found = true
 		}

@@ -22,7 +22,7 @@ func routing(routes ...notify.Route) notify.Routing {
 }
 
 func route(match notify.Match, delay time.Duration, destinations ...string) notify.Route {
-	return notify.Route{Name: "route", Match: match, Delay: delay, Destinations: destinations}
+	return notify.Route{Name: "route", Match: match, DelaySec: int64(delay / time.Second), Destinations: destinations}
 }
 
 func continued(r notify.Route) notify.Route {
@@ -34,8 +34,8 @@ func continued(r notify.Route) notify.Route {
 func ids(targets []notify.Target) (all []string) {
 	for _, t := range targets {
 		id := t.Destination.ID
-		if t.Route.Delay > 0 {
-			id += " after " + t.Route.Delay.String()
+		if t.Route.DelaySec > 0 {
+			id += " after " + (time.Duration(t.Route.DelaySec) * time.Second).String()
 		}
 		all = append(all, id)
 	}
@@ -128,7 +128,7 @@ func TestMetadataIsFlattened(t *testing.T) {
 }
 
 func TestARouteThatCannotBeIsRefused(t *testing.T) {
-	valid := notify.Route{Name: "night", Destinations: []string{"a", "b"}, Delay: 24 * time.Hour, Repeat: time.Minute}
+	valid := notify.Route{Name: "night", Destinations: []string{"a", "b"}, DelaySec: 24 * 60 * 60, RepeatSec: 60}
 	for _, c := range []struct {
 		name   string
 		change func(*notify.Route)
@@ -136,9 +136,9 @@ func TestARouteThatCannotBeIsRefused(t *testing.T) {
 	}{
 		{"valid", func(*notify.Route) {}, nil},
 		{"a default route that matches not everything", func(r *notify.Route) { r.Default, r.Match.MinSeverity = true, 1 }, []string{"match"}},
-		{"times", func(r *notify.Route) { r.Delay, r.Repeat = 24*time.Hour+1, 59*time.Second }, []string{"delay_sec", "repeat_sec"}},
-		{"negative times", func(r *notify.Route) { r.Delay, r.Repeat = -1, -1 }, []string{"delay_sec", "repeat_sec"}},
-		{"long times", func(r *notify.Route) { r.Delay, r.Repeat = 0, 24*time.Hour+1 }, []string{"repeat_sec"}},
+		{"times", func(r *notify.Route) { r.DelaySec, r.RepeatSec = 24*60*60+1, 59 }, []string{"delay_sec", "repeat_sec"}},
+		{"negative times", func(r *notify.Route) { r.DelaySec, r.RepeatSec = -1, -1 }, []string{"delay_sec", "repeat_sec"}},
+		{"long times", func(r *notify.Route) { r.DelaySec, r.RepeatSec = 0, 24*60*60+1 }, []string{"repeat_sec"}},
 		{"a destination twice", func(r *notify.Route) { r.Name, r.Destinations = " ", []string{"a", "b", "a"} }, []string{"name", "destinations"}},
 		{"a match of what does not exist", func(r *notify.Route) {
 			r.Match = notify.Match{Events: []event.Type{"alert.flood"}, Conditions: []incident.Name{"wet"}, MinSeverity: -1,
@@ -223,7 +223,7 @@ func TestTheRoutesOfAnEventAreExplainedWithThoseOfItsIncident(t *testing.T) {
 
 func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
 	i := incident.Incident{Severity: 2, Conditions: []incident.Condition{{Name: black, EndedAt: at(1)}, {Name: incident.Blind}}}
-	s := notify.SubjectOf(i, someMonitor, []byte(`{"labels":{"team":"video"}}`))
+	s := notify.StreamIncident{Incident: i, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}}.Subject()
 	for name, m := range map[string]notify.Match{
 		"a condition that has ended": {Conditions: []incident.Name{black}},
 		"its event":                  {Events: []event.Type{event.Blackout}},

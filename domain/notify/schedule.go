@@ -3,7 +3,8 @@ package notify
 import (
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/backoff"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // FailureClass says what a failed attempt means for the next one.
@@ -49,124 +50,109 @@ const (
 	messagesEnd  = 24 * time.Hour // no attempt at a message is made later
 	jitteredFrom = 5              // the first attempt at an event that jitter moves
 	jitterShare  = 0.2            // of the delay, to both sides
+
+	callbackAttempts   = 4                // at an event that blocks its callback's queue (decision W3)
+	callbackRetryAfter = 60 * time.Second // the longest Retry-After between them
+	webhookBlocksFor   = time.Minute      // a failing event blocks its webhook's queue for so long
 )
 
-// Decision says what follows from an attempt. Exactly one of Delivered, Failed and RetryAt is set.
-type Decision struct {
-	Delivered          bool
-	Failed             bool
-	DisableDestination bool // the destination, too: it does not exist any more
-	RetryAt            time.Time
+// Policy says how attempts at a delivery follow each other. In it alone callbacks, webhooks and
+// the channels for people differ.
+type Policy struct {
+	delays     []time.Duration // after the first, second … attempt
+	goesOnFor  time.Duration   // the last delay is repeated until the round is so old; 0: after the delays it fails
+	retriesAll bool            // a rejection, too, is retried, and disables nothing
+	endsQueue  bool            // the monitor ends with the event that fails, and those behind it fail, too
+
+	// An event keeps those behind it waiting for so many attempts, or for so long from its first
+	// failure on. Both are 0 for messages, which wait for nothing.
+	blocksAttempts int
+	blocksFor      time.Duration
 }
 
-// Attempted is an attempt at a delivery.
+// Policy returns how attempts at a delivery to the channel follow each other.
+func (c Channel) Policy() Policy {
+	if c.GetsEvents {
+		return Policy{delays: eventDelays, blocksFor: webhookBlocksFor}
+	}
+	return Policy{delays: messageDelays, goesOnFor: messagesEnd}
+}
+
+// CallbackPolicy returns how attempts at an event follow each other at a monitor's callback.
+// Nothing but the last failure is final (decisions W3 and W4, section 19.5).
+func CallbackPolicy(f monitor.CallbackFailure) Policy {
+	p := Policy{delays: eventDelays, retriesAll: true, blocksAttempts: callbackAttempts}
+	if f != monitor.Continue {
+		p.delays, p.endsQueue = eventDelays[:callbackAttempts-1], true
+	}
+	return p
+}
+
+// Attempted is an attempt at a delivery. Its times are of one clock.
 type Attempted struct {
 	At           time.Time     // when it ended
 	RoundBeganAt time.Time     // when the first of its attempts was due
+	FailingSince time.Time     // when the first of its attempts failed; zero: none has failed before
 	Number       int           // from 1
 	Class        FailureClass  // NoFailure: it was accepted
 	RetryAfter   time.Duration // what the receiver asked for; 0: it did not ask
 }
 
+// Decision says what follows from an attempt. Exactly one of Delivered, Failed and RetryAt is set.
+type Decision struct {
+	Delivered          bool
+	Failed             bool
+	DisableDestination bool // the destination does not exist any more
+	EndMonitor         bool // its callback has failed for good (decision W4): the events behind fail, too
+	RetryAt            time.Time
+
+	// LeavesQueue is set while an event is retried and those behind it do not wait for it any
+	// more. The next of them may be sent from NextAt on.
+	LeavesQueue bool
+	NextAt      time.Time
+}
+
 // Decide returns what follows from an attempt. jitter is a random number from 0 to 1.
-func (c Channel) Decide(a Attempted, jitter float64) Decision {
-	switch a.Class {
-	case NoFailure:
+func (p Policy) Decide(a Attempted, jitter float64) Decision {
+	switch {
+	case a.Class == NoFailure:
 		return Decision{Delivered: true}
-	case Rejected:
+	case a.Class == Rejected && !p.retriesAll:
 		return Decision{Failed: true}
-	case Gone:
+	case a.Class == Gone && !p.retriesAll:
 		return Decision{Failed: true, DisableDestination: true}
-	case Retry:
 	}
-	var delay time.Duration
-	switch number := max(a.Number, 1); {
-	case !c.GetsEvents:
-		delay = messageDelays[min(number, len(messageDelays))-1]
-	case number > len(eventDelays):
+	number := max(a.Number, 1)
+	if number > len(p.delays) && p.goesOnFor == 0 {
+		return Decision{Failed: true, EndMonitor: p.endsQueue}
+	}
+	delay, longest := p.delays[min(number, len(p.delays))-1], MaxRetryAfter
+	if p.goesOnFor == 0 && number+1 >= jitteredFrom {
+		delay = time.Duration(float64(delay) * (1 + jitterShare*(2*jitter-1)))
+	}
+	if number < p.blocksAttempts {
+		longest = callbackRetryAfter
+	}
+	d := Decision{RetryAt: a.At.Add(max(delay, min(a.RetryAfter, longest)))}
+	if p.goesOnFor > 0 && d.RetryAt.After(a.RoundBeganAt.Add(p.goesOnFor)) {
 		return Decision{Failed: true}
-	default:
-		delay = eventDelays[number-1]
-		if number+1 >= jitteredFrom {
-			delay = time.Duration(float64(delay) * (1 + jitterShare*(2*jitter-1)))
+	}
+	return p.leaveQueue(d, a)
+}
+
+// leaveQueue adds to the decision about a retry whether the events behind it go on waiting.
+func (p Policy) leaveQueue(d Decision, a Attempted) Decision {
+	switch {
+	case p.blocksAttempts > 0 && a.Number >= p.blocksAttempts:
+		d.LeavesQueue, d.NextAt = true, a.At
+	case p.blocksFor > 0:
+		since := a.FailingSince
+		if since.IsZero() {
+			since = a.At
+		}
+		if until := since.Add(p.blocksFor); d.RetryAt.After(until) {
+			d.LeavesQueue, d.NextAt = true, instant.Latest(until, a.At)
 		}
 	}
-	retryAt := a.At.Add(max(delay, min(a.RetryAfter, MaxRetryAfter)))
-	if !c.GetsEvents && retryAt.After(a.RoundBeganAt.Add(messagesEnd)) {
-		return Decision{Failed: true}
-	}
-	return Decision{RetryAt: retryAt}
-}
-
-// The limits of a destination's health.
-const (
-	CircuitFailures = 5                  // in a row open the circuit
-	disableAfter    = 5 * 24 * time.Hour // of nothing but failures disable the destination
-	throttledPause  = 10 * time.Second   // after a 429 that does not say how long to wait
-)
-
-var circuitPauses = backoff.Policy{First: time.Second, Max: time.Minute}
-
-// tooMany is the status of a receiver that works and wants less.
-const tooMany = 429
-
-// askedPause returns how long a receiver that answered with a status wants to get nothing; 0:
-// it did not ask. retryAfter is what it asked for in words, of which an hour is granted.
-func askedPause(status int, retryAfter time.Duration) time.Duration {
-	if status == tooMany && retryAfter <= 0 {
-		return throttledPause
-	}
-	return min(retryAfter, MaxRetryAfter)
-}
-
-// Health counts the failures of a destination. The zero value is healthy.
-type Health struct {
-	Failures         int       // in a row
-	FailingSince     time.Time // when the first of them came
-	CircuitOpenUntil time.Time // no attempt is made before, also because the receiver asked for it; zero: at once
-}
-
-// After returns the health after an attempt that ended now, with a status of HTTP and what the
-// receiver asked for. One that answers 429 works, and so does one that rejects a message: neither
-// is a failure. Any other that asks for a pause gets it, and has failed.
-func (h Health) After(now time.Time, class FailureClass, status int, retryAfter time.Duration) Health {
-	var until time.Time // what an earlier answer asked for lasts, whatever comes of the attempts beside it
-	if !h.CircuitOpen() && h.CircuitOpenUntil.After(now) {
-		until = h.CircuitOpenUntil
-	}
-	if class == NoFailure || class == Rejected {
-		return Health{CircuitOpenUntil: until}
-	}
-	if asked := askedPause(status, retryAfter); asked > 0 {
-		until = later(until, now.Add(asked))
-	}
-	if status == tooMany {
-		return Health{CircuitOpenUntil: until}
-	}
-	h.Failures++
-	if h.FailingSince.IsZero() {
-		h.FailingSince = now
-	}
-	if h.CircuitOpenUntil = until; h.CircuitOpen() {
-		h.CircuitOpenUntil = later(until, now.Add(circuitPauses.Delay(h.Failures-CircuitFailures+1)))
-	}
-	return h
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// CircuitOpen reports whether the destination gets only one attempt at a time, after a pause.
-func (h Health) CircuitOpen() bool { return h.Failures >= CircuitFailures }
-
-// Disable reports whether the destination has failed for too long, with a reason for people.
-func (h Health) Disable(now time.Time) (reason string, ok bool) {
-	if !h.CircuitOpen() || now.Sub(h.FailingSince) < disableAfter {
-		return "", false
-	}
-	return "every attempt has failed since " + h.FailingSince.UTC().Format(time.RFC3339), true
+	return d
 }

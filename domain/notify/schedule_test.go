@@ -4,17 +4,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
+
+func policy(kind notify.Kind) notify.Policy {
+	c, _ := notify.ChannelOf(kind)
+	return c.Policy()
+}
 
 // attempts returns when attempts at something that always fails are made, and when it is
 // given up.
 func attempts(kind notify.Kind, jitter float64) (all []time.Duration, failed time.Duration) {
-	c, _ := notify.ChannelOf(kind)
-	now := eight
+	p, now := policy(kind), eight
 	for {
 		all = append(all, now.Sub(eight))
-		o := c.Decide(notify.Attempted{At: now, RoundBeganAt: eight, Number: len(all), Class: notify.Retry}, jitter)
+		o := p.Decide(notify.Attempted{At: now, RoundBeganAt: eight, Number: len(all), Class: notify.Retry}, jitter)
 		if o.Failed || len(all) > 1000 {
 			return all, now.Sub(eight)
 		}
@@ -38,14 +43,13 @@ func TestWebhooksAreRetriedByTheirSchedule(t *testing.T) {
 }
 
 func TestOnlyAnAcceptedDeliveryIsDelivered(t *testing.T) {
-	c, _ := notify.ChannelOf(notify.Slack)
 	for class, want := range map[notify.FailureClass]notify.Decision{
 		notify.NoFailure: {Delivered: true},
 		notify.Rejected:  {Failed: true},
 		notify.Gone:      {Failed: true, DisableDestination: true},
 		notify.Retry:     {RetryAt: at(2)},
 	} {
-		if got := c.Decide(notify.Attempted{At: at(0), RoundBeganAt: at(0), Number: 1, Class: class}, 0.5); got != want {
+		if got := policy(notify.Slack).Decide(notify.Attempted{At: at(0), RoundBeganAt: at(0), Number: 1, Class: class}, 0.5); got != want {
 			t.Errorf("%q: %+v, want %+v", class, got, want)
 		}
 	}
@@ -78,8 +82,7 @@ func TestMessagesAreTriedForADay(t *testing.T) {
 	if last := got[len(got)-1]; last > 24*time.Hour || last <= 24*time.Hour-10*time.Minute || failed != last {
 		t.Errorf("the last attempt is after %v", last)
 	}
-	c, _ := notify.ChannelOf(notify.Slack)
-	if o := c.Decide(notify.Attempted{At: at(600), RoundBeganAt: at(-86400), Number: 3, Class: notify.Retry}, 0); !o.Failed {
+	if o := policy(notify.Slack).Decide(notify.Attempted{At: at(600), RoundBeganAt: at(-86400), Number: 3, Class: notify.Retry}, 0); !o.Failed {
 		t.Errorf("a message of yesterday: %+v", o)
 	}
 }
@@ -96,94 +99,9 @@ func TestAReceiverMayAskForAnHour(t *testing.T) {
 		{notify.Webhook, 2, 100 * time.Hour, time.Hour},
 		{notify.Webhook, 9, time.Second, 2 * time.Hour},
 	} {
-		channel, _ := notify.ChannelOf(c.kind)
-		if got := channel.Decide(notify.Attempted{At: eight, RoundBeganAt: eight, Number: c.tried, Class: notify.Retry, RetryAfter: c.wait}, 0.5); !got.RetryAt.Equal(eight.Add(c.want)) || got.Failed {
+		if got := policy(c.kind).Decide(notify.Attempted{At: eight, RoundBeganAt: eight, Number: c.tried, Class: notify.Retry, RetryAfter: c.wait}, 0.5); !got.RetryAt.Equal(eight.Add(c.want)) || got.Failed {
 			t.Errorf("%+v: %+v", c, got)
 		}
-	}
-}
-
-func TestFiveFailuresInARowOpenTheCircuit(t *testing.T) {
-	h, now := notify.Health{}, eight
-	for n, pause := range []int{0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60} {
-		h = h.After(now, notify.Retry, 0, 0)
-		want := time.Time{}
-		if pause > 0 {
-			want = now.Add(time.Duration(pause) * time.Second)
-		}
-		if !h.CircuitOpenUntil.Equal(want) || h.CircuitOpen() != (pause > 0) || !h.FailingSince.Equal(eight) {
-			t.Errorf("after %d failures: %+v, want until %v", n+1, h, want)
-		}
-		now = now.Add(time.Hour)
-	}
-	for _, class := range []notify.FailureClass{notify.NoFailure, notify.Rejected} {
-		if got := h.After(now, class, 0, 0); got != (notify.Health{}) {
-			t.Errorf("after %q: %+v", class, got)
-		}
-	}
-}
-
-// Nothing else that was under way shortens a pause that the receiver asked for.
-func TestAPauseIsGrantedAndOnly429IsNoFailure(t *testing.T) {
-	for _, c := range []struct {
-		status     int
-		retryAfter time.Duration
-		want       time.Duration
-		failures   int
-	}{
-		{429, 30 * time.Second, 30 * time.Second, 0}, {429, 0, 10 * time.Second, 0}, {429, 24 * time.Hour, time.Hour, 0},
-		{503, time.Minute, time.Minute, 1}, {503, 0, 0, 1}, {0, 0, 0, 1},
-	} {
-		want := notify.Health{Failures: c.failures}
-		if c.failures > 0 {
-			want.FailingSince = eight
-		}
-		if c.want > 0 {
-			want.CircuitOpenUntil = eight.Add(c.want)
-		}
-		if got := (notify.Health{}).After(eight, notify.Retry, c.status, c.retryAfter); got != want {
-			t.Errorf("%d, %v: %+v, want %+v", c.status, c.retryAfter, got, want)
-		}
-	}
-	paused := notify.Health{CircuitOpenUntil: eight.Add(time.Hour)}
-	failing := notify.Health{Failures: 700, FailingSince: eight.Add(-6 * 24 * time.Hour), CircuitOpenUntil: eight.Add(time.Minute)}
-	h := failing.After(eight, notify.Retry, 429, time.Hour)
-	if _, disabled := h.Disable(eight); disabled || h != paused {
-		t.Errorf("is %+v, disabled %v", h, disabled)
-	}
-	if _, disabled := failing.After(eight, notify.Retry, 503, time.Hour).Disable(eight); !disabled {
-		t.Error("a receiver that has answered 503 with Retry-After for six days does not count as failing")
-	}
-	for _, class := range []notify.FailureClass{notify.NoFailure, notify.Rejected} {
-		if got := h.After(eight.Add(time.Second), class, 200, 0); got != paused {
-			t.Errorf("after %q: %+v", class, got)
-		}
-	}
-	if got := h.After(eight.Add(time.Second), notify.Retry, 429, 5*time.Second); got != paused {
-		t.Errorf("a shorter pause makes it %+v", got)
-	}
-	if got := h.After(eight.Add(time.Second), notify.Retry, 503, 0); got.Failures != 1 || !got.CircuitOpenUntil.Equal(paused.CircuitOpenUntil) {
-		t.Errorf("after a failure: %+v", got)
-	}
-	if got := h.After(eight.Add(time.Hour), notify.NoFailure, 200, 0); got != (notify.Health{}) {
-		t.Errorf("after the pause: %+v", got)
-	}
-}
-
-func TestFiveDaysOfFailuresDisable(t *testing.T) {
-	h := notify.Health{Failures: 700, FailingSince: eight}
-	if _, ok := h.Disable(eight.Add(5*24*time.Hour - 1)); ok {
-		t.Error("disabled too early")
-	}
-	if reason, ok := h.Disable(eight.Add(5 * 24 * time.Hour)); !ok || reason != "every attempt has failed since 2026-03-01T20:00:00Z" {
-		t.Errorf("disabled %v: %q", ok, reason)
-	}
-	h.Failures = 4 // two failures five days apart say little
-	if _, ok := h.Disable(eight.Add(9 * 24 * time.Hour)); ok {
-		t.Error("disabled for a few failures")
-	}
-	if _, ok := (notify.Health{}).Disable(eight); ok {
-		t.Error("disabled while healthy")
 	}
 }
 
@@ -196,5 +114,95 @@ func TestAStatusDecidesWhatFollows(t *testing.T) {
 		if got := notify.ClassOfStatus(status); got != want {
 			t.Errorf("%d: %q, want %q", status, got, want)
 		}
+	}
+}
+
+func TestACallbackHasFourAttemptsOfWhichOnlyTheLastIsFinal(t *testing.T) { // decisions W3 and W4
+	retry := func(sec float64) notify.Decision { return notify.Decision{RetryAt: at(sec)} }
+	end, failed := notify.Decision{Failed: true, EndMonitor: true}, notify.Decision{Failed: true}
+	later := func(sec float64) notify.Decision {
+		return notify.Decision{RetryAt: at(sec), LeavesQueue: true, NextAt: eight}
+	}
+	for _, c := range []struct {
+		name       string
+		number     int
+		class      notify.FailureClass
+		retryAfter time.Duration
+		ends       notify.Decision // where the monitor ends with its callback
+		goesOn     notify.Decision // where it goes on (section 19.5)
+	}{
+		{"an accepted first attempt", 1, notify.NoFailure, 0, notify.Decision{Delivered: true}, notify.Decision{Delivered: true}},
+		{"an accepted fourth attempt", 4, notify.NoFailure, 0, notify.Decision{Delivered: true}, notify.Decision{Delivered: true}},
+		{"the first failure", 1, notify.Retry, 0, retry(1), retry(1)},
+		{"the second failure", 2, notify.Retry, 0, retry(2), retry(2)},
+		{"the third failure", 3, notify.Retry, 0, retry(4), retry(4)},
+		{"the fourth failure", 4, notify.Retry, 0, end, later(30)},
+		{"the fifth failure", 5, notify.Retry, 0, end, later(120)},
+		{"the last failure", 13, notify.Retry, 0, end, failed},
+		{"a rejection, which is retried", 1, notify.Rejected, 0, retry(1), retry(1)},
+		{"a callback that is gone, which is retried", 1, notify.Gone, 0, retry(1), retry(1)},
+		{"a fourth rejection", 4, notify.Rejected, 0, end, later(30)},
+		{"a Retry-After below the schedule", 3, notify.Retry, time.Second, retry(4), retry(4)},
+		{"a Retry-After above the schedule", 1, notify.Retry, 30 * time.Second, retry(30), retry(30)},
+		{"a Retry-After of more than a minute", 1, notify.Retry, time.Hour, retry(60), retry(60)},
+		{"a Retry-After at the fourth failure", 4, notify.Retry, time.Second, end, later(30)},
+		{"a long Retry-After at the fourth failure", 4, notify.Retry, 10 * time.Minute, end, later(600)},
+		{"one of more than an hour", 4, notify.Retry, 100 * time.Hour, end, later(3600)},
+	} {
+		for mode, want := range map[monitor.CallbackFailure]notify.Decision{monitor.EndMonitor: c.ends, "": c.ends, monitor.Continue: c.goesOn} {
+			a := notify.Attempted{At: eight, RoundBeganAt: at(-86400), Number: c.number, Class: c.class, RetryAfter: c.retryAfter}
+			if got := notify.CallbackPolicy(mode).Decide(a, 0.5); got != want {
+				t.Errorf("%s, %q: %+v, want %+v", c.name, mode, got, want)
+			}
+		}
+	}
+}
+
+func TestACallbackOfAMonitorThatGoesOnIsTriedForADay(t *testing.T) { // section 19.5
+	now, p := eight, notify.CallbackPolicy(monitor.Continue)
+	for number := 1; ; number++ {
+		d := p.Decide(notify.Attempted{At: now, RoundBeganAt: eight, Number: number, Class: notify.Retry}, 0.5)
+		if d.Failed {
+			if number != 13 || now.Sub(eight).Round(time.Hour) != 24*time.Hour {
+				t.Errorf("after attempt %d and %v: %+v", number, now.Sub(eight), d)
+			}
+			return
+		}
+		now = d.RetryAt
+	}
+}
+
+func TestAnEventBlocksAWebhookForOneMinuteFromItsFirstFailure(t *testing.T) { // section 19.4
+	p := policy(notify.Webhook)
+	for _, c := range []struct {
+		name       string
+		number     int
+		at, since  float64 // since < 0: it has not failed before
+		retryAfter time.Duration
+		want       notify.Decision
+	}{
+		{"a first failure", 1, 0, -1, 0, notify.Decision{RetryAt: at(1)}},
+		{"a fourth failure", 4, 7, 0, 0, notify.Decision{RetryAt: at(37)}},
+		{"a fifth failure, whose retry comes later than the minute", 5, 37, 0, 0, notify.Decision{RetryAt: at(157), LeavesQueue: true, NextAt: at(60)}},
+		{"a slow fourth failure", 4, 45, 10, 0, notify.Decision{RetryAt: at(75), LeavesQueue: true, NextAt: at(70)}},
+		{"one at the end of the minute", 4, 30, 0, 0, notify.Decision{RetryAt: at(60)}},
+		{"one after the minute", 6, 157, 0, 0, notify.Decision{RetryAt: at(757), LeavesQueue: true, NextAt: at(157)}},
+		{"a first failure that asks for an hour", 1, 0, -1, time.Hour, notify.Decision{RetryAt: at(3600), LeavesQueue: true, NextAt: at(60)}},
+		{"the last failure", 13, 80000, 0, 0, notify.Decision{Failed: true}},
+	} {
+		a := notify.Attempted{At: at(c.at), RoundBeganAt: eight, Number: c.number, Class: notify.Retry, RetryAfter: c.retryAfter}
+		if c.since >= 0 {
+			a.FailingSince = at(c.since)
+		}
+		if got := p.Decide(a, 0.5); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAMessageWaitsForNoOther(t *testing.T) {
+	a := notify.Attempted{At: at(0), RoundBeganAt: at(-3600), FailingSince: at(-3500), Number: 9, Class: notify.Retry}
+	if got := policy(notify.Slack).Decide(a, 0.5); got != (notify.Decision{RetryAt: at(600)}) {
+		t.Errorf("got %+v", got)
 	}
 }

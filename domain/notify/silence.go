@@ -14,35 +14,39 @@ var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 // Silence holds back messages about incidents. It never holds back the recovery of an
 // incident that a destination was notified of, nor any webhook.
 type Silence struct {
-	ID        string // a UUIDv7
-	Match     Match
-	StartsAt  time.Time
-	EndsAt    time.Time // zero: see UntilRecovered and Window
-	CreatedBy string    // 1 to 100 characters
-	Comment   string    // at most 500 characters
+	ID        string    `json:"silence_id"` // a UUIDv7
+	Match     Match     `json:"match"`
+	StartsAt  time.Time `json:"from"`
+	EndsAt    time.Time `json:"to"`      // zero: see UntilRecovered and Window
+	CreatedBy string    `json:"by"`      // 1 to 100 characters
+	Comment   string    `json:"comment"` // at most 500 characters
 
 	// UntilRecovered ends the silence when an incident that it matches is resolved: the
 	// store then ends it. Match names exactly one monitor.
-	UntilRecovered bool
+	UntilRecovered bool `json:"until_recovered"`
 
-	// Window repeats the silence between From and To; nil: it lasts from From to To.
-	Window *Window
+	// Window repeats the silence between StartsAt and EndsAt; nil: it lasts from one to the other.
+	Window *Window `json:"window"`
 
-	Owner string // names the configuration file that manages it; empty: managed by hand
+	Owner   string    `json:"owner"` // names the configuration file that manages it; empty: managed by hand
+	EndedAt time.Time `json:"-"`     // by a person or a recovery, or EndsAt when that is over; zero: it has not ended
 }
 
 // Window is a recurring time of maintenance. A local time that daylight saving skips means
 // the instant of the change; one that occurs twice means the first.
 type Window struct {
-	Weekdays []time.Weekday `json:"weekdays"` // on which it begins; empty: every day
-	Start    string         `json:"start"`    // "02:00", by the clock of Timezone
-	End      string         `json:"end"`      // "04:00"; not after Start: of the next day
-	Timezone string         `json:"timezone"` // IANA name
+	Weekdays []string `json:"weekdays"` // on which it begins, such as mon; empty: every day
+	Start    string   `json:"start"`    // "02:00", by the clock of Timezone
+	End      string   `json:"end"`      // "04:00"; not after Start: of the next day
+	Timezone string   `json:"timezone"` // IANA name
 
 	// Zone is that of Timezone. LoadZone sets it, because the domain reads no files. nil: the
 	// zone is unknown, and the window is never open.
 	Zone *time.Location `json:"-"`
 }
+
+// weekdays are the names of the days, as time.Weekday counts them.
+var weekdays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // LoadZone sets Zone by the name in Timezone. Callers pass time.LoadLocation.
 func (w *Window) LoadZone(load func(name string) (*time.Location, error)) error {
@@ -70,6 +74,8 @@ const (
 // State returns the state at a time.
 func (s Silence) State(at time.Time) SilenceState {
 	switch {
+	case !s.EndedAt.IsZero():
+		return SilenceEnded
 	case s.Active(at):
 		return SilenceActive
 	case s.NextAt(at).IsZero():
@@ -135,7 +141,7 @@ func (w *Window) nextOccurrence(after time.Time) (start, end time.Time) {
 	local := after.In(w.Zone)
 	for day := -1; day <= 8; day++ { // from that of yesterday, which may reach into today
 		midnight := time.Date(local.Year(), local.Month(), local.Day()+day, 0, 0, 0, 0, time.UTC)
-		if len(w.Weekdays) > 0 && !slices.Contains(w.Weekdays, midnight.Weekday()) {
+		if len(w.Weekdays) > 0 && !slices.Contains(w.Weekdays, weekdays[midnight.Weekday()]) {
 			continue
 		}
 		start, end = atWallClock(midnight.Add(from), w.Zone), atWallClock(midnight.Add(to), w.Zone)
@@ -174,7 +180,7 @@ func atWallClock(clock time.Time, zone *time.Location) time.Time {
 func clockTime(s string) (time.Duration, error) {
 	t, err := time.Parse("15:04", s)
 	if err != nil || len(s) != len("15:04") {
-		return 0, fmt.Errorf("%.20q is no time such as 02:00", s)
+		return 0, fmt.Errorf("is %.20q; accepted is a time such as 02:00", s)
 	}
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
@@ -187,20 +193,20 @@ func (s Silence) Check(now time.Time) (problems []error) {
 	problems = checkTime(problems, "from", s.StartsAt)
 	switch {
 	case s.EndsAt.IsZero() && !s.UntilRecovered && s.Window == nil:
-		problems = addProblem(problems, "to is missing: a silence needs to, until_recovered or window")
+		problems = addProblem(problems, "to", "is missing: a silence needs to, until_recovered or window")
 	case s.EndsAt.IsZero():
 	case !s.EndsAt.After(s.StartsAt):
-		problems = addProblem(problems, "to must be after from")
+		problems = addProblem(problems, "to", "must be after from")
 	case !s.EndsAt.After(now):
-		problems = addProblem(problems, "to is over already")
+		problems = addProblem(problems, "to", "is over already")
 	default:
 		problems = checkTime(problems, "to", s.EndsAt)
 	}
 	if s.UntilRecovered && len(s.Match.Monitors) != 1 {
-		problems = addProblem(problems, "match.monitors has %d entries; until_recovered needs exactly one", len(s.Match.Monitors))
+		problems = addProblem(problems, "match.monitors", "has %d entries; until_recovered needs exactly one", len(s.Match.Monitors))
 	}
 	if s.UntilRecovered && s.Window != nil {
-		problems = addProblem(problems, "until_recovered cannot be given with window")
+		problems = addProblem(problems, "until_recovered", "cannot be given with window")
 	}
 	if s.Window != nil {
 		problems = append(problems, s.Window.check()...)
@@ -209,26 +215,23 @@ func (s Silence) Check(now time.Time) (problems []error) {
 }
 
 func checkTime(problems []error, field string, at time.Time) []error {
-	if err := monitor.ValidTime(field, at); err != nil {
-		return append(problems, err)
-	}
-	return problems
+	return addError(problems, monitor.ValidTime(field, at))
 }
 
 func (w *Window) check() (problems []error) {
 	for n, day := range w.Weekdays {
-		if day < time.Sunday || day > time.Saturday || slices.Contains(w.Weekdays[:n], day) {
-			problems = addProblem(problems, "window.weekdays has %d twice, or it is no day; accepted is 0 (Sunday) to 6", day)
+		if !slices.Contains(weekdays[:], day) || slices.Contains(w.Weekdays[:n], day) {
+			problems = addProblem(problems, "window.weekdays", "has %.20q, or has it twice; accepted are mon, tue, wed, thu, fri, sat, sun", day)
 		}
 	}
 	if _, err := clockTime(w.Start); err != nil {
-		problems = addProblem(problems, "window.start: %v", err)
+		problems = addProblem(problems, "window.start", "%v", err)
 	}
 	if _, err := clockTime(w.End); err != nil {
-		problems = addProblem(problems, "window.end: %v", err)
+		problems = addProblem(problems, "window.end", "%v", err)
 	}
 	if w.Zone == nil {
-		problems = addProblem(problems, "window.timezone is %.60q; accepted is an IANA name such as Asia/Tokyo", w.Timezone)
+		problems = addProblem(problems, "window.timezone", "is %.60q; accepted is an IANA name such as Asia/Tokyo", w.Timezone)
 	}
 	return problems
 }

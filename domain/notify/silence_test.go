@@ -28,7 +28,7 @@ func TestASilenceLastsFromItsBeginningToItsEnd(t *testing.T) {
 }
 
 // window returns a window that is located.
-func window(t *testing.T, zone, start, end string, days ...time.Weekday) *notify.Window {
+func window(t *testing.T, zone, start, end string, days ...string) *notify.Window {
 	t.Helper()
 	w := &notify.Window{Weekdays: days, Start: start, End: end, Timezone: zone}
 	if err := w.LoadZone(time.LoadLocation); err != nil {
@@ -72,9 +72,9 @@ func TestAWindowRecursByTheClockOfItsZone(t *testing.T) {
 		want   []string
 	}{
 		{"every day, in Tokyo", window(t, "Asia/Tokyo", "02:00", "04:00"), "03-01 00:00", 48, []string{"03-01 17:00 – 03-01 19:00", "03-02 17:00 – 03-02 19:00"}},
-		{"on Sundays by the day there", window(t, "Asia/Tokyo", "02:00", "04:00", time.Sunday), "03-06 00:00", 72, []string{"03-07 17:00 – 03-07 19:00"}},
-		{"past midnight", window(t, "UTC", "23:00", "01:30", time.Sunday), "03-01 00:00", 60, []string{"03-01 23:00 – 03-02 01:30"}},
-		{"a whole day", window(t, "UTC", "12:00", "12:00", time.Sunday), "03-01 00:00", 60, []string{"03-01 12:00 – 03-02 12:00"}},
+		{"on Sundays by the day there", window(t, "Asia/Tokyo", "02:00", "04:00", "sun"), "03-06 00:00", 72, []string{"03-07 17:00 – 03-07 19:00"}},
+		{"past midnight", window(t, "UTC", "23:00", "01:30", "sun"), "03-01 00:00", 60, []string{"03-01 23:00 – 03-02 01:30"}},
+		{"a whole day", window(t, "UTC", "12:00", "12:00", "sun"), "03-01 00:00", 60, []string{"03-01 12:00 – 03-02 12:00"}},
 
 		{"before the clocks go forward", window(t, "Europe/Berlin", "01:00", "04:00"), "03-28 12:00", 24, []string{"03-29 00:00 – 03-29 02:00"}},
 		{"begins in the hour that is skipped", window(t, "Europe/Berlin", "02:30", "04:00"), "03-28 12:00", 24, []string{"03-29 01:00 – 03-29 02:00"}},
@@ -123,7 +123,7 @@ func TestAWindowIsWithinItsSilence(t *testing.T) {
 	if got := skipped.NextAt(utc(t, "03-28 12:00")); !got.Equal(utc(t, "03-30 00:10")) {
 		t.Errorf("after a day without its hour a window is open at %v", got)
 	}
-	weekly := notify.Silence{StartsAt: at(0), Window: window(t, "UTC", "20:00", "21:00", time.Sunday)}
+	weekly := notify.Silence{StartsAt: at(0), Window: window(t, "UTC", "20:00", "21:00", "sun")}
 	if got := weekly.NextAt(at(3600)); !got.Equal(at(7 * 24 * 3600)) { // eight is on a Sunday
 		t.Errorf("a weekly window is open again at %v", got)
 	}
@@ -162,10 +162,10 @@ func TestASilenceThatCannotBeIsRefused(t *testing.T) {
 			s.UntilRecovered, s.EndsAt, s.Match.Monitors = true, time.Time{}, []monitor.ID{someMonitor}
 		}, nil},
 		{"a window", func(s *notify.Silence) {
-			s.EndsAt, s.Window = time.Time{}, window(t, "Asia/Tokyo", "02:00", "01:00", time.Sunday)
+			s.EndsAt, s.Window = time.Time{}, window(t, "Asia/Tokyo", "02:00", "01:00", "sun")
 		}, nil},
 		{"a wrong window", func(s *notify.Silence) {
-			s.Window = &notify.Window{Weekdays: []time.Weekday{7}, Start: "2:00", End: "24:00", Timezone: "Mars"}
+			s.Window = &notify.Window{Weekdays: []string{"monday"}, Start: "2:00", End: "24:00", Timezone: "Mars"}
 		}, []string{"window.weekdays", "window.start", "window.end", "window.timezone"}},
 		{"a wrong match", func(s *notify.Silence) { s.Match.MinSeverity = 4 }, []string{"match.min_severity"}},
 	} {

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // The limits of section 19.7.
 const (
 	StormWindow  = time.Minute // incidents that begin so soon after the first of a storm are in it
-	stormStreams = 3           // so many streams make a storm, if they are
+	StormStreams = 3           // so many streams make a storm, if they are
 	stormOpened  = 10          // so many, or
 	stormShare   = 5           // a fifth of those that are watched
 )
@@ -29,86 +30,123 @@ type Opening struct {
 	At         time.Time
 	Condition  incident.Name // the worst that lasts
 	Severity   int           // of this condition
+
+	// Elsewhere marks an incident that no route leads to the destination. It counts among the
+	// streams that make a storm, and is not in it.
+	Elsewhere bool
+
+	// Storm is the open storm at the destination that the incident is in, of which only ID and First
+	// are needed; nil: it is in none.
+	Storm *Storm
 }
 
 // OpeningOf returns the newest opening of an incident; ok is false if nothing lasts.
 func OpeningOf(i incident.Incident, now time.Time) (o Opening, ok bool) {
 	c, severity, ok := i.WorstLasting(now)
-	return Opening{i.ID, i.BeganAt(), c, severity}, ok
+	return Opening{IncidentID: i.ID, At: i.BeganAt(), Condition: c, Severity: severity}, ok
 }
 
-// Openings are incidents that have just been opened or reopened, with what decides whether
-// they are storms.
-type Openings struct {
-	Opened  []Opening
-	Earlier []Opening // open incidents that are in no open storm, at least those of the last StormWindow
-	Watched int       // streams that are watched
-	Storms  []Gathered
+// isLike reports whether a storm that begins with the first incident is also of the other one.
+func (first Opening) isLike(i Opening) bool {
+	return i.Condition == first.Condition && i.Severity <= first.Severity
 }
 
 // Gathered are the incidents that are one storm from now on.
 type Gathered struct {
 	StormID     string // of the open storm that they join; empty: they make a new one
 	First       Opening
-	IncidentIDs []string
+	IncidentIDs []string // that join
 }
 
-// Gather returns the storms that the incidents make or join. Earlier ones are among them: they
-// could not be counted when they were opened, or were too few. An incident that is in none gets
-// messages of its own.
-func (o Openings) Gather() (all []Gathered) {
-	rest := slices.Concat(o.Opened, o.Earlier)
-	slices.SortStableFunc(rest, func(a, b Opening) int { return a.At.Compare(b.At) })
-	take := func(g Gathered) Gathered {
-		g.IncidentIDs = nil
-		for _, i := range rest {
-			if g.First.begins(i) {
-				g.IncidentIDs = append(g.IncidentIDs, i.IncidentID)
+// gathering makes storms of the incidents of a destination.
+type gathering struct {
+	watched   int             // streams
+	unknown   map[string]bool // incidents of which the destination is about to be told
+	storms    []Gathered      // open ones that began in the last two StormWindows
+	openings  []Opening       // at the destination and in none of them, in the order of their times, the worst first
+	taken     []bool          // the opening is in a storm
+	elsewhere []Opening
+}
+
+func newGathering(d Due, unknown map[string]bool) *gathering {
+	g := &gathering{watched: d.Watched, unknown: unknown}
+	for _, o := range d.Openings {
+		if o.Elsewhere {
+			g.elsewhere = append(g.elsewhere, o)
+			continue
+		}
+		if s := o.Storm; s != nil {
+			if d.Now.Sub(s.First.At) < 2*StormWindow && !slices.ContainsFunc(g.storms, func(g Gathered) bool { return g.StormID == s.ID }) {
+				g.storms = append(g.storms, Gathered{StormID: s.ID, First: s.First})
+			}
+			if o.At.Sub(s.First.At) < StormWindow {
+				continue
 			}
 		}
-		return g
+		g.openings = append(g.openings, o)
 	}
-	add := func(g Gathered) {
-		all = append(all, g)
-		rest = slices.DeleteFunc(slices.Clone(rest), func(i Opening) bool { return slices.Contains(g.IncidentIDs, i.IncidentID) })
-	}
-	for _, storm := range o.Storms {
-		if g := take(storm); len(g.IncidentIDs) > 0 {
-			add(g)
+	slices.SortStableFunc(g.openings, func(a, b Opening) int { return cmp.Or(a.At.Compare(b.At), b.Severity-a.Severity) })
+	g.taken = make([]bool, len(g.openings))
+	return g
+}
+
+// gather returns the open storms that incidents join, and those that they make. Earlier
+// incidents are among them: they were too few. One that is in none gets messages of its own.
+func (g *gathering) gather() (all []Gathered) {
+	for _, storm := range g.storms {
+		if members := g.members(storm.First, 0); len(members) > 0 {
+			all = append(all, g.take(storm, members))
 		}
 	}
-	for _, first := range slices.Clone(rest) {
-		if g := take(Gathered{First: first}); slices.Contains(g.IncidentIDs, first.IncidentID) && o.isStorm(g) {
-			add(g)
+	for n, first := range g.openings {
+		if g.taken[n] {
+			continue
+		}
+		if members := g.members(first, n); g.isStorm(first, members) {
+			all = append(all, g.take(Gathered{First: first}, members))
 		}
 	}
 	return all
 }
 
-// begins reports whether an incident is of the storm that begins with this one.
-func (first Opening) begins(i Opening) bool {
-	after := i.At.Sub(first.At)
-	return i.Condition == first.Condition && i.Severity <= first.Severity && after >= 0 && after < StormWindow
+// members returns the openings from the nth on that are of the storm that begins with first.
+func (g *gathering) members(first Opening, n int) (members []int) {
+	for ; n < len(g.openings) && g.openings[n].At.Sub(first.At) < StormWindow; n++ {
+		if i := g.openings[n]; !g.taken[n] && !i.At.Before(first.At) && first.isLike(i) {
+			members = append(members, n)
+		}
+	}
+	return members
 }
 
-// isStorm reports whether incidents are enough for a storm, and one of them has just been opened.
-func (o Openings) isStorm(g Gathered) bool {
-	n := len(g.IncidentIDs)
-	return n >= stormStreams && (n >= stormOpened || n*stormShare >= o.Watched) &&
-		slices.ContainsFunc(o.Opened, func(i Opening) bool { return slices.Contains(g.IncidentIDs, i.IncidentID) })
+// isStorm reports whether openings are enough for a storm, with those elsewhere at about the same
+// time. Without one that the destination is about to be told of, a storm would only repeat
+// what it knows.
+func (g *gathering) isStorm(first Opening, members []int) bool {
+	isUnknown := func(n int) bool { return g.unknown[g.openings[n].IncidentID] }
+	if len(members) < StormStreams || !slices.ContainsFunc(members, isUnknown) {
+		return false
+	}
+	streams := len(members)
+	for _, i := range g.elsewhere {
+		if first.isLike(i) && i.At.Sub(first.At).Abs() < StormWindow {
+			streams++
+		}
+	}
+	return streams >= stormOpened || streams*stormShare >= g.watched
 }
 
-// Storm is a set of incidents that share one message at each destination.
-type Storm struct {
-	OpenedAt   time.Time // when it was found
-	ResolvedAt time.Time // zero while one of its incidents is open
-	First      Opening   // that it began with
-	Watched    int       // the most streams that were watched at once when it grew; 0: unknown
-	Incidents  []StormIncident
+func (g *gathering) take(storm Gathered, members []int) Gathered {
+	storm.IncidentIDs = nil
+	for _, n := range members {
+		g.taken[n] = true
+		storm.IncidentIDs = append(storm.IncidentIDs, g.openings[n].IncidentID)
+	}
+	return storm
 }
 
-// StormIncident is an incident of a storm.
-type StormIncident struct {
+// StreamIncident is an incident with what routes compare.
+type StreamIncident struct {
 	incident.Incident
 
 	MonitorID monitor.ID
@@ -116,44 +154,24 @@ type StormIncident struct {
 	Unseen    monitor.Unseen    // why nothing is known of the stream now
 }
 
-// Subject returns what routes and silences compare.
-func (i StormIncident) Subject() Subject { return subjectOf(i.Incident, i.MonitorID, i.Metadata) }
-
-// LedTo returns the storm with those of its incidents that the routes lead to a destination.
-func (s Storm) LedTo(d Destination, r Routing) Storm {
-	s.Incidents = slices.DeleteFunc(slices.Clone(s.Incidents), func(i StormIncident) bool { return !r.leadsTo(d, i.Subject()) })
-	return s
-}
-
-// Of returns the storm that messages to a destination are about. If the routes lead none of
-// its incidents there any more, it has all: the destination may still have to get the end.
-func (s Storm) Of(d Destination, r Routing) Storm {
-	if own := s.LedTo(d, r); len(own.Incidents) > 0 {
-		return own
+// Subject returns what routes and silences compare. It has every condition that the incident
+// has had, so what matches once matches until the end.
+func (i StreamIncident) Subject() Subject {
+	s := Subject{Severity: i.Severity, MonitorID: i.MonitorID, Metadata: i.Metadata}
+	for _, c := range i.Conditions {
+		s.Conditions = append(s.Conditions, c.Name)
 	}
 	return s
 }
 
-// Notifies reports whether a destination is notified of the storm, and not of each of its own
-// incidents in it. Fewer than three streams get messages of their own.
-func (s Storm) Notifies(d Destination, r Routing) bool {
-	return s.LedTo(d, r).Streams() >= stormStreams
-}
-
-// Policy returns the policy for the messages about the storm to a destination. If they are
-// not about the storm, only an end is sent.
-func (s Storm) Policy(d Destination, r Routing, now time.Time) ThreadPolicy {
-	var open []Subject
-	for _, i := range s.Of(d, r).Incidents {
-		if i.State == incident.Open {
-			open = append(open, i.Subject())
-		}
-	}
-	p := r.Policy(d, now, open...)
-	if !s.Notifies(d, r) {
-		p.SilencedUntil = Forever
-	}
-	return p
+// Storm is a set of incidents that share one message at a destination.
+type Storm struct {
+	ID         string    // of its delivery
+	OpenedAt   time.Time // when it was found
+	ResolvedAt time.Time // when it was found that all of its incidents are resolved; zero: not yet
+	First      Opening   // that it began with
+	Watched    int       // the most streams that were watched at once when it grew; 0: unknown
+	Incidents  []StreamIncident
 }
 
 // Covers reports whether the storm says what there is to say about one of its incidents now. It
@@ -164,21 +182,6 @@ func (s Storm) Covers(i incident.Incident, now time.Time) bool {
 	}
 	_, worst, lasts := i.WorstLasting(now)
 	return i.BeganAt().Sub(s.First.At) < StormWindow && (!lasts || i.LastingSeverity(s.First.Condition, now) == worst)
-}
-
-// Tells reports whether a destination is notified of the storm in place of one of its incidents.
-func (s Storm) Tells(i StormIncident, d Destination, r Routing, now time.Time) bool {
-	return s.Covers(i.Incident, now) && s.Notifies(d, r)
-}
-
-// IncidentPolicy returns the policy for the messages about an incident of the open storm to a
-// destination. Only an end is sent if the destination is notified of the storm in its place.
-func (s Storm) IncidentPolicy(i StormIncident, d Destination, r Routing, now time.Time) ThreadPolicy {
-	p := r.Policy(d, now, i.Subject())
-	if s.Tells(i, d, r, now) {
-		p.SilencedUntil = Forever
-	}
-	return p
 }
 
 // Streams counts the streams with an incident in the storm.
@@ -211,16 +214,21 @@ func (s Storm) Among() int {
 	return max(s.Watched, s.Streams())
 }
 
-// Open reports whether an incident of the storm is open.
-func (s Storm) Open() bool {
-	return slices.ContainsFunc(s.Incidents, func(i StormIncident) bool { return i.State == incident.Open })
+// open returns the incidents of the storm that are open, as routes compare them.
+func (s Storm) open() (all []Subject) {
+	for _, i := range s.Incidents {
+		if i.State == incident.Open {
+			all = append(all, i.Subject())
+		}
+	}
+	return all
 }
 
 // Situation returns what messages tell of a storm. It was opened with its first incident: a
 // clock may have been ahead when the storm was found. It is as severe as the worst of the
 // incidents that it covers, and handled when each that is open is.
 func (s Storm) Situation(now time.Time) Situation {
-	all := Situation{Open: s.ResolvedAt.IsZero() && s.Open(), OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Streams: s.Streams()}
+	all := Situation{Open: s.ResolvedAt.IsZero() && len(s.open()) > 0, OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Streams: s.Streams()}
 	if !s.First.At.IsZero() && s.First.At.Before(all.OpenedAt) {
 		all.OpenedAt = s.First.At
 	}
@@ -230,7 +238,7 @@ func (s Storm) Situation(now time.Time) Situation {
 	for _, i := range s.Incidents {
 		one := SituationOf(i.Incident)
 		if !all.Open && s.ResolvedAt.IsZero() && one.ResolvedAt.After(all.ResolvedAt) {
-			all.ResolvedAt = one.ResolvedAt // incidents of other destinations last
+			all.ResolvedAt = one.ResolvedAt
 		}
 		if !s.Covers(i.Incident, now) {
 			one.Severity, one.SeverityNow, one.Conditions = 0, 0, nil // it is told by itself

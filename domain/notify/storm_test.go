@@ -3,16 +3,16 @@ package notify_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-func TestThreeStreamsAndTenOrAFifthOfThemAreAStorm(t *testing.T) {
+func TestThreeStreamsAndTenOrAFifthOfThemAreAStorm(t *testing.T) { // section 19.7
 	openings := func(count int, sec float64, c incident.Name, severity int) (all []notify.Opening) {
 		for n := range count {
 			all = append(all, notify.Opening{IncidentID: fmt.Sprintf("%v %s %d", sec, c, n), At: at(sec), Condition: c, Severity: severity})
@@ -20,31 +20,57 @@ func TestThreeStreamsAndTenOrAFifthOfThemAreAStorm(t *testing.T) {
 		return all
 	}
 	of := func(count int, sec float64) []notify.Opening { return openings(count, sec, black, 1) }
-	open := []notify.Gathered{{StormID: "s", First: of(1, 0)[0]}}
+	elsewhere := func(count int, sec float64, c incident.Name) []notify.Opening {
+		all := openings(count, sec, c, 1)
+		for n := range all {
+			all[n].Elsewhere = true
+		}
+		return all
+	}
+	inStorm := of(1, 0)
+	inStorm[0].Storm = &notify.Storm{ID: "s", First: inStorm[0]}
 	for _, c := range []struct {
-		name string
-		o    notify.Openings
-		want string // the storms, and how many incidents join them
+		name    string
+		unknown []notify.Opening // the destination has not been told of them, and they are due
+		known   []notify.Opening
+		watched int
+		inStorm []notify.Opening
+		want    string // the storms, and how many incidents join them
 	}{
-		{"nine of many", notify.Openings{Opened: of(9, 0), Watched: 1000}, ""},
-		{"ten of many", notify.Openings{Opened: of(10, 0), Watched: 1000}, "new black 10"},
-		{"all of two", notify.Openings{Opened: of(2, 0), Watched: 2}, ""},
-		{"a fifth", notify.Openings{Opened: of(3, 0), Watched: 15}, "new black 3"},
-		{"less than a fifth", notify.Openings{Opened: of(3, 0), Watched: 16}, ""},
-		{"all of six", notify.Openings{Opened: of(6, 0), Watched: 6}, "new black 6"},
-		{"some within a minute", notify.Openings{Opened: of(1, 59), Earlier: of(2, 0), Watched: 15}, "new black 3"},
-		{"some a minute before", notify.Openings{Opened: of(1, 60), Earlier: of(2, 0), Watched: 15}, ""},
-		{"another condition", notify.Openings{Opened: append(of(2, 0), openings(1, 0, silent, 1)...), Watched: 15}, ""},
-		{"two conditions", notify.Openings{Opened: append(of(3, 0), openings(4, 0, silent, 1)...), Watched: 15}, "new black 3, new silent 4"},
-		{"one that is worse", notify.Openings{Opened: append(of(3, 0), openings(1, 10, black, 2)...), Watched: 15}, "new black 3"},
-		{"a storm that began within a minute", notify.Openings{Opened: of(1, 59), Watched: 15, Storms: open}, "s black 1"},
-		{"a storm that began a minute before", notify.Openings{Opened: of(1, 60), Earlier: of(2, 59), Watched: 15, Storms: open}, "s black 2"},
-		{"a storm of something else", notify.Openings{Opened: openings(1, 1, silent, 1), Watched: 15, Storms: open}, ""},
-		{"a storm of what is less severe", notify.Openings{Opened: openings(1, 1, black, 2), Watched: 15, Storms: open}, ""},
-		{"nothing was opened", notify.Openings{Earlier: of(20, 0), Watched: 20}, ""},
+		{"nine of many", of(9, 0), nil, 1000, nil, ""},
+		{"ten of many", of(10, 0), nil, 1000, nil, "new black 10"},
+		{"all of two", of(2, 0), nil, 2, nil, ""},
+		{"a fifth", of(3, 0), nil, 15, nil, "new black 3"},
+		{"less than a fifth", of(3, 0), nil, 16, nil, ""},
+		{"all of six", of(6, 0), nil, 6, nil, "new black 6"},
+		{"some within a minute", of(1, 59), of(2, 0), 15, nil, "new black 3"},
+		{"some a minute before", of(1, 60), of(2, 0), 15, nil, ""},
+		{"another condition", append(of(2, 0), openings(1, 0, silent, 1)...), nil, 15, nil, ""},
+		{"two conditions", append(of(3, 0), openings(4, 0, silent, 1)...), nil, 15, nil, "new black 3, new silent 4"},
+		{"one that is worse", append(of(3, 0), openings(1, 10, black, 2)...), nil, 15, nil, "new black 3"},
+		{"the worst of those that began together", append(openings(1, 0, black, 1), openings(2, 0, black, 2)...), nil, 15, nil, "new black 3"},
+		{"a storm that began within a minute", of(1, 59), nil, 15, inStorm, "s black 1"},
+		{"a storm that began a minute before", of(1, 60), of(2, 59), 15, inStorm, "s black 2"},
+		{"a storm of something else", openings(1, 1, silent, 1), nil, 15, inStorm, ""},
+		{"a storm of what is less severe", openings(1, 1, black, 2), nil, 15, inStorm, ""},
+		{"nothing that it does not know", nil, of(20, 0), 20, nil, ""},
+		{"one that is worse, in the midst of them", append(of(2, 0), append(openings(1, 10, black, 2), of(2, 20)...)...), nil, 15, nil, "new black 4"},
+		{"three, and seven elsewhere", append(of(3, 0), elsewhere(7, 1, black)...), nil, 1000, nil, "new black 3"},
+		{"three, and seven elsewhere before", append(of(3, 60), elsewhere(7, 1, black)...), nil, 1000, nil, "new black 3"},
+		{"three, and seven elsewhere a minute before", append(of(3, 61), elsewhere(7, 1, black)...), nil, 1000, nil, ""},
+		{"three, and seven elsewhere of another condition", append(of(3, 0), elsewhere(7, 1, silent)...), nil, 1000, nil, ""},
+		{"two, and eight elsewhere", append(of(2, 0), elsewhere(8, 1, black)...), nil, 1000, nil, ""},
+		{"one of a storm, and eight elsewhere", append(of(1, 0), elsewhere(8, 1, black)...), nil, 1000, inStorm, "s black 1"},
 	} {
+		due := notify.Due{Now: at(60), Watched: c.watched, Openings: slices.Concat(c.known, c.unknown, c.inStorm)}
+		for _, o := range c.unknown {
+			due.Threads = append(due.Threads, notify.Thread{Incident: &notify.StreamIncident{Incident: incident.Incident{ID: o.IncidentID}}})
+		}
+		for _, o := range c.known {
+			due.Threads = append(due.Threads, notify.Thread{Notified: notify.Notified{Opened: true, Open: true}, Incident: &notify.StreamIncident{Incident: incident.Incident{ID: o.IncidentID}}})
+		}
 		var got []string
-		for _, g := range c.o.Gather() {
+		for _, g := range due.Plan().Storms {
 			got = append(got, fmt.Sprintf("%s %s %d", cmp.Or(g.StormID, "new"), g.First.Condition, len(g.IncidentIDs)))
 		}
 		if text := strings.Join(got, ", "); text != c.want {
@@ -57,7 +83,7 @@ func TestAStormHasNoMoreStreamsThanItIsCountedAmong(t *testing.T) {
 	for _, c := range []struct{ watched, streams, want int }{{40, 3, 40}, {40, 41, 41}, {0, 12, 0}} {
 		storm := notify.Storm{Watched: c.watched}
 		for n := range c.streams {
-			storm.Incidents = append(storm.Incidents, notify.StormIncident{MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
+			storm.Incidents = append(storm.Incidents, notify.StreamIncident{MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
 		}
 		if got := storm.Among(); got != c.want {
 			t.Errorf("%d streams, of %d that were watched, are counted among %d, want %d", c.streams, c.watched, got, c.want)
@@ -133,34 +159,12 @@ func TestFewerThanThreeStreamsOfAStormAreToldOneByOne(t *testing.T) {
 	})
 }
 
-// Its end is told to a destination to which nothing leads any more; its link is about none.
-func TestNoIncidentOfAStormLeadsToADestinationThatIsNotNotified(t *testing.T) {
-	storm := notify.Storm{Incidents: []notify.StormIncident{{MonitorID: "mon-0"}, {MonitorID: "mon-1"}, {MonitorID: "mon-2"}}}
-	chat, disabled := destination("chat", notify.Discord), destination("chat", notify.Discord)
-	disabled.Enabled = false
-	routesTo := func(m notify.Match, known ...notify.Destination) notify.Routing {
-		r := notify.Routing{Destinations: map[string]notify.Destination{}, Routes: []notify.Route{{Destinations: []string{"chat"}, Match: m}}}
-		for _, d := range known {
-			r.Destinations[d.ID] = d
-		}
-		return r
-	}
-	for _, c := range []struct {
-		name     string
-		d        notify.Destination
-		r        notify.Routing
-		led, all int
-	}{
-		{"all are routed", chat, routesTo(notify.Match{}, chat), 3, 3},
-		{"some are routed", chat, routesTo(notify.Match{Monitors: []monitor.ID{"mon-1"}}, chat), 1, 1},
-		{"none is routed", chat, routesTo(notify.Match{Monitors: []monitor.ID{"mon-9"}}, chat), 0, 3},
-		{"it is disabled", disabled, routesTo(notify.Match{}, disabled), 0, 3},
-		{"it is deleted", notify.Destination{}, routesTo(notify.Match{}), 0, 3},
-	} {
-		if led, all := storm.LedTo(c.d, c.r), storm.Of(c.d, c.r); len(led.Incidents) != c.led || len(all.Incidents) != c.all {
-			t.Errorf("%s: %d incidents lead there, and its messages are about %d", c.name, len(led.Incidents), len(all.Incidents))
-		}
-	}
+func TestADestinationToWhichNoStreamOfAStormLeadsAnyMoreOnlyGetsItsEnd(t *testing.T) {
+	w := newStormWorld(t, 15, map[string]int{"chat": 0})
+	w.at(0, began(incident.Late, 0), 0, 1, 2).at(10, nil)
+	w.routing.Routes = nil
+	w.at(11, began(incident.Late, 11), 3).at(20, ended(incident.Late, 20), 0, 1, 2).at(100, nil)
+	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 3 streams opened!, 80 mon-0 recovered, 80 mon-1 recovered, 85 3 streams recovered"})
 }
 
 func TestASilenceOverPartOfAStormHoldsBackNothing(t *testing.T) {
@@ -184,7 +188,7 @@ func TestASilenceOverPartOfAStormHoldsBackNothing(t *testing.T) {
 // The trouble that a person has resolved goes on, and nobody is told of it again.
 func TestAStormRepeatsNothingThatAPersonHasResolved(t *testing.T) {
 	w := newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.routing.Routes[0].Repeat = 10 * time.Minute
+	w.routing.Routes[0].RepeatSec = 600
 	w.at(0, began(incident.Late, 0), 0, 1, 2, 3)
 	w.at(60, incident.Resolve{By: "ann"}, 3).at(900, ended(incident.Late, 900), 0, 1, 2).at(1000, nil)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 605 4 streams worse!, 905 4 streams updated, 960 mon-0 recovered, 960 mon-1 recovered, 965 4 streams recovered"})
@@ -192,7 +196,7 @@ func TestAStormRepeatsNothingThatAPersonHasResolved(t *testing.T) {
 
 func TestAStormIsAcknowledgedWhenAllOfItsOpenIncidentsAre(t *testing.T) {
 	w := newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.routing.Routes[0].Repeat = 10 * time.Minute
+	w.routing.Routes[0].RepeatSec = 600
 	w.at(0, began(incident.NoMedia, 0), 0, 1, 2, 3) // severity 2, 3 from 300 s on
 	w.at(400, incident.Acknowledge{By: "ann"}, 0, 1).at(500, ended(incident.NoMedia, 500), 2).at(910, incident.Acknowledge{By: "bob"}, 3).at(5000, nil)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 305 4 streams worse!, 905 4 streams repeated!, 915 4 streams acknowledged"})

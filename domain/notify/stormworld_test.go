@@ -13,13 +13,13 @@ import (
 )
 
 // stormWorld has streams that are all watched, a routing, and the messages that its
-// destinations were sent. Time moves from one thing that is due to the next.
+// destinations were sent. It keeps threads and storms as an outbox does. Time moves from one
+// thing that is due to the next.
 type stormWorld struct {
 	t        *testing.T
 	now      time.Time
 	routing  notify.Routing
 	streams  []*stream
-	storms   []*storm
 	threads  []*stormThread
 	messages map[string][]string // by destination: the second, what it is about, and its kind
 }
@@ -28,36 +28,24 @@ type stream struct {
 	id       monitor.ID
 	tracker  *incident.Tracker
 	incident *incident.Incident // the newest
-	storm    *storm             // that it began in; nil: none
 }
 
-type storm struct {
-	id                   string
-	first                notify.Opening
-	openedAt, resolvedAt time.Time
-	streams              []*stream
-}
-
-func (s *storm) facts() notify.Storm {
-	facts := notify.Storm{OpenedAt: s.openedAt, ResolvedAt: s.resolvedAt, First: s.first}
-	for _, of := range s.streams {
-		facts.Incidents = append(facts.Incidents, of.ofStorm())
-	}
-	return facts
-}
-
-func (s *stream) ofStorm() notify.StormIncident {
-	return notify.StormIncident{Incident: *s.incident, MonitorID: s.id}
-}
-
-// stormThread is a thread of the storm or, without one, of the incident of a stream.
+// stormThread is a thread of an incident or, without one, of a storm.
 type stormThread struct {
 	to       string
-	storm    *storm
 	stream   *stream
+	incident *incident.Incident
+	storm    *notify.Storm // it is, or the incident is in it; nil: none
 	notified notify.Notified
 	due      time.Time // zero: nothing is
 }
+
+func (th *stormThread) ofStorm() notify.StreamIncident {
+	return notify.StreamIncident{Incident: *th.incident, MonitorID: th.stream.id}
+}
+
+// inOpenStorm reports whether the incident is in a storm that has not ended.
+func (th *stormThread) inOpenStorm() bool { return th.storm != nil && th.storm.ResolvedAt.IsZero() }
 
 // newStormWorld makes streams that are watched, and routes, by the names of their destinations
 // on Discord, to the first streams: 0 means all of them.
@@ -102,91 +90,20 @@ func (w *stormWorld) step(n int, in incident.Input) {
 	for _, c := range s.tracker.Step(w.now, in) {
 		if c.Incident.ID == "" {
 			c.Incident.ID = fmt.Sprintf("%d at %v", n, w.now)
-			s.storm = nil
 		}
-		opened := slices.ContainsFunc(c.Log, func(e incident.Entry) bool { return e.Kind == incident.WasOpened || e.Kind == incident.WasReopened })
 		s.incident = c.Incident
-		if opened {
-			w.gather(s)
+		for _, th := range w.threads {
+			if th.incident == c.Incident {
+				th.due = w.now
+			}
 		}
-		if s.storm != nil && s.storm.resolvedAt.IsZero() && !s.storm.facts().Open() {
-			s.storm.resolvedAt = w.now
+		for _, place := range w.routing.Places(w.now, []notify.StreamIncident{{Incident: *c.Incident, MonitorID: s.id}}) {
+			if !slices.ContainsFunc(w.threads, func(th *stormThread) bool { return th.to == place.DestinationID && th.incident == c.Incident }) {
+				w.threads = append(w.threads, &stormThread{to: place.DestinationID, stream: s, incident: c.Incident, due: place.DueAt})
+			}
 		}
-		w.wake(s)
 	}
 	w.deliver()
-}
-
-// gather counts an incident that was opened or reopened.
-func (w *stormWorld) gather(opened *stream) {
-	o := notify.Openings{Watched: len(w.streams)}
-	if of, lasts := notify.OpeningOf(*opened.incident, w.now); lasts {
-		o.Opened = append(o.Opened, of)
-	}
-	for _, s := range w.storms {
-		if s.resolvedAt.IsZero() {
-			o.Storms = append(o.Storms, notify.Gathered{StormID: s.id, First: s.first})
-		}
-	}
-	for _, s := range w.streams {
-		if s != opened && s.incident != nil && s.incident.State == incident.Open && (s.storm == nil || !s.storm.resolvedAt.IsZero()) {
-			if of, lasts := notify.OpeningOf(*s.incident, w.now); lasts {
-				o.Earlier = append(o.Earlier, of)
-			}
-		}
-	}
-	for _, g := range o.Gather() {
-		n := slices.IndexFunc(w.storms, func(s *storm) bool { return s.id == g.StormID })
-		if n < 0 {
-			n = len(w.storms)
-			w.storms = append(w.storms, &storm{id: fmt.Sprint("storm ", n), first: g.First, openedAt: w.now})
-		}
-		for _, s := range w.streams {
-			if s.incident != nil && slices.Contains(g.IncidentIDs, s.incident.ID) && s.storm != w.storms[n] {
-				w.join(s, w.storms[n])
-			}
-		}
-	}
-}
-
-func (w *stormWorld) join(s *stream, to *storm) {
-	if s.storm != nil {
-		s.storm.streams = slices.DeleteFunc(s.storm.streams, func(of *stream) bool { return of == s })
-	}
-	s.storm = to
-	to.streams = append(to.streams, s)
-	w.wake(s)
-}
-
-// wake makes the threads of an incident and of its storm due, and adds those that are missing.
-func (w *stormWorld) wake(s *stream) {
-	for _, th := range w.threads {
-		switch {
-		case th.stream == s:
-			th.due = w.now
-		case th.storm != nil && th.storm == s.storm:
-			th.due = w.pause(th.due)
-		}
-	}
-	for _, to := range w.routing.Targets(notify.SubjectOf(*s.incident, s.id, nil)) {
-		about := &stormThread{to: to.Destination.ID, stream: s, due: w.now}
-		if s.storm != nil && s.storm.resolvedAt.IsZero() && s.storm.facts().Tells(s.ofStorm(), to.Destination, w.routing, w.now) {
-			about = &stormThread{to: to.Destination.ID, storm: s.storm, due: w.pause(time.Time{})}
-		}
-		if !slices.ContainsFunc(w.threads, func(th *stormThread) bool {
-			return th.to == about.to && th.storm == about.storm && th.stream == about.stream
-		}) {
-			w.threads = append(w.threads, about)
-		}
-	}
-}
-
-// pause returns when the next message about a storm is due.
-func (w *stormWorld) pause(due time.Time) time.Time {
-	if next := w.now.Add(notify.StormPause); due.IsZero() || next.Before(due) {
-		return next
-	}
-	return due
 }
 
 func (w *stormWorld) pass(until time.Time) {
@@ -221,44 +138,106 @@ func (w *stormWorld) pass(until time.Time) {
 	w.t.Fatalf("at %v something is always due", w.now)
 }
 
+// deliver sends what is due now.
 func (w *stormWorld) deliver() {
 	w.t.Helper()
-	for _, th := range w.threads {
-		if th.due.IsZero() || th.due.After(w.now) {
-			continue
-		}
-		s, p, about := w.facts(th)
-		next := notify.Next(w.now, s, th.notified, p)
-		if next.Kind != "" {
-			sound := ""
-			if next.Push {
-				sound = "!"
+	for to := range w.routing.Destinations {
+		for left := 10; ; left-- {
+			var due []*stormThread
+			for _, th := range w.threads {
+				if th.to == to && !th.due.IsZero() && !th.due.After(w.now) {
+					due = append(due, th)
+				}
 			}
-			w.messages[th.to] = append(w.messages[th.to], fmt.Sprintf("%.0f %s %s%s", w.now.Sub(eight).Seconds(), about, next.Kind, sound))
-			th.notified = th.notified.After(s, next, w.now, "ref")
-			next = notify.Next(w.now, s, th.notified, p)
+			if len(due) == 0 {
+				break
+			}
+			if left == 0 {
+				w.t.Fatalf("%s: at %v s something is always due", to, w.now.Sub(eight).Seconds())
+			}
+			w.lease(to, due)
 		}
-		if next.Kind != "" {
-			w.t.Fatalf("%s: at %v s all was sent, and at once there is %+v", th.to, w.now.Sub(eight).Seconds(), next)
-		}
-		th.due = next.At
 	}
 }
 
-func (w *stormWorld) facts(th *stormThread) (s notify.Situation, p notify.ThreadPolicy, about string) {
-	d := w.routing.Destinations[th.to]
-	if th.storm != nil {
-		all := th.storm.facts()
-		s = all.Of(d, w.routing).Situation(w.now)
-		return s, all.Policy(d, w.routing, w.now), fmt.Sprintf("%d streams", s.Streams)
+// lease decides what a destination is told of the threads that are due, and sends it.
+func (w *stormWorld) lease(to string, due []*stormThread) {
+	p := w.facts(to, due).Plan()
+	for _, g := range p.Storms {
+		w.storm(to, g)
 	}
-	i := *th.stream.incident
-	subject := notify.SubjectOf(i, th.stream.id, nil)
-	p = w.routing.Policy(d, w.now, subject)
-	if of := th.stream.storm; of != nil && of.resolvedAt.IsZero() {
-		p = of.facts().IncidentPolicy(th.stream.ofStorm(), d, w.routing, w.now)
+	for n, m := range p.Messages {
+		th := due[n]
+		if th.incident == nil && !m.Situation.Open && th.storm.ResolvedAt.IsZero() {
+			th.storm.ResolvedAt = m.Situation.ResolvedAt
+		}
+		if th.due = m.At; m.Kind == "" {
+			continue
+		}
+		about, sound := fmt.Sprintf("%d streams", m.Situation.Streams), ""
+		if th.due = w.now.Add(notify.StormPause); th.incident != nil {
+			about, th.due = string(th.stream.id), w.now
+		}
+		if m.Push {
+			sound = "!"
+		}
+		w.messages[to] = append(w.messages[to], fmt.Sprintf("%.0f %s %s%s", w.now.Sub(eight).Seconds(), about, m.Kind, sound))
+		th.notified = th.notified.After(m.Situation, m.NextMessage, w.now, "ref")
 	}
-	return notify.SituationOf(i), p, string(th.stream.id)
+}
+
+// storm makes a storm or changes it, and its thread is due after the pause.
+func (w *stormWorld) storm(to string, g notify.Gathered) {
+	n := slices.IndexFunc(w.threads, func(th *stormThread) bool { return th.incident == nil && th.storm.ID == g.StormID })
+	if g.StormID == "" {
+		n = len(w.threads)
+		w.threads = append(w.threads, &stormThread{to: to, storm: &notify.Storm{ID: fmt.Sprint("storm ", n), First: g.First, OpenedAt: w.now}})
+	}
+	if due, at := w.threads[n].due, w.now.Add(notify.StormPause); due.IsZero() || at.Before(due) {
+		w.threads[n].due = at
+	}
+	for _, th := range w.threads {
+		if th.to == to && th.incident != nil && slices.Contains(g.IncidentIDs, th.incident.ID) {
+			th.storm = w.threads[n].storm
+		}
+	}
+}
+
+func (w *stormWorld) facts(to string, due []*stormThread) notify.Due {
+	d := notify.Due{Now: w.now, Destination: w.routing.Destinations[to], Routing: w.routing, Watched: len(w.streams)}
+	for _, th := range due {
+		one := notify.Thread{Notified: th.notified}
+		if th.incident == nil {
+			storm := *th.storm
+			for _, of := range w.threads {
+				if of.incident != nil && of.storm == th.storm {
+					storm.Incidents = append(storm.Incidents, of.ofStorm())
+				}
+			}
+			one.Storm = &storm
+		} else {
+			about := th.ofStorm()
+			if one.Incident = &about; th.inOpenStorm() {
+				one.Storm = &notify.Storm{ID: th.storm.ID, First: th.storm.First}
+			}
+		}
+		d.Threads = append(d.Threads, one)
+	}
+	for _, s := range w.streams {
+		if s.incident == nil || s.incident.State != incident.Open {
+			continue
+		}
+		opening, lasts := notify.OpeningOf(*s.incident, w.now)
+		n := slices.IndexFunc(w.threads, func(th *stormThread) bool { return th.to == to && th.incident == s.incident })
+		opening.Elsewhere = n < 0
+		if n >= 0 && w.threads[n].inOpenStorm() {
+			opening.Storm = &notify.Storm{ID: w.threads[n].storm.ID, First: w.threads[n].storm.First}
+		}
+		if lasts && w.now.Sub(opening.At) < 2*notify.StormWindow {
+			d.Openings = append(d.Openings, opening)
+		}
+	}
+	return d
 }
 
 func (w *stormWorld) expect(want map[string]string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // PushInterval is the time in which a condition makes at most one sound, unless it gets worse.
@@ -57,20 +58,24 @@ func (s Situation) Handled() bool {
 // Notified records what a destination was notified of about an incident. Only messages that
 // were sent count.
 type Notified struct {
-	Opened             bool                        `json:"opened"`
-	Open               bool                        `json:"open"`     // as of the newest message
-	Severity           int                         `json:"severity"` // the highest; a reopening that makes the first sound in PushInterval counts anew
-	Reopened           int                         `json:"reopened"`
-	AcknowledgedBy     string                      `json:"acknowledged_by,omitempty"`
-	HasPicture         bool                        `json:"has_picture"`
-	Streams            int                         `json:"streams,omitempty"`
-	NotifiedConditions []incident.Name             `json:"notified_conditions"`           // that it was opened, reopened or got worse with
-	CurrentConditions  []incident.Name             `json:"current_conditions,omitempty"`  // those that lasted as of the newest message
-	PushedAt           time.Time                   `json:"pushed_at,omitzero"`            // of the newest message that makes a sound
-	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`              // the same, by condition
-	PushPending        bool                        `json:"push_pending,omitempty"`        // the sound of a reopening, which PushInterval has held back
-	ProviderMessageID  string                      `json:"provider_message_id,omitempty"` // names the message at the channel, for edits
-	MaybeReopened      bool                        `json:"maybe_reopened,omitempty"`      // the message of a reopening got no answer: people may have seen it
+	Opened            bool   `json:"opened"`                        // it was sent the first message
+	Open              bool   `json:"open"`                          // as of the newest message
+	MaybeReopened     bool   `json:"maybe_reopened,omitempty"`      // the message of a reopening got no answer: people may have seen it
+	ProviderMessageID string `json:"provider_message_id,omitempty"` // names the message at the channel, for edits
+
+	// What the newest message shows.
+	Reopened          int             `json:"reopened"`
+	AcknowledgedBy    string          `json:"acknowledged_by,omitempty"`
+	HasPicture        bool            `json:"has_picture"`
+	Streams           int             `json:"streams,omitempty"`
+	CurrentConditions []incident.Name `json:"current_conditions,omitempty"` // those that lasted
+
+	// What people know to be wrong. While PushPending, they have heard of no condition.
+	Severity           int                         `json:"severity"`               // the highest; a reopening that makes the first sound in PushInterval counts anew
+	NotifiedConditions []incident.Name             `json:"notified_conditions"`    // that it was opened, reopened or got worse with
+	PushPending        bool                        `json:"push_pending,omitempty"` // the sound of a reopening, which PushInterval has held back
+	PushedAt           time.Time                   `json:"pushed_at,omitzero"`     // of the newest message that makes a sound
+	Pushed             map[incident.Name]time.Time `json:"pushed,omitempty"`       // the same, by condition
 }
 
 // MessageKind says why a message is sent.
@@ -110,14 +115,9 @@ type NextMessage struct {
 // Next returns the next message of a thread. It sees only the present situation: changes
 // that the destination was not notified of in time become one message.
 func Next(now time.Time, s Situation, t Notified, p ThreadPolicy) NextMessage {
-	s.OpenedAt, s.BeganAt, t = notAhead(now, s.OpenedAt), notAhead(now, s.BeganAt), t.notAhead(now)
 	switch {
-	case (t.Open || t.MaybeReopened) && !s.Open:
-		return NextMessage{Kind: Recovered} // silences do not hold it back
-	case !s.Open && t.Opened && t.outdated(s, p):
-		return NextMessage{Kind: Updated}
 	case !s.Open:
-		return NextMessage{}
+		return t.end(s, p) // silences do not hold it back
 	case p.SilencedUntil.Equal(Forever):
 		return NextMessage{}
 	case p.SilencedUntil.After(now):
@@ -128,26 +128,15 @@ func Next(now time.Time, s Situation, t Notified, p ThreadPolicy) NextMessage {
 	return t.next(now, s, p)
 }
 
-// maxAhead is how far ahead of now a time may be that was taken before.
-const maxAhead = 10 * time.Second
-
-// notAhead returns a time that was taken before now, or zero: a clock that was set back must
-// not hold a message back.
-func notAhead(now, at time.Time) time.Time {
-	if at.Sub(now) > maxAhead {
-		return time.Time{}
+// end returns the message about an incident that is over.
+func (t Notified) end(s Situation, p ThreadPolicy) NextMessage {
+	switch {
+	case t.Open || t.MaybeReopened:
+		return NextMessage{Kind: Recovered}
+	case t.Opened && t.outdated(s, p):
+		return NextMessage{Kind: Updated}
 	}
-	return at
-}
-
-func (t Notified) notAhead(now time.Time) Notified {
-	t.PushedAt = notAhead(now, t.PushedAt)
-	pushed := make(map[incident.Name]time.Time, len(t.Pushed))
-	for c, at := range t.Pushed {
-		pushed[c] = notAhead(now, at)
-	}
-	t.Pushed = pushed
-	return t
+	return NextMessage{}
 }
 
 // open returns the first message of a thread, or when it is due. What is over by then makes no
@@ -161,7 +150,7 @@ func open(now time.Time, s Situation, p ThreadPolicy) NextMessage {
 	if !s.HasPicture {
 		wait = max(wait, p.PictureWait)
 	}
-	if due := later(s.OpenedAt.Add(wait), s.gathersUntil()); due.After(now) {
+	if due := instant.Latest(s.OpenedAt.Add(wait), s.gathersUntil()); due.After(now) {
 		return NextMessage{At: due}
 	}
 	return NextMessage{Kind: Opened, Push: lasts && !s.Handled()}
@@ -175,76 +164,102 @@ func (s Situation) gathersUntil() time.Time {
 	return time.Time{}
 }
 
-// next returns the next message about an open incident that the destination knows. While
-// nothing lasts, there is nothing to wake anybody for.
-func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
-	kind, due := t.repetition(s, p)
-	worse := t.change(s)
-	switch until := s.gathersUntil(); {
-	case worse == Reopened && len(s.Conditions) == 0:
-		return NextMessage{} // the destination knows of an end, and that is how it is
-	case worse == Reopened && until.After(now):
-		return NextMessage{At: until}
-	case len(s.Conditions) == 0:
-		kind, due, worse = "", time.Time{}, ""
-	}
-	if worse == Reopened || worse == Worse && (!t.PushPending || !s.Handled()) {
-		kind, due = worse, t.nextPushAllowed(s)
-		switch {
-		case s.Handled():
-			return NextMessage{Kind: kind}
-		case s.SeverityNow > t.Severity && !s.Handled():
-			due = now
-		case kind == Reopened && p.Edits && due.After(now):
-			return NextMessage{Kind: kind} // its sound is owed
-		}
-	}
+// news says how an open incident differs from what a destination knows of it.
+type news int
+
+const (
+	nothingNew news = iota
+	gotWorse        // its severity has risen, or another condition has begun
+	pushOwed        // the destination was shown that it has come back, and has not heard it
+	cameBack        // the destination knows of an end, and not that it has come back
+)
+
+// newsOf returns the news of an open incident.
+func (t Notified) newsOf(s Situation) news {
 	switch {
-	case kind != "" && !due.After(now) && t.PushPending:
-		return NextMessage{Kind: Reopened, Push: true}
-	case kind != "" && !due.After(now):
-		return NextMessage{Kind: kind, Push: true}
+	case !t.Open || s.Reopened > t.Reopened:
+		return cameBack
+	case t.PushPending:
+		return pushOwed
+	case s.SeverityNow > t.Severity || !t.notifiedOfAll(s.Conditions):
+		return gotWorse
+	}
+	return nothingNew
+}
+
+// wording holds the kinds of the messages about news while a condition lasts. Without one, the
+// message shows what else has changed.
+type wording struct {
+	push    MessageKind // with a sound, from pushAt on
+	before  MessageKind // quietly before that, if the channel edits
+	handled MessageKind // quietly, if the incident is handled
+}
+
+var wordings = map[news]wording{
+	nothingNew: {push: Repeated},
+	gotWorse:   {push: Worse, handled: Worse},
+	pushOwed:   {push: Reopened},
+	cameBack:   {push: Reopened, before: Reopened, handled: Reopened},
+}
+
+// next returns the next message about an open incident that the destination knows.
+func (t Notified) next(now time.Time, s Situation, p ThreadPolicy) NextMessage {
+	is := t.newsOf(s)
+	words, until := wordings[is], s.gathersUntil()
+	switch {
+	case len(s.Conditions) == 0 && is == cameBack:
+		return NextMessage{} // the destination knows of an end, and that is how it is
+	case len(s.Conditions) == 0:
+		return t.quietly(s, p) // there is nothing to wake anybody for
+	case is == cameBack && until.After(now):
+		return NextMessage{At: until}
+	case s.Handled() && words.handled != "":
+		return NextMessage{Kind: words.handled}
+	case s.Handled():
+		return t.quietly(s, p)
+	}
+	pushAt := t.pushAt(now, is, s, p)
+	switch {
+	case !pushAt.IsZero() && !pushAt.After(now):
+		return NextMessage{Kind: words.push, Push: true}
+	case words.before != "" && p.Edits:
+		return NextMessage{Kind: words.before}
+	}
+	m := t.quietly(s, p)
+	if m.Kind == "" {
+		m.At = pushAt
+	}
+	return m
+}
+
+// quietly returns the message about what nobody needs to hear of.
+func (t Notified) quietly(s Situation, p ThreadPolicy) NextMessage {
+	switch {
 	case s.AcknowledgedBy != "" && s.AcknowledgedBy != t.AcknowledgedBy:
 		return NextMessage{Kind: Acknowledged}
 	case t.outdated(s, p):
 		return NextMessage{Kind: Updated}
 	}
-	return NextMessage{At: due}
+	return NextMessage{}
 }
 
-// change returns the kind of the message about what has got worse; empty: nothing has.
-func (t Notified) change(s Situation) MessageKind {
+// pushAt returns when the destination hears of an open incident; zero: not by itself.
+func (t Notified) pushAt(now time.Time, is news, s Situation, p ThreadPolicy) time.Time {
 	switch {
-	case !t.Open, s.Reopened > t.Reopened:
-		return Reopened
-	case s.SeverityNow > t.Severity, !t.notifiedOfAll(s.Conditions):
-		return Worse
+	case is == nothingNew && p.Repeat > 0:
+		return t.PushedAt.Add(max(p.Repeat, PushInterval))
+	case is == nothingNew:
+		return time.Time{}
+	case s.SeverityNow > t.Severity:
+		return now
 	}
-	return ""
-}
-
-// repetition returns the next push about what the destination knows already; empty: none.
-func (t Notified) repetition(s Situation, p ThreadPolicy) (kind MessageKind, due time.Time) {
-	switch {
-	case s.Handled():
-		return "", time.Time{}
-	case t.PushPending:
-		return Reopened, t.nextPushAllowed(s)
-	case p.Repeat > 0:
-		return Repeated, t.PushedAt.Add(max(p.Repeat, PushInterval))
-	}
-	return "", time.Time{}
-}
-
-// nextPushAllowed returns when a push is allowed: when PushInterval is over for one of the
-// conditions that last.
-func (t Notified) nextPushAllowed(s Situation) (at time.Time) {
+	var allowed time.Time // when PushInterval is over for one of the conditions that last
 	for n, c := range s.Conditions {
-		if over := t.Pushed[c].Add(PushInterval); n == 0 || over.Before(at) {
-			at = over
+		if over := t.Pushed[c].Add(PushInterval); n == 0 || over.Before(allowed) {
+			allowed = over
 		}
 	}
-	return at
+	return allowed
 }
 
 // outdated reports whether the message can be edited and shows less than there is.
@@ -271,13 +286,13 @@ func (t Notified) Unanswered(step NextMessage) Notified {
 // After returns what the destination knows after a message about s was sent at a time. ref
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
 func (t Notified) After(s Situation, step NextMessage, at time.Time, ref string) Notified {
-	owed := t.PushPending
+	wasOwed := t.PushPending
 	t.MaybeReopened = false
-	t.PushPending = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || t.PushPending)
+	t.PushPending = s.Open && !s.Handled() && !step.Push && (step.Kind == Reopened || wasOwed)
 	switch {
 	case t.PushPending:
-		t.NotifiedConditions = nil // all are still to be heard
-	case owed, step.Kind == Opened, step.Kind == Reopened:
+		t.NotifiedConditions = nil
+	case wasOwed, step.Kind == Opened, step.Kind == Reopened:
 		t.NotifiedConditions = slices.Clone(s.Conditions)
 	case step.Kind == Worse:
 		t.NotifiedConditions = slices.Clone(t.NotifiedConditions)

@@ -152,7 +152,7 @@ func (w *world) deliver() {
 func (w *world) deliverTo(d *destined, th *thread) {
 	w.t.Helper()
 	s, p := notify.SituationOf(*th.about), d.plan
-	p.SilencedUntil = w.routing.SilencedUntil(notify.SubjectOf(*th.about, someMonitor, nil), w.now)
+	p.SilencedUntil = w.routing.SilencedUntil(notify.StreamIncident{Incident: *th.about, MonitorID: someMonitor}.Subject(), w.now)
 	step := notify.Next(w.now, s, th.told, p)
 	if step.Kind != "" {
 		if d.down != nil && d.down(w.now) {

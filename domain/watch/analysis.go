@@ -17,14 +17,10 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
 		o.Failure = NewFailure(FailureUndecodable, "neither picture nor sound could be decoded") // S4
 	}
-	if f.look == KeyFrames && w.suspicious(f, segment, o) {
-		f.look = EveryFrame
-		return
-	}
 	f.pending = nil
 	switch {
 	case o.Failure != nil && bisecting:
-		f.window = slices.DeleteFunc(slices.Clone(f.window), func(s Segment) bool { return s.ID() == o.Segment })
+		f.listing.segments = slices.DeleteFunc(slices.Clone(f.listing.segments), func(s Segment) bool { return s.ID() == o.Segment })
 		f.bisection.steps++
 		w.bisect(f)
 		return
@@ -38,8 +34,7 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	w.state.LastCheckAt = w.now
 	if !bisecting {
 		f.Newest.Analysed = true
-		f.Served = true
-		w.state.Resolve.contradictClaim(f.Newest.Since)
+		w.state.Resolve.contradictClaim(f.Newest.Since, &w.emitter)
 		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
 			w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
 		}
@@ -54,11 +49,8 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 // It applies the samples once no such segment remains, or after bisectionLimit.
 func (w *Watcher) bisect(f *mediaFeed) {
 	if w.now.Sub(f.bisection.startedAt) < bisectionLimit {
-		if next, look, ok := f.bisection.next(w.state.Conditions, detectorsOf(f.Tracks), f.window, f.Screened); ok {
-			if w.now.Before(f.unscreenableUntil) {
-				look = EveryFrame
-			}
-			f.pending, f.look = &next, look
+		if next, closely, ok := f.bisection.next(w.state.Conditions, detectorsOf(f.Tracks), f.listing.segments, f.Screened); ok {
+			f.pending, f.calm = &next, w.plan().calm(f, next).closely(closely)
 			if f.Screened != nil && next.Same(*f.Screened) {
 				next, f.Screened = f.listed(next), nil
 			}
@@ -73,7 +65,13 @@ func (w *Watcher) bisect(f *mediaFeed) {
 func (w *Watcher) applySamples(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
 		for _, d := range detectorsOf(f.Tracks) {
-			for _, data := range w.state.Conditions.of(d).advance(w.rules.threshold(d), s, s.bad[d.Name], s.judgedUntil(d)) {
+			c := w.state.Conditions.of(d)
+			before := c.durable()
+			emitted := c.advance(w.rules.threshold(d), s, s.bad[d.Name], s.judgedUntil(d))
+			if c.durable() != before {
+				w.revise()
+			}
+			for _, data := range emitted {
 				if _, isAlert := data.(event.Alert); isAlert {
 					w.state.Statistics.Count(d.Name)
 					w.emit(event.Type(d.Alert), data)
@@ -85,7 +83,7 @@ func (w *Watcher) applySamples(f *mediaFeed) {
 	}
 	if n := len(f.bisection.samples); n > 0 {
 		f.Screened = nil
-		if last := f.bisection.samples[n-1]; last.screened {
+		if last := f.bisection.samples[n-1]; len(last.screenedUntil) > 0 {
 			f.Screened = &last.segment
 		}
 	}

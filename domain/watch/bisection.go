@@ -20,8 +20,8 @@ import (
 // speech are not one long silence. After the alert it does so only if neither
 // sample is bad throughout. Otherwise each check of a long silence would search.
 //
-// If the picture turned bad after a segment of which only key frames were seen (decision
-// S18), that segment is analysed again. Its end may be bad already.
+// If a track turned bad after a segment of which not every frame was decoded (decision S18), that
+// segment is analysed again. Its end may be bad already.
 type bisection struct {
 	samples   []sample  // not applied yet, oldest first
 	steps     int       // analyses so far
@@ -44,10 +44,10 @@ func (b *bisection) add(s sample) {
 // next returns the segment to analyse next, if any. It is the middle one of a gap
 // in which a condition changed or may have recovered. The samples have not yet been
 // applied to the current conditions. If the sample before them is a screen, screened is
-// its segment.
-func (b *bisection) next(current conditions, judged []detector.Detector, window []Segment, screened *Segment) (Segment, Look, bool) {
+// its segment. Every frame of the tracks that next returns is to be decoded.
+func (b *bisection) next(current conditions, judged []detector.Detector, window []Segment, screened *Segment) (Segment, trackSet, bool) {
 	if b.steps >= maxBisectionSteps {
-		return Segment{}, EveryFrame, false
+		return Segment{}, trackSet{}, false
 	}
 	// Gaps with a change come first. The search for good media gets the steps that
 	// are left.
@@ -59,33 +59,27 @@ func (b *bisection) next(current conditions, judged []detector.Detector, window 
 					continue
 				}
 				if middle, ok := b.middle(c.JudgedUntil, i, window); ok {
-					return middle, lookFor(d), true
+					return middle, trackSet{Video: d.Track == detector.Video, Audio: d.Track == detector.Audio}, true
 				}
 				if before, ok := b.screenedBefore(c, d, i, screened); ok {
-					return before, EveryFrame, true
+					return before, bothTracks, true
 				}
 			}
 		}
 	}
-	return Segment{}, EveryFrame, false
+	return Segment{}, trackSet{}, false
 }
 
-// lookFor returns how closely to look for a change of a detector's condition.
-func lookFor(d detector.Detector) Look {
-	if d.Track == detector.Video {
-		return EveryFrame
-	}
-	return KeyFrames
-}
-
-// screenedBefore returns the segment before sample i if the picture turned bad between
-// its last key frame and sample i.
+// screenedBefore returns the segment before sample i if the track of a detector turned bad
+// between the last frame that was decoded of it and sample i. Bad media that are too short to
+// count have no such look.
 func (b *bisection) screenedBefore(c *condition, d detector.Detector, i int, screened *Segment) (Segment, bool) {
+	s := b.samples[i]
 	switch {
-	case d.Track != detector.Video || !b.samples[i].startsBad(d.Name):
+	case !s.startsBad(d.Name) || s.bad[d.Name][0].to.Sub(s.bad[d.Name][0].from) < judgements[d.Name].minimum:
 		return Segment{}, false
 	case i > 0:
-		return b.samples[i-1].segment, b.samples[i-1].screened
+		return b.samples[i-1].segment, b.samples[i-1].judgedUntil(d).Before(b.samples[i-1].end())
 	case screened == nil || c.JudgedUntil.Before(screened.start()) || !c.JudgedUntil.Before(screened.end()):
 		return Segment{}, false
 	}
@@ -136,10 +130,9 @@ func (b *bisection) precedingState(current *condition, d detector.Name, i int) (
 
 // sample is an analysed segment on the media timeline.
 type sample struct {
-	segment  Segment // with its ProgramTime
-	bad      map[detector.Name][]badPeriod
-	screened bool      // of the picture, only key frames were seen
-	seen     time.Time // the end of the last of them
+	segment       Segment // with its ProgramTime
+	bad           map[detector.Name][]badPeriod
+	screenedUntil map[detector.Track]time.Time // of a screened track: the end of the last frame that was decoded
 }
 
 // badPeriod is a part of a sample, in media time.
@@ -149,10 +142,10 @@ func (s sample) start() time.Time { return s.segment.start() }
 func (s sample) end() time.Time   { return s.segment.end() }
 
 // judgedUntil returns until when the sample shows what a detector judges. A screen shows
-// the picture until its last key frame.
+// a track until the last frame that was decoded.
 func (s sample) judgedUntil(d detector.Detector) time.Time {
-	if s.screened && d.Track == detector.Video && s.seen.Before(s.end()) {
-		return s.seen
+	if seen, screened := s.screenedUntil[d.Track]; screened && seen.Before(s.end()) {
+		return seen
 	}
 	return s.end()
 }
@@ -165,7 +158,7 @@ func (p badPeriod) covers(s sample) bool {
 // newSample puts the intervals of an analysis on the media timeline. A segment
 // without a decoded track may count as bad throughout (decision S4).
 func newSample(s Segment, tracks trackSet, a Analysis) sample {
-	out := sample{segment: s, bad: map[detector.Name][]badPeriod{}}
+	out := sample{segment: s, bad: map[detector.Name][]badPeriod{}, screenedUntil: map[detector.Track]time.Time{}}
 	// Program time belongs to the first picture. If pictures are reordered, packagers
 	// begin the sound some milliseconds earlier. Intervals count from the first
 	// timestamp of any track, so programStart is subtracted from them.
@@ -173,11 +166,11 @@ func newSample(s Segment, tracks trackSet, a Analysis) sample {
 	if a.Video.decoded() && a.Video.From <= audioLead {
 		programStart = a.Video.From
 	}
-	if a.Screen != nil && tracks.Video {
-		out.screened, out.seen = true, s.start().Add(a.Video.To-programStart)
-	}
 	for _, d := range detector.Table {
 		t := a.decodedTrack(d.Track)
+		if t.Screened && tracks.has(d.Track) {
+			out.screenedUntil[d.Track] = s.start().Add(t.To - programStart)
+		}
 		switch {
 		case t.decoded():
 			out.bad[d.Name] = placeIntervals(s, t, a.Intervals[d.Name], programStart)

@@ -94,6 +94,12 @@ func (s StreamState) unseen() monitor.UnseenClass {
 	return monitor.OtherUnseen
 }
 
+// begun reports whether anything has failed, or a successor has taken over, since something was
+// last learned.
+func (b *blindness) begun() bool {
+	return *b != blindness{Since: b.Since, ObservedAt: b.ObservedAt}
+}
+
 // end ends the blindness. It returns how long an alerted one lasted, and zero for
 // any other.
 func (b *blindness) end(now time.Time) (blind time.Duration) {
@@ -138,7 +144,7 @@ func (w *Watcher) dropBlindTime() {
 	lasted := w.now.Sub(w.state.Blind.Since)
 	for _, f := range w.state.Feeds {
 		f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
-		if w.state.Blind.Refused && !f.failingSince.IsZero() {
+		if w.state.Blind.Refused && f.failing() {
 			f.failingSince = w.now // one wrong answer must not end the watch now (S19)
 		}
 		if o := &f.Outage; o.open() && (!o.Alerted || w.state.Blind.Alerted) {

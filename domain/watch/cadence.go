@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/backoff"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // The retry policies of section 10.2.
@@ -12,6 +13,7 @@ var (
 	resolveBackoff  = backoff.Policy{First: 5 * time.Second, Max: 60 * time.Second} // for questions about the stream's state
 	playlistBackoff = resolveBackoff                                                // section 10.2 has one policy for both (S6)
 	segmentBackoff  = backoff.Policy{First: 2 * time.Second, Max: 30 * time.Second}
+	renewalBackoff  = backoff.Policy{First: 10 * time.Second, Max: 60 * time.Second} // for questions about URLs that are refused again and again (S7)
 )
 
 // questionRetries limits the retries of a question while the media are readable.
@@ -44,19 +46,19 @@ func (p planner) nextReadAt(f *mediaFeed) time.Time {
 	if f.Outage.open() && f.Outage.Cause != event.FailedStalled {
 		at := f.Outage.RetryAt
 		if f.Outage.Cause == event.FailedSegment {
-			at = earliest(at, p.nextCheckAt(f)) // the next segment may be readable
+			at = instant.Earliest(at, p.nextCheckAt(f)) // the next segment may be readable
 		}
 		if limit := p.state.Blind.limitAt(); f.LastReadAt.Before(limit) {
-			at = earliest(at, limit)
+			at = instant.Earliest(at, limit)
 		}
 		return at
 	}
 	if f.LastReadAt.IsZero() {
 		return p.now
 	}
-	at := earliest(p.nextCheckAt(f), f.LastReadAt.Add(refreshInterval))
+	at := instant.Earliest(p.nextCheckAt(f), f.LastReadAt.Add(refreshInterval))
 	if stalled := f.Newest.unchangedSince().Add(stallLimit); stalled.After(f.LastReadAt) {
-		at = earliest(at, stalled)
+		at = instant.Earliest(at, stalled)
 	}
 	return at
 }
@@ -81,7 +83,7 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 	for _, d := range detectorsOf(f.Tracks) {
 		c, threshold := p.state.Conditions.of(d), p.rules.threshold(d)
 		if c.looksForRecovery(threshold) {
-			at = earliest(at, f.nextSegmentAt())
+			at = instant.Earliest(at, f.nextSegmentAt())
 			continue
 		}
 		crossing := c.thresholdAt(threshold)
@@ -92,7 +94,7 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 		if soonest := f.LastReadAt.Add(minReadInterval); crossing.Before(soonest) {
 			crossing = soonest
 		}
-		at = earliest(at, crossing)
+		at = instant.Earliest(at, crossing)
 	}
 	return at
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -37,8 +38,8 @@ func (c claim) confirmAfter(feeds mediaFeeds) time.Duration {
 		after = endConfirm
 	}
 	for _, f := range feeds {
-		if n := len(f.window); n > 0 {
-			after = max(after, f.window[n-1].Duration+claimInterval)
+		if last, ok := f.listing.last(); ok {
+			after = max(after, last.Duration+claimInterval)
 		}
 	}
 	return after
@@ -93,7 +94,7 @@ func (w *Watcher) recordClaim(o Resolution, state StreamState) {
 	}
 	r.NextAt = w.now.Add(endConfirm)
 	if at := r.Claim.At.Add(r.Claim.confirmAfter(w.state.Feeds)); at.After(w.now) {
-		r.NextAt = earliest(r.NextAt, at)
+		r.NextAt = instant.Earliest(r.NextAt, at)
 	}
 	w.logWarn("An answer says that the stream is over or refused; the worker asks again before it ends the watch", map[string]any{
 		"state": o.State, "detail": o.Detail,
@@ -102,12 +103,13 @@ func (w *Watcher) recordClaim(o Resolution, state StreamState) {
 
 // contradictClaim drops a claim because a segment has been analysed that was published at a
 // time or later. The last segments before a claim prove nothing, as they precede each end.
-func (r *resolveState) contradictClaim(published time.Time) {
+func (r *resolveState) contradictClaim(published time.Time, e *emitter) {
 	if !r.Claim.open() || published.Before(r.Claim.At) {
 		return
 	}
 	r.NextAt = r.Claim.At.Add(liveCheck)
 	r.Claim = claim{}
+	e.revise()
 }
 
 // standStill reports whether every feed has stood still for standstillLimit. A
@@ -116,7 +118,7 @@ func (r *resolveState) contradictClaim(published time.Time) {
 func (all mediaFeeds) standStill(now time.Time) bool {
 	for _, f := range all {
 		still := f.LastReadAt.Sub(f.Newest.unchangedSince())
-		if !f.failingSince.IsZero() {
+		if f.failing() {
 			still = now.Sub(f.failingSince)
 		}
 		if still < standstillLimit {

@@ -77,10 +77,10 @@ func (s *state) shiftClock(d time.Duration) {
 		}
 	}
 	r := &s.Resolve
-	shift(&r.LastBegan, &r.RenewAt, &r.LastRenewalAt, &r.QuotaWholeAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
+	shift(&r.LastBegan, &r.QuotaWholeAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
 	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
 	for _, f := range s.Feeds {
-		shift(&f.Newest.SeenAt, &f.Newest.Since, &f.Outage.Since, &f.Outage.FailedAt, &f.Outage.LookAt)
+		shift(&f.Newest.SeenAt, &f.Newest.Since, &f.Outage.Since, &f.Outage.FailedAt, &f.Outage.RenewAt, &f.Outage.LookAt)
 		if !f.Clock.ByFetch {
 			// MinLag does not grow with a clock that jumps forward. After a
 			// suspension the lag is as before, and update would see a reset.

@@ -24,6 +24,13 @@ type condition struct {
 	Unjudged time.Duration `json:"unjudged,omitempty"`
 }
 
+// durable returns what a successor cannot learn from the next segment.
+func (c *condition) durable() condition {
+	kept := *c
+	kept.JudgedUntil, kept.BadUntil = time.Time{}, time.Time{}
+	return kept
+}
+
 // conditions has the condition of each detector, by its name.
 type conditions map[detector.Name]*condition
 

@@ -50,9 +50,16 @@ func (Finished) effect()      {}
 type emitter struct {
 	now     time.Time // of the step
 	effects []Effect
+
+	// revision counts the changes of what a successor cannot learn from its first reading of
+	// the playlist. Whatever changes such a part of the state advances it.
+	revision int
 }
 
+func (e *emitter) revise() { e.revision++ }
+
 func (e *emitter) emit(t event.Type, d event.Data) {
+	e.revise() // a successor must not emit it again
 	e.effects = append(e.effects, EventEmitted{event.Event{Type: t, At: e.now, Data: d}})
 }
 

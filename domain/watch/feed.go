@@ -21,19 +21,56 @@ type mediaFeed struct {
 	Ended         bool      `json:"ended,omitempty"`          // the playlist has EXT-X-ENDLIST
 	LastCheckedAt time.Time `json:"last_checked_at,omitzero"` // when the last check began
 	LastReadAt    time.Time `json:"last_read_at,omitzero"`    // when the last reading of the playlist began
-	Screened      *Segment  `json:"screened,omitempty"`       // the last segment judged, if only its key frames were seen (decision S18)
-	Served        bool      `json:"served,omitempty"`         // a segment was analysed since URL was renewed
+	Screened      *Segment  `json:"screened,omitempty"`       // the last segment judged, if not every frame was decoded (decision S18)
+	Refusals      int       `json:"refusals,omitempty"`       // of this rendition in a row, with a question after each; URLs that live for shortLife end the row (decision S7)
 
-	window            []Segment // the playlist as last read, on the media timeline
-	pending           *Segment  // to be analysed next
-	look              Look      // at pending
-	changed           bool      // the URL or the program time changed since the last check
-	unscreenableUntil time.Time // until when the picture is not screened, because a screen could not judge it
-	bisection         bisection
-	failingSince      time.Time // when the first of the failed readings began; zero: the last reading succeeded
-	urlChanged        bool      // since the playlist was last read
-	olderReadings     int       // in a row, of copies of the playlist that are older than the newest one seen
+	listing      listing
+	pending      *Segment // to be analysed next; nil: none is
+	calm         Calm     // of pending
+	changed      bool     // the URL or the program time changed since the last check
+	bisection    bisection
+	failingSince time.Time // when the first of the failed readings began; zero: the last reading succeeded
 }
+
+// listing is the playlist of a feed as it was last read. Readings of older copies leave it as it is.
+type listing struct {
+	segments      []Segment // on the media timeline; none: the playlist has not been read
+	ofFormerURL   bool      // the feed's URL has changed since
+	olderReadings int       // in a row since then, of older copies
+}
+
+// last returns the newest segment that the listing has, if it has any.
+func (l listing) last() (s Segment, ok bool) {
+	if n := len(l.segments); n > 0 {
+		return l.segments[n-1], true
+	}
+	return Segment{}, false
+}
+
+// after returns the listing after a reading of these segments, whose newest compares so.
+func (l listing) after(c comparison, segments []Segment) listing {
+	if c == older {
+		l.olderReadings++
+		return l
+	}
+	return listing{segments: segments}
+}
+
+// changeURL notes that the feed has another URL than before.
+func (f *mediaFeed) changeURL() { f.listing.ofFormerURL, f.changed = true, true }
+
+// failing reports whether the last reading of the playlist failed.
+func (f *mediaFeed) failing() bool { return !f.failingSince.IsZero() }
+
+// failReading notes that a reading failed that began at a time.
+func (f *mediaFeed) failReading(began time.Time) {
+	if !f.failing() {
+		f.failingSince = began
+	}
+}
+
+// readAtOnce makes the next reading of the playlist due.
+func (f *mediaFeed) readAtOnce() { f.LastReadAt = time.Time{} }
 
 // trackSet says which tracks a feed carries, and so which detectors judge it.
 type trackSet struct {
@@ -64,6 +101,26 @@ type newest struct {
 	Failed    bool          `json:"failed,omitempty"` // it could not be analysed; the outage says when to retry
 }
 
+// after returns the newest segment after a reading whose newest one compares so. That one may have
+// been published at since, at the earliest.
+func (n newest) after(c comparison, last Segment, now, since time.Time) newest {
+	next := newest{identity: last.identity(), Peak: last.identity(), SeenAt: now, Since: since}
+	switch c {
+	case newer:
+	case again:
+		next.Peak, next.SeenAt, next.Unwatched = n.Peak, n.SeenAt, n.Unwatched
+	case unknown: // it may be new or old, so the time until now does not count for a stall
+		next = n
+		next.identity, next.Unwatched = last.identity(), now.Sub(n.SeenAt)
+	case same:
+		next = n
+		next.ID = last.ID() // the same segment may have another URI
+	case older:
+		next = n
+	}
+	return next
+}
+
 // unchangedSince returns the start of the time without a new segment. It is later
 // than SeenAt by Unwatched, because time in which nobody reads proves nothing.
 func (n newest) unchangedSince() time.Time { return n.SeenAt.Add(n.Unwatched) }
@@ -89,6 +146,14 @@ func (all mediaFeeds) hasURL() bool {
 	return false
 }
 
+// mostRefusals returns the most Refusals of any feed.
+func (all mediaFeeds) mostRefusals() (most int) {
+	for _, f := range all {
+		most = max(most, f.Refusals)
+	}
+	return most
+}
+
 // playlistMoves reports whether any playlist had a new segment within
 // stallLimit, even if no segment could be analysed.
 func (all mediaFeeds) playlistMoves(now time.Time) bool {
@@ -106,7 +171,7 @@ func (all mediaFeeds) playlistMoves(now time.Time) bool {
 func (all mediaFeeds) movingUntil() (last time.Time) {
 	for _, f := range all {
 		until := f.Newest.unchangedSince().Add(standstillLimit)
-		if f.LastReadAt.Before(until) || !f.failingSince.IsZero() {
+		if f.LastReadAt.Before(until) || f.failing() {
 			until = until.Add(readingSlack)
 		}
 		if until.After(last) {
@@ -147,6 +212,7 @@ func (all mediaFeeds) replace(choices []choice, now time.Time) mediaFeeds {
 		}
 		if f.Quality != c.rendition.quality() {
 			f.Newest.Number, f.Newest.Peak.Number = 0, 0 // each rendition may have its own numbers
+			f.Refusals = min(f.Refusals, 1)
 		}
 		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
 		next = append(next, f)

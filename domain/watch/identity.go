@@ -106,8 +106,8 @@ func (s Segment) sameLine(other identity) bool {
 // listed returns a segment of an earlier reading as the last one lists it: the server may
 // refuse its former URI. Its place on the media timeline stays.
 func (f *mediaFeed) listed(s Segment) Segment {
-	if at := slices.IndexFunc(f.window, s.Same); at >= 0 {
-		now := f.window[at]
+	if at := slices.IndexFunc(f.listing.segments, s.Same); at >= 0 {
+		now := f.listing.segments[at]
 		now.ProgramTime, now.TimeEstimated = s.ProgramTime, s.TimeEstimated
 		return now
 	}
@@ -119,6 +119,7 @@ type comparison int
 
 const (
 	newer   comparison = iota // its newest segment was not seen before
+	again                     // it was, ahead of the one that is watched since readings of older copies
 	same                      // its newest segment is the newest one seen
 	older                     // its server's copy is older than a previous reading
 	unknown                   // nothing tells whether its newest segment was seen before
@@ -128,9 +129,18 @@ const (
 // behind in time and number, by maxCopyDelay at most, is from an older copy. After
 // maxOlderReadings such readings in a row, the next one shows a restarted encoder.
 func (f *mediaFeed) compare(last Segment) comparison {
+	c := f.compareWithWatched(last)
+	if c == newer && f.Newest.seenBefore(last) {
+		return again
+	}
+	return c
+}
+
+// compareWithWatched compares a segment with the one that is watched, which may be from an older copy.
+func (f *mediaFeed) compareWithWatched(last Segment) comparison {
 	known := f.Newest.identity
 	byTime, byNumber := last.byTime(known), last.byNumber(known)
-	listed := slices.ContainsFunc(f.window, func(s Segment) bool { return s.ID() == last.ID() })
+	listed := slices.ContainsFunc(f.listing.segments, func(s Segment) bool { return s.ID() == last.ID() })
 	var isOlder bool
 	switch {
 	case !f.Clock.Started:
@@ -139,7 +149,7 @@ func (f *mediaFeed) compare(last Segment) comparison {
 		if last.ID() == known.ID {
 			return same
 		}
-		if f.urlChanged && !listed {
+		if f.listing.ofFormerURL && !listed {
 			return unknown
 		}
 		isOlder = listed
@@ -150,7 +160,7 @@ func (f *mediaFeed) compare(last Segment) comparison {
 	default:
 		isOlder = last.fromOlderCopy(known)
 	}
-	if isOlder && f.olderReadings < maxOlderReadings {
+	if isOlder && f.listing.olderReadings < maxOlderReadings {
 		return older
 	}
 	return newer

@@ -1,83 +1,45 @@
 package watch
 
-import (
-	"time"
+import "time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
-)
-
-// Look says how closely the analysis of a segment looks at the picture (decision S18).
-// The sound is always decoded whole.
-type Look string
-
-// The looks.
-const (
-	EveryFrame Look = ""           // every frame is decoded; the intervals are exact
-	KeyFrames  Look = "key_frames" // only key frames are decoded; the intervals of the picture are a suspicion
-)
-
-// Screen describes the key frames of a segment. The watcher decides by it whether every
-// frame is worth decoding. If the look saw a bad key frame, the intervals
-// of the analysis are not empty. Their times say nothing, as most frames were not seen.
-type Screen struct {
-	KeyFrames int           `json:"key_frames"`        // how many were decoded
-	Gap       time.Duration `json:"gap,omitzero"`      // longest time between two of them
-	Damaged   bool          `json:"damaged,omitempty"` // the container or a decoder reported damage
+// Calm says how closely the analysis of a segment has to look at each track (decision S18). It
+// is the longest time of the track that may stay undecoded if what is decoded around it is
+// good. With 0, every frame is decoded.
+type Calm struct {
+	Video time.Duration
+	Audio time.Duration
 }
 
-// chooseLook returns how closely to look at the newest segment of a feed (decision S18).
-// It is every frame while the picture is bad, unknown or cannot be screened. It is every
-// frame in an outage and after a change, too.
-func (p planner) chooseLook(f *mediaFeed) Look {
-	if !f.Tracks.Video {
-		return KeyFrames // the picture is not judged
+// calm returns how closely to look at a segment of a feed. It is every frame of a track while its
+// condition is bad or unknown, in an outage and after a change.
+func (p planner) calm(f *mediaFeed, s Segment) Calm {
+	if f.changed || f.Outage.open() {
+		return Calm{}
 	}
-	if f.changed || f.Outage.open() || p.now.Before(f.unscreenableUntil) {
-		return EveryFrame
-	}
-	for _, d := range pictureDetectors() {
+	return Calm{Video: p.unseenLimit(f.Tracks.and(trackSet{Video: true}), s), Audio: p.unseenLimit(f.Tracks.and(trackSet{Audio: true}), s)}
+}
+
+// unseenLimit returns how long a part of a segment may stay undecoded; 0: none may. Bad media may
+// hide at the end of one segment and at the beginning of the next that is looked at, one
+// interval later. Together they must not reach a threshold.
+func (p planner) unseenLimit(judged trackSet, s Segment) time.Duration {
+	limit := s.Duration // of a track that is not judged
+	for _, d := range detectorsOf(judged) {
 		if c := p.state.Conditions.of(d); c.Open || !c.Seen {
-			return EveryFrame
+			return 0
 		}
+		limit = min(limit, (p.rules.threshold(d)-max(p.rules.CheckInterval, s.Duration))/2)
 	}
-	return KeyFrames
+	return max(limit, 0)
 }
 
-// suspicious reports whether every frame of a screened segment has to be decoded. If the
-// screen could not judge it, the next ones are not screened for a while.
-func (w *Watcher) suspicious(f *mediaFeed, s Segment, o Analysis) bool {
-	switch {
-	case o.Screen == nil || !f.Tracks.Video:
-		return false
-	case o.Failure != nil && o.Failure.Kind != FailureUndecodable:
-		return false
-	case o.Failure != nil || !w.rules.canScreen(s, o):
-		f.unscreenableUntil = w.now.Add(screenPause)
-		return true
+// closely returns the same, but with every frame of these tracks.
+func (c Calm) closely(tracks trackSet) Calm {
+	if tracks.Video {
+		c.Video = 0
 	}
-	for _, d := range pictureDetectors() {
-		if len(o.Intervals[d.Name]) > 0 {
-			return true
-		}
+	if tracks.Audio {
+		c.Audio = 0
 	}
-	return false
+	return c
 }
-
-// canScreen reports whether a screen shows all that could matter. A bad time that
-// reaches a threshold has to cover a key frame. The one exception is bad media at the end
-// of one segment and the beginning of the next that is looked at, one interval later.
-func (r Rules) canScreen(s Segment, o Analysis) bool {
-	if !o.Video.decoded() || o.Screen.Damaged {
-		return false
-	}
-	unseen := max(o.Video.From, o.Screen.Gap, s.Duration-o.Video.To)
-	for _, d := range pictureDetectors() {
-		if 2*unseen+max(r.CheckInterval, s.Duration) > r.threshold(d) {
-			return false
-		}
-	}
-	return true
-}
-
-// pictureDetectors returns the detectors that a screen cannot replace.
-func pictureDetectors() []detector.Detector { return detectorsOf(trackSet{Video: true}) }

@@ -5,18 +5,20 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // manifest describes the manifest that led to the present feeds.
 type manifest struct {
-	AdoptedAt         time.Time `json:"adopted_at,omitzero"`
-	ExpiresAt         time.Time `json:"expires_at,omitzero"`           // by the server's clock, from when on it refuses the URLs; zero: unknown
-	Egress            string    `json:"egress,omitempty"`              // the address to which the URLs are bound (decision O8)
-	PendingURL        string    `json:"pending_url,omitempty"`         // of a renewed manifest that has yet to be read
-	SoonAfterPrevious bool      `json:"soon_after_previous,omitempty"` // the previous manifest was adopted less than renewPause before this one
-	Nesting           int       `json:"nesting,omitempty"`             // master playlists that the watch read on the way to the feeds
-	Avoid             []quality `json:"avoid,omitempty"`               // renditions that failed again after their URLs were renewed
+	AdoptedAt  time.Time `json:"adopted_at,omitzero"`
+	ExpiresAt  time.Time `json:"expires_at,omitzero"`   // by the server's clock, from when on it refuses the URLs; zero: unknown
+	Egress     string    `json:"egress,omitempty"`      // the address to which the URLs are bound (decision O8)
+	PendingURL string    `json:"pending_url,omitempty"` // of a renewed manifest that has yet to be read
+	Nesting    int       `json:"nesting,omitempty"`     // master playlists that the watch read on the way to the feeds
 }
+
+// lived returns how old the URLs of the manifest are.
+func (m *manifest) lived(now time.Time) time.Duration { return now.Sub(m.AdoptedAt) }
 
 // renewAt returns from when on a regular answer replaces the manifest (decision S17).
 // URLs that are given out for little more than renewBeforeExpiry are left to the server:
@@ -24,7 +26,7 @@ type manifest struct {
 func (m *manifest) renewAt() time.Time {
 	at := m.AdoptedAt.Add(renewAfter)
 	if early := m.ExpiresAt.Add(-renewBeforeExpiry); early.After(m.AdoptedAt.Add(liveCheck)) {
-		at = earliest(at, early)
+		at = instant.Earliest(at, early)
 	}
 	return at
 }
@@ -44,11 +46,13 @@ func (w *Watcher) adoptManifest(o Resolution) {
 		w.recordNoManifest(NewFailure(FailureNetwork, "%s", detail))
 		return
 	}
-	m.avoidFailing(w.state.Feeds, o, &w.emitter)
+	if len(o.Renditions) != 1 {
+		w.avoidFailing()
+	}
 	choices := []choice{{Rendition{URL: o.Manifest}, bothTracks}}
 	switch {
 	case len(o.Renditions) > 0:
-		choices = chooseRenditions(o.Renditions, w.rules.Prefer, m.Avoid)
+		choices = chooseRenditions(o.Renditions, w.rules.Prefer, w.state.Feeds.avoided())
 		if len(choices) == 0 {
 			w.recordNoManifest(nothingToWatch())
 			return
@@ -56,7 +60,12 @@ func (w *Watcher) adoptManifest(o Resolution) {
 	case w.state.Feeds.hasURL():
 		choices = nil // the feeds go on until the manifest has been read
 	}
-	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, Egress: o.Egress, SoonAfterPrevious: w.now.Before(m.AdoptedAt.Add(renewPause)), Avoid: m.Avoid}
+	if m.lived(w.now) >= shortLife {
+		for _, f := range w.state.Feeds {
+			f.Refusals = 0
+		}
+	}
+	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, Egress: o.Egress}
 	if choices == nil {
 		m.PendingURL = o.Manifest
 		return
@@ -76,13 +85,9 @@ func (w *Watcher) switchTo(choices []choice) {
 		if slices.ContainsFunc(before, func(old *mediaFeed) bool { return old.URL == f.URL }) {
 			continue
 		}
-		f.urlChanged = true
-		// The new URL is tried at once, unless the renewal before it was recent and
-		// did not help. In that case a rendition that failed again keeps its backoff.
-		if f.Outage.Failures <= 1 || !w.state.Manifest.SoonAfterPrevious || f.Served || w.state.Manifest.untried(f.Quality, before) {
-			f.Outage.RetryAt, f.LastReadAt = w.now, time.Time{}
-		}
-		f.Served = false
+		f.changeURL()
+		f.readAtOnce()
+		f.Outage.RetryAt = w.now
 	}
 }
 
@@ -90,10 +95,11 @@ func (w *Watcher) switchTo(choices []choice) {
 func (w *Watcher) handleRenewedManifest(o Playlist) {
 	m := &w.state.Manifest
 	m.PendingURL = ""
+	w.revise()
 	choices := []choice{{Rendition{URL: o.URL}, bothTracks}}
 	if len(o.Renditions) > 0 {
 		m.Nesting++
-		choices = chooseRenditions(o.Renditions, w.rules.Prefer, m.Avoid)
+		choices = chooseRenditions(o.Renditions, w.rules.Prefer, w.state.Feeds.avoided())
 	}
 	if o.Failure == nil && len(choices) == 0 {
 		o.Failure = nothingToWatch()
@@ -117,7 +123,7 @@ func (w *Watcher) replaceByRenditions(f *mediaFeed, o Playlist) {
 		w.handlePlaylistFailure(f, o)
 		return
 	}
-	choices := slices.DeleteFunc(chooseRenditions(o.Renditions, w.rules.Prefer, m.Avoid), func(c choice) bool {
+	choices := slices.DeleteFunc(chooseRenditions(o.Renditions, w.rules.Prefer, w.state.Feeds.avoided()), func(c choice) bool {
 		return !c.tracks.overlaps(f.Tracks)
 	})
 	if len(choices) == 0 {
@@ -129,6 +135,7 @@ func (w *Watcher) replaceByRenditions(f *mediaFeed, o Playlist) {
 		choices[i].tracks = choices[i].tracks.and(f.Tracks)
 	}
 	m.Nesting++
+	w.revise()
 	at := slices.Index(w.state.Feeds, f)
 	w.state.Feeds = slices.Replace(w.state.Feeds, at, at+1, mediaFeeds{f}.replace(choices, w.now)...)
 }
@@ -139,6 +146,7 @@ func (w *Watcher) logDefect(defect string) {
 		return
 	}
 	w.state.Defects = append(w.state.Defects, defect)
+	w.revise()
 	w.logWarn("An entry of the stream's manifest is odd; it is left out or repaired, and the rest is used", map[string]any{"defect": defect})
 }
 
@@ -153,9 +161,7 @@ func (w *Watcher) recordNoManifest(failure *Failure) {
 	}
 	w.state.Blind.LastError = failure.Error()
 	for _, f := range w.state.Feeds {
-		if f.failingSince.IsZero() {
-			f.failingSince = w.now
-		}
+		f.failReading(w.now)
 		w.handleMediaFailure(f, event.FailedManifest, failure, w.now)
 	}
 }
@@ -163,27 +169,20 @@ func (w *Watcher) recordNoManifest(failure *Failure) {
 // dropMedia forgets all media, because the stream has not started.
 func (s *state) dropMedia() { s.Feeds, s.Manifest = nil, manifest{} }
 
-// avoidFailing adds the renditions that failed again under a renewed URL to Avoid,
-// so that another one is chosen. It clears Avoid when no feed has an outage.
-func (m *manifest) avoidFailing(all mediaFeeds, o Resolution, e *emitter) {
-	if !all.inOutage() {
-		m.Avoid = nil
-		return
-	}
-	for _, f := range all {
-		failedAgain := f.Outage.open() && m.AdoptedAt.After(f.Outage.Since) && f.Outage.FailedAt.After(m.AdoptedAt)
-		if failedAgain && f.Quality != (quality{}) && len(o.Renditions) != 1 && len(m.Avoid) < maxAvoided && !slices.Contains(m.Avoid, f.Quality) {
-			m.Avoid = append(m.Avoid, f.Quality)
-			e.logWarn("A rendition goes on failing; another is tried if there is one", map[string]any{
-				"height": f.Quality.Height, "bandwidth": f.Quality.Bandwidth, "has_video": f.Quality.HasVideo, "has_audio": f.Quality.HasAudio,
-			})
+// avoidFailing avoids the renditions that failed again under a renewed URL, so that another
+// one is chosen until their outage ends.
+func (w *Watcher) avoidFailing() {
+	for _, f := range w.state.Feeds {
+		o, q := &f.Outage, f.Quality
+		failedAgain := o.open() && w.state.Manifest.AdoptedAt.After(o.Since) && o.FailedAt.After(w.state.Manifest.AdoptedAt)
+		if !failedAgain || q == (quality{}) || len(o.Avoided) == maxAvoided || slices.Contains(o.Avoided, q) {
+			continue
 		}
+		o.Avoided = append(slices.Clip(o.Avoided), q) // another feed's outage may share it
+		w.logWarn("A rendition goes on failing; another is tried if there is one", map[string]any{
+			"height": q.Height, "bandwidth": q.Bandwidth, "has_video": q.HasVideo, "has_audio": q.HasAudio,
+		})
 	}
-}
-
-// untried reports whether a rendition has not failed in this outage.
-func (m *manifest) untried(q quality, before mediaFeeds) bool {
-	return !slices.Contains(m.Avoid, q) && !slices.ContainsFunc(before, func(old *mediaFeed) bool { return old.Quality == q })
 }
 
 func nothingToWatch() *Failure {

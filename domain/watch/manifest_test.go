@@ -49,14 +49,18 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 			t.Errorf("the log says %q", w.messages)
 		}
 	})
-	t.Run("until there is reason to hope again", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.playlistFailsIn = map[string][]span{"/144p/": {{95, 300}}} }).from(50).until(400)
-		if url := watched(w); !strings.Contains(url, "/360p/") {
-			t.Errorf("watches %s", url)
-		}
-		w.until(5*3600 + 600)
-		if url := watched(w); !strings.Contains(url, "/144p/") {
-			t.Errorf("watches %s after the manifest has been renewed", url)
+	t.Run("until the outage ends and the manifest is renewed", func(t *testing.T) {
+		for renewed, refused := range map[float64][]span{600: {{500, 510}}, 5*3600 + 600: nil} {
+			w := scenario(t, qualities, func(w *world) {
+				w.playlistFailsIn = map[string][]span{"/144p/": {{95, 300}}, "/360p/": refused}
+			}).from(50).until(400)
+			if url := watched(w); !strings.Contains(url, "/360p/") {
+				t.Errorf("watches %s", url)
+			}
+			w.until(renewed)
+			if url := watched(w); !strings.Contains(url, "/144p/") {
+				t.Errorf("watches %s at %v", url, renewed)
+			}
 		}
 	})
 	t.Run("by the next, if it fails with a renewed URL, too", func(t *testing.T) {
@@ -73,8 +77,14 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 			t.Errorf("asked %d times for the next", n)
 		}
 	})
+	t.Run("by the next but one, if that one is gone, too", func(t *testing.T) {
+		w := scenario(t, qualities, func(w *world) {
+			w.playlistFailsIn = map[string][]span{"/144p/": {{95, never}}, "/360p/": {{95, never}}}
+		}).from(50).until(400).expect(emits(51, event.StreamStarted))
+		w.expectBegun(watch.TaskResolve, span{60, 400}, 101.1, 111.1, 121.1)
+	})
 	t.Run("and those of picture or sound each by its own", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.failure = watch.FailureExpired }, func(w *world) {
+		w := scenario(t, qualities, func(w *world) {
 			w.changeAnswer = func(r *watch.Resolution) {
 				r.Manifest = ""
 				for _, track := range []string{"picture", "sound"} {
@@ -88,7 +98,7 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 			}
 			w.playlistFailsIn = map[string][]span{"/sound/1/": {{95, never}}}
 		}).from(50).until(400)
-		w.expect(emits(50, event.StreamStarted))
+		w.expect(emits(51, event.StreamStarted))
 	})
 	t.Run("but when all are gone it is an outage, and nobody is asked without end", func(t *testing.T) {
 		w := scenario(t, qualities, func(w *world) {
@@ -249,7 +259,9 @@ func livingFor(life float64, playlistToo bool) func(w *world) {
 	}
 }
 
-func TestURLsThatLiveForSecondsAreRenewedOnceAMinute(t *testing.T) { // S7
+const refusedSoon = "The stream's URLs are refused soon after each renewal; they are renewed at most 60 times an hour: let yt-dlp and the media use one address, or update yt-dlp"
+
+func TestURLsThatLiveForSecondsAreRenewedEverLessOften(t *testing.T) { // S7
 	for _, playlistToo := range []bool{false, true} {
 		for _, life := range []float64{7, 10, 25, 39, 59} {
 			for _, interval := range []int{2, 10} {
@@ -263,12 +275,13 @@ func TestURLsThatLiveForSecondsAreRenewedOnceAMinute(t *testing.T) { // S7
 					if n := len(asked); n > 60 || n < 55 {
 						t.Errorf("asked %d times in an hour", n)
 					}
-					for i := 2; i < len(asked); i++ { // the second question is the first renewal
-						if pause := asked[i] - asked[i-1]; pause < 60 && (asked[i] < 1842 || asked[i] > 1912) { // a successor asks by itself
+					shortest := []float64{0, 10, 20, 40, 60} // before each of the first renewals
+					for i := 1; i < len(asked); i++ {
+						if pause := asked[i] - asked[i-1]; pause < shortest[min(i, len(shortest))-1] && (asked[i] < 1842 || asked[i] > 1912) { // a successor asks by itself
 							t.Errorf("asked at %v and %v", asked[i-1], asked[i])
 						}
 					}
-					if n := len(w.logged("The stream's URLs are refused soon after each renewal; they are renewed once a minute at most: let yt-dlp and the media use one address, or update yt-dlp")); n != 1 {
+					if n := len(w.logged(refusedSoon)); n != 1 {
 						t.Errorf("the log names the pattern %d times", n)
 					}
 					if n := w.watcher.Report().Statistics.TotalSegmentsAnalyzed; n < 58 {
@@ -281,6 +294,18 @@ func TestURLsThatLiveForSecondsAreRenewedOnceAMinute(t *testing.T) { // S7
 			}
 		}
 	}
+	t.Run("of picture and sound, and the log names the pattern once", func(t *testing.T) {
+		w := scenario(t, apart, livingFor(20, true)).from(50).until(1840)
+		if n := len(w.logged(refusedSoon)); n != 1 {
+			t.Errorf("the log names the pattern %d times", n)
+		}
+	})
+	t.Run("but not if the questions are refused, too", func(t *testing.T) {
+		w := scenario(t, func(w *world) { w.refused = []span{{400, 900}} }).from(50).until(1840)
+		if n := len(w.logged(refusedSoon)); n != 0 {
+			t.Error("the log complains")
+		}
+	})
 	t.Run("but seldom refused ones at once, and without a word", func(t *testing.T) {
 		w := scenario(t, livingFor(400, true)).from(50).until(4000)
 		asked := w.begun[watch.TaskResolve]
@@ -289,16 +314,24 @@ func TestURLsThatLiveForSecondsAreRenewedOnceAMinute(t *testing.T) { // S7
 				t.Errorf("asked at %v and %v", asked[i-1], asked[i])
 			}
 		}
-		if n := len(w.logged("The stream's URLs are refused soon after each renewal; they are renewed once a minute at most: let yt-dlp and the media use one address, or update yt-dlp")); n != 0 {
+		if n := len(w.logged(refusedSoon)); n != 0 {
 			t.Error("the log complains")
 		}
 		w.expect(emits(53, event.StreamStarted))
 	})
 }
 
-func TestASegmentThatIsRefusedUnderARenewedURLIsNotRenewedAgainAtOnce(t *testing.T) { // S7
-	w := scenario(t, func(w *world) {
-		w.failure, w.segmentsFail = watch.FailureExpired, []span{{149, never}}
-	}).from(50).until(205)
-	w.expectBegun(watch.TaskResolve, span{140, 205}, 150)
+func TestAURLThatIsRefusedAgainIsRenewedAfterABackoff(t *testing.T) { // S7
+	for _, part := range []func(*world, []span){
+		func(w *world, refused []span) { w.playlistFails = refused },
+		func(w *world, refused []span) { w.segmentsFail = refused },
+	} {
+		w := scenario(t, func(w *world) {
+			w.heights, w.failure = []int{144}, watch.FailureExpired
+			part(w, []span{{149, 250}, {700, never}})
+		}).from(50).until(208)
+		w.expectBegun(watch.TaskResolve, span{140, 208}, 150, 160, 180)
+		w.until(738) // by then a URL has lived for more than 5 minutes
+		w.expectBegun(watch.TaskResolve, span{600, 738}, 700, 700, 710, 730)
+	}
 }

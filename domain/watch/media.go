@@ -20,8 +20,8 @@ type Media struct {
 // (section 16.2). The caller must not change the segments.
 func (w *Watcher) Media() (all []Media) {
 	for _, f := range w.state.Feeds {
-		if len(f.window) > 0 {
-			all = append(all, Media{f.URL, f.Tracks.Video, f.Tracks.Audio, f.Quality.Height, slices.Clip(f.window)})
+		if len(f.listing.segments) > 0 {
+			all = append(all, Media{f.URL, f.Tracks.Video, f.Tracks.Audio, f.Quality.Height, slices.Clip(f.listing.segments)})
 		}
 	}
 	return all

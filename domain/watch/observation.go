@@ -174,10 +174,6 @@ type Analysis struct {
 	// the end of its track has the track's To.
 	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
 
-	// Screen is set if only key frames were decoded (decision S18), even if the
-	// analysis failed. The analyser may look more closely than it was asked to; then it is nil.
-	Screen *Screen `json:"screen,omitempty"`
-
 	// Measures are luma and sound level, about one a second, in order. The watcher
 	// decides nothing by them; they are for the record.
 	Measures []Measure `json:"measures,omitempty"`
@@ -189,6 +185,11 @@ type Track struct {
 	Present bool          `json:"present"` // the container announces the track
 	From    time.Duration `json:"from"`    // of its first decoded frame
 	To      time.Duration `json:"to"`      // end of its last decoded frame; equal to From: no frame could be decoded
+
+	// Screened says that only some frames were decoded: key frames of the picture, or some of
+	// each second of the sound (decision S18). They are good, and show as much as Task.Calm asks.
+	// The analyser may look more closely than it was asked to.
+	Screened bool `json:"screened,omitempty"`
 }
 
 // Interval is a part of a segment.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // outage is a time in which a feed yields no new media (sections 6.6 and 7.6,
@@ -18,9 +19,11 @@ type outage struct {
 	Failures  int           `json:"failures,omitempty"` // in a row, of this Cause
 	FailedAt  time.Time     `json:"failed_at,omitzero"` // of the latest of them
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
+	RenewAt   time.Time     `json:"renew_at,omitzero"` // when to ask for another URL, because the server refused this one (decision S7); zero: it did not
 	LookAt    time.Time     `json:"look_at,omitzero"`  // the alert needs a failure since then
 	Refused   bool          `json:"refused,omitempty"` // the latest failure may be a refusal of whoever asks
 	Alerted   bool          `json:"alerted,omitempty"`
+	Avoided   []quality     `json:"avoided,omitempty"` // renditions that failed again after their URLs were renewed
 }
 
 func (o *outage) open() bool { return !o.Since.IsZero() }
@@ -93,6 +96,14 @@ func (all mediaFeeds) longestOutage(match func(*mediaFeed) bool) (longest *outag
 	return longest
 }
 
+// avoided returns the renditions that the outages of the feeds avoid.
+func (all mediaFeeds) avoided() (renditions []quality) {
+	for _, f := range all {
+		renditions = append(renditions, f.Outage.Avoided...)
+	}
+	return renditions
+}
+
 // inOutage reports whether any feed has an outage.
 func (all mediaFeeds) inOutage() bool {
 	for _, f := range all {
@@ -121,15 +132,15 @@ func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
 
 // mayBeBack reports whether the media of an outage may be back, as far as the answer to a
 // question tells. That is so after a time without an answer, whose cause may have been this
-// host's network, if no playlist has moved since. That is also so if the answer renews a URL for the
-// first time in the outage: the quota of questions was used up until then.
+// host's network, if no playlist has moved since. That is also so if the answer is the first one in
+// the outage, and renews a URL: the quota of questions was used up until then.
 func (w *Watcher) mayBeBack(o Resolution) bool {
 	r, feeds := &w.state.Resolve, w.state.Feeds
 	if r.Failures > 0 || w.now.Sub(o.Began) > lookAgain {
 		return !feeds.playlistMoves(w.now)
 	}
 	longest := feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(o.Began) })
-	return longest != nil && !r.RenewAt.IsZero() && longest.Since.After(r.LastRenewalAt)
+	return longest != nil && !longest.RenewAt.IsZero() && longest.Since.After(r.LastBegan)
 }
 
 // lookFirst reports whether the media have to be looked at before an outage is alerted, because
@@ -144,7 +155,7 @@ func (all mediaFeeds) lookFirst(now, at time.Time, mayBeBack bool) bool {
 	}
 	for _, f := range all {
 		if o := &f.Outage; o.open() {
-			o.LookAt, o.RetryAt = earliest(o.LookAt, now), now
+			o.LookAt, o.RetryAt = instant.Earliest(o.LookAt, now), now
 		}
 	}
 	return true
@@ -196,6 +207,7 @@ func (all mediaFeeds) endOutage(f *mediaFeed, c conditions, e *emitter) {
 			c.of(d).dropUnalerted()
 		}
 	}
+	e.revise()
 	e.logInfo("The stream's media are back", map[string]any{"outage_sec": e.now.Sub(f.Outage.Since).Seconds()})
 	f.Outage = outage{}
 }
@@ -204,6 +216,7 @@ func (all mediaFeeds) endOutage(f *mediaFeed, c conditions, e *emitter) {
 // the server refused the URL, it asks for a new manifest (decision S7).
 func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failure, since time.Time) {
 	w.state.Blind.LastError = failure.Error()
+	w.revise()
 	if !w.state.monitoring() {
 		return
 	}
@@ -211,7 +224,7 @@ func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failur
 	f.Outage.Refused = failure.Kind.mayRefuseUs()
 	w.state.noteRefusal()
 	if failure.Kind.renewsURL() {
-		w.renew(f, cause)
+		w.renew(f)
 	}
 	w.logWarn("The stream's media could not be read", map[string]any{
 		"failure": cause, "error": failure.Error(), "failures": f.Outage.Failures,
@@ -222,6 +235,7 @@ func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failur
 // the same time count as one, which is alerted once.
 func (w *Watcher) extendOutage(f *mediaFeed, since time.Time, cause, lastError string) {
 	w.state.Blind.LastError = lastError
+	w.revise()
 	f.Outage.fail(w.now, since, cause, lastError)
 	for _, other := range w.state.Feeds {
 		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted

@@ -173,6 +173,21 @@ func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 	}
 }
 
+func TestRefusedURLsThatNoAnswerReplacesAreAnOutage(t *testing.T) { // 6.6, S6, S7
+	scenario(t, func(w *world) {
+		w.failure, w.playlistFails = watch.FailureExpired, []span{{195, never}}
+		w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist] = 1, 0.1
+		w.changeAnswer = func(r *watch.Resolution) {
+			if sec(r.Began) > 195 {
+				r.Manifest, r.Detail = "", "the encoder sends nothing"
+			}
+		}
+	}).from(100).until(600).expect(
+		emits(101, event.StreamStarted),
+		emits(262.1, event.SegmentError, since(201), lasting(61), because("manifest")),
+	)
+}
+
 func TestAStreamWithOneTrackIsWatched(t *testing.T) { // S4
 	for name, r := range map[string]watch.Rendition{
 		"sound": {URL: "https://media.test/v/list.m3u8", HasVideo: true}, "picture": {URL: "https://media.test/a/list.m3u8", HasAudio: true},

@@ -37,6 +37,9 @@ func (w *Watcher) handleFeedPlaylist(f *mediaFeed, o Playlist) {
 		o.Failure = NewFailure(FailureMalformed, "the playlist lists no segment")
 		w.handlePlaylistFailure(f, o)
 	default:
+		if f.Ended {
+			w.revise()
+		}
 		f.Ended, f.failingSince = false, time.Time{}
 		if !w.state.monitoring() { // segments prove that the stream is live, which streamlink cannot say (section 5.2)
 			w.start(time.Time{})
@@ -49,9 +52,7 @@ func (w *Watcher) handleFeedPlaylist(f *mediaFeed, o Playlist) {
 // Monitoring Mode it drops all media, because the stream may not have started.
 func (w *Watcher) handlePlaylistFailure(f *mediaFeed, o Playlist) {
 	f.LastReadAt = o.Began
-	if f.failingSince.IsZero() {
-		f.failingSince = o.Began
-	}
+	f.failReading(o.Began)
 	w.handleMediaFailure(f, event.FailedManifest, o.Failure, o.Began)
 	if !w.state.monitoring() {
 		w.state.dropMedia()
@@ -74,11 +75,12 @@ func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
 		f.Clock.update(last, o.Began, last.sameLine(f.Newest.identity))
 	}
 	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
+	w.revise()
 	over := true
 	for _, other := range w.state.Feeds {
 		if !other.Ended {
 			over = false
-			other.LastReadAt = time.Time{}
+			other.readAtOnce()
 		}
 	}
 	if over {
@@ -93,80 +95,87 @@ func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
 func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
 	checkDue := !o.Began.Before(w.plan().nextCheckAt(f))
-	lastRead := f.LastReadAt
-	f.LastReadAt, f.changed = o.Began, f.changed || f.urlChanged
 	result := f.compare(last)
-	switch result {
-	case newer:
-		w.handleNewSegment(f, o, last, lastRead)
-	case unknown: // it may be new or old, so the time until now does not count for a stall
-		f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
-		f.Newest.identity = last.identity()
-		w.handleNoNewSegment(f)
-	case same:
-		f.Newest.ID = last.ID() // the same segment may have another URI
-		w.handleNoNewSegment(f)
-	case older:
-		f.olderReadings++
+	isNew := result == newer || result == again
+	if isNew && (!w.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused) { // else only a name was seen
+		w.recordObserved()
+	}
+	before := f.Newest
+	f.Newest = before.after(result, last, w.now, f.publishedSince(o, last))
+	f.listing, f.LastReadAt = f.listing.after(result, segments), o.Began
+	if result != newer {
 		w.handleNoNewSegment(f)
 	}
-	if result != older {
-		f.olderReadings, f.urlChanged, f.window = 0, false, segments
+	if isNew {
+		w.alertUnanswered()
+		w.followProgramTime(f, o, last, last.sameLine(before.identity))
+		w.countOddSegment(last.Sequence, o.Segments[len(o.Segments)-1].Duration, o.TargetDuration)
 	}
 	if checkDue {
-		isFirst := f.LastCheckedAt.IsZero()
-		if f.LastCheckedAt = o.Began; isFirst {
-			f.LastCheckedAt = o.Began.Add(-w.rules.Phase)
-		}
+		f.recordCheck(o.Began, w.rules.Phase)
 	}
-	// In an outage a segment that was not tried is analysed at once, because it
-	// may end the outage. A segment that failed waits for its backoff.
-	analyse := checkDue || f.Outage.open()
-	if f.Newest.Failed {
-		analyse = !o.Began.Before(f.Outage.RetryAt)
-	}
-	if n := len(f.window); n > 0 && analyse && !f.urlChanged && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID {
-		f.pending, f.look, f.bisection = &f.window[n-1], w.plan().chooseLook(f), bisection{}
-		f.changed = false
+	if f.analyses(o.Began, checkDue) {
+		next, _ := f.listing.last()
+		f.pending, f.calm, f.bisection, f.changed = &next, w.plan().calm(f, next), bisection{}, false
 	}
 }
 
-// handleNewSegment takes in a new segment. The playlist was last read at lastRead.
-func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment, lastRead time.Time) {
-	if !w.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused { // else only a name was seen
-		w.recordObserved()
+// recordCheck records a check that began at a time. Phase brings the one after the first forward.
+func (f *mediaFeed) recordCheck(began time.Time, phase time.Duration) {
+	if f.LastCheckedAt.IsZero() {
+		began = began.Add(-phase)
 	}
-	sameLine, before := last.sameLine(f.Newest.identity), f.Newest
-	f.Newest = newest{identity: last.identity(), Peak: last.identity(), SeenAt: w.now, Since: f.publishedSince(o, last, lastRead)}
-	if before.seenBefore(last) {
-		f.Newest.Peak, f.Newest.SeenAt, f.Newest.Unwatched = before.Peak, before.SeenAt, before.Unwatched
-		w.handleNoNewSegment(f)
+	f.LastCheckedAt = began
+}
+
+// analyses reports whether the newest segment is analysed after a reading that began at a time. In
+// an outage a segment that was not tried is analysed at once, because it may end the outage. A
+// segment that failed waits for its backoff.
+func (f *mediaFeed) analyses(began time.Time, checkDue bool) bool {
+	due := checkDue || f.Outage.open()
+	if f.Newest.Failed {
+		due = !began.Before(f.Outage.RetryAt)
 	}
-	w.alertUnanswered()
+	last, ok := f.listing.last()
+	return ok && due && !f.listing.ofFormerURL && !f.Newest.Analysed && last.ID() == f.Newest.ID
+}
+
+// followProgramTime takes a new segment into the media timeline.
+func (w *Watcher) followProgramTime(f *mediaFeed, o Playlist, last Segment, sameLine bool) {
+	clock := f.Clock
 	f.Clock.ByFetch = last.TimeEstimated
-	if shift := f.Clock.update(last, o.Began, sameLine); shift != 0 {
+	shift := f.Clock.update(last, o.Began, sameLine)
+	if clock.End = f.Clock.End; clock != f.Clock {
+		w.revise()
+	}
+	if shift != 0 {
 		w.state.Conditions.shift(f.Tracks, shift)
 		f.changed, f.Screened = true, nil
 		w.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}
-	target, length := o.TargetDuration.Seconds(), o.Segments[len(o.Segments)-1].Duration.Seconds()
-	if target > 0 && (length < minSegmentRatio*target || length > maxSegmentRatio*target) {
-		w.state.OddSegments++
-		w.logWarn("A segment has a strange length", map[string]any{
-			"segment_sequence": last.Sequence, "duration_sec": length, "target_duration_sec": target, "count": w.state.OddSegments,
-		})
+}
+
+// countOddSegment counts and logs a segment whose length is far from the target duration.
+func (w *Watcher) countOddSegment(sequence uint64, duration, targetDuration time.Duration) {
+	length, target := duration.Seconds(), targetDuration.Seconds()
+	if target <= 0 || length >= minSegmentRatio*target && length <= maxSegmentRatio*target {
+		return
 	}
+	w.state.OddSegments++
+	w.logWarn("A segment has a strange length", map[string]any{
+		"segment_sequence": sequence, "duration_sec": length, "target_duration_sec": target, "count": w.state.OddSegments,
+	})
 }
 
 // publishedSince returns when a new segment may have been published, at the earliest. That
 // is after the last reading, and about as long after its predecessor as it ends later. So
 // few readings in a row are enough to know when segments appear.
-func (f *mediaFeed) publishedSince(o Playlist, last Segment, lastRead time.Time) time.Time {
-	since := lastRead
-	if f.olderReadings > 0 {
+func (f *mediaFeed) publishedSince(o Playlist, last Segment) time.Time {
+	since := f.LastReadAt
+	if f.listing.olderReadings > 0 {
 		since = f.Newest.Since // an older copy does not show what was published by then
 	}
-	if !f.urlChanged && f.Clock.Started && !f.Newest.Since.IsZero() {
+	if !f.listing.ofFormerURL && f.Clock.Started && !f.Newest.Since.IsZero() {
 		expected := f.Newest.Since.Add(last.end().Sub(f.Clock.End) - publicationSlack)
 		if expected.After(since) && expected.Before(o.Began) {
 			since = expected
@@ -179,8 +188,8 @@ func (f *mediaFeed) publishedSince(o Playlist, last Segment, lastRead time.Time)
 // minReadInterval of its publication.
 func (f *mediaFeed) nextSegmentAt() time.Time {
 	at := f.LastReadAt
-	if n := len(f.window); n > 0 {
-		if next := f.Newest.Since.Add(f.window[n-1].Duration); next.After(at) {
+	if last, ok := f.listing.last(); ok {
+		if next := f.Newest.Since.Add(last.Duration); next.After(at) {
 			at = next
 		}
 	}

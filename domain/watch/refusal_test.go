@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -31,7 +32,7 @@ func sixStreams(t *testing.T, run func(*testing.T, func(*world))) {
 }
 
 // signalled returns the signals of a condition.
-func (w *world) signalled(c monitor.SignalCondition) (all []monitor.Signal) {
+func (w *world) signalled(c trouble.Name) (all []monitor.Signal) {
 	for _, s := range w.signals {
 		if s.Condition == c {
 			all = append(all, s)
@@ -51,10 +52,10 @@ func TestARefusalOfEverythingIsBlindnessAndNoOutage(t *testing.T) { // S6, S15, 
 			if w.emitted(event.SegmentError) != 0 || w.emitted(event.MonitorError) != 1 || len(w.events) != 2 {
 				t.Errorf("restarts at %v: emitted %v", cuts, w.events)
 			}
-			if len(w.signalled(monitor.NoMedia)) != 0 {
+			if len(w.signalled(trouble.NoMedia)) != 0 {
 				t.Errorf("restarts at %v: signalled %v", cuts, w.signals)
 			}
-			blind := w.signalled(monitor.Blind)
+			blind := w.signalled(trouble.Blind)
 			if len(blind) != 2 || abs(sec(blind[1].StartedAt)-195) > 8 || abs(sec(blind[1].EndedAt)-540) > 65 {
 				t.Errorf("restarts at %v: signalled %v", cuts, blind)
 			}
@@ -147,7 +148,7 @@ func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 1
 	if w.emitted(event.SegmentError) != 1 {
 		t.Errorf("emitted %v", w.events)
 	}
-	blind, noMedia := w.signalled(monitor.Blind), w.signalled(monitor.NoMedia)
+	blind, noMedia := w.signalled(trouble.Blind), w.signalled(trouble.NoMedia)
 	if len(blind) != 2 || len(noMedia) != 4 {
 		t.Fatalf("signalled %v", w.signals)
 	}
@@ -164,7 +165,7 @@ func TestMediaAreLookedAtOnceMoreWhenTheQuestionIsAnsweredAgain(t *testing.T) { 
 			"a question hangs until then": func(w *world) { w.playlistFails, w.questionsHang = []span{{200, end}}, []span{{200, end}} },
 		} {
 			w := scenario(t, change).from(100).until(900)
-			if w.emitted(event.SegmentError) != 0 || len(w.signalled(monitor.NoMedia)) != 0 {
+			if w.emitted(event.SegmentError) != 0 || len(w.signalled(trouble.NoMedia)) != 0 {
 				t.Errorf("%s, back at %v: emitted %v", name, end, w.events)
 			}
 		}
@@ -227,7 +228,7 @@ func (w *world) totals(end float64) history.Totals {
 	}
 	totals := history.NewTotals()
 	for _, s := range append(spans, history.Close(current, at(end))...) {
-		totals.Add(history.Period{From: at(began), To: at(end)}, s)
+		totals.Add(history.Period{From: at(began), To: at(end)}, s, 1)
 	}
 	return totals
 }
@@ -276,7 +277,7 @@ func (w *world) blindSeconds(from, to time.Time) (sum float64) {
 		}
 		since = time.Time{}
 	}
-	for _, s := range w.signalled(monitor.Blind) {
+	for _, s := range w.signalled(trouble.Blind) {
 		if s.EndedAt.IsZero() {
 			since = s.StartedAt
 		} else {
@@ -329,7 +330,7 @@ func TestNoDurationContainsBlindSeconds(t *testing.T) { // S6, S20
 			}
 		}
 		checkAlternate(r, w, event.Blackout, event.BlackoutRecovered)
-		open := map[monitor.SignalCondition]bool{}
+		open := map[trouble.Name]bool{}
 		for _, s := range w.signals {
 			if begins := s.EndedAt.IsZero(); begins == open[s.Condition] || !begins && s.EndedAt.Before(s.StartedAt) {
 				r.Fatalf("signalled %v", w.signals)

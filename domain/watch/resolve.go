@@ -4,24 +4,22 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // resolveState is the state of the resolve lane: its next questions and the
 // results of the last ones. Times are the clock's.
 type resolveState struct {
-	NextAt        time.Time `json:"next_at"`                  // when the next regular question is due
-	LastBegan     time.Time `json:"last_began,omitzero"`      // when the last question with an answer was asked
-	RenewAt       time.Time `json:"renew_at,omitzero"`        // when to renew a manifest whose URL has expired (decision S7); zero: none has
-	LastRenewalAt time.Time `json:"last_renewal_at,omitzero"` // when the last such renewal began
-	ShortLives    int       `json:"short_lives,omitempty"`    // URLs in a row that were refused within shortLife
-	QuotaWholeAt  time.Time `json:"quota_whole_at,omitzero"`  // when the whole questionQuota is there again (S7)
-	Failures      int       `json:"failures,omitempty"`       // questions in a row without an answer
-	Refused       bool      `json:"refused,omitempty"`        // YouTube refused the address that asked last, and nothing was answered since
-	Claim         claim     `json:"claim,omitzero"`
-	OEmbedDue     bool      `json:"oembed_due,omitempty"` // the next task asks oEmbed (section 7.4)
-	OEmbedAt      time.Time `json:"oembed_at,omitzero"`
-	MissingCount  int       `json:"missing_count,omitempty"` // oEmbed answers in a row that the video does not exist
+	NextAt       time.Time `json:"next_at"`                 // when the next regular question is due
+	LastBegan    time.Time `json:"last_began,omitzero"`     // when the last question with an answer was asked
+	QuotaWholeAt time.Time `json:"quota_whole_at,omitzero"` // when the whole questionQuota is there again (S7)
+	Failures     int       `json:"failures,omitempty"`      // questions in a row without an answer
+	Refused      bool      `json:"refused,omitempty"`       // YouTube refused the address that asked last, and nothing was answered since
+	Claim        claim     `json:"claim,omitzero"`
+	OEmbedDue    bool      `json:"oembed_due,omitempty"` // the next task asks oEmbed (section 7.4)
+	OEmbedAt     time.Time `json:"oembed_at,omitzero"`
+	MissingCount int       `json:"missing_count,omitempty"` // oEmbed answers in a row that the video does not exist
 }
 
 // spendQuota takes a question that began at a time from the stream's quota.
@@ -37,37 +35,22 @@ func (r *resolveState) quotaAt() time.Time {
 	return r.QuotaWholeAt.Add(-(questionQuota - 1) * quotaInterval)
 }
 
-// renew asks for a new manifest, because the server refused a feed's URL (decision S7). A
-// good segment never shortens the pause after the last renewal: URLs that live for seconds
-// would be renewed as often. Only a renewed playlist that never worked is renewed sooner, so
-// that another rendition is tried in time.
-func (w *Watcher) renew(f *mediaFeed, cause string) {
-	r := &w.state.Resolve
-	pause := renewPause
-	if cause == event.FailedManifest && !f.Served {
-		pause = playlistRenewPause
+// renew asks for a new URL of a feed, because the server refused it (decision S7). The first refusal
+// in a row asks at once, the next ones renewalBackoff after the last question.
+func (w *Watcher) renew(f *mediaFeed) {
+	if !f.Outage.RenewAt.IsZero() {
+		return // no question has been asked since the last refusal
 	}
-	if r.RenewAt.IsZero() {
-		w.noteLife(w.now.Sub(w.state.Manifest.AdoptedAt))
+	logged := w.state.Feeds.mostRefusals() >= loggedRefusals
+	lived := w.state.Manifest.lived(w.now)
+	f.Refusals++
+	f.Outage.RenewAt = w.now
+	if f.Refusals > 1 {
+		f.Outage.RenewAt = instant.Latest(w.now, w.state.Resolve.LastBegan.Add(renewalBackoff.Delay(f.Refusals-1)))
 	}
-	at := r.LastRenewalAt.Add(pause)
-	if at.Before(w.now) {
-		at = w.now
-	}
-	r.RenewAt = earliest(r.RenewAt, at)
-}
-
-// noteLife counts the URLs in a row that were refused soon, also those that never worked, and names the pattern
-// in the log once.
-func (w *Watcher) noteLife(lived time.Duration) {
-	r := &w.state.Resolve
-	if lived >= shortLife {
-		r.ShortLives = 0
-		return
-	}
-	if r.ShortLives++; r.ShortLives == maxShortLives {
-		w.logWarn("The stream's URLs are refused soon after each renewal; they are renewed once a minute at most: let yt-dlp and the media use one address, or update yt-dlp", map[string]any{
-			"lived_sec": lived.Seconds(), "refused": r.ShortLives,
+	if lived < shortLife && f.Refusals >= loggedRefusals && !logged {
+		w.logWarn("The stream's URLs are refused soon after each renewal; they are renewed at most 60 times an hour: let yt-dlp and the media use one address, or update yt-dlp", map[string]any{
+			"lived_sec": lived.Seconds(), "refused": f.Refusals,
 		})
 	}
 }
@@ -81,8 +64,8 @@ func (w *Watcher) handleResolution(o Resolution) {
 			r.Failures = 0 // the first question about this outage starts the backoff again (S6)
 		}
 	}
-	if !r.RenewAt.IsZero() {
-		r.RenewAt, r.LastRenewalAt = time.Time{}, o.Began
+	for _, f := range w.state.Feeds {
+		f.Outage.RenewAt = time.Time{}
 	}
 	r.LastBegan = o.Began
 	if !o.State.Known() {

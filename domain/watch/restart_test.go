@@ -279,11 +279,11 @@ func TestASuccessorGoesOnFromTheSnapshot(t *testing.T) { // S11
 		w := scenario(t, func(w *world) {
 			w.heights, w.failure, w.taskTime[watch.TaskResolve] = []int{144}, watch.FailureExpired, 7
 			w.playlistFailsIn = map[string][]span{"/1/": {{150, never}}, "/2/": {{180, never}}}
-		}).from(53).until(212).resume(1).until(240)
-		w.expectBegun(watch.TaskResolve, span{145, 240}, 150, 210, 213)
-		w.expectBegun(watch.TaskPlaylist, span{213, 225}, 213, 218, 220)
+		}).from(53).until(189).resume(1).until(215)
+		w.expectBegun(watch.TaskResolve, span{145, 215}, 150, 187, 190)
+		w.expectBegun(watch.TaskPlaylist, span{190, 205}, 190, 195, 197)
 	})
-	t.Run("but renews a URL that never worked 10 s after the last renewal at the earliest", func(t *testing.T) { // S7
+	t.Run("but goes on with the backoff for a URL that never worked", func(t *testing.T) { // S7
 		w := scenario(t, func(w *world) {
 			w.heights, w.failure, w.playlistFails = []int{144}, watch.FailureExpired, []span{{150, never}}
 			w.taskTime[watch.TaskResolve] = 0.5
@@ -292,7 +292,7 @@ func TestASuccessorGoesOnFromTheSnapshot(t *testing.T) { // S11
 			w.resume(0.5).until(w.now + 2)
 		}
 		w.until(220)
-		w.expectBegun(watch.TaskResolve, span{150.5, 185}, 150.75, 160.75, 170.75, 180.75)
+		w.expectBegun(watch.TaskResolve, span{150.5, 215}, 150.75, 160.75, 180.75)
 	})
 	t.Run("and does not count the pause for a stall", func(t *testing.T) {
 		for _, noProgramTime := range []bool{false, true} {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -32,12 +33,10 @@ const (
 	questionQuota = 10               // questions that a watched stream may cause at once (S7)
 	quotaInterval = 72 * time.Second // in which one of them comes back, so that no hour has more than 60 (S7)
 
-	renewPause         = 60 * time.Second // between two renewals because the server refused a URL (S7)
-	playlistRenewPause = 10 * time.Second // likewise, if it refused the playlist and no segment was analysed in between (S7)
-	shortLife          = 5 * time.Minute  // of a URL that counts as refused soon after it was given (S7)
-	maxShortLives      = 3                // URLs in a row that were refused soon, until the log names the pattern (S7)
-	renewAfter         = 5 * time.Hour    // age from which a regular answer replaces the manifest (S17); signed URLs last about 6 h
-	renewBeforeExpiry  = 15 * time.Minute // before the URLs of the manifest expire (S17)
+	shortLife         = 5 * time.Minute  // of a URL that counts as refused soon after it was given (S7)
+	loggedRefusals    = 3                // of URLs in a row that were refused soon, from which on the log names the pattern (S7)
+	renewAfter        = 5 * time.Hour    // age from which a regular answer replaces the manifest (S17); signed URLs last about 6 h
+	renewBeforeExpiry = 15 * time.Minute // before the URLs of the manifest expire (S17)
 
 	maxCopyDelay      = 60 * time.Second       // how far one server's copy of a playlist may be behind another's (S5)
 	maxOlderReadings  = 2                      // in a row, of older copies, before the encoder counts as restarted (S5)
@@ -46,7 +45,6 @@ const (
 	audioLead         = 300 * time.Millisecond // longest time between the first sound and the first picture of a segment
 
 	recoveryLooks    = 6 * time.Hour          // after an alert, for which each new segment is analysed (S18)
-	screenPause      = 5 * time.Minute        // after a segment that could not be judged by its key frames (S18)
 	publicationSlack = 100 * time.Millisecond // by which a segment may follow its predecessor sooner than its duration
 
 	minSegmentRatio = 0.2 // shortest usual segment, as a part of the target duration (S10)
@@ -114,7 +112,7 @@ func (w *Watcher) handleRulesChanged(o RulesChanged) {
 	w.rules = o.Rules
 	w.state.Schedule.follow(w.rules, &w.emitter)
 	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
-		r.NextAt = earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
+		r.NextAt = instant.Earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
 	}
 }
 

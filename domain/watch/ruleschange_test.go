@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -132,7 +133,7 @@ func TestAChangedCheckIntervalCountsFromTheLastCheck(t *testing.T) { // 16.6
 
 func TestALateStreamThatIsRescheduledIsLateNoMore(t *testing.T) { // 7.3, 16.6
 	ended := func(onset, end float64) []monitor.Signal {
-		return []monitor.Signal{{Condition: monitor.Late, StartedAt: at(onset), EndedAt: at(end)}}
+		return []monitor.Signal{{Condition: trouble.Late, StartedAt: at(onset), EndedAt: at(end)}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -173,8 +174,8 @@ func TestAStreamThatIsRescheduledTwiceIsLateTwice(t *testing.T) { // 7.3, 16.6
 	scenario(t, func(w *world) { w.rules.ScheduledStart, w.live.from = at(100), 9000 }).from(50).
 		until(500).changeRules(startAt(600)).until(1000).changeRules(startAt(2000)).until(2100).
 		expectSignals(
-			monitor.Signal{Condition: monitor.Late, StartedAt: at(100), EndedAt: at(500)},
-			monitor.Signal{Condition: monitor.Late, StartedAt: at(600), EndedAt: at(1000)})
+			monitor.Signal{Condition: trouble.Late, StartedAt: at(100), EndedAt: at(500)},
+			monitor.Signal{Condition: trouble.Late, StartedAt: at(600), EndedAt: at(1000)})
 }
 
 func TestAnEarlierStartIsAskedForAtOnce(t *testing.T) { // 7.5, 16.6

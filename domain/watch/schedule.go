@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // schedule remembers whether a late start was alerted (section 7.3, decision S13).
@@ -35,6 +35,6 @@ func (s *schedule) follow(r Rules, e *emitter) {
 	if !s.DelayAlerted || late || r.ScheduledStart.Equal(s.AlertedStart) {
 		return
 	}
-	e.endSignal(monitor.Late, &s.AlertedStart, e.now)
+	e.endSignal(trouble.Late, &s.AlertedStart, e.now)
 	s.DelayAlerted = false
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // signalled has the onset of each episode whose begin was signalled and whose end was
@@ -23,21 +24,21 @@ func (w *Watcher) emitSignals() {
 	s, blind := &w.state.Signalled, &w.state.Blind
 	switch {
 	case !blind.Alerted:
-		w.endSignal(monitor.Blind, &s.Blind, w.now)
+		w.endSignal(trouble.Blind, &s.Blind, w.now)
 	case s.Blind.IsZero():
-		w.endSignal(monitor.NoMedia, &s.NoMedia, blind.Since)
-		w.beginSignal(monitor.Blind, &s.Blind, blind.Since)
+		w.endSignal(trouble.NoMedia, &s.NoMedia, blind.Since)
+		w.beginSignal(trouble.Blind, &s.Blind, blind.Since)
 	}
 	if started := w.alertedOutage(); !started.IsZero() {
-		w.endSignal(monitor.NoMedia, &s.NoMedia, w.now)
-		w.beginSignal(monitor.NoMedia, &s.NoMedia, started)
+		w.endSignal(trouble.NoMedia, &s.NoMedia, w.now)
+		w.beginSignal(trouble.NoMedia, &s.NoMedia, started)
 	}
 	open := w.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.open() && f.Outage.Alerted })
 	switch {
 	case open == nil:
-		w.endSignal(monitor.NoMedia, &s.NoMedia, w.now)
+		w.endSignal(trouble.NoMedia, &s.NoMedia, w.now)
 	case s.NoMedia.IsZero() && !blind.Alerted: // it still lasts after the blindness
-		w.beginSignal(monitor.NoMedia, &s.NoMedia, open.Since)
+		w.beginSignal(trouble.NoMedia, &s.NoMedia, open.Since)
 	}
 }
 
@@ -54,14 +55,15 @@ func (e *emitter) alertedOutage() time.Time {
 }
 
 // beginSignal emits the begin of an episode and stores its onset.
-func (e *emitter) beginSignal(c monitor.SignalCondition, onset *time.Time, at time.Time) {
+func (e *emitter) beginSignal(c trouble.Name, onset *time.Time, at time.Time) {
 	*onset = at
+	e.revise()
 	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: at}})
 }
 
 // endSignal emits the end of the episode that began at onset, if there is one. It ended at
 // at, or at its onset if that is later.
-func (e *emitter) endSignal(c monitor.SignalCondition, onset *time.Time, at time.Time) {
+func (e *emitter) endSignal(c trouble.Name, onset *time.Time, at time.Time) {
 	if onset.IsZero() {
 		return
 	}
@@ -69,5 +71,6 @@ func (e *emitter) endSignal(c monitor.SignalCondition, onset *time.Time, at time
 		at = *onset
 	}
 	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: *onset, EndedAt: at}})
+	e.revise()
 	*onset = time.Time{}
 }

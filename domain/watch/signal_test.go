@@ -6,6 +6,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -39,11 +40,11 @@ func TestTheEndOfAnAlertedOutageIsSignalled(t *testing.T) {
 				t.Fatalf("emitted %v", w.events)
 			}
 			onset := w.events[1].Data.(event.Outage).StartedAt
-			if len(w.signals) != 2 || w.signals[0] != (monitor.Signal{Condition: monitor.NoMedia, StartedAt: onset}) {
+			if len(w.signals) != 2 || w.signals[0] != (monitor.Signal{Condition: trouble.NoMedia, StartedAt: onset}) {
 				t.Fatalf("the signals are %v, the outage began at %v", w.signals, onset)
 			}
 			end := w.signals[1]
-			if end.Condition != monitor.NoMedia || !end.StartedAt.Equal(onset) || sec(end.EndedAt) < 300 || sec(end.EndedAt) > 320 {
+			if end.Condition != trouble.NoMedia || !end.StartedAt.Equal(onset) || sec(end.EndedAt) < 300 || sec(end.EndedAt) > 320 {
 				t.Errorf("its end is %v", end)
 			}
 		})
@@ -60,7 +61,7 @@ func TestTheEndOfBlindnessIsSignalled(t *testing.T) {
 	}).from(200).until(900)
 	var blind []monitor.Signal
 	for _, s := range w.signals {
-		if s.Condition == monitor.Blind {
+		if s.Condition == trouble.Blind {
 			blind = append(blind, s)
 		}
 	}

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -33,11 +32,7 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 // returned last (decision S11). That is so for snapshotInterval while nothing happens to the
 // stream. The caller must deliver each one, unless a later one comes first.
 func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
-	lasting, err := json.Marshal(w.state.lasting())
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
-	}
-	next := snapshotMark{at: w.state.At, steady: w.state.steady(), lasting: lasting}
+	next := snapshotMark{at: w.state.At, steady: w.state.steady(), revision: w.revision}
 	if w.newestSnapshot.suffices(next) {
 		return nil, nil
 	}
@@ -47,15 +42,15 @@ func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
 
 // snapshotMark describes a snapshot that was returned.
 type snapshotMark struct {
-	at      time.Time
-	steady  bool
-	lasting []byte // of the state, as JSON
+	at       time.Time
+	steady   bool
+	revision int
 }
 
 // suffices reports whether a successor can go on from this snapshot instead of a later one.
 func (m snapshotMark) suffices(later snapshotMark) bool {
 	age := later.at.Sub(m.at)
-	return m.steady && later.steady && age >= 0 && age < snapshotInterval && bytes.Equal(m.lasting, later.lasting)
+	return m.steady && later.steady && age >= 0 && age < snapshotInterval && m.revision == later.revision
 }
 
 // steady reports whether no time is counted that a successor could learn only from the newest
@@ -75,28 +70,6 @@ func (s *state) steady() bool {
 		}
 	}
 	return true
-}
-
-// lasting returns the state without what every check changes. In a steady state a successor
-// learns that from its first reading of the playlist.
-func (s *state) lasting() state {
-	kept := *s
-	kept.At, kept.LastCheckAt, kept.OddSegments, kept.Statistics.TotalSegmentsAnalyzed = time.Time{}, time.Time{}, 0, 0
-	kept.Blind.Since, kept.Blind.ObservedAt = time.Time{}, time.Time{}
-	kept.Feeds = make(mediaFeeds, len(s.Feeds))
-	for i, f := range s.Feeds {
-		feed := *f
-		feed.Newest, feed.Clock.End, feed.Screened = newest{}, time.Time{}, nil
-		feed.LastCheckedAt, feed.LastReadAt = time.Time{}, time.Time{}
-		kept.Feeds[i] = &feed
-	}
-	kept.Conditions = make(conditions, len(s.Conditions))
-	for name, c := range s.Conditions {
-		condition := *c
-		condition.JudgedUntil, condition.BadUntil = time.Time{}, time.Time{}
-		kept.Conditions[name] = &condition
-	}
-	return kept
 }
 
 // readSnapshot reads the JSON of snapshotVersion. A detector that the snapshot lacks begins
@@ -151,14 +124,15 @@ func (s *state) resume(now time.Time, unwatched time.Duration) {
 		s.Resolve.Claim.At = now // no segment could contradict it while nobody watched
 	}
 	for _, f := range s.Feeds {
-		f.LastReadAt, f.LastCheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
-		f.window, f.pending, f.bisection = nil, nil, bisection{}
-		f.Outage.RetryAt, f.Outage.Failures = now, 0 // with no failures, switchTo tries a renewed URL at once
+		f.readAtOnce()
+		f.LastCheckedAt, f.failingSince = time.Time{}, time.Time{}
+		f.listing.segments, f.pending, f.bisection = nil, nil, bisection{}
+		f.Outage.RetryAt, f.Outage.Failures = now, 0
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
 		}
 		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.SeenAt))
-		f.urlChanged = true
+		f.changeURL()
 	}
 	s.Blind.resume(now, unwatched)
 }

@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/instant"
+)
 
 // Lane is a place where the tasks of a stream are done, one at a time. With two
 // lanes, a yt-dlp that hangs never delays the media (decision S16).
@@ -49,7 +53,7 @@ type Task struct {
 	AvoidedEgress string    // TaskResolve: the address through which not to ask, if there is another
 	Segment       Segment   // TaskSegment: to be analysed
 	Urgency       Urgency   // TaskResolve: of its answer
-	Look          Look      // TaskSegment: how closely (decision S18)
+	Calm          Calm      // TaskSegment: how closely (decision S18)
 }
 
 // planner decides which task is due when. It reads the state and changes nothing.
@@ -81,14 +85,15 @@ func (p planner) resolveTask() Task {
 	if r.OEmbedDue {
 		return Task{Kind: TaskOEmbed, At: p.now, Egress: p.state.Manifest.Egress}
 	}
-	at := earliest(p.nextQuestionAt(), r.RenewAt)
+	at := p.nextQuestionAt()
 	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}
 	for _, f := range p.state.Feeds {
+		at = instant.Earliest(at, f.Outage.RenewAt)
 		moments = append(moments, f.Outage.alertableSince(), f.searchAt())
 	}
 	for _, moment := range moments {
 		if r.LastBegan.Before(moment) {
-			at = earliest(at, moment)
+			at = instant.Earliest(at, moment)
 		}
 	}
 	if quota := r.quotaAt(); p.state.monitoring() && at.Before(quota) {
@@ -137,7 +142,7 @@ func (p planner) mediaTask() (next Task, ok bool) {
 		}
 		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL, Egress: f.Egress}
 		if f.pending != nil {
-			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Look: f.look}
+			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Calm: f.calm}
 		}
 		first := !ok || t.At.Before(next.At)
 		if ok && !t.At.After(p.now) && !next.At.After(p.now) {
@@ -155,7 +160,7 @@ func (p planner) mediaTask() (next Task, ok bool) {
 func (p planner) wakeAt() time.Time {
 	at := p.state.Blind.alertAt()
 	if e := p.expiresAt(); !e.IsZero() {
-		at = earliest(at, e.Add(blindLimit))
+		at = instant.Earliest(at, e.Add(blindLimit))
 	}
 	return at
 }

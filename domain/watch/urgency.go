@@ -35,7 +35,7 @@ func (p planner) resolveUrgency(at time.Time) Urgency {
 	r := &p.state.Resolve
 	switch {
 	case p.state.monitoring():
-		if p.state.Feeds.inOutage() || !r.RenewAt.IsZero() || r.Claim.open() {
+		if p.state.Feeds.inOutage() || r.Claim.open() {
 			return UrgencyOutage
 		}
 	case r.LastBegan.IsZero(), r.Claim.open():

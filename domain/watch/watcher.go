@@ -63,10 +63,14 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if w.state.Over {
 		return nil
 	}
-	w.emitter = emitter{now: now}
+	w.emitter = emitter{now: now, revision: w.revision}
 	before := w.health(w.state.At) // as it was reported, because time alone changes it
 	w.state.At = now
 	w.state.Schedule.follow(w.rules, &w.emitter) // the start may have been moved while nobody watched
+	switch o.(type) {
+	case Resolution, OEmbedResult, ClockStep, RulesChanged:
+		w.revise() // each of them changes when the next question is due, or all times
+	}
 	switch o := o.(type) {
 	case Resolution:
 		w.handleResolution(o)
@@ -135,6 +139,9 @@ func (w *Watcher) handlePassedTime() {
 
 // recordObserved records that the stream's state or new media were observed.
 func (w *Watcher) recordObserved() {
+	if w.state.Resolve.MissingCount > 0 || w.state.Blind.begun() {
+		w.revise()
+	}
 	w.state.Resolve.MissingCount = 0
 	if w.state.Blind.Alerted || w.state.Blind.Refused {
 		w.dropBlindTime()
@@ -203,15 +210,8 @@ func (w *Watcher) setStatus(s monitor.Status) {
 		return
 	}
 	w.state.Status = s
+	w.revise()
 	w.effects = append(w.effects, StatusChanged{s})
-}
-
-// earliest returns the earlier of two times. A zero time means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }
 
 // wholeSeconds returns a duration as events carry it: rounded down, and never below 0.

@@ -26,11 +26,13 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskSegment:
-		w.looks = append(w.looks, seenLook{began, task.Segment.Sequence, task.Look})
-		if task.Look == watch.KeyFrames && !w.everyFrame {
-			return w.screen(task.Segment, began)
+		a := w.analysis(task.Segment, began)
+		if a.Failure == nil && !w.everyFrame {
+			w.screenPicture(&a, task)
+			w.screenSound(&a, task)
 		}
-		return w.analysis(task.Segment, began)
+		w.looks = append(w.looks, seenLook{began, task.Segment.Sequence, a.Video.Screened, a.Audio.Screened})
+		return a
 	}
 	w.t.Fatalf("no such task: %v", task)
 	return nil
@@ -206,28 +208,51 @@ func (w *world) keyFrames(s watch.Segment) (times []float64) {
 	return times
 }
 
-// screen is the analysis of a look at key frames.
-func (w *world) screen(s watch.Segment, began float64) watch.Analysis {
-	a := w.analysis(s, began)
-	a.Screen = &watch.Screen{}
-	if a.Failure != nil || !a.Video.Present {
-		return a
-	}
-	start := float64(s.Sequence) * w.segment
-	a.Screen.Damaged = within(w.damaged, start)
-	a.Video.To = 0
-	delete(a.Intervals, detector.Blackout)
-	for i, t := range w.keyFrames(s) {
-		shown := time.Duration((t - start) * float64(time.Second))
-		if i == 0 {
-			a.Video.From = shown
-		} else {
-			a.Screen.Gap = max(a.Screen.Gap, shown-a.Video.To+seconds(1)/30)
-		}
-		a.Screen.KeyFrames, a.Video.To = i+1, shown+seconds(1)/30
+// screenPicture leaves of an analysis what a look at key frames shows, if that is enough.
+func (w *world) screenPicture(a *watch.Analysis, task watch.Task) {
+	start := float64(task.Segment.Sequence) * w.segment
+	var shown []float64
+	for _, t := range w.keyFrames(task.Segment) {
 		if within(w.black, t) {
-			a.Intervals[detector.Blackout] = []watch.Interval{{To: s.Duration}}
+			return
+		}
+		shown = append(shown, t-start)
+	}
+	if w.screen(&a.Video, task.Segment, shown, 1./30, task.Calm.Video) {
+		delete(a.Intervals, detector.Blackout)
+	}
+}
+
+// screenSound leaves of an analysis what some moments of its sound show, if that is enough.
+func (w *world) screenSound(a *watch.Analysis, task watch.Task) {
+	start := float64(task.Segment.Sequence) * w.segment
+	var loud []float64
+	for t := 0.03; t < w.segment; t += 0.2 {
+		if !within(w.silent, start+t) {
+			loud = append(loud, t)
 		}
 	}
-	return a
+	if w.screen(&a.Audio, task.Segment, loud, 0, min(task.Calm.Audio, seconds(1)/2)) {
+		delete(a.Intervals, detector.Silence)
+	}
+}
+
+// screen makes a track one of which only frames at some seconds were decoded, if no more than limit
+// is hidden.
+func (w *world) screen(t *watch.Track, s watch.Segment, frames []float64, length float64, limit time.Duration) bool {
+	if len(frames) == 0 || !t.Present || within(w.damaged, float64(s.Sequence)*w.segment) {
+		return false
+	}
+	shown := *t
+	shown.From, shown.To = seconds(1)*time.Duration(frames[0]*1e6)/1e6, seconds(1)*time.Duration((frames[len(frames)-1]+length)*1e6)/1e6
+	hidden := max(shown.From, s.Duration-shown.To)
+	for i := range frames[1:] {
+		hidden = max(hidden, seconds(1)*time.Duration((frames[i+1]-frames[i])*1e6)/1e6)
+	}
+	if shown.To <= shown.From || hidden > limit {
+		return false
+	}
+	shown.Screened = true
+	*t = shown
+	return true
 }

@@ -104,6 +104,9 @@ type world struct {
 	log           []watch.LogEntry
 	over          bool
 
+	checksRevision bool   // each change of the durable state has to advance the revision
+	revision       int    // after the last step
+	durable        string // the durable state after the last step
 	storesReports  bool   // reports are stored for a restart
 	everySnapshot  bool   // each of them has a snapshot, due or not
 	reportsRefused []span // when no report is stored
@@ -126,7 +129,8 @@ type outcome struct {
 type seenLook struct {
 	began    float64
 	sequence uint64
-	look     watch.Look
+	picture  bool // of the picture, only key frames were decoded
+	sound    bool // of the sound, only some frames were decoded
 }
 
 type seenEvent struct {
@@ -287,6 +291,9 @@ func (w *world) step(o watch.Observation) {
 		case watch.Finished:
 			w.over = true
 		}
+	}
+	if w.checksRevision {
+		w.checkRevision(o)
 	}
 	if w.storesReports {
 		w.storeReport(len(effects) > 0)

@@ -8,7 +8,6 @@
 #
 #	install.sh           as above
 #	install.sh api       also schemathesis, into .tools/api-venv, for "make test-api"
-#	install.sh faults    also faketime, from Debian, for "make test-faults"
 #	install.sh browser   also Chromium's headless shell and fonts, from Debian, for the tests of the dashboard
 set -euo pipefail
 
@@ -79,7 +78,6 @@ install_debian() {
 	find_python >/dev/null || missing+=(python3-venv)
 	[[ -x /usr/sbin/pgbouncer ]] || have pgbouncer || missing+=(pgbouncer)
 	have_compiler || missing+=(gcc libc6-dev)
-	[[ $extra != faults ]] || have faketime || missing+=(faketime)
 	[[ $extra != browser ]] || have_browser || missing+=(chromium-headless-shell fonts-noto-cjk)
 	((${#missing[@]})) || return 0
 

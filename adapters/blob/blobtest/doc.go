@@ -1,3 +1,3 @@
 // Package blobtest is the conformance suite of blob stores: every implementation of
-// record.BlobStore and record.BlobCleaner passes Run.
+// evidence.BlobStore and evidence.BlobCleaner passes Run.
 package blobtest

@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Store is a whole blob store: both ports.
 type Store interface {
-	record.BlobStore
-	record.BlobCleaner
+	evidences.BlobStore
+	evidences.BlobCleaner
 }
 
 // Harness is an empty store and what a test needs to know of it.
@@ -106,7 +106,7 @@ func content(seed uint64, size int) ([]byte, evidence.Digest) {
 }
 
 func put(ctx context.Context, s Store, d evidence.Digest, data []byte) error {
-	return s.Put(ctx, record.NewContent(d, int64(len(data)), bytes.NewReader(data)))
+	return s.Put(ctx, evidences.NewContent(d, int64(len(data)), bytes.NewReader(data)))
 }
 
 func mustPut(t *testing.T, s Store, seed uint64, size int) ([]byte, evidence.Digest) {
@@ -225,7 +225,7 @@ func wrongDigest(t *testing.T, h Harness) {
 		if err == nil {
 			t.Fatal("accepted")
 		}
-		if _, err := h.Store.Open(t.Context(), d, 0); !errors.Is(err, record.ErrNoBlob) {
+		if _, err := h.Store.Open(t.Context(), d, 0); !errors.Is(err, evidences.ErrNoBlob) {
 			t.Errorf("opening it: %v", err)
 		}
 		requireCount(t, h, 0)
@@ -235,7 +235,7 @@ func wrongDigest(t *testing.T, h Harness) {
 func cutUpload(t *testing.T, h Harness) {
 	for _, sent := range []int{0, 10, 300_000, 599_999} {
 		data, d := content(1, 600_000)
-		c := record.NewContent(d, int64(len(data)), bytes.NewReader(data[:sent]))
+		c := evidences.NewContent(d, int64(len(data)), bytes.NewReader(data[:sent]))
 		err := h.Store.Put(t.Context(), c)
 		var refused *monitor.Error
 		if err == nil || !errors.As(c.Err(), &refused) {
@@ -248,7 +248,7 @@ func cutUpload(t *testing.T, h Harness) {
 func cancelledUpload(t *testing.T, h Harness) {
 	ctx, cancel := context.WithCancel(t.Context())
 	data, d := content(1, 600_000)
-	c := record.NewContent(d, int64(len(data)), io.MultiReader(bytes.NewReader(data[:400_000]), cancelling{cancel, ctx}))
+	c := evidences.NewContent(d, int64(len(data)), io.MultiReader(bytes.NewReader(data[:400_000]), cancelling{cancel, ctx}))
 	if err := h.Store.Put(ctx, c); err == nil {
 		t.Error("accepted")
 	}
@@ -291,7 +291,7 @@ func readerStops(t *testing.T, h Harness) {
 
 func missing(t *testing.T, h Harness) {
 	_, d := content(1, 10)
-	if _, err := h.Store.Open(t.Context(), d, 0); !errors.Is(err, record.ErrNoBlob) {
+	if _, err := h.Store.Open(t.Context(), d, 0); !errors.Is(err, evidences.ErrNoBlob) {
 		t.Errorf("opening it: %v", err)
 	}
 	if err := h.Store.Delete(t.Context(), d); err != nil {
@@ -305,7 +305,7 @@ func deletes(t *testing.T, h Harness) {
 	if err := h.Store.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Store.Open(t.Context(), gone, 0); !errors.Is(err, record.ErrNoBlob) {
+	if _, err := h.Store.Open(t.Context(), gone, 0); !errors.Is(err, evidences.ErrNoBlob) {
 		t.Errorf("opening it: %v", err)
 	}
 	if got := read(t, h.Store, kept, 0); !bytes.Equal(got, data) {

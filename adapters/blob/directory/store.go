@@ -27,7 +27,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
@@ -40,8 +40,8 @@ const (
 type Store struct{ root string }
 
 var (
-	_ record.BlobStore   = (*Store)(nil)
-	_ record.BlobCleaner = (*Store)(nil)
+	_ evidences.BlobStore   = (*Store)(nil)
+	_ evidences.BlobCleaner = (*Store)(nil)
 )
 
 // New returns the store in a directory, which is made if it does not exist. Errors:
@@ -67,8 +67,8 @@ func (s *Store) path(d evidence.Digest) string {
 	return filepath.Join(s.root, name[:2], name)
 }
 
-// Put implements record.BlobStore.
-func (s *Store) Put(_ context.Context, c *record.Content) error {
+// Put implements evidences.BlobStore.
+func (s *Store) Put(_ context.Context, c *evidences.Content) error {
 	if info, err := os.Stat(s.path(c.Digest)); err == nil && info.Size() == c.Size {
 		return c.Discard()
 	}
@@ -78,7 +78,7 @@ func (s *Store) Put(_ context.Context, c *record.Content) error {
 	return nil
 }
 
-func (s *Store) write(c *record.Content) error {
+func (s *Store) write(c *evidences.Content) error {
 	file, err := s.create()
 	if err != nil {
 		return err
@@ -115,11 +115,11 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Open implements record.BlobStore.
+// Open implements evidences.BlobStore.
 func (s *Store) Open(_ context.Context, d evidence.Digest, offset int64) (io.ReadCloser, error) {
 	file, err := os.Open(s.path(d))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, record.ErrNoBlob
+		return nil, evidences.ErrNoBlob
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob %s: %w", d, err)
@@ -130,7 +130,7 @@ func (s *Store) Open(_ context.Context, d evidence.Digest, offset int64) (io.Rea
 	return file, nil
 }
 
-// Delete implements record.BlobCleaner.
+// Delete implements evidences.BlobCleaner.
 func (s *Store) Delete(_ context.Context, d evidence.Digest) error {
 	if err := os.Remove(s.path(d)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete blob %s: %w", d, err)
@@ -138,7 +138,7 @@ func (s *Store) Delete(_ context.Context, d evidence.Digest) error {
 	return nil
 }
 
-// List implements record.BlobCleaner. It reads only the directories from that of
+// List implements evidences.BlobCleaner. It reads only the directories from that of
 // after on.
 func (s *Store) List(ctx context.Context, after evidence.Digest, limit int) ([]evidence.Digest, error) {
 	var found []evidence.Digest
@@ -160,7 +160,7 @@ func (s *Store) List(ctx context.Context, after evidence.Digest, limit int) ([]e
 	return found, ctx.Err()
 }
 
-// DeletePartial implements record.BlobCleaner.
+// DeletePartial implements evidences.BlobCleaner.
 func (s *Store) DeletePartial(_ context.Context, age time.Duration) (int, error) {
 	dir := filepath.Join(s.root, partial)
 	entries, err := os.ReadDir(dir)

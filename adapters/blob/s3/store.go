@@ -28,7 +28,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
@@ -62,8 +62,8 @@ type Store struct {
 }
 
 var (
-	_ record.BlobStore   = (*Store)(nil)
-	_ record.BlobCleaner = (*Store)(nil)
+	_ evidences.BlobStore   = (*Store)(nil)
+	_ evidences.BlobCleaner = (*Store)(nil)
 )
 
 // New returns the store in a bucket. It asks the server nothing. Errors: a value of cfg
@@ -133,8 +133,8 @@ func noKey(err error) bool {
 	return notFound(err) && minio.ToErrorResponse(err).Code != minio.NoSuchBucket
 }
 
-// Put implements record.BlobStore.
-func (s *Store) Put(ctx context.Context, c *record.Content) error {
+// Put implements evidences.BlobStore.
+func (s *Store) Put(ctx context.Context, c *evidences.Content) error {
 	w := s.watch(ctx)
 	defer w.stop()
 	info, err := s.core.StatObject(w.ctx, s.bucket, s.object(c.Digest), minio.StatObjectOptions{})
@@ -151,7 +151,7 @@ func (s *Store) Put(ctx context.Context, c *record.Content) error {
 	return s.wrap(w.ctx, "store blob "+c.Digest.String(), err)
 }
 
-// Open implements record.BlobStore.
+// Open implements evidences.BlobStore.
 func (s *Store) Open(ctx context.Context, d evidence.Digest, offset int64) (io.ReadCloser, error) {
 	w := s.watch(ctx)
 	var options minio.GetObjectOptions
@@ -165,7 +165,7 @@ func (s *Store) Open(ctx context.Context, d evidence.Digest, offset int64) (io.R
 	if err != nil {
 		defer w.stop()
 		if noKey(err) {
-			return nil, record.ErrNoBlob
+			return nil, evidences.ErrNoBlob
 		}
 		return nil, s.wrap(w.ctx, "open blob "+d.String(), err)
 	}
@@ -173,7 +173,7 @@ func (s *Store) Open(ctx context.Context, d evidence.Digest, offset int64) (io.R
 	return &receiver{body, w, s}, nil
 }
 
-// Delete implements record.BlobCleaner.
+// Delete implements evidences.BlobCleaner.
 func (s *Store) Delete(ctx context.Context, d evidence.Digest) error {
 	w := s.watch(ctx)
 	defer w.stop()
@@ -184,7 +184,7 @@ func (s *Store) Delete(ctx context.Context, d evidence.Digest) error {
 	return s.wrap(w.ctx, "delete blob "+d.String(), err)
 }
 
-// List implements record.BlobCleaner.
+// List implements evidences.BlobCleaner.
 func (s *Store) List(ctx context.Context, after evidence.Digest, limit int) ([]evidence.Digest, error) {
 	w := s.watch(ctx)
 	defer w.stop()
@@ -209,5 +209,5 @@ func (s *Store) List(ctx context.Context, after evidence.Digest, limit int) ([]e
 	return found, s.wrap(w.ctx, "list blobs", w.ctx.Err())
 }
 
-// DeletePartial implements record.BlobCleaner. An upload that is cut leaves nothing.
+// DeletePartial implements evidences.BlobCleaner. An upload that is cut leaves nothing.
 func (s *Store) DeletePartial(context.Context, time.Duration) (int, error) { return 0, nil }

@@ -23,7 +23,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
 	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 )
@@ -85,7 +85,7 @@ func (s *server) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		exists, err := client.BucketExists(t.Context(), bucket)
 		if err == nil && !exists {
 			err = client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{})
@@ -203,23 +203,23 @@ func TestAServerThatIsKilledDuringAnUploadLeavesNoBlob(t *testing.T) {
 		sent += n
 		return n, nil
 	})
-	err := s.Put(t.Context(), record.NewContent(d, int64(len(data)), source))
+	err := s.Put(t.Context(), evidences.NewContent(d, int64(len(data)), source))
 	if err == nil || !strings.Contains(err.Error(), "store blob") {
 		t.Fatalf("the error is %v", err)
 	}
 	t.Logf("the error: %v", err)
 	realServer.run(t)
 	store := &sweepStore{orphans: []evidence.Digest{d}}
-	if err := record.NewEvidenceSweep(store, s, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
+	if err := evidences.NewSweep(store, s, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(store.orphans) != 0 || store.adopted != 0 {
 		t.Errorf("after the sweep there are %d orphans and %d unknown blobs", len(store.orphans), store.adopted)
 	}
-	if _, err := s.Open(t.Context(), d, 0); !errors.Is(err, record.ErrNoBlob) {
+	if _, err := s.Open(t.Context(), d, 0); !errors.Is(err, evidences.ErrNoBlob) {
 		t.Errorf("opening the blob: %v", err)
 	}
-	if err := s.Put(t.Context(), record.NewContent(d, int64(len(data)), bytes.NewReader(data))); err != nil {
+	if err := s.Put(t.Context(), evidences.NewContent(d, int64(len(data)), bytes.NewReader(data))); err != nil {
 		t.Errorf("putting it again: %v", err)
 	}
 }
@@ -274,11 +274,11 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			for method, err := range map[string]error{
-				"Put":  s.Put(t.Context(), record.NewContent(d, int64(len(data)), bytes.NewReader(data))),
+				"Put":  s.Put(t.Context(), evidences.NewContent(d, int64(len(data)), bytes.NewReader(data))),
 				"Open": openError(t, s, d),
 				"List": listError(t, s),
 			} {
-				if err == nil || errors.Is(err, record.ErrNoBlob) {
+				if err == nil || errors.Is(err, evidences.ErrNoBlob) {
 					t.Errorf("%s: the error is %v", method, err)
 				}
 				if method == "List" && err != nil && !strings.Contains(err.Error(), c.says) {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 )
 
 // errStalled says that the server made no progress in time.
@@ -40,7 +40,7 @@ func (w *watchdog) stop() {
 
 // sender is an upload. The time stands still while it waits for the source.
 type sender struct {
-	content  *record.Content
+	content  *evidences.Content
 	watchdog *watchdog
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // MaxErrorLength limits an attempt's error, in characters.
@@ -58,9 +60,9 @@ func describeResponse(res *http.Response) string {
 	return OneLine(status + to + ": redirects are not followed; register the final URL")
 }
 
-// OneLine removes line breaks and cuts the text to MaxErrorLength.
+// OneLine makes one line of a text, of at most MaxErrorLength characters.
 func OneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = monitor.CleanLine(s)
 	if r := []rune(s); len(r) > MaxErrorLength {
 		s = string(r[:MaxErrorLength-1]) + "…"
 	}

@@ -53,7 +53,7 @@ var (
 // ProxyFailed, NameUnresolved, and Unreachable for another failure of HTTP or TLS.
 func Diagnose(message string) Diagnosis {
 	text := Normalize(message)
-	has := func(phrases []string) bool { return containsAny(text, phrases) }
+	has := func(phrases []string) bool { return ContainsAny(text, phrases) }
 	switch {
 	case has(proxyFaults):
 		return unreachable("%s; check HTTPS_PROXY", proxyCause(text)).as(watch.ProxyFailed)
@@ -107,15 +107,15 @@ func proxyCause(text string) string {
 // connectionCause returns why there is no connection to a host.
 func connectionCause(text, where string) string {
 	switch {
-	case containsAny(text, lookupTimeouts):
+	case ContainsAny(text, lookupTimeouts):
 		return "DNS does not answer for " + where
-	case containsAny(text, lookupFailures):
+	case ContainsAny(text, lookupFailures):
 		return "DNS does not resolve " + where
-	case containsAny(text, refused):
+	case ContainsAny(text, refused):
 		return where + " refuses the connection"
-	case containsAny(text, noRoutes):
+	case ContainsAny(text, noRoutes):
 		return "there is no route to " + where
-	case containsAny(text, timeouts):
+	case ContainsAny(text, timeouts):
 		return where + " does not answer in time"
 	}
 	return where + " cannot be reached"
@@ -131,13 +131,4 @@ func hostOf(text, fallback string) string {
 		return m[1]
 	}
 	return m[1] + ":" + m[2]
-}
-
-func containsAny(text string, phrases []string) bool {
-	for _, phrase := range phrases {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,9 +4,10 @@ import (
 	"iter"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Limits on a tool's output.
@@ -22,25 +23,16 @@ var (
 	signedPath = regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`)
 )
 
-// OneLine shortens a text to one line of at most MaxLine bytes. White space
-// and control characters become single blanks. Of a URL only scheme and host remain,
+// OneLine shortens a text to one line of at most MaxLine bytes. Of a URL only scheme and host remain,
 // because media URLs are signed in path and query.
 func OneLine(text string) string {
 	text = text[:min(len(text), MaxText)]
 	text = webURL.ReplaceAllStringFunc(text, hostOnly)
 	text = signedPath.ReplaceAllString(text, "/…")
-	text = strings.ToValidUTF8(text, "�")
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || !unicode.IsPrint(r)
-	}), " ")
-	if len(text) <= MaxLine {
+	if text = monitor.CleanLine(text); len(text) <= MaxLine {
 		return text
 	}
-	cut := MaxLine - len("…")
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return strings.ToValidUTF8(text[:MaxLine-len("…")], "") + "…"
 }
 
 func hostOnly(raw string) string {
@@ -68,8 +60,20 @@ func Lines(output []byte) iter.Seq[string] {
 	}
 }
 
+// LastLine returns the last line of an output: of a traceback, the one that names the error.
+func LastLine(output []byte) (last string) {
+	for last = range Lines(output) {
+	}
+	return last
+}
+
 // Normalize returns a text in lower case with straight apostrophes. YouTube writes both
 // kinds.
 func Normalize(text string) string {
 	return strings.ToLower(strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'").Replace(text))
+}
+
+// ContainsAny reports whether a text contains one of these phrases.
+func ContainsAny(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
 }

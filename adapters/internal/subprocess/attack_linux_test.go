@@ -64,17 +64,21 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 		{"not confined", nil, attack.Everything(), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			res := mustRun(t, subprocess.Command{
-				Path: program, Env: []string{asAttacker + "=" + dir, "LAUNCHER_PATH=none"}, Confinement: c.confinement,
-				Stdin: strings.NewReader(fmt.Sprintf("%d\n%d\n", os.Getpid(), subprocess.PID(bystander))),
-			})
+			attacker := subprocess.Command{Path: program, Env: []string{asAttacker + "=" + dir, "LAUNCHER_PATH=none"}, Confinement: c.confinement}
+			sibling, err := subprocess.Start(attacker) // with the same rules, to which each launch makes a domain
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer sibling.Stop()
+			attacker.Stdin = strings.NewReader(fmt.Sprintf("%d\n%d\n%d\n", os.Getpid(), subprocess.PID(bystander), subprocess.PID(sibling)))
+			res := mustRun(t, attacker)
 			if want := fmt.Sprintf("%q <nil>", c.want); string(res.Stdout) != want {
 				t.Errorf("it succeeds in\n%s, want\n%s\n%.2000s", res.Stdout, want, res.Stderr)
 			}
 			if c.signalled {
 				select {
 				case <-signals:
-				case <-time.After(10 * time.Second):
+				case <-time.After(patience):
 					t.Error("no thread of this process was signalled")
 				}
 			} else if len(signals) > 0 {

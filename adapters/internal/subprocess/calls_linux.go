@@ -50,9 +50,8 @@ var refusedCalls = slices.Concat(
 		unless(unix.SYS_SCHED_SETPARAM, 0, wholeArgument, 0),
 		unless(unix.SYS_SCHED_SETSCHEDULER, 0, wholeArgument, 0),
 		unless(unix.SYS_SCHED_SETATTR, 0, wholeArgument, 0),
-		with(unix.SYS_FCNTL, 1, unix.F_SETOWN), with(unix.SYS_FCNTL, 1, unix.F_SETOWN_EX), with(unix.SYS_FCNTL, 1, unix.F_SETSIG),
-		with(unix.SYS_IOCTL, 1, ioSetOwner), with(unix.SYS_IOCTL, 1, unix.SIOCSPGRP), with(unix.SYS_IOCTL, 1, unix.TIOCSTI),
-		with(unix.SYS_IOCTL, 1, unix.FS_IOC_SETFLAGS), with(unix.SYS_IOCTL, 1, ioSetFileFlags),
+		with(unix.SYS_FCNTL, 1, wholeArgument, unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG),
+		with(unix.SYS_IOCTL, 1, wholeArgument, ioSetOwner, unix.SIOCSPGRP, unix.TIOCSTI, unix.FS_IOC_SETFLAGS, ioSetFileFlags),
 		withBits(unix.SYS_CLONE, 0, unix.CLONE_NEWUSER),
 		withBits(unix.SYS_MMAP, 3, unix.MAP_GROWSDOWN), // counts as a stack, which RLIMIT_DATA leaves out
 	})
@@ -79,13 +78,13 @@ var analysingCalls = slices.Concat(
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_FUTEX, unix.SYS_CLOCK_GETTIME, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_BRK,
 		unix.SYS_LSEEK, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PREADV, unix.SYS_CLOSE, unix.SYS_OPENAT, unix.SYS_FSTAT, fstatat),
 	[]callRule{
-		{call: unix.SYS_MMAP, tests: []argumentTest{{3, unix.MAP_SHARED | unix.MAP_GROWSDOWN, 0, false}}},
+		with(unix.SYS_MMAP, 3, unix.MAP_SHARED|unix.MAP_GROWSDOWN, 0),
 		withBits(unix.SYS_CLONE, 0, unix.CLONE_THREAD),
-		with(unix.SYS_PRLIMIT64, 0, 0),
+		with(unix.SYS_PRLIMIT64, 0, wholeArgument, 0),
 		unless(unix.SYS_FCNTL, 1, wholeArgument, unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG),
-		with(unix.SYS_IOCTL, 1, unix.TCGETS), with(unix.SYS_IOCTL, 1, unix.TIOCGWINSZ), with(unix.SYS_IOCTL, 1, unix.TIOCINQ),
-		with(unix.SYS_PRCTL, 0, unix.PR_SET_NAME), with(unix.SYS_PRCTL, 0, unix.PR_GET_NAME), with(unix.SYS_PRCTL, 0, nameMapping),
-		with(unix.SYS_SCHED_SETAFFINITY, 0, 0),
+		with(unix.SYS_IOCTL, 1, wholeArgument, unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCINQ),
+		with(unix.SYS_PRCTL, 0, wholeArgument, unix.PR_SET_NAME, unix.PR_GET_NAME, nameMapping),
+		with(unix.SYS_SCHED_SETAFFINITY, 0, wholeArgument, 0),
 	},
 	always(
 		unix.SYS_EXECVE, // of the tool itself; Landlock allows no other program

@@ -105,7 +105,7 @@ func (c Command) environment() []string {
 	if env == nil {
 		env = Environment()
 	}
-	return marked(c.Confinement.Environ(env))
+	return c.Confinement.Environ(env)
 }
 
 // prepare returns the tool as a process group of its own, to be started. The end of ctx

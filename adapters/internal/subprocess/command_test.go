@@ -157,19 +157,18 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 	tests := map[string]struct {
 		script string // $1 is where to write the ids of all its processes
 		cancel bool
-		within time.Duration
 	}{
 		"a tool that ends on SIGTERM": {
-			script: `echo $$ >"$1"; exec sleep 60`, cancel: true, within: 20 * time.Second,
+			script: `echo $$ >"$1"; exec sleep 60`, cancel: true,
 		},
 		"a tool that ignores SIGTERM": {
-			script: `trap "" TERM; echo $$ >"$1"; while :; do sleep 1; done`, cancel: true, within: 20 * time.Second,
+			script: `trap "" TERM; echo $$ >"$1"; while :; do sleep 1; done`, cancel: true,
 		},
 		"a grandchild that holds the pipe after its parent ended": {
-			script: `sleep 60 & echo "$! $$" >"$1"; echo done`, within: 20 * time.Second,
+			script: `sleep 60 & echo "$! $$" >"$1"; echo done`,
 		},
 		"a grandchild that ignores SIGTERM": {
-			script: `sh -c 'trap "" TERM; while :; do sleep 1; done' & echo "$! $$" >"$1"; wait`, cancel: true, within: 20 * time.Second,
+			script: `sh -c 'trap "" TERM; while :; do sleep 1; done' & echo "$! $$" >"$1"; wait`, cancel: true,
 		},
 	}
 	for name, tc := range tests {
@@ -191,8 +190,8 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 			if tc.cancel != errors.Is(err, context.Canceled) {
 				t.Errorf("got error %v", err)
 			}
-			if took := time.Since(began); took > tc.within {
-				t.Errorf("took %v, want at most %v", took, tc.within)
+			if took := time.Since(began); took > patience {
+				t.Errorf("took %v", took)
 			}
 			for _, id := range readIDs(t, ids) {
 				gone(t, id)
@@ -207,7 +206,7 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 		if err != nil || string(res.Stdout) != "done\n" {
 			t.Errorf("got %+v, %v", res, err)
 		}
-		if took := time.Since(began); took > 20*time.Second {
+		if took := time.Since(began); took > patience {
 			t.Errorf("took %v", took)
 		}
 		for _, id := range readIDs(t, ids) {
@@ -313,16 +312,19 @@ func gone(t *testing.T, id int) {
 	})
 }
 
+// patience is how long a test waits on a busy machine. The tools of these tests sleep for longer.
+const patience = 45 * time.Second
+
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(patience)
 	for !ok() {
 		select {
 		case <-poll.C:
 		case <-deadline:
-			t.Errorf("not within 5 s: %s", what)
+			t.Errorf("not within %s: %s", patience, what)
 			return
 		}
 	}

@@ -64,8 +64,8 @@ func (c *Confinement) reachable(path string, env []string) (readable, executable
 			return append(readable, ownLibraries(path, env)...), []string{path, loader}
 		}
 	}
-	readable = slices.Concat(readable, programFolders, ownFiles(path, env))
-	return nil, readable
+	// The tool comes first: a file that has a rule of its own may be replaced at any time.
+	return nil, slices.Concat([]string{path}, programFolders, readable, ownFiles(path, env))
 }
 
 // IsScript reports whether the tool at path is no program. It may need any program, so the filter of

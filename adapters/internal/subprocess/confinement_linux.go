@@ -1,17 +1,14 @@
 package subprocess
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,76 +27,125 @@ const (
 	writeRights = allRights | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
-// preparation is what confines a tool, but for the scratch directory.
+// preparation is what confines a tool.
 type preparation struct {
-	files  []step // the rules of Landlock
+	rules  *os.File // of Landlock, see newRuleset; nil: the kernel has none
 	filter []step
-	at     time.Time
+	seen   []seenFile
 }
 
-// preparationAge limits how long a preparation is used. It takes 0.3 ms; links and first lines of scripts change.
-const preparationAge = time.Minute
+// current reports whether all that has a rule, or would have one if it were there, is what it was. Package managers replace files by others.
+func (p preparation) current() bool {
+	return !slices.ContainsFunc(p.seen, func(f seenFile) bool { return look(f.path) != f })
+}
+
+// seenFile is what a preparation was made from: a file, a folder, or a name without either. Another file that takes the
+// name differs, and so does a script whose first line was written anew.
+type seenFile struct {
+	path          string
+	device, inode uint64
+	size          int64 // of a regular file, in bytes
+	written       unix.Timespec
+}
+
+// look returns what has a name now.
+func look(path string) seenFile {
+	var is unix.Stat_t
+	f := seenFile{path: path}
+	if unix.Stat(path, &is) == nil {
+		f.device, f.inode = is.Dev, is.Ino
+	}
+	if is.Mode&unix.S_IFMT == unix.S_IFREG {
+		f.size, f.written = is.Size, is.Mtim
+	}
+	return f
+}
+
+// maxPreparations limits how many preparations are kept. There is one for each tool and environment.
+const maxPreparations = 100
 
 var preparations = struct {
 	sync.Mutex
 	last map[string]preparation
 }{last: map[string]preparation{}}
 
-// prepare returns what confines a tool, which later launches of the same tool use again.
-func (c *Confinement) prepare(means kernelMeans, path string, env []string) preparation {
+// prepare returns what confines a tool. It takes 0.5 ms, so later launches of the same tool use it again.
+// Error: the kernel refuses a rule.
+func (c *Confinement) prepare(means kernelMeans, path string, env []string) (preparation, error) {
 	if c == nil {
-		return preparation{}
+		return preparation{}, nil
 	}
-	key := fmt.Sprint(means, c.Network, len(c.Readable)) + strings.Join(slices.Concat([]string{path}, c.Readable, env), "\x00")
+	writable := ""
+	if c.Network {
+		writable, _ = scratch()
+	}
+	key := fmt.Sprint(means, c.Network, len(c.Readable)) + strings.Join(slices.Concat([]string{path, writable}, c.Readable, env), "\x00")
 	preparations.Lock()
 	defer preparations.Unlock()
-	maps.DeleteFunc(preparations.last, func(_ string, p preparation) bool { return time.Since(p.at) >= preparationAge })
-	p, is := preparations.last[key]
-	if !is {
-		p = preparation{c.rules(means, path, env), c.filter(means, path), time.Now()}
+	if p, is := preparations.last[key]; is && p.current() {
+		return p, nil
+	}
+	handled, rules := c.rules(means, path, env, writable)
+	p := preparation{filter: c.filter(means, path)}
+	for _, rule := range rules {
+		p.seen = append(p.seen, look(rule.file))
+	}
+	var err error
+	if means.landlock > 0 {
+		p.rules, err = newRuleset(handled, rules)
+	}
+	if err == nil {
+		if len(preparations.last) >= maxPreparations {
+			clear(preparations.last)
+		}
 		preparations.last[key] = p
 	}
-	return p
+	return p, err
 }
 
-// files returns what confines a tool to its files, by Landlock. The domain is of this tool alone.
-func (c *Confinement) files(means kernelMeans, rules []step) (all []step) {
-	if c == nil || means.landlock == 0 {
-		return nil
-	}
-	ruleset, handled := c.ruleset(means.landlock)
-	all = append([]step{{stepRuleset, "landlock", ruleset}}, rules...)
-	if c.Network {
-		if dir, err := scratch(); err == nil {
-			all = append(all, rule(dir, writeRights&handled))
+// rights returns what a version of Landlock can refuse.
+func (c *Confinement) rights(version int) (all unix.LandlockRulesetAttr) {
+	all.Handled_access_fs = allRights
+	for since, right := range map[int]uint64{2: unix.LANDLOCK_ACCESS_FS_REFER, 3: unix.LANDLOCK_ACCESS_FS_TRUNCATE, 5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV} {
+		if version >= since {
+			all.Handled_access_fs |= right
 		}
 	}
-	return append(all, step{kind: stepRestrict, name: "landlock"})
+	if version >= 4 {
+		all.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP
+		if !c.Network {
+			all.Handled_access_net |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		}
+	}
+	if version >= landlockScopes {
+		all.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	return all
 }
 
-// rule returns a step that allows the rights on a file, and on what is beneath it.
-func rule(file string, rights uint64) step {
-	return step{stepRule, "landlock: " + file, append(numbers(rights, rights&fileRights), file+"\x00"...)}
-}
+// landlockScopes is the first version of Landlock with which a tool signals only what it has started
+// (Linux 6.12).
+const landlockScopes = 6
 
-// rules returns those for all files but the scratch directory.
-func (c *Confinement) rules(means kernelMeans, path string, env []string) (all []step) {
-	_, handled := c.ruleset(means.landlock)
+// rules returns the rules of Landlock for a tool, which may write to a folder unless it is empty.
+func (c *Confinement) rules(means kernelMeans, path string, env []string, writable string) (unix.LandlockRulesetAttr, []rule) {
+	var all []rule
 	allowed := allowedFiles{}
 	allow := func(rights uint64, files ...string) {
 		for _, file := range files {
 			file = filepath.Clean(file)
 			if filepath.IsAbs(file) && file != "/" && !allowed.cover(file, rights) {
 				allowed[file] |= rights
-				all = append(all, rule(file, rights&handled))
+				all = append(all, rule{file, rights})
 			}
 		}
 	}
 	readable, executable := c.reachable(path, env)
 	allow(readRights|unix.LANDLOCK_ACCESS_FS_EXECUTE, executable...)
-	allow(readRights, readable...)
 	allow(readRights|unix.LANDLOCK_ACCESS_FS_WRITE_FILE, devices...)
-	return all
+	allow(readRights, readable...)
+	allow(writeRights, writable)
+	return c.rights(means.landlock), all
 }
 
 // allowedFiles are the rights on files, and on what is beneath folders.
@@ -120,30 +166,3 @@ func (a allowedFiles) cover(file string, rights uint64) bool {
 	}
 	return true
 }
-
-// ruleset returns a structure landlock_ruleset_attr with all that a version of Landlock can refuse, and
-// the rights to files among it.
-func (c *Confinement) ruleset(version int) (attributes []byte, files uint64) {
-	files = allRights
-	for since, right := range map[int]uint64{2: unix.LANDLOCK_ACCESS_FS_REFER, 3: unix.LANDLOCK_ACCESS_FS_TRUNCATE, 5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV} {
-		if version >= since {
-			files |= right
-		}
-	}
-	attributes = numbers(files)
-	if version >= 4 {
-		network := uint64(unix.LANDLOCK_ACCESS_NET_BIND_TCP)
-		if !c.Network {
-			network |= unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
-		}
-		attributes = binary.NativeEndian.AppendUint64(attributes, network)
-	}
-	if version >= landlockScopes {
-		attributes = binary.NativeEndian.AppendUint64(attributes, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL)
-	}
-	return attributes, files
-}
-
-// landlockScopes is the first version of Landlock with which a tool signals only what it has started
-// (Linux 6.12).
-const landlockScopes = 6

@@ -228,16 +228,76 @@ func TestARemovedScratchDirectoryIsMadeAgain(t *testing.T) {
 	}
 }
 
-// The kernel tries a filter with every call number at each launch.
+// The kernel compiles a filter at each launch, and tries it with every call number.
 func TestAFilterFindsItsRulesInAFewSteps(t *testing.T) {
+	values := []uint32{0x101, 1 << 31, ^uint32(0)}
+	for _, value := range subprocess.FilterValues() {
+		values = append(values, value-1, value, value+1, value|1<<16)
+	}
 	for _, decodes := range []bool{false, true} {
+		answer := subprocess.Filter(decodes)
 		for call := range uint32(600) {
-			for _, value := range []uint32{0, 1, 2, 8, 15} {
-				arguments := [6]uint32{value, value, value, value}
-				program, rules, steps := subprocess.FilterAnswers(decodes, call, arguments)
-				if program != rules || steps > 50 {
-					t.Fatalf("system call %d with %d: the program answers %x after %d steps, the rules say %x", call, value, program, steps, rules)
+			for _, value := range values {
+				for _, arguments := range [][6]uint32{{value, value, value, value}, {value, 0, 2, 2}, {2, value, 0, value}, {2, 1, value, 0}} {
+					program, rules, steps := answer(call, arguments)
+					if program != rules || steps > 30 {
+						t.Fatalf("system call %d with %x: the program answers %x after %d steps, the rules say %x", call, arguments, program, steps, rules)
+					}
 				}
+			}
+		}
+	}
+}
+
+// The rules of Landlock are made once, and are for files, not for names: package managers replace a file by another one.
+func TestWhatWasReplacedIsReachedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	bin, file, tool := filepath.Join(dir, "bin"), filepath.Join(dir, "file"), filepath.Join(dir, "bin", "tool")
+	folder, elsewhere := filepath.Join(dir, "folder"), filepath.Join(t.TempDir(), "elsewhere")
+	cat, err := os.ReadFile("/bin/cat")
+	shell, shellErr := os.ReadFile("/bin/sh")
+	if err := errors.Join(err, shellErr, os.Mkdir(folder, 0o700), os.Mkdir(elsewhere, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	readable := []string{file, folder}
+	script := "\nread -r line <$1; printf %s $line"
+	replace := func(what, content string) error {
+		return errors.Join(os.WriteFile(filepath.Join(dir, "new"), []byte(content), 0o700), os.Rename(filepath.Join(dir, "new"), what))
+	}
+	for _, c := range []struct {
+		name   string
+		change func() error
+		want   string
+	}{
+		{"before it is installed", func() error { return replace(file, "text") }, ""},
+		{"after it was installed", func() error { return errors.Join(os.Mkdir(bin, 0o700), replace(tool, string(cat))) }, "text"},
+		{"after it was replaced", func() error { return replace(tool, string(cat)) }, "text"},
+		{"after a file was replaced", func() error { return replace(file, "other") }, "other"},
+		{"after its folder was replaced", func() error {
+			return errors.Join(os.Rename(bin, bin+".old"), os.Mkdir(bin, 0o700), replace(tool, string(cat)))
+		}, "other"},
+		{"after it became a script", func() error { return replace(tool, "#!/bin/sh"+script) }, "other"},
+		{"after its first line was written anew", func() error {
+			return errors.Join(os.WriteFile(filepath.Join(elsewhere, "sh"), shell, 0o700), os.WriteFile(tool, []byte("#!"+elsewhere+"/sh"+script), 0o700))
+		}, "other"},
+		{"after it became a link", func() error {
+			return errors.Join(os.WriteFile(filepath.Join(elsewhere, "cat"), cat, 0o700), os.Remove(tool), os.Symlink(filepath.Join(elsewhere, "cat"), tool))
+		}, "other"},
+		{"after a folder was replaced", func() error {
+			file = filepath.Join(folder, "file")
+			return errors.Join(os.Rename(folder, folder+".old"), os.Mkdir(folder, 0o700), replace(file, "beneath"))
+		}, "beneath"},
+	} {
+		if err := c.change(); err != nil {
+			t.Fatal(err)
+		}
+		for _, network := range []bool{false, true} {
+			res, err := subprocess.Run(t.Context(), subprocess.Command{
+				Path: tool, Args: []string{file}, Env: []string{"PATH=" + bin + ":/bin"},
+				Confinement: &subprocess.Confinement{Readable: readable, Network: network},
+			})
+			if errors.Is(err, subprocess.ErrNotInstalled) != (c.want == "") || string(res.Stdout) != c.want {
+				t.Errorf("%s, with the network %v, it reads %q: %v %s", c.name, network, res.Stdout, err, res.Stderr)
 			}
 		}
 	}

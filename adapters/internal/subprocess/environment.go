@@ -1,8 +1,6 @@
 package subprocess
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"slices"
 	"strings"
@@ -27,26 +25,4 @@ func Environment() []string {
 		name = strings.ToUpper(name)
 		return !slices.Contains(passedOn, name) && !strings.HasPrefix(name, "LC_")
 	})
-}
-
-// ToolVariable is the variable by which a gateway finds the tools of a dead worker. It holds the ToolMark of
-// what the gateway has given the worker in workerVariable.
-const (
-	ToolVariable   = "GATEWAY_TOOL"
-	workerVariable = "GATEWAY_PLACE"
-)
-
-// ToolMark returns what the tools of a worker with a mark get in place of it. It names no folder, and no
-// tool can use it to pass itself off as a worker.
-func ToolMark(worker string) string {
-	sum := sha256.Sum256([]byte(worker))
-	return hex.EncodeToString(sum[:16])
-}
-
-// marked returns an environment with the ToolMark of this process, if it is a worker of a gateway.
-func marked(env []string) []string {
-	if own := os.Getenv(workerVariable); own != "" {
-		return append(slices.Clip(env), ToolVariable+"="+ToolMark(own))
-	}
-	return env
 }

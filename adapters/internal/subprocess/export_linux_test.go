@@ -6,26 +6,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FilterAnswers returns what a filter of system calls answers to a call: by its program, in some steps, and by its rules,
+// Filter returns what a filter of system calls answers to a call: by its program, in some steps, and by its rules,
 // taken one after another.
-func FilterAnswers(decodes bool, call uint32, arguments [6]uint32) (program, rules uint32, steps int) {
+func Filter(decodes bool) func(call uint32, arguments [6]uint32) (program, rules uint32, steps int) {
 	all, verdict, other := slices.Concat(refusedCalls, internetOnly), refused, uint32(allowed)
 	if decodes {
 		all, verdict, other = analysingCalls, allowed, unknown
 	}
-	program, steps = newFilter(all, verdict, other).run(call, arguments)
-	holds := func(r callRule) bool {
-		return r.call == call && !slices.ContainsFunc(r.tests, func(t argumentTest) bool {
-			return (arguments[t.argument]&t.mask == t.value) == t.differs
-		})
+	filter := newFilter(all, verdict, other)
+	return func(call uint32, arguments [6]uint32) (program, rules uint32, steps int) {
+		program, steps = filter.run(call, arguments)
+		holds := func(r callRule) bool {
+			return r.call == call && !slices.ContainsFunc(r.tests, func(t argumentTest) bool {
+				return slices.Contains(t.values, arguments[t.argument]&t.mask) == t.differs
+			})
+		}
+		switch {
+		case call >= firstUnknown || slices.ContainsFunc(hiddenCalls, holds):
+			return program, unknown, steps
+		case slices.ContainsFunc(all, holds):
+			return program, verdict, steps
+		}
+		return program, other, steps
 	}
-	switch {
-	case call >= firstUnknown || slices.ContainsFunc(hiddenCalls, holds):
-		return program, unknown, steps
-	case slices.ContainsFunc(all, holds):
-		return program, verdict, steps
+}
+
+// FilterValues returns the values with which the rules compare arguments.
+func FilterValues() (values []uint32) {
+	for _, r := range slices.Concat(refusedCalls, internetOnly, analysingCalls) {
+		for _, t := range r.tests {
+			values = append(values, t.values...)
+		}
 	}
-	return program, other, steps
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // run does what the kernel does with a filter.

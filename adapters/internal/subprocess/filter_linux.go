@@ -3,6 +3,7 @@ package subprocess
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +19,10 @@ type callRule struct {
 // argumentTest compares the lower 32 bits of an argument, because the kernel ignores the others in what
 // is tested here.
 type argumentTest struct {
-	argument    uint32 // its index
-	mask, value uint32
-	differs     bool // the masked argument must not be the value
+	argument uint32 // its index
+	mask     uint32
+	values   []uint32
+	differs  bool // the masked argument must be none of the values, rather than one of them
 }
 
 // always returns rules for calls with any arguments.
@@ -31,23 +33,17 @@ func always(calls ...uint32) (rules []callRule) {
 	return rules
 }
 
-// with returns a rule for a call whose argument has a value.
-func with(call, argument, value uint32) callRule {
-	return callRule{call: call, tests: []argumentTest{{argument, wholeArgument, value, false}}}
+// with returns a rule for a call whose masked argument has one of these values.
+func with(call, argument, mask uint32, values ...uint32) callRule {
+	return callRule{call: call, tests: []argumentTest{{argument, mask, values, false}}}
 }
 
 // withBits returns a rule for a call whose argument has all of these bits.
-func withBits(call, argument, bits uint32) callRule {
-	return callRule{call: call, tests: []argumentTest{{argument, bits, bits, false}}}
-}
+func withBits(call, argument, bits uint32) callRule { return with(call, argument, bits, bits) }
 
 // unless returns a rule for a call whose masked argument has none of these values.
 func unless(call, argument, mask uint32, values ...uint32) callRule {
-	r := callRule{call: call}
-	for _, value := range values {
-		r.tests = append(r.tests, argumentTest{argument, mask, value, true})
-	}
-	return r
+	return callRule{call: call, tests: []argumentTest{{argument, mask, values, true}}}
 }
 
 const wholeArgument = ^uint32(0)
@@ -75,14 +71,6 @@ const (
 // newFilter returns a program that gives verdict to the calls of the rules, and other to the rest. The program
 // refuses as unknown every call that hides its arguments, is newer than the newest it knows, or is of another ABI.
 func newFilter(rules []callRule, verdict, other uint32) filterProgram {
-	p := filterProgram{
-		{Code: loadWord, K: architecture},
-		{Code: ifEqual, K: auditArch, Jt: 1},
-		{Code: give, K: unknown},
-		{Code: loadWord, K: callNumber},
-		{Code: atLeast, K: firstUnknown, Jf: 1},
-		{Code: give, K: unknown},
-	}
 	all := slices.Concat(hiddenCalls, rules)
 	for i := range all {
 		all[i].verdict = verdict
@@ -91,50 +79,94 @@ func newFilter(rules []callRule, verdict, other uint32) filterProgram {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b callRule) int { return cmp.Compare(a.call, b.call) })
-	return append(p, search(all, other)...)
+	p, _ := search(ranges(all, other), nil)
+	return slices.Concat(filterProgram{
+		{Code: loadWord, K: architecture},
+		{Code: ifEqual, K: auditArch, Jt: 1},
+		{Code: give, K: unknown},
+		{Code: loadWord, K: callNumber},
+	}, p)
 }
 
-// search returns a binary search for the rules of a call; they are sorted. When a tool starts, the kernel tries the program
-// with each of its 470 calls: a list would cost it a fifth of a millisecond.
-func search(rules []callRule, other uint32) (p filterProgram) {
-	const few = 4
-	middle := len(rules) / 2
-	for middle > 0 && rules[middle].call == rules[middle-1].call {
-		middle--
-	}
-	if len(rules) > few && middle > 0 {
-		left := search(rules[:middle], other)
-		p = filterProgram{{Code: atLeast, K: rules[middle].call, Jf: 1}, {Code: jump, K: uint32(len(left))}} //nolint:gosec // some hundred
-		return slices.Concat(p, left, search(rules[middle:], other))
-	}
-	for _, r := range rules {
-		p = append(p, r.compile()...)
-	}
-	return append(p, unix.SockFilter{Code: give, K: other})
+// callRange is the calls from a number on, up to the next range. They get the answer of a program.
+type callRange struct {
+	first  uint32
+	answer filterProgram
 }
 
-// compile returns the instructions of a rule. The number of the call is loaded before and after them.
-func (r callRule) compile() filterProgram {
-	const perTest = 3
-	length := uint8(1 + perTest*len(r.tests)) //nolint:gosec // some tests
-	if len(r.tests) > 0 {
-		length++
-	}
-	p := filterProgram{{Code: ifEqual, K: r.call, Jf: length}}
-	for i, t := range r.tests {
-		failed := uint8(perTest*(len(r.tests)-i-1) + 1) //nolint:gosec // as above: over the rest, and the verdict
-		compare := unix.SockFilter{Code: ifEqual, K: t.value, Jf: failed}
-		if t.differs {
-			compare.Jt, compare.Jf = failed, 0
+// ranges returns the ranges of rules, which are sorted by call.
+func ranges(rules []callRule, other uint32) (all []callRange) {
+	add := func(first uint32, answer filterProgram) {
+		if len(all) == 0 || !slices.Equal(all[len(all)-1].answer, answer) {
+			all = append(all, callRange{first, answer})
 		}
-		p = append(p,
-			unix.SockFilter{Code: loadWord, K: firstArgument + 8*t.argument}, // little-endian: the lower half
-			unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: t.mask},
-			compare)
 	}
-	p = append(p, unix.SockFilter{Code: give, K: r.verdict})
-	if len(r.tests) > 0 {
-		p = append(p, unix.SockFilter{Code: loadWord, K: callNumber})
+	next := uint32(0)
+	for len(rules) > 0 {
+		call, n := rules[0].call, 0
+		var answer filterProgram
+		for ; n < len(rules) && rules[n].call == call; n++ {
+			answer = append(answer, rules[n].compile()...)
+		}
+		if len(rules[n-1].tests) > 0 {
+			answer = append(answer, unix.SockFilter{Code: give, K: other})
+		}
+		if call > next {
+			add(next, filterProgram{{Code: give, K: other}})
+		}
+		add(call, answer)
+		next, rules = call+1, rules[n:]
+	}
+	if firstUnknown > next {
+		add(next, filterProgram{{Code: give, K: other}})
+	}
+	add(firstUnknown, filterProgram{{Code: give, K: unknown}})
+	return all
+}
+
+// search puts a binary search for the range of a call before the instructions that follow, and returns where it begins.
+// It uses an answer among them again. At each launch the kernel compiles the program, and tries it with all of its 470 calls.
+func search(all []callRange, following filterProgram) (p filterProgram, begin int) {
+	if len(all) == 1 {
+		answer := all[0].answer
+		near := following[:min(len(following), math.MaxUint8)] // as far as a branch reaches
+		if at := slices.Index(near, answer[0]); len(answer) == 1 && at >= 0 {
+			return following, at
+		}
+		return slices.Concat(answer, following), 0
+	}
+	middle := len(all) / 2
+	right, above := search(all[middle:], following)
+	p, below := search(all[:middle], right)
+	above += len(p) - len(right)
+	if above > math.MaxUint8 {
+		p = slices.Concat(filterProgram{{Code: jump, K: uint32(above)}}, p) //nolint:gosec // some hundred
+		above, below = 0, below+1
+	}
+	branch := unix.SockFilter{Code: atLeast, K: all[middle].first, Jt: uint8(above), Jf: uint8(below)} //nolint:gosec // limited
+	return slices.Concat(filterProgram{branch}, p), 0
+}
+
+// compile returns the instructions of a rule. After them comes what is done if it does not apply.
+func (r callRule) compile() filterProgram {
+	p := filterProgram{{Code: give, K: r.verdict}}
+	for _, t := range slices.Backward(r.tests) {
+		test := filterProgram{{Code: loadWord, K: firstArgument + 8*t.argument}} // little-endian: the lower half
+		if t.mask != wholeArgument {
+			test = append(test, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: t.mask})
+		}
+		for i, value := range t.values {
+			left := uint8(len(t.values) - i - 1) //nolint:gosec // some values
+			failed := left + uint8(len(p))       //nolint:gosec // some tests
+			compare := unix.SockFilter{Code: ifEqual, K: value, Jt: left}
+			if t.differs {
+				compare.Jt = failed
+			} else if left == 0 {
+				compare.Jf = failed
+			}
+			test = append(test, compare)
+		}
+		p = append(test, p...)
 	}
 	return p
 }

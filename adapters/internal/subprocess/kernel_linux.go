@@ -59,7 +59,12 @@ func tryWith(means kernelMeans) error {
 	cmd := exec.CommandContext(context.Background(), means.launcher, "--version")
 	cmd.Stdout = &said
 	nothing := func() {}
-	l, err := execute(cmd, means.launcher, Command{Confinement: &Confinement{}}.plan(means, means.launcher, nil), nothing)
+	c := Command{Confinement: &Confinement{}}
+	confined, err := c.Confinement.prepare(means, means.launcher, nil)
+	if err != nil {
+		return err
+	}
+	l, err := execute(cmd, means.launcher, c.plan(means, confined), confined.rules, nothing)
 	if err != nil {
 		return err
 	}
@@ -73,7 +78,7 @@ func tryWith(means kernelMeans) error {
 }
 
 // launcherVersion is what the tool-launcher that understands the plans of this version says.
-const launcherVersion = "tool-launcher 1\n"
+const launcherVersion = "tool-launcher 2\n"
 
 // CheckLauncher returns why no tool can be started, or nil.
 func CheckLauncher() error {

@@ -80,6 +80,7 @@ func TestAToolRunsWithoutWhatASandboxRefuses(t *testing.T) {
 		"a kernel without Landlock":  {all[1:2], []string{"Landlock"}},
 		"Landlock is switched off":   {[]refusal{{call: unix.SYS_LANDLOCK_CREATE_RULESET, errno: unix.EOPNOTSUPP}}, []string{"Landlock"}},
 		"Landlock cannot be applied": {[]refusal{{call: unix.SYS_LANDLOCK_RESTRICT_SELF, errno: unix.EPERM}}, []string{"Landlock"}},
+		"Landlock takes no rules":    {[]refusal{{call: unix.SYS_LANDLOCK_ADD_RULE, errno: unix.EPERM}}, []string{"Landlock"}},
 		"a kernel without seccomp":   {all[2:], []string{"seccomp"}},
 		"seccomp":                    {[]refusal{{call: unix.SYS_PRCTL, first: unix.PR_SET_SECCOMP, errno: unix.EPERM}}, []string{"seccomp"}},
 		"everything":                 {all, []string{"no_new_privs", "Landlock", "seccomp"}},

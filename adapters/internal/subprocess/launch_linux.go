@@ -2,6 +2,7 @@ package subprocess
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -37,48 +38,51 @@ func launch(cmd *exec.Cmd, c Command) (*launched, error) {
 	if err != nil {
 		return nil, errors.New(err.Error()) // a missing launcher is no missing tool
 	}
-	return execute(cmd, means.launcher, c.plan(means, cmd.Path, cmd.Env), c.OnExit)
+	confined, err := c.Confinement.prepare(means, cmd.Path, cmd.Env)
+	if err != nil {
+		return nil, err
+	}
+	return execute(cmd, means.launcher, c.plan(means, confined), confined.rules, c.OnExit)
 }
 
-// plan returns the steps before the program at path is executed. Limits come late: those of open
-// files and memory are the tool's.
-func (c Command) plan(means kernelMeans, path string, env []string) (all []step) {
+// plan returns the steps before a tool is executed. Limits come late: those of open files and memory are the tool's.
+func (c Command) plan(means kernelMeans, confined preparation) (all []step) {
 	all = append(all, oomScore()...)
 	if means.privileges {
 		all = append(all, step{kind: stepPrivileges, name: "no_new_privs"})
 	}
-	confined := c.Confinement.prepare(means, path, env)
-	all = append(all, c.Confinement.files(means, confined.files)...)
+	if confined.rules != nil {
+		all = append(all, step{kind: stepRestrict, name: "landlock"})
+	}
 	all = append(all, c.Limits.steps()...)
 	return append(all, confined.filter...)
 }
 
 // execute runs tool-launcher, which carries out a plan and executes cmd. The error of the tool is
 // that of exec.Cmd.Start.
-func execute(cmd *exec.Cmd, launcher string, plan []step, onExit func()) (*launched, error) {
-	read, write, err := os.Pipe()
+func execute(cmd *exec.Cmd, launcher string, plan []step, rules *os.File, onExit func()) (*launched, error) {
+	text, err := planPipe(plan)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = write.Close() }()
-	answer, reply, err := os.Pipe()
+	defer func() { _ = text.Close() }()
+	answer, reply, err := pipe()
 	if err != nil {
-		_ = read.Close()
 		return nil, err
 	}
 	defer func() { _ = answer.Close() }()
 	tool := cmd.Path
 	cmd.Path, cmd.Args = launcher, slices.Concat([]string{launcher, strconv.Itoa(3 + len(cmd.ExtraFiles)), tool}, cmd.Args)
-	cmd.ExtraFiles = append(slices.Clip(cmd.ExtraFiles), read, reply)
+	cmd.ExtraFiles = append(slices.Clip(cmd.ExtraFiles), text, reply)
+	if rules != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, rules)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	err = starting.start(cmd)
-	_ = read.Close()
 	_ = reply.Close()
 	if err != nil {
 		return nil, err
 	}
-	_, _ = write.Write(encode(plan)) // it fails if somebody has ended the process, as its result will say
-	_ = write.Close()
 	l := &launched{cmd}
 	said, _ := io.ReadAll(answer)
 	if err := failure(plan, said); err != nil {
@@ -102,7 +106,20 @@ func (l *launched) wait(onExit func()) error {
 	return l.cmd.Wait()
 }
 
-// starting starts all tools.
+// StartBound starts a process that is no tool, such as a worker, and that the kernel kills when this process ends. The
+// caller has to call WaitBound after it.
+func StartBound(cmd *exec.Cmd) error {
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	return starting.start(cmd)
+}
+
+// WaitBound is cmd.Wait for a process that StartBound has started.
+func WaitBound(cmd *exec.Cmd) error {
+	defer starting.end()
+	return cmd.Wait()
+}
+
+// starting starts all tools, and the processes of StartBound.
 var starting starter
 
 // starter starts processes from one thread, which stays while one of them lives. The kernel kills a
@@ -151,4 +168,31 @@ func serveStarts(work <-chan startJob) {
 	for job := range work {
 		job.err <- job.cmd.Start()
 	}
+}
+
+// maxPlan limits a plan, in bytes: every pipe takes as many before somebody reads them.
+const maxPlan = 4096
+
+// planPipe returns a pipe that holds a plan, so that tool-launcher never waits for it.
+func planPipe(plan []step) (*os.File, error) {
+	text := encode(plan)
+	if len(text) > maxPlan {
+		return nil, fmt.Errorf("the plan of a launch has %d bytes", len(text))
+	}
+	read, write, err := pipe()
+	if err != nil {
+		return nil, err
+	}
+	_, err = write.Write(text)
+	return read, errors.Join(err, write.Close())
+}
+
+// pipe returns a pipe whose ends block. The ends of os.Pipe do not: to make them so, and to make that of a child block
+// again, takes eight system calls.
+func pipe() (read, write *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	return os.NewFile(uintptr(ends[0]), "|0"), os.NewFile(uintptr(ends[1]), "|1"), nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 )
 
 // The shell that started the service may have left open files, whose descriptors every child inherits.
@@ -28,8 +30,12 @@ func TestAToolInheritsNoDescriptor(t *testing.T) {
 		}
 		defer func() { _ = unix.Close(number) }()
 	}
-	if res := mustRun(t, sh(`for f in 3 4 5 6 7 8 77; do [ -e /proc/$$/fd/$f ] && echo $f; done; true`)); len(res.Stdout) > 0 {
-		t.Errorf("it has the descriptors %q", res.Stdout)
+	for _, confinement := range []*subprocess.Confinement{nil, {Network: true}} { // the second one has rules of Landlock, to which it could add some
+		c := sh(`for f in 3 4 5 6 7 8 77; do [ -e /proc/$$/fd/$f ] && echo $f; done; true`)
+		c.Confinement = confinement
+		if res := mustRun(t, c); len(res.Stdout) > 0 {
+			t.Errorf("confined by %v it has the descriptors %q", confinement, res.Stdout)
+		}
 	}
 }
 

@@ -18,6 +18,13 @@ func launch(cmd *exec.Cmd, _ Command) (*launched, error) {
 	return &launched{cmd}, cmd.Start()
 }
 
+// StartBound starts a process that is no tool, such as a worker. Only Linux binds it to this process. The caller has
+// to call WaitBound after it.
+func StartBound(cmd *exec.Cmd) error { return cmd.Start() }
+
+// WaitBound is cmd.Wait for a process that StartBound has started.
+func WaitBound(cmd *exec.Cmd) error { return cmd.Wait() }
+
 // wait reaps the leader and then kills what is left of its group.
 func (l *launched) wait(onExit func()) error {
 	err := l.cmd.Wait()

@@ -31,7 +31,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		c := sh("read _; while :; do :; done")
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second / 2}
 		res := mustRun(t, c)
-		if !strings.HasPrefix(res.Signal, "CPU time limit exceeded") || res.CPUTime < time.Second/2 || res.CPUTime > 3*time.Second/2 {
+		if !strings.HasPrefix(res.Signal, "CPU time limit exceeded") || res.CPUTime < time.Second/2 {
 			t.Errorf("got %+v", res)
 		}
 	})
@@ -40,7 +40,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		c := sh("trap '' XCPU; read _; while :; do :; done")
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second}
 		res := mustRun(t, c)
-		if res.Signal != "killed" || res.CPUTime < 3*time.Second/2 || res.CPUTime > 5*time.Second/2 {
+		if res.Signal != "killed" || res.CPUTime < 3*time.Second/2 {
 			t.Errorf("got %+v", res)
 		}
 	})

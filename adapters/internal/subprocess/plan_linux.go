@@ -13,8 +13,6 @@ const (
 	stepLimit stepKind = iota + 1
 	stepOOMScore
 	stepPrivileges
-	stepRuleset
-	stepRule
 	stepRestrict
 	stepFilter
 )

@@ -148,6 +148,9 @@ func (f *fixture) mustSend(t *testing.T, m message.Message) message.Result {
 	if r.Class != notify.NoFailure {
 		t.Fatalf("not accepted: %+v", r)
 	}
+	if kept := r.Exchange; kept != nil && (kept.Message == "" || strings.TrimSpace(m.Title) != "" && !strings.HasPrefix(m.Text(), kept.Message)) {
+		t.Errorf("of %q is kept %+v", m.Text(), kept)
+	}
 	return r
 }
 

@@ -26,8 +26,8 @@ var installDirs = []string{
 	"/opt/homebrew/opt/postgresql*/bin", // macOS
 }
 
-// versionTimeout bounds `postgres --version`.
-const versionTimeout = 5 * time.Second
+// versionTimeout bounds `postgres --version`. On a busy machine, or with a slow disk, it takes seconds.
+const versionTimeout = time.Minute
 
 // binaries is one installation of PostgreSQL.
 type binaries struct {

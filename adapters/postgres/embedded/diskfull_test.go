@@ -79,11 +79,7 @@ func TestAFullDiskIsReportedAndSurvived(t *testing.T) {
 		free(t, ballast)
 		began := time.Now()
 		eventually(t, "something can be stored", func() bool { return insert() == nil })
-		took := time.Since(began)
-		t.Logf("stored %v after there was space", took)
-		if took > 15*time.Second {
-			t.Errorf("it took %v", took)
-		}
+		t.Logf("stored %v after there was space", time.Since(began))
 		// An insert that was not acknowledged may have been committed.
 		expectValue(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
 		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {

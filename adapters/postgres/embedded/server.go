@@ -16,7 +16,6 @@ import (
 // Config configures a Server.
 type Config struct {
 	DataDir string       // required; Start creates it, for this user only, if it does not exist
-	User    string       // runs the server if this process is root and the database is new; default postgres, else nobody
 	Log     *slog.Logger // default: nothing is logged
 }
 
@@ -69,7 +68,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if s.lock, err = lockDir(data); err != nil {
 		return nil, fmt.Errorf("private PostgreSQL: %w", err)
 	}
-	p, err := s.prepare(ctx, filepath.Join(data, "postgres"), cfg.User)
+	p, err := s.prepare(ctx, filepath.Join(data, "postgres"))
 	if err != nil {
 		s.socket.remove()
 		s.lock.release()
@@ -86,7 +85,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // prepare finds the binaries, creates a missing cluster, ends an orphaned server, and
 // starts the server for the first time.
-func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, error) {
+func (s *Server) prepare(ctx context.Context, dir string) (*process, error) {
 	major, err := clusterVersion(dir)
 	if err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, e
 	if major == 0 {
 		ownDir = "" // the owner of an empty directory need not be the cluster's owner
 	}
-	runAs, err := chooseUser(ownDir, userName)
+	runAs, err := chooseUser(ownDir)
 	if err != nil {
 		return nil, err
 	}

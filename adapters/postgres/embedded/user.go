@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// defaultUsers are tried in this order when the gateway is root and no user is
-// configured.
+// defaultUsers are tried in this order when the gateway is root.
 var defaultUsers = []string{"postgres", "nobody"}
 
 // serverUser is the user that the server runs as. The zero value is this process's
@@ -30,9 +29,9 @@ func (u serverUser) uid() int {
 }
 
 // chooseUser returns the user for the cluster at dir, or for a new cluster if dir is
-// empty. It is this process's user; if that is root, the cluster's owner, the user
-// named, or one of defaultUsers.
-func chooseUser(dir, name string) (serverUser, error) {
+// empty. It is this process's user; if that is root, the cluster's owner,
+// or one of defaultUsers.
+func chooseUser(dir string) (serverUser, error) {
 	owner, err := ownerOf(dir)
 	if err != nil {
 		return serverUser{}, err
@@ -49,11 +48,7 @@ func chooseUser(dir, name string) (serverUser, error) {
 		}
 		return serverUser{owner}, nil
 	}
-	names := defaultUsers
-	if name != "" {
-		names = []string{name}
-	}
-	for _, n := range names {
+	for _, n := range defaultUsers {
 		u, err := user.Lookup(n)
 		if err != nil {
 			continue
@@ -68,7 +63,7 @@ func chooseUser(dir, name string) (serverUser, error) {
 		}
 		return serverUser{&syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
-	return serverUser{}, fmt.Errorf("PostgreSQL does not run as root, and none of the users %v exists: create one, run this as an ordinary user, or set DB_DSN", names)
+	return serverUser{}, fmt.Errorf("PostgreSQL does not run as root, and none of the users %v exists: create one, run this as an ordinary user, or set DB_DSN", defaultUsers)
 }
 
 // attributes returns the attributes of a child process that runs as u. It gets a

@@ -5,200 +5,64 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
+	"runtime/debug"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
-	"github.com/stream-monitor/stream-monitor/adapters/internal/workerlist"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/internal/localworkers"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ErrClosed is the error of a Launch after Close.
-var ErrClosed = errors.New("the launcher is closed")
+// WorkerFunc runs a worker. When ctx is done, it must shut down as section 8.3 says. When
+// force is done, it must return at once; force is never done before ctx. It returns nil if
+// the worker has made its final report.
+type WorkerFunc func(ctx, force context.Context, spec supervisor.WorkerSpec) error
 
-// Launcher runs workers as goroutines; it is a supervisor.Launcher.
-type Launcher struct {
-	cfg   Config
-	log   *slog.Logger
-	dir   *workerlist.Dir
-	exits *exitqueue.Queue[supervisor.Exit]
-
-	running sync.WaitGroup // counts the runs
-
-	mu     sync.Mutex
-	closed bool
-	runs   map[monitor.ID]*run // at most one worker for each monitor
+// Config configures a launcher. IDFile and RunWorker are required.
+type Config struct {
+	IDFile      string        // localworkers.Config.IDFile
+	RunWorker   WorkerFunc    // must return when force is done, wherever it waits
+	GracePeriod time.Duration // between ctx and force, default 30 s (section 8.3)
+	Log         *slog.Logger  // default: nothing is logged
 }
 
-var _ supervisor.Launcher = (*Launcher)(nil)
-
-// New makes a launcher. The caller must Close it. Errors: a value of cfg is missing or out
-// of its range; another gateway holds Config.RunDir; that directory cannot be used.
-func New(cfg Config) (*Launcher, error) {
-	cfg, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
+// New makes a launcher of goroutines. The caller must Close it. Errors: RunWorker is missing; those
+// of localworkers.New.
+func New(cfg Config) (*localworkers.Launcher, error) {
+	if cfg.RunWorker == nil {
+		return nil, errors.New("inline: RunWorker is required")
 	}
-	dir, problem, err := workerlist.Acquire(cfg.RunDir)
-	if err != nil {
-		return nil, fmt.Errorf("inline: %w", err)
-	}
-	l := &Launcher{
-		cfg:   cfg,
-		log:   cfg.Log.With("component", "inline"),
-		dir:   dir,
-		exits: exitqueue.New[supervisor.Exit](),
-		runs:  map[monitor.ID]*run{},
-	}
-	if problem != nil {
-		l.log.Warn("the ID of the run directory cannot be read; the gateway has made a new one", "error", problem.Error())
-	}
-	return l, nil
-}
-
-// Runtime identifies the run directory. Its ID stays the same if a later gateway runs
-// workers as processes there.
-func (l *Launcher) Runtime() supervisor.Runtime {
-	return supervisor.Runtime{ID: l.dir.ID.String(), EndsWithGateway: true, NotFoundMessage: "Worker not found in its gateway"}
-}
-
-// Workers lists the running workers. It never fails.
-func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := make([]supervisor.Worker, 0, len(l.runs))
-	for id, r := range l.runs {
-		all = append(all, supervisor.Worker{ID: id, Generation: r.spec.Generation})
-	}
-	return all, nil
-}
-
-// Runs reports whether a worker of this generation or a newer one runs. It never fails.
-func (l *Launcher) Runs(_ context.Context, id monitor.ID, generation int) (bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r, runs := l.runs[id]
-	return runs && r.spec.Generation >= generation, nil
-}
-
-// Launch starts a worker. It first ends an older generation, within 5 s. It waits for a
-// worker that is being stopped. Errors: ErrClosed; ctx's; a newer generation is running.
-func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("launch %s: %w", spec.ID, err)
-		}
-		older, err := l.launch(spec)
-		if err != nil || older == nil {
-			return err
-		}
-		if older.spec.Generation < spec.Generation {
-			older.stop(min(replacementGracePeriod, l.cfg.GracePeriod))
-		}
-		select {
-		case <-older.done:
-		case <-ctx.Done():
-			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", spec.ID, older.spec.Generation, ctx.Err())
-		}
-	}
-}
-
-// launch starts a worker. If another worker must end first, it returns that one instead.
-func (l *Launcher) launch(spec supervisor.WorkerSpec) (older *run, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, fmt.Errorf("launch %s: %w", spec.ID, ErrClosed)
-	}
-	if r := l.runs[spec.ID]; r != nil {
-		switch {
-		case r.spec.Generation > spec.Generation:
-			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", spec.ID, r.spec.Generation, spec.Generation)
-		case r.spec.Generation == spec.Generation && !r.isStopping():
-			return nil, nil
-		}
-		return r, nil
-	}
-	r := newRun(spec, l.log)
-	l.runs[spec.ID] = r
-	l.running.Go(func() {
-		err := errGoroutineExited
-		defer func() { l.reportExit(r, err) }()
-		err = r.work(l.cfg.RunWorker)
+	return localworkers.New(localworkers.Config{
+		Name: "inline", IDFile: cfg.IDFile, GracePeriod: cfg.GracePeriod, Log: cfg.Log,
+		Start: func(spec supervisor.WorkerSpec, log *slog.Logger) (localworkers.Worker, error) {
+			w := &worker{work: cfg.RunWorker, spec: spec, log: log}
+			w.force, w.endForce = context.WithCancel(context.Background())
+			w.ctx, w.endCtx = context.WithCancel(w.force)
+			return w, nil
+		},
 	})
-	r.log.Info("worker started")
-	return nil, nil
 }
 
-// reportExit removes a worker that has ended, and queues its exit.
-func (l *Launcher) reportExit(r *run, err error) {
-	r.release()
-	e := supervisor.Exit{ID: r.spec.ID, Generation: r.spec.Generation, Detail: exitDetail(err), Clean: err == nil}
-	r.log.Info("worker ended", "detail", e.Detail, "asked_to", r.isStopping(), "ran_sec", int64(time.Since(r.started).Seconds()))
+// worker is a goroutine.
+type worker struct {
+	work WorkerFunc
+	spec supervisor.WorkerSpec
+	log  *slog.Logger
 
-	l.mu.Lock()
-	delete(l.runs, r.spec.ID)
-	l.exits.Add(e) // while mu is held: the exit of the next worker must come later
-	l.mu.Unlock()
-	close(r.done)
+	ctx, force       context.Context
+	endCtx, endForce context.CancelFunc
 }
 
-// Stop ends a monitor's worker, with force after Config.GracePeriod. It returns when the
-// worker has ended. If ctx is done first, it returns ctx's error, and the launcher finishes
-// the stop.
-func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
-	l.mu.Lock()
-	r := l.runs[id]
-	l.mu.Unlock()
-	if r == nil {
-		return nil
-	}
-	r.stop(l.cfg.GracePeriod)
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop %s: %w", id, ctx.Err())
-	}
-}
-
-// Exits delivers the end of every worker. Unread exits wait without limit. Close drops
-// those that are not read within 250 ms.
-func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
-
-// Close stops all workers at once, waits for them, and closes Exits. If ctx is done
-// first, it forces the remaining workers. Errors: ctx was done and workers were forced; a
-// forced worker did not return within 5 s and still runs, and its exit is not reported.
-func (l *Launcher) Close(ctx context.Context) error {
-	l.mu.Lock()
-	l.closed = true
-	all := make([]*run, 0, len(l.runs))
-	for _, r := range l.runs {
-		all = append(all, r)
-	}
-	l.mu.Unlock()
-	for _, r := range all {
-		r.stop(l.cfg.GracePeriod)
-	}
-
-	gone := make(chan struct{})
-	go func() { l.running.Wait(); close(gone) }()
-	var err error
-	select {
-	case <-gone:
-	case <-ctx.Done():
-		err = fmt.Errorf("close launcher: workers were ended by force: %w", ctx.Err())
-		for _, r := range all {
-			r.forceStop()
+// Run runs the worker. It turns a panic into an error.
+func (w *worker) Run() (err error) {
+	defer w.endForce()
+	defer func() {
+		if p := recover(); p != nil {
+			w.log.Error("worker panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
 		}
-		select {
-		case <-gone:
-		case <-time.After(forcedExitTimeout):
-			err = fmt.Errorf("close launcher: workers did not end by force and still run: %w", ctx.Err())
-		}
-	}
-	l.exits.Close()
-	l.dir.Close()
-	return err
+	}()
+	return w.work(w.ctx, w.force, w.spec)
 }
+
+func (w *worker) Ask()   { w.endCtx() }
+func (w *worker) Force() { w.endForce() }

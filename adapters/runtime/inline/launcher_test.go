@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/inline"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/internal/localworkers"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -77,12 +77,15 @@ func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
 		c := &workers{alive: map[monitor.ID][]int{}}
 		const grace = 300 * time.Millisecond
-		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: c.run, GracePeriod: grace})
+		l := made(t, inline.Config{IDFile: newID(t), RunWorker: c.run, GracePeriod: grace})
 		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.running, GracePeriod: grace}
 	})
 }
 
-func made(t *testing.T, cfg inline.Config) *inline.Launcher {
+// newID is where the ID of a runtime may be kept.
+func newID(t *testing.T) string { return filepath.Join(t.TempDir(), "id") }
+
+func made(t *testing.T, cfg inline.Config) *localworkers.Launcher {
 	t.Helper()
 	l, err := inline.New(cfg)
 	if err != nil {
@@ -92,9 +95,9 @@ func made(t *testing.T, cfg inline.Config) *inline.Launcher {
 }
 
 // launching makes a launcher of one kind of work and closes it in the end.
-func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Config)) *inline.Launcher {
+func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Config)) *localworkers.Launcher {
 	t.Helper()
-	cfg := inline.Config{RunDir: t.TempDir(), RunWorker: work}
+	cfg := inline.Config{IDFile: newID(t), RunWorker: work}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -107,7 +110,7 @@ func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Conf
 	return l
 }
 
-func launch(t *testing.T, l *inline.Launcher, spec supervisor.WorkerSpec) {
+func launch(t *testing.T, l *localworkers.Launcher, spec supervisor.WorkerSpec) {
 	t.Helper()
 	if err := l.Launch(t.Context(), spec); err != nil {
 		t.Fatal(err)
@@ -180,28 +183,28 @@ func TestAPanicEndsOneWorkerOnly(t *testing.T) {
 
 func TestAWorkerGetsItsGracePeriod(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(t *testing.T, l *inline.Launcher)
+		end  func(t *testing.T, l *localworkers.Launcher)
 		took time.Duration
 	}{
-		"when it is stopped": {func(t *testing.T, l *inline.Launcher) {
+		"when it is stopped": {func(t *testing.T, l *localworkers.Launcher) {
 			if err := l.Stop(t.Context(), id); err != nil {
 				t.Error(err)
 			}
 		}, 30 * time.Second},
-		"5 s when it is replaced": {func(t *testing.T, l *inline.Launcher) { launch(t, l, newSpec(2)) }, 5 * time.Second},
-		"5 s when it is replaced while it is stopped": {func(t *testing.T, l *inline.Launcher) {
+		"5 s when it is replaced": {func(t *testing.T, l *localworkers.Launcher) { launch(t, l, newSpec(2)) }, 5 * time.Second},
+		"5 s when it is replaced while it is stopped": {func(t *testing.T, l *localworkers.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			time.Sleep(time.Second)
 			launch(t, l, newSpec(2))
 		}, 6 * time.Second},
-		"the rest when it is replaced late": {func(t *testing.T, l *inline.Launcher) {
+		"the rest when it is replaced late": {func(t *testing.T, l *localworkers.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			time.Sleep(28 * time.Second)
 			launch(t, l, newSpec(2))
 		}, 30 * time.Second},
-		"even if the same generation is launched meanwhile": {func(t *testing.T, l *inline.Launcher) {
+		"even if the same generation is launched meanwhile": {func(t *testing.T, l *localworkers.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			launch(t, l, newSpec(1))
@@ -258,7 +261,7 @@ func TestAWorkerThatIgnoresForceIsWaitedForAndNeverDoubled(t *testing.T) {
 func TestAWorkerThatIgnoresForceDelaysCloseByFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: func(context.Context, context.Context, supervisor.WorkerSpec) error {
+		l := made(t, inline.Config{IDFile: newID(t), RunWorker: func(context.Context, context.Context, supervisor.WorkerSpec) error {
 			<-release
 			return nil
 		}})
@@ -295,32 +298,11 @@ func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 	})
 }
 
-func TestARunDirectoryHasOneGateway(t *testing.T) {
-	dir := t.TempDir()
-	first := made(t, inline.Config{RunDir: dir, RunWorker: stubborn})
-	if _, err := inline.New(inline.Config{RunDir: dir, RunWorker: stubborn}); err == nil || !strings.Contains(err.Error(), "another gateway") {
-		t.Errorf("a second gateway got %v", err)
-	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	next := made(t, inline.Config{RunDir: dir, RunWorker: stubborn})
-	if id, err := os.ReadFile(filepath.Join(dir, "id")); err != nil || next.Runtime().ID+"\n" != string(id) {
-		t.Errorf("the place is %v, and on disk %q, %v", next.Runtime(), id, err)
-	}
-	if first.Runtime() != next.Runtime() {
-		t.Errorf("the place was %v and is %v", first.Runtime(), next.Runtime())
-	}
-	if err := next.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestAnInvalidConfigIsRefused(t *testing.T) {
 	for name, cfg := range map[string]inline.Config{
-		"no directory":           {RunWorker: stubborn},
-		"no RunWorker":           {RunDir: t.TempDir()},
-		"a negative GracePeriod": {RunDir: t.TempDir(), RunWorker: stubborn, GracePeriod: -1},
+		"no file":                {RunWorker: stubborn},
+		"no RunWorker":           {IDFile: newID(t)},
+		"a negative GracePeriod": {IDFile: newID(t), RunWorker: stubborn, GracePeriod: -1},
 	} {
 		if _, err := inline.New(cfg); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -39,11 +39,9 @@ type Config struct {
 	// default limits are 512Mi and 500m.
 	PodTemplateFile string
 
-	LogLevel  string // LOG_LEVEL of workers; default: info
-	ProbePort int    // port of a worker's probes (section 8.7), at most 65535; default: 8082
+	LogLevel string // LOG_LEVEL of workers; default: info
 
-	// Environ lists further variables of workers, NAME=value: proxies (section 14.2)
-	// and settings of watching. New refuses the gateway's secrets. If the address in
+	// Environ lists the settings of workers, NAME=value, with their proxies (section 14.2). If the address in
 	// HTTP_PROXY or HTTPS_PROXY has a user, pods get the variable from Secret. New refuses
 	// any other address with a user.
 	Environ []string
@@ -77,17 +75,9 @@ const (
 	watchTimeout = time.Minute
 
 	maxPodTemplateBytes = 256 << 10
-)
 
-// gatewaySecrets are the variables that no pod may have as plain text. Everybody with the
-// right to read pods could read them.
-var gatewaySecrets = map[string]bool{
-	"DB_DSN":              true,
-	"API_KEY":             true,
-	"WEBHOOK_SIGNING_KEY": true,
-	"INTERNAL_API_KEY":    true,
-	"PGPASSWORD":          true,
-}
+	probePort = 8082 // of a worker (section 8.7)
+)
 
 // withDefaults validates c and fills in the defaults. The error names every
 // wrong field.
@@ -106,14 +96,12 @@ func (c Config) withDefaults() (Config, error) {
 		switch {
 		case c.Secret == "" && isSecretProxy(name, value):
 			errs = append(errs, fmt.Errorf("kube: %s is an address with a user or a password in it, which pods take from WORKER_SECRET; that is required", name))
-		case gatewaySecrets[name]:
-			errs = append(errs, fmt.Errorf("kube: %s is a secret of the gateway and must not be put into a pod", name))
 		case !proxyVariables[name] && hasUserinfo(value):
 			errs = append(errs, fmt.Errorf("kube: %s is an address with a user or a password in it, which must not be put into a pod", name))
 		}
 	}
-	if c.Grace < 0 || c.ProbePort < 0 || c.ProbePort > 65535 {
-		errs = append(errs, errors.New("kube: Grace must not be negative, and ProbePort must be 0 to 65535"))
+	if c.Grace < 0 {
+		errs = append(errs, errors.New("kube: Grace must not be negative"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return c, err
@@ -123,9 +111,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.LogLevel == "" {
 		c.LogLevel = "info"
-	}
-	if c.ProbePort == 0 {
-		c.ProbePort = 8082
 	}
 	if c.Grace == 0 {
 		c.Grace = defaultGrace

@@ -21,12 +21,12 @@
 // gateway, so a gateway may stop or be replaced while they run. A namespace and an
 // instance label identify an installation.
 //
-// The pod cache knows the workers and detects ends. It gets states from a watch and from the
-// responses to single requests. A pod that disappears during a gap of the watch is
-// reported as vanished. A list of all pods is read at the start, and when a watch cannot go on
-// where it was. Workers reads the cache, and fails while the pods cannot be watched. Runs reads
-// one pod from the API server. The supervisor asks it before it acts on a worker that Workers
-// lacks. So a watch that is behind makes no worker count as missing.
+// An informer of client-go tells the pod cache of the workers. A pod that disappears during a
+// gap of the watch is reported as vanished; of one that was launched and has disappeared before the
+// watch showed it, the supervisor misses the reports. Workers reads the cache, and fails while the
+// pods cannot be watched. Runs reads one pod from the API server. The supervisor asks it
+// before it acts on a worker that Workers lacks. So a watch that is behind makes no worker count
+// as missing.
 //
 // # Failures
 //

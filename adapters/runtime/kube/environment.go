@@ -1,20 +1,16 @@
 package kube
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/internal/workerenv"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
-
-// tokenVariable is the variable of a worker's token.
-const tokenVariable = "INTERNAL_API_KEY"
 
 // proxyVariables are the variables whose address may have a password.
 var proxyVariables = map[string]bool{"HTTP_PROXY": true, "HTTPS_PROXY": true, egressProxies: true}
@@ -39,13 +35,13 @@ func (c Config) secretEnv(name string) corev1.EnvVar {
 // sharedEnv returns the variables that all workers have.
 func (c Config) sharedEnv() []corev1.EnvVar {
 	env := []corev1.EnvVar{
-		literalEnv("GATEWAY_URL", c.GatewayURL),
-		literalEnv("LOG_LEVEL", c.LogLevel),
-		literalEnv("PROBE_LISTEN_ADDR", fmt.Sprintf(":%d", c.ProbePort)),
+		literalEnv(workerenv.GatewayURL, c.GatewayURL),
+		literalEnv(workerenv.LogLevel, c.LogLevel),
+		literalEnv("PROBE_LISTEN_ADDR", fmt.Sprintf(":%d", probePort)),
 		literalEnv("HOME", tmpPath),
 	}
 	if c.CASecret != "" {
-		env = append(env, literalEnv("GATEWAY_CA_FILE", caPath+"/"+caKey))
+		env = append(env, literalEnv(workerenv.GatewayCA, caPath+"/"+caKey))
 	}
 	for _, v := range c.Environ {
 		name, value, _ := strings.Cut(v, "=")
@@ -63,18 +59,15 @@ func (c Config) sharedEnv() []corev1.EnvVar {
 // assignmentEnv returns the variables of one worker (section 8.1). Its token is good for this
 // launch only, so it may be read by whoever may read pods (record 0022).
 func (c Config) assignmentEnv(spec supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
-	config, err := json.Marshal(spec.Config)
+	assignment, err := workerenv.Assignment(spec, c.Tokens)
 	if err != nil {
-		return nil, fmt.Errorf("encode the configuration of %s: %w", spec.ID, err)
+		return nil, err
 	}
-	return []corev1.EnvVar{
-		literalEnv("MONITOR_ID", string(spec.ID)),
-		literalEnv("STREAM_URL", string(spec.StreamURL)),
-		literalEnv("CALLBACK_URL", string(spec.CallbackURL)),
-		literalEnv("CONFIG_JSON", string(config)),
-		literalEnv("GENERATION", strconv.Itoa(spec.Generation)),
-		literalEnv(tokenVariable, c.Tokens.Token(spec.ID, spec.Generation)),
-	}, nil
+	var env []corev1.EnvVar
+	for _, v := range assignment {
+		env = append(env, literalEnv(v.Name, v.Value))
+	}
+	return env, nil
 }
 
 // overrideEnv puts one worker's variables before the shared ones, and drops
@@ -97,7 +90,7 @@ func (c Config) refuses(pod *corev1.Pod, w supervisor.Worker) bool {
 		return false
 	}
 	return slices.ContainsFunc(container.Env, func(v corev1.EnvVar) bool {
-		return v.Name == tokenVariable && v.Value != c.Tokens.Token(w.ID, w.Generation)
+		return v.Name == workerenv.Token && v.Value != c.Tokens.Token(w.ID, w.Generation)
 	})
 }
 

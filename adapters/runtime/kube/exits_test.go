@@ -17,7 +17,7 @@ func nextExit(t *testing.T, l *kube.Launcher) supervisor.Exit {
 	select {
 	case e := <-l.Exits():
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no exit came")
 	}
 	return supervisor.Exit{}

@@ -186,11 +186,11 @@ func TestTheRuntimeIDNamesTheInstallation(t *testing.T) {
 
 func TestAnInvalidConfigIsRefused(t *testing.T) {
 	_, err := kube.New(kube.NewCluster(newFakeCluster(t).client, namespace), kube.Config{
-		Grace: -1, Environ: []string{"A=b", "API_KEY=geheim", "DB_DSN=geheim", "WEBHOOK_SIGNING_KEY=geheim", "INTERNAL_API_KEY=geheim", "HTTPS_PROXY=http://u:geheim@proxy"}})
+		Grace: -1, Environ: []string{"A=b", "HTTPS_PROXY=http://u:geheim@proxy"}})
 	if err == nil {
 		t.Fatal("the config was accepted")
 	}
-	expectContains(t, err.Error(), "Image", "GatewayURL", "Tokens", "HTTPS_PROXY", "WORKER_SECRET", "API_KEY", "DB_DSN", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "Grace")
+	expectContains(t, err.Error(), "Image", "GatewayURL", "Tokens", "HTTPS_PROXY", "WORKER_SECRET", "Grace")
 	if strings.Contains(err.Error(), "geheim") {
 		t.Errorf("%v reveals a secret", err)
 	}

@@ -9,8 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -31,7 +33,7 @@ type Launcher struct {
 
 	ctx        context.Context // done at Close
 	cancel     context.CancelFunc
-	goroutines sync.WaitGroup // the watch, stops, and deletions of ended pods
+	goroutines sync.WaitGroup // the informer, stops, and deletions of ended pods
 
 	// Close waits for stops whose deletion the API server has not accepted yet.
 	unsentStops     sync.WaitGroup
@@ -68,7 +70,11 @@ func New(c *Cluster, cfg Config) (*Launcher, error) {
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.cache = newPodCache(cfg.Instance, l.exits, l.deleteEnded, l.log)
-	l.goroutines.Go(func() { l.watch(l.ctx) })
+	informer, err := l.pods.newInformer(l.cache)
+	if err != nil {
+		return nil, fmt.Errorf("kube: %w", err)
+	}
+	l.goroutines.Go(func() { informer.RunWithContext(klog.NewContext(l.ctx, logr.FromSlogHandler(l.log.Handler()))) })
 	select {
 	case <-l.cache.synced:
 	case <-time.After(initialSyncTimeout):
@@ -88,7 +94,7 @@ func (l *Launcher) Runtime() supervisor.Runtime {
 
 // Workers lists the pods whose workers have not ended, as the watch knows them; it makes no
 // request. Pods that have not started and pods that are terminating are included. A watch that
-// is behind lacks the newest pods of other gateways: see Runs. Errors: the API server has not
+// is behind lacks the newest pods: see Runs. Errors: the API server has not
 // listed the pods yet, or it refuses or does not answer the watch.
 func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	workers, err := l.cache.workers(time.Now(), l.cfg.refuses)
@@ -105,7 +111,6 @@ func (l *Launcher) Runs(ctx context.Context, id monitor.ID, generation int) (boo
 		return false, err
 	}
 	p, owned := parseWorkerPod(found, l.cfg.Instance)
-	l.cache.observe(found)
 	return owned && p.Generation >= generation && !l.cache.hasEnded(found), nil
 }
 
@@ -151,7 +156,6 @@ func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, po
 		if err != nil || created == nil {
 			return false, err
 		}
-		l.cache.observe(created)
 		l.log.Info("worker started", "monitor_id", string(spec.ID), "generation", spec.Generation, "pod", created.Name)
 		return true, nil
 	}
@@ -160,7 +164,6 @@ func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, po
 		return false, fmt.Errorf("%s is not a worker of this installation (its labels differ from %s=%s, %s=%s): rename or delete it",
 			podTitle(l.pods.namespace, found.Name), labelApp, appName, labelInstance, l.cfg.Instance)
 	}
-	l.cache.observe(found)
 	switch {
 	case existing.Generation > spec.Generation:
 		return false, fmt.Errorf("a pod of the newer generation %d exists, %d is outdated", existing.Generation, spec.Generation)

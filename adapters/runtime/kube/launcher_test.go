@@ -73,7 +73,7 @@ func TestLauncherAdoptsRunningWorkers(t *testing.T) {
 // waitFor polls a condition for ten seconds.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited for %s", what)
 		}

@@ -133,7 +133,7 @@ func (c Config) defaultContainer() corev1.Container {
 		Image:          c.Image,
 		Args:           []string{"worker"},
 		Env:            c.sharedEnv(),
-		Ports:          []corev1.ContainerPort{{Name: "probes", ContainerPort: int32(c.ProbePort), Protocol: corev1.ProtocolTCP}}, //nolint:gosec // at most 65535 (withDefaults)
+		Ports:          []corev1.ContainerPort{{Name: "probes", ContainerPort: probePort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:  httpProbe("/healthz", 30),
 		ReadinessProbe: httpProbe("/readyz", 10),
 		Resources: corev1.ResourceRequirements{

@@ -10,37 +10,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// removedRetention is how long the UID of a removed pod is kept, so that a late
-// response does not add the pod again. No request takes that long.
-const removedRetention = 5 * time.Minute
-
 // errNotListed is why no workers are known before the watch has delivered its first list.
 var errNotListed = errors.New("the API server has not listed the worker pods yet")
 
 // podCache holds the last known state of the worker pods, by UID, and reports each end
-// once. It gets states from the watch and from the responses to single requests, in any
-// order. Of two states of a pod the one with the higher resource version counts. So a worker
-// is known from the response to its creation, even if the watch is behind.
+// once. An informer tells it of them.
 type podCache struct {
-	instance   string
-	log        *slog.Logger
-	exits      *exitqueue.Queue[supervisor.Exit]
-	onEnd      func(workerPod) // deletes the pod; must not block
-	synced     chan struct{}   // closed when the watch has delivered its first list
-	markSynced func()
+	instance string
+	log      *slog.Logger
+	exits    *exitqueue.Queue[supervisor.Exit]
+	onEnd    func(workerPod) // deletes the pod; must not block
+	synced   <-chan struct{} // closed when the informer has told the first list
 
-	mu           sync.Mutex
-	pods         map[types.UID]*cachedPod
-	removedSince map[types.UID]time.Time
-	watchErr     error // why the pods cannot be watched now; nil: they are
+	mu       sync.Mutex
+	pods     map[types.UID]*cachedPod
+	watchErr error // why the pods cannot be watched now; nil: they are
 }
+
+var _ cache.ResourceEventHandler = (*podCache)(nil)
 
 // cachedPod is one pod, from the first observation until its removal.
 type cachedPod struct {
@@ -55,10 +49,41 @@ type cachedPod struct {
 }
 
 func newPodCache(instance string, exits *exitqueue.Queue[supervisor.Exit], onEnd func(workerPod), log *slog.Logger) *podCache {
-	synced := make(chan struct{})
 	return &podCache{
-		instance: instance, log: log, exits: exits, onEnd: onEnd, synced: synced, markSynced: sync.OnceFunc(func() { close(synced) }),
-		pods: map[types.UID]*cachedPod{}, removedSince: map[types.UID]time.Time{}, watchErr: errNotListed,
+		instance: instance, log: log, exits: exits, onEnd: onEnd, pods: map[types.UID]*cachedPod{},
+	}
+}
+
+// OnAdd implements cache.ResourceEventHandler.
+func (c *podCache) OnAdd(object any, _ bool) {
+	if pod, isPod := object.(*corev1.Pod); isPod {
+		c.observe(pod)
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler. It is also called for every pod each
+// resyncInterval. The pod may be another one, of the same name, if its removal was missed.
+func (c *podCache) OnUpdate(before, object any) {
+	if old, isPod := before.(*corev1.Pod); isPod {
+		if pod, isPod := object.(*corev1.Pod); isPod {
+			if old.UID != pod.UID {
+				c.remove(old.UID, nil)
+			}
+			c.observe(pod)
+		}
+	}
+}
+
+// OnDelete implements cache.ResourceEventHandler. It is also called for a pod that has lost
+// the labels of the selection, and for one whose removal was missed.
+func (c *podCache) OnDelete(object any) {
+	switch gone := object.(type) {
+	case *corev1.Pod:
+		c.remove(gone.UID, gone)
+	case cache.DeletedFinalStateUnknown:
+		if pod, isPod := gone.Obj.(*corev1.Pod); isPod {
+			c.remove(pod.UID, nil)
+		}
 	}
 }
 
@@ -68,6 +93,11 @@ func newPodCache(instance string, exits *exitqueue.Queue[supervisor.Exit], onEnd
 func (c *podCache) workers(now time.Time, refuses func(*corev1.Pod, supervisor.Worker) bool) ([]supervisor.Worker, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	select {
+	case <-c.synced:
+	default:
+		return nil, errors.Join(errNotListed, c.watchErr)
+	}
 	if c.watchErr != nil {
 		return nil, c.watchErr
 	}
@@ -91,8 +121,7 @@ func (c *podCache) setWatchError(err error) {
 	c.watchErr = err
 }
 
-// observe stores the state of a pod, unless a newer one is known, and reports its worker's
-// end.
+// observe stores the newest state of a pod, and reports its worker's end.
 func (c *podCache) observe(pod *corev1.Pod) {
 	p, owned := parseWorkerPod(pod, c.instance)
 	if !owned {
@@ -100,17 +129,11 @@ func (c *podCache) observe(pod *corev1.Pod) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, removed := c.removedSince[p.uid]; removed {
-		return
-	}
 	restarts, certain := restartsBeforeLongRun(workerStatus(pod), time.Now())
 	entry := c.pods[p.uid]
 	if entry == nil {
-		entry = &cachedPod{workerPod: p, last: pod, removed: make(chan struct{}), logged: map[string]bool{}, ignoredRestarts: restarts}
+		entry = &cachedPod{workerPod: p, removed: make(chan struct{}), logged: map[string]bool{}, ignoredRestarts: restarts}
 		c.pods[p.uid] = entry
-	}
-	if isOlder(pod.ResourceVersion, entry.last.ResourceVersion) {
-		return
 	}
 	entry.last = pod
 	if certain {
@@ -130,12 +153,6 @@ func (c *podCache) observe(pod *corev1.Pod) {
 func (c *podCache) remove(uid types.UID, last *corev1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for old, at := range c.removedSince {
-		if time.Since(at) > removedRetention {
-			delete(c.removedSince, old)
-		}
-	}
-	c.removedSince[uid] = time.Now()
 	entry := c.pods[uid]
 	if entry == nil {
 		return
@@ -195,42 +212,6 @@ func (c *podCache) logProblems(entry *cachedPod, pod *corev1.Pod) {
 	}
 }
 
-// unlisted returns the pods that are gone, by a list of this resource version. The list lacks
-// them, and it is no older than their newest state. A pod that was created after the list was
-// read has a higher version than the list.
-func (c *podCache) unlisted(listed map[types.UID]bool, version string) (gone []types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for uid, entry := range c.pods {
-		if !listed[uid] && !isOlder(version, entry.last.ResourceVersion) {
-			gone = append(gone, uid)
-		}
-	}
-	return gone
-}
-
-// isOlder reports whether resource version a comes before b, both of pods. A version that is
-// no number is not older.
-func isOlder(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
-}
-
-// resync deletes the ended pods that still exist, and logs the pods that take long to
-// start.
-func (c *podCache) resync() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, entry := range c.pods {
-		switch {
-		case entry.ended:
-			c.onEnd(entry.workerPod)
-		default:
-			c.logProblems(entry, entry.last)
-		}
-	}
-}
-
 // removed returns a channel that is closed when the pod is removed. It is nil for
 // a pod that the cache does not know.
 func (c *podCache) removed(uid types.UID) <-chan struct{} {
@@ -238,11 +219,6 @@ func (c *podCache) removed(uid types.UID) <-chan struct{} {
 	defer c.mu.Unlock()
 	if entry := c.pods[uid]; entry != nil {
 		return entry.removed
-	}
-	if _, removed := c.removedSince[uid]; removed {
-		closed := make(chan struct{})
-		close(closed)
-		return closed
 	}
 	return nil
 }

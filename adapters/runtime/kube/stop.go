@@ -55,7 +55,6 @@ func (l *Launcher) stop(ctx context.Context, id monitor.ID, markSent func()) err
 	if !owned {
 		return nil
 	}
-	l.cache.observe(found)
 	return l.terminate(ctx, p, l.cfg.Grace, markSent)
 }
 
@@ -76,11 +75,10 @@ func (l *Launcher) terminate(ctx context.Context, p workerPod, grace time.Durati
 	defer force.Stop()
 	poll := time.NewTicker(gonePollInterval)
 	defer poll.Stop()
-	removed := l.cache.removed(p.uid)
 	var last error
 	for attempts := 0; ; {
 		select {
-		case <-removed:
+		case <-l.cache.removed(p.uid):
 			return nil
 		case <-poll.C:
 			gone, err = l.pods.isGone(ctx, p)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,11 +52,26 @@ func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 			if s := state(worker); s != "" {
 				t.Errorf("the worker is in state %s, want gone", s)
 			}
-			for _, tool := range readMarks(r.marks, "tool", string(spec.ID)) {
-				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
-			}
+			r.gone("tool", spec.ID)
 		})
 	}
+}
+
+// Decision O4.
+func TestAWorkerEndsWithItsGateway(t *testing.T) {
+	r, spec := &harness{t: t, marks: t.TempDir()}, newSpec(hasToolsIgnoresStop)
+	gateway := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	gateway.Env = append(os.Environ(), gatewayVariable+"="+r.marks)
+	if err := gateway.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("the worker and its two tools", func() bool {
+		return len(r.alive(spec.ID)) == 1 && len(readMarks(r.marks, "tool", string(spec.ID))) == 2
+	})
+	_ = gateway.Process.Kill()
+	_ = gateway.Wait()
+	r.gone("worker", spec.ID)
+	r.gone("tool", spec.ID)
 }
 
 func TestCloseWithoutTimeKillsWorkersAtOnce(t *testing.T) {
@@ -102,9 +118,12 @@ func TestAMissingProgramIsReported(t *testing.T) {
 
 // Section 8.1.
 func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
+	for _, name := range []string{"DB_DSN", "API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "PGPASSWORD", "SOMETHING_NEW"} {
+		t.Setenv(name, "geheim")
+	}
+	t.Setenv("HTTPS_PROXY", "http://proxy.example:3128")
 	r := newHarness(t, func(c *process.Config) {
-		c.Environ = append(c.Environ, "DB_DSN=geheim", "API_KEY=geheim", "WEBHOOK_SIGNING_KEY=geheim", "PGPASSWORD=geheim",
-			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another", "GATEWAY_PATIENCE=1s")
+		c.Environ = append(c.Environ, "STREAM_RENDITION=best", "LOG_LEVEL=error", "MONITOR_ID=another")
 		c.GatewayCA = "/etc/gateway.pem"
 	})
 	spec := newSpec(showsEnviron)
@@ -129,7 +148,8 @@ func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
 		"GENERATION":       "3",
 		"GATEWAY_URL":      "http://127.0.0.1:8081",
 		"GATEWAY_CA_FILE":  "/etc/gateway.pem",
-		"GATEWAY_PATIENCE": "15m0s",
+		"END_WITH_INPUT":   "on",
+		"STREAM_RENDITION": "best",
 		"INTERNAL_API_KEY": monitor.NewTokenKey("internal-key").Token(spec.ID, 3),
 		"LOG_LEVEL":        "debug",
 		"HTTPS_PROXY":      "http://proxy.example:3128",
@@ -216,9 +236,33 @@ func TestAPanicIsInTheLog(t *testing.T) {
 
 func TestAnInvalidConfigIsRefused(t *testing.T) {
 	_, err := process.New(process.Config{GracePeriod: time.Second})
-	for _, name := range []string{"GatewayURL", "Tokens", "RunDir", "Output"} {
+	for _, name := range []string{"GatewayURL", "Tokens", "Output"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
+	}
+}
+
+func TestNothingLeaksWithEachWorker(t *testing.T) {
+	r := newHarness(t, nil)
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	before := 0
+	for n := range 51 {
+		spec := newSpec(launchertest.ExitsCleanly)
+		spec.Generation = n + 1
+		r.launch(spec)
+		r.exit()
+		if n == 0 {
+			before = open() // the runtime poller has its descriptors by now
+		}
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, %d were after the first", after, before)
 	}
 }

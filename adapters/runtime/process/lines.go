@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 // maxLine is the longest line that is forwarded, in bytes; the rest of a longer
@@ -27,7 +29,7 @@ type outputForwarder struct {
 
 // forward reads the output of a worker to its end. It logs a line that is not a log line as
 // a WARN, because only a crashing worker prints one.
-func (f *outputForwarder) forward(from io.Reader, of workerKey, log *slog.Logger) {
+func (f *outputForwarder) forward(from io.Reader, of supervisor.WorkerSpec, log *slog.Logger) {
 	r := bufio.NewReaderSize(from, maxLine)
 	for {
 		line, long, err := r.ReadLine()
@@ -82,7 +84,7 @@ var logLevels = []string{"DEBUG", "INFO", "WARN", "ERROR"}
 
 // rewriteLogLine returns a line of section 11.2 with the worker that printed it, whatever the
 // line says about that. is is false if the line does not have that format.
-func rewriteLogLine(line []byte, of workerKey) (whole []byte, is bool) {
+func rewriteLogLine(line []byte, of supervisor.WorkerSpec) (whole []byte, is bool) {
 	var l workerLine
 	if json.Unmarshal(line, &l) != nil || l.Message == "" || !slices.Contains(logLevels, l.Level) {
 		return nil, false
@@ -93,7 +95,7 @@ func rewriteLogLine(line []byte, of workerKey) (whole []byte, is bool) {
 	if len(l.Data) > 0 && l.Data[0] != '{' || !utf8.Valid(l.Data) {
 		return nil, false
 	}
-	l.MonitorID, l.Generation = string(of.id), of.generation
+	l.MonitorID, l.Generation = string(of.ID), of.Generation
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

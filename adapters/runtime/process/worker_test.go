@@ -2,11 +2,10 @@ package process_test
 
 import (
 	"bufio"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -18,8 +17,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the workers start tools
 )
 
 // The variable that makes the test binary a worker, and names the directory of its marks.
@@ -33,14 +34,11 @@ const (
 	hasToolsExits       launchertest.Behaviour = "toolsexit--" // starts such tools, and exits without ending them
 	showsEnviron        launchertest.Behaviour = "environ----" // writes its environment to its mark, then as StopsWhenAsked
 	panics              launchertest.Behaviour = "panics-----" // panics
-	printsWhenTold      launchertest.Behaviour = "printstold-" // prints a line when told to, then as StopsWhenAsked
-	hasToolsWhenTold    launchertest.Behaviour = "toolstold--" // as hasTools, but only when told to
-	floodsWhenTold      launchertest.Behaviour = "floodstold-" // prints far more than a FIFO holds when told to, then as StopsWhenAsked
 )
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(earlierGatewayVariable); text != "" {
-		os.Exit(runEarlierGateway(text))
+	if marks := os.Getenv(gatewayVariable); marks != "" {
+		os.Exit(runGateway(marks))
 	}
 	if marks := os.Getenv(marksVariable); marks != "" {
 		os.Exit(childProcess(marks))
@@ -58,9 +56,8 @@ func childProcess(marks string) int {
 		time.Sleep(time.Hour)
 		return 0
 	}
-	asked, told := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
-	signal.Notify(told, syscall.SIGUSR1)
 
 	behaviour := launchertest.BehaviourOf(monitor.StreamURL(os.Getenv("STREAM_URL")))
 	switch behaviour {
@@ -88,54 +85,39 @@ func childProcess(marks string) int {
 		}
 		return 0
 	}
-	for n := 1; ; n++ {
-		select {
-		case <-told:
-			if behaviour == hasToolsWhenTold {
-				_ = startTools()
-				continue
-			}
-			if err := printFor(behaviour, n); err != nil {
-				return 5
-			}
-			mark(marks, fmt.Sprintf("said%d", n), "")
-		case <-asked:
-			if behaviour != launchertest.IgnoresStop && behaviour != hasToolsIgnoresStop {
-				return 0
-			}
+	for range asked {
+		if behaviour != launchertest.IgnoresStop && behaviour != hasToolsIgnoresStop {
+			return 0
 		}
 	}
+	return 5
 }
 
 func startTools() error {
 	for range 2 {
-		tool := exec.Command(os.Args[0])
-		tool.Env = append(os.Environ(), "PROCESS_TEST_TOOL=1", subprocess.ToolVariable+"="+subprocess.ToolMark(os.Getenv("GATEWAY_PLACE")))
-		tool.Stdout, tool.Stderr = os.Stdout, os.Stderr // they hold the pipes open
-		tool.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := tool.Start(); err != nil {
+		_, err := subprocess.Start(subprocess.Command{Path: os.Args[0], Env: append(os.Environ(), "PROCESS_TEST_TOOL=1")})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printFor prints, and never waits for a reader.
-func printFor(b launchertest.Behaviour, n int) error {
-	lines := 1
-	if b == floodsWhenTold {
-		lines = 10_000
+// The variable that makes the test binary a gateway, and names the directory of its worker's marks.
+const gatewayVariable = "PROCESS_TEST_GATEWAY"
+
+// runGateway launches a worker and never ends by itself.
+func runGateway(marks string) int {
+	l, err := process.New(settings(filepath.Join(marks, "id"), marks, &logRecorder{}))
+	if err == nil {
+		err = l.Launch(context.Background(), newSpec(hasToolsIgnoresStop))
 	}
-	if err := syscall.SetNonblock(syscall.Stderr, true); err != nil {
-		return err
+	if err != nil {
+		fmt.Println("failed:", err)
+		return 6
 	}
-	for range lines {
-		_, err := fmt.Fprintf(os.Stderr, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","message":"line %d"}`+"\n", n)
-		if err != nil && !errors.Is(err, syscall.EAGAIN) {
-			return err
-		}
-	}
-	return nil
+	time.Sleep(time.Minute)
+	return 9
 }
 
 // loudLine has a level that no log line has.

@@ -1,12 +1,15 @@
 package ffmpeg
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -29,8 +32,10 @@ var (
 // detector found. body yields its init section and then its media. setting returns
 // a field of the registration's config object. Beyond worker.Analyser:
 //
-//   - a look at key frames becomes one at every frame if a detector of the picture needs
-//     more than single frames (filter.singleFrames);
+//   - of a calm track, key frames or some of the sound are decoded, and every frame if these
+//     leave a doubt: if anything is dark, damaged or missing, or bad media that matter may hide;
+//   - key frames are not enough if a detector of the picture needs more than single frames
+//     (filter.singleFrames), or if the segment has more than decoder.MaxMedia bytes;
 //   - the caller sets Began and Segment of the answer;
 //   - the first bytes decide the container; s.Container is used if they do not;
 //   - black shorter than 0.1 s (section 6.3) is dropped unless it touches an end of
@@ -49,41 +54,88 @@ var (
 //	tool          ffmpeg is missing, was killed, lacks a feature, or exceeded a limit
 //	too_large     the segment has more than MaxInput bytes
 //	network       the time limit passed while body was being read
-func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
-	look = possibleLook(look)
-	if a.config.Decoder != nil && hasOnlyBuiltIn() {
-		found, left, err := a.decode(ctx, s, look, body, setting)
-		if err != nil {
-			return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
-		}
-		if left == nil {
-			return found, nil
-		}
-		later := *a
-		later.config.Timeout = left.timeout
-		return later.runCommand(ctx, s, look, left.body, setting)
-	}
-	return a.runCommand(ctx, s, look, body, setting)
-}
-
-// runCommand analyses a segment with the command. Its error is that of Analyse.
-func (a *Analyser) runCommand(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (watch.Analysis, error) {
-	res, err := a.run(ctx, s, look, body, setting)
-	if err != nil {
-		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
-	}
-	found, err := parse(res.Stdout, res.Stderr, look)
+func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
+	found, err := a.analyse(ctx, s, calm, body, setting)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
 	return found, nil
 }
 
+// analyse reads a segment, and lets the Decoder or the command look at it. Its error is that of
+// Analyse.
+func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting Settings) (watch.Analysis, error) {
+	canDecode, canScreen := a.config.Decoder != nil && hasOnlyBuiltIn(), calm.Video > 0 && judgesKeyFrames()
+	if !canDecode && !canScreen {
+		return a.runCommand(ctx, s, body, setting)
+	}
+	began, announced := time.Now(), collector.AnnouncedSize(body)
+	limited, cancel := context.WithTimeoutCause(ctx, a.config.Timeout, errTooSlow)
+	defer cancel()
+	in := newInput(body, a.config.MaxInput, func() {})
+	release := in.closeWith(limited)
+
+	var media []byte
+	demuxer, err := detectContainer(in, s)
+	if err == nil {
+		media, err = readAll(in, announced)
+	}
+	isWhole := len(media) <= decoder.MaxMedia
+	var found watch.Analysis
+	isDecoded := false
+	if err == nil && isWhole && canDecode {
+		found, err = a.decode(limited, s, calm, a.job(media, demuxer, calm, setting))
+		isDecoded = err == nil
+		if limited.Err() == nil {
+			err = nil // the command decides
+		}
+	}
+	release()
+	switch {
+	case in.remaining < 0:
+		return watch.Analysis{}, watch.NewFailure(watch.FailureTooLarge, "a segment of more than %d bytes", a.config.MaxInput)
+	case err != nil:
+		return watch.Analysis{}, a.runError(ctx, limited, in, subprocess.Result{}, err)
+	case isDecoded:
+		return found, nil
+	}
+	later := *a
+	later.config.Timeout = max(a.config.Timeout-time.Since(began), minTimeLeft)
+	if isWhole && canScreen {
+		return later.screenByCommand(ctx, s, calm, media, setting)
+	}
+	return later.runCommand(ctx, s, resumed{io.MultiReader(bytes.NewReader(media), in.buffer), body}, setting)
+}
+
+// screenByCommand looks at the key frames of a segment with the command, and at every frame if these
+// leave a doubt. Its error is that of Analyse.
+func (a *Analyser) screenByCommand(ctx context.Context, s watch.Segment, calm watch.Calm, media []byte, setting Settings) (watch.Analysis, error) {
+	res, err := a.run(ctx, s, true, bytes.NewReader(media), setting)
+	if err != nil {
+		return watch.Analysis{}, err
+	}
+	found, err := parse(res.Stdout, res.Stderr, true)
+	if video, _ := found.inDoubt(s, calm); err == nil && !video {
+		return found.Analysis, nil
+	}
+	return a.runCommand(ctx, s, bytes.NewReader(media), setting)
+}
+
+// runCommand decodes every frame of a segment with the command. Its error is that of Analyse.
+func (a *Analyser) runCommand(ctx context.Context, s watch.Segment, body io.Reader, setting Settings) (watch.Analysis, error) {
+	res, err := a.run(ctx, s, false, body, setting)
+	if err != nil {
+		return watch.Analysis{}, err
+	}
+	found, err := parse(res.Stdout, res.Stderr, false)
+	return found.Analysis, err
+}
+
 // run returns the output of ffmpeg for the whole segment. Its error is that of
 // Analyse; the result says what ffmpeg used, error or not.
-func (a *Analyser) run(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (subprocess.Result, error) {
+func (a *Analyser) run(ctx context.Context, s watch.Segment, keyFrames bool, body io.Reader, setting Settings) (subprocess.Result, error) {
 	return a.execute(ctx, []collector.Media{{Segment: s, Open: func() io.Reader { return body }}}, func(demuxers []string) subprocess.Command {
-		return subprocess.Command{Args: arguments(setting, demuxers[0], a.config.maxPixels(), look), MaxOutput: a.config.MaxOutput}
+		return subprocess.Command{Args: arguments(setting, demuxers[0], a.config.maxPixels(), keyFrames), MaxOutput: a.config.MaxOutput}
 	})
 }
 

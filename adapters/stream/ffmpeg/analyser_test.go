@@ -199,11 +199,11 @@ func TestIntervalsAreFoundInEveryKindOfSegment(t *testing.T) {
 func analyse(t *testing.T, segment []byte) result {
 	t.Helper()
 	s := watch.Segment{URI: "https://media.example/7.ts"}
-	got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), s, watch.EveryFrame, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), s, watch.Calm{}, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatalf("Analyse: %v", err)
 	}
-	checkDecoder(t, s, watch.EveryFrame, segment, settings, got)
+	checkDecoder(t, s, watch.Calm{}, segment, settings, got)
 	checkNoSubprocess(t)
 	video, audio := ffmpeg.Results(got)
 	return result{video, audio}

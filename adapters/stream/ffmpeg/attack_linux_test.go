@@ -73,7 +73,7 @@ func TestAnFFmpegThatIsTakenOverReachesNothing(t *testing.T) {
 		if name == "not confined" && os.Geteuid() != 0 {
 			c.want = "found keys environment memory trace place network sockets programs end"
 		}
-		_, err := ffmpeg.New(ffmpeg.Config{Path: path, Files: c.files}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(scene{}.make(t)), settings)
+		_, err := ffmpeg.New(ffmpeg.Config{Path: path, Files: c.files}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(scene{}.make(t)), settings)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}

@@ -54,7 +54,7 @@ func BenchmarkCheck(b *testing.B) {
 			for range max(b.N, rounds) {
 				specTimes = append(specTimes, subprocessCPU(b, func() error { return runAsSpecified(path, file) }))
 				ourTimes = append(ourTimes, subprocessCPU(b, func() error {
-					_, err := analyser.Analyse(b.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings)
+					_, err := analyser.Analyse(b.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
 					return err
 				}))
 			}

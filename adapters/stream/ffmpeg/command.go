@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // After the detectors each frame's time and metadata are printed. ffmpeg prints
@@ -44,15 +43,15 @@ const (
 
 // arguments returns the arguments with which ffmpeg reads one segment from its
 // stdin and runs the detectors. demuxer is ffmpeg's name of the container. ffmpeg
-// refuses pictures with more than maxPixels pixels. A look at key frames skips all other
-// frames of the picture in the decoder.
+// refuses pictures with more than maxPixels pixels. With keyFrames, the decoder skips all other
+// frames of the picture.
 //
 // The probe size stays at ffmpeg's default: smaller ones (down to 32 KB) save
 // nothing measurable and may miss a track that starts late.
-func arguments(setting Settings, demuxer string, maxPixels int64, look watch.Look) []string {
+func arguments(setting Settings, demuxer string, maxPixels int64, keyFrames bool) []string {
 	var skip []string
 	video := filterChain(ofTrack(detector.Video), setting) + printVideo + measureVideo
-	if look == watch.KeyFrames {
+	if keyFrames {
 		skip, video = skipOthers, onlyKeyFrames+video
 	}
 	return append(slices.Concat(skip, inputArguments(demuxer, maxPixels)),

@@ -8,9 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
-	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -32,48 +30,37 @@ func hasOnlyBuiltIn() bool {
 	return true
 }
 
-// leftToCommand is a segment that the Decoder has left to the command.
-type leftToCommand struct {
-	body    io.Reader     // the whole segment
-	timeout time.Duration // what remains of the time limit
-}
-
-// decode analyses a segment with the Decoder. left is not nil if that leaves it to the command.
-func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (found watch.Analysis, left *leftToCommand, err error) {
-	began, announced := time.Now(), collector.AnnouncedSize(body)
-	limited, cancel := context.WithTimeoutCause(ctx, a.config.Timeout, errTooSlow)
-	defer cancel()
-	in := newInput(body, a.config.MaxInput, func() {})
-	release := in.closeWith(limited)
-
-	var media []byte
-	demuxer, err := detectContainer(in, s)
-	if err == nil {
-		media, err = readAll(in, announced)
-	}
-	var result decoder.Result
-	isDecoded := false
-	if err == nil && len(media) <= decoder.MaxMedia {
-		result, err = a.config.Decoder.Decode(limited, a.job(media, demuxer, look, setting))
-		isDecoded = err == nil
-		if limited.Err() == nil {
-			err = nil // the command decides
-		}
-	}
-	release()
-	if in.remaining < 0 {
-		return watch.Analysis{}, nil, watch.NewFailure(watch.FailureTooLarge, "a segment of more than %d bytes", a.config.MaxInput)
-	}
+// decode lets the Decoder look at a segment, and then at every frame of the tracks that are in doubt.
+// Errors: those of the Decoder.
+func (a *Analyser) decode(ctx context.Context, s watch.Segment, calm watch.Calm, job decoder.Job) (watch.Analysis, error) {
+	result, err := a.config.Decoder.Decode(ctx, job)
 	if err != nil {
-		return watch.Analysis{}, nil, a.runError(ctx, limited, in, subprocess.Result{}, err)
+		return watch.Analysis{}, err
 	}
-	if isDecoded {
-		return fromResult(result, look), nil, nil
+	found := fromResult(result, job)
+	video, audio := found.inDoubt(s, calm)
+	if !video && !audio {
+		return found.Analysis, nil
 	}
-	return watch.Analysis{}, &leftToCommand{
-		body:    resumed{io.MultiReader(bytes.NewReader(media), in.buffer), body},
-		timeout: max(a.config.Timeout-time.Since(began), minTimeLeft),
-	}, nil
+	closer := job
+	closer.Video, closer.Audio = decoder.Nothing, decoder.Nothing
+	if video {
+		job.Video, closer.Video = decoder.Whole, decoder.Whole
+	}
+	if audio {
+		closer.Audio = decoder.Whole
+	}
+	more, err := a.config.Decoder.Decode(ctx, closer)
+	if err != nil {
+		return watch.Analysis{}, err
+	}
+	if video {
+		result.Video = more.Video
+	}
+	if audio {
+		result.Audio, result.AudioScreened = more.Audio, false
+	}
+	return fromResult(result, job).Analysis, nil
 }
 
 // readAll reads a segment, but no more than shows that it is too large for a Decoder.
@@ -99,23 +86,27 @@ func (r resumed) Close() error {
 	return nil
 }
 
-// job is a segment for a Decoder with the criteria of the detectors.
-func (a *Analyser) job(media []byte, demuxer string, look watch.Look, setting Settings) decoder.Job {
+// job is a segment for a Decoder with the criteria of the detectors. A track of which nothing may stay
+// undecoded is decoded whole.
+func (a *Analyser) job(media []byte, demuxer string, calm watch.Calm, setting Settings) decoder.Job {
+	look := func(limit time.Duration) decoder.Look {
+		if limit > 0 {
+			return decoder.Screen
+		}
+		return decoder.Whole
+	}
 	return decoder.Job{
-		Media: media, Container: containers[demuxer], KeyFrames: look == watch.KeyFrames, MaxPixels: a.config.maxPixels(),
+		Media: media, Container: containers[demuxer], Video: look(calm.Video), Audio: look(calm.Audio), MaxPixels: a.config.maxPixels(),
 		BlackPixel: detector.BlackLumaPercent / 100.0, BlackPart: detector.BlackAreaPercent / 100.0,
 		Silent: math.Pow(10, setting(detector.SilenceDB)/20), SilenceAfter: minSilence,
 	}
 }
 
 // fromResult judges what a Decoder saw as parse judges what the command printed.
-func fromResult(r decoder.Result, look watch.Look) watch.Analysis {
-	a := assemble(printedRecords(r.Video), printedRecords(r.Audio), look)
-	if a.Screen != nil {
-		a.Screen.Damaged = r.Damaged
-	}
-	a.Video.Present = a.Video.Present || r.VideoAnnounced
-	a.Audio.Present = a.Audio.Present || r.AudioAnnounced
+func fromResult(r decoder.Result, j decoder.Job) seen {
+	a := assemble(printedRecords(r.Video), printedRecords(r.Audio), j.Video == decoder.Screen, r.AudioScreened)
+	a.damaged = r.Damaged
+	a.announce(r.VideoAnnounced, r.AudioAnnounced)
 	return a
 }
 

@@ -20,10 +20,12 @@
 // omits a short one. The tracks print to different pipes because newer versions of
 // ffmpeg run them in two threads. Versions 5.1 and 9.0 are tested.
 //
-// A look at key frames (decision S18) is the same run, in which the video decoder skips
-// all other frames. It does not see what lies between two key frames, so its intervals are
-// only a suspicion. At 144p it costs a quarter less with Debian's ffmpeg, whose start
-// costs most of it, and at 1080p a seventh of every frame.
+// While a track is calm (decision S18), not every frame is decoded: key frames of the picture, and
+// some of the sound. If they are dark or silent, damaged, or too far apart for what the caller
+// asks, every frame of that track is decoded, in the same call. For the command, key frames are the same
+// run, in which the video decoder skips all others; its sound is always decoded whole. At 144p
+// key frames cost a quarter less with Debian's ffmpeg, whose start costs most of it, and at 1080p a
+// seventh of every frame.
 //
 // If an announced track cannot be decoded, ffmpeg fails after it has printed the
 // other one. Its exit code therefore decides nothing; its output does.

@@ -26,25 +26,25 @@ func Results(a watch.Analysis) (video, audio TrackResult) {
 
 // Parse parses the output of a recorded or made-up run.
 func Parse(stdout, stderr []byte) (video, audio TrackResult, err error) {
-	found, err := parse(stdout, stderr, watch.EveryFrame)
-	video, audio = Results(found)
+	found, err := parse(stdout, stderr, false)
+	video, audio = Results(found.Analysis)
 	return video, audio, err
 }
 
 // ParseMeasures parses the measures of a run.
 func ParseMeasures(stdout, stderr []byte) ([]watch.Measure, error) {
-	found, err := parse(stdout, stderr, watch.EveryFrame)
+	found, err := parse(stdout, stderr, false)
 	return found.Measures, err
 }
 
 // Arguments returns those of every run.
 func Arguments(setting Settings, demuxer string, maxPixels int64) []string {
-	return arguments(setting, demuxer, maxPixels, watch.EveryFrame)
+	return arguments(setting, demuxer, maxPixels, false)
 }
 
 // ArgumentsWithoutMeasures returns those of a run that measures nothing.
 func ArgumentsWithoutMeasures(setting Settings, demuxer string, maxPixels int64) []string {
-	all := arguments(setting, demuxer, maxPixels, watch.EveryFrame)
+	all := arguments(setting, demuxer, maxPixels, false)
 	for i, arg := range all {
 		arg = strings.Replace(arg, measureVideo, ",select=0", 1)
 		all[i] = strings.Replace(arg, measureAudio, ",aselect=0", 1)
@@ -73,5 +73,5 @@ func DetectContainer(b []byte, declared string) (string, error) {
 
 // Run runs ffmpeg like Analyse and returns its output and what it used.
 func Run(ctx context.Context, a *Analyser, s watch.Segment, body io.Reader, setting Settings) (subprocess.Result, error) {
-	return a.run(ctx, s, watch.EveryFrame, body, setting)
+	return a.run(ctx, s, false, body, setting)
 }

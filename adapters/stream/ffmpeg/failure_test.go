@@ -56,7 +56,7 @@ func TestTheBytesOutweighTheDeclaredContainer(t *testing.T) {
 		"MPEG-TS declared as Matroska":         {ts, "matroska"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := a.Analyse(t.Context(), watch.Segment{Container: c.declared}, watch.EveryFrame, bytes.NewReader(c.segment), settings)
+			got, err := a.Analyse(t.Context(), watch.Segment{Container: c.declared}, watch.Calm{}, bytes.NewReader(c.segment), settings)
 			if err != nil || !got.Video.Present || !got.Audio.Present {
 				t.Errorf("Analyse = %+v, %v", got, err)
 			}
@@ -70,7 +70,7 @@ func TestAnErrorOfTheBodyIsReturnedUnchanged(t *testing.T) {
 	for name, n := range map[string]int{"at once": 0, "halfway": len(ts) / 2, "after everything": len(ts)} {
 		t.Run(name, func(t *testing.T) {
 			body := io.MultiReader(bytes.NewReader(ts[:n]), iotest.ErrReader(broken))
-			_, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, body, settings)
+			_, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, body, settings)
 			if f := (*watch.Failure)(nil); !errors.As(err, &f) || f != broken {
 				t.Errorf("error = %v, want the body's own", err)
 			}
@@ -87,14 +87,14 @@ func wantFailure(t *testing.T, segment []byte, kind watch.FailureKind) {
 func wantFailureOfDeclared(t *testing.T, segment []byte, declared string, kind watch.FailureKind) {
 	t.Helper()
 	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)})
-	_, err := a.Analyse(t.Context(), watch.Segment{Container: declared}, watch.EveryFrame, bytes.NewReader(segment), settings)
+	_, err := a.Analyse(t.Context(), watch.Segment{Container: declared}, watch.Calm{}, bytes.NewReader(segment), settings)
 	checkFailure(t, err, kind)
 	checkNoSubprocess(t)
 }
 
 func analyseFails(t *testing.T, a *ffmpeg.Analyser, body io.Reader, kind watch.FailureKind) *watch.Failure {
 	t.Helper()
-	_, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, body, settings)
+	_, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, body, settings)
 	checkNoSubprocess(t)
 	return checkFailure(t, err, kind)
 }

@@ -71,7 +71,7 @@ func checkLimits(t *testing.T, segment []byte) (memory, own int64, cpu, took tim
 	if memory > ffmpeg.DefaultMaxMemory {
 		t.Errorf("ffmpeg had %d MB", memory>>20)
 	}
-	if res.CPUTime > c.MaxCPU+3*time.Second/2 {
+	if res.CPUTime > 3*c.MaxCPU { // SIGKILL comes a second after SIGXCPU, and on a shared machine what the host takes counts, too
 		t.Errorf("ffmpeg had %v of CPU", res.CPUTime)
 	}
 	if took > c.Timeout+3*time.Second+busyMachine { // 3 s pass between SIGTERM and SIGKILL

@@ -30,11 +30,11 @@ func (u *uploads) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, e
 
 func (u *uploads) ReadPlaylist(context.Context, string) watch.Playlist { return watch.Playlist{} }
 
-func (u *uploads) AddEvidence(_ context.Context, up collector.Upload) (err error) {
+func (u *uploads) AddEvidence(_ context.Context, up evidence.Upload, body io.Reader) (err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if up.File != nil {
-		u.files[up.File.Variant], err = io.ReadAll(up.Body)
+		u.files[up.File.Variant], err = io.ReadAll(body)
 	}
 	return err
 }

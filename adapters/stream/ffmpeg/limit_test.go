@@ -46,7 +46,7 @@ func TestASegmentAsLargeAsTheLimitIsAnalysed(t *testing.T) {
 	ts := scene{}.make(t)
 	size := int64(len(ts))
 	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: size})
-	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(ts), settings); err != nil {
+	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
 	t.Run("but not one a byte larger", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestASegmentAsLargeAsTheLimitIsAnalysed(t *testing.T) {
 
 func TestNegativeLimitsMeanTheDefaults(t *testing.T) {
 	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: -1, MaxInput: -1, MaxOutput: -1})
-	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(scene{}.make(t)), settings); err != nil {
+	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(scene{}.make(t)), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
 	}
 	t.Run("with more memory it is decoded", func(t *testing.T) {
 		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: 512 << 20})
-		if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.EveryFrame, bytes.NewReader(segment), settings); err != nil {
+		if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings); err != nil {
 			t.Errorf("Analyse: %v", err)
 		}
 	})

@@ -5,45 +5,44 @@ import (
 	"maps"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // parse reads the output of ffmpeg: stdout has the printed video frames, stderr the
 // printed audio frames and the log. Its error is a *watch.Failure: tool, if ffmpeg
 // could not run the command; otherwise undecodable.
-func parse(stdout, stderr []byte, look watch.Look) (watch.Analysis, error) {
+func parse(stdout, stderr []byte, keyFrames bool) (seen, error) {
 	video := frames(stdout, ofTrack(detector.Video), lumaKey)
 	audio := frames(stderr, ofTrack(detector.Audio), levelKey)
-	a := assemble(video, audio, look)
-	if a.Screen != nil {
-		a.Screen.Damaged = damaged(stderr)
-	}
+	a := assemble(video, audio, keyFrames, false)
 	if !a.Video.Present && !a.Audio.Present {
-		return watch.Analysis{}, logFailure(stderr)
+		return seen{}, logFailure(stderr)
 	}
-	videoAnnounced, audioAnnounced := announced(stderr)
-	a.Video.Present = a.Video.Present || videoAnnounced
-	a.Audio.Present = a.Audio.Present || audioAnnounced
+	a.damaged = keyFrames && damaged(stderr)
+	a.announce(announced(stderr))
 	return a, nil
 }
 
-// assemble judges the frames of both tracks. A track without frames is not Present.
-func assemble(video, audio iter.Seq[printed], look watch.Look) watch.Analysis {
-	var picture decodedTrack
-	var screen *watch.Screen
-	if look == watch.KeyFrames {
-		picture, screen = readKeyFrames(video)
-	} else {
-		picture = readTrack(detector.Video, video, ofTrack(detector.Video))
+// assemble judges the frames of both tracks, which may be screened. A track without frames is not
+// Present.
+func assemble(video, audio iter.Seq[printed], videoScreened, audioScreened bool) seen {
+	read := func(track detector.Track, output iter.Seq[printed], screened bool) decodedTrack {
+		if screened {
+			return readScreen(track, output)
+		}
+		return readTrack(track, output, ofTrack(track))
 	}
-	sound := readTrack(detector.Audio, audio, ofTrack(detector.Audio))
-	a := watch.Analysis{Video: picture.Track, Audio: sound.Track, Intervals: intervals{}, Screen: screen, Measures: measures(picture.samples, sound.samples)}
+	picture, sound := read(detector.Video, video, videoScreened), read(detector.Audio, audio, audioScreened)
+	a := seen{
+		Analysis: watch.Analysis{Video: picture.Track, Audio: sound.Track, Intervals: intervals{}, Measures: measures(picture.samples, sound.samples)},
+		videoGap: picture.gap, audioGap: sound.gap,
+	}
 	maps.Copy(a.Intervals, picture.found)
 	maps.Copy(a.Intervals, sound.found)
-	shiftToZero(&a)
+	shiftToZero(&a.Analysis)
 	return a
 }
 
@@ -145,14 +144,7 @@ var logPrefix = regexp.MustCompile(`^(\[[^\]]* @ 0x[0-9a-f]+\] *)+`)
 // readable returns a log line without its prefix and without unprintable
 // characters, which it may quote from the segment.
 func readable(line string) string {
-	line = logPrefix.ReplaceAllString(line, "")
-	line = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(line, ""))
-	line = strings.TrimSpace(line)
+	line = monitor.CleanLine(logPrefix.ReplaceAllString(line, ""))
 	if len(line) > maxMessage {
 		line = strings.ToValidUTF8(line[:maxMessage], "") + "…"
 	}

@@ -220,7 +220,7 @@ func TestAFailureQuotesOneReadableLineOfTheLog(t *testing.T) {
 			"Error opening decoder\nError while decoding stream #0:0: Invalid data\n  Metadata:\n    encoder : x\n", "Error while decoding stream #0:0: Invalid data", watch.FailureUndecodable},
 		"an unknown codec":       {"Decoder (codec none) not found for input stream #0:0", "Decoder (codec none)", watch.FailureUndecodable},
 		"an empty log":           {"", "ffmpeg did not say why", watch.FailureUndecodable},
-		"unprintable characters": {"a\x00b\x1b[31mc\xff\xfe\n", "ab[31mc", watch.FailureUndecodable},
+		"unprintable characters": {"a\x00b\x1b[31mc\xff\xfe\n", "a b [31mc", watch.FailureUndecodable},
 		"a long line":            {strings.Repeat("é", 101), strings.Repeat("é", 100) + "…", watch.FailureUndecodable},
 		"a missing decoder":      {"Decoder (codec av1) not found for input stream #0:0", "this ffmpeg was built without a decoder", watch.FailureTool},
 	} {

@@ -87,7 +87,7 @@ func TestACancelledAnalysisReturnsTheCause(t *testing.T) {
 	path := fakeFFmpeg(t, "ln -s $$ "+pids+"\ncat >/dev/null; sleep 600 & wait")
 	done := make(chan error)
 	go func() {
-		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, watch.EveryFrame, bytes.NewReader(scene{}.make(t)), settings)
+		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, watch.Calm{}, bytes.NewReader(scene{}.make(t)), settings)
 		done <- err
 	}()
 	eventually(t, "ffmpeg runs", func() bool { return isLink(pids) })
@@ -138,7 +138,7 @@ func TestCancellingWhileTheBodyStallsReturnsTheCause(t *testing.T) {
 		cancel(stopped)
 	}()
 	began := time.Now()
-	_, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(ctx, watch.Segment{}, watch.EveryFrame, r, settings)
+	_, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(ctx, watch.Segment{}, watch.Calm{}, r, settings)
 	if !errors.Is(err, stopped) {
 		t.Errorf("error = %v, want %v", err, stopped)
 	}

@@ -16,23 +16,49 @@ var skipOthers = []string{"-skip_frame:v", "nokey"}
 
 const onlyKeyFrames = "select=key,"
 
-// possibleLook returns the look itself, or EveryFrame if a filter of the picture needs
-// every frame.
-func possibleLook(look watch.Look) watch.Look {
-	for _, f := range ofTrack(detector.Video) {
-		if !f.singleFrames {
-			return watch.EveryFrame
-		}
-	}
-	return look
+// maxUnheard is the silence that may hide between loud moments of a screen: less than the shortest
+// that section 6.4 knows.
+const maxUnheard = 500 * time.Millisecond
+
+// judgesKeyFrames reports whether every filter of the picture judges single frames.
+func judgesKeyFrames() bool {
+	return !slices.ContainsFunc(ofTrack(detector.Video), func(f trackFilter) bool { return !f.singleFrames })
 }
 
-// readKeyFrames reads what is known of the key frames. A detector that tagged any of
-// them has an interval as long as the track. Times between tags would say nothing: in open
-// groups of pictures, the H.264 decoder of ffmpeg 5.1 outputs key frames in reverse order.
-func readKeyFrames(output iter.Seq[printed]) (decodedTrack, *watch.Screen) {
-	chain := ofTrack(detector.Video)
-	var t decodedTrack
+// seen is what was seen of a segment, maybe of some frames only.
+type seen struct {
+	watch.Analysis
+
+	videoGap, audioGap time.Duration // of a track that is Screened
+	damaged            bool          // a demuxer or decoder complained
+}
+
+// announce records which tracks the container announces. Of any other track, more frames would
+// show nothing.
+func (a *seen) announce(video, audio bool) {
+	a.Video.Present, a.Audio.Present = a.Video.Present || video, a.Audio.Present || audio
+	a.Video.Screened, a.Audio.Screened = a.Video.Screened && a.Video.Present, a.Audio.Screened && a.Audio.Present
+}
+
+// inDoubt returns the tracks of which every frame has to be decoded, because bad media that
+// matter may hide between those that were.
+func (a *seen) inDoubt(s watch.Segment, calm watch.Calm) (video, audio bool) {
+	hides := func(t watch.Track, gap, limit time.Duration) bool {
+		return t.Screened && (a.damaged || t.To <= t.From || max(t.From, gap, s.Duration-t.To) > limit)
+	}
+	video = hides(a.Video, a.videoGap, calm.Video)
+	for _, f := range ofTrack(detector.Video) {
+		video = video || a.Video.Screened && len(a.Intervals[f.detector]) > 0
+	}
+	return video, hides(a.Audio, a.audioGap, min(calm.Audio, maxUnheard))
+}
+
+// readScreen reads what is known of the key frames, or of the loud moments of the sound. A detector
+// that tagged any of them has an interval as long as the track. Times between tags would say nothing:
+// in open groups of pictures, the H.264 decoder of ffmpeg 5.1 outputs key frames in reverse order.
+func readScreen(track detector.Track, output iter.Seq[printed]) decodedTrack {
+	chain := ofTrack(track)
+	t := decodedTrack{Track: watch.Track{Screened: true}, found: intervals{}}
 	var times []time.Duration
 	tagged := make([]bool, len(chain))
 	for f := range output {
@@ -48,21 +74,22 @@ func readKeyFrames(output iter.Seq[printed]) (decodedTrack, *watch.Screen) {
 		}
 	}
 	if len(times) == 0 {
-		return decodedTrack{}, &watch.Screen{}
+		return t
 	}
 	slices.Sort(times)
-	s := &watch.Screen{KeyFrames: len(times)}
 	for i := range times[1:] {
-		s.Gap = max(s.Gap, times[i+1]-times[i])
+		t.gap = max(t.gap, times[i+1]-times[i])
 	}
-	t.Track = watch.Track{Present: true, From: times[0], To: times[len(times)-1] + defaultFrameDuration[detector.Video]}
-	t.found = intervals{}
+	t.Present, t.From, t.To = true, times[0], times[len(times)-1]
+	if track == detector.Video {
+		t.To += defaultFrameDuration[track]
+	}
 	for i, filter := range chain {
 		if tagged[i] {
 			t.found[filter.detector] = []watch.Interval{{From: t.From, To: t.To}}
 		}
 	}
-	return t, s
+	return t
 }
 
 // damage matches a message about damaged media. A false alarm costs a closer look.

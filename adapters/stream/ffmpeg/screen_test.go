@@ -11,18 +11,36 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// screen looks at the key frames of a segment with the real ffmpeg. It must succeed. A
-// decoder must see the same, or leave the segment to the command.
-func screen(t *testing.T, segment []byte) watch.Analysis {
+// calmest is a look that lets as much as possible stay undecoded.
+var calmest = watch.Calm{Video: time.Hour, Audio: time.Hour}
+
+// lookName names a look for a subtest.
+func lookName(calm watch.Calm) string {
+	if calm == (watch.Calm{}) {
+		return "every_frame"
+	}
+	return "calm"
+}
+
+// lookCalmly analyses a segment with the real ffmpeg. It must succeed. A decoder must see the same, or
+// leave the segment to the command.
+func lookCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.KeyFrames, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Screen == nil {
-		t.Fatal("every frame was decoded")
+	checkDecoder(t, watch.Segment{}, calm, segment, settings, got)
+	return got
+}
+
+// decodeCalmly analyses a segment with the decoder alone.
+func decodeCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
+	t.Helper()
+	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))}).Analyse(t.Context(), watch.Segment{Duration: 3 * time.Second}, calm, bytes.NewReader(segment), settings)
+	if err != nil {
+		t.Fatal(err)
 	}
-	checkDecoder(t, watch.Segment{}, watch.KeyFrames, segment, settings, got)
 	return got
 }
 
@@ -52,15 +70,20 @@ func TestAScreenSeesTheKeyFramesOfEveryKindOfStream(t *testing.T) { // S18
 		"MPEG-2":                       {[]string{"-c:v", "mpeg2video", "-g", "30", "-sc_threshold", "1000000000"}, nil, 3, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calm := screen(t, scene{codec: c.codec, mux: c.mux}.make(t))
-			if calm.Screen.KeyFrames != c.keyFrames || (calm.Screen.Gap-c.gap).Abs() > printPrecision || calm.Screen.Damaged {
-				t.Errorf("saw %+v, want %d key frames at most %v apart", *calm.Screen, c.keyFrames, c.gap)
+			segment := scene{codec: c.codec, mux: c.mux}.make(t)
+			last := time.Duration(c.keyFrames-1) * c.gap
+			calm := lookCalmly(t, segment, watch.Calm{Video: max(c.gap, priming) + printPrecision})
+			if !calm.Video.Screened || (calm.Video.To-calm.Video.From-last-time.Second/30).Abs() > 2*printPrecision || len(calm.Intervals) > 0 {
+				t.Errorf("saw %+v and %v, want %d key frames at most %v apart", calm.Video, calm.Intervals, c.keyFrames, c.gap)
 			}
-			if len(calm.Intervals) > 0 {
-				t.Errorf("found %v", calm.Intervals)
+			if c.gap > 0 {
+				if closer := lookCalmly(t, segment, watch.Calm{Video: c.gap - printPrecision}); closer.Video.Screened {
+					t.Errorf("key frames were enough, though they are %v apart", c.gap)
+				}
 			}
-			if black := screen(t, scene{codec: c.codec, mux: c.mux, black: [][2]float64{{0, 9}}}.make(t)); len(black.Intervals[detector.Blackout]) == 0 {
-				t.Error("no black key frame was seen")
+			black := lookCalmly(t, scene{codec: c.codec, mux: c.mux, black: [][2]float64{{0, 9}}}.make(t), calmest)
+			if black.Video.Screened || len(black.Intervals[detector.Blackout]) == 0 {
+				t.Errorf("no black was seen in %+v", black.Video)
 			}
 		})
 	}
@@ -79,51 +102,116 @@ func TestAScreenSeesWhatIsOnKeyFrames(t *testing.T) { // S18
 		"black after the last one is hidden":  {[][2]float64{{2.1, 9}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := screen(t, scene{codec: every, black: c.black}.make(t))
-			if dark := len(got.Intervals[detector.Blackout]) > 0; dark != c.dark {
-				t.Errorf("found %v", got.Intervals)
+			got := lookCalmly(t, scene{codec: every, black: c.black}.make(t), calmest)
+			if dark := len(got.Intervals[detector.Blackout]) > 0; dark != c.dark || got.Video.Screened == c.dark {
+				t.Errorf("found %v in %+v", got.Intervals, got.Video)
 			}
 			// The last key frame is at second 2.
-			if last := seconds(2 + primingSeconds + 1./30); (got.Video.To - last).Abs() > printPrecision {
+			if last := seconds(2 + primingSeconds + 1./30); !c.dark && (got.Video.To-last).Abs() > printPrecision {
 				t.Errorf("the last key frame ends at %v, want %v", got.Video.To, last)
 			}
 		})
 	}
 }
 
-func TestAScreenHearsEverything(t *testing.T) { // S18
-	segment := scene{codec: keyFramesEvery("90"), silent: [][2]float64{{0.4, 0.7}, {2, 9}}}.make(t)
-	got, whole := screen(t, segment), analyse(t, segment)
-	if heard := got.Intervals[detector.Silence]; len(heard) != 2 || !slices.Equal(heard, whole.Audio.Found) || got.Audio != whole.Audio.Track {
-		t.Errorf("found %v in %v, every frame has %v in %v", heard, got.Audio, whole.Audio.Found, whole.Audio.Track)
+func TestAScreenOfTheSoundMissesNoSilenceThatCounts(t *testing.T) { // S18
+	for name, c := range map[string]struct {
+		scene
+		screened bool
+	}{
+		"loud":                            {scene{}, true},
+		"loud enough":                     {scene{volume: -27}, true},
+		"too quiet":                       {scene{volume: -30}, false},
+		"silent for a moment":             {scene{silent: [][2]float64{{1, 1.15}}}, true},
+		"silent for half a second":        {scene{silent: [][2]float64{{1, 1.55}}}, false},
+		"silent from the beginning":       {scene{silent: [][2]float64{{0, 0.6}}}, false},
+		"silent to the end":               {scene{silent: [][2]float64{{2.4, 9}}}, false},
+		"loud for moments":                {scene{silent: [][2]float64{{0.1, 1.1}, {1.2, 2.2}, {2.3, 9}}}, false},
+		"silent throughout":               {scene{silent: [][2]float64{{0, 9}}}, false},
+		"no sound":                        {scene{codec: []string{"-an"}}, false},
+		"one channel of 8 kHz":            {scene{layout: "mono", codec: []string{"-ar", "8000"}}, true},
+		"5.1 channels of 44.1 kHz":        {scene{layout: "5.1", codec: []string{"-ar", "44100"}}, true},
+		"the sound before the picture":    {scene{audioLead: 0.3}, true},
+		"in MP4":                          {scene{mux: fragmentedMP4}, true},
+		"packed":                          {scene{codec: []string{"-vn"}, mux: []string{"-f", "adts"}}, true},
+		"with prediction between frames":  {scene{codec: []string{"-profile:a", "aac_main"}}, false},
+		"with prediction of a long term":  {scene{codec: []string{"-profile:a", "aac_ltp", "-strict", "-2"}}, false},
+		"Opus, which needs all of before": {scene{codec: []string{"-c:a", "libopus"}, mux: fragmentedMP4}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			segment := c.make(t)
+			got, whole := decodeCalmly(t, segment, calmest), decodeCalmly(t, segment, watch.Calm{})
+			if got.Audio.Screened != c.screened {
+				t.Fatalf("screened: %+v with %v", got.Audio, got.Intervals[detector.Silence])
+			}
+			if heard := got.Intervals[detector.Silence]; !c.screened && (!slices.Equal(heard, whole.Intervals[detector.Silence]) || got.Audio != whole.Audio) || c.screened && len(heard) > 0 {
+				t.Errorf("found %v in %+v, every frame has %v in %+v", heard, got.Audio, whole.Intervals[detector.Silence], whole.Audio)
+			}
+			for _, i := range whole.Intervals[detector.Silence] {
+				if c.screened && i.To-i.From >= seconds(0.5) {
+					t.Errorf("%v was hidden", i)
+				}
+			}
+			if c.screened && (got.Audio.From > seconds(0.15) || whole.Audio.To-got.Audio.To > seconds(0.3)) {
+				t.Errorf("heard %+v of %+v", got.Audio, whole.Audio)
+			}
+			for i := 1; i < min(len(got.Measures), len(whole.Measures)); i++ { // the first frame of all is a part of one
+				if a, b := got.Measures[i].Level, whole.Measures[i].Level; c.screened && (a == nil || b == nil || max(*a-*b, *b-*a) > 2) {
+					t.Errorf("second %d: measured %+v, of every frame %+v", i, got.Measures[i], whole.Measures[i])
+				}
+			}
+		})
 	}
 }
 
-func TestAScreenSaysWhenItSawNoKeyFrame(t *testing.T) { // S18
+// A silence of any place and length is found by a calm look, unless it is shorter than half a second.
+func TestAScreenOfTheSoundFindsEverySilence(t *testing.T) { // S18
+	pool := newPool(t, nil)
+	analyser := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
+	for length := 0.45; length < 0.9; length += 0.09 {
+		for from := 0.5; from < 1; from += 0.083 {
+			segment := scene{silent: [][2]float64{{from, from + length}}, codec: []string{"-vn"}}.make(t)
+			var found [2][]watch.Interval
+			for i, calm := range []watch.Calm{calmest, {}} {
+				a, err := analyser.Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found[i] = slices.DeleteFunc(a.Intervals[detector.Silence], func(i watch.Interval) bool { return i.To-i.From < seconds(0.5) })
+			}
+			if !slices.Equal(found[0], found[1]) {
+				t.Errorf("silent for %v s from %v s: found %v, every frame has %v", length, from, found[0], found[1])
+			}
+		}
+	}
+}
+
+func TestASegmentWithoutKeyFramesIsDecodedWhole(t *testing.T) { // S18
 	segment := scene{codec: slices.Concat(keyFramesEvery("90"), []string{"-bsf:v", "noise=amount=0:drop=key"})}.make(t)
-	got := screen(t, segment)
-	if got.Screen.KeyFrames != 0 || got.Video.To > got.Video.From || !got.Video.Present {
-		t.Errorf("saw %+v of %+v", *got.Screen, got.Video)
+	if got := lookCalmly(t, segment, calmest); got.Video.Screened || !got.Video.Present {
+		t.Errorf("saw %+v", got.Video)
 	}
 }
 
-func TestAScreenSaysThatASegmentIsDamaged(t *testing.T) { // S18
+func TestADamagedSegmentIsDecodedWhole(t *testing.T) { // S18
 	segment := bytes.Clone(scene{codec: keyFramesEvery("30")}.make(t))
 	for at := len(segment) / 2; at < len(segment)/2+20*188; at++ {
 		segment[at] ^= 0x5a
 	}
-	if got := screen(t, segment); !got.Screen.Damaged {
-		t.Errorf("saw %+v", *got.Screen)
+	for name, got := range map[string]watch.Analysis{"the command": lookCalmly(t, segment, calmest), "the decoder": decodeCalmly(t, segment, calmest)} {
+		if got.Video.Screened || got.Audio.Screened {
+			t.Errorf("%s saw %+v, heard %+v", name, got.Video, got.Audio)
+		}
 	}
 }
 
 func TestADetectorOfManyFramesHasThemAllDecoded(t *testing.T) { // S18
 	ffmpeg.AddFilter(t, detector.Blackout, func(ffmpeg.Settings) string { return "freezedetect=d=0.5" }, "lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.KeyFrames, bytes.NewReader(scene{}.make(t)), settings)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, calmest, bytes.NewReader(scene{}.make(t)), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Screen != nil {
-		t.Errorf("saw only %+v", *got.Screen)
+	if got.Video.Screened {
+		t.Errorf("saw only %+v", got.Video)
 	}
 }

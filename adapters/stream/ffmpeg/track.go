@@ -25,6 +25,8 @@ type decodedTrack struct {
 
 	found   intervals // of its detectors
 	samples []sample  // its measurements
+
+	gap time.Duration // if it is Screened: the longest time between two frames
 }
 
 // readTrack reads what ffmpeg printed of a track. A track without frames is not

@@ -1,16 +1,15 @@
 // Package hls decodes HLS playlists (RFC 8216): a master playlist into renditions, a
 // media playlist into segments with absolute URLs and times.
 //
-//	bytes ─▶ scan ─────────▶ m3u8 ───────────▶ check ──▶ watch.Playlist
-//	         limits, tags,    URIs, durations,   counts and
-//	         MAP, KEY, GAP,   codecs             numbers agree
-//	         MEDIA, times
+//	bytes ─▶ scan ───┬─ EXTINF, EXT-X-STREAM-INF, URIs ─▶ m3u8 ─┬─▶ watch.Playlist
+//	         limits  └─ all other tags ─────────────────────────┘
 //
-// Playlists are untrusted, and github.com/grafov/m3u8 panics on some, needs seconds
-// for 40 KB of others, and loses EXT-X-MAP, EXT-X-KEY, gaps and delta updates. So
-// this package scans every line first, enforces the Max limits, and keeps those tags
-// itself. The library decodes a reduced playlist, and both results have to agree;
-// otherwise the playlist is malformed.
+// A playlist is scanned once, line by line, within the Max limits. github.com/grafov/m3u8
+// decodes segments (EXTINF and URI), variants (EXT-X-STREAM-INF and URI) and program times.
+// Playlists are untrusted, and from whole ones the library panics on some, needs seconds for 40 KB
+// of others, and loses EXT-X-MAP, EXT-X-KEY, gaps and delta updates. So it gets the lines that it
+// decodes right, and the scan decodes all other tags. What the library would take for a number or
+// an attribute list and is none, is refused here.
 //
 // The tags decide whether a playlist is a master or a media playlist, never its URL:
 // segment URLs of YouTube contain "index.m3u8".

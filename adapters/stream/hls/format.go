@@ -43,14 +43,32 @@ func decode(ctx context.Context, body []byte, finalURL string) (p watch.Playlist
 	ctx, cancel := context.WithTimeout(ctx, DecodeTime)
 	defer cancel()
 
-	kind, err := kindOf(ctx, body)
-	if err != nil {
-		return p, err
+	// Tags of entries decide which kind of playlist it is. Other tags decide where there are none,
+	// and are ignored in a playlist of the other kind.
+	lines := newScanner(ctx, body)
+	if !lines.next() || string(lines.line.tag) != "EXTM3U" {
+		if lines.err != nil {
+			return p, lines.err
+		}
+		return p, malformed("not a playlist: it does not begin with #EXTM3U")
 	}
-	if kind == master {
-		return decodeMaster(ctx, body, base)
+	var media mediaScan
+	var master masterScan
+	for lines.next() {
+		media.add(lines.read, lines.line)
+		master.add(lines.read, lines.line)
 	}
-	return decodeMedia(ctx, body, base)
+	switch {
+	case lines.err != nil:
+		return p, lines.err
+	case media.hasSegment && master.variants > 0:
+		return p, malformed("segments and variants in one playlist")
+	case media.hasSegment, media.hasMediaTag && master.variants == 0:
+		return media.playlist(base)
+	case master.variants+master.iframes+master.media > 0:
+		return master.playlist(base)
+	}
+	return p, malformed("neither a master nor a media playlist")
 }
 
 func malformed(format string, args ...any) *watch.Failure {
@@ -85,7 +103,7 @@ const (
 	KeptURLs     = 4 << 20
 
 	// DecodeTime limits how long decoding takes. The scan checks it. The library cannot
-	// be interrupted; it decodes at most KeptSegments segments or MaxVariants variants,
+	// be interrupted; it decodes at most MaxSegments segments or MaxVariants variants,
 	// in milliseconds.
 	DecodeTime = 2 * time.Second
 )

@@ -11,7 +11,7 @@ import (
 // keyTag is an EXT-X-KEY that can be used: METHOD=AES-128, with the key at a URL.
 type keyTag struct {
 	uri      string // as in the tag
-	absolute string // set by key: all segments share one string
+	absolute string // set by forSequence: all segments share one string
 	iv       []byte // 16 bytes; nil: the sequence number is the IV
 }
 
@@ -50,7 +50,8 @@ func (k *keyState) add(list []byte) (problem string) {
 			problem = "IV of EXT-X-KEY is not 0x and up to 32 hexadecimal digits"
 		}
 	}
-	if k.identity = tag; problem != "" {
+	k.identity = tag
+	if problem != "" {
 		k.identity, k.identityError = nil, problem
 	}
 	return problem
@@ -73,9 +74,9 @@ func (k *keyState) current() (tag *keyTag, problem string) {
 	return nil, cmp.Or(k.identityError, k.otherError)
 }
 
-// key returns the Key of the segment with this sequence number (RFC 8216, 5.2), or
+// forSequence returns the Key of the segment with this sequence number (RFC 8216, 5.2), or
 // nil if t is nil. Its problem is why the key cannot be fetched.
-func (t *keyTag) key(base *url.URL, sequence uint64) (key *watch.Key, problem string) {
+func (t *keyTag) forSequence(base *url.URL, sequence uint64) (key *watch.Key, problem string) {
 	if t == nil {
 		return nil, ""
 	}
@@ -139,7 +140,7 @@ func (t *initTag) initSection(base *url.URL) (init *watch.Init, problem string) 
 		if t.shared.URI, problem = resolve(base, t.uri); problem != "" {
 			t.problem = "the URI of EXT-X-MAP is " + problem
 		} else {
-			t.shared.Key, t.problem = t.key.key(base, 0) // its IV is stated
+			t.shared.Key, t.problem = t.key.forSequence(base, 0) // its IV is stated
 		}
 	}
 	return t.shared, t.problem

@@ -3,7 +3,6 @@ package hls
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"net/url"
 	"slices"
 
@@ -12,46 +11,109 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// decodeMedia decodes a media playlist: the scan finds the entries, the library
-// decodes the newest of them, and both have to agree.
-func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlist, error) {
-	scan, err := scanMedia(ctx, body)
+// playlist returns the newest usable segments.
+func (s *mediaScan) playlist(base *url.URL) (watch.Playlist, error) {
+	if s.uriDue {
+		s.defect.note(s.line, "it ends between EXTINF and its URI")
+	}
+	if s.failure != nil {
+		return watch.Playlist{}, s.failure
+	}
+	oldest := max(0, len(s.entries)-KeptSegments)
+	segments, err := s.decode(oldest)
 	if err != nil {
 		return watch.Playlist{}, err
 	}
-	first := scan.firstSequence()
-	usable := slices.DeleteFunc(scan.entries[max(0, len(scan.entries)-KeptSegments):], func(e entry) bool {
-		unreadable := scan.lost != "" && e.key != nil && e.key.iv == nil // its number would decrypt it
-		return e.gap || e.problem != "" || unreadable                    // a gap is announced as missing (RFC 8216bis, 4.4.4.7)
-	})
-	decoded, err := decodeEntries(usable, scan.ended)
-	if err != nil {
-		return watch.Playlist{}, err
-	}
-	p := watch.Playlist{TargetDuration: scan.target, Ended: scan.ended}
+	s.addProgramTimes()
+	first := s.firstSequence()
+	p := watch.Playlist{TargetDuration: s.target, Ended: s.ended}
 	remaining := KeptURLs
-	for i, e := range slices.Backward(usable) {
-		s, problem := e.segment(base, decoded[i].URI, first+e.number)
-		if problem != "" {
-			scan.defect.note(0, "%s", problem)
+	for i := len(s.entries) - 1; i >= oldest; i-- {
+		e := s.entries[i]
+		unreadable := s.lost && e.key != nil && e.key.iv == nil // its number would decrypt it
+		if e.gap || e.unusable || unreadable {                  // a gap is announced as missing (RFC 8216bis, 4.4.4.7)
 			continue
 		}
-		scan.identify(e, &s)
-		if remaining -= urlBytes(s); remaining < 0 {
+		segment, problem := e.segment(base, segments[i].URI, first+uint64(i)) //nolint:gosec // i is 0 or more
+		if problem != "" {
+			s.defect.note(0, "%s", problem)
+			continue
+		}
+		segment.Unnumbered = !s.numbered || s.lost
+		if s.discontinuitySequence != nil { // else the tags before e prove nothing: they leave the playlist with time
+			segment.Discontinuity = *s.discontinuitySequence + e.discontinuities
+		}
+		if remaining -= urlBytes(segment); remaining < 0 {
 			break
 		}
-		p.Segments = append(p.Segments, s)
+		p.Segments = append(p.Segments, segment)
 	}
 	if len(p.Segments) == 0 && !p.Ended {
-		return watch.Playlist{}, scan.defect.failure("a live playlist without a usable segment")
+		return watch.Playlist{}, s.defect.failure("a live playlist without a usable segment")
 	}
 	if p.TargetDuration <= 0 && len(p.Segments) > 0 {
-		scan.defect.note(0, "EXT-X-TARGETDURATION is missing or not a positive number")
+		s.defect.note(0, "EXT-X-TARGETDURATION is missing or not a positive number")
 		p.TargetDuration = slices.MaxFunc(p.Segments, func(a, b watch.Segment) int { return cmp.Compare(a.Duration, b.Duration) }).Duration
 	}
-	p.Defect = scan.defect.problem
+	p.Defect = s.defect.problem
 	slices.Reverse(p.Segments)
 	return p, nil
+}
+
+// decode lets the library decode EXTINF and URI of every entry. It gets no other tags: it would
+// attach them to the wrong segment, lose them, or panic. Entries before oldest are not returned;
+// their durations are needed for the program times.
+func (s *mediaScan) decode(oldest int) ([]*m3u8.MediaSegment, error) {
+	var text bytes.Buffer
+	for i, e := range s.entries {
+		uri := e.uri
+		if i < oldest {
+			uri = []byte("-") // the others may come to megabytes
+		}
+		text.WriteString("#EXTINF:")
+		text.Write(e.seconds)
+		text.WriteString(",\n")
+		text.Write(uri)
+		text.WriteByte('\n')
+	}
+	list, err := m3u8.NewMediaPlaylist(0, uint(max(1, len(s.entries))))
+	if err == nil {
+		err = list.Decode(text, false)
+	}
+	if err != nil {
+		return nil, malformed("the decoder refuses it")
+	}
+	for i := range s.entries {
+		e := &s.entries[i]
+		seconds := list.Segments[i].Duration
+		isNumber := isDecimal(e.seconds) && seconds <= MaxDuration.Seconds()
+		e.duration = toDuration(seconds)
+		if !isNumber {
+			e.duration = s.target // a guess, for the program time of what follows
+		}
+		if !isNumber || e.duration <= 0 {
+			e.unusable = true
+			s.defect.note(e.line, "EXTINF is not a positive number of seconds")
+		}
+	}
+	return list.Segments, nil
+}
+
+// addProgramTimes extrapolates the program times that are stated to the entries after and before
+// them, but never over a discontinuity (RFC 8216, 4.3.2.6).
+func (s *mediaScan) addProgramTimes() {
+	for i := 1; i < len(s.entries); i++ {
+		before, e := &s.entries[i-1], &s.entries[i]
+		if e.programTime.IsZero() && !before.programTime.IsZero() && !e.afterCut {
+			e.programTime = before.programTime.Add(before.duration)
+		}
+	}
+	for i := len(s.entries) - 1; i > 0; i-- {
+		before, e := &s.entries[i-1], &s.entries[i]
+		if before.programTime.IsZero() && !e.programTime.IsZero() && !e.afterCut {
+			before.programTime = e.programTime.Add(-before.duration)
+		}
+	}
 }
 
 // urlBytes returns the length of all URLs of s.
@@ -80,46 +142,6 @@ func (e entry) segment(base *url.URL, uri string, sequence uint64) (s watch.Segm
 	if s.Init, problem = e.init.initSection(base); problem != "" {
 		return s, problem
 	}
-	s.Key, problem = e.key.key(base, sequence)
+	s.Key, problem = e.key.forSequence(base, sequence)
 	return s, problem
-}
-
-// decodeEntries decodes entries with the library and checks that it saw what the
-// scan saw. The library gets EXTINF and URI only: it would attach other tags to the
-// wrong segment, or lose them.
-func decodeEntries(entries []entry, ended bool) ([]*m3u8.MediaSegment, error) {
-	size := 100
-	for _, e := range entries {
-		size += len("#EXTINF:,\n\n") + len(e.seconds) + len(e.uri)
-	}
-	var text bytes.Buffer
-	text.Grow(size) // it may be a megabyte; growing by doubling would allocate four
-	text.WriteString("#EXTM3U\n")
-	for _, e := range entries {
-		text.WriteString("#EXTINF:")
-		text.Write(e.seconds)
-		text.WriteString(",\n")
-		text.Write(e.uri)
-		text.WriteByte('\n')
-	}
-	if ended {
-		text.WriteString("#EXT-X-ENDLIST\n")
-	}
-	list, err := m3u8.NewMediaPlaylist(0, uint(max(1, len(entries))))
-	if err == nil {
-		err = list.Decode(text, true)
-	}
-	if err != nil {
-		return nil, malformed("the decoder refuses it")
-	}
-	if int(list.Count()) != len(entries) || list.Closed != ended {
-		return nil, malformed("the decoder sees %d segments, the scan %d", list.Count(), len(entries))
-	}
-	for i, e := range entries {
-		got := list.Segments[i]
-		if toDuration(got.Duration) != e.duration || got.URI != string(e.uri) {
-			return nil, malformed("the decoder disagrees with the scan about a segment")
-		}
-	}
-	return list.Segments[:len(entries)], nil
 }

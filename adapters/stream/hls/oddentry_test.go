@@ -30,9 +30,12 @@ func TestAnOddSegmentCostsItselfAlone(t *testing.T) {
 		"a host that is none":            {[]string{good("http://[::1/a"), good("b")}, "2 b", "the URI of a segment is not an http"},
 		"a URI without a length":         {[]string{good("a"), "b", good("c")}, "1 a, 2 c", "a URI without EXTINF"},
 		"a length without a URI":         {[]string{"#EXTINF:7,", good("a")}, "1 a", "a second EXTINF"},
+		"no length without a URI":        {[]string{"#EXTINF:0,", good("a")}, "1 a", "a second EXTINF"},
+		"the first of two odd entries":   {[]string{good("a"), "#EXTINF:0,\nb", "c"}, "1 a", "EXTINF is not a positive"},
 		"a last length without a URI":    {[]string{good("a"), "#EXTINF:5,"}, "1 a", "ends between EXTINF and its URI"},
 		"an invalid range":               {[]string{"#EXT-X-BYTERANGE:x\n" + good("a"), good("b")}, "2 b", "EXT-X-BYTERANGE is not"},
 		"a range that follows nothing":   {[]string{"#EXT-X-BYTERANGE:5\n" + good("a"), "#EXT-X-BYTERANGE:5@5\n" + good("a"), "#EXT-X-BYTERANGE:7\n" + good("a")}, "2 a@5+5, 3 a@10+7", "does not follow"},
+		"ranges that follow nothing":     {[]string{"#EXT-X-BYTERANGE:5\n" + good("a"), "#EXT-X-BYTERANGE:7\n" + good("a"), good("b")}, "3 b", "does not follow"},
 		"a map without a URI":            {[]string{good("a"), "#EXT-X-MAP:BYTERANGE=\"1@0\"", good("b"), `#EXT-X-MAP:URI="i"`, good("c")}, "1 a, 3 c", "EXT-X-MAP has no URI"},
 		"a map that cannot be fetched":   {[]string{`#EXT-X-MAP:URI="file:///x"`, good("a"), `#EXT-X-MAP:URI="i"`, good("b")}, "2 b", "the URI of EXT-X-MAP is not an http"},
 		"a map without an IV":            {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k"`, `#EXT-X-MAP:URI="i"`, good("a"), `#EXT-X-MAP:URI="j"` + "\n" + key, `#EXT-X-MAP:URI="j"`, good("b")}, "2 b", "states no IV"},
@@ -121,6 +124,10 @@ func TestAnOddSegmentDoesNotMoveTheOthers(t *testing.T) {
 	p := mustRead(t, mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:7", "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z", "#EXTINF:5,", "a", "#EXTINF:0,", "b", "#EXTINF:5,", "c"))
 	if s := p.Segments[1]; s.Sequence != 9 || !s.ProgramTime.Equal(noon.Add(5*time.Second)) {
 		t.Errorf("got %+v", s)
+	}
+	guessed := mustRead(t, "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z\n#EXTINF:long,\na\n#EXTINF:5,\nb\n")
+	if s := guessed.Segments[0]; !s.ProgramTime.Equal(noon.Add(6 * time.Second)) {
+		t.Errorf("after a segment of unknown length, a target duration later: %+v", s)
 	}
 	ended := mustRead(t, mediaPlaylist("#EXTINF:0,", "a", "#EXT-X-ENDLIST"))
 	if !ended.Ended || len(ended.Segments) != 0 || ended.Defect == "" {

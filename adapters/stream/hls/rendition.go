@@ -94,9 +94,10 @@ func (all audioRenditions) resolve(base *url.URL) (problem string) {
 		if a.uri == "" {
 			continue
 		}
-		absolute, odd := resolve(base, a.uri)
-		if all[i].url, all[i].unusable = absolute, odd != ""; odd != "" && problem == "" {
-			problem = "the URI of an EXT-X-MEDIA is " + odd
+		absolute, refused := resolve(base, a.uri)
+		all[i].url, all[i].unusable = absolute, refused != ""
+		if refused != "" && problem == "" {
+			problem = "the URI of an EXT-X-MEDIA is " + refused
 		}
 	}
 	return problem

@@ -78,58 +78,12 @@ func stoppedFailure(ctx context.Context) *watch.Failure {
 	return malformed("not decoded within %v", DecodeTime)
 }
 
-// kind is that of a playlist.
-type kind int
-
-const (
-	media kind = iota + 1
-	master
-)
-
-// kindOf returns the kind of a playlist by its tags. Tags of entries decide: EXTINF for
-// a media playlist, EXT-X-STREAM-INF for a master playlist. Other tags decide where neither is
-// there, and are ignored in a playlist of the other kind. kindOf reads the whole playlist, so that
-// the limits of lines hold before anything is decoded.
-func kindOf(ctx context.Context, body []byte) (kind, error) {
-	s := newScanner(ctx, body)
-	if !s.next() || string(s.line.tag) != "EXTM3U" {
-		if s.err != nil {
-			return 0, s.err
-		}
-		return 0, malformed("not a playlist: it does not begin with #EXTM3U")
-	}
-	var lists, hints [master + 1]bool
-	for s.next() {
-		switch string(s.line.tag) {
-		case "EXTINF:":
-			lists[media] = true
-		case "EXT-X-TARGETDURATION:", "EXT-X-MEDIA-SEQUENCE:", "EXT-X-ENDLIST", "EXT-X-SKIP:":
-			hints[media] = true
-		case "EXT-X-STREAM-INF:":
-			lists[master] = true
-		case "EXT-X-I-FRAME-STREAM-INF:", "EXT-X-MEDIA:":
-			hints[master] = true
-		}
-	}
-	switch {
-	case s.err != nil:
-		return 0, s.err
-	case lists[media] && lists[master]:
-		return 0, malformed("segments and variants in one playlist")
-	case lists[media], hints[media] && !lists[master]:
-		return media, nil
-	case lists[master], hints[master]:
-		return master, nil
-	}
-	return 0, malformed("neither a master nor a media playlist")
-}
-
 // parseAttributes parses an attribute list (RFC 8216, 4.2) and removes the quotes of
 // values. It refuses a list that is empty or not well-formed, names an attribute
 // twice or has more than MaxAttributes: decoders disagree about those.
 func parseAttributes(list []byte) (map[string]string, bool) {
 	found := map[string]string{}
-	for firstSequence := true; firstSequence || len(list) > 0; firstSequence = false {
+	for first := true; first || len(list) > 0; first = false {
 		name, rest, ok := bytes.Cut(list, []byte("="))
 		name = bytes.TrimLeft(name, " \t")
 		if _, twice := found[string(name)]; !ok || twice || !isAttributeName(name) || len(found) == MaxAttributes {

@@ -10,22 +10,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/grafov/m3u8"
+
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// parseSeconds parses a decimal number of seconds: digits and at most one point, no
-// sign, exponent or NaN. It refuses more than MaxDuration.
-func parseSeconds(text []byte) (time.Duration, bool) {
+// isDecimal reports whether text is a number of digits and at most one point. The library
+// takes signs, exponents and NaN, too.
+func isDecimal(text []byte) bool {
 	const maxLength = 32
-	if len(text) > maxLength || len(bytes.Trim(text, "0123456789.")) > 0 {
-		return 0, false
-	}
+	points := bytes.Count(text, []byte("."))
+	return len(text) <= maxLength && points <= 1 && len(text) > points && len(bytes.Trim(text, "0123456789.")) == 0
+}
+
+// parseSeconds parses a decimal number of at most MaxDuration; 0: text is none.
+func parseSeconds(text []byte) time.Duration {
 	number, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || number > MaxDuration.Seconds() {
-		return 0, false
+	if err != nil || !isDecimal(text) || number > MaxDuration.Seconds() {
+		return 0
 	}
-	return toDuration(number), true
+	return toDuration(number)
 }
 
 func toDuration(seconds float64) time.Duration {
@@ -67,21 +72,16 @@ func parseByteRange(text []byte) (watch.ByteRange, bool) {
 	return r, true
 }
 
-// zoneFormats are those of ISO 8601. A time without a zone is ignored: its zone is
-// unknown.
-var zoneFormats = []string{"Z07:00", "Z0700", "Z07"}
-
 // parseProgramTime parses EXT-X-PROGRAM-DATE-TIME. It returns the zero time for what
-// it cannot parse; the fetch clock is used then (decision S1).
+// it cannot parse; the fetch clock is used then (decision S1). So it does for a time without a
+// zone, which is unknown.
 func parseProgramTime(text []byte) time.Time {
 	const lastYear = 2200 // later ones are wrong, and do not fit into a time.Duration
-	for _, zone := range zoneFormats {
-		t, err := time.Parse("2006-01-02T15:04:05"+zone, string(text))
-		if err == nil && t.Year() >= 1970 && t.Year() <= lastYear {
-			return t.UTC()
-		}
+	t, err := m3u8.FullTimeParse(string(text))
+	if err != nil || t.Year() < 1970 || t.Year() > lastYear {
+		return time.Time{}
 	}
-	return time.Time{}
+	return t.UTC()
 }
 
 // Reasons for which a reference is not used.

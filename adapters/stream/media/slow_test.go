@@ -42,7 +42,7 @@ func dripBytes(w http.ResponseWriter, r *http.Request, release <-chan struct{}) 
 
 // sendSlowly sends the header after 100 ms, and then 50 bytes a second.
 func sendSlowly(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-	for i := range 20 {
+	for i := range 60 {
 		<-time.After(20 * time.Millisecond)
 		if i >= 5 {
 			flush(w, "x")
@@ -90,13 +90,13 @@ func TestASlowServerWithinItsLimitIsAccepted(t *testing.T) {
 	for name, limit := range map[string]func(*media.Config){
 		"its header":     func(c *media.Config) { c.Header = 20 * time.Second },
 		"each byte":      func(c *media.Config) { c.Stall, c.MinRate = 20*time.Second, 1 },
-		"the least rate": func(c *media.Config) { c.Stall, c.MinRate = 200*time.Millisecond, 1 },
+		"the least rate": func(c *media.Config) { c.Stall, c.MinRate = time.Second, 1 },
 		"all of it":      func(c *media.Config) { c.Total = 20 * time.Second },
 		"the connection": func(c *media.Config) { c.Connect = 20 * time.Second },
 	} {
 		t.Run("a server that is slow within the limit of "+name+" is accepted", func(t *testing.T) {
 			got, err := fetch(t, newClient(t, limit), watch.Segment{URI: serve(t, sendSlowly) + secret})
-			if err != nil || string(got) != strings.Repeat("x", 15) {
+			if err != nil || string(got) != strings.Repeat("x", 55) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,12 +26,14 @@ const (
 // MaxMemory limits the memory that streamlink may allocate, in bytes. It needs 60 MB.
 const MaxMemory = 256 << 20
 
+// httpTimeout limits each request, in seconds.
+const httpTimeout = "10"
+
 // Config configures the runs of streamlink. The zero value is usable.
 type Config struct {
-	Path        string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
-	Timeout     time.Duration // limit of a run; default 30 s
-	Files       []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
-	HTTPTimeout time.Duration // limit of each request, in whole seconds; default 10 s
+	Path    string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
+	Timeout time.Duration // limit of a run; default 30 s
+	Files   []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
 
 	Environ func(context.Context) []string // environment of one run; nil, or its result nil: subprocess.Environment()
 }
@@ -53,16 +54,13 @@ func New(c Config, log *slog.Logger) *Resolver {
 	if c.Timeout <= 0 {
 		c.Timeout = 30 * time.Second
 	}
-	if c.HTTPTimeout < time.Second {
-		c.HTTPTimeout = 10 * time.Second
-	}
 	return &Resolver{
 		tool: pythontool.Tool{
 			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput, MaxMemory: MaxMemory, Environ: c.Environ, Files: c.Files,
 			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
 		},
 		options: []string{
-			"--no-config", "--http-timeout", strconv.Itoa(int(c.HTTPTimeout / time.Second)), "--stream-url",
+			"--no-config", "--http-timeout", httpTimeout, "--stream-url",
 			// "--" keeps a URL from being parsed as an option.
 			"--",
 		},
@@ -99,7 +97,7 @@ func read(res subprocess.Result) watch.Resolution {
 	}
 	problem := "streamlink printed no URL"
 	for _, output := range [][]byte{res.Stdout, res.Stderr} {
-		if last := lastLine(output); last != "" {
+		if last := pythontool.LastLine(output); last != "" {
 			problem = "streamlink printed no URL: " + last
 		}
 	}
@@ -115,12 +113,4 @@ func isManifestURL(s string) bool {
 	}
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
-}
-
-func lastLine(output []byte) string {
-	last := ""
-	for line := range pythontool.Lines(output) {
-		last = line
-	}
-	return last
 }

@@ -108,7 +108,7 @@ func (p *forkProcess) serve(command []string) {
 	case res.Signal != "":
 		err = fmt.Errorf("it was ended by a signal (%s)", res.Signal)
 	case res.ExitCode != 0:
-		err = fmt.Errorf("it failed: %s", lastLine(res.Stderr))
+		err = fmt.Errorf("it failed: %s", pythontool.LastLine(res.Stderr))
 	case err == nil:
 		err = errRetired
 	}
@@ -116,13 +116,6 @@ func (p *forkProcess) serve(command []string) {
 	_, _ = p.stdin.Close(), stdout.Close()
 	p.kill(nil)
 	watching.Wait()
-}
-
-// lastLine returns the last line of a traceback, which names the error.
-func lastLine(stderr []byte) (last string) {
-	for last = range pythontool.Lines(stderr) {
-	}
-	return last
 }
 
 // watch ends the process if it does not get ready, and retires it when it was not used

@@ -2,7 +2,6 @@ package ytdlp
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
@@ -97,7 +96,7 @@ func reasonOf(text string) message {
 		return message{watch.Removed, pythontool.OneLine(text)}
 	}
 	for _, m := range meanings {
-		if !containsAny(plain, m.phrases) {
+		if !pythontool.ContainsAny(plain, m.phrases) {
 			continue
 		}
 		if m.cause != "" {
@@ -132,14 +131,10 @@ func (m messages) explain(problem string) string {
 	if line != "" {
 		problem += ": " + line
 	}
-	if containsAny(pythontool.Normalize(line), outdated) {
+	if pythontool.ContainsAny(pythontool.Normalize(line), outdated) {
 		problem = `yt-dlp may be too old for what YouTube sends now; update it (pip install -U "yt-dlp[default]"): ` + problem
 	}
 	return pythontool.OneLine(problem)
-}
-
-func containsAny(text string, phrases []string) bool {
-	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
 var (

@@ -33,7 +33,7 @@ type DestinationChange struct {
 	Enabled  *bool
 	Owner    *string // empty: none
 
-	FieldErrors []monitor.FieldError // fields that could not be decoded
+	FieldErrors []error // *monitor.Error of fields that could not be decoded
 }
 
 // apply changes a destination.
@@ -120,17 +120,11 @@ func differences(a, b notify.Destination) []string {
 	return names
 }
 
-// DestinationWithTraffic is a stored destination with its traffic.
-type DestinationWithTraffic struct {
-	DestinationRecord
-
-	Traffic Traffic
-	Changed []string // by the change that returned it; nil: it was read
-}
-
 // DestinationService answers questions about destinations, and changes them.
 type DestinationService struct {
-	store  DestinationStore
+	DestinationReader
+
+	store  DestinationWriter
 	routes RouteReader
 	test   TestSender
 	newID  func() string
@@ -138,92 +132,83 @@ type DestinationService struct {
 }
 
 // List returns all destinations, by name.
-func (s *DestinationService) List(ctx context.Context) ([]DestinationWithTraffic, error) {
-	records, err := s.store.Destinations(ctx)
+func (s *DestinationService) List(ctx context.Context) ([]DestinationRecord, error) {
+	all, err := s.Destinations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	traffic, err := s.store.Traffic(ctx)
-	if err != nil {
-		return nil, err
+	traffic, err := s.Traffic(ctx)
+	for n := range all {
+		all[n].Traffic = traffic[all[n].ID]
 	}
-	all := make([]DestinationWithTraffic, 0, len(records))
-	for _, r := range records {
-		all = append(all, DestinationWithTraffic{r, traffic[r.ID], nil})
-	}
-	return all, nil
+	return all, err
 }
 
 // Get returns one destination. Errors: *monitor.Error DestinationNotFound.
-func (s *DestinationService) Get(ctx context.Context, id string) (DestinationWithTraffic, error) {
-	record, err := s.store.Destination(ctx, id)
+func (s *DestinationService) Get(ctx context.Context, id string) (DestinationRecord, error) {
+	record, err := s.Destination(ctx, id)
 	if err != nil {
-		return DestinationWithTraffic{}, err
+		return DestinationRecord{}, err
 	}
-	return s.withTraffic(ctx, record, nil)
+	return s.withTraffic(ctx, record)
 }
 
-// Record returns one destination without its traffic. Errors: *monitor.Error
-// DestinationNotFound.
-func (s *DestinationService) Record(ctx context.Context, id string) (DestinationRecord, error) {
-	return s.store.Destination(ctx, id)
-}
-
-func (s *DestinationService) withTraffic(ctx context.Context, r DestinationRecord, changed []string) (DestinationWithTraffic, error) {
-	traffic, err := s.store.Traffic(ctx)
-	return DestinationWithTraffic{r, traffic[r.ID], changed}, err
+func (s *DestinationService) withTraffic(ctx context.Context, r DestinationRecord) (DestinationRecord, error) {
+	traffic, err := s.Traffic(ctx)
+	r.Traffic = traffic[r.ID]
+	return r, err
 }
 
 // Create creates a destination, to which no route leads. Errors: *monitor.Error
 // NameTaken; InvalidConfig that names every wrong field.
-func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (DestinationWithTraffic, error) {
+func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (DestinationRecord, error) {
 	d := notify.Destination{ID: s.newID(), Language: notify.English, Enabled: true}
 	c.apply(&d, s.now())
 	if err := s.checkDestination(ctx, d, d.Check(), c.FieldErrors); err != nil {
-		return DestinationWithTraffic{}, err
+		return DestinationRecord{}, err
 	}
-	record, err := s.store.CreateDestination(ctx, d)
-	return DestinationWithTraffic{DestinationRecord: record}, err
+	return s.store.CreateDestination(ctx, d)
 }
 
 // checkDestination adds to checked what only the service can check, and returns one error
 // that names every wrong field, or nil.
-func (s *DestinationService) checkDestination(ctx context.Context, d notify.Destination, checked []error, unreadable []monitor.FieldError) error {
+func (s *DestinationService) checkDestination(ctx context.Context, d notify.Destination, checked, unreadable []error) error {
 	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
-		fallback, err := s.store.Destination(ctx, d.Fallback)
+		fallback, err := s.Destination(ctx, d.Fallback)
 		if hasCode(err, DestinationNotFound) {
-			checked = append(checked, refusef("fallback is %.60q, but no destination has that id", d.Fallback))
+			checked = append(checked, monitor.FieldErrorf("fallback", "is %.60q, but no destination has that id", d.Fallback))
 		} else if err != nil {
 			return err
 		} else if fallback.GetsEvents() {
-			checked = append(checked, refusef("fallback is the %s %.60q, which gets no messages", fallback.Kind, fallback.Name))
+			checked = append(checked, monitor.FieldErrorf("fallback", "is the %s %.60q, which gets no messages", fallback.Kind, fallback.Name))
 		}
 	}
 	return joinProblems(unreadable, checked)
 }
 
-// Change changes a destination. A change that changes nothing stores nothing,
-// and neither does a dry run. Errors: *monitor.Error DestinationNotFound, NameTaken;
+// Change changes a destination, and names the fields that differ. A change that changes nothing
+// stores nothing, and neither does a dry run. Errors: *monitor.Error DestinationNotFound, NameTaken;
 // InvalidConfig that names every wrong field.
-func (s *DestinationService) Change(ctx context.Context, id string, c DestinationChange, dryRun bool) (DestinationWithTraffic, error) {
-	before, err := s.store.Destination(ctx, id)
+func (s *DestinationService) Change(ctx context.Context, id string, c DestinationChange, dryRun bool) (_ DestinationRecord, changed []string, _ error) {
+	before, err := s.Destination(ctx, id)
 	if err != nil {
-		return DestinationWithTraffic{}, err
+		return DestinationRecord{}, nil, err
 	}
 	draft := before
 	c.apply(&draft.Destination, s.now())
-	changed := differences(before.Destination, draft.Destination)
+	changed = differences(before.Destination, draft.Destination)
 	secretsLost := before.SecretsError != ""
 	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.FieldErrors); err != nil {
-		return DestinationWithTraffic{}, err
+		return DestinationRecord{}, nil, err
 	}
 	if dryRun {
 		if err := s.checkNameIsFree(ctx, draft.Destination); err != nil {
-			return DestinationWithTraffic{}, err
+			return DestinationRecord{}, nil, err
 		}
 	}
 	if dryRun || len(changed) == 0 {
-		return s.withTraffic(ctx, draft, changed)
+		draft, err = s.withTraffic(ctx, draft)
+		return draft, changed, err
 	}
 	after, err := s.store.ChangeDestination(ctx, id, func(d *notify.Destination) error {
 		before := *d
@@ -232,9 +217,10 @@ func (s *DestinationService) Change(ctx context.Context, id string, c Destinatio
 		return joinProblems(c.FieldErrors, c.check(before, *d, secretsLost))
 	})
 	if err != nil {
-		return DestinationWithTraffic{}, err
+		return DestinationRecord{}, nil, err
 	}
-	return s.withTraffic(ctx, after, changed)
+	after, err = s.withTraffic(ctx, after)
+	return after, changed, err
 }
 
 // check returns what is wrong with a destination after the change. secretsLost says that its
@@ -252,7 +238,7 @@ func (c DestinationChange) check(before, after notify.Destination, secretsLost b
 	// Otherwise, whoever may change a destination could have its secrets sent to a server of theirs.
 	for _, name := range slices.Sorted(maps.Keys(after.Secrets)) {
 		if c.Secrets[name] == nil {
-			checked = append(checked, refusef("secrets.%s must be given again: %s changes where it is sent", name, moved))
+			checked = append(checked, monitor.FieldErrorf("secrets."+name, "must be given again: %s changes where it is sent", moved))
 		}
 	}
 	return checked
@@ -260,7 +246,7 @@ func (c DestinationChange) check(before, after notify.Destination, secretsLost b
 
 // checkNameIsFree refuses what the store would refuse.
 func (s *DestinationService) checkNameIsFree(ctx context.Context, d notify.Destination) error {
-	all, err := s.store.Destinations(ctx)
+	all, err := s.Destinations(ctx)
 	if err != nil {
 		return err
 	}
@@ -275,7 +261,7 @@ func (s *DestinationService) checkNameIsFree(ctx context.Context, d notify.Desti
 // Delete deletes a destination and its deliveries. emptied names the routes that
 // have no destination any more. Errors: *monitor.Error DestinationNotFound.
 func (s *DestinationService) Delete(ctx context.Context, id string) (emptied []string, err error) {
-	if _, err := s.store.Destination(ctx, id); hasCode(err, DestinationNotFound) {
+	if _, err := s.Destination(ctx, id); hasCode(err, DestinationNotFound) {
 		return nil, err // another error: one that cannot be read can be deleted
 	}
 	routes, err := s.routes.Routes(ctx)
@@ -297,7 +283,7 @@ func (s *DestinationService) Test(ctx context.Context, id string, example notify
 	if example != notify.Opened && example != notify.Recovered {
 		return message.Result{}, refusef("example is %.40q; accepted are opened, recovered", example)
 	}
-	d, err := s.store.Destination(ctx, id)
+	d, err := s.Destination(ctx, id)
 	if err != nil {
 		return message.Result{}, err
 	}
@@ -307,9 +293,9 @@ func (s *DestinationService) Test(ctx context.Context, id string, example notify
 	return s.test.SendExample(ctx, d.Destination, example), nil
 }
 
-// Health says in a word how a destination is: disabled, failing, working, or unused. One that
+// State says in a word how a destination is: disabled, failing, working, or unused. One that
 // has asked for a pause is failing until that is over.
-func (r DestinationRecord) Health() string {
+func (r DestinationRecord) State() string {
 	switch {
 	case !r.Active():
 		return "disabled"

@@ -15,7 +15,7 @@ import (
 // Codes of questions about what does not exist.
 const (
 	EventNotFound    monitor.Code = "EVENT_NOT_FOUND"
-	IncidentNotFound monitor.Code = "INCIDENT_NOT_FOUND" // as record.IncidentNotFound
+	IncidentNotFound monitor.Code = "INCIDENT_NOT_FOUND" // as incidents.NotFound
 	StormNotFound    monitor.Code = "STORM_NOT_FOUND"
 )
 
@@ -56,24 +56,24 @@ type Question struct {
 	MonitorID  monitor.ID
 	Metadata   json.RawMessage
 
-	FieldErrors []monitor.FieldError // fields that could not be decoded
+	FieldErrors []error // *monitor.Error of fields that could not be decoded
 }
 
 func (q Question) check() error {
 	var checked []error
 	if q.EventType != "" && !slices.Contains(event.Types(), q.EventType) {
-		checked = append(checked, refusef("event_type is %.40q, which does not exist", q.EventType))
+		checked = append(checked, monitor.FieldErrorf("event_type", "is %.40q, which does not exist", q.EventType))
 	}
 	for _, c := range q.Conditions {
 		if !slices.Contains(incident.Names(), c) {
-			checked = append(checked, refusef("conditions has %.40q, which does not exist", c))
+			checked = append(checked, monitor.FieldErrorf("conditions", "has %.40q, which does not exist", c))
 		}
 	}
 	if q.Severity < 0 || q.Severity > incident.MaxSeverity {
-		checked = append(checked, refusef("severity is %d; accepted is 0 to %d", q.Severity, incident.MaxSeverity))
+		checked = append(checked, monitor.FieldErrorf("severity", "is %d; accepted is 0 to %d", q.Severity, incident.MaxSeverity))
 	}
 	if _, err := monitor.ParseID(string(q.MonitorID)); q.MonitorID != "" && err != nil {
-		checked = append(checked, refusef("monitor_id is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
+		checked = append(checked, monitor.FieldErrorf("monitor_id", "is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
 	}
 	return joinProblems(q.FieldErrors, checked)
 }
@@ -88,11 +88,9 @@ type Explanation struct {
 
 // Explainer says where events and incidents go.
 type Explainer struct {
-	destinations DestinationReader
-	routes       RouteReader
-	silences     SilenceReader
-	subjects     SubjectReader
-	now          func() time.Time
+	routing  RoutingReader
+	subjects SubjectReader
+	now      func() time.Time
 }
 
 // Explain says where an event or an incident goes now, and why. Nothing is sent or stored.
@@ -106,7 +104,7 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 	if err != nil {
 		return Explanation{}, err
 	}
-	routes, err := e.routing(ctx)
+	routes, err := e.routing.Routing(ctx)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -132,38 +130,10 @@ func (e *Explainer) StormOf(ctx context.Context, stormID, destinationID string) 
 	if err != nil {
 		return notify.Storm{}, err
 	}
-	routes, err := e.routing(ctx)
+	routes, err := e.routing.Routing(ctx)
 	if err != nil {
 		return notify.Storm{}, err
 	}
-	return storm.LedTo(routes.Destinations[destinationID], routes), nil
-}
-
-// routing reads all that decides who is told what.
-func (e *Explainer) routing(ctx context.Context) (notify.Routing, error) {
-	r := notify.Routing{Destinations: map[string]notify.Destination{}}
-	destinations, err := e.destinations.Destinations(ctx)
-	if err != nil {
-		return r, err
-	}
-	for _, d := range destinations {
-		r.Destinations[d.ID] = d.Destination
-	}
-	routes, err := e.routes.Routes(ctx)
-	if err != nil {
-		return r, err
-	}
-	for _, route := range routes {
-		r.Routes = append(r.Routes, route.Route)
-	}
-	silences, err := e.silences.Silences(ctx)
-	if err != nil {
-		return r, err
-	}
-	for _, silence := range silences {
-		if silence.EndedAt.IsZero() {
-			r.Silences = append(r.Silences, silence.Silence)
-		}
-	}
-	return r, nil
+	storm.Incidents = slices.DeleteFunc(storm.Incidents, func(i notify.StreamIncident) bool { return !routes.LeadsTo(destinationID, i.Subject()) })
+	return storm, nil
 }

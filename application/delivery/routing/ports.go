@@ -31,15 +31,19 @@ const (
 // After an error every method may be repeated. The creation of an id that exists changes
 // nothing, and the deletion of one that is gone is no error.
 type Store interface {
-	DestinationStore
-	RouteStore
-	SilenceStore
-}
-
-// DestinationStore keeps destinations, and encrypts their secrets.
-type DestinationStore interface {
+	RoutingReader
 	DestinationReader
 	DestinationWriter
+	RouteReader
+	RouteWriter
+	SilenceReader
+	SilenceWriter
+}
+
+// RoutingReader reads all that decides who is told what.
+type RoutingReader interface {
+	// Routing reads it as it is now. The caller must not change it.
+	Routing(ctx context.Context) (notify.Routing, error)
 }
 
 // DestinationReader reads destinations.
@@ -55,7 +59,7 @@ type DestinationReader interface {
 	Traffic(ctx context.Context) (map[string]Traffic, error)
 }
 
-// DestinationWriter changes destinations.
+// DestinationWriter changes destinations, and encrypts their secrets.
 type DestinationWriter interface {
 	// CreateDestination stores a new destination. Errors: *monitor.Error NameTaken;
 	// InvalidConfig for an unknown fallback, and when there are MaxDestinations.
@@ -81,13 +85,14 @@ type DestinationRecord struct {
 	// they were read. A change that sets the secrets anew repairs it.
 	SecretsError string
 
-	Failures         int       // attempts in a row that have failed
-	FailingSince     time.Time // zero: the newest attempt did not fail
-	CircuitOpenUntil time.Time // no attempt is made before; zero: at once, also after a pause that a provider has asked for
-	LastError        string    // of the newest failure; empty: there was none, or a success has followed
-	DeliveredAt      time.Time // of the newest success; zero: there was none
-	CreatedAt        time.Time
-	UpdatedAt        time.Time
+	notify.Health
+
+	LastError   string    // of the newest failure; empty: there was none, or a success has followed
+	DeliveredAt time.Time // of the newest success; zero: there was none
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+
+	Traffic Traffic // that DestinationService adds
 }
 
 // Traffic counts the deliveries of one destination.
@@ -97,31 +102,25 @@ type Traffic struct {
 	Failed    [24]int // the others
 }
 
-// RouteStore keeps routes in their order.
-type RouteStore interface {
-	RouteReader
-	RouteWriter
-}
-
 // RouteReader reads routes.
 type RouteReader interface {
 	// Routes reads all routes in their order: the default route is last.
-	Routes(ctx context.Context) ([]RouteRecord, error)
+	Routes(ctx context.Context) ([]notify.Route, error)
 
 	// Route reads one. Errors: *monitor.Error RouteNotFound.
-	Route(ctx context.Context, id string) (RouteRecord, error)
+	Route(ctx context.Context, id string) (notify.Route, error)
 }
 
 // RouteWriter changes routes.
 type RouteWriter interface {
 	// CreateRoute stores a new route, just before the default route. Errors: *monitor.Error
 	// NameTaken; InvalidConfig for an unknown destination, and when there are MaxRoutes.
-	CreateRoute(ctx context.Context, r notify.Route) (RouteRecord, error)
+	CreateRoute(ctx context.Context, r notify.Route) (notify.Route, error)
 
 	// ChangeRoute locks a route and stores what change makes of it: ID and Default stay.
 	// change may run several times; its error is returned and nothing is stored. Errors:
 	// *monitor.Error RouteNotFound, NameTaken; InvalidConfig for an unknown destination.
-	ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (RouteRecord, error)
+	ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (notify.Route, error)
 
 	// DeleteRoute deletes a route. Errors: *monitor.Error InvalidConfig for the default route.
 	DeleteRoute(ctx context.Context, id string) error
@@ -129,31 +128,17 @@ type RouteWriter interface {
 	// OrderRoutes puts the routes into the order of ids, which names each once except the
 	// default route. It returns all. Errors: *monitor.Error InvalidConfig, which says what
 	// ids lacks or has too much.
-	OrderRoutes(ctx context.Context, ids []string) ([]RouteRecord, error)
-}
-
-// RouteRecord is a stored route.
-type RouteRecord struct {
-	notify.Route
-
-	CreatedAt time.Time
-	UpdatedAt time.Time
-}
-
-// SilenceStore keeps silences.
-type SilenceStore interface {
-	SilenceReader
-	SilenceWriter
+	OrderRoutes(ctx context.Context, ids []string) ([]notify.Route, error)
 }
 
 // SilenceReader reads silences.
 type SilenceReader interface {
 	// Silences reads the silences that nobody has ended and whose time is not over, and the
 	// newest MaxEndedSilences of the others; newest first.
-	Silences(ctx context.Context) ([]SilenceRecord, error)
+	Silences(ctx context.Context) ([]notify.Silence, error)
 
 	// Silence reads one. Errors: *monitor.Error SilenceNotFound.
-	Silence(ctx context.Context, id string) (SilenceRecord, error)
+	Silence(ctx context.Context, id string) (notify.Silence, error)
 }
 
 // SilenceWriter changes silences.
@@ -163,23 +148,14 @@ type SilenceWriter interface {
 
 	// CreateSilence stores a new silence. Errors: *monitor.Error InvalidConfig when
 	// MaxSilences have not ended.
-	CreateSilence(ctx context.Context, s notify.Silence) (SilenceRecord, error)
+	CreateSilence(ctx context.Context, s notify.Silence) (notify.Silence, error)
 
 	// ChangeSilence locks a silence and stores what change makes of it: ID stays. change may
 	// run several times; its error is returned and nothing is stored. Errors: *monitor.Error
 	// SilenceNotFound; InvalidConfig for one that has ended.
-	ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (SilenceRecord, error)
+	ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (notify.Silence, error)
 
 	// EndSilence ends a silence now. One that has ended already stays as it is. Errors:
 	// *monitor.Error SilenceNotFound.
-	EndSilence(ctx context.Context, id string) (SilenceRecord, error)
-}
-
-// SilenceRecord is a stored silence.
-type SilenceRecord struct {
-	notify.Silence
-
-	EndedAt   time.Time // by a person or a recovery, or To when that is over; zero: it has not ended
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	EndSilence(ctx context.Context, id string) (notify.Silence, error)
 }

@@ -23,13 +23,9 @@ const DeliveryNotFound monitor.Code = "DELIVERY_NOT_FOUND"
 
 // ReplayService makes deliveries to destinations again.
 type ReplayService struct {
-	destinations DestinationReader
-	replayer     Replayer
-}
+	Replayer
 
-// Replay makes a delivery to a destination again. Errors: *monitor.Error DeliveryNotFound.
-func (s *ReplayService) Replay(ctx context.Context, deliveryID string) error {
-	return s.replayer.Replay(ctx, deliveryID)
+	destinations DestinationReader
 }
 
 // ReplayFailed makes all deliveries again that have failed and were created since a time.
@@ -41,5 +37,5 @@ func (s *ReplayService) ReplayFailed(ctx context.Context, since time.Time, desti
 			return 0, err
 		}
 	}
-	return s.replayer.ReplayFailed(ctx, since, destinationID)
+	return s.Replayer.ReplayFailed(ctx, since, destinationID)
 }

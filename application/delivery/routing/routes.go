@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -15,52 +14,46 @@ type RouteChange struct {
 	Name         *string
 	Match        *notify.Match // as a whole
 	Destinations *[]string
-	Delay        *time.Duration
-	Repeat       *time.Duration
+	DelaySec     *int64
+	RepeatSec    *int64
 	Continue     *bool
 	Owner        *string // empty: none
 
-	FieldErrors []monitor.FieldError // fields that could not be decoded
+	FieldErrors []error // *monitor.Error of fields that could not be decoded
 }
 
 func (c RouteChange) apply(r *notify.Route) {
 	set(&r.Name, c.Name)
 	set(&r.Match, c.Match)
 	set(&r.Destinations, c.Destinations)
-	set(&r.Delay, c.Delay)
-	set(&r.Repeat, c.Repeat)
+	set(&r.DelaySec, c.DelaySec)
+	set(&r.RepeatSec, c.RepeatSec)
 	set(&r.Continue, c.Continue)
 	set(&r.Owner, c.Owner)
 }
 
 // RouteService answers questions about routes, and changes them.
 type RouteService struct {
-	store        RouteStore
+	RouteReader
+
+	store        RouteWriter
 	destinations DestinationReader
 	newID        func() string
 }
 
-// List returns all routes in their order.
-func (s *RouteService) List(ctx context.Context) ([]RouteRecord, error) { return s.store.Routes(ctx) }
-
-// Get returns one route. Errors: *monitor.Error RouteNotFound.
-func (s *RouteService) Get(ctx context.Context, id string) (RouteRecord, error) {
-	return s.store.Route(ctx, id)
-}
-
 // Create creates a route, just before the default route. Errors: *monitor.Error
 // NameTaken; InvalidConfig that names every wrong field.
-func (s *RouteService) Create(ctx context.Context, c RouteChange) (RouteRecord, error) {
-	r := notify.Route{ID: s.newID()}
+func (s *RouteService) Create(ctx context.Context, c RouteChange) (notify.Route, error) {
+	r := notify.Route{ID: s.newID(), Destinations: []string{}}
 	c.apply(&r)
 	if err := s.checkRoute(ctx, r, c.FieldErrors); err != nil {
-		return RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	return s.store.CreateRoute(ctx, r)
 }
 
 // checkRoute returns one error that names every wrong field, or nil.
-func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadable []monitor.FieldError) error {
+func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadable []error) error {
 	known, err := s.destinations.Destinations(ctx)
 	if err != nil {
 		return err
@@ -68,7 +61,7 @@ func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadabl
 	checked := r.Check()
 	for _, id := range r.Destinations {
 		if !slices.ContainsFunc(known, func(d DestinationRecord) bool { return d.ID == id }) {
-			checked = append(checked, refusef("destinations has %.60q, but no destination has that id", id))
+			checked = append(checked, monitor.FieldErrorf("destinations", "has %.60q, but no destination has that id", id))
 		}
 	}
 	return joinProblems(unreadable, checked)
@@ -76,18 +69,18 @@ func (s *RouteService) checkRoute(ctx context.Context, r notify.Route, unreadabl
 
 // Change changes a route, and stores it even if nothing differs. Errors: *monitor.Error RouteNotFound, NameTaken;
 // InvalidConfig that names every wrong field.
-func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (RouteRecord, error) {
-	before, err := s.store.Route(ctx, id)
+func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (notify.Route, error) {
+	before, err := s.Route(ctx, id)
 	if err != nil {
-		return RouteRecord{}, err
+		return notify.Route{}, err
 	}
-	draft := before.Route
+	draft := before
 	c.apply(&draft)
 	if before.Default {
-		c.FieldErrors = append(c.FieldErrors, c.ofDefault(before.Route)...)
+		c.FieldErrors = append(c.FieldErrors, c.ofDefault(before)...)
 	}
 	if err := s.checkRoute(ctx, draft, c.FieldErrors); err != nil {
-		return RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	return s.store.ChangeRoute(ctx, id, func(r *notify.Route) error {
 		c.apply(r)
@@ -96,10 +89,10 @@ func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (Ro
 }
 
 // ofDefault refuses changes that the default route does not take.
-func (c RouteChange) ofDefault(r notify.Route) (refused []monitor.FieldError) {
+func (c RouteChange) ofDefault(r notify.Route) (refused []error) {
 	refuse := func(field string, changed bool) {
 		if changed {
-			refused = append(refused, monitor.FieldError{Field: field, Err: refusef("%s of the default route cannot be changed", field)})
+			refused = append(refused, monitor.FieldErrorf(field, "of the default route cannot be changed"))
 		}
 	}
 	refuse("name", c.Name != nil && *c.Name != r.Name)
@@ -110,7 +103,7 @@ func (c RouteChange) ofDefault(r notify.Route) (refused []monitor.FieldError) {
 // Delete deletes a route. Errors: *monitor.Error RouteNotFound; InvalidConfig for the
 // default route.
 func (s *RouteService) Delete(ctx context.Context, id string) error {
-	if _, err := s.store.Route(ctx, id); hasCode(err, RouteNotFound) {
+	if _, err := s.Route(ctx, id); hasCode(err, RouteNotFound) {
 		return err // another error: one that cannot be read can be deleted
 	}
 	return s.store.DeleteRoute(ctx, id)
@@ -118,7 +111,7 @@ func (s *RouteService) Delete(ctx context.Context, id string) error {
 
 // Order puts the routes into an order, which names each route but the default one.
 // Errors: *monitor.Error InvalidConfig.
-func (s *RouteService) Order(ctx context.Context, ids []string) ([]RouteRecord, error) {
+func (s *RouteService) Order(ctx context.Context, ids []string) ([]notify.Route, error) {
 	routes, err := s.store.OrderRoutes(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("order routes: %w", err)

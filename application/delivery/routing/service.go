@@ -3,8 +3,6 @@ package routing
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -47,35 +45,18 @@ func NewServices(store Store, cfg Config) (*Services, error) {
 		cfg.Now = time.Now
 	}
 	return &Services{
-		Destinations: &DestinationService{store, store, cfg.Test, cfg.NewID, cfg.Now},
-		Routes:       &RouteService{store, store, cfg.NewID},
-		Silences:     &SilenceService{store, cfg.Subjects, cfg.NewID, cfg.Now},
-		Explainer:    &Explainer{store, store, store, cfg.Subjects, cfg.Now},
-		Replays:      &ReplayService{store, cfg.Replay},
+		Destinations: &DestinationService{store, store, store, cfg.Test, cfg.NewID, cfg.Now},
+		Routes:       &RouteService{store, store, store, cfg.NewID},
+		Silences:     &SilenceService{store, store, cfg.Subjects, cfg.NewID, cfg.Now},
+		Explainer:    &Explainer{store, cfg.Subjects, cfg.Now},
+		Replays:      &ReplayService{cfg.Replay, store},
 	}, nil
 }
 
-// joinProblems joins the errors of fields that could not be read with those of the checks. A
-// field that could not be read is named once: the checks see it without its value.
-func joinProblems(unreadable []monitor.FieldError, checked []error) error {
-	var all []error
-	for _, e := range unreadable {
-		all = append(all, e.Err)
-	}
-	for _, err := range checked {
-		coded, _ := errors.AsType[*monitor.Error](err)
-		isNamed := func(e monitor.FieldError) bool { return coded != nil && isAbout(coded.Message, e.Field) }
-		if !slices.ContainsFunc(unreadable, isNamed) {
-			all = append(all, err)
-		}
-	}
-	return monitor.Join(all...)
-}
-
-// isAbout reports whether a message of a check begins with a field or with one inside it.
-func isAbout(message, field string) bool {
-	rest, ok := strings.CutPrefix(message, field)
-	return ok && rest != "" && strings.ContainsRune(" .:", rune(rest[0]))
+// joinProblems joins the errors of fields that could not be read with those of the checks. It
+// names each field once.
+func joinProblems(unreadable, checked []error) error {
+	return monitor.Join(monitor.NamedOnce(unreadable, checked)...)
 }
 
 // hasCode reports whether an error has a code.

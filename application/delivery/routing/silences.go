@@ -22,7 +22,7 @@ type SilenceChange struct {
 	Comment        *string
 	Owner          *string // empty: none
 
-	FieldErrors []monitor.FieldError // fields that could not be decoded
+	FieldErrors []error // *monitor.Error of fields that could not be decoded
 }
 
 func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
@@ -46,17 +46,18 @@ func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
 
 // SilenceWithState is a stored silence with its state.
 type SilenceWithState struct {
-	SilenceRecord
+	notify.Silence
 
-	State  notify.SilenceState
-	NextAt time.Time // when State changes; zero: never, or at a time that is not known
-
-	Incidents []string // IDs of the open incidents that it holds back; only in lists
+	State     notify.SilenceState `json:"state"`
+	NextAt    time.Time           `json:"next_at"`             // when State changes; zero: never, or at a time that is not known
+	Incidents []string            `json:"incidents,omitempty"` // IDs of the open incidents that it holds back; only in lists
 }
 
 // SilenceService answers questions about silences, and changes them.
 type SilenceService struct {
-	store    SilenceStore
+	SilenceReader
+
+	store    SilenceWriter
 	subjects SubjectReader
 	newID    func() string
 	now      func() time.Time
@@ -64,7 +65,7 @@ type SilenceService struct {
 
 // List returns the silences in a state, newest first; an empty state selects all.
 func (s *SilenceService) List(ctx context.Context, in notify.SilenceState) ([]SilenceWithState, error) {
-	records, err := s.store.Silences(ctx)
+	records, err := s.Silences(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (s *SilenceService) addIncidents(ctx context.Context, to []SilenceWithState
 
 // Get returns one silence. Errors: *monitor.Error SilenceNotFound.
 func (s *SilenceService) Get(ctx context.Context, id string) (SilenceWithState, error) {
-	r, err := s.store.Silence(ctx, id)
+	r, err := s.Silence(ctx, id)
 	return s.withState(r), err
 }
 
@@ -156,13 +157,13 @@ func (s *SilenceService) End(ctx context.Context, id string) (SilenceWithState, 
 	return s.withState(r), err
 }
 
-func (s *SilenceService) withState(r SilenceRecord) SilenceWithState {
+func (s *SilenceService) withState(of notify.Silence) SilenceWithState {
 	now := s.now()
-	if !r.EndedAt.IsZero() {
-		return SilenceWithState{SilenceRecord: r, State: notify.SilenceEnded}
-	}
-	silence := SilenceWithState{SilenceRecord: r, State: r.State(now), NextAt: r.NextAt(now)}
-	if until := r.ActiveUntil(now); silence.State == notify.SilenceActive && until.Before(notify.Forever) {
+	silence := SilenceWithState{Silence: of, State: of.State(now)}
+	switch until := of.ActiveUntil(now); {
+	case silence.State == notify.SilenceScheduled:
+		silence.NextAt = of.NextAt(now)
+	case silence.State == notify.SilenceActive && until.Before(notify.Forever):
 		silence.NextAt = until
 	}
 	return silence

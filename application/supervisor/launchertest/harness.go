@@ -128,26 +128,29 @@ func (f *fixture) eventually(what string, is func() bool, instead func() string)
 	}
 }
 
-// expectListed checks that the launcher lists exactly these workers.
+// expectListed waits until the launcher lists exactly these workers.
 func (f *fixture) expectListed(workers ...supervisor.WorkerSpec) {
 	f.t.Helper()
-	got, err := f.Launcher.Workers(f.t.Context())
-	if err != nil {
-		f.t.Fatalf("workers: %v", err)
-	}
-	var want []supervisor.Worker
+	var want, got []supervisor.Worker
 	for _, spec := range workers {
 		want = append(want, supervisor.Worker{ID: spec.ID, Generation: spec.Generation})
 	}
-	for i, w := range got { // whether one is pending does not matter here
-		got[i] = supervisor.Worker{ID: w.ID, Generation: w.Generation}
-	}
-	for _, list := range [][]supervisor.Worker{got, want} {
+	sortByID := func(list []supervisor.Worker) {
 		slices.SortFunc(list, func(a, b supervisor.Worker) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	}
-	if !slices.Equal(got, want) {
-		f.t.Errorf("listed are %v, want %v", got, want)
-	}
+	sortByID(want)
+	f.eventually(fmt.Sprintf("the list %v", want), func() bool {
+		all, err := f.Launcher.Workers(f.t.Context())
+		if err != nil {
+			f.t.Fatalf("workers: %v", err)
+		}
+		got = nil
+		for _, w := range all { // whether one is pending does not matter here
+			got = append(got, supervisor.Worker{ID: w.ID, Generation: w.Generation})
+		}
+		sortByID(got)
+		return slices.Equal(got, want)
+	}, func() string { return fmt.Sprintf("listed are %v", got) })
 }
 
 // exit waits for the next exit.

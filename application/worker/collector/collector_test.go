@@ -40,7 +40,7 @@ type world struct {
 	room        int // bytes that further files may have; 0: any number; less: none
 	stored      []string
 	bodies      map[string][]byte
-	refuse      func(u collector.Upload) error // nil: every upload is accepted
+	refuse      func(u evidence.Upload) error // nil: every upload is accepted
 	missing     func(s watch.Segment) bool
 	fetched     []string // URIs
 	reported    func(ctx context.Context)
@@ -192,7 +192,7 @@ func (w *world) Remux(_ context.Context, media []collector.Media, begin func() (
 	return nil
 }
 
-func (w *world) AddEvidence(_ context.Context, u collector.Upload) error {
+func (w *world) AddEvidence(_ context.Context, u evidence.Upload, body io.Reader) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse != nil {
@@ -205,7 +205,7 @@ func (w *world) AddEvidence(_ context.Context, u collector.Upload) error {
 		line += " note: " + u.Record.Note
 	} else {
 		line += " " + string(u.File.Variant)
-		body, err := io.ReadAll(u.Body)
+		body, err := io.ReadAll(body)
 		if err != nil || int64(len(body)) != u.File.Size {
 			return fmt.Errorf("%d bytes of %d: %w", len(body), u.File.Size, err)
 		}
@@ -355,7 +355,7 @@ func TestAnUploadIsRepeatedAtGrowingIntervals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				attempts := 0
-				w := &world{refuse: func(collector.Upload) error {
+				w := &world{refuse: func(evidence.Upload) error {
 					if attempts++; attempts <= c.failures {
 						return c.err
 					}
@@ -379,7 +379,7 @@ func TestAnUploadIsRepeatedAtGrowingIntervals(t *testing.T) {
 func TestFilesBeyondTheQuotaAreLeftOut(t *testing.T) { // section 16.2
 	synctest.Test(t, func(t *testing.T) {
 		attempts := 0
-		w := &world{refuse: func(u collector.Upload) error {
+		w := &world{refuse: func(u evidence.Upload) error {
 			attempts++
 			if u.File != nil && u.File.Variant == evidence.Clip {
 				return monitor.Errorf(evidence.QuotaExceeded, "too much within an hour")
@@ -505,7 +505,7 @@ func TestThePictureOfARecoveryIsNeverBeforeIt(t *testing.T) {
 // away makes the gateway refuse every upload until d has passed.
 func (w *world) away(d time.Duration) {
 	until := time.Now().Add(d)
-	w.refuse = func(collector.Upload) error {
+	w.refuse = func(evidence.Upload) error {
 		if time.Now().Before(until) {
 			return errors.New("connection refused")
 		}
@@ -572,7 +572,7 @@ func TestEvidenceThatCannotBeStoredLeavesANote(t *testing.T) {
 				w := &world{}
 				w.away(c.away)
 				isAway := w.refuse
-				w.refuse = func(u collector.Upload) error {
+				w.refuse = func(u evidence.Upload) error {
 					if err := isAway(u); err != nil || u.File == nil {
 						return err
 					}

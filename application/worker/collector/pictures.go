@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // pictures are those of one capture.
@@ -22,7 +23,7 @@ type pictures struct {
 	media     *capturedMedia
 	files     *files
 	defects   *defects
-	condition string
+	condition trouble.Name
 
 	taken        []takenPicture
 	extraFetched bool // one more segment was asked for
@@ -112,7 +113,7 @@ func (s *pictures) isUnclear() bool {
 		switch {
 		case p.luma == nil:
 			return true
-		case s.condition == "black" && p.variant == evidence.Onset && *p.luma > maxBlackLuma:
+		case s.condition == trouble.Black && p.variant == evidence.Onset && *p.luma > maxBlackLuma:
 			return true
 		}
 	}

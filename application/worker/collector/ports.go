@@ -44,20 +44,11 @@ type Playlists interface {
 	ReadPlaylist(ctx context.Context, url string) watch.Playlist
 }
 
-// Store takes evidence (section 16.2). It is idempotent. Errors: monitor.ErrSuperseded;
+// Store takes evidence (section 16.2); body has the bytes of the upload's file. It is idempotent. Errors: monitor.ErrSuperseded;
 // *monitor.Error NotFound, InvalidConfig, evidence.Conflict or evidence.QuotaExceeded if it will
 // not accept the upload. After any other error the caller tries again.
 type Store interface {
-	AddEvidence(ctx context.Context, u Upload) error
-}
-
-// Upload is one file of a record, or only the record.
-type Upload struct {
-	Generation int
-	Unclear    bool            // the evidence does not show the condition clearly
-	Record     evidence.Record // ID, MonitorID, EventID, Condition, Phase and Note
-	File       *evidence.File  // nil: only the record with its note
-	Body       io.Reader       // the bytes of File
+	AddEvidence(ctx context.Context, u evidence.Upload, body io.Reader) error
 }
 
 // ErrBudget says that all captures of the host together hold as many bytes as they may.

@@ -6,12 +6,13 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // record is one capture: what was fetched and taken so far for one event.
 type record struct {
 	key       string // of its jobs
-	condition string
+	condition trouble.Name
 	phase     evidence.Phase
 	instant   time.Time
 	id        evidence.ID

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // levelsBody is the JSON of evidence.Levels (section 16.2).
@@ -36,7 +37,7 @@ type soundLevels struct {
 	media     *capturedMedia
 	files     *files
 	defects   *defects
-	condition string
+	condition trouble.Name
 }
 
 // make makes the sound levels of the time that the job names, as numbers and as
@@ -82,7 +83,7 @@ func (s *soundLevels) levels(ctx context.Context, j capture.Job) []capture.Level
 			measured, err := s.measure(ctx, t, run)
 			if err != nil {
 				s.defects.note("level: %v", err)
-				s.defects.unclear = s.defects.unclear || s.condition == "silent"
+				s.defects.unclear = s.defects.unclear || s.condition == trouble.Silent
 				continue
 			}
 			checked = slices.DeleteFunc(checked, func(l capture.Level) bool { return !l.At.Before(from) && l.At.Before(to) })

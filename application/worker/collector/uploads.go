@@ -133,18 +133,18 @@ func (u *uploads) loseExpiredFiles() (next time.Time) {
 // send uploads the next file of a capture, or its note if no file is left. A file that the
 // gateway will never accept costs a note.
 func (u *uploads) send(ctx context.Context, r *record) error {
-	up := Upload{
+	up := evidence.Upload{
 		Generation: u.cfg.Generation, Unclear: r.defects.unclear,
 		Record: evidence.Record{ID: r.id, MonitorID: u.cfg.MonitorID, EventID: r.eventID, Condition: r.condition, Phase: r.phase, Note: r.defects.text()},
 	}
 	f := r.files.next()
 	if f == nil {
-		err := u.store.AddEvidence(ctx, up)
+		err := u.store.AddEvidence(ctx, up, nil)
 		r.defects.uploaded = err == nil
 		return err
 	}
-	up.File, up.Body = &f.meta, io.NewSectionReader(f.content, 0, f.meta.Size)
-	err := u.store.AddEvidence(ctx, up)
+	up.File = &f.meta
+	err := u.store.AddEvidence(ctx, up, io.NewSectionReader(f.content, 0, f.meta.Size))
 	if isRefused(err) {
 		u.logQuota(r, err)
 		r.defects.note("%s: %v", f.meta.Variant, err)

@@ -218,8 +218,8 @@ func TestALowLatencyRequestWaitsForItsPart(t *testing.T) {
 	if part := mustGet(t, server+"/itag/91/seg-10.1.ts"); len(part) == 0 {
 		t.Error("the part is empty")
 	}
-	if took := time.Since(start); took < time.Second || took > 10*time.Second {
-		t.Errorf("both requests took %v, want 1 s to 10 s", took)
+	if took := time.Since(start); took < time.Second {
+		t.Errorf("both requests took %v, want 1 s at least", took)
 	}
 	if status, _ := get(t, server+"/itag/91/seg-30.0.ts"); status != http.StatusNotFound {
 		t.Errorf("status %d of a part that is too far ahead", status)

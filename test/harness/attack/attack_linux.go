@@ -114,8 +114,8 @@ var onThreads = []attack{
 		}
 		return unix.Prlimit(t, unix.RLIMIT_CPU, &now, nil)
 	}},
-	{"setpriority", func(t int) error { return unix.Setpriority(unix.PRIO_PROCESS, t, 0) }},
-	{"setpriority of several", func(int) error { return unix.Setpriority(unix.PRIO_PGRP, 0, 0) }},
+	{"setpriority", func(t int) error { return setPriorityAgain(unix.PRIO_PROCESS, t) }},
+	{"setpriority of several", func(int) error { return setPriorityAgain(unix.PRIO_PGRP, 0) }},
 	{"ioprio_set", func(t int) error { return only(call(unix.SYS_IOPRIO_SET, 1, uintptr(t), 0)) }},
 	{"sched_setaffinity", func(t int) error {
 		var now unix.CPUSet
@@ -301,4 +301,13 @@ func signalByInput(own func(file uintptr) error) error {
 		return err
 	}
 	return unix.Sendto(fd, []byte("x"), 0, self)
+}
+
+// setPriorityAgain sets the priority that processes have, which a plain user who was started with nice may.
+func setPriorityAgain(which, who int) error {
+	priority, err := unix.Getpriority(which, who)
+	if err != nil {
+		return err
+	}
+	return unix.Setpriority(which, who, 20-priority) // getpriority(2): the kernel answers 20 minus the nice value
 }

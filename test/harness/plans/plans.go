@@ -4,11 +4,16 @@ package plans
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
 )
 
 // ExplainAll makes the server log the plan of every statement of new connections.
@@ -51,6 +56,7 @@ type Log struct {
 	open       strings.Builder
 	duration   float64 // ms, of the plan that follows
 	statements []Statement
+	markers    int // of TakeUntil
 }
 
 var _ slog.Handler = (*Log)(nil)
@@ -99,6 +105,48 @@ func (l *Log) Take() []Statement {
 	taken := l.statements
 	l.statements = nil
 	return taken
+}
+
+// giveUp limits the wait for a plan in the log of the server.
+const giveUp = 10 * time.Second
+
+// TakeUntil returns the statements since the call before, until now. It executes a statement of its own
+// by db, and waits until the server has logged its plan: the server logs a plan before it answers.
+func (l *Log) TakeUntil(ctx context.Context, db *sql.DB) (all []Statement, err error) {
+	l.markers++
+	marker := fmt.Sprintf(`SELECT 'marker %d'`, l.markers)
+	if _, err := db.ExecContext(ctx, marker); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, giveUp)
+	defer cancel()
+	for wait.For(ctx, time.Millisecond) {
+		for _, st := range l.Take() {
+			if st.Query == marker {
+				return all, nil
+			}
+			all = append(all, st)
+		}
+	}
+	return nil, errors.New("the server has not logged the plan of " + marker)
+}
+
+// Reads returns how many rows of tables, and how many entries of indexes without their rows, the node
+// and those below it have read. If relation is not empty, it counts those of this table only.
+func (p Node) Reads(relation string) (rows, entries float64) {
+	read := (p.Rows + p.Removed) * p.Loops
+	switch {
+	case p.Type == "ModifyTable" || relation != "" && p.Relation != relation:
+	case p.Type == "Bitmap Index Scan" || p.Type == "Index Only Scan":
+		entries = read
+	case p.Relation != "":
+		rows = read
+	}
+	for _, child := range p.Plans {
+		r, e := child.Reads(relation)
+		rows, entries = rows+r, entries+e
+	}
+	return rows, entries
 }
 
 // Print writes the plan, each node on a line.

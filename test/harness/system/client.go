@@ -21,7 +21,7 @@ type client struct {
 
 func newClient(public, internal string) client {
 	// Never through the proxy that the environment names.
-	return client{public, internal, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 32}}}
+	return client{public, internal, &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 32}}}
 }
 
 // Response is an answer of the public API.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
@@ -45,10 +46,11 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	}
 	logf("monitor %s is registered; the stream is to start at %s and may be %d s late", t.MonitorID, t.ScheduledStart.Format(time.TimeOnly), scenarioToleranceSec)
 
-	wait := func(event string) {
+	wait := func(event string) (d webhookreceiver.Delivery) {
 		if err == nil {
-			_, err = e.WaitEvent(ctx, t.MonitorID, event)
+			d, err = e.WaitEvent(ctx, t.MonitorID, event)
 		}
+		return d
 	}
 	pause := func() {
 		select {
@@ -71,7 +73,7 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	pause()
 	t.BlackFrom = t.Stream.Black(true)
 	logf("the picture goes black at %s; the alert is due after %d s", t.BlackFrom.Format(clock), scenarioThresholdSec)
-	wait("alert.blackout")
+	blackout := wait("alert.blackout")
 	pause()
 	t.BlackUntil = t.Stream.Do(livestream.Cue{Do: livestream.Picture, At: nextEnd(t.Stream) - 40*time.Millisecond})
 	logf("the picture is back at %s", t.BlackUntil.Format(clock))
@@ -85,6 +87,9 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	logf("the sound is back at %s", t.SilentUntil.Format(clock))
 	wait("alert.silence_recovered")
 	pause()
+	if err == nil { // on a busy machine the end of the stream would cut its capture off
+		_, err = e.waitEvidence(ctx, blackout.EventID, []string{"clip"})
+	}
 	t.EndedAt = t.Stream.End()
 	e.YouTube.Set(video, youtube.Ended)
 	logf("the stream ends at %s", t.EndedAt.Format(clock))

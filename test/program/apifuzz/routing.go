@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
@@ -19,13 +20,13 @@ func createRouting(ctx context.Context, service *system.Service, name string) (i
 			err = client.Call(ctx, "POST", "/api/v1/"+path, body, created)
 		}
 	}
-	var destination apiclient.Destination
+	var destination notify.Destination
 	create("destinations", map[string]any{
 		"name": name, "kind": "discord", "secrets": map[string]string{"webhook_url": "http://127.0.0.1:9/api/webhooks/1/x"},
 	}, &destination)
-	var route apiclient.Route
+	var route notify.Route
 	create("routes", map[string]any{"name": name, "destinations": []string{destination.ID}}, &route)
-	var silence apiclient.Silence
+	var silence notify.Silence
 	create("silences", map[string]any{"match": map[string]any{}, "to": "2999-01-01T00:00:00Z", "by": name}, &silence)
 	return routingIDs{destination.ID, route.ID, silence.ID}, err
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
@@ -39,10 +41,7 @@ func measureLocks(ctx context.Context, dsn string, conn *sqlx.DB) (slow []string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	sweeps, err := sweepsOf(store)
-	if err != nil {
-		return nil, err
-	}
+	sweeps := sweepsOf(store)
 	fmt.Printf("transactions of the sweeps, with a network of %s there and back\n", roundTrip)
 	for _, s := range sweeps {
 		if _, err := conn.ExecContext(ctx, s.fill); err != nil {
@@ -69,20 +68,14 @@ func measureLocks(ctx context.Context, dsn string, conn *sqlx.DB) (slow []string
 
 // sweepsOf returns all sweeps. Incidents come first, because their monitors' other
 // incidents expire then.
-func sweepsOf(store *postgres.Store) ([]sweep, error) {
+func sweepsOf(store *postgres.Store) []sweep {
 	log := slog.New(slog.DiscardHandler)
-	expiry, err := record.NewExpiry(store, 24*time.Hour, log)
-	if err != nil {
-		return nil, err
-	}
-	history, err := record.NewHistoryExpiry(store, 33*24*time.Hour, nil)
-	if err != nil {
-		return nil, err
-	}
-	evidenceSweep := record.NewEvidenceSweep(store, store.BlobStore(), evidence.Retention{}, log)
+	expiry := histories.NewMonitorExpiry(store, 24*time.Hour, log)
+	history := histories.NewExpiry(store, 33*24*time.Hour, time.Now)
+	evidenceSweep := evidences.NewSweep(store, store.BlobStore(), evidence.Retention{}, log)
 	return []sweep{
-		{"incidents without recovery", reportedMonitors, record.NewIncidentReconcile(store, nil, log).Run},
-		{"incidents", dueIncidents, record.NewIncidentService(store).Sweep},
+		{"incidents without recovery", reportedMonitors, incidents.NewReconcile(store, nil, log).Run},
+		{"incidents", dueIncidents, incidents.NewService(store).Sweep},
 		{"evidence", expiredEvidence, evidenceSweep.Run},
 		{"blobs", orphanedBlobs, evidenceSweep.Run},
 		{"events and incidents of ended monitors", expiredEvents, expiry.Run},
@@ -96,7 +89,7 @@ func sweepsOf(store *postgres.Store) ([]sweep, error) {
 			}
 			return nil
 		}},
-	}, nil
+	}
 }
 
 // reportedMonitors makes the active monitors report just now that all is well, as their

@@ -107,7 +107,7 @@ func lockPending(ctx context.Context, conn *sqlx.DB) (unlock func() error, err e
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.ExecContext(ctx, `SELECT FROM monitor_events WHERE webhook_status = 'pending' FOR UPDATE`); err != nil {
+	if _, err := tx.ExecContext(ctx, `SELECT FROM deliveries WHERE state = 'pending' FOR UPDATE`); err != nil {
 		return nil, errors.Join(err, tx.Rollback())
 	}
 	return tx.Rollback, nil

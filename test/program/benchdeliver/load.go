@@ -52,7 +52,7 @@ func (b *bench) route(ctx context.Context) error {
 	return err
 }
 
-// removeDestinations deletes the present destinations with their deliveries.
+// removeDestinations deletes the present destinations with their deliveries, and all incidents.
 func (b *bench) removeDestinations(ctx context.Context) error {
 	for _, id := range b.created {
 		if err := b.store.DeleteDestination(ctx, id); err != nil {
@@ -60,6 +60,9 @@ func (b *bench) removeDestinations(ctx context.Context) error {
 		}
 	}
 	b.created = nil
+	if _, err := b.db.ExecContext(ctx, `DELETE FROM incidents`); err != nil { // else the next destinations are told of them
+		return err
+	}
 	return b.store.PurgeDestinations(ctx)
 }
 
@@ -70,7 +73,7 @@ func (b *bench) register(ctx context.Context, n int) ([]monitor.ID, error) {
 		now := time.Now().UTC()
 		m := monitor.Monitor{
 			ID: monitor.NewID(uuid.Must(uuid.NewV7())), StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + newID()[25:36]),
-			CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{"channel_name":"Example Channel"}`),
+			CallbackURL: monitor.CallbackURL(b.receivers.url(callbacks)), Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{"channel_name":"Example Channel"}`),
 			Status: monitor.Initializing, StreamStatus: monitor.StreamUnknown, Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
 			Generation: 1, CreatedAt: now, UpdatedAt: now,
 		}

@@ -7,6 +7,8 @@
 //   - Without a backlog: the time from before a report is stored to its webhook.
 //   - With up to 2,000 events a second: how many are stored without destinations, with 3 for
 //     each event, and while a dispatcher delivers; and what CPU time an event costs.
+//   - From the backlog that this leaves: how many deliveries are made while nothing is stored, callbacks included, and
+//     what CPU time a delivery costs.
 //
 // It fails if a healthy webhook destination lacks something after maxDrain, or if one webhook
 // of 100 takes longer than maxP99 without a backlog. It also fails if a channel is faster than its
@@ -32,7 +34,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -97,9 +99,11 @@ func run(ctx context.Context, duration time.Duration, rateOnly bool) (err error)
 	if err := b.removeDestinations(ctx); err != nil {
 		return err
 	}
-	slow = errors.Join(slow, b.measureSingle(ctx))
-	if err := b.removeDestinations(ctx); err != nil {
-		return err
+	for _, measure := range []func(context.Context) error{b.measureSingle, b.measureMessages, b.measureStorm} {
+		slow = errors.Join(slow, measure(ctx))
+		if err := b.removeDestinations(ctx); err != nil {
+			return err
+		}
 	}
 	return errors.Join(slow, b.measureRate(ctx, duration))
 }
@@ -152,8 +156,8 @@ func (b *bench) dispatch(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d, err := destination.New(b.store.DestinationOutbox, destination.NewSender(destination.SenderConfig{Webhooks: b.sender, Messages: messageSenders(), Renderer: renderer}),
-		b.store.ListenDeliveries(ctx), destination.Config{GracePeriod: time.Second})
+	d, err := delivery.New(b.store.Outbox, delivery.NewSender(delivery.SenderConfig{Webhooks: b.sender, Messages: messageSenders(), Renderer: renderer}),
+		b.store.Listen(ctx), delivery.Config{GracePeriod: time.Second})
 	if err != nil {
 		cancel()
 		return nil, err
@@ -265,7 +269,7 @@ func (b *bench) measureSingle(ctx context.Context) error {
 }
 
 // measureRate stores events for the duration, eventsPerSecond at most: without destinations,
-// with some, and while a dispatcher delivers. It does not wait
+// with some, and while a dispatcher delivers; and then deliveries alone. It does not wait
 // for the deliveries that are then pending: measureBacklog measures how fast a backlog goes.
 func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
 	monitors, err := b.register(ctx, writers)
@@ -291,7 +295,32 @@ func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
 		return err
 	}
 	defer stop()
-	return b.measureStoring(ctx, fmt.Sprintf("%d destinations for each event, delivering meanwhile", fanOut), monitors, duration, fanOut)
+	if err := b.measureStoring(ctx, fmt.Sprintf("%d destinations for each event, delivering meanwhile", fanOut), monitors, duration, fanOut); err != nil {
+		return err
+	}
+	return b.measureDelivering(ctx, duration)
+}
+
+// measureDelivering measures deliveries from a backlog for the duration.
+func (b *bench) measureDelivering(ctx context.Context, duration time.Duration) error {
+	const made = `SELECT count(*) FILTER (WHERE destination_id IS NOT NULL), count(*) FROM deliveries WHERE state = 'delivered'`
+	var before, after struct{ destinations, all int }
+	if err := b.db.QueryRowContext(ctx, made).Scan(&before.destinations, &before.all); err != nil {
+		return err
+	}
+	used, began := b.cpuTime(), time.Now()
+	time.Sleep(duration)
+	took, per := time.Since(began).Seconds(), b.cpuTime()
+	if err := b.db.QueryRowContext(ctx, made).Scan(&after.destinations, &after.all); err != nil {
+		return err
+	}
+	all := after.all - before.all
+	if all == 0 {
+		return errors.New("nothing is delivered from a backlog")
+	}
+	fmt.Printf("nothing stored meanwhile: %.0f deliveries/s made, %.0f of them to destinations; %s\n",
+		float64(all)/took, float64(after.destinations-before.destinations)/took, per.per(all, used))
+	return nil
 }
 
 // measureStoring stores events for the duration, and checks that each has its deliveries.
@@ -307,7 +336,7 @@ func (b *bench) measureStoring(ctx context.Context, what string, monitors []moni
 		return err
 	}
 	took := time.Since(began).Seconds()
-	fmt.Printf("%s, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s made; %s\n", what, eventsPerSecond, float64(stored)/took, float64(b.receivers.count())/took,
+	fmt.Printf("%s, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s made to destinations; %s\n", what, eventsPerSecond, float64(stored)/took, float64(b.receivers.count())/took,
 		b.cpuTime().per(stored, before))
 	all, err := b.countDeliveries(ctx)
 	if err == nil && all-existing != stored*deliveries {
@@ -317,7 +346,7 @@ func (b *bench) measureStoring(ctx context.Context, what string, monitors []moni
 }
 
 func (b *bench) countDeliveries(ctx context.Context) (n int, err error) {
-	err = b.db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries`).Scan(&n)
+	err = b.db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL`).Scan(&n)
 	return n, err
 }
 

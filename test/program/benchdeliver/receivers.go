@@ -15,6 +15,8 @@ const (
 	fine    = "fine"
 	hangs   = "hangs"
 	refuses = "refuses"
+
+	callbacks = "callbacks" // accepts, and counts nothing
 )
 
 // receivers are the receivers of all destinations, on one port.
@@ -39,6 +41,7 @@ func startReceivers() *receivers {
 		<-req.Context().Done()
 	})
 	mux.HandleFunc("/"+refuses, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	mux.HandleFunc("/"+callbacks, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	r.server = httptest.NewServer(mux)
 	return r
 }

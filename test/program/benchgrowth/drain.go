@@ -10,8 +10,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 const (
@@ -23,8 +23,12 @@ const (
 // measureDrain gives monitors a pending event each, and starts a dispatcher.
 func measureDrain(ctx context.Context, store *postgres.Store, db *sql.DB) error {
 	inserted, err := db.ExecContext(ctx, `
-		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() + seq * interval '1 microsecond' FROM monitors ORDER BY seq LIMIT $1`, drained)
+		WITH events AS (
+			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() + seq * interval '1 microsecond' FROM monitors ORDER BY seq LIMIT $1
+			RETURNING id, monitor_id, created_at)
+		INSERT INTO deliveries (id, monitor_id, event_id, queue, state, due_at, created_at)
+		SELECT id, monitor_id, id, monitor_id, 'pending', now(), created_at FROM events ORDER BY created_at`, drained)
 	if err != nil {
 		return err
 	}
@@ -33,7 +37,7 @@ func measureDrain(ctx context.Context, store *postgres.Store, db *sql.DB) error 
 		return err
 	}
 	receiver := &instantReceiver{}
-	dispatcher, err := callback.New(store.Outbox, receiver, nil, callback.Config{GracePeriod: time.Second})
+	dispatcher, err := delivery.New(store.Outbox, delivery.NewSender(delivery.SenderConfig{Webhooks: receiver}), nil, delivery.Config{GracePeriod: time.Second})
 	if err != nil {
 		return err
 	}
@@ -56,10 +60,10 @@ func measureDrain(ctx context.Context, store *postgres.Store, db *sql.DB) error 
 // instantReceiver counts deliveries and accepts them.
 type instantReceiver struct{ got atomic.Int64 }
 
-var _ callback.Sender = (*instantReceiver)(nil)
+var _ delivery.WebhookSender = (*instantReceiver)(nil)
 
-// Send implements callback.Sender.
-func (r *instantReceiver) Send(context.Context, callback.Delivery) delivery.Attempt {
+// Send implements delivery.WebhookSender.
+func (r *instantReceiver) Send(context.Context, monitor.CallbackURL, delivery.Event, []string) delivery.Attempt {
 	r.got.Add(1)
 	return delivery.Attempt{At: time.Now(), Status: 204}
 }

@@ -53,16 +53,15 @@ const undo = `
 	DROP INDEX IF EXISTS idx_bench_growth;
 	DELETE FROM goose_db_version WHERE version_id = 99999;
 	UPDATE monitors SET reserved_until = NULL WHERE status = 'monitoring' AND reserved_until IS NOT NULL;
-	` + clearCallbacks + `;` + clearDeliveries
+	` + clearDeliveries
 
-// clearCallbacks marks the pending events as sent.
-const clearCallbacks = `UPDATE monitor_events SET webhook_status = 'sent', lease = NULL, leased_until = NULL WHERE webhook_status = 'pending'`
-
-// clearDeliveries marks the pending deliveries to destinations as made, and lets all
-// destinations have more.
+// clearDeliveries marks all that is pending as made and routed, and lets all destinations have more.
 const clearDeliveries = `
-	UPDATE deliveries SET state = 'delivered', due_at = NULL, lease = NULL, leased_until = NULL WHERE state = 'pending';
-	UPDATE destinations SET failures = 0, failing_since = NULL, closed_until = NULL, tokens_at = '-infinity', delivered_at = now() - interval '1 h'`
+	UPDATE monitor_events SET webhook_status = 'sent' WHERE webhook_status = 'pending';
+	UPDATE deliveries SET state = 'delivered', due_at = NULL, lease = NULL, queue = NULL, changed = false WHERE state = 'pending';
+	UPDATE incidents SET unrouted = 0 WHERE unrouted > 0;
+	UPDATE routing_version SET routed_version = version;
+	UPDATE destinations SET failures = 0, failing_since = NULL, closed_until = NULL, tokens_at = NULL, delivered_at = now() - interval '1 h'`
 
 // fill stores the monitors and what belongs to them. A fill that is interrupted begins anew.
 func fill(ctx context.Context, db *sql.DB, want size) (err error) {

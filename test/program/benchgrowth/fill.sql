@@ -3,7 +3,7 @@
 
 -- everything is removed
 -- The transaction has made these tables anew, so it writes no log of their rows (wal_level=minimal).
-TRUNCATE monitors, destinations, silences, storms, evidence_blobs, blobs, feed, api_keys, audit_entries, rate_limits, gateways, thumbnails, thumbnail_leases
+TRUNCATE monitors, destinations, silences, evidence_blobs, blobs, feed, api_keys, audit_entries, rate_limits, gateways, thumbnails, thumbnail_leases
 RESTART IDENTITY CASCADE;
 
 -- routes are removed
@@ -46,9 +46,8 @@ UPDATE active_monitors SET (initializing, waiting, monitoring, live) = (
 -- Sent events of 80 days, in the order of time; one in a thousand has failed. The newest two of a monitor belong to its newest incident.
 -- OFFSET 0 keeps an expression from being computed wherever it is used.
 WITH streams AS MATERIALIZED (SELECT id, seq, stream_url, metadata_text FROM monitors ORDER BY seq)
-INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, webhook_attempts, created_at, sent_at, attempts, incident_id)
+INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, webhook_attempts, created_at, sent_at, incident_id)
 SELECT event_id, id, type, body::jsonb, body, CASE WHEN failed THEN 'failed' ELSE 'sent' END, 1, at, CASE WHEN failed THEN NULL ELSE at END,
-       jsonb_build_array(jsonb_build_object('at', at, 'status', CASE WHEN failed THEN 500 ELSE 204 END)),
        CASE WHEN k > :events - 2 THEN overlay(overlay(md5(id || 2) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid END
 FROM (SELECT *, '{"event_id": "' || event_id || '", "event_type": "' || type || '", "monitor_id": "' || id || '", "timestamp": ' || to_json(at) || ', "stream_url": "' || stream_url
                 || '", "metadata": ' || metadata_text || ', "data": {"started_at": ' || to_json(at - interval '30 s') || ', "duration_sec": 30, "threshold_sec": 30}}' AS body
@@ -57,20 +56,20 @@ FROM (SELECT *, '{"event_id": "' || event_id || '", "event_type": "' || type || 
                          (ARRAY['alert.blackout', 'alert.blackout_recovered', 'alert.silence', 'alert.silence_recovered'])[1 + k % 4] AS type
                   FROM generate_series(1, :events) k CROSS JOIN LATERAL (SELECT * FROM streams WHERE k > 0 OFFSET 0) AS m OFFSET 0) AS numbered OFFSET 0) AS named OFFSET 0) AS bodies;
 
--- storms
-INSERT INTO storms (id, state, opened_at, resolved_at, live, updated_at)
-SELECT md5('storm' || n)::uuid, 'resolved', at, at + interval '1 h', 1000, at
-FROM (SELECT n, now() - interval '30 days' + n * interval '1 h' AS at FROM generate_series(1, 100) n) AS numbers;
+-- deliveries to callbacks
+INSERT INTO deliveries (id, monitor_id, event_id, state, tried, attempts, created_at, delivered_at)
+SELECT id, monitor_id, id, CASE webhook_status WHEN 'sent' THEN 'delivered' ELSE webhook_status END, 1,
+       jsonb_build_array(jsonb_build_object('at', created_at, 'status', CASE webhook_status WHEN 'sent' THEN 204 ELSE 500 END)), created_at, sent_at
+FROM monitor_events ORDER BY created_at;
 
 -- incidents
--- Two of each monitor. One in ten active monitors has an open one, one in 20 is severe, and 2000 old ones were in storms.
-INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, quiet_sec, reopened, updated_at, storm_id)
+-- Two of each monitor. One in ten active monitors has an open one, and one in 20 is severe.
+INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at, quiet_sec, reopened, updated_at, unrouted)
 SELECT overlay(overlay(md5(id || k) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid, id, CASE WHEN open THEN 'open' ELSE 'resolved' END, CASE WHEN seq % 20 = 0 THEN 2 ELSE 1 END,
        jsonb_build_array(jsonb_build_object('condition', CASE WHEN k = 1 THEN 'black' ELSE 'silent' END,
            'started_at', onset, 'last_started_at', onset, 'count', 1, 'longest', 40000000000, 'spans', jsonb_build_array(jsonb_build_object('started_at', onset)))
            || CASE WHEN open THEN '{}' ELSE jsonb_build_object('ended_at', onset + interval '40 s') END),
-       onset, onset + interval '30 s', CASE WHEN open THEN NULL ELSE onset + interval '100 s' END, 60, 0, onset + interval '100 s',
-       CASE WHEN k = 1 AND seq < 2000 THEN md5('storm' || 1 + seq / 20)::uuid END
+       onset, onset + interval '30 s', CASE WHEN open THEN NULL ELSE onset + interval '100 s' END, 60, 0, onset + interval '100 s', 0
 FROM (SELECT id, seq, k, k = 2 AND seq % 10 = 0 AND status = 'monitoring' AS open, now() - (2 - k) * interval '30 days' - interval '1 h' + seq * interval '10 ms' AS onset
       FROM monitors, generate_series(1, 2) k ORDER BY k, seq) AS troubles;
 
@@ -110,10 +109,16 @@ SELECT pg_temp.uuid7(e.created_at, e.id::text || d), md5('destination' || m.seq 
 FROM (SELECT *, row_number() OVER (PARTITION BY monitor_id ORDER BY id) AS place FROM (SELECT id, monitor_id, created_at FROM monitor_events ORDER BY id DESC LIMIT 100000) AS newest) AS e
 JOIN monitors m ON m.id = e.monitor_id, unnest(ARRAY[1, 8]) d ORDER BY e.id;
 
+-- storms
+INSERT INTO deliveries (id, destination_id, storm, state, tried, created_at, delivered_at)
+SELECT md5('storm' || n)::uuid, md5('destination' || 26 + n % 7)::uuid,
+       jsonb_build_object('opened_at', at, 'resolved_at', at + interval '1 h', 'first_at', at, 'condition', 'black', 'severity', 1, 'watched', 1000), 'idle', 1, at, at
+FROM (SELECT n, now() - interval '30 days' + n * interval '1 h' AS at FROM generate_series(1, 100) n) AS numbers;
+
 -- threads of incidents
--- Those of open ones, and of one in five of the others.
-INSERT INTO deliveries (id, destination_id, monitor_id, incident_id, route_id, state, tried, told, created_at, delivered_at)
-SELECT pg_temp.uuid7(i.opened_at, 'thread' || i.id), md5('destination' || m.seq % 7 + 26)::uuid, i.monitor_id, i.id, md5('route' || m.seq % 7)::uuid, 'delivered', 1,
+-- Those of open ones, and of one in five of the others; 2000 old ones were in storms.
+INSERT INTO deliveries (id, destination_id, monitor_id, incident_id, storm_id, route_id, state, tried, told, created_at, delivered_at)
+SELECT pg_temp.uuid7(i.opened_at, 'thread' || i.id), md5('destination' || m.seq % 7 + 26)::uuid, i.monitor_id, i.id, CASE WHEN i.seq < 2000 THEN md5('storm' || 1 + i.seq / 20)::uuid END, md5('route' || m.seq % 7)::uuid, 'idle', 1,
        jsonb_build_object('opened', true, 'open', i.state = 'open', 'severity', i.severity, 'reopened', 0, 'has_picture', false,
                           'notified_conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'current_conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'pushed_at', i.opened_at, 'provider_message_id', '1'),
        i.opened_at, i.opened_at

@@ -16,8 +16,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -178,10 +176,10 @@ func (l *load) report(ctx context.Context, id monitor.ID) {
 func (l *load) deliver(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	began := time.Now()
-	leased, err := l.store.Outbox.Lease(ctx, 32, 30*time.Second)
+	leased, err := l.store.Lease(ctx, 32, 30*time.Second)
 	l.note(err, func(f *figures) { f.leases = append(f.leases, time.Since(began)) })
-	for _, d := range leased {
-		_, err := l.store.Outbox.RecordAttempt(ctx, d, delivery.Attempt{At: time.Now(), Status: 204}, callback.Decision{Delivered: true})
+	for _, d := range leased.Deliveries {
+		_, err := l.store.Record(ctx, d, delivered())
 		l.note(err, func(f *figures) { f.delivered++ })
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -17,8 +17,8 @@ import (
 func queriesOf(s *sample) (all []query) {
 	for _, some := range [][]query{
 		monitorLists(s), registrations(s), workers(s), reservations(s), reports(s), membership(),
-		events(s), callbacks(s), deliveriesToDestinations(s), replans(s),
-		incidents(s), subjects(s), evidenceQueries(s), evidenceSweeps(s), blobs(), histories(s), expiries(s), feeds(),
+		events(s), outbox(s),
+		incidentQueries(s), subjects(s), evidenceQueries(s), evidenceSweeps(s), blobs(), historyQueries(s), expiries(s), feeds(s),
 		destinations(s), routes(s), silences(s), keys(s), thumbnails(s), rateLimits(),
 	} {
 		all = append(all, some...)
@@ -27,21 +27,21 @@ func queriesOf(s *sample) (all []query) {
 }
 
 func monitorLists(s *sample) []query {
-	listed := func(name string, q registry.MonitorQuery) query {
+	listed := func(name string, q monitors.MonitorQuery) query {
 		q.Limit = 51
 		return query{"MonitorStore.List", name, nil, func(ctx context.Context, s *postgres.Store) error { _, _, err := s.List(ctx, q); return err }}
 	}
 	return []query{
-		listed("monitors", registry.MonitorQuery{}),
-		listed("monitors, offset 50,000", registry.MonitorQuery{Offset: 50_000}),
-		listed("monitors, a page by cursor", registry.MonitorQuery{Before: 50_000}),
-		listed("monitors that are completed", registry.MonitorQuery{Status: monitor.Completed}),
-		listed("monitors that are monitoring", registry.MonitorQuery{Status: monitor.Monitoring}),
-		listed("monitors that wait", registry.MonitorQuery{Status: monitor.Waiting}),
-		listed("monitors in trouble", registry.MonitorQuery{Trouble: true}),
-		listed("monitors that are blind", registry.MonitorQuery{Blind: true}),
-		listed("monitors that are live", registry.MonitorQuery{Live: true}),
-		listed("monitors with a text", registry.MonitorQuery{Text: "channel 77"}),
+		listed("monitors", monitors.MonitorQuery{}),
+		listed("monitors, offset 50,000", monitors.MonitorQuery{Offset: 50_000}),
+		listed("monitors, a page by cursor", monitors.MonitorQuery{Before: 50_000}),
+		listed("monitors that are completed", monitors.MonitorQuery{Status: monitor.Completed}),
+		listed("monitors that are monitoring", monitors.MonitorQuery{Status: monitor.Monitoring}),
+		listed("monitors that wait", monitors.MonitorQuery{Status: monitor.Waiting}),
+		listed("monitors in trouble", monitors.MonitorQuery{Trouble: true}),
+		listed("monitors that are blind", monitors.MonitorQuery{Blind: true}),
+		listed("monitors that are live", monitors.MonitorQuery{Live: true}),
+		listed("monitors with a text", monitors.MonitorQuery{Text: "channel 77"}),
 		{"MonitorStore.Get", "a monitor", nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.Get(ctx, s.monitorID); return err }},
 		{"MonitorStore.ActiveStreams", "which of some streams are watched", nil, func(ctx context.Context, st *postgres.Store) error {
 			_, _, err := st.ActiveStreams(ctx, []monitor.StreamURL{s.streamURL, "https://www.youtube.com/watch?v=none"})
@@ -52,12 +52,12 @@ func monitorLists(s *sample) []query {
 
 func registrations(s *sample) []query {
 	const most = 1_000_000 // monitors
-	var key registry.IdempotencyKey
+	var key monitors.IdempotencyKey
 	changed := monitor.Monitor{Config: monitor.DefaultConfig(), CallbackURL: "https://example.com/other"}
 	return []query{
 		{"MonitorStore.Insert", "a registration", nil, func(ctx context.Context, st *postgres.Store) error { return st.Insert(ctx, newMonitor(), most) }},
 		{"IdempotencyStore.InsertIdempotent", "a registration that may be repeated", nil, func(ctx context.Context, st *postgres.Store) error {
-			key = registry.IdempotencyKey{Key: newDigest(), Request: newDigest()}
+			key = monitors.IdempotencyKey{Key: newDigest(), Request: newDigest()}
 			_, err := st.InsertIdempotent(ctx, newMonitor(), most, key)
 			return err
 		}},
@@ -157,6 +157,7 @@ func reports(s *sample) []query {
 			r.Visibility = &monitor.Visibility{LastObservedAt: r.At}
 			return r
 		}),
+		{"ReportStore.RetryRecords", "parked monitors, of which there are none", nil, func(ctx context.Context, st *postgres.Store) error { return st.RetryRecords(ctx) }},
 	}
 }
 
@@ -170,19 +171,19 @@ func membership() []query {
 
 func rateLimits() []query {
 	const perMin = 100
-	var client registry.Client
+	var client monitors.Client
 	return []query{
 		{"RateLimitStore.Allow", "a request of an unknown client", nil, func(ctx context.Context, st *postgres.Store) error {
 			client = newDigest()
-			_, err := st.Allow(ctx, client, registry.Querying, perMin)
+			_, err := st.Allow(ctx, client, monitors.Querying, perMin)
 			return err
 		}},
 		{"RateLimitStore.Allow", "a request of a client", nil, func(ctx context.Context, st *postgres.Store) error {
-			_, err := st.Allow(ctx, client, registry.Querying, perMin)
+			_, err := st.Allow(ctx, client, monitors.Querying, perMin)
 			return err
 		}},
 		{"RateLimitStore.Refund", "a request that is given back", nil, func(ctx context.Context, st *postgres.Store) error {
-			return st.Refund(ctx, client, registry.Querying, perMin)
+			return st.Refund(ctx, client, monitors.Querying, perMin)
 		}},
 	}
 }

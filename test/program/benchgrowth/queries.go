@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/test/harness/plans"
 )
 
@@ -61,7 +59,7 @@ type explainer struct {
 	marker *sql.DB         // its statements show that the plans of those before were logged
 	used   map[string]bool // names of indexes
 
-	markers, statements, marked, slow int
+	statements, marked, slow int
 }
 
 func (e *explainer) explain(ctx context.Context, dsn string, queries []query) (err error) {
@@ -107,26 +105,13 @@ func (e *explainer) callTwice(ctx context.Context, store *postgres.Store, q quer
 	return statements, nil
 }
 
-// take returns the statements since the call before. It waits until they are logged: the server
-// logs a plan before it answers, and reads its log in that order.
-func (e *explainer) take(ctx context.Context) (all []plans.Statement, err error) {
-	e.markers++
-	marker := fmt.Sprintf(`SELECT 'marker %d'`, e.markers)
-	if _, err := e.marker.ExecContext(ctx, marker); err != nil {
-		return nil, err
+// take returns the statements since the call before.
+func (e *explainer) take(ctx context.Context) ([]plans.Statement, error) {
+	all, err := e.log.TakeUntil(ctx, e.marker)
+	for _, st := range all {
+		e.use(st.Plan)
 	}
-	ctx, cancel := context.WithTimeout(ctx, giveUp)
-	defer cancel()
-	for wait.For(ctx, time.Millisecond) {
-		for _, st := range e.log.Take() {
-			if st.Query == marker {
-				return all, nil
-			}
-			all = append(all, st)
-			e.use(st.Plan)
-		}
-	}
-	return nil, errors.New("the server has not logged the plan of " + marker)
+	return all, err
 }
 
 // use notes the indexes of a plan.

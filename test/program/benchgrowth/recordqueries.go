@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/record"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -18,29 +20,29 @@ import (
 
 const day = 24 * time.Hour
 
-func incidents(s *sample) []query {
-	listed := func(name string, f record.IncidentFilter) query {
+func incidentQueries(s *sample) []query {
+	listed := func(name string, f incidents.Filter) query {
 		f.Limit = 51
 		return query{"IncidentStore.ListIncidents", name, nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.ListIncidents(ctx, f); return err }}
 	}
 	act := func(name string, kind incident.EntryKind, text string) query {
 		return query{"IncidentStore.ActOnIncident", name, nil, func(ctx context.Context, st *postgres.Store) error {
-			_, err := st.ActOnIncident(ctx, s.incidentID, record.IncidentAction{OpID: newID(), Kind: kind, By: "ann", Text: text})
+			_, err := st.ActOnIncident(ctx, s.incidentID, incidents.Action{OpID: newID(), Kind: kind, By: "ann", Text: text})
 			return err
 		}}
 	}
 	var other string // an open incident
 	return []query{
-		listed("incidents", record.IncidentFilter{}),
-		listed("incidents, a page by cursor", record.IncidentFilter{Before: 1000}),
-		listed("incidents that are open", record.IncidentFilter{State: incident.Open}),
-		listed("incidents that are resolved", record.IncidentFilter{State: incident.Resolved}),
-		listed("incidents that are severe", record.IncidentFilter{MinSeverity: 2}),
-		listed("incidents of a monitor", record.IncidentFilter{MonitorID: s.monitorID}),
-		listed("incidents with a condition", record.IncidentFilter{Condition: "black"}),
-		listed("incidents with a condition that is rare", record.IncidentFilter{Condition: "late"}),
-		listed("incidents of the last day", record.IncidentFilter{From: time.Now().Add(-day)}),
-		listed("incidents before a month ago", record.IncidentFilter{To: time.Now().AddDate(0, -1, 0)}),
+		listed("incidents", incidents.Filter{}),
+		listed("incidents, a page by cursor", incidents.Filter{Before: 1000}),
+		listed("incidents that are open", incidents.Filter{State: incident.Open}),
+		listed("incidents that are resolved", incidents.Filter{State: incident.Resolved}),
+		listed("incidents that are severe", incidents.Filter{MinSeverity: 2}),
+		listed("incidents of a monitor", incidents.Filter{MonitorID: s.monitorID}),
+		listed("incidents with a condition", incidents.Filter{Condition: "black"}),
+		listed("incidents with a condition that is rare", incidents.Filter{Condition: "late"}),
+		listed("incidents of the last day", incidents.Filter{From: time.Now().Add(-day)}),
+		listed("incidents before a month ago", incidents.Filter{To: time.Now().AddDate(0, -1, 0)}),
 		{"IncidentStore.GetIncident", "an incident", nil, func(ctx context.Context, st *postgres.Store) error {
 			_, _, err := st.GetIncident(ctx, s.incidentID)
 			return err
@@ -76,6 +78,7 @@ func subjects(s *sample) []query {
 			return err
 		}},
 		{"SubjectStore.OpenSubjects", "where the open incidents go", nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.OpenSubjects(ctx); return err }},
+		{"SubjectStore.Routing", "the routing", nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.Routing(ctx); return err }},
 		{"SubjectStore.Storm", "a storm", nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.Storm(ctx, s.stormID); return err }},
 	}
 }
@@ -89,7 +92,7 @@ func evidenceQueries(s *sample) []query {
 		file = newFile()
 		return st.ReserveBlob(ctx, s.monitorID, 1, file)
 	}
-	listed := func(name string, f record.EvidenceFilter) query {
+	listed := func(name string, f evidences.Filter) query {
 		f.Limit = 50
 		return query{"EvidenceStore.ListEvidence", name, nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.ListEvidence(ctx, f); return err }}
 	}
@@ -111,10 +114,10 @@ func evidenceQueries(s *sample) []query {
 			return err
 		}},
 		{"EvidenceStore.Evidence", "evidence", nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.Evidence(ctx, id); return err }},
-		listed("evidence of all monitors", record.EvidenceFilter{}),
-		listed("evidence of a monitor", record.EvidenceFilter{MonitorID: s.monitorID}),
-		listed("evidence of an incident", record.EvidenceFilter{IncidentID: s.evidenceIncidentID}),
-		listed("evidence of an event", record.EvidenceFilter{EventID: s.eventID}),
+		listed("evidence of all monitors", evidences.Filter{}),
+		listed("evidence of a monitor", evidences.Filter{MonitorID: s.monitorID}),
+		listed("evidence of an incident", evidences.Filter{IncidentID: s.evidenceIncidentID}),
+		listed("evidence of an event", evidences.Filter{EventID: s.eventID}),
 		{"EvidenceStore.AlertOf", "the alert of a recovery", nil, func(ctx context.Context, st *postgres.Store) error {
 			_, err := st.AlertOf(ctx, s.recoveryID, "alert.blackout")
 			return err
@@ -163,7 +166,7 @@ func blobs() []query {
 	put := func(ctx context.Context, st *postgres.Store) error {
 		picture := []byte(newID())
 		stored = sha256.Sum256(picture)
-		return st.BlobStore().Put(ctx, record.NewContent(stored, int64(len(picture)), bytes.NewReader(picture)))
+		return st.BlobStore().Put(ctx, evidences.NewContent(stored, int64(len(picture)), bytes.NewReader(picture)))
 	}
 	return []query{
 		{"BlobStore.Put", "a blob that is stored", nil, put},
@@ -187,8 +190,8 @@ func blobs() []query {
 	}
 }
 
-func histories(s *sample) []query {
-	visitor := record.HistoryVisitor{Begin: func(record.MonitorLife) {}, Span: func(history.Span) {}, Minute: func(monitor.Minute) {}}
+func historyQueries(s *sample) []query {
+	visitor := histories.Visitor{Begin: func(histories.MonitorLife) {}, Span: func(history.Span) {}, Minute: func(monitor.Minute) {}}
 	timeline := func(name string, age, width time.Duration) query {
 		return query{"HistoryStore.MonitorHistory", name, nil, func(ctx context.Context, st *postgres.Store) error {
 			now := time.Now()
@@ -211,8 +214,8 @@ func histories(s *sample) []query {
 			_, err := st.Broadcasts(ctx, s.monitorID)
 			return err
 		}},
-		{"HistoryStore.MergeMinutes", "minutes that are merged, ten of as many monitors as the program allows",
-			s.prepared(`DELETE FROM history_ten_minutes WHERE begins >= (SELECT until FROM history_merged) - interval '10 minutes'; UPDATE history_merged SET until = (
+		{"HistoryStore.MergeMinutes", "minutes that are merged, ten of some monitors",
+			s.prepared(`DELETE FROM history_ten_minutes WHERE begins >= (SELECT until FROM history_merged) - interval '10 minutes'; UPDATE history_merged SET monitor_id = '', until = (
 				SELECT minute FROM history_minutes GROUP BY minute ORDER BY count(*) DESC, minute LIMIT 1)`),
 			func(ctx context.Context, st *postgres.Store) error {
 				_, err := st.MergeMinutes(ctx, history.SettledBefore(time.Now()))
@@ -242,11 +245,11 @@ func expiries(s *sample) []query {
 	}
 	return []query{
 		{"ExpiryStore.ExpiringMonitors", "monitors whose events expire, none do", nil, func(ctx context.Context, st *postgres.Store) error {
-			_, err := st.ExpiringMonitors(ctx, 90*day, record.EndedMonitor{}, 100)
+			_, err := st.ExpiringMonitors(ctx, 90*day, histories.EndedMonitor{}, 100)
 			return err
 		}},
 		{"ExpiryStore.ExpiringMonitors", "monitors whose events expire", nil, func(ctx context.Context, st *postgres.Store) error {
-			_, err := st.ExpiringMonitors(ctx, time.Hour, record.EndedMonitor{}, 100)
+			_, err := st.ExpiringMonitors(ctx, time.Hour, histories.EndedMonitor{}, 100)
 			return err
 		}},
 		{"ExpiryStore.DeleteEvents", "events that expire", ended, func(ctx context.Context, st *postgres.Store) error {
@@ -266,9 +269,12 @@ func expiries(s *sample) []query {
 	}
 }
 
-func feeds() []query {
+func feeds(s *sample) []query {
 	return []query{
 		{"FeedStore.ReadState", "state for the feed", nil, func(ctx context.Context, st *postgres.Store) error { _, _, err := st.ReadState(ctx); return err }},
+		{"FeedStore.NumberFeed", "the inbox of the feed, when it is empty", nil, func(ctx context.Context, st *postgres.Store) error { _, err := st.NumberFeed(ctx); return err }},
+		{"FeedStore.NumberFeed", "versions for 100 changes", s.prepared(`INSERT INTO feed_inbox (type, id) SELECT 'monitor.updated', id FROM monitors ORDER BY seq LIMIT 100`),
+			func(ctx context.Context, st *postgres.Store) error { _, err := st.NumberFeed(ctx); return err }},
 		{"FeedStore.ReadFeed", "entries of the feed", nil, func(ctx context.Context, st *postgres.Store) error {
 			_, err := st.ReadFeed(ctx, 90_000, 100)
 			return err
@@ -289,7 +295,7 @@ func thumbnails(s *sample) []query {
 			return st.LeaseThumbnails(ctx, []monitor.ID{s.monitorID, monitor.ID(s.watched[0])}, time.Minute)
 		}},
 		{"ThumbnailStore.PutThumbnail", "a thumbnail", nil, func(ctx context.Context, st *postgres.Store) error {
-			_, err := st.PutThumbnail(ctx, record.Thumbnail{MonitorID: s.monitorID, TakenAt: time.Now(), JPEG: picture}, 1)
+			_, err := st.PutThumbnail(ctx, evidences.Thumbnail{MonitorID: s.monitorID, TakenAt: time.Now(), JPEG: picture}, 1)
 			return err
 		}},
 		{"ThumbnailStore.GetThumbnail", "a thumbnail that is read", nil, func(ctx context.Context, st *postgres.Store) error {

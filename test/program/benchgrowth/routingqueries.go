@@ -68,7 +68,7 @@ func routes(s *sample) []query {
 			return err
 		}},
 		{"RouteStore.ChangeRoute", "another delay of a route", nil, func(ctx context.Context, st *postgres.Store) error {
-			_, err := st.ChangeRoute(ctx, s.routeIDs[0], func(r *notify.Route) error { r.Delay += time.Second; return nil })
+			_, err := st.ChangeRoute(ctx, s.routeIDs[0], func(r *notify.Route) error { r.DelaySec++; return nil })
 			return err
 		}},
 		{"RouteStore.CreateRoute", "a new route", func(ctx context.Context, st *postgres.Store) error {

@@ -62,7 +62,7 @@ func chooseSample(ctx context.Context, db *sql.DB) (*sample, error) {
 		{`SELECT destination_id FROM deliveries WHERE incident_id = $1`, []any{&s.chatID}, []any{&s.incidentID}},
 		{`SELECT ARRAY(SELECT id FROM routes WHERE NOT is_default ORDER BY position)`, []any{(*pq.StringArray)(&s.routeIDs)}, nil},
 		{`SELECT id FROM silences WHERE ended_at IS NULL AND ends_at > now() ORDER BY id LIMIT 1`, []any{&s.silenceID}, nil},
-		{`SELECT id FROM storms WHERE state = 'resolved' ORDER BY opened_at LIMIT 1`, []any{&s.stormID}, nil},
+		{`SELECT id FROM deliveries WHERE storm IS NOT NULL ORDER BY created_at LIMIT 1`, []any{&s.stormID}, nil},
 		{`SELECT id FROM api_keys WHERE revoked_at IS NULL ORDER BY id LIMIT 1`, []any{&s.keyID}, nil},
 	} {
 		if err := db.QueryRowContext(ctx, c.query, c.args...).Scan(c.into...); err != nil {

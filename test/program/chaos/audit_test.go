@@ -173,20 +173,6 @@ func TestTheAuditFindsWrongWebhooksOfDestinations(t *testing.T) {
 				d[1], d[2] = d[2], d[1]
 			}, finding: "webhook destination: monitor 0: alert.blackout_recovered was delivered before",
 		},
-		"accepts events out of order if the database's clock was set meanwhile": {
-			change: func(a *audit) {
-				d := a.destinationDeliveries
-				d[1], d[2] = d[2], d[1]
-				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(18), to: at(24)}}
-			},
-		},
-		"finds events out of order long before the database's clock is set": {
-			change: func(a *audit) {
-				d := a.destinationDeliveries
-				d[1], d[2] = d[2], d[1]
-				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(40), to: at(44)}}
-			}, finding: "webhook destination: monitor 0: alert.blackout_recovered was delivered before",
-		},
 		"finds a repetition without a fault": {change: func(a *audit) { again(a, 1, 12) }, finding: "webhook destination: redelivered"},
 		"accepts a repetition that a fault explains": {
 			change: func(a *audit) {
@@ -207,10 +193,12 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 		},
 		"accepts an incident that a storm tells": {
 			change: func(a *audit) {
-				a.destinations.incidents[0].storm = "storm-a"
-				a.destinations.incidents = append(a.destinations.incidents, incidentRecord{id: "storm-a", state: "resolved", isStorm: true})
 				for n := range a.destinations.threads {
-					a.destinations.threads[n].about = "storm-a"
+					t := &a.destinations.threads[n]
+					storm := incidentRecord{id: "storm at " + t.destination, state: "resolved", isStorm: true, destination: t.destination}
+					a.destinations.incidents = append(a.destinations.incidents, storm)
+					a.destinations.threads = append(a.destinations.threads, thread{about: t.about, destination: t.destination, storm: storm.id, state: "idle"})
+					a.destinations.threads[n].about = storm.id
 				}
 				for _, posted := range a.destinations.messages {
 					for n := range posted {
@@ -275,34 +263,10 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
 			}, finding: "and no fault explains it",
 		},
-		"accepts one that is recorded twice if the database's clock is set while it is sent": {
-			change: func(a *audit) {
-				repeat(a, 0, 13.4, opened)
-				for n := range a.destinations.threads {
-					a.destinations.threads[n].recorded = 3
-				}
-				a.injected = []injection{{name: "gateway killed as " + databaseClock + " is an hour off", component: databaseComponent, from: at(12.5), to: at(20)}}
-			},
-		},
 		"finds a message with a key that comes again": {
 			change: func(a *audit) {
 				repeatWithKey(a, opened)
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
-			}, finding: "line of incident or storm incident-a: redelivered",
-		},
-		"accepts a message with a key that is planned again when the database's clock is set right": {
-			change: func(a *audit) {
-				repeatWithKey(a, opened)
-				a.injected = []injection{
-					{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)},
-					{name: databaseClock + " an hour off", component: clockComponent, from: at(10), to: at(13.5)},
-				}
-			},
-		},
-		"finds a message with a key that only the database's clock precedes": {
-			change: func(a *audit) {
-				repeatWithKey(a, opened)
-				a.injected = []injection{{name: databaseClock + " an hour off", component: clockComponent, from: at(10), to: at(13.5)}}
 			}, finding: "line of incident or storm incident-a: redelivered",
 		},
 		"accepts what is new": {change: func(a *audit) { repeat(a, 0, 15, "🟠 HIGH, worse｜Black video + Silence 5 s｜a") }},
@@ -384,26 +348,6 @@ func TestTheAuditFindsWrongDeliveries(t *testing.T) {
 					{startedAt: at(-1), readyAt: at(0), endedAt: at(7), killed: true}, {startedAt: at(13), readyAt: at(14)},
 					{gateway: 1, startedAt: at(-1), readyAt: at(0)},
 				}
-			}, finding: "redelivered",
-		},
-		"accepts a redelivery by another gateway when the database's clock is set right": {
-			change: func(a *audit) {
-				redeliver(a, 1, 10.1)
-				a.schedule.gateways = make([]gatewayPlan, 2)
-				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(5), to: at(10.05)}}
-			},
-		},
-		"finds a redelivery by the only gateway when the database's clock is set right": {
-			change: func(a *audit) {
-				redeliver(a, 1, 10.1)
-				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(5), to: at(10.05)}}
-			}, finding: "redelivered",
-		},
-		"finds a redelivery by another gateway while the database's clock is off": {
-			change: func(a *audit) {
-				redeliver(a, 1, 10.1)
-				a.schedule.gateways = make([]gatewayPlan, 2)
-				a.injected = []injection{{name: "PostgreSQL's clock an hour off", component: clockComponent, from: at(5), to: at(15)}}
 			}, finding: "redelivered",
 		},
 		"finds a redelivery that only an unrelated fault precedes": {

@@ -15,13 +15,12 @@ import (
 
 // capabilities are the things that this machine allows.
 type capabilities struct {
-	mountDisks  bool // mount a small disk
-	libfaketime bool // give a program another time
-	missing     []string
+	mountDisks bool // mount a small disk
+	missing    []string
 }
 
 // allCapabilities is used where schedules are only printed or tested.
-var allCapabilities = capabilities{mountDisks: true, libfaketime: true}
+var allCapabilities = capabilities{mountDisks: true}
 
 // namespaceVariable marks a process that runs in a namespace of its own.
 const namespaceVariable = "STREAM_MONITOR_FAULTS_INSIDE"
@@ -33,11 +32,6 @@ func detectCapabilities(dir string) capabilities {
 		c.missing = append(c.missing, fmt.Sprintf("a small disk cannot be mounted (%v), so no disk is filled", err))
 	} else {
 		c.mountDisks = true
-	}
-	if libfaketime() == "" {
-		c.missing = append(c.missing, "libfaketime is not installed (Debian: apt-get install faketime), so PostgreSQL's clock stays right")
-	} else {
-		c.libfaketime = true
 	}
 	return c
 }
@@ -91,17 +85,4 @@ func namespace() *syscall.SysProcAttr {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
 	}
-}
-
-// libfaketime is the path of the library; empty if it is not installed.
-func libfaketime() string {
-	for _, pattern := range []string{
-		"/usr/lib/*/faketime/libfaketimeMT.so.1", // Debian, Ubuntu
-		"/usr/lib*/faketime/libfaketimeMT.so.1",
-	} {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			return found[0]
-		}
-	}
-	return ""
 }

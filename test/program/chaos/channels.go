@@ -95,7 +95,7 @@ func newChannel(kind channelKind, fake fakeChannel, address string, fields func(
 	if c.link, err = newLink(c.name, address); err != nil {
 		return c, err
 	}
-	c.config, c.secrets = fields(c.link.address())
+	c.config, c.secrets = fields(c.link.address)
 	return c, nil
 }
 

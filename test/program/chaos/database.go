@@ -23,11 +23,10 @@ import (
 // database is the PostgreSQL server of one environment. It is started again
 // whenever it has ended, unless down is set.
 type database struct {
-	template  databaseTemplate
-	dir       string
-	port      int
-	clockFile string // the file that libfaketime reads; empty: the true time
-	log       *os.File
+	template databaseTemplate
+	dir      string
+	port     int
+	log      *os.File
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd // nil: no server is running
@@ -42,8 +41,8 @@ const databaseRestartDelay = 200 * time.Millisecond
 
 // startDatabase copies the template, starts a server on the copy and waits
 // until it answers.
-func startDatabase(ctx context.Context, t databaseTemplate, dir string, port int, clock string) (*database, error) {
-	d := &database{template: t, dir: filepath.Join(dir, "cluster"), port: port, clockFile: clock}
+func startDatabase(ctx context.Context, t databaseTemplate, dir string, port int) (*database, error) {
+	d := &database{template: t, dir: filepath.Join(dir, "cluster"), port: port}
 	if err := t.copyTo(ctx, d.dir); err != nil {
 		return nil, err
 	}
@@ -91,10 +90,6 @@ func (d *database) start() {
 		"-c", "listen_addresses=127.0.0.1", "-c", fmt.Sprintf("port=%d", d.port), "-c", "unix_socket_directories=",
 		"-c", "max_connections=60", "-c", "shared_buffers=32MB", "-c", "huge_pages=off", "-c", "max_wal_size=64MB", "-c", "min_wal_size=16MB",
 		"-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "jit=off", "-c", "timezone=UTC")
-	if d.clockFile != "" {
-		cmd.Env = append(cmd.Env, "LD_PRELOAD="+libfaketime(), "FAKETIME_TIMESTAMP_FILE="+d.clockFile,
-			"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1", "FAKETIME_DONT_RESET=1")
-	}
 	cmd.Stdout, cmd.Stderr = d.log, d.log
 	if err := cmd.Start(); err != nil {
 		_, _ = fmt.Fprintln(d.log, err)

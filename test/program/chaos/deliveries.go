@@ -103,14 +103,14 @@ func (a *audit) checkDelivery(c *counters) (findings []string) {
 // same monitor was accepted.
 func (a *audit) checkOrder() (findings []string) {
 	for i := range a.monitors {
-		findings = append(findings, ordered(&a.monitors[i], a.deliveries, nil)...)
+		findings = append(findings, ordered(&a.monitors[i], a.deliveries)...)
 	}
 	return findings
 }
 
 // ordered finds deliveries of a monitor's events before an earlier event was accepted, but
 // those at times that mayOvertake allows.
-func ordered(m *monitorRecord, deliveries []webhookreceiver.Delivery, mayOvertake func(time.Time) bool) (findings []string) {
+func ordered(m *monitorRecord, deliveries []webhookreceiver.Delivery) (findings []string) {
 	accepted := map[string]bool{}
 	next := 0
 	for _, d := range deliveries {
@@ -118,7 +118,7 @@ func ordered(m *monitorRecord, deliveries []webhookreceiver.Delivery, mayOvertak
 			continue
 		}
 		at := slices.IndexFunc(m.events, func(event storedEvent) bool { return event.id == d.EventID })
-		if at > next && (mayOvertake == nil || !mayOvertake(d.Received)) {
+		if at > next {
 			findings = append(findings, fmt.Sprintf("monitor %d: %s was delivered before the earlier %s", m.number, d.EventType, m.events[next].eventType))
 			next = at
 		}
@@ -184,20 +184,7 @@ func (a *audit) redeliveryCause(from, to time.Time) string {
 			return "the end of a gateway"
 		}
 	}
-	if len(a.schedule.gateways) > 1 && a.databaseClockWasSet(from, to) {
-		return "a lease that ended early"
-	}
 	return ""
-}
-
-// databaseClockWasSet reports whether the database's clock was set, or set right, between two
-// times. A clock that is set ahead ends every lease at once. A gateway knows its own, but
-// another one leases the same events.
-func (a *audit) databaseClockWasSet(from, to time.Time) bool {
-	within := func(at time.Time) bool { return at.After(from) && at.Before(to) }
-	return slices.ContainsFunc(a.injected, func(inj injection) bool {
-		return strings.Contains(inj.name, databaseClock) && (within(inj.from) || within(inj.to))
-	})
 }
 
 // canCauseRedelivery reports whether a fault can lose the response to a webhook

@@ -69,7 +69,7 @@ const escalationDelay = 6 * time.Second
 func (env *environment) createDestinations(ctx context.Context) error {
 	wanted := []map[string]any{{
 		"name": "webhook", "kind": "webhook", "secrets": map[string]string{
-			"url": "http://" + env.destinationLink.address() + "/webhook", "signing_key": destinationKey,
+			"url": "http://" + env.destinationLink.address + "/webhook", "signing_key": destinationKey,
 		},
 	}}
 	for _, c := range append(env.channels, env.deleted) {
@@ -185,7 +185,7 @@ func (env *environment) disturbOutside(response httpfault.Fault, mail channel.Fa
 	}
 }
 
-// disturbAll applies a toxic to links at the same time.
+// disturbAll disturbs links at the same time.
 func disturbAll(links []*link, disturb func(*link) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(links))

@@ -170,22 +170,13 @@ func (env *environment) mount(at string, size int) error {
 
 // setUpDatabase starts the seed's own PostgreSQL server and the link to it.
 func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err error) {
-	clock := ""
-	for _, f := range env.schedule.faults {
-		if strings.Contains(f.kind.name, databaseClock) {
-			clock = env.path("postgres-clock")
-			if err := os.WriteFile(clock, []byte("+0\n"), 0o644); err != nil {
-				return "", err
-			}
-		}
-	}
-	if env.database, err = startDatabase(ctx, env.template, env.path("postgres"), freePort(), clock); err != nil {
+	if env.database, err = startDatabase(ctx, env.template, env.path("postgres"), freePort()); err != nil {
 		return "", err
 	}
 	if env.links[databaseLink], err = newLink("database", env.database.address()); err != nil {
 		return "", err
 	}
-	return env.database.dsn(env.links[databaseLink].address()), nil
+	return env.database.dsn(env.links[databaseLink].address), nil
 }
 
 // gatewayConfig returns the function that makes the configuration of the nth
@@ -195,7 +186,7 @@ func (env *environment) gatewayConfig(g *gateway, internal, dsn string, crashes 
 	return func(n int) system.Config {
 		variables := append(env.youtube.Env(),
 			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
-			"FAULTS_GATEWAY_URL=http://"+g.link.address(), "FAULTS_ACCEPTED="+env.path("accepted"),
+			"FAULTS_GATEWAY_URL=http://"+g.link.address, "FAULTS_ACCEPTED="+env.path("accepted"),
 			"CLOCK_OFFSET_FILE="+g.clockFile, "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
 			"MISSING_WORKER="+env.missingWorkerPolicy(), "PUBLIC_URL="+publicURL, "SSL_CERT_DIR="+env.path("trusted"),
 		)

@@ -24,9 +24,6 @@ const (
 	clockComponent    component = "clock"
 )
 
-// databaseClock is part of the names of the faults that set PostgreSQL's clock.
-const databaseClock = "PostgreSQL's clock"
-
 // maxFaults bounds the faults of a seed by component. More would make the
 // service give up, as the specification says. A monitor ends after more than
 // five lost workers in ten minutes (decision O3), and after a webhook that
@@ -66,7 +63,6 @@ type faultType struct {
 func hasExternalDatabase(s schedule) bool { return s.externalDatabase }
 func runsWorkerProcesses(s schedule) bool { return s.runtime == "process" }
 func canMountDisks(c capabilities) bool   { return c.mountDisks }
-func hasLibfaketime(c capabilities) bool  { return c.libfaketime }
 
 // faultTypeNamed returns a fallback: a function that looks a fault type up by
 // name.
@@ -101,7 +97,6 @@ var faultTypes []faultType
 func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
 	faultTypes = []faultType{
 		{name: "gateway killed", component: gatewayComponent, extraWeight: 3, inject: killGateway},
-		{name: "gateway and a worker killed", component: gatewayComponent, perMonitor: true, applies: runsWorkerProcesses, inject: killGatewayAndWorker},
 		{name: allKilled, component: gatewayComponent, inject: killAll},
 		{name: gatewayRestarted, component: gatewayComponent, inject: restartGateway},
 		{name: "gateway stopped", component: gatewayComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopGateway},
@@ -118,19 +113,19 @@ func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
 		{name: "PostgreSQL restarted", component: databaseComponent, applies: hasExternalDatabase, inject: restartDatabase},
 		{name: "PostgreSQL down", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 7000 * ms, inject: keepDatabaseDown},
 
-		{name: "database connections reset", component: databaseComponent, applies: hasExternalDatabase, minDuration: 500 * ms, maxDuration: 3000 * ms, inject: disturbLink(databaseLink, "reset_peer")},
-		{name: "database connections hang", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "timeout")},
-		{name: "database slow to respond", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "latency")},
-		{name: "database link with little bandwidth", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "bandwidth")},
+		{name: "database connections reset", component: databaseComponent, applies: hasExternalDatabase, minDuration: 500 * ms, maxDuration: 3000 * ms, inject: disturbLink(databaseLink, resetConnections)},
+		{name: "database connections hang", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, dropData)},
+		{name: "database slow to respond", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, delayData)},
+		{name: "database link with little bandwidth", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, limitBandwidth)},
 
-		{name: "reports reset", component: reportComponent, applies: runsWorkerProcesses, minDuration: 500 * ms, maxDuration: 4000 * ms, inject: disturbLink(gatewayLink, "reset_peer")},
-		{name: "reports unanswered", component: reportComponent, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(gatewayLink, "timeout")},
-		{name: "reports slow", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "latency")},
-		{name: "report link with little bandwidth", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "bandwidth")},
+		{name: "reports reset", component: reportComponent, applies: runsWorkerProcesses, minDuration: 500 * ms, maxDuration: 4000 * ms, inject: disturbLink(gatewayLink, resetConnections)},
+		{name: "reports unanswered", component: reportComponent, extraWeight: 1, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(gatewayLink, dropData)},
+		{name: "reports slow", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, delayData)},
+		{name: "report link with little bandwidth", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, limitBandwidth)},
 
-		{name: "webhooks reset", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, "reset_peer")},
-		{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLink(receiverLink, "timeout")},
-		{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(receiverLink, "latency")},
+		{name: "webhooks reset", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, resetConnections)},
+		{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLink(receiverLink, dropData)},
+		{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(receiverLink, delayData)},
 		{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, refuseConnections)},
 		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500), channel.Fault{Status: 500})},
 		{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp, channel.Fault{HangUp: true})},
@@ -141,9 +136,6 @@ func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
 
 		{name: "gateway's clock an hour off", component: clockComponent, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetGatewayClock},
 		{name: "worker killed while the clock is an hour off", component: clockComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: killWorkerWithClockOff},
-		{name: "PostgreSQL's clock an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetDatabaseClock, requires: hasLibfaketime, fallback: faultTypeNamed("PostgreSQL down")},
-		{name: "receiver answers 500 while PostgreSQL's clock is an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: withDatabaseClockOff(onNextWebhook(doNothing, httpfault.Status(500))), requires: hasLibfaketime, fallback: faultTypeNamed("receiver answers 500")},
-		{name: "gateway killed as a webhook arrives while PostgreSQL's clock is an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: withDatabaseClockOff(onNextWebhook(killGateway, acceptWebhook)), requires: hasLibfaketime, fallback: faultTypeNamed("gateway killed")},
 
 		{name: "gateway killed as a webhook arrives", component: gatewayComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killGateway, acceptWebhook)},
 		{name: "PostgreSQL killed as a webhook arrives", component: databaseComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killDatabase, acceptWebhook)},

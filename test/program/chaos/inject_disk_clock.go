@@ -99,30 +99,6 @@ func killWorkerWithClockOff(ctx context.Context, env *environment, f fault) erro
 	return nil
 }
 
-func offsetDatabaseClock(ctx context.Context, env *environment, f fault) error {
-	env.logf("%s: offset %s", f, hourOffset(f))
-	if err := replaceFile(env.path("postgres-clock"), fmt.Sprintf("%+ds\n", int(hourOffset(f).Seconds()))); err != nil {
-		return err
-	}
-	pause(ctx, f.duration)
-	return replaceFile(env.path("postgres-clock"), "+0\n")
-}
-
-// withDatabaseClockOff runs another fault while PostgreSQL's clock is an hour
-// off, so that the times stored meanwhile are wrong.
-func withDatabaseClockOff(inject injectFunc) injectFunc {
-	return func(ctx context.Context, env *environment, f fault) error {
-		if err := replaceFile(env.path("postgres-clock"), fmt.Sprintf("%+ds\n", int(hourOffset(f).Seconds()))); err != nil {
-			return err
-		}
-		began := time.Now()
-		env.logf("PostgreSQL's clock is off by %s", hourOffset(f))
-		err := inject(ctx, env, f)
-		*f.startedAt = began // not when a webhook arrived
-		return errors.Join(err, replaceFile(env.path("postgres-clock"), "+0\n"))
-	}
-}
-
 // replaceFile replaces a file atomically: a reader sees either the old text or
 // the new one.
 func replaceFile(path, text string) error {

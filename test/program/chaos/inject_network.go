@@ -12,9 +12,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// disturbLink returns a fault that applies a toxic to a link. With the link to the receiver
+// disturbLink returns a fault that disturbs a link. With the link to the receiver
 // it disturbs those to all destinations, with that to the gateway those to all gateways.
-func disturbLink(id linkID, toxic string) injectFunc {
+func disturbLink(id linkID, what linkFault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
 		links := env.links[:1] // to the database
@@ -27,7 +27,7 @@ func disturbLink(id linkID, toxic string) injectFunc {
 				links = append(links, g.link)
 			}
 		}
-		return disturbAll(links, func(l *link) error { return l.addToxic(ctx, toxic, f.parameter, f.duration) })
+		return disturbAll(links, func(l *link) error { return l.disturb(ctx, what(f.parameter), f.duration) })
 	}
 }
 
@@ -95,8 +95,6 @@ func onNextWebhook(inject injectFunc, response httpfault.Fault) injectFunc {
 		}
 	}
 }
-
-func doNothing(context.Context, *environment, fault) error { return nil }
 
 // acceptWebhook answers as a receiver without faults does.
 func acceptWebhook(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }

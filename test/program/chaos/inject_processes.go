@@ -22,18 +22,6 @@ func killGateway(_ context.Context, env *environment, f fault) error {
 	return nil
 }
 
-// killGatewayAndWorker kills a worker and then the gateway, before the gateway
-// can notice that the worker is gone.
-func killGatewayAndWorker(ctx context.Context, env *environment, f fault) error {
-	p, err := waitForTarget(ctx, env, f, workerRole)
-	if err != nil {
-		return err
-	}
-	env.logf("%s: %s", f, p)
-	p.signal(killSignal)
-	return env.target(f).kill(f.down)
-}
-
 // killAll kills every process of the environment at once, like a power failure.
 func killAll(_ context.Context, env *environment, f fault) error {
 	processes := env.processes.snapshot(env.tempDir)

@@ -4,20 +4,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
-	"strings"
+	"slices"
 	"sync"
 	"time"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
 )
-
-// The toxics have loggers of their own, which would print.
-func init() { zerolog.SetGlobalLevel(zerolog.Disabled) } //nolint:gochecknoinits // the level must be set before a toxic is made
 
 // linkID names a link of an environment by its destination.
 type linkID int
@@ -28,71 +23,183 @@ const (
 	gatewayLink // each gateway has one
 )
 
-// link is a TCP proxy (toxiproxy) whose connections can be disturbed.
-type link struct{ proxy *toxiproxy.Proxy }
+// link is a TCP proxy whose connections can be disturbed.
+type link struct {
+	address string // that it listens on
+	target  string
+
+	mu        sync.Mutex
+	disturbed *disturbance // nil: data passes at once
+	listener  net.Listener
+	conns     map[net.Conn]bool // of both sides
+}
+
+// disturbance says what a link does with the data of a fault.
+type disturbance struct {
+	drops  bool                          // data is read and not forwarded; the connections end with the fault
+	resets time.Duration                 // with drops: a connection is reset after so long; 0: it stays open
+	delay  func(bytes int) time.Duration // before a piece of data is forwarded; nil: none
+	ended  chan struct{}                 // is closed at the end of the fault
+}
 
 // newLink listens on a free port and forwards connections to an address.
 // Nothing needs to listen there yet.
-func newLink(name, address string) (*link, error) {
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := toxiproxy.NewProxy(server, name, "127.0.0.1:0", address)
-	if err := p.Start(); err != nil {
+func newLink(name, target string) (*link, error) {
+	l := &link{address: "127.0.0.1:0", target: target, conns: map[net.Conn]bool{}}
+	if err := l.listen(); err != nil {
 		return nil, fmt.Errorf("link to the %s: %w", name, err)
 	}
-	return &link{p}, nil
+	return l, nil
 }
 
-func (l *link) address() string { return l.proxy.Listen }
+// listen begins to accept connections.
+func (l *link) listen() error {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", l.address)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.listener, l.address = listener, listener.Addr().String()
+	l.mu.Unlock()
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go l.forward(c)
+		}
+	}()
+	return nil
+}
 
+// close ends the link with its connections.
 func (l *link) close() {
 	if l != nil {
-		l.proxy.Stop()
+		l.mu.Lock()
+		_ = l.listener.Close()
+		l.mu.Unlock()
+		l.closeConns()
 	}
 }
 
-// refuseConnections is the fault that toxiproxy has no toxic for: the link
-// stops listening.
-const refuseConnections = "refusing"
-
-// toxicAttributes returns the attributes of each toxic for a fault's parameter
-// (0 to 999).
-var toxicAttributes = map[string]func(parameter int) string{
-	"reset_peer": func(parameter int) string { return fmt.Sprintf(`{"timeout": %d}`, parameter%50) },
-	"timeout":    func(int) string { return `{"timeout": 0}` }, // data is dropped and the connection stays open
-	"latency": func(parameter int) string {
-		return fmt.Sprintf(`{"latency": %d, "jitter": %d}`, 100+parameter/2, parameter/4)
-	},
-	"bandwidth": func(parameter int) string { return fmt.Sprintf(`{"rate": %d}`, 2+parameter/100) }, // KB/s
+func (l *link) closeConns() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		_ = c.Close()
+	}
 }
 
-// removeToxicTimeout is how long the removal of a toxic may take.
-const removeToxicTimeout = 10 * time.Second
-
-// addToxic applies a toxic to both directions of the link for a while and then
-// removes it.
-func (l *link) addToxic(ctx context.Context, toxic string, parameter int, duration time.Duration) error {
-	if toxic == refuseConnections {
-		l.proxy.Stop()
-		pause(ctx, duration)
-		return l.proxy.Start()
+// forward forwards the data of a connection to the target and back until one of them ends.
+func (l *link) forward(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", l.target)
+	if err != nil {
+		return
 	}
-	var names []string
-	for _, direction := range []string{"upstream", "downstream"} {
-		text := fmt.Sprintf(`{"type": %q, "stream": %q, "attributes": %s}`, toxic, direction, toxicAttributes[toxic](parameter))
-		added, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(text))
-		if err != nil {
-			return fmt.Errorf("add a toxic: %w", err)
+	defer server.Close()
+	l.mu.Lock()
+	l.conns[client], l.conns[server] = true, true
+	d := l.disturbed
+	l.mu.Unlock()
+	if d != nil && d.resets > 0 {
+		time.AfterFunc(d.resets, func() { reset(client, server) })
+	}
+	var both sync.WaitGroup
+	both.Go(func() { l.pipe(server, client) })
+	both.Go(func() { l.pipe(client, server) })
+	both.Wait()
+	l.mu.Lock()
+	delete(l.conns, client)
+	delete(l.conns, server)
+	l.mu.Unlock()
+}
+
+// pipe forwards data in one direction. It closes the receiving side at its end.
+func (l *link) pipe(to, from net.Conn) {
+	defer to.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		l.mu.Lock()
+		d := l.disturbed
+		l.mu.Unlock()
+		switch {
+		case d == nil:
+		case d.drops:
+			n = 0
+		default:
+			select {
+			case <-time.After(d.delay(n)):
+			case <-d.ended:
+			}
 		}
-		names = append(names, added.Name)
+		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
+			return
+		}
 	}
+}
+
+// reset ends connections without the rest of their data: the peer gets an RST.
+func reset(conns ...net.Conn) {
+	for _, c := range conns {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close()
+	}
+}
+
+// linkFault is what a fault does to a link; its parameter is 0 to 999.
+type linkFault func(parameter int) *disturbance
+
+func resetConnections(parameter int) *disturbance {
+	return &disturbance{drops: true, resets: time.Duration(1+parameter%50) * time.Millisecond}
+}
+
+func dropData(int) *disturbance { return &disturbance{drops: true} }
+
+func delayData(parameter int) *disturbance {
+	return &disturbance{delay: func(int) time.Duration {
+		jitter := rand.IntN(parameter/2+1) - parameter/4
+		return time.Duration(100+parameter/2+jitter) * time.Millisecond
+	}}
+}
+
+func limitBandwidth(parameter int) *disturbance {
+	return &disturbance{delay: func(bytes int) time.Duration {
+		return time.Duration(bytes) * time.Millisecond / time.Duration(2+parameter/100) // KB/s
+	}}
+}
+
+// refuseConnections is no disturbance of data: the link stops listening.
+func refuseConnections(int) *disturbance { return nil }
+
+// disturb does what a fault does for a while.
+func (l *link) disturb(ctx context.Context, d *disturbance, duration time.Duration) error {
+	if d == nil {
+		l.close()
+		pause(ctx, duration)
+		return l.listen()
+	}
+	d.ended = make(chan struct{})
+	defer close(d.ended)
+	l.mu.Lock()
+	l.disturbed = d
+	if d.resets > 0 {
+		conns := slices.Collect(maps.Keys(l.conns))
+		time.AfterFunc(d.resets, func() { reset(conns...) })
+	}
+	l.mu.Unlock()
 	pause(ctx, duration)
-	var errs []error
-	for _, name := range names {
-		removal, cancel := context.WithTimeout(context.Background(), removeToxicTimeout)
-		errs = append(errs, l.proxy.Toxics.RemoveToxic(removal, name))
-		cancel()
+	l.mu.Lock()
+	l.disturbed = nil
+	l.mu.Unlock()
+	if d.drops {
+		l.closeConns()
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // ports hands out the ports that a gateway keeps over its restarts. They are

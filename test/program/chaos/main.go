@@ -18,8 +18,8 @@
 // Meanwhile people act. They acknowledge incidents by the API and by the links of messages,
 // and silence monitors. They take channels out of a route, and disable and delete destinations.
 //
-// A link is a toxiproxy. The gateway is the product, built with the tag "faults",
-// which adds crash points and a clock offset (cmd/stream-monitor/internal/faultinject).
+// The gateway is the product, built with the tag "faults", which adds crash points and a
+// clock offset (cmd/stream-monitor/internal/faultinject).
 //
 // The audit (audit.go) compares the streams with the stored and delivered events:
 //
@@ -66,8 +66,8 @@ incidents, silence them and change routes and destinations. Then all faults end,
 streams end, and the audit compares what was stored with what was delivered. A seed
 takes about 40 s. The report of a seed that failed is %s/seed-N.log.
 
-Some faults need capabilities that not every machine has (mounting a small disk,
-libfaketime). Where one is missing, another fault replaces it and the summary counts it.
+Some faults need capabilities that not every machine has (mounting a small disk).
+Where one is missing, another fault replaces it and the summary counts it.
 
 -mutation NAME breaks something on purpose. The run must then fail:
 %s

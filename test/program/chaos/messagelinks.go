@@ -125,7 +125,7 @@ func silenceByLink(ctx context.Context, env *environment, o operation) error {
 		return cmp.Or(err, fmt.Errorf("%w: the silence of the link is over", errNoTarget))
 	}
 	id, to := "", time.Time{}
-	q := quietTime{lastsAnHour: true}
+	q := quietTime{}
 	if err := retry(ctx, func(ctx context.Context) (err error) {
 		if id, err = env.findSilence(ctx, "by", by); err != nil || id == "" {
 			return errors.Join(err, errors.New("no silence is of the link"))

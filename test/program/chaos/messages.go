@@ -20,6 +20,7 @@ import (
 // thread is what the database holds of an incident, or of a storm, at a destination.
 type thread struct {
 	about       string // ID of the incident or the storm
+	storm       string // that tells of the incident here; empty: none
 	destination string // name
 	state       string
 	opened      bool   // a message about it was sent
@@ -30,11 +31,11 @@ type thread struct {
 
 // incidentRecord is an incident or a storm in the database.
 type incidentRecord struct {
-	id, state string
-	storm     string // that the incident began in; empty: none
-	isStorm   bool
-	reopened  int       // how often, with the resolutions that an alert took back that had waited
-	raisedAt  time.Time // when its severity rose last; zero: never
+	id, state   string
+	isStorm     bool
+	destination string    // of a storm, its name
+	reopened    int       // how often, with the resolutions that an alert took back that had waited
+	raisedAt    time.Time // when its severity rose last; zero: never
 
 	monitor                        string // its ID; empty: of a storm
 	severity, acknowledgedSeverity int
@@ -68,21 +69,22 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 	}
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		if err := eachRow(ctx, db, `
-			SELECT id, state, COALESCE(CAST(storm_id AS text), ''), false,
+			SELECT id, state, false, '',
 			       (SELECT count(*) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'reopened'),
 			       (SELECT max(l.at) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'severity_raised'), monitor_id, severity, acknowledged_by, acknowledged_severity,
 			       ARRAY(SELECT l.by FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'acknowledged' ORDER BY l.id) FROM incidents
-			UNION ALL SELECT id, state, '', true, 0, NULL, '', 0, '', 0, ARRAY[]::text[] FROM storms`, func(rows *sql.Rows) error {
+			UNION ALL SELECT x.id, CASE WHEN x.storm ? 'resolved_at' THEN 'resolved' ELSE 'open' END, true, d.name, 0, NULL, '', 0, '', 0, ARRAY[]::text[]
+			FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.storm IS NOT NULL`, func(rows *sql.Rows) error {
 			var i incidentRecord
 			var raisedAt sql.NullTime
-			err := rows.Scan(&i.id, &i.state, &i.storm, &i.isStorm, &i.reopened, &raisedAt, &i.monitor, &i.severity, &i.acknowledgedBy, &i.acknowledgedSeverity, pq.Array(&i.acknowledgements))
+			err := rows.Scan(&i.id, &i.state, &i.isStorm, &i.destination, &i.reopened, &raisedAt, &i.monitor, &i.severity, &i.acknowledgedBy, &i.acknowledgedSeverity, pq.Array(&i.acknowledgements))
 			i.raisedAt = raisedAt.Time
 			r.incidents = append(r.incidents, i)
 			return err
 		}); err != nil {
 			return err
 		}
-		if err := eachRow(ctx, db, `SELECT event_id, state, sequence, last_error FROM deliveries WHERE event_id IS NOT NULL`, func(rows *sql.Rows) error {
+		if err := eachRow(ctx, db, `SELECT event_id, state, sequence, last_error FROM deliveries WHERE event_id IS NOT NULL AND destination_id IS NOT NULL`, func(rows *sql.Rows) error {
 			var id string
 			var w webhookRecord
 			err := rows.Scan(&id, &w.state, &w.sequence, &w.lastError)
@@ -92,11 +94,11 @@ func (env *environment) collectDestinations(ctx context.Context, r *destinationR
 			return err
 		}
 		return eachRow(ctx, db, `
-			SELECT COALESCE(x.incident_id, x.storm_id), d.name, x.state, COALESCE((x.told->>'opened')::boolean, false), COALESCE(x.told->>'provider_message_id', ''), x.last_error,
+			SELECT COALESCE(x.incident_id, x.id), COALESCE(CAST(x.storm_id AS text), ''), d.name, x.state, COALESCE((x.told->>'opened')::boolean, false), COALESCE(x.told->>'provider_message_id', ''), x.last_error,
 			       (SELECT count(*) FROM jsonb_array_elements(x.attempts) AS a WHERE COALESCE(a->>'error', '') = '')
 			FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.event_id IS NULL AND x.notice IS NULL`, func(rows *sql.Rows) error {
 			var t thread
-			err := rows.Scan(&t.about, &t.destination, &t.state, &t.opened, &t.ref, &t.lastError, &t.recorded)
+			err := rows.Scan(&t.about, &t.storm, &t.destination, &t.state, &t.opened, &t.ref, &t.lastError, &t.recorded)
 			r.threads = append(r.threads, t)
 			return err
 		})
@@ -141,7 +143,7 @@ func (a *audit) checkWebhooks(c *counters) (findings []string) {
 				findings = append(findings, fmt.Sprintf("monitor %d: %s %s has sequence %d, and is event %d of its monitor", m.number, event.eventType, event.id, w.sequence, n+1))
 			}
 		}
-		for _, f := range ordered(&m, a.destinationDeliveries, a.databaseClockChanged) {
+		for _, f := range ordered(&m, a.destinationDeliveries) {
 			findings = append(findings, "webhook destination: "+f)
 		}
 	}
@@ -164,18 +166,6 @@ func (a *audit) checkWebhooks(c *counters) (findings []string) {
 	return findings
 }
 
-// maxBlocking is how long an event blocks those behind it in a run, at most: its receiver fails
-// maxFailedDeliveries times.
-const maxBlocking = 15 * time.Second
-
-// databaseClockChanged reports whether the database's clock was set around a time. That clock
-// decides when the minute is over in which an event blocks those behind it (section 19.4).
-func (a *audit) databaseClockChanged(at time.Time) bool {
-	return slices.ContainsFunc(a.injected, func(inj injection) bool {
-		return strings.Contains(inj.name, databaseClock) && at.After(inj.from.Add(-maxBlocking)) && at.Before(inj.to.Add(maxBlocking))
-	})
-}
-
 // checkMessages finds incidents that were not told or not resolved at a channel, and
 // messages that came again without a fault that explains it.
 func (a *audit) checkMessages(c *counters) (findings []string) {
@@ -184,7 +174,7 @@ func (a *audit) checkMessages(c *counters) (findings []string) {
 			findings = append(findings, fmt.Sprintf("incident or storm %s is %s", i.id, i.state))
 		}
 		for _, kind := range sortedKeys(a.destinations.messages) {
-			if kind == deletedChannel {
+			if kind == deletedChannel || i.isStorm && i.destination != string(kind) {
 				continue // it need not be told anything
 			}
 			for _, f := range a.checkThread(i, kind, c) {
@@ -204,7 +194,7 @@ func (a *audit) checkThread(i incidentRecord, kind channelKind, c *counters) (fi
 	case (!planned || !t.opened) && len(visible) > 0 && a.redeliveryCause(visible[0].PostedAt.Add(-tolerance), visible[0].PostedAt.Add(causeWindow)) == "":
 		return []string{"a message was posted that is not recorded, and no fault explains it"}
 	case !planned || !t.opened:
-		if storm, _ := a.thread(i.storm, kind); !i.isStorm && !storm.opened && !a.mayBeUntold(i, kind) {
+		if storm, _ := a.thread(t.storm, kind); !i.isStorm && !storm.opened && !a.mayBeUntold(i, kind) {
 			c.undelivered++
 			return []string{"lost: nobody was told of it"}
 		}
@@ -237,9 +227,7 @@ func (a *audit) presentMessage(t thread, kind channelKind, visible []channel.Mes
 
 // checkRepetitions finds messages that come again without a fault at the time of the one
 // before. Those that a fault explains are counted. No fault explains them where everything
-// posted is recorded, or where the channel knows the key of a message, unless the database's
-// clock was set meanwhile. That ends a lease, so the message is planned again, with another key.
-// A message that says something new is no repetition.
+// posted is recorded, or where the channel knows the key of a message. A message that says something new is no repetition.
 func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, visible []channel.Message, c *counters) (findings []string) {
 	posted := map[string][]channel.Message{}
 	for _, m := range visible {
@@ -252,9 +240,8 @@ func (a *audit) checkRepetitions(i incidentRecord, t thread, kind channelKind, v
 		c.repeated[string(kind)]++
 		last := before[len(before)-1]
 		traits := traitsOf[kind]
-		leasedAgain := a.databaseClockWasSet(last.PostedAt.Add(-sendMargin), m.PostedAt)
-		sameKey := traits.keyed && title(m) == title(last) && lines(m) == lines(last) && !leasedAgain
-		allRecorded := !traits.keyed && traits.edited == nil && t.recorded >= len(visible) && !leasedAgain
+		sameKey := traits.keyed && title(m) == title(last) && lines(m) == lines(last)
+		allRecorded := !traits.keyed && traits.edited == nil && t.recorded >= len(visible)
 		known := kind == pagerDutyChannel || sameKey || allRecorded
 		if known || a.redeliveryCause(last.PostedAt.Add(-tolerance), last.PostedAt.Add(causeWindow)) == "" || m.PostedAt.Sub(last.PostedAt) > maxRedeliveryDelay {
 			findings = append(findings, fmt.Sprintf("redelivered: %q, posted at %s, came again at %s as %q, and no fault explains it",

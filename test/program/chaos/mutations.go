@@ -28,12 +28,14 @@ type mutation struct {
 var mutations = map[string]*mutation{
 	"drop":      {"an accepted event is deleted", alterAlert(`DELETE FROM monitor_events WHERE id = $1`)},
 	"unsent":    {"an event is stored as sent and never is", insertUnsentEvent},
-	"redeliver": {"an event is delivered again without a fault", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now() WHERE id = $1`)},
-	"alter":     {"an event is delivered again with other bytes", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now(), body = replace(body, '"event_id"', ' "event_id"') WHERE id = $1`)},
-	"decrease":  {"statistics decrease", alterAlert(`UPDATE monitor_stats SET total_segments = 1 WHERE monitor_id = (SELECT monitor_id FROM monitor_events WHERE id = $1)`)},
-	"policy":    {"MISSING_WORKER=error, and a worker is killed", killAnyWorker},
-	"fencing":   {"a second worker of the same generation is started", startSecondWorker},
-	"orphan":    {"a process is started and not ended", startOrphan},
+	"redeliver": {"an event is delivered again without a fault", alterAlert(`UPDATE deliveries SET state = 'pending', due_at = now() WHERE id = $1`)},
+	"alter": {"an event is delivered again with other bytes", alterAlert(`
+		WITH altered AS (UPDATE monitor_events SET body = replace(body, '"event_id"', ' "event_id"') WHERE id = $1)
+		UPDATE deliveries SET state = 'pending', due_at = now() WHERE id = $1`)},
+	"decrease": {"statistics decrease", alterAlert(`UPDATE monitor_stats SET total_segments = 1 WHERE monitor_id = (SELECT monitor_id FROM monitor_events WHERE id = $1)`)},
+	"policy":   {"MISSING_WORKER=error, and a worker is killed", killAnyWorker},
+	"fencing":  {"a second worker of the same generation is started", startSecondWorker},
+	"orphan":   {"a process is started and not ended", startOrphan},
 	"file": {"a temporary file is left behind", func(_ context.Context, env *environment) error {
 		return os.WriteFile(env.tempDir+"/forgotten", nil, 0o600)
 	}},
@@ -43,10 +45,10 @@ var mutations = map[string]*mutation{
 			return err
 		})
 	}},
-	"undelivered": {"a delivery to the webhook destination is deleted", alterAlert(`DELETE FROM deliveries WHERE event_id = $1`)},
-	"again":       {"an event is delivered to the webhook destination again without a fault", alterAlert(`UPDATE deliveries SET state = 'pending', due_at = now() WHERE event_id = $1`)},
+	"undelivered": {"a delivery to the webhook destination is deleted", alterAlert(`DELETE FROM deliveries WHERE event_id = $1 AND destination_id IS NOT NULL`)},
+	"again":       {"an event is delivered to the webhook destination again without a fault", alterAlert(`UPDATE deliveries SET state = 'pending', due_at = now() WHERE event_id = $1 AND destination_id IS NOT NULL`)},
 	"retold": {"an incident is told again without a fault", alterThread(`
-		UPDATE deliveries SET told = NULL, state = 'pending', due_at = now(), planned_at = now(), tried = 0, round_began_at = now() WHERE id = $1`)},
+		UPDATE deliveries SET told = NULL, state = 'pending', changed = true, due_at = now(), tried = 0, round_began_at = now() WHERE id = $1`)},
 	"unresolved":     {"a channel is never told of a recovery", alterThread(`UPDATE deliveries SET told = told || '{"open": false}' WHERE id = $1`)},
 	"unacknowledged": {"an acknowledgement that was answered is not stored", forgetAcknowledgements},
 	"early":          {"a silence ends before its time", endSilenceEarly},
@@ -78,8 +80,7 @@ func alterThread(statement string) func(context.Context, *environment) error {
 			var id string
 			if err := db.QueryRowContext(ctx, `
 				SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN incidents i ON i.id = x.incident_id
-				LEFT JOIN storms s ON s.id = x.storm_id
-				WHERE d.name = $1 AND x.told IS NOT NULL AND COALESCE(i.state, s.state) = 'open' ORDER BY x.storm_id IS NULL LIMIT 1`,
+				WHERE d.name = $1 AND x.told IS NOT NULL AND (i.state = 'open' OR NOT x.storm ? 'resolved_at') ORDER BY x.storm IS NULL LIMIT 1`,
 				string(teamsChannel)).Scan(&id); err != nil {
 				return err
 			}
@@ -114,7 +115,7 @@ func endSilenceEarly(ctx context.Context, env *environment) error {
 		return err
 	}
 	return alterThread(`
-		UPDATE deliveries SET told = told || '{"severity": -1}', state = 'pending', due_at = now(), planned_at = now(), tried = 0, round_began_at = now()
+		UPDATE deliveries SET told = told || '{"severity": -1}', state = 'pending', changed = true, due_at = now(), tried = 0, round_began_at = now()
 		WHERE id = $1`)(ctx, env)
 }
 
@@ -169,7 +170,7 @@ func (env *environment) startLikeWorker(ctx context.Context, program string, arg
 }
 
 func startSecondWorker(ctx context.Context, env *environment) error {
-	return env.startLikeWorker(ctx, env.binary, "worker")
+	return env.startLikeWorker(ctx, env.binary, "worker", "--end-with-input=off")
 }
 func startOrphan(ctx context.Context, env *environment) error {
 	return env.startLikeWorker(ctx, "sleep", "600")

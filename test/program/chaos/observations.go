@@ -53,7 +53,7 @@ func (env *environment) register(ctx context.Context) error {
 		env.youtube.Add(m.video, youtube.Video{State: youtube.Live, Source: m.stream})
 		env.monitors = append(env.monitors, m)
 	}
-	callback := "http://" + env.links[receiverLink].address() + "/webhook"
+	callback := "http://" + env.links[receiverLink].address + "/webhook"
 	for i, m := range env.monitors {
 		key := [2]string{"Idempotency-Key", fmt.Sprintf("seed-%d-monitor-%d", env.schedule.seed, i)}
 		if err := env.waitFor(ctx, startTimeout, func(ctx context.Context) error {

@@ -119,7 +119,6 @@ type quietTime struct {
 	from, to time.Time
 	noEnds   bool // not even ends are sent: the destination is disabled or deleted
 
-	lastsAnHour bool // and not longer, so it ends where the clock of the database is an hour ahead
 }
 
 // runOperations does operations at their times after since, and returns when all are over.

@@ -63,9 +63,6 @@ func (s shown) isEnd() bool { return strings.HasPrefix(s.text, "✅") || s.state
 // or to a destination that is disabled or deleted.
 func (a *audit) checkQuiet(c *counters) (findings []string) {
 	for _, q := range a.operations.quiet {
-		if q.lastsAnHour && a.databaseClockChanged(q.from) {
-			continue
-		}
 		began := a.settled(q.from)
 		if q.to.After(began) {
 			c.quiet += q.to.Sub(began).Seconds()
@@ -123,7 +120,7 @@ func (a *audit) checkAcknowledgements() (findings []string) {
 		}
 		// An earlier acknowledgement may have been replaced because the incident got worse.
 		replaced := slices.ContainsFunc(a.operations.acknowledgements[n+1:], func(later acknowledgement) bool { return later.incident == k.incident })
-		if replaced || !i.isHandled() || i.storm != "" || a.anotherBegan(i, k.at) {
+		if replaced || !i.isHandled() || a.inStorm(i) || a.anotherBegan(i, k.at) {
 			continue // it needed somebody again, or its storm was told
 		}
 		for _, f := range a.soundsAfter(i, a.settled(k.at)) {
@@ -332,5 +329,12 @@ func (a *audit) mayBeUnreported(i incidentRecord) bool {
 	if !i.isStorm {
 		return i.isHandled()
 	}
-	return !slices.ContainsFunc(a.destinations.incidents, func(one incidentRecord) bool { return one.storm == i.id && !one.isHandled() })
+	return !slices.ContainsFunc(a.destinations.threads, func(t thread) bool {
+		return t.storm == i.id && slices.ContainsFunc(a.destinations.incidents, func(one incidentRecord) bool { return one.id == t.about && !one.isHandled() })
+	})
+}
+
+// inStorm reports whether a storm tells of an incident at some channel.
+func (a *audit) inStorm(i incidentRecord) bool {
+	return slices.ContainsFunc(a.destinations.threads, func(t thread) bool { return t.about == i.id && t.storm != "" })
 }

@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,7 +123,7 @@ func (env *environment) checkConnections(ctx context.Context) (findings []string
 	err := env.withDatabase(ctx, func(db *sql.DB) error {
 		var all, stuck int
 		err := db.QueryRowContext(ctx, `
-			SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '3 s')
+			SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '6 s')
 			FROM pg_stat_activity WHERE application_name = 'stream-monitor'`).Scan(&all, &stuck)
 		if limit := maxConnections * len(env.gateways); all > limit {
 			findings = append(findings, fmt.Sprintf("%d gateways have %d connections to the database, at most %d are expected", len(env.gateways), all, limit))
@@ -138,26 +137,6 @@ func (env *environment) checkConnections(ctx context.Context) (findings []string
 		findings = append(findings, "count the connections: "+err.Error())
 	}
 	return findings
-}
-
-// leftWorkerRecords lists the records of workers that a stopped service has
-// left in its run directory.
-func (env *environment) leftWorkerRecords() (left []string) {
-	for _, g := range env.gateways {
-		err := filepath.WalkDir(filepath.Join(g.dataDir, "run"), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			if name := d.Name(); name != "lock" && name != "id" {
-				left = append(left, "a worker's record was left behind: "+name)
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			left = append(left, "the run directory: "+err.Error())
-		}
-	}
-	return left
 }
 
 // leftDatabaseServers lists the database servers that a gateway has left
@@ -195,8 +174,8 @@ func (env *environment) temporaryFiles() (names []string) {
 	return names
 }
 
-// checkLeftovers returns an error that lists the processes, temporary files and
-// worker records that a stopped service has left behind.
+// checkLeftovers returns an error that lists the processes, temporary files
+// and database servers that a stopped service has left behind.
 func (env *environment) checkLeftovers() error {
 	var problems []string
 	deadline := time.Now().Add(3 * time.Second)
@@ -218,7 +197,6 @@ func (env *environment) checkLeftovers() error {
 	for _, name := range env.temporaryFiles() {
 		problems = append(problems, "a temporary file was left behind: "+name)
 	}
-	problems = append(problems, env.leftWorkerRecords()...)
 	if len(problems) == 0 {
 		return nil
 	}

@@ -48,14 +48,14 @@ type countingAnalyser struct {
 }
 
 // Analyse implements worker.Analyser.
-func (a countingAnalyser) Analyse(ctx context.Context, s watch.Segment, closely watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (a countingAnalyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a.count.looks++
-	found, err := a.decoder.Analyse(ctx, s, closely, body, setting)
+	found, err := a.decoder.Analyse(ctx, s, calm, body, setting)
 	if err == nil {
 		return found, nil
 	}
 	a.count.left++
-	return a.command.analyse(ctx, s, closely, setting)
+	return a.command.analyse(ctx, s, calm, setting)
 }
 
 // add compares the events of a watch with those that follow from what ffmpeg finds.

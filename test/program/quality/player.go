@@ -43,7 +43,7 @@ type clipPlayer struct {
 // look is one analysis of a segment.
 type look struct {
 	segment int // its index in the clip
-	look    watch.Look
+	calm    watch.Calm
 }
 
 func newPlayer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *clipPlayer {
@@ -185,7 +185,7 @@ func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation
 		playlist.Began, playlist.URL = p.now, t.URL
 		return playlist, playlistTime, err
 	case watch.TaskSegment:
-		a, err := p.analysis(ctx, t.Segment, t.Look)
+		a, err := p.analysis(ctx, t.Segment, t.Calm)
 		a.Began, a.Segment = p.now, t.Segment.ID()
 		return a, analysisTime, err
 	default:
@@ -194,24 +194,24 @@ func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation
 }
 
 // analysis returns the analyser's result of a segment, from memory if possible.
-func (p *playback) analysis(ctx context.Context, s watch.Segment, closely watch.Look) (watch.Analysis, error) {
+func (p *playback) analysis(ctx context.Context, s watch.Segment, calm watch.Calm) (watch.Analysis, error) {
 	n := int(s.Sequence)
 	if p.result.first < 0 {
 		p.result.first = p.clip.Segments[n].Start
 	}
-	return p.analyse(ctx, s, closely, p.setting)
+	return p.analyse(ctx, s, calm, p.setting)
 }
 
 // analyse analyses a segment, or remembers what was found.
-func (v *clipPlayer) analyse(ctx context.Context, s watch.Segment, closely watch.Look, setting func(string) float64) (watch.Analysis, error) {
+func (v *clipPlayer) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, setting func(string) float64) (watch.Analysis, error) {
 	n := int(s.Sequence)
-	if a, known := v.analyses[look{n, closely}]; known {
+	if a, known := v.analyses[look{n, calm}]; known {
 		return a, nil
 	}
-	a, err := v.analyser.Analyse(ctx, s, closely, bytes.NewReader(v.clip.Segments[n].Bytes), setting)
+	a, err := v.analyser.Analyse(ctx, s, calm, bytes.NewReader(v.clip.Segments[n].Bytes), setting)
 	if err != nil {
 		return a, fmt.Errorf("segment %d: %w", n, err)
 	}
-	v.analyses[look{n, closely}] = a
+	v.analyses[look{n, calm}] = a
 	return a, nil
 }

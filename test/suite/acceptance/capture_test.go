@@ -143,12 +143,12 @@ func (f evidenceFiles) assertLevels(t *testing.T, off, due, on time.Time) {
 			lastMinute++
 		}
 		switch from, to := l.At, l.At.Add(time.Second); {
-		case from.After(off.Add(mediaTolerance)) && to.Before(on.Add(-mediaTolerance)):
+		case from.After(off.Add(exactTolerance)) && to.Before(on.Add(-exactTolerance)):
 			silent++
 			if l.DBFS > -50 {
 				t.Errorf("%s after the sound was switched off: %v dBFS", from.Sub(off), l.DBFS)
 			}
-		case to.Before(off.Add(-mediaTolerance)) || from.After(on.Add(mediaTolerance)):
+		case to.Before(off.Add(-exactTolerance)) || from.After(on.Add(exactTolerance)):
 			loud++
 			if l.DBFS < -50 {
 				t.Errorf("%s before the sound was switched off, %s after it came back: %v dBFS", off.Sub(from), from.Sub(on), l.DBFS)
@@ -232,7 +232,7 @@ func TestEvidenceShowsABlackoutAndASilence(t *testing.T) { // section 16.2
 	alert := p.waitEvent(blackoutAlert, 60*time.Second)
 	picture := p.Black(false)
 	recovered := p.waitEvent(blackoutRecovered, 60*time.Second)
-	if late := alert.Received.Sub(p.Available(p.black).Add(6*time.Second + 2*p.SegmentDuration())); late > 3*time.Second {
+	if late := alert.Received.Sub(p.Available(p.black).Add(6*time.Second + 2*p.SegmentDuration())); late > 3*time.Second+busyMachine {
 		t.Errorf("the alert came %s late", late)
 	}
 
@@ -247,7 +247,7 @@ func TestEvidenceShowsABlackoutAndASilence(t *testing.T) { // section 16.2
 		t.Errorf("the record is %v", f.record)
 	}
 	g := p.waitEvidence(recovered.EventID, "recovery")
-	if after := g.luma(t, "recovery", 640); after < 60 {
+	if after := g.luma(t, "recovery", 640, 256); after < 60 { // the smaller one when the larger comes too late
 		t.Errorf("luma after the recovery is %.0f", after)
 	}
 	t.Logf("luma before %.0f, onset %.0f; clip of %d bytes; picture back after %s", before, onset, len(f.content["clip"]), picture.Sub(p.black))

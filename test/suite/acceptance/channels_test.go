@@ -149,6 +149,7 @@ func (c *told) shows(en, ja, state string) bool {
 func waitAll(t *testing.T, all []*told, within time.Duration, en, ja, state string) {
 	t.Helper()
 	var missing []string
+	within += busyMachine
 	for deadline := time.Now().Add(within); ; sleep(t.Context(), pollInterval) {
 		missing = nil
 		for _, c := range all {

@@ -109,8 +109,13 @@ func TestAPreviewSeesWhatAWorkerWouldSee(t *testing.T) { // section 17.3
 	upcoming, private := newVideoID(), newVideoID()
 	shared.YouTube.Add(upcoming, youtube.Video{State: youtube.Upcoming, Title: hostile, Scheduled: start})
 	shared.YouTube.Add(private, youtube.Video{State: youtube.Private})
-	preview := func(video string) map[string]any {
-		return callOK(t, shared, http.MethodPost, "/api/v1/preview", map[string]any{"stream_url": shared.YouTube.URL(video), "callback_url": shared.Receiver.URL()})
+	preview := func(video string) (got map[string]any) {
+		t.Helper()
+		eventually(t, 0, "yt-dlp has answered in the 20 s that it has", func() bool {
+			got = callOK(t, shared, http.MethodPost, "/api/v1/preview", map[string]any{"stream_url": shared.YouTube.URL(video), "callback_url": shared.Receiver.URL()})
+			return got["reason"] != "unreachable"
+		})
+		return got
 	}
 	got := preview(upcoming)
 	at, _ := time.Parse(time.RFC3339Nano, fmt.Sprint(got["scheduled_start_at"]))

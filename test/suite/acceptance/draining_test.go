@@ -111,8 +111,8 @@ func startSlowRequest(t *testing.T, s *system.Service) (release func(), answer f
 	case <-received:
 	case r := <-answered:
 		t.Fatalf("the test webhook was answered at once: %v %v", r.Response, r.error)
-	case <-time.After(20 * time.Second):
-		t.Fatal("the receiver got no test webhook within 20 s")
+	case <-timeoutContext(t, 20*time.Second).Done():
+		t.Fatal("the receiver got no test webhook")
 	}
 	return release, func() (system.Response, error) { r := <-answered; return r.Response, r.error }
 }
@@ -132,7 +132,7 @@ func isRefusing(s *system.Service) func() bool {
 }
 
 func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // section 8.7
-	runQuietTimeline(t, 1, 12*time.Second)
+	runTimeline(t, 1, 12*time.Second)
 	const drain = 3 * time.Second
 	s := startIdleGateway(t, fmt.Sprint("DRAIN_TIME=", drain))
 	release, answer := startSlowRequest(t, s)
@@ -150,8 +150,8 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 			notReadySince = r.start
 		case r.start.Before(signalled) && r.status != http.StatusOK:
 			t.Fatalf("the readiness probe was answered with %d %v before the signal", r.status, r.err)
-		case r.start.After(signalled.Add(time.Second)) && r.status == http.StatusOK:
-			t.Fatal("the readiness probe still answers 200 a second after the signal")
+		case !notReadySince.IsZero() && r.status == http.StatusOK:
+			t.Fatal("the readiness probe answers 200 after a 503")
 		}
 	}
 	if notReadySince.IsZero() {
@@ -172,13 +172,15 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 		}
 		if r.closes {
 			closing++
+		} else if closing > 0 {
+			t.Error("an answer leaves its connection open after one that closed its own")
 		}
 		if r.closes && r.ended.Before(signalled) {
 			t.Error("an answer closed its connection before the signal")
 		}
 	}
-	if closing < 10 {
-		t.Errorf("%d of %d answers closed their connections, want all while draining", closing, len(answers))
+	if closing == 0 {
+		t.Error("no answer has closed its connection")
 	}
 	t.Logf("%d requests in all, %d of them while draining; refused %s after the first 503", len(answers), closing, refused.Sub(notReadySince))
 	release()
@@ -189,7 +191,7 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 }
 
 func TestASecondSignalEndsTheDraining(t *testing.T) {
-	runQuietTimeline(t, 0, 10*time.Second)
+	runTimeline(t, 0, 10*time.Second)
 	s := startIdleGateway(t, "DRAIN_TIME=5m")
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -207,7 +209,7 @@ func TestASecondSignalEndsTheDraining(t *testing.T) {
 }
 
 func TestAStoppingGatewayFinishesItsRequests(t *testing.T) {
-	runQuietTimeline(t, 0, 10*time.Second)
+	runTimeline(t, 0, 10*time.Second)
 	s := startIdleGateway(t) // without draining
 	release, answer := startSlowRequest(t, s)
 	if err := s.Signal(syscall.SIGTERM); err != nil {
@@ -223,7 +225,7 @@ func TestAStoppingGatewayFinishesItsRequests(t *testing.T) {
 }
 
 func TestTheReadinessProbeAnswersInTheErrorEnvelope(t *testing.T) { // section 3.5
-	runQuietTimeline(t, 0, 10*time.Second)
+	runTimeline(t, 0, 10*time.Second)
 	s := startIdleGateway(t, "DRAIN_TIME=2s")
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -246,8 +248,8 @@ func TestTheReadinessProbeAnswersInTheErrorEnvelope(t *testing.T) { // section 3
 }
 
 func TestAMonitorRegisteredWhileDrainingIsWatched(t *testing.T) { // section 8.7
-	runQuietTimeline(t, 1, 15*time.Second)
-	s := startIdleGateway(t, "DRAIN_TIME=8s")
+	runTimeline(t, 1, 30*time.Second)
+	s := startIdleGateway(t, "DRAIN_TIME=20s")
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,7 @@ func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 				}
 				id := register(t, env, v, fastConfig())
 				waitEvent(t, env, id, "stream.started", 100*time.Second)
+				eventually(t, 30*time.Second, "the first check", func() bool { return checks(t, env, id) > 0 })
 				black := stream.Black(true)
 				assertNear(t, "started_at", waitEvent(t, env, id, "alert.blackout", 60*time.Second).Data.StartedAt, black, mediaTolerance)
 				stream.End()

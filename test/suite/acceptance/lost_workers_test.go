@@ -3,21 +3,19 @@ package acceptance_test
 import (
 	"context"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
 // recoveryLimit is the longest time from a worker's death to its successor's first
-// check.
+// check, on an idle machine.
 const recoveryLimit = 5 * time.Second
 
 // blackStream is a watched stream that has gone black, before its alert is due.
@@ -47,15 +45,40 @@ func watchBlackStream(t *testing.T, env *testenv.Env) *blackStream {
 	return d
 }
 
-// waitWatchedAgain waits for the next check that is stored, and fails the test when
-// it comes later than limit after since.
-func (d *blackStream) waitWatchedAgain(since time.Time, before float64, limit time.Duration) {
+// waitWatchedAgain waits for the next check that is stored.
+func (d *blackStream) waitWatchedAgain(before float64, within time.Duration) {
 	d.Helper()
-	eventually(d.T, time.Minute, "watched again", func() bool { return checks(d.T, d.env, d.id) > before })
-	took := time.Since(since)
-	d.Logf("watched again %.1f s after the death", took.Seconds())
-	if took > limit {
-		d.Errorf("watched again after %s, want %s", took, limit)
+	since := time.Now()
+	eventually(d.T, within, "watched again", func() bool { return checks(d.T, d.env, d.id) > before })
+	d.Logf("watched again after %.1f s", time.Since(since).Seconds())
+}
+
+// waitReplaced waits until another worker than old is alone, and watches. A report of old that was on
+// its way is stored meanwhile, so the checks are counted when it is gone.
+func (d *blackStream) waitReplaced(old system.Process, within time.Duration) {
+	d.Helper()
+	eventually(d.T, within, "another worker", func() bool {
+		workers := system.WorkersOf(d.id)
+		return len(workers) == 1 && workers[0].PID != old.PID
+	})
+	d.waitWatchedAgain(checks(d.T, d.env, d.id), recoveryLimit)
+}
+
+// assertLost asserts how the gateway has learned of workers that are no more, from the
+// log: once for each worker, and in this way alone. Missing reports tell it half a minute
+// later than the end of a process or than missing heartbeats.
+func assertLost(t *testing.T, env *testenv.Env, workers int, how string, isOf func(system.Line) bool) {
+	t.Helper()
+	n := 0
+	for _, l := range env.Service.Log() {
+		if lost, _ := l.Data["lost"].(string); l.Message == "worker lost, another one is launched" && isOf(l) {
+			if n++; !strings.HasPrefix(lost, how) {
+				t.Errorf("a worker counts as lost because of %q, want %q", lost, how)
+			}
+		}
+	}
+	if n != workers {
+		t.Errorf("%d workers were lost, want %d", n, workers)
 	}
 }
 
@@ -91,122 +114,67 @@ func onlyWorker(t *testing.T, monitorID string) system.Process {
 }
 
 func TestAKilledWorkerIsReplaced(t *testing.T) { // decisions O3, S11
-	runQuietTimeline(t, 1, 40*time.Second)
+	runTimeline(t, 1, 40*time.Second)
 	d := watchBlackStream(t, shared)
 	old := d.worker()
-	// It dies just after a check: one on its way would be taken for its successor's.
-	before := checks(t, shared, d.id)
-	eventually(t, 30*time.Second, "a check", func() bool { return checks(t, shared, d.id) > before })
-	before = checks(t, shared, d.id)
 	old.Kill()
-	d.waitWatchedAgain(time.Now(), before, recoveryLimit)
-	if now := d.worker(); now.PID == old.PID || now.Env("GENERATION") != "2" {
+	d.waitReplaced(old, recoveryLimit)
+	assertLost(t, shared, 1, "the worker's end: ", func(l system.Line) bool { return l.MonitorID == d.id })
+	if now := d.worker(); now.Env("GENERATION") != "2" {
 		t.Errorf("worker %d has generation %s", now.PID, now.Env("GENERATION"))
 	}
 	d.assertContinuesUnharmed()
 }
 
 func TestAHungWorkerIsReplaced(t *testing.T) { // decision O3: three reports are missing
-	runQuietTimeline(t, 1, 70*time.Second)
+	runTimeline(t, 1, 70*time.Second)
 	d := watchBlackStream(t, shared)
-	old, hung := d.worker(), time.Now()
-	old.Signal(syscall.SIGSTOP)
-	// A report that was on its way is stored meanwhile, so the checks are counted
-	// when the old worker is gone.
-	eventually(t, 50*time.Second, "another worker", func() bool {
-		workers := system.WorkersOf(d.id)
-		return len(workers) == 1 && workers[0].PID != old.PID
-	})
-	d.waitWatchedAgain(hung, checks(t, shared, d.id), 50*time.Second)
-	d.assertContinuesUnharmed()
-}
-
-func TestARestartedGatewayAdoptsItsWorkers(t *testing.T) { // decision O4
-	runQuietTimeline(t, 1, 45*time.Second)
-	env := startEnv(t)
-	d := watchBlackStream(t, env)
 	old := d.worker()
-	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
-		t.Fatal(err)
-	}
-	line := reconciliationReport(t, env)
-	if n := line.Data["adopted"]; n != 1.0 {
-		t.Errorf("adopted %v: %s", n, line.Raw)
-	}
-	if now := d.worker(); now.PID != old.PID {
-		t.Errorf("worker %d took the place of %d", now.PID, old.PID)
-	}
-	// The adopted worker's log lines are in the new gateway's log.
-	if _, err := env.Service.WaitLog(timeoutContext(t, 60*time.Second), func(l system.Line) bool {
-		return l.MonitorID == d.id && l.Component == "worker" && l.Data["event_type"] == "alert.blackout"
-	}); err != nil {
-		t.Error(err)
-	}
+	old.Signal(syscall.SIGSTOP)
+	d.waitReplaced(old, 50*time.Second)
 	d.assertContinuesUnharmed()
 }
 
-func TestARestartedGatewayRelaunchesALostWorker(t *testing.T) { // decisions O3, O4
-	runQuietTimeline(t, 1, 45*time.Second)
-	env := startEnv(t)
-	d := watchBlackStream(t, env)
-	before, old := checks(t, env, d.id), d.worker()
-	env.Service.Kill()
-	old.Kill()
-	died := time.Now()
-	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
-		t.Fatal(err)
+// A worker ends with its gateway, and its successor goes on from its last report.
+func TestWorkersContinueAfterTheirGatewayWasKilled(t *testing.T) { // decisions O3, O4, P2
+	t.Parallel()
+	for name, settings := range map[string][]string{
+		"worker processes": nil,
+		"worker processes, with MISSING_WORKER=error": {"MISSING_WORKER=error"},
+		"inline workers": {"WORKER_RUNTIME=inline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runTimeline(t, 1, 45*time.Second)
+			env := startEnv(t, settings...)
+			d := watchBlackStream(t, env)
+			old, before := system.WorkersOf(d.id), checks(t, env, d.id)
+			if isInline := len(old) == 0; isInline != (name == "inline workers") {
+				t.Fatalf("%d worker processes run", len(old))
+			}
+			env.Service.Kill()
+			eventually(t, recoveryLimit, "no worker is left", func() bool { return len(system.WorkersOf(d.id)) == 0 })
+			if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: settings}); err != nil {
+				t.Fatal(err)
+			}
+			if line := reconciliationReport(t, env); line.Data["relaunched"] != 1.0 {
+				t.Errorf("the report says %s", line.Raw)
+			}
+			d.waitWatchedAgain(before, 2*recoveryLimit)
+			d.assertContinuesUnharmed()
+		})
 	}
-	if line := reconciliationReport(t, env); line.Data["relaunched"] != 1.0 {
-		t.Errorf("relaunched %v: %s", line.Data["relaunched"], line.Raw)
-	}
-	d.waitWatchedAgain(died, before, 2*recoveryLimit)
-	d.assertContinuesUnharmed()
 }
 
-func TestMissingWorkersEndTheirMonitorsWhenThePolicyIsError(t *testing.T) { // section 10.4, decision O3: MISSING_WORKER=error
-	runQuietTimeline(t, 2, 45*time.Second)
+func TestALostWorkerEndsItsMonitorWhenThePolicyIsError(t *testing.T) { // section 10.4, decision O3: MISSING_WORKER=error
+	runTimeline(t, 1, 45*time.Second)
 	env := startEnv(t, "MISSING_WORKER=error")
-	expectError := func(p *watchedStream) webhookreceiver.Delivery {
-		t.Helper()
-		e := p.waitEvent("monitor.error", 15*time.Second)
-		waitStatus(t, env, p.id, "error", 5*time.Second)
-		assertEvents(t, env, p.id, "stream.started", "monitor.error")
-		return e
-	}
-	lost, missing := watchStream(t, env, livestream.Config{}, nil), watchStream(t, env, livestream.Config{}, nil)
+	lost := watchStream(t, env, livestream.Config{}, nil)
 	onlyWorker(t, lost.id).Kill()
-	if e := expectError(lost); e.Data.Reason != "worker_lost" || !e.Data.Terminal {
+	if e := lost.waitEvent("monitor.error", 15*time.Second); e.Data.Reason != "worker_lost" || !e.Data.Terminal {
 		t.Errorf("the event says %+v", e.Data)
 	}
-	old := onlyWorker(t, missing.id)
-	env.Service.Kill()
-	old.Kill()
-	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"MISSING_WORKER=error"}}); err != nil {
-		t.Fatal(err)
-	}
-	e := expectError(missing)
-	if e.Data.Reason != "reconciliation_mismatch" || !e.Data.Terminal {
-		t.Errorf("the event says %+v", e.Data)
-	}
-	if line := reconciliationReport(t, env); line.Data["marked_as_error"] != 1.0 {
-		t.Errorf("the report says %s", line.Raw)
-	}
-}
-
-func TestInlineWorkersContinueAfterARestart(t *testing.T) { // decision P2: WORKER_RUNTIME=inline
-	runQuietTimeline(t, 1, 45*time.Second)
-	env := startEnv(t, "WORKER_RUNTIME=inline")
-	d := watchBlackStream(t, env)
-	if n := len(system.WorkersOf(d.id)); n != 0 {
-		t.Errorf("%d worker processes run", n)
-	}
-	before := checks(t, env, d.id)
-	died := time.Now()
-	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"WORKER_RUNTIME=inline"}}); err != nil {
-		t.Fatal(err)
-	}
-	d.waitWatchedAgain(died, before, 2*recoveryLimit)
-	d.assertContinuesUnharmed()
+	waitStatus(t, env, lost.id, "error", 5*time.Second)
+	assertEvents(t, env, lost.id, "stream.started", "monitor.error")
 }
 
 // reconciliationReport waits for the log line of the reconciliation at the start
@@ -222,34 +190,8 @@ func reconciliationReport(t *testing.T, env *testenv.Env) system.Line {
 	return line
 }
 
-func TestAnOrphanedWorkerIsEnded(t *testing.T) { // section 10.4: zombies
-	runTimeline(t, 1, 30*time.Second)
-	db := database{startDatabase(t, databaseDir(t))}
-	t.Cleanup(db.end)
-	env := startEnv(t, "DB_DSN="+db.DSN())
-	d := watchBlackStream(t, env)
-	worker := d.worker()
-	worker.Signal(syscall.SIGSTOP) // so that it does not notice by itself
-	env.Service.Kill()
-	store, err := postgres.Open(t.Context(), db.DSN(), postgres.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	if _, err := store.End(t.Context(), monitor.ID(d.id), monitor.Stopped, "", nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
-		t.Fatal(err)
-	}
-	if line := reconciliationReport(t, env); line.Data["zombies_deleted"] != 1.0 {
-		t.Errorf("the report says %s", line.Raw)
-	}
-	eventually(t, 40*time.Second, "the worker is gone", func() bool { return len(system.WorkersOf(d.id)) == 0 })
-}
-
 func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
-	runQuietTimeline(t, 1, 100*time.Second)
+	runTimeline(t, 1, 100*time.Second)
 	dir := databaseDir(t)
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end) // after its gateway's
@@ -262,11 +204,8 @@ func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
 	sleep(t.Context(), time.Minute) // the length of the outage
 	db.Server = startDatabase(t, dir)
 	back := time.Now()
-	alert := waitEvent(t, env, d.id, "alert.blackout", 60*time.Second)
+	alert := waitEvent(t, env, d.id, "alert.blackout", recoveryLimit)
 	t.Logf("the alert came %.1f s after the database was back", alert.Received.Sub(back).Seconds())
-	if late := alert.Received.Sub(back); late > recoveryLimit {
-		t.Errorf("the alert came %s after the database was back", late)
-	}
 	if now := d.worker(); now.PID != worker.PID {
 		t.Error("the worker was replaced")
 	}

@@ -29,9 +29,9 @@ func TestALongNameFailureAtTheProxyIsNoOutageOfTheStream(t *testing.T) { // sect
 	if v := p.videoHealth(); v != "unknown" {
 		t.Errorf("the health of a picture that cannot be analysed is %v", v)
 	}
-	if n := len(p.logLines("The stream's state could not be learned; the worker asks again")); n == 0 {
-		t.Error("the log does not say that the stream's state could not be learned")
-	}
+	eventually(t, 0, "the log says that the stream's state could not be learned", func() bool {
+		return len(p.logLines("The stream's state could not be learned; the worker asks again")) > 0
+	})
 	p.sleepUntil(began, 90*time.Second)
 	r.refuse(0)
 	p.waitHealthy(75 * time.Second)

@@ -33,7 +33,7 @@ func assertNoWorker(t *testing.T, env *testenv.Env, id string) {
 }
 
 func TestAReservationIsPromotedOnTimeAfterARestart(t *testing.T) { // decision A10
-	runQuietTimeline(t, 1, 40*time.Second)
+	runTimeline(t, 1, 40*time.Second)
 	const lead, ahead = 5 * time.Second, 12 * time.Second
 	settings := []string{"SCHEDULE_LEAD_TIME=" + lead.String()}
 	env := startEnv(t, settings...)
@@ -63,7 +63,7 @@ func TestAReservationIsPromotedOnTimeAfterARestart(t *testing.T) { // decision A
 	if back.After(due) {
 		latest = back
 	}
-	if line.Timestamp.Before(due.Add(-100*time.Millisecond)) || line.Timestamp.After(latest.Add(2*time.Second)) {
+	if line.Timestamp.Before(due.Add(-100*time.Millisecond)) || line.Timestamp.After(latest.Add(2*time.Second+busyMachine)) {
 		t.Errorf("promoted %s after it was due", line.Timestamp.Sub(due))
 	}
 	t.Logf("promoted %s after it was due", line.Timestamp.Sub(due))
@@ -107,12 +107,12 @@ func TestAStoppedReservationIsNeverPromoted(t *testing.T) { // section 3.2, deci
 }
 
 func TestAReservationThatExpiredWhileNoGatewayRanIsAnError(t *testing.T) { // decision A10
-	runTimeline(t, 1, 25*time.Second)
+	runTimeline(t, 1, 40*time.Second)
 	settings := []string{"SCHEDULE_LEAD_TIME=1s"}
 	env := startEnv(t, settings...)
 	v := newVideoID()
 	env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	start := time.Now().Add(8 * time.Second)
+	start := time.Now().Add(20 * time.Second) // long enough for a busy machine to register and to stop
 	end := start.Add(time.Second)
 	id := register(t, env, v, map[string]any{
 		"scheduled_start_time": start.Format(time.RFC3339Nano), "scheduled_end_time": end.Format(time.RFC3339Nano),

@@ -10,32 +10,28 @@ import (
 
 // Timelines spend most of their time waiting, so many run side by side. The CPU limits
 // them: a stream that is checked every 2 s costs about 5 % of a core, half of it the
-// start of ffmpeg. On two cores a quarter is left for peaks; without it checks are
-// skipped and instants are less exact. Costly timelines run beside those that wait
-// longest, not all at the end. Loads are in percent of a core.
+// start of ffmpeg. On two cores a third is left for peaks and for slower machines.
+// Costly timelines run beside those that wait longest, not all at the end. Loads are
+// in percent of a core.
 const (
 	checkedLoad   = 4                      // of a stream whose segments are analysed
 	outageLoad    = 2                      // of a stream that most of the time has none
-	maxLoad       = 165                    // of all timelines that run
-	maxQuietLoad  = 115                    // while a quiet timeline runs or waits
+	maxLoad       = 130                    // of all timelines that run
 	maxCostly     = 12                     // costly timelines
 	startInterval = 800 * time.Millisecond // between the starts of two streams
-	maxDelay      = 10 * time.Second       // of a start while the CPU is contended
 )
 
 // timelines is the schedule of this test run.
 var timelines = &schedule{}
 
-// schedule starts quiet timelines first, then outages, then as many costly ones as may run
-// at once. Of each kind the longest starts first, so none is left to run alone at the end.
+// schedule starts outages first, then as many costly timelines as may run at once. Of each
+// kind the longest starts first, so none is left to run alone at the end.
 type schedule struct {
 	mu      sync.Mutex
 	waiting []*timeline
 	load    int       // of the timelines that run
-	quiet   int       // quiet timelines that run
 	costly  int       // costly timelines that run
-	nextAt  time.Time // the next start, unless the CPU is contended
-	cpu     contention
+	nextAt  time.Time // the next start
 }
 
 // timeline is a test that waits for its start, or runs.
@@ -49,8 +45,7 @@ type timeline struct {
 type kind int
 
 const (
-	quiet  kind = iota // has limits of seconds, which the gateway keeps only with spare CPU time
-	outage             // its streams have no media for most of its length
+	outage kind = iota // its streams have no media for most of its length
 	costly             // resolves with the real yt-dlp, and decodes more than others
 	other
 )
@@ -76,13 +71,6 @@ func runOutageTimeline(t *testing.T, streams int, length time.Duration) {
 	t.Helper()
 	t.Parallel()
 	timelines.run(t, &timeline{streams: streams, length: length, kind: outage})
-}
-
-// runQuietTimeline is runTimeline for a test with limits of seconds.
-func runQuietTimeline(t *testing.T, streams int, length time.Duration) {
-	t.Helper()
-	t.Parallel()
-	timelines.run(t, &timeline{streams: streams, length: length, kind: quiet})
 }
 
 // runCostlyTimeline is runTimeline for a test of which many would saturate the CPU.
@@ -124,19 +112,12 @@ func (s *schedule) admit() {
 		if i < 0 {
 			return
 		}
-		next, limit := s.waiting[i], maxLoad
-		if next.kind == quiet || s.quiet > 0 {
-			limit = maxQuietLoad
-		}
-		if s.load > 0 && s.load+next.load() > limit {
+		next := s.waiting[i]
+		if s.load > 0 && s.load+next.load() > maxLoad {
 			return
 		}
 		if wait := time.Until(s.nextAt); wait > 0 {
 			s.admitAfter(wait)
-			return
-		}
-		if time.Since(s.nextAt) < maxDelay && s.cpu.isContended() {
-			s.admitAfter(startInterval)
 			return
 		}
 		s.waiting = slices.Delete(s.waiting, i, i+1)
@@ -158,10 +139,7 @@ func (s *schedule) admitAfter(wait time.Duration) {
 // count adds a timeline to those that run, or takes it from them. s.mu is held.
 func (s *schedule) count(l *timeline, sign int) {
 	s.load += sign * l.load()
-	switch l.kind {
-	case quiet:
-		s.quiet += sign
-	case costly:
+	if l.kind == costly {
 		s.costly += sign
 	}
 }

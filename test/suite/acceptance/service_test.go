@@ -1,7 +1,6 @@
 package acceptance_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"os/exec"
@@ -13,32 +12,18 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// TestTheGatewayIsReadySoon runs alone, because its limits are seconds.
-func TestTheGatewayIsReadySoon(t *testing.T) { // decision P4
-	env := startEnv(t)
-	waitReady(t, env, 10*time.Second)
-	if err := env.Restart(t.Context(), testenv.Config{Binary: binary}); err != nil {
-		t.Fatal(err)
-	}
-	waitReady(t, env, 3*time.Second)
-}
-
-// waitReady waits until the gateway is ready, and fails the test when that took
-// longer than limit from the start of its process.
-func waitReady(t *testing.T, env *testenv.Env, limit time.Duration) {
+// waitReady waits until the gateway is ready.
+func waitReady(t *testing.T, env *testenv.Env) {
 	t.Helper()
-	eventually(t, 30*time.Second, "the gateway is ready", func() bool {
+	eventually(t, 10*time.Second, "the gateway is ready", func() bool {
 		return get(t.Context(), env.Service, "/readyz").status == http.StatusOK
 	})
-	took := time.Since(env.Service.StartedAt())
-	t.Logf("ready after %s", took)
-	if took > limit {
-		t.Errorf("ready after %s, want %s", took, limit)
-	}
+	t.Logf("ready after %s", time.Since(env.Service.StartedAt()))
 }
 
 func TestAMonitorContinuesAfterARestart(t *testing.T) { // decisions P3, S11
@@ -119,32 +104,6 @@ func TestAStoppedMonitorHasNoWorker(t *testing.T) { // section 3.2, decision A6
 	assertEvents(t, shared, id)
 }
 
-func TestAWorkerHoldsAtMostThirtyMegabytes(t *testing.T) {
-	runQuietTimeline(t, 1, 40*time.Second) // pages that workers share count less when there are many
-	v := newVideoID()
-	stream, err := shared.StartStream(t.Context(), v, livestream.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := register(t, shared, v, fastConfig())
-	// By then it has released the memory that only resolving the stream needs.
-	eventually(t, 120*time.Second, "sixteen checks", func() bool { return checks(t, shared, id) >= 16 })
-	var proportional, resident int64
-	for _, p := range shared.Service.Workers() {
-		if p.Env("MONITOR_ID") == id {
-			proportional, resident = p.Memory()
-		}
-	}
-	// The resident set includes pages of the program's file that all workers share.
-	const mb = 1 << 20
-	t.Logf("the worker holds %.1f MB (PSS), %.1f MB are resident", float64(proportional)/mb, float64(resident)/mb)
-	if proportional == 0 || proportional > workerMemory {
-		t.Errorf("the worker holds %d MB, want %d", proportional/mb, workerMemory/mb)
-	}
-	stream.End()
-	waitEvent(t, shared, id, "stream.ended", 30*time.Second)
-}
-
 func TestInvalidRegistrationsAreRefused(t *testing.T) { // section 3.5
 	runTimeline(t, 0, 1*time.Second)
 	body := func(stream string) map[string]any {
@@ -175,7 +134,7 @@ func TestWatchPrintsEventsAndItsRecordingReplays(t *testing.T) { // decision P1
 		t.Fatal(err)
 	}
 	recording := filepath.Join(t.TempDir(), "recording.jsonl")
-	var out, log bytes.Buffer
+	var out, log logbuffer.Buffer
 	cmd := exec.CommandContext(timeoutContext(t, 3*time.Minute), binary, "watch", shared.YouTube.URL(v),
 		"--check-interval-sec=2", "--blackout-threshold-sec=6", "--json", "--record", recording)
 	cmd.Env = append(cmd.Environ(), shared.Service.Environment(shared.YouTube.Env())...)
@@ -183,20 +142,17 @@ func TestWatchPrintsEventsAndItsRecordingReplays(t *testing.T) { // decision P1
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	segmentsRequested := func(n int) func() bool {
-		return func() bool { return shared.YouTube.Count(youtube.Segment, v) >= n }
-	}
-	eventually(t, 60*time.Second, "two checks", segmentsRequested(2))
+	eventually(t, 60*time.Second, "two checks", func() bool { return shared.YouTube.Count(youtube.Segment, v) >= 2 })
 	stream.Black(true)
-	sleep(t.Context(), 12*time.Second) // the length of the blackout
+	eventually(t, 30*time.Second, "the alert is printed", func() bool { return out.Contains(blackoutAlert + `"`) })
 	stream.Black(false)
-	sleep(t.Context(), 4*time.Second) // and of the recovery
+	eventually(t, 30*time.Second, "the recovery is printed", func() bool { return out.Contains(blackoutRecovered) })
 	stream.End()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	want := []string{"stream.started", "alert.blackout", "alert.blackout_recovered", "stream.ended"}
-	if got := eventTypes(t, out.Bytes()); !slices.Equal(got, want) {
+	if got := eventTypes(t, []byte(out.String())); !slices.Equal(got, want) {
 		t.Errorf("printed %v, want %v", got, want)
 	}
 	t.Run("the recording replays to the same events", func(t *testing.T) {
@@ -223,32 +179,4 @@ func eventTypes(t *testing.T, lines []byte) (types []string) {
 		types = append(types, e.Type)
 	}
 	return types
-}
-
-// TestRegisteringIsFast runs alone, because it measures milliseconds.
-func TestRegisteringIsFast(t *testing.T) {
-	const (
-		registrations = 30
-		medianLimit   = 100 * time.Millisecond
-	)
-	env := startEnv(t, "MAX_MONITORS=200", "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true")
-	var took []time.Duration
-	for range registrations {
-		began := time.Now()
-		id, err := env.Service.Register(t.Context(), env.YouTube.URL(newVideoID()), env.Receiver.URL(), nil)
-		took = append(took, time.Since(began))
-		if err != nil {
-			t.Fatal(err)
-		}
-		// An answer does not wait for the worker's start, so it is not measured.
-		if _, err := env.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	slices.Sort(took)
-	median := took[registrations/2]
-	t.Logf("registering: median %s, longest %s", median, took[registrations-1])
-	if median > medianLimit {
-		t.Errorf("registering takes %s, want %s", median, medianLimit)
-	}
 }

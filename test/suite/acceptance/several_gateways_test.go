@@ -62,11 +62,16 @@ func createConcurrently(t *testing.T, to []*system.Service, stream func(i int) s
 	var all sync.WaitGroup
 	for i := range concurrentCreates {
 		all.Go(func() {
-			var err error
-			answers[i], err = to[i%len(to)].Call(t.Context(), http.MethodPost, "/api/v1/monitors",
-				createBody(stream(i)))
-			if err != nil {
-				t.Error(err)
+			body := createBody(stream(i))
+			for deadline := time.Now().Add(busyMachine); ; { // a busy database may take longer than a statement may
+				var err error
+				if answers[i], err = to[i%len(to)].Call(t.Context(), http.MethodPost, "/api/v1/monitors", body); err != nil {
+					t.Error(err)
+				}
+				if answers[i].Status < 500 || time.Now().After(deadline) {
+					return
+				}
+				sleep(t.Context(), pollInterval)
 			}
 		})
 	}
@@ -76,7 +81,7 @@ func createConcurrently(t *testing.T, to []*system.Service, stream func(i int) s
 		e, _ := a.Body["error"].(map[string]any)
 		counted[fmt.Sprintf("%d %v", a.Status, e["code"])]++
 		after, _ := strconv.Atoi(a.Header.Get("Retry-After"))
-		if limited := a.Status == http.StatusTooManyRequests; limited != (after > 0) {
+		if limited := a.Status == http.StatusTooManyRequests; limited && after == 0 {
 			t.Errorf("a %d says Retry-After: %q", a.Status, a.Header.Get("Retry-After"))
 		}
 	}

@@ -130,7 +130,7 @@ func TestAStreamThatStopsWithoutEndlistIsEnded(t *testing.T) { // section 7.6, d
 	shared.YouTube.Set(v, youtube.Ended)
 	e := waitEvent(t, shared, id, "stream.ended", 120*time.Second)
 	assertNear(t, "ended_at", e.Data.EndedAt, end, mediaTolerance)
-	if after := e.Received.Sub(end); after < 55*time.Second || after > 80*time.Second {
+	if after := e.Received.Sub(end); after < 55*time.Second || after > 80*time.Second+busyMachine {
 		t.Errorf("reported %s after the end; 60 s and a run of yt-dlp were due", after)
 	}
 	waitStatus(t, shared, id, "completed", 5*time.Second)
@@ -171,7 +171,7 @@ func TestAnOutageIsReportedAfterAMinute(t *testing.T) { // sections 6.6 and 7.6,
 			if e.Data.Failure != c.failure || e.Data.ThresholdSec != 60 || e.Data.DurationSec < 60 || e.Data.LastError == "" {
 				t.Errorf("failure %q, threshold %v, duration %v, last error %q", e.Data.Failure, e.Data.ThresholdSec, e.Data.DurationSec, e.Data.LastError)
 			}
-			assertNear(t, "started_at", e.Data.StartedAt, began, 4*time.Second)
+			assertNear(t, "started_at", e.Data.StartedAt, began, 4*time.Second+busyMachine)
 			if strings.Contains(e.Data.LastError, "expire/") || strings.Contains(e.Data.LastError, "?") {
 				t.Errorf("last_error contains a signed URL: %s", e.Data.LastError)
 			}
@@ -202,6 +202,8 @@ func TestExpiredURLsAreResolvedAgainAtOnce(t *testing.T) { // decision S7
 	asked := shared.YouTube.Count(youtube.Watch, v)
 	shared.YouTube.ExpireNow(v)
 	eventually(t, 30*time.Second, "yt-dlp is asked again", func() bool { return shared.YouTube.Count(youtube.Watch, v) > asked })
+	before := checks(t, shared, id)
+	eventually(t, 30*time.Second, "a check", func() bool { return checks(t, shared, id) > before })
 	black := stream.Black(true)
 	e := waitEvent(t, shared, id, "alert.blackout", 60*time.Second)
 	assertNear(t, "started_at", e.Data.StartedAt, black, mediaTolerance)

@@ -13,13 +13,8 @@ import (
 )
 
 func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decisions O5, S11, S17
-	runQuietTimeline(t, 4, 60*time.Second)
-	const (
-		streams = 20
-		// The product promises 10 s, which the tests of application/supervisor check in virtual time. This
-		// limit is for a busy machine. Without heartbeats it would be 30 s and more.
-		limit = 25 * time.Second
-	)
+	runTimeline(t, 4, 60*time.Second)
+	const streams = 20
 	db := database{startDatabase(t, databaseDir(t))}
 	t.Cleanup(db.end)
 	settings := []string{"DB_DSN=" + db.DSN(), "WORKER_RUNTIME=inline", "EVIDENCE_CAPTURE=off"}
@@ -51,7 +46,7 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 	calls, killed := env.YouTube.Count(youtube.Watch, ""), time.Now()
 	dying.Kill()
 	dead := time.Now()
-	eventually(t, time.Minute, "all streams are watched again", func() bool {
+	eventually(t, 10*time.Second, "all streams are watched again", func() bool {
 		again := 0
 		for _, at := range lastChecks(t, env) {
 			if at.After(dead) {
@@ -61,10 +56,8 @@ func TestStreamsOfADeadInlineGatewayAreWatchedByAnother(t *testing.T) { // decis
 		return again == streams
 	})
 	// On a busy machine the API shows a check seconds later. The requests for media say when it was.
-	took := lastFirstSegment(env, dead).Sub(killed)
-	if t.Logf("all watched again %.1f s after the kill", took.Seconds()); took > limit {
-		t.Errorf("watched again after %s, want %s", took, limit)
-	}
+	t.Logf("all watched again %.1f s after the kill", lastFirstSegment(env, dead).Sub(killed).Seconds())
+	assertLost(t, env, streams, "the gateway that ran the worker sends no heartbeat any more", func(system.Line) bool { return true })
 	if n := env.YouTube.Count(youtube.Watch, "") - calls; n != 0 {
 		t.Errorf("yt-dlp was asked %d times, want none: the manifests had not expired", n)
 	}

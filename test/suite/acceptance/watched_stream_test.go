@@ -17,10 +17,6 @@ import (
 // alert.segment_error (section 6.6).
 const outageThreshold = 60 * time.Second
 
-// lastMediaMargin is how long before an outage the last media may have come. It is
-// a segment's length and a part of a check interval.
-const lastMediaMargin = 3 * time.Second
-
 // watchedStream is a live stream that a monitor watches.
 type watchedStream struct {
 	*livestream.Stream
@@ -117,26 +113,28 @@ func (p *watchedStream) assertBlackoutCycle(delay time.Duration) {
 }
 
 // waitOutageAlert waits for the alert of an outage that began at a time, and
-// asserts on it as section 6.6 wants it. limit is the latest moment after began.
-func (p *watchedStream) waitOutageAlert(began time.Time, failure string, limit time.Duration) webhookreceiver.Delivery {
+// asserts on it as section 6.6 wants it.
+func (p *watchedStream) waitOutageAlert(began time.Time, failure string) webhookreceiver.Delivery {
 	p.t.Helper()
-	e := p.waitEvent("alert.segment_error", limit+30*time.Second)
+	// On a busy machine an answer takes more than 10 s, so that the media are looked at again and the question is repeated (S6).
+	const limit = outageThreshold + 20*time.Second + busyMachine
+	e := p.waitEvent("alert.segment_error", limit)
 	took := e.Received.Sub(began)
 	health := p.videoHealth()
 	p.t.Logf("alerted after %s: %s since %s, for %.0f s: %s", took.Round(time.Second), e.Data.Failure,
 		e.Data.StartedAt.Sub(began).Round(time.Millisecond), e.Data.DurationSec, e.Data.LastError)
-	if took < outageThreshold-lastMediaMargin || took > limit {
-		p.t.Errorf("alerted %s after the outage began; want %s to %s", took, outageThreshold-lastMediaMargin, limit)
+	if took > limit {
+		p.t.Errorf("alerted %s after the outage began; want %s at most", took, limit)
 	}
-	assertNear(p.t, "started_at", e.Data.StartedAt, began, 5*time.Second)
+	assertNear(p.t, "started_at", e.Data.StartedAt, began, 5*time.Second+busyMachine)
 	if since := e.Received.Sub(e.Data.StartedAt); since < outageThreshold {
 		p.t.Errorf("alerted %s after started_at, want %s", since, outageThreshold)
 	}
 	if e.Data.Failure != failure || e.Data.ThresholdSec != outageThreshold.Seconds() || e.Data.LastError == "" {
 		p.t.Errorf("failure %q, threshold %v, last error %q; want failure %q", e.Data.Failure, e.Data.ThresholdSec, e.Data.LastError, failure)
 	}
-	if duration := time.Duration(e.Data.DurationSec) * time.Second; duration < outageThreshold || duration > took+5*time.Second {
-		p.t.Errorf("duration_sec %s, alerted after %s", duration, took)
+	if duration := time.Duration(e.Data.DurationSec) * time.Second; duration < outageThreshold || duration > e.Received.Sub(e.Data.StartedAt)+time.Second {
+		p.t.Errorf("duration_sec %s, alerted %s after started_at", duration, e.Received.Sub(e.Data.StartedAt))
 	}
 	if health != "unknown" {
 		p.t.Errorf("the health of a picture that cannot be analysed is %v", health)

@@ -74,13 +74,13 @@ func TestEachRuleFires(t *testing.T) {
 		"adapters-apart: adapters/webhook imports adapters/notifier",
 		"adapters-apart: adapters/stream/fallback imports adapters/stream/hls",
 		"adapters-apart: adapters/stream/hls imports adapters/runtime/kube",
-		"application-knows-the-domain: application/delivery imports application/registry",
+		"application-knows-the-domain: application/delivery imports application/monitors",
 		"application-knows-the-domain: application/delivery imports github.com/gin-gonic/gin",
 		"application-knows-the-domain: application/delivery imports github.com/sony/gobreaker/v2",
 		"application-knows-the-domain: application/worker imports adapters/stream/hls",
-		"application-touches-nothing: application/registry imports net/http",
+		"application-touches-nothing: application/monitors imports net/http",
 		"domain-is-pure: domain/monitor imports github.com/google/uuid",
-		"domain-is-pure: domain/watch imports application/registry",
+		"domain-is-pure: domain/watch imports application/monitors",
 		"domain-is-pure: domain/watch imports context",
 		"domain-reads-no-clock: domain/event calls time.Now",
 		"domain-tests-know-the-domain: domain/event imports adapters/runtime/kube",
@@ -94,7 +94,7 @@ func TestEachRuleFires(t *testing.T) {
 		"only-cmd-sees-all: migrations imports adapters/stream/hls",
 		"product-knows-no-test: adapters/runtime/kube imports adapters/internal/subprocess/subprocesstest",
 		"product-knows-no-test: adapters/runtime/kube imports test/fake/webhookreceiver",
-		"shared-code-imports-no-port: adapters/internal/subprocess imports application/registry",
+		"shared-code-imports-no-port: adapters/internal/subprocess imports application/monitors",
 	}
 	if missing := without(want, got); len(missing) > 0 {
 		t.Errorf("not noticed:\n  %s", strings.Join(missing, "\n  "))

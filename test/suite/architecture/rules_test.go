@@ -59,7 +59,7 @@ func everything(p pkg) []string { return slices.Concat(product(p), testsOnly(p))
 // text, nothing that knows a clock, a context, a file or a network.
 var domainNeeds = []string{
 	"bytes", "cmp", "crypto/hmac", "crypto/sha256", "encoding/base64", "encoding/hex", "encoding/json", "errors", "fmt", "iter", "maps", "math",
-	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
 // applicationNeeds is what the application uses from outside.
@@ -134,10 +134,11 @@ var rules = []rule{
 	},
 	{
 		name:   "adapters-apart",
-		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal, for the channels of messages in adapters/notifier, and one that combines others (fallback, manifest) gets them from cmd",
+		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal, for the channels of messages in adapters/notifier, for the launchers in adapters/runtime/internal, and one that combines others (fallback, manifest) gets them from cmd",
 		breaks: func(at, imported string) bool {
 			inner, ours := place(imported)
-			shared := within(inner, "adapters/internal") || inner == "adapters/notifier" && within(at, inner)
+			shared := within(inner, "adapters/internal") || inner == "adapters/notifier" && within(at, inner) ||
+				within(inner, "adapters/runtime/internal") && within(at, "adapters/runtime")
 			return ours && within(at, "adapters") && within(inner, "adapters") && !shared && part(inner) != part(at)
 		},
 	},

@@ -15,7 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 )
 
 // Bytes. What this program holds is measured (docs/operations/sizing.md); tools have limits.
@@ -55,8 +55,8 @@ func TestTheChartsContainersHoldTheirToolsAtTheirLimits(t *testing.T) {
 	limit := quantity(t, gateway.field("containers", 0, "resources", "limits", "memory"))
 	heap := quantity(t, gatewayConfig(all).field("data", "GOMEMLIMIT").(string)[:len("256Mi")])
 	tmp := quantity(t, gateway.field("volumes", 0, "emptyDir", "sizeLimit"))
-	if sum := heap + tmp + registry.MaxPreviews*question; sum > limit {
-		t.Errorf("a gateway with %d previews may take %d MiB, and has %d MiB", registry.MaxPreviews, sum>>20, limit>>20)
+	if sum := heap + tmp + monitors.MaxPreviews*question; sum > limit {
+		t.Errorf("a gateway with %d previews may take %d MiB, and has %d MiB", monitors.MaxPreviews, sum>>20, limit>>20)
 	}
 	limit = quantity(t, workerPod(t, all).field("spec", "containers", 0, "resources", "limits", "memory"))
 	const ffmpegs = 3 // a segment that segment-decoder has refused, a capture, a thumbnail
@@ -71,7 +71,7 @@ func TestTheChartsAutoscalerIgnoresAPreview(t *testing.T) {
 	all := rendered(t)
 	spec := manifest(all["HorizontalPodAutoscaler/stream-monitor-gateway"].field("spec").(map[string]any))
 	window, _ := spec.field("behavior", "scaleUp", "stabilizationWindowSeconds").(float64)
-	if lasts := registry.PreviewTimeout + 2*betweenMeasurements; time.Duration(window)*time.Second <= lasts {
+	if lasts := monitors.PreviewTimeout + 2*betweenMeasurements; time.Duration(window)*time.Second <= lasts {
 		t.Errorf("a target must be passed for %v s, and a preview may be seen for %v", window, lasts)
 	}
 	request := quantity(t, all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "resources", "requests", "memory"))

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/registry"
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -104,12 +104,12 @@ func deliveries(t *testing.T) map[string]request {
 			t.Fatal(err)
 		}
 		all[name] = receive(t, func(url monitor.CallbackURL) {
-			if a := sender.Send(t.Context(), callback.Delivery{CallbackURL: url, EventID: e.ID, EventType: e.Type, Body: body}); !a.Accepted() {
+			if a := sender.Send(t.Context(), url, delivery.Event{EventID: e.ID, EventType: e.Type, Body: body}, nil); !a.Accepted() {
 				t.Errorf("%s: %+v", name, a)
 			}
 		})
 	}
-	services, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), sender, registry.Config{
+	services, err := monitors.NewServices(&monitorstest.Store{}, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), sender, monitors.Config{
 		NewUUID: func() [16]byte {
 			return [16]byte{0x01, 0x90, 0xa5, 0xd0, 0x1c, 0x2b, 0x7d, 0x8a, 0x9c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b, 0x6c, 0x7d}
 		},
@@ -141,7 +141,7 @@ func receive(t *testing.T, send func(monitor.CallbackURL)) request {
 			return
 		}
 		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		var raw strings.Builder
 		req, err := http.ReadRequest(bufio.NewReader(io.TeeReader(conn, &raw)))
 		if err != nil {

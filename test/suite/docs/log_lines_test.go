@@ -153,7 +153,7 @@ func logged(n ast.Node) (level string, message ast.Expr) {
 var levels = map[string]string{"LevelWarn": "WARN", "LevelError": "ERROR"}
 
 // logger reports whether an expression is a logger. Every logger is named log.
-func logger(x ast.Expr) bool { return named(x, "log") || selected(x) == "log" }
+func logger(x ast.Expr) bool { return named(x, "log") || strings.EqualFold(selected(x), "log") }
 
 func named(x ast.Expr, name string) bool {
 	id, is := x.(*ast.Ident)

@@ -135,7 +135,7 @@ func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
 
 func analyse(t *testing.T, c ffmpeg.Config, clip []byte) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.EveryFrame, bytes.NewReader(clip), func(string) float64 { return -50 })
+	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.Calm{}, bytes.NewReader(clip), func(string) float64 { return -50 })
 	if err != nil {
 		t.Fatalf("%s: %v", c.Path, err)
 	}

@@ -34,6 +34,7 @@ export interface Monitor {
   metadata: Metadata;
   created_at: string;
   ended_at?: string;
+  record_parked_since?: string; // incidents and history cannot be stored
 }
 
 // Alert has the numbers that made the event of a condition's newest episode.

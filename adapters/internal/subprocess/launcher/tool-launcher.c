@@ -1,6 +1,7 @@
 // tool-launcher confines itself as a plan says, and executes a tool.
 //
-//	tool-launcher N PROGRAM NAME ARGUMENT…   the plan is descriptor N; a failure is written to descriptor N+1
+//	tool-launcher N PROGRAM NAME ARGUMENT…   the plan is descriptor N; a failure is written to descriptor N+1;
+//	                                         rules of Landlock, if any, are descriptor N+2
 //	tool-launcher --version
 //
 // The tool gets the descriptors below N, the environment of this program, NAME as its argument 0, and the
@@ -27,28 +28,18 @@
 
 // Newer than some headers; the same on all architectures.
 #define CLOSE_RANGE 436
-#define LANDLOCK_CREATE_RULESET 444
-#define LANDLOCK_ADD_RULE 445
 #define LANDLOCK_RESTRICT_SELF 446
-#define RULE_PATH_BENEATH 1
 
 enum {
 	STEP_LIMIT = 1,    // struct limit: lowers a limit of this process
 	STEP_OOM_SCORE,    // what is written to oom_score_adj; a failure is ignored
 	STEP_PRIVILEGES,   // none: sets no_new_privs, and gives up all capabilities
-	STEP_RULESET,      // struct landlock_ruleset_attr: makes a set of rules
-	STEP_RULE,         // struct rule: adds a rule to the set; a file that cannot be found is left out
-	STEP_RESTRICT,     // none: applies the set
+	STEP_RESTRICT,     // none: enters a domain of its own, with the rules of Landlock
 	STEP_FILTER,       // struct sock_filter, several: applies them to system calls
 };
 
 struct limit {
 	uint64_t resource, soft, hard;
-};
-
-struct rule {
-	uint64_t folder, file; // rights on what is beneath a folder, and on a file that is none
-	char path[];           // ends with 0
 };
 
 // Asks the kernel. The answer is the negative error if it refuses.
@@ -73,8 +64,6 @@ static long ask(long call, long a, long b, long c, long d, long e)
 static long open_file(const char *path, int flags) { return ASK(__NR_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0, 0); }
 
 static long close_file(long file) { return ASK(__NR_close, file, 0, 0, 0, 0); }
-
-static long ruleset;
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -113,44 +102,19 @@ static long drop_privileges(void)
 	return ASK(__NR_capset, &header, none, 0, 0, 0);
 }
 
-static long add_rule(const struct rule *r)
-{
-	struct {
-		uint64_t rights;
-		int32_t parent;
-	} __attribute__((packed)) beneath = {.rights = r->folder, .parent = open_file(r->path, O_PATH)};
-	if (beneath.parent < 0)
-		return 0; // this user cannot reach it either
-	long failed = ASK(LANDLOCK_ADD_RULE, ruleset, RULE_PATH_BENEATH, &beneath, 0, 0);
-	if (failed == -EINVAL) { // it is no folder
-		beneath.rights = r->file;
-		failed = ASK(LANDLOCK_ADD_RULE, ruleset, RULE_PATH_BENEATH, &beneath, 0, 0);
-	}
-	close_file(beneath.parent);
-	return failed;
-}
-
-static long restrict_self(void)
-{
-	long failed = ASK(LANDLOCK_RESTRICT_SELF, ruleset, 0, 0, 0, 0);
-	return failed ? failed : close_file(ruleset);
-}
-
 static long add_filter(void *instructions, size_t size)
 {
 	struct sock_fprog program = {.len = size / sizeof(struct sock_filter), .filter = instructions};
 	return ASK(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
-static long carry_out(uint32_t kind, void *body, size_t size)
+static long carry_out(uint32_t kind, void *body, size_t size, long ruleset)
 {
 	switch (kind) {
 	case STEP_LIMIT: return set_limit(body);
 	case STEP_OOM_SCORE: return set_oom_score(body, size);
 	case STEP_PRIVILEGES: return drop_privileges();
-	case STEP_RULESET: return (ruleset = ASK(LANDLOCK_CREATE_RULESET, body, size, 0, 0, 0)) < 0 ? ruleset : 0;
-	case STEP_RULE: return add_rule(body);
-	case STEP_RESTRICT: return restrict_self();
+	case STEP_RESTRICT: return ASK(LANDLOCK_RESTRICT_SELF, ruleset, 0, 0, 0, 0);
 	case STEP_FILTER: return add_filter(body, size);
 	}
 	return -EINVAL;
@@ -180,7 +144,7 @@ static void close_above(long last)
 	close_file(folder);
 }
 
-static char plan[1 << 20] __attribute__((aligned(8)));
+static char plan[1 << 13] __attribute__((aligned(8)));
 
 static long read_plan(long descriptor)
 {
@@ -202,17 +166,18 @@ static int same(const char *a, const char *b)
 
 static int run(long argc, char **argv, char **environment)
 {
-	static const char version[] = "tool-launcher 1\n";
+	static const char version[] = "tool-launcher 2\n";
 	if (argc == 2 && same(argv[1], "--version"))
 		return ASK(__NR_write, 1, version, sizeof version - 1, 0, 0) < 0;
 	if (argc < 4)
 		return 2;
-	long descriptor = number(argv[1]), answer = descriptor + 1;
-	close_above(answer);
+	long descriptor = number(argv[1]), answer = descriptor + 1, ruleset = answer + 1;
+	close_above(ruleset);
 	long length = read_plan(descriptor);
 	close_file(descriptor);
 	if (length < 0 || length == sizeof plan || ASK(__NR_fcntl, answer, F_SETFD, FD_CLOEXEC, 0, 0))
 		return 2;
+	ASK(__NR_fcntl, ruleset, F_SETFD, FD_CLOEXEC, 0, 0); // if there is one: a tool could add rules to it
 	struct {
 		uint32_t step;
 		int32_t error;
@@ -220,7 +185,7 @@ static int run(long argc, char **argv, char **environment)
 	long failed = 0;
 	for (long at = 0; !failed && at + 8 <= length;) {
 		const uint32_t *head = (void *)(plan + at);
-		failed = carry_out(head[0], plan + at + 8, head[1]);
+		failed = carry_out(head[0], plan + at + 8, head[1], ruleset);
 		failure.step += !failed;
 		at += 8 + head[1];
 	}

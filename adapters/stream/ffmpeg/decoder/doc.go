@@ -26,8 +26,8 @@
 //
 // After each error the caller runs the command, so a missing or defective program costs
 // CPU time and no verdict. A process proves that it works before it gets a segment. If it
-// does not, Decode fails at once for a minute. A process is replaced after MaxSegments, and
-// when it has more than MaxResident of memory after an answer.
+// does not, Decode fails at once for a minute. A process is replaced after maxSegments, and
+// when it has more than maxResident of memory after an answer.
 //
 // # Untrusted segments
 //

@@ -15,7 +15,7 @@ type FakeProcess struct {
 }
 
 func (f FakeProcess) exchange(ctx context.Context, j Job) (Result, error) { return f.Exchange(ctx, j) }
-func (f FakeProcess) isWorn(Config) bool                                  { return f.Worn }
+func (f FakeProcess) isWorn() bool                                        { return f.Worn }
 func (f FakeProcess) cpuTime() time.Duration                              { return f.CPUTime() }
 func (f FakeProcess) end()                                                { f.End() }
 

@@ -26,7 +26,8 @@ const MaxMedia = 8 << 20
 type Job struct {
 	Media     []byte // the init section, if any, and the segment; at most MaxMedia bytes
 	Container Container
-	KeyFrames bool // of the picture, only key frames are decoded
+	Video     Look
+	Audio     Look
 	MaxPixels int64
 
 	BlackPixel   float64       // luma of a black pixel, at most, of its range from 0 to 1
@@ -35,9 +36,20 @@ type Job struct {
 	SilenceAfter time.Duration // silence that is shorter has no records
 }
 
+// Look says how much of a track is decoded.
+type Look uint32
+
+// The looks.
+const (
+	Whole   Look = iota // every frame
+	Screen              // key frames of the picture; of the sound, some frames of each second
+	Nothing             // no frame; the track has no records
+)
+
 // Result holds the records of a decoded segment. A track with records is announced.
 type Result struct {
 	VideoAnnounced, AudioAnnounced bool
+	AudioScreened                  bool // false: the sound was decoded whole, whatever the Job says
 	Damaged                        bool // the demuxer or a decoder complained
 	Video, Audio                   []Record
 }
@@ -55,7 +67,7 @@ type Kind uint32
 
 // The kinds. Records of the other kinds follow that of their frame.
 const (
-	Frame       Kind = iota // a frame was decoded
+	Frame       Kind = iota // a frame was decoded; of screened sound: a moment at which it is loud
 	Begins                  // a bad interval begins
 	Ends                    // the bad interval ends; one that does not end lasts until the end of the track
 	Measurement             // the frame before was measured

@@ -14,28 +14,26 @@ import (
 
 // Config sets the limits of a Pool. A field that is zero or negative has its default.
 type Config struct {
-	Path        string        // of the program; default "segment-decoder", in PATH
-	Files       []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
-	Processes   int           // at most; default one for each core
-	MaxSegments int           // after which a process is replaced; default DefaultMaxSegments
-	Timeout     time.Duration // of one segment in one process; default DefaultTimeout
-	Share       time.Duration // of CPU time of one segment in one process while others wait; default DefaultShare
-	MaxResident int64         // bytes of memory with which a process is replaced; default DefaultMaxResident
-	MaxMemory   int64         // bytes that a process may allocate, Linux only; default DefaultMaxMemory
+	Path      string        // of the program; default "segment-decoder", in PATH
+	Files     []string      // further files and folders that the tool may read; nil: it is not confined (Linux only)
+	Processes int           // at most; default one for each core
+	Timeout   time.Duration // of one segment in one process; default DefaultTimeout
+	Share     time.Duration // of CPU time of one segment in one process while others wait; default DefaultShare
+	MaxMemory int64         // bytes that a process may allocate, Linux only; default DefaultMaxMemory
 }
 
 // Defaults of Config. A process has 30 to 40 MB with the libraries of a distribution. It
 // takes 20 ms for a segment of 144p, and 700 ms for one of 1080p.
 const (
-	DefaultMaxSegments = 1000
-	DefaultTimeout     = 5 * time.Second
-	DefaultShare       = time.Second
-	DefaultMaxResident = 128 << 20
-	DefaultMaxMemory   = 192 << 20
+	DefaultTimeout   = 5 * time.Second
+	DefaultShare     = time.Second
+	DefaultMaxMemory = 192 << 20
 )
 
 // Limits that cannot be configured.
 const (
+	maxSegments  = 1000             // after which a process is replaced
+	maxResident  = 128 << 20        // bytes of memory with which a process is replaced
 	maxCPU       = 20 * time.Minute // of a process in its whole life
 	maxFiles     = 64               // each library is open while it is loaded
 	maxComplaint = 64 << 10         // bytes of stderr
@@ -45,10 +43,8 @@ const (
 func (c Config) withDefaults() Config {
 	c.Path = cmp.Or(c.Path, "segment-decoder")
 	c.Processes = cmp.Or(max(c.Processes, 0), runtime.GOMAXPROCS(0))
-	c.MaxSegments = cmp.Or(max(c.MaxSegments, 0), DefaultMaxSegments)
 	c.Timeout = cmp.Or(max(c.Timeout, 0), DefaultTimeout)
 	c.Share = cmp.Or(max(c.Share, 0), DefaultShare)
-	c.MaxResident = cmp.Or(max(c.MaxResident, 0), DefaultMaxResident)
 	c.MaxMemory = cmp.Or(max(c.MaxMemory, 0), DefaultMaxMemory)
 	return c
 }
@@ -74,7 +70,7 @@ type runner interface {
 	// exchange decodes a segment. Errors: ErrUnusual; after any other, the process has been
 	// stopped.
 	exchange(context.Context, Job) (Result, error)
-	isWorn(Config) bool // it is to be replaced
+	isWorn() bool // it is to be replaced
 	cpuTime() time.Duration
 	end()
 }
@@ -257,7 +253,7 @@ func (p *Pool) decodeIn(ctx context.Context, running runner, j Job) (Result, err
 
 // keep keeps a process for later segments, or ends it.
 func (p *Pool) keep(running runner) {
-	if running.isWorn(p.config) {
+	if running.isWorn() {
 		running.end()
 		return
 	}

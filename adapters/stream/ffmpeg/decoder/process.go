@@ -46,8 +46,8 @@ func startProcess(ctx context.Context, c Config) (*process, error) {
 	return p, nil
 }
 
-func (p *process) isWorn(c Config) bool {
-	return p.segments >= c.MaxSegments || p.memory > c.MaxResident
+func (p *process) isWorn() bool {
+	return p.segments >= maxSegments || p.memory > maxResident
 }
 
 func (p *process) cpuTime() time.Duration { return p.CPUTime() }

@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"time"
-	"unicode"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // The protocol is described in program/segment-decoder.c. All numbers are little-endian.
 const (
-	requestMagic = 0x31514453 // "SDQ1"
-	answerMagic  = 0x31414453 // "SDA1"
+	requestMagic = 0x32514453 // "SDQ2"
+	answerMagic  = 0x32414453 // "SDA2"
 
-	requestSize    = 56
+	requestSize    = 64
 	answerHeadSize = 16
 	resultHeadSize = 16
 	recordSize     = 20
@@ -40,15 +40,12 @@ func writeRequest(w io.Writer, j Job) error {
 	b := make([]byte, 0, requestSize)
 	b = le.AppendUint32(b, requestMagic)
 	b = le.AppendUint32(b, uint32(j.Container))
-	look := uint32(0)
-	if j.KeyFrames {
-		look = 1
-	}
-	b = le.AppendUint32(b, look)
-	b = le.AppendUint32(b, uint32(min(max(j.MaxPixels, 0), math.MaxInt32)))
+	b = le.AppendUint32(b, uint32(j.Video))
+	b = le.AppendUint32(b, uint32(j.Audio))
 	for _, v := range []float64{j.BlackPixel, j.BlackPart, j.Silent, j.SilenceAfter.Seconds()} {
 		b = le.AppendUint64(b, math.Float64bits(v))
 	}
+	b = le.AppendUint64(b, uint64(min(max(j.MaxPixels, 0), math.MaxInt32)))
 	b = le.AppendUint64(b, uint64(len(j.Media)))
 	if _, err := w.Write(b); err != nil {
 		return err
@@ -91,7 +88,7 @@ func parseResult(b []byte) (Result, error) {
 	if video > maxRecords || audio > maxRecords || len(b) != int(video+audio)*recordSize {
 		return Result{}, errProtocol
 	}
-	r := Result{VideoAnnounced: announced&1 != 0, AudioAnnounced: announced&2 != 0, Damaged: damaged != 0}
+	r := Result{VideoAnnounced: announced&1 != 0, AudioAnnounced: announced&2 != 0, AudioScreened: announced&4 != 0, Damaged: damaged != 0}
 	var err error
 	if r.Video, err = parseRecords(b[:video*recordSize]); err != nil {
 		return Result{}, err
@@ -118,11 +115,5 @@ func parseRecords(b []byte) ([]Record, error) {
 
 // readable returns a text of the program, which may quote the segment.
 func readable(b []byte) string {
-	const most = 200
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(string(b[:min(len(b), most)]), "")))
+	return monitor.CleanLine(string(b[:min(len(b), 200)]))
 }

@@ -31,15 +31,15 @@ type Store struct {
 	mu           sync.Mutex
 	changes      int
 	destinations []routing.DestinationRecord
-	routes       []routing.RouteRecord
-	silences     []routing.SilenceRecord // oldest first
+	routes       []notify.Route
+	silences     []notify.Silence // oldest first
 }
 
 var _ routing.Store = (*Store)(nil)
 
 // NewStore returns a Store with the default route.
 func NewStore(now time.Time) *Store {
-	return &Store{Now: now, routes: []routing.RouteRecord{{Route: notify.Route{ID: DefaultRoute, Name: "default", Default: true}}}}
+	return &Store{Now: now, routes: []notify.Route{{ID: DefaultRoute, Name: "default", Destinations: []string{}, Default: true}}}
 }
 
 // Changes returns how many changes were stored.
@@ -79,15 +79,34 @@ func find[R any](all []R, id string, idOf func(R) string, code monitor.Code) (in
 }
 
 func destinationID(r routing.DestinationRecord) string { return r.ID }
-func routeID(r routing.RouteRecord) string             { return r.ID }
-func silenceID(r routing.SilenceRecord) string         { return r.ID }
+func routeID(r notify.Route) string                    { return r.ID }
+func silenceID(r notify.Silence) string                { return r.ID }
 
 func cloneDestination(r routing.DestinationRecord) routing.DestinationRecord {
 	r.Config, r.Secrets = maps.Clone(r.Config), maps.Clone(r.Secrets)
 	return r
 }
 
-// Destinations implements routing.DestinationStore.
+// Routing implements routing.Store.
+func (s *Store) Routing(ctx context.Context) (notify.Routing, error) {
+	end, err := s.begin(ctx, "Routing")
+	if err != nil {
+		return notify.Routing{}, err
+	}
+	defer end()
+	r := notify.Routing{Destinations: map[string]notify.Destination{}, Routes: slices.Clone(s.routes)}
+	for _, d := range s.destinations {
+		r.Destinations[d.ID] = cloneDestination(d).Destination
+	}
+	for _, silence := range s.silences {
+		if silence.EndedAt.IsZero() {
+			r.Silences = append(r.Silences, silence)
+		}
+	}
+	return r, nil
+}
+
+// Destinations implements routing.Store.
 func (s *Store) Destinations(ctx context.Context) ([]routing.DestinationRecord, error) {
 	end, err := s.begin(ctx, "Destinations")
 	if err != nil {
@@ -102,7 +121,7 @@ func (s *Store) Destinations(ctx context.Context) ([]routing.DestinationRecord, 
 	return all, nil
 }
 
-// Destination implements routing.DestinationStore.
+// Destination implements routing.Store.
 func (s *Store) Destination(ctx context.Context, id string) (routing.DestinationRecord, error) {
 	end, err := s.begin(ctx, "Destination")
 	if err != nil {
@@ -125,7 +144,7 @@ func (s *Store) nameOfDestinationIsFree(d notify.Destination) error {
 	return nil
 }
 
-// CreateDestination implements routing.DestinationStore.
+// CreateDestination implements routing.Store.
 func (s *Store) CreateDestination(ctx context.Context, d notify.Destination) (routing.DestinationRecord, error) {
 	end, err := s.begin(ctx, "CreateDestination")
 	if err != nil {
@@ -141,7 +160,7 @@ func (s *Store) CreateDestination(ctx context.Context, d notify.Destination) (ro
 	return r, nil
 }
 
-// ChangeDestination implements routing.DestinationStore.
+// ChangeDestination implements routing.Store.
 func (s *Store) ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (routing.DestinationRecord, error) {
 	end, err := s.begin(ctx, "ChangeDestination")
 	if err != nil {
@@ -165,7 +184,7 @@ func (s *Store) ChangeDestination(ctx context.Context, id string, change func(*n
 	return r, nil
 }
 
-// DeleteDestination implements routing.DestinationStore.
+// DeleteDestination implements routing.Store.
 func (s *Store) DeleteDestination(ctx context.Context, id string) error {
 	end, err := s.begin(ctx, "DeleteDestination")
 	if err != nil {
@@ -180,7 +199,7 @@ func (s *Store) DeleteDestination(ctx context.Context, id string) error {
 	return nil
 }
 
-// Traffic implements routing.DestinationStore.
+// Traffic implements routing.Store.
 func (s *Store) Traffic(ctx context.Context) (map[string]routing.Traffic, error) {
 	end, err := s.begin(ctx, "Traffic")
 	if err != nil {
@@ -190,8 +209,8 @@ func (s *Store) Traffic(ctx context.Context) (map[string]routing.Traffic, error)
 	return maps.Clone(s.Counted), nil
 }
 
-// Routes implements routing.RouteStore.
-func (s *Store) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
+// Routes implements routing.Store.
+func (s *Store) Routes(ctx context.Context) ([]notify.Route, error) {
 	end, err := s.begin(ctx, "Routes")
 	if err != nil {
 		return nil, err
@@ -200,16 +219,16 @@ func (s *Store) Routes(ctx context.Context) ([]routing.RouteRecord, error) {
 	return slices.Clone(s.routes), nil
 }
 
-// Route implements routing.RouteStore.
-func (s *Store) Route(ctx context.Context, id string) (routing.RouteRecord, error) {
+// Route implements routing.Store.
+func (s *Store) Route(ctx context.Context, id string) (notify.Route, error) {
 	end, err := s.begin(ctx, "Route")
 	if err != nil {
-		return routing.RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	defer end()
 	i, err := find(s.routes, id, routeID, routing.RouteNotFound)
 	if err != nil {
-		return routing.RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	return s.routes[i], nil
 }
@@ -223,47 +242,45 @@ func (s *Store) nameOfRouteIsFree(r notify.Route) error {
 	return nil
 }
 
-// CreateRoute implements routing.RouteStore.
-func (s *Store) CreateRoute(ctx context.Context, r notify.Route) (routing.RouteRecord, error) {
+// CreateRoute implements routing.Store.
+func (s *Store) CreateRoute(ctx context.Context, r notify.Route) (notify.Route, error) {
 	end, err := s.begin(ctx, "CreateRoute")
 	if err != nil {
-		return routing.RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	defer end()
 	if err := s.nameOfRouteIsFree(r); err != nil {
-		return routing.RouteRecord{}, err
+		return notify.Route{}, err
 	}
-	record := routing.RouteRecord{Route: r, CreatedAt: s.Now, UpdatedAt: s.Now}
-	s.routes = slices.Insert(s.routes, len(s.routes)-1, record)
+	s.routes = slices.Insert(s.routes, len(s.routes)-1, r)
 	s.changes++
-	return record, nil
+	return r, nil
 }
 
-// ChangeRoute implements routing.RouteStore.
-func (s *Store) ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (routing.RouteRecord, error) {
+// ChangeRoute implements routing.Store.
+func (s *Store) ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (notify.Route, error) {
 	end, err := s.begin(ctx, "ChangeRoute")
 	if err != nil {
-		return routing.RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	defer end()
 	i, err := find(s.routes, id, routeID, routing.RouteNotFound)
 	if err != nil {
-		return routing.RouteRecord{}, err
+		return notify.Route{}, err
 	}
 	r := s.routes[i]
-	if err := change(&r.Route); err != nil {
-		return routing.RouteRecord{}, err
+	if err := change(&r); err != nil {
+		return notify.Route{}, err
 	}
-	if err := s.nameOfRouteIsFree(r.Route); err != nil {
-		return routing.RouteRecord{}, err
+	if err := s.nameOfRouteIsFree(r); err != nil {
+		return notify.Route{}, err
 	}
-	r.UpdatedAt = s.Now
 	s.routes[i] = r
 	s.changes++
 	return r, nil
 }
 
-// DeleteRoute implements routing.RouteStore.
+// DeleteRoute implements routing.Store.
 func (s *Store) DeleteRoute(ctx context.Context, id string) error {
 	end, err := s.begin(ctx, "DeleteRoute")
 	if err != nil {
@@ -273,19 +290,19 @@ func (s *Store) DeleteRoute(ctx context.Context, id string) error {
 	if id == DefaultRoute {
 		return monitor.Errorf(monitor.InvalidConfig, "the default route cannot be deleted")
 	}
-	s.routes = slices.DeleteFunc(s.routes, func(r routing.RouteRecord) bool { return r.ID == id })
+	s.routes = slices.DeleteFunc(s.routes, func(r notify.Route) bool { return r.ID == id })
 	s.changes++
 	return nil
 }
 
-// OrderRoutes implements routing.RouteStore.
-func (s *Store) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteRecord, error) {
+// OrderRoutes implements routing.Store.
+func (s *Store) OrderRoutes(ctx context.Context, ids []string) ([]notify.Route, error) {
 	end, err := s.begin(ctx, "OrderRoutes")
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	var ordered []routing.RouteRecord
+	var ordered []notify.Route
 	for _, id := range ids {
 		i, err := find(s.routes[:len(s.routes)-1], id, routeID, monitor.InvalidConfig)
 		if err != nil {
@@ -301,8 +318,8 @@ func (s *Store) OrderRoutes(ctx context.Context, ids []string) ([]routing.RouteR
 	return slices.Clone(s.routes), nil
 }
 
-// Silences implements routing.SilenceStore.
-func (s *Store) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
+// Silences implements routing.Store.
+func (s *Store) Silences(ctx context.Context) ([]notify.Silence, error) {
 	end, err := s.begin(ctx, "Silences")
 	if err != nil {
 		return nil, err
@@ -313,21 +330,21 @@ func (s *Store) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
 	return all, nil
 }
 
-// Silence implements routing.SilenceStore.
-func (s *Store) Silence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+// Silence implements routing.Store.
+func (s *Store) Silence(ctx context.Context, id string) (notify.Silence, error) {
 	end, err := s.begin(ctx, "Silence")
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	defer end()
 	i, err := find(s.silences, id, silenceID, routing.SilenceNotFound)
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	return s.silences[i], nil
 }
 
-// CurrentTime implements routing.SilenceStore.
+// CurrentTime implements routing.Store.
 func (s *Store) CurrentTime(ctx context.Context) (time.Time, error) {
 	end, err := s.begin(ctx, "CurrentTime")
 	if err != nil {
@@ -337,59 +354,57 @@ func (s *Store) CurrentTime(ctx context.Context) (time.Time, error) {
 	return s.Now, nil
 }
 
-// CreateSilence implements routing.SilenceStore.
-func (s *Store) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
+// CreateSilence implements routing.Store.
+func (s *Store) CreateSilence(ctx context.Context, silence notify.Silence) (notify.Silence, error) {
 	end, err := s.begin(ctx, "CreateSilence")
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	defer end()
 	if i, err := find(s.silences, silence.ID, silenceID, routing.SilenceNotFound); err == nil {
 		return s.silences[i], nil
 	}
-	r := routing.SilenceRecord{Silence: silence, CreatedAt: s.Now, UpdatedAt: s.Now}
-	s.silences = append(s.silences, r)
+	s.silences = append(s.silences, silence)
 	s.changes++
-	return r, nil
+	return silence, nil
 }
 
-// ChangeSilence implements routing.SilenceStore.
-func (s *Store) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (routing.SilenceRecord, error) {
+// ChangeSilence implements routing.Store.
+func (s *Store) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (notify.Silence, error) {
 	end, err := s.begin(ctx, "ChangeSilence")
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	defer end()
 	i, err := find(s.silences, id, silenceID, routing.SilenceNotFound)
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	r := s.silences[i]
 	if !r.EndedAt.IsZero() {
-		return routing.SilenceRecord{}, monitor.Errorf(monitor.InvalidConfig, "the silence has ended and cannot be changed; create another")
+		return notify.Silence{}, monitor.Errorf(monitor.InvalidConfig, "the silence has ended and cannot be changed; create another")
 	}
-	if err := change(&r.Silence); err != nil {
-		return routing.SilenceRecord{}, err
+	if err := change(&r); err != nil {
+		return notify.Silence{}, err
 	}
-	r.UpdatedAt = s.Now
 	s.silences[i] = r
 	s.changes++
 	return r, nil
 }
 
-// EndSilence implements routing.SilenceStore.
-func (s *Store) EndSilence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+// EndSilence implements routing.Store.
+func (s *Store) EndSilence(ctx context.Context, id string) (notify.Silence, error) {
 	end, err := s.begin(ctx, "EndSilence")
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	defer end()
 	i, err := find(s.silences, id, silenceID, routing.SilenceNotFound)
 	if err != nil {
-		return routing.SilenceRecord{}, err
+		return notify.Silence{}, err
 	}
 	if s.silences[i].EndedAt.IsZero() {
-		s.silences[i].EndedAt, s.silences[i].UpdatedAt = s.Now, s.Now
+		s.silences[i].EndedAt = s.Now
 		s.changes++
 	}
 	return s.silences[i], nil

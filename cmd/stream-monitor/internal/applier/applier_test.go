@@ -19,8 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
-	"github.com/stream-monitor/stream-monitor/application/registry"
-	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/applier"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -74,8 +74,8 @@ func newSystem(t *testing.T) *system {
 	s := &system{t: t, store: routingtest.NewStore(time.Now()), env: map[string]string{"SLACK_TOKEN": "xoxb-1"}}
 	id := func() string { return uuid.Must(uuid.NewV7()).String() }
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
-	monitors, err := registry.NewServices(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &registrytest.TestSender{},
-		registry.Config{NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, Log: log})
+	monitors, err := monitors.NewServices(&monitorstest.Store{}, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &monitorstest.TestSender{},
+		monitors.Config{NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ silences:
   - {comment: a, match: {}, window: {weekdays: [monday], start: 5, end: "4", timezone: Mars}}
   - {match: {}, to: tomorrow, until_recovered: true}
 `: {
-			`silence "a": window.end: "4"`, `silence "a": window.start: ""`, `silence "a": window.start: accepted is text; write it in quotes`,
+			`silence "a": window.end is "4"`, `silence "a": window.start is ""`, `silence "a": window.start: accepted is text; write it in quotes`,
 			`silence "a": window.timezone is "Mars"`, `silence "a": window.weekdays has "monday"`,
 			`silence 2: comment is missing`, `silence 2: to is missing`, `silence 2: to: accepted is a time`, `silence 2: until_recovered is not a field`,
 		},

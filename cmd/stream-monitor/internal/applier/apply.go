@@ -2,15 +2,15 @@ package applier
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // Gateway answers calls of the public API; apiclient.Client is one.
@@ -84,19 +84,7 @@ type patient struct {
 
 // Call implements Gateway.
 func (g patient) Call(ctx context.Context, method, path string, body, answer any) error {
-	for {
-		err := g.Gateway.Call(ctx, method, path, body, answer)
-		limited, is := errors.AsType[*apiclient.RateLimited](err)
-		if !is {
-			return err
-		}
-		fmt.Fprintf(g.messages, "the gateway's rate limit allows the next request in %s\n", limited.Wait)
-		select {
-		case <-time.After(limited.Wait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return apiclient.WhenAllowed(ctx, g.messages, func() error { return g.Gateway.Call(ctx, method, path, body, answer) })
 }
 
 // plan finds the changes.
@@ -105,9 +93,9 @@ type plan struct {
 	file    File
 	prune   bool
 
-	destinations []apiclient.Destination
-	routes       []apiclient.Route
-	silences     []apiclient.Silence
+	destinations []storedDestination
+	routes       []notify.Route
+	silences     []routing.SilenceWithState
 
 	ids      map[string]string // of destinations by name; those that are created are added
 	problems Problems
@@ -118,9 +106,9 @@ type plan struct {
 
 // read reads what the gateway has.
 func (p *plan) read(ctx context.Context) error {
-	var destinations struct{ Destinations []apiclient.Destination }
-	var routes struct{ Routes []apiclient.Route }
-	var silences struct{ Silences []apiclient.Silence }
+	var destinations struct{ Destinations []storedDestination }
+	var routes struct{ Routes []notify.Route }
+	var silences struct{ Silences []routing.SilenceWithState }
 	for path, into := range map[string]any{"/destinations": &destinations, "/routes": &routes, "/silences": &silences} {
 		if err := p.gateway.Call(ctx, http.MethodGet, "/api/v1"+path, nil, into); err != nil {
 			return err
@@ -160,25 +148,25 @@ func (p *plan) checkNames() {
 		known[name] = true
 	}
 	for _, d := range p.file.Destinations {
-		known[string(d.Name)] = true
+		known[d.Name] = true
 	}
 	refuse := func(format string, args ...any) { p.problems = append(p.problems, fmt.Sprintf(format, args...)) }
 	for _, d := range p.file.Destinations {
-		if d.Fallback != "" && !known[string(d.Fallback)] {
-			refuse("destination %q: fallback is %q, but no destination has that name", string(d.Name), string(d.Fallback))
+		if d.Fallback != "" && !known[d.Fallback] {
+			refuse("destination %q: fallback is %q, but no destination has that name", d.Name, d.Fallback)
 		}
-		if stored := p.storedDestination(string(d.Name)); stored != nil && stored.Owner != p.file.Owner {
-			refuse("destination %q: %s; give it another name, or delete that one", string(d.Name), keptBy(stored.Owner))
+		if stored := p.findDestination(d.Name); stored != nil && stored.Owner != p.file.Owner {
+			refuse("destination %q: %s; give it another name, or delete that one", d.Name, keptBy(stored.Owner))
 		}
 	}
 	for n, r := range p.file.Routes {
-		prefix := label("route", string(r.Name), n)
+		prefix := label("route", r.Name, n)
 		if r.Default {
 			prefix = defaultRoute
 		}
 		for _, name := range r.Destinations {
-			if !known[string(name)] {
-				refuse("%s: destinations has %q, but no destination has that name", prefix, string(name))
+			if !known[name] {
+				refuse("%s: destinations has %q, but no destination has that name", prefix, name)
 			}
 		}
 		switch stored := p.storedRoute(r); {

@@ -7,14 +7,22 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 const destinationsPath = "/api/v1/destinations"
 
-func (p *plan) storedDestination(name string) *apiclient.Destination {
-	n := slices.IndexFunc(p.destinations, func(d apiclient.Destination) bool { return d.Name == name })
+// storedDestination is a destination as the gateway answers.
+type storedDestination struct {
+	notify.Destination
+
+	Secrets []string `json:"secrets"` // names
+	Changed []string `json:"changed"` // by a change
+}
+
+func (p *plan) findDestination(name string) *storedDestination {
+	n := slices.IndexFunc(p.destinations, func(d storedDestination) bool { return d.Name == name })
 	if n < 0 {
 		return nil
 	}
@@ -26,21 +34,21 @@ func (p *plan) storedDestination(name string) *apiclient.Destination {
 func (p *plan) compareDestinations(ctx context.Context) error {
 	var fallbacks []change
 	for _, d := range p.file.Destinations {
-		name := label("destination", string(d.Name), 0)
-		stored := p.storedDestination(string(d.Name))
+		name := label("destination", d.Name, 0)
+		stored := p.findDestination(d.Name)
 		if stored == nil {
 			p.changes = append(p.changes, change{'+', name, nil, func(ctx context.Context) error {
-				var created apiclient.Destination
+				var created storedDestination
 				err := p.gateway.Call(ctx, http.MethodPost, destinationsPath, p.destinationBody(d, nil), &created)
 				p.ids[created.Name] = created.ID
 				return err
 			}})
-			if d.Fallback != "" && p.ids[string(d.Fallback)] == "" { // it may be created later
+			if d.Fallback != "" && p.ids[d.Fallback] == "" { // it may be created later
 				fallbacks = append(fallbacks, p.fallback(d))
 			}
 			continue
 		}
-		var answer apiclient.Destination
+		var answer storedDestination
 		path := destinationsPath + "/" + stored.ID
 		err := p.gateway.Call(ctx, http.MethodPatch, path+"?dry_run=true", p.destinationBody(d, stored), &answer)
 		if refused, is := errors.AsType[*monitor.Error](err); is && refused.Code == monitor.InvalidConfig {
@@ -55,13 +63,13 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPatch, path, p.destinationBody(d, stored), nil)
 			}})
 		}
-		if d.Fallback != "" && p.ids[string(d.Fallback)] == "" {
+		if d.Fallback != "" && p.ids[d.Fallback] == "" {
 			fallbacks = append(fallbacks, p.fallback(d))
 		}
 	}
 	p.changes = append(p.changes, fallbacks...)
 	for _, d := range p.destinations {
-		isKept := func(kept Destination) bool { return string(kept.Name) == d.Name }
+		isKept := func(kept Destination) bool { return kept.Name == d.Name }
 		if slices.ContainsFunc(p.file.Destinations, isKept) || p.isSpared(d.Owner) {
 			continue
 		}
@@ -74,15 +82,15 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 
 // fallback sets a fallback that did not exist when the plan was made.
 func (p *plan) fallback(d Destination) change {
-	return change{'~', label("destination", string(d.Name), 0), []string{"fallback"}, func(ctx context.Context) error {
-		body := map[string]any{"fallback": p.ids[string(d.Fallback)]}
-		return p.gateway.Call(ctx, http.MethodPatch, destinationsPath+"/"+p.ids[string(d.Name)], body, nil)
+	return change{'~', label("destination", d.Name, 0), []string{"fallback"}, func(ctx context.Context) error {
+		body := map[string]any{"fallback": p.ids[d.Fallback]}
+		return p.gateway.Call(ctx, http.MethodPatch, destinationsPath+"/"+p.ids[d.Name], body, nil)
 	}}
 }
 
 // destinationBody is the request that makes a destination as the file has it. stored is
 // nil for a new one. A former signing key stays: the gateway ends its rotation.
-func (p *plan) destinationBody(d Destination, stored *apiclient.Destination) map[string]any {
+func (p *plan) destinationBody(d Destination, stored *storedDestination) map[string]any {
 	config, secrets := map[string]any{}, map[string]any{}
 	if stored != nil {
 		for name := range stored.Config {
@@ -106,7 +114,7 @@ func (p *plan) destinationBody(d Destination, stored *apiclient.Destination) map
 	if d.Enabled != nil {
 		body["enabled"] = *d.Enabled
 	}
-	switch id := p.ids[string(d.Fallback)]; {
+	switch id := p.ids[d.Fallback]; {
 	case d.Fallback == "":
 		body["fallback"] = nil
 	case id != "":

@@ -1,7 +1,6 @@
 package applier
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -20,57 +22,15 @@ import (
 type File struct {
 	Owner        string // names the file: it keeps what has this owner
 	Destinations []Destination
-	Routes       []Route
-	Silences     []Silence
+	Routes       []notify.Route   // Destinations are names. The default route has no name
+	Silences     []notify.Silence // a comment tells a silence from the others
 }
 
-// Destination is a destination of a file.
+// Destination is a destination of a file. Its Fallback is a name.
 type Destination struct {
-	Name     text            `json:"name"`
-	Kind     text            `json:"kind"`
-	Language text            `json:"language"`
-	Config   map[string]text `json:"config"`
-	Secrets  map[string]text `json:"secrets"`
-	Fallback text            `json:"fallback"` // a name
-	Enabled  *bool           `json:"enabled"`  // nil: it stays as it is
-}
+	notify.Destination
 
-// Match is the match of a route or a silence.
-type Match struct {
-	Events      []text          `json:"events"`
-	Conditions  []text          `json:"conditions"`
-	MinSeverity int             `json:"min_severity"`
-	Monitors    []text          `json:"monitors"`
-	Metadata    map[string]text `json:"metadata"`
-}
-
-// Route is a route of a file. The default route has no name.
-type Route struct {
-	Name         text   `json:"name"`
-	Default      bool   `json:"default"`
-	Match        Match  `json:"match"`
-	Destinations []text `json:"destinations"` // names
-	DelaySec     int64  `json:"delay_sec"`
-	RepeatSec    int64  `json:"repeat_sec"`
-	Continue     bool   `json:"continue"`
-}
-
-// Silence is a silence of a file. Its comment tells it from the others.
-type Silence struct {
-	Comment text       `json:"comment"`
-	Match   Match      `json:"match"`
-	From    *time.Time `json:"from"`
-	To      *time.Time `json:"to"`
-	Window  *Window    `json:"window"`
-	By      text       `json:"by"`
-}
-
-// Window is the window of a silence.
-type Window struct {
-	Weekdays []clock `json:"weekdays"`
-	Start    clock   `json:"start"`
-	End      clock   `json:"end"`
-	Timezone clock   `json:"timezone"`
+	Enabled *bool // nil: it stays as it is
 }
 
 // text is a string, or a number or boolean as it is written.
@@ -88,6 +48,37 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// list is a list of texts.
+type list[T ~string] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *list[T]) UnmarshalJSON(raw []byte) error {
+	var all []text
+	if json.Unmarshal(raw, &all) != nil {
+		return errors.New("accepted is a list of texts")
+	}
+	for _, t := range all {
+		*l = append(*l, T(t))
+	}
+	return nil
+}
+
+// texts are texts by name.
+type texts map[string]string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *texts) UnmarshalJSON(raw []byte) error {
+	var all map[string]text
+	if json.Unmarshal(raw, &all) != nil {
+		return errors.New("accepted are fields whose values are texts")
+	}
+	*m = texts{}
+	for name, t := range all {
+		(*m)[name] = string(t)
+	}
+	return nil
+}
+
 // clock is a string. YAML reads 02:00 without quotes as a number.
 type clock string
 
@@ -97,6 +88,16 @@ func (c *clock) UnmarshalJSON(raw []byte) error {
 		return errors.New("accepted is text; write it in quotes")
 	}
 	return json.Unmarshal(raw, (*string)(c))
+}
+
+// fields are the fields that an object may have, by name, and where their values go.
+type fields map[string]any
+
+func fieldsOfMatch(m *notify.Match) fields {
+	return fields{
+		"events": (*list[event.Type])(&m.Events), "conditions": (*list[incident.Name])(&m.Conditions), "min_severity": &m.MinSeverity,
+		"monitors": (*list[monitor.ID])(&m.Monitors), "metadata": (*texts)(&m.Metadata),
+	}
 }
 
 // Problems are all errors of a file.
@@ -110,32 +111,40 @@ func Read(raw []byte, lookup func(name string) (string, bool)) (File, error) {
 	if err != nil {
 		return File{}, Problems(strings.Split(strings.NewReplacer("yaml: ", "", "unmarshal errors:\n", "", "  ", "").Replace(err.Error()), "\n"))
 	}
-	var whole struct {
-		Owner        text              `json:"owner"`
-		Destinations []json.RawMessage `json:"destinations"`
-		Routes       []json.RawMessage `json:"routes"`
-		Silences     []json.RawMessage `json:"silences"`
-	}
 	var p Problems
-	readObject(&p, "", asJSON, &whole)
-	f := File{Owner: string(whole.Owner)}
+	var f File
+	var destinations, routes, silences []json.RawMessage
+	readObject(&p, "", asJSON, fields{"owner": (*text)(&f.Owner), "destinations": &destinations, "routes": &routes, "silences": &silences})
 	if f.Owner == "" {
 		p = append(p, "owner is missing: it names the file, so that another one does not change what this one keeps")
 	}
-	for n, raw := range whole.Destinations {
-		d := Destination{Language: text(notify.English)}
-		readObject(&p, nameOf("destination", "name", n, raw)+": ", raw, &d)
+	for n, raw := range destinations {
+		d := Destination{Destination: notify.Destination{Language: notify.English}}
+		readObject(&p, nameOf("destination", "name", n, raw)+": ", raw, fields{
+			"name": (*text)(&d.Name), "kind": (*text)(&d.Kind), "language": (*text)(&d.Language), "config": (*texts)(&d.Config),
+			"secrets": (*texts)(&d.Secrets), "fallback": (*text)(&d.Fallback), "enabled": &d.Enabled,
+		})
 		d.expand(&p, lookup)
 		f.Destinations = append(f.Destinations, d)
 	}
-	for n, raw := range whole.Routes {
-		var r Route
-		readObject(&p, nameOf("route", "name", n, raw)+": ", raw, &r)
+	for n, raw := range routes {
+		var r notify.Route
+		readObject(&p, nameOf("route", "name", n, raw)+": ", raw, fields{
+			"name": (*text)(&r.Name), "default": &r.Default, "match": fieldsOfMatch(&r.Match), "destinations": (*list[string])(&r.Destinations),
+			"delay_sec": &r.DelaySec, "repeat_sec": &r.RepeatSec, "continue": &r.Continue,
+		})
 		f.Routes = append(f.Routes, r)
 	}
-	for n, raw := range whole.Silences {
-		s := Silence{By: whole.Owner}
-		readObject(&p, nameOf("silence", "comment", n, raw)+": ", raw, &s)
+	for n, raw := range silences {
+		w := notify.Window{Weekdays: []string{}}
+		s := notify.Silence{CreatedBy: f.Owner}
+		given := readObject(&p, nameOf("silence", "comment", n, raw)+": ", raw, fields{
+			"comment": (*text)(&s.Comment), "match": fieldsOfMatch(&s.Match), "from": &s.StartsAt, "to": &s.EndsAt, "by": (*text)(&s.CreatedBy),
+			"window": fields{"weekdays": (*list[string])(&w.Weekdays), "start": (*clock)(&w.Start), "end": (*clock)(&w.End), "timezone": (*clock)(&w.Timezone)},
+		})
+		if slices.Contains(given, "window") {
+			s.Window = &w
+		}
 		f.Silences = append(f.Silences, s)
 	}
 	f.check(&p)
@@ -163,71 +172,56 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // text names the variable.
 func (d *Destination) expand(p *Problems, lookup func(string) (string, bool)) {
 	for _, name := range slices.Sorted(maps.Keys(d.Secrets)) {
-		d.Secrets[name] = text(variable.ReplaceAllStringFunc(string(d.Secrets[name]), func(found string) string {
+		d.Secrets[name] = variable.ReplaceAllStringFunc(d.Secrets[name], func(found string) string {
 			wanted := variable.FindStringSubmatch(found)[1]
 			value, is := lookup(wanted)
 			if !is || value == "" {
-				*p = append(*p, fmt.Sprintf("destination %q: secrets.%s: the environment has no %s", string(d.Name), name, wanted))
+				*p = append(*p, fmt.Sprintf("destination %q: secrets.%s: the environment has no %s", d.Name, name, wanted))
 				return "missing"
 			}
 			return value
-		}))
+		})
 	}
 }
 
-// readObject reads a JSON object into v, a pointer to a struct. It adds a problem for each
-// field that is unknown or of another type. null is as good as missing.
-func readObject(p *Problems, prefix string, raw []byte, v any) {
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &given); err != nil {
+// readObject reads the fields of a JSON object, and names those that have a value. It adds a
+// problem for each field that is unknown or of another type. null is as good as missing.
+func readObject(p *Problems, prefix string, raw []byte, known fields) (given []string) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
 		*p = append(*p, prefix+"accepted are fields with values")
-		return
+		return nil
 	}
-	fields := fieldsOf(v)
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		into, known := fields[name]
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		into, is := known[name]
 		switch {
-		case !known:
-			*p = append(*p, fmt.Sprintf("%s%s is not a field; accepted are %s", prefix, name, strings.Join(slices.Sorted(maps.Keys(fields)), ", ")))
-		case string(given[name]) == "null":
-		default:
-			readField(p, prefix+name, given[name], into)
+		case !is:
+			*p = append(*p, fmt.Sprintf("%s%s is not a field; accepted are %s", prefix, name, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
+			continue
+		case string(object[name]) == "null":
+			continue
+		}
+		given = append(given, name)
+		if inner, is := into.(fields); is {
+			readObject(p, prefix+name+".", object[name], inner)
+		} else if err := json.Unmarshal(object[name], into); err != nil {
+			*p = append(*p, fmt.Sprintf("%s%s: %s", prefix, name, explain(into, err)))
 		}
 	}
-}
-
-// readField reads the value of one field.
-func readField(p *Problems, name string, raw []byte, into any) {
-	switch into := into.(type) {
-	case *Match:
-		readObject(p, name+".", raw, into)
-		return
-	case **Window:
-		*into = &Window{}
-		readObject(p, name+".", raw, *into)
-		return
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if err := dec.Decode(into); err != nil {
-		*p = append(*p, fmt.Sprintf("%s: %s", name, explain(into, err)))
-	}
+	return given
 }
 
 // explain says what is accepted, without the value: it may be a secret.
 func explain(into any, err error) string {
 	switch into.(type) {
-	case *text, *clock, *[]clock:
-		return err.Error()
 	case *bool, **bool:
 		return "accepted are true and false"
 	case *int, *int64:
 		return "accepted is a whole number"
-	case **time.Time:
+	case *time.Time:
 		return `accepted is a time with an offset, such as "2026-01-15T20:00:00+09:00"`
-	case *[]text:
-		return "accepted is a list of texts"
-	case *map[string]text:
-		return "accepted are fields whose values are texts"
+	case *[]json.RawMessage:
+		return "accepted is a list"
 	}
-	return "accepted is a list"
+	return err.Error()
 }

@@ -2,21 +2,19 @@ package applier
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 const routesPath = "/api/v1/routes"
 
 // storedRoute returns the route of the gateway that a route of the file is; nil: it is new.
-func (p *plan) storedRoute(r Route) *apiclient.Route {
-	n := slices.IndexFunc(p.routes, func(stored apiclient.Route) bool {
-		return r.Default && stored.Default || !r.Default && stored.Name == string(r.Name)
+func (p *plan) storedRoute(r notify.Route) *notify.Route {
+	n := slices.IndexFunc(p.routes, func(stored notify.Route) bool {
+		return r.Default && stored.Default || !r.Default && stored.Name == r.Name
 	})
 	if n < 0 {
 		return nil
@@ -28,15 +26,15 @@ func (p *plan) compareRoutes() {
 	for _, r := range p.file.Routes {
 		stored := p.storedRoute(r)
 		if stored == nil {
-			p.changes = append(p.changes, change{'+', label("route", string(r.Name), 0), nil, func(ctx context.Context) error {
-				var created apiclient.Route
+			p.changes = append(p.changes, change{'+', label("route", r.Name, 0), nil, func(ctx context.Context) error {
+				var created notify.Route
 				err := p.gateway.Call(ctx, http.MethodPost, routesPath, p.routeBody(r), &created)
 				p.routes = append(p.routes, created)
 				return err
 			}})
 			continue
 		}
-		name := label("route", string(r.Name), 0)
+		name := label("route", r.Name, 0)
 		if r.Default {
 			name = defaultRoute
 		}
@@ -72,8 +70,8 @@ func (p *plan) pruneRoutes() (pruned []string) {
 	return pruned
 }
 
-func (p *plan) keepsRoute(r apiclient.Route) bool {
-	return slices.ContainsFunc(p.file.Routes, func(kept Route) bool {
+func (p *plan) keepsRoute(r notify.Route) bool {
+	return slices.ContainsFunc(p.file.Routes, func(kept notify.Route) bool {
 		stored := p.storedRoute(kept)
 		return stored != nil && stored.ID == r.ID
 	})
@@ -95,7 +93,7 @@ func (p *plan) compareOrder(before []string) {
 	var kept []string // by the file, in its order
 	for _, r := range p.file.Routes {
 		if !r.Default {
-			kept = append(kept, string(r.Name))
+			kept = append(kept, r.Name)
 		}
 	}
 	now := slices.Clone(before)
@@ -128,13 +126,13 @@ func (p *plan) compareOrder(before []string) {
 }
 
 // routeDifferences names the fields that differ.
-func (p *plan) routeDifferences(r Route, stored apiclient.Route) (names []string) {
+func (p *plan) routeDifferences(r notify.Route, stored notify.Route) (names []string) {
 	add := func(name string, differs bool) {
 		if differs {
 			names = append(names, name)
 		}
 	}
-	add("match", !r.Match.equals(stored.Match))
+	add("match", !sameMatch(r.Match, stored.Match))
 	var have []string
 	for _, id := range stored.Destinations {
 		for name, known := range p.ids {
@@ -143,7 +141,7 @@ func (p *plan) routeDifferences(r Route, stored apiclient.Route) (names []string
 			}
 		}
 	}
-	add("destinations", !slices.Equal(have, strs(r.Destinations)))
+	add("destinations", !slices.Equal(have, r.Destinations))
 	add("delay_sec", r.DelaySec != stored.DelaySec)
 	add("repeat_sec", r.RepeatSec != stored.RepeatSec)
 	add("continue", r.Continue != stored.Continue)
@@ -151,38 +149,23 @@ func (p *plan) routeDifferences(r Route, stored apiclient.Route) (names []string
 	return names
 }
 
-func (p *plan) routeBody(r Route) map[string]any {
+func (p *plan) routeBody(r notify.Route) map[string]any {
 	ids := []string{}
 	for _, name := range r.Destinations {
-		ids = append(ids, p.ids[string(name)])
+		ids = append(ids, p.ids[name])
 	}
 	body := map[string]any{"destinations": ids, "delay_sec": r.DelaySec, "repeat_sec": r.RepeatSec, "owner": p.file.Owner}
 	if !r.Default {
-		body["name"], body["match"], body["continue"] = r.Name, r.Match.body(), r.Continue
+		body["name"], body["match"], body["continue"] = r.Name, r.Match, r.Continue
 	}
 	return body
 }
 
-func (m Match) body() map[string]any {
-	return map[string]any{
-		"events": append([]text{}, m.Events...), "conditions": append([]text{}, m.Conditions...), "min_severity": m.MinSeverity,
-		"monitors": append([]text{}, m.Monitors...), "metadata": plain(m.Metadata),
-	}
+// sameMatch compares matches. The order in their lists does not matter.
+func sameMatch(a, b notify.Match) bool {
+	return slices.Equal(sorted(a.Events), sorted(b.Events)) && slices.Equal(sorted(a.Conditions), sorted(b.Conditions)) &&
+		slices.Equal(sorted(a.Monitors), sorted(b.Monitors)) && a.MinSeverity == b.MinSeverity && maps.Equal(a.Metadata, b.Metadata)
 }
 
-// equals compares matches. The order in their lists does not matter.
-func (m Match) equals(stored apiclient.Match) bool {
-	form := func(events, conditions, monitors []string, severity int, metadata map[string]string) string {
-		var b strings.Builder
-		for _, list := range [][]string{events, conditions, monitors} {
-			fmt.Fprintf(&b, "%q ", slices.Compact(slices.Sorted(slices.Values(list))))
-		}
-		fmt.Fprint(&b, severity)
-		for _, path := range slices.Sorted(maps.Keys(metadata)) {
-			fmt.Fprintf(&b, " %q=%q", path, metadata[path])
-		}
-		return b.String()
-	}
-	return form(strs(m.Events), strs(m.Conditions), strs(m.Monitors), m.MinSeverity, plain(m.Metadata)) ==
-		form(stored.Events, stored.Conditions, stored.Monitors, stored.MinSeverity, stored.Metadata)
-}
+// sorted returns each text of a list once.
+func sorted[T ~string](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }

@@ -6,17 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
 const silencesPath = "/api/v1/silences"
 
 // storedSilence returns the silence of the gateway that a silence of the file is: the one
 // that has not ended, else the newest; nil: it is new.
-func (p *plan) storedSilence(s Silence) (found *apiclient.Silence) {
+func (p *plan) storedSilence(s notify.Silence) (found *routing.SilenceWithState) {
 	for n := range p.silences {
 		stored := &p.silences[n]
-		if stored.Owner != p.file.Owner || stored.Comment != string(s.Comment) {
+		if stored.Owner != p.file.Owner || stored.Comment != s.Comment {
 			continue
 		}
 		if found == nil || found.State == ended && stored.State != ended {
@@ -26,20 +28,20 @@ func (p *plan) storedSilence(s Silence) (found *apiclient.Silence) {
 	return found
 }
 
-const ended = "ended"
+const ended = notify.SilenceEnded
 
 func (p *plan) compareSilences() {
 	for _, s := range p.file.Silences {
-		name := label("silence", string(s.Comment), 0)
+		name := label("silence", s.Comment, 0)
 		stored := p.storedSilence(s)
 		switch {
-		case s.To != nil && !s.To.After(time.Now()): // it is over
+		case !s.EndsAt.IsZero() && !s.EndsAt.After(time.Now()): // it is over
 		case stored == nil || stored.State == ended: // somebody has ended it, and the file has it
 			p.changes = append(p.changes, change{'+', name, nil, func(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPost, silencesPath, p.silenceBody(s), nil)
 			}})
 		default:
-			if differing := s.differences(*stored); len(differing) > 0 {
+			if differing := silenceDifferences(s, stored.Silence); len(differing) > 0 {
 				p.changes = append(p.changes, change{'~', name, differing, func(ctx context.Context) error {
 					return p.gateway.Call(ctx, http.MethodPatch, silencesPath+"/"+stored.ID, p.silenceBody(s), nil)
 				}})
@@ -47,7 +49,7 @@ func (p *plan) compareSilences() {
 		}
 	}
 	for _, stored := range p.silences {
-		isKept := func(s Silence) bool { return string(s.Comment) == stored.Comment }
+		isKept := func(s notify.Silence) bool { return s.Comment == stored.Comment }
 		if stored.State == ended || slices.ContainsFunc(p.file.Silences, isKept) || p.isSpared(stored.Owner) {
 			continue
 		}
@@ -57,43 +59,33 @@ func (p *plan) compareSilences() {
 	}
 }
 
-// differences names the fields that differ. Without from in the file, a silence began when
-// it was created.
-func (s Silence) differences(stored apiclient.Silence) (names []string) {
+// silenceDifferences names the fields that differ. Without from in the file, a silence began
+// when it was created.
+func silenceDifferences(s, stored notify.Silence) (names []string) {
 	add := func(name string, differs bool) {
 		if differs {
 			names = append(names, name)
 		}
 	}
-	add("match", !s.Match.equals(stored.Match))
-	add("from", s.From != nil && !s.From.Truncate(time.Millisecond).Equal(stored.From))
-	add("to", (s.To == nil) != (stored.To == nil) || s.To != nil && !s.To.Truncate(time.Millisecond).Equal(*stored.To))
-	add("window", !s.sameWindow(stored.Window))
-	add("by", string(s.By) != stored.By)
+	add("match", !sameMatch(s.Match, stored.Match))
+	add("from", !s.StartsAt.IsZero() && !s.StartsAt.Truncate(time.Millisecond).Equal(stored.StartsAt))
+	add("to", !s.EndsAt.Truncate(time.Millisecond).Equal(stored.EndsAt))
+	add("window", !sameWindow(s.Window, stored.Window))
+	add("by", s.CreatedBy != stored.CreatedBy)
 	return names
 }
 
-func (s Silence) sameWindow(stored *apiclient.Window) bool {
-	if s.Window == nil || stored == nil {
-		return s.Window == nil && stored == nil
+func sameWindow(a, b *notify.Window) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	w := s.Window
-	return string(w.Start) == stored.Start && string(w.End) == stored.End && string(w.Timezone) == stored.Timezone &&
-		slices.Equal(slices.Sorted(slices.Values(s.days())), slices.Sorted(slices.Values(stored.Weekdays)))
+	return a.Start == b.Start && a.End == b.End && a.Timezone == b.Timezone && slices.Equal(sorted(a.Weekdays), sorted(b.Weekdays))
 }
 
-func (p *plan) silenceBody(s Silence) map[string]any {
-	body := map[string]any{"match": s.Match.body(), "to": nil, "window": nil, "by": s.By, "comment": s.Comment, "owner": p.file.Owner}
-	if s.From != nil {
-		body["from"] = *s.From
-	}
-	if s.To != nil {
-		body["to"] = *s.To
-	}
-	if s.Window != nil {
-		body["window"] = map[string]any{
-			"weekdays": append([]string{}, s.days()...), "start": s.Window.Start, "end": s.Window.End, "timezone": s.Window.Timezone,
-		}
+func (p *plan) silenceBody(s notify.Silence) map[string]any {
+	body := map[string]any{"match": s.Match, "to": wire.OrNull(s.EndsAt), "window": s.Window, "by": s.CreatedBy, "comment": s.Comment, "owner": p.file.Owner}
+	if !s.StartsAt.IsZero() {
+		body["from"] = s.StartsAt
 	}
 	return body
 }

@@ -70,7 +70,7 @@ func TestUnsetSettingsHaveTheirDefaults(t *testing.T) {
 	serve := mustParse(t, "serve").Serve
 	if serve.ListenAddr != ":8080" || serve.InternalListenAddr != ":8081" || serve.MaxMonitors != 50 ||
 		serve.WorkerRuntime != "process" || serve.MissingWorkerPolicy() != supervisor.Relaunch ||
-		serve.GatewayReconcileTimeout != 30*time.Second || serve.GatewayPatience != 15*time.Minute || serve.ScheduleLeadTime != 10*time.Minute ||
+		serve.GatewayReconcileTimeout != 30*time.Second || serve.ScheduleLeadTime != 10*time.Minute ||
 		serve.EventRetention != 90*24*time.Hour || serve.Watching.StreamRendition != "smallest" || serve.Log.LogLevel != "info" {
 		t.Errorf("serve has %+v", serve)
 	}
@@ -113,13 +113,13 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 	want := map[string][]string{
 		"serve": {
 			"DB_DSN", "API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "LOG_LEVEL", "MAX_MONITORS", "RATE_LIMIT_CREATE_PER_MIN", "RATE_LIMIT_QUERY_PER_MIN", "HTTP_PROXY", "HTTPS_PROXY",
-			"GATEWAY_RECONCILE_TIMEOUT", "GATEWAY_PATIENCE", "LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "PROBE_LISTEN_ADDR", "DATA_DIR", "WORKER_RUNTIME", "MISSING_WORKER", "YTDLP_PATH",
+			"GATEWAY_RECONCILE_TIMEOUT", "LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "PROBE_LISTEN_ADDR", "DATA_DIR", "WORKER_RUNTIME", "MISSING_WORKER", "YTDLP_PATH",
 			"STREAMLINK_PATH", "FFMPEG_PATH", "DECODER_PATH", "LAUNCHER_PATH", "STREAM_RENDITION", "SCHEDULE_LEAD_TIME", "CALLBACK_ALLOWED_NETWORKS", "TRUSTED_PROXIES",
 			"EVENT_RETENTION", "HISTORY_RETENTION", "FEED_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE", "DRAIN_TIME", "TEMPLATES_DIR",
 			"WORKER_NAMESPACE", "WORKER_INSTANCE", "WORKER_IMAGE", "WORKER_GATEWAY_URL", "WORKER_SECRET", "WORKER_CA_SECRET", "WORKER_POD_TEMPLATE",
 		},
 		"worker": {
-			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "GATEWAY_PATIENCE", "GENERATION", "LOG_LEVEL", "PROBE_LISTEN_ADDR",
+			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "END_WITH_INPUT", "GENERATION", "LOG_LEVEL", "PROBE_LISTEN_ADDR",
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "DECODER_PATH", "LAUNCHER_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY", "EGRESS_PROXIES", "EGRESS_QUESTIONS_PER_HOUR",
 		},
 	}
@@ -214,7 +214,6 @@ func TestEachSettingAcceptsOnlyItsRange(t *testing.T) {
 		"LISTEN_ADDR":               {[]string{":80", "127.0.0.1:0", "[::1]:8080", "host:1"}, []string{"8080", "host", ":65536", ":http", "http://x:80"}, `accepted is [HOST]:PORT`},
 		"SCHEDULE_LEAD_TIME":        {[]string{"0s", "600", "1d", "1h30m"}, []string{"25h", "-1s", "soon", "2d"}, `accepted is a duration from 0s to 1d`},
 		"GATEWAY_RECONCILE_TIMEOUT": {[]string{"30", "1s", "10m"}, []string{"0", "11m"}, `accepted is a duration from 1s to 10m`},
-		"GATEWAY_PATIENCE":          {[]string{"1m", "15m", "7d"}, []string{"0s", "59s", "8d", "long"}, `accepted is a duration from 1m to 7d`},
 		"HISTORY_RETENTION":         {[]string{"1h", "35d", "36500d"}, []string{"59m", "36501d"}, `accepted is a duration from 1h`},
 		"FEED_RETENTION":            {[]string{"1h", "72h", "36500d"}, []string{"59m", "36501d"}, `accepted is a duration from 1h`},
 		"EVENT_RETENTION":           {[]string{"1h", "90d", "36500d"}, []string{"1m", "36501d", "9999999999999d"}, `accepted is a duration from 1h`},

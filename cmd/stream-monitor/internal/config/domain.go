@@ -76,9 +76,5 @@ func asSettingError[T any](value T, err error) (any, error) {
 	if !ok {
 		return value, err
 	}
-	text := refusal.Message
-	for _, field := range []string{"stream_url: ", "callback_url: "} {
-		text = strings.TrimPrefix(text, field)
-	}
-	return nil, errors.New(text)
+	return nil, errors.New(strings.TrimPrefix(refusal.Message, refusal.Field+": "))
 }

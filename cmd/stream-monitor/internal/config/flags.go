@@ -161,22 +161,9 @@ func (f WatchingFlags) BudgetMiB() int {
 	return n
 }
 
-// Environ returns these settings as environment variables of a child process.
-// A setting without a value becomes an empty variable, which counts as unset.
+// Environ returns the settings of workers that have a value, NAME=value, under one name each, and the
+// time zone (decision A11): a worker inherits no setting from the gateway.
 func (f WatchingFlags) Environ() (env []string) {
-	settings := reflect.ValueOf(f)
-	for i := range settings.NumField() {
-		names := settings.Type().Field(i).Tag.Get("env")
-		for name := range strings.SplitSeq(names, ",") {
-			env = append(env, name+"="+settings.Field(i).String())
-		}
-	}
-	return env
-}
-
-// PodEnviron returns the settings that have a value, under one name each, and the
-// time zone (decision A11): a pod inherits no variable from the gateway.
-func (f WatchingFlags) PodEnviron() (env []string) {
 	settings := reflect.ValueOf(f)
 	for i := range settings.NumField() {
 		name, _, _ := strings.Cut(settings.Type().Field(i).Tag.Get("env"), ",")

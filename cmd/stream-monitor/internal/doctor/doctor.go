@@ -39,8 +39,8 @@ type finding struct {
 type Doctor struct {
 	Settings config.Doctor
 
-	// PingDatabase connects to a database once.
-	PingDatabase func(ctx context.Context, dsn string) error
+	// DatabaseTime connects to a database once, and returns the time of its clock.
+	DatabaseTime func(ctx context.Context, dsn string) (time.Time, error)
 
 	// CheckCluster verifies that pods may be run, and returns their namespace. Its
 	// error names one problem per line.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,12 +29,24 @@ func (d Doctor) database(ctx context.Context) []finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	if err := d.PingDatabase(ctx, d.Settings.Database.DBDSN); err != nil {
+	asked := time.Now()
+	at, err := d.DatabaseTime(ctx, d.Settings.Database.DBDSN)
+	if err != nil {
 		return []finding{{subject, fail, fmt.Sprintf("%s does not answer: %v", redactDSN(d.Settings.Database.DBDSN), err),
 			fmt.Sprintf("an answer within %v", pingTimeout), "check DB_DSN, and that the server accepts connections from this machine"}}
 	}
-	return []finding{{subject: subject, verdict: fine, found: redactDSN(d.Settings.Database.DBDSN) + " answers (DB_DSN)"}}
+	answers := finding{subject: subject, verdict: fine, found: redactDSN(d.Settings.Database.DBDSN) + " answers (DB_DSN)"}
+	// Its time lies between the question and the answer.
+	if early, late := asked.Sub(at), time.Until(at); max(early, late) > maxClockDifference {
+		answers.verdict, answers.expected = warn, fmt.Sprintf("a clock at most %v away from this machine's", maxClockDifference)
+		answers.found += fmt.Sprintf("; its clock shows %s, which is %v away from this machine's", at.UTC().Format(time.RFC3339), max(early, late).Round(time.Second))
+		answers.advice = "let both machines take their time from NTP; before the clock of the database is set back, read docs/recovery.md"
+	}
+	return []finding{answers}
 }
+
+// maxClockDifference is how far the clock of the database may be from this machine's.
+const maxClockDifference = 5 * time.Second
 
 // cluster checks the cluster in which workers are to run, if any.
 func (d Doctor) cluster(ctx context.Context) []finding {

@@ -13,10 +13,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -60,6 +58,16 @@ func init() { //nolint:gochecknoinits // see above
 	}
 }
 
+// Environ returns the variables of this package that workers read, NAME=value.
+func Environ() (env []string) {
+	for _, name := range []string{workersGatewayVariable, clockVariable} {
+		if value := os.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
 // Wrap returns ports that crash the process at the point that CRASH_AT names. Its Now
 // returns the time with the offset in CLOCK_OFFSET_FILE.
 func Wrap(p Ports) Ports {
@@ -70,10 +78,8 @@ func Wrap(p Ports) Ports {
 	return Ports{
 		SupervisorStore: crashingSupervisorStore{p.SupervisorStore, c},
 		Launcher:        crashingLauncher{p.Launcher, c},
-		RegistryStore:   crashingRegistryStore{p.RegistryStore, c, os.Getenv(acceptedVariable)},
+		MonitorStore:    crashingMonitorStore{p.MonitorStore, c, os.Getenv(acceptedVariable)},
 		Outbox:          crashingOutbox{p.Outbox, c},
-		Sender:          crashingSender{p.Sender, c},
-		Destinations:    crashingDestinations{p.Destinations, c},
 		Webhooks:        crashingWebhooks{p.Webhooks, c},
 		Messages:        crashingMessages(p.Messages, c),
 		Now:             steppedClock(p.Now),
@@ -162,30 +168,30 @@ func (l crashingLauncher) Launch(ctx context.Context, spec supervisor.WorkerSpec
 	return err
 }
 
-type crashingRegistryStore struct {
-	registry.Store
+type crashingMonitorStore struct {
+	MonitorStore
 	crash    *crash
 	accepted string
 }
 
-func (s crashingRegistryStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
-	err := s.Store.Insert(ctx, m, limit)
+func (s crashingMonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
+	err := s.MonitorStore.Insert(ctx, m, limit)
 	if err == nil {
 		s.crash.pass(pointLaunchStored)
 	}
 	return err
 }
 
-func (s crashingRegistryStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
-	first, err := s.Store.InsertIdempotent(ctx, m, limit, key)
+func (s crashingMonitorStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key monitors.IdempotencyKey) (*monitors.IdempotencyRecord, error) {
+	first, err := s.MonitorStore.InsertIdempotent(ctx, m, limit, key)
 	if err == nil && first == nil {
 		s.crash.pass(pointLaunchStored)
 	}
 	return first, err
 }
 
-func (s crashingRegistryStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
-	answer, err := s.Store.Accept(ctx, id, r)
+func (s crashingMonitorStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
+	answer, err := s.MonitorStore.Accept(ctx, id, r)
 	if err != nil {
 		return answer, err
 	}
@@ -196,7 +202,7 @@ func (s crashingRegistryStore) Accept(ctx context.Context, id monitor.ID, r moni
 }
 
 // recordAccepted appends the ids of events whose report is about to be answered.
-func (s crashingRegistryStore) recordAccepted(events []event.Event) {
+func (s crashingMonitorStore) recordAccepted(events []event.Event) {
 	if s.accepted == "" || len(events) == 0 {
 		return
 	}
@@ -213,50 +219,34 @@ func (s crashingRegistryStore) recordAccepted(events []event.Event) {
 }
 
 type crashingOutbox struct {
-	callback.Outbox
+	delivery.Outbox
 	crash *crash
 }
 
-func (o crashingOutbox) RecordAttempt(ctx context.Context, d callback.Delivery, a delivery.Attempt, decision callback.Decision) (monitor.ID, error) {
-	ended, err := o.Outbox.RecordAttempt(ctx, d, a, decision)
-	if err == nil {
+func (o crashingOutbox) Record(ctx context.Context, d delivery.Delivery, outcome delivery.Outcome) (delivery.Recorded, error) {
+	recorded, err := o.Outbox.Record(ctx, d, outcome)
+	switch {
+	case err != nil:
+	case d.Callback != nil:
 		o.crash.pass(pointWebhookRecorded)
-	}
-	return ended, err
-}
-
-type crashingSender struct {
-	callback.Sender
-	crash *crash
-}
-
-func (s crashingSender) Send(ctx context.Context, d callback.Delivery) delivery.Attempt {
-	a := s.Sender.Send(ctx, d)
-	s.crash.pass(pointWebhookAnswered)
-	return a
-}
-
-type crashingDestinations struct {
-	destination.Outbox
-	crash *crash
-}
-
-func (o crashingDestinations) RecordAttempt(ctx context.Context, d destination.Delivery, outcome destination.Outcome) (string, error) {
-	disabled, err := o.Outbox.RecordAttempt(ctx, d, outcome)
-	if err == nil {
+	default:
 		o.crash.pass(pointMessageRecorded)
 	}
-	return disabled, err
+	return recorded, err
 }
 
 type crashingWebhooks struct {
-	destination.WebhookSender
+	delivery.WebhookSender
 	crash *crash
 }
 
-func (s crashingWebhooks) SendSigned(ctx context.Context, to monitor.CallbackURL, e destination.Event, keys []string) delivery.Attempt {
-	a := s.WebhookSender.SendSigned(ctx, to, e, keys)
-	s.crash.pass(pointMessageAnswered)
+func (s crashingWebhooks) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) delivery.Attempt {
+	a := s.WebhookSender.Send(ctx, to, e, keys)
+	if keys == nil { // those of callbacks
+		s.crash.pass(pointWebhookAnswered)
+	} else {
+		s.crash.pass(pointMessageAnswered)
+	}
 	return a
 }
 

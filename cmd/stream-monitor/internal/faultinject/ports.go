@@ -6,10 +6,10 @@ package faultinject
 import (
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery/callback"
-	"github.com/stream-monitor/stream-monitor/application/delivery/destination"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
-	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/intake"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -18,11 +18,15 @@ import (
 type Ports struct {
 	SupervisorStore supervisor.Store
 	Launcher        supervisor.Launcher
-	RegistryStore   registry.Store
-	Outbox          callback.Outbox
-	Sender          callback.Sender
-	Destinations    destination.Outbox
-	Webhooks        destination.WebhookSender
+	MonitorStore    MonitorStore
+	Outbox          delivery.Outbox
+	Webhooks        delivery.WebhookSender
 	Messages        map[notify.Kind]message.Sender
 	Now             func() time.Time
+}
+
+// MonitorStore stores what callers ask for and what workers report.
+type MonitorStore interface {
+	monitors.Store
+	intake.ReportStore
 }

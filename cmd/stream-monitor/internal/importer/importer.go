@@ -5,10 +5,8 @@ package importer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 )
@@ -27,7 +25,11 @@ func Import(ctx context.Context, gateway Gateway, batches []Batch, dryRun bool, 
 		if len(batches) > 1 {
 			fmt.Fprintf(messages, "batch %d of %d, %d registrations\n", i+1, len(batches), b.Size)
 		}
-		answers, err := send(ctx, gateway, b, dryRun, messages)
+		var answers []apiclient.BatchResult
+		err := apiclient.WhenAllowed(ctx, messages, func() (err error) {
+			answers, err = gateway.RegisterBatch(ctx, b.ContentType, b.Body, dryRun)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %d registrations were accepted before this: %w", b.Rows(), registered, err)
 		}
@@ -59,21 +61,4 @@ func printAccepted(out io.Writer, row int, a apiclient.BatchResult) {
 		return
 	}
 	fmt.Fprintf(out, "%d\tregistered\t%s\t%s\n", row, a.StreamURL, a.MonitorID)
-}
-
-// send sends one batch, again whenever the rate limit has refused it.
-func send(ctx context.Context, gateway Gateway, b Batch, dryRun bool, messages io.Writer) ([]apiclient.BatchResult, error) {
-	for {
-		answers, err := gateway.RegisterBatch(ctx, b.ContentType, b.Body, dryRun)
-		limited, is := errors.AsType[*apiclient.RateLimited](err)
-		if !is {
-			return answers, err
-		}
-		fmt.Fprintf(messages, "the gateway's rate limit allows the next batch in %s\n", limited.Wait)
-		select {
-		case <-time.After(limited.Wait):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }

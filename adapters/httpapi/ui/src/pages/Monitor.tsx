@@ -57,7 +57,7 @@ function useMonitor(id: string) {
     );
     return () => abort.abort();
   }, [id, changed]);
-  const monitor = read.value && live ? { ...read.value, ...live } : read.value;
+  const monitor = read.value && live ? { ...read.value, ...live, record_parked_since: live.record_parked_since } : read.value;
   return { monitor, failed: failed.value };
 }
 
@@ -192,6 +192,12 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
           <Glyph name="person" />
           <b dir="auto">{incident.acknowledged_by}</b> {words.has}
           {needsSomebody(incident) && `${text.value.common.listComma}${text.value.common.worseSince}`}
+        </span>
+      )}
+      {monitor.record_parked_since && (
+        <span class="is-warning">
+          <Glyph name="note" />
+          <span>{words.parked(clockDay(monitor.record_parked_since, today))}</span>
         </span>
       )}
       {monitor.last_error && (

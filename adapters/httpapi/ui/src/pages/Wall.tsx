@@ -158,10 +158,10 @@ function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps
   );
 }
 
-// Calm is said only while all streams are looked at in time, and nothing is wrong or unseen. If not, a banner or a tile says why.
+// Calm is said only while all streams are looked at in time, and nothing is wrong, unseen or not recorded. If not, a banner or a tile says why.
 function Calm() {
   const words = text.value.wall;
-  if (!isChecked.value || items.value.some(({ state }) => state === "trouble" || state === "warning")) return null;
+  if (!isChecked.value || items.value.some(({ state, monitor }) => state === "trouble" || state === "warning" || monitor?.record_parked_since)) return null;
   return (
     <section class="section calm">
       <Glyph name="check" />

@@ -11,7 +11,7 @@ import { HourLane, useLastHour } from "./LastHour";
 import { Stranger } from "./Name";
 import { memo } from "./memo";
 import { Live } from "./Picture";
-import { conditionGlyph, conditionWord, stateGlyphs, StateWord } from "./State";
+import { conditionGlyph, conditionWord, Parked, stateGlyphs, StateWord } from "./State";
 import { Windowed } from "./Windowed";
 
 const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width: 640px)");
@@ -23,6 +23,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   const small = phone?.matches ?? false;
   const late = items.filter((item) => item.late && !item.condition).length;
   const wrong = items.filter((item) => item.condition);
+  const parked = items.filter((item) => item.monitor?.record_parked_since).length;
   const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
   const chosen = items.findIndex((item) => item.id === selected);
   return (
@@ -43,6 +44,12 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
             <b>{number.value.format(wrong.filter((item) => item.condition!.name === name).length)}</b> {conditionWord(name)}
           </span>
         ))}
+        {parked > 0 && (
+          <span class="word is-warning">
+            <Glyph name="note" />
+            <b>{number.value.format(parked)}</b> {words.parked}
+          </span>
+        )}
         {!rows && <span class="hint">{words.onAirHint}</span>}
         <span class="end">
           {groups.value.length > 0 && <Group />}
@@ -126,7 +133,7 @@ const Screen = memo(({ id, item, selected }: Props) => {
         )}
       </span>
       <span class="title one-line">
-        <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger>
+        <Parked monitor={monitor} /> <Stranger>{reasonOf(item) ?? lineOf(monitor)}</Stranger>
       </span>
     </a>
   );
@@ -158,7 +165,7 @@ const Row = memo(({ id, item, selected }: Props) => {
   return (
     <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
       <span class="place">{numberText(item.number)}</span>
-      <StateWord state={item.state} condition={item.condition} late={item.late} />
+      {monitor.record_parked_since && !item.condition && !item.late ? <Parked monitor={monitor} /> : <StateWord state={item.state} condition={item.condition} late={item.late} />}
       <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
       <b class="one-line">
         <Stranger>{name}</Stranger>

@@ -3,7 +3,7 @@ import { text } from "../i18n";
 import { troubleSec, troubleTimes } from "../incidentlist";
 import { now } from "../store";
 import { duration } from "../time";
-import type { Condition, ConditionName, Incident } from "../types";
+import type { Condition, ConditionName, Incident, Monitor } from "../types";
 import type { State } from "../wall";
 import { Glyph } from "./Glyph";
 import { glyphs, type GlyphName } from "./glyphs";
@@ -72,6 +72,17 @@ export function StateWord({ state, condition = null, late = false }: { state: St
     <span class={`word is-${state}`}>
       <Glyph name={stateGlyphs[state]} />
       {text.value.common.states[state]}
+    </span>
+  );
+}
+
+// Parked says that incidents and history of a stream cannot be stored.
+export function Parked({ monitor }: { monitor: Monitor | null }) {
+  if (!monitor?.record_parked_since) return null;
+  return (
+    <span class="word is-warning">
+      <Glyph name="note" />
+      {text.value.wall.parked}
     </span>
   );
 }

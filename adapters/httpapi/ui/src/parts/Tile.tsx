@@ -21,7 +21,7 @@ import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
 import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
-import { alsoOf, conditionWord, InAll, Lamp, severityOf, StateWord, stillWord } from "./State";
+import { alsoOf, conditionWord, InAll, Lamp, Parked, severityOf, StateWord, stillWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
 export const Tile = memo(({ item, large, selected }: { item: Item; large: boolean; selected: boolean }) => {
@@ -37,6 +37,11 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
       <Why condition={condition} monitor={monitor} />
       {also && <small class="wrap">{also}</small>}
       <InAll conditions={incident.conditions} />
+      {monitor?.record_parked_since && (
+        <small>
+          <Parked monitor={monitor} />
+        </small>
+      )}
       {large && <small class="wrap">{alertOf(condition, monitor)}</small>}
       {large && monitor && (
         <small class="wrap">

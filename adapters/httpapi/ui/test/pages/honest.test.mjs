@@ -159,3 +159,22 @@ test("a session that ends while the page is open is told; what was seen stays", 
     assert.equal(new URL(page.url()).pathname, "/");
     assert.equal(await page.locator(".tile").count(), 1);
   }));
+
+test("a stream whose incidents cannot be stored is marked on the wall and on its page, until they are", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    const since = new Date(Date.now() - 60_000).toISOString();
+    for (const n of [1, 2]) gateway.updateMonitor(monitor(n, { record_parked_since: since }));
+    await page.locator(".tile", { hasText: "Channel 1" }).getByText("not recorded").waitFor();
+    await page.locator(".section-head", { hasText: "On air" }).getByText("1 not recorded").waitFor();
+    await page.locator(".screen", { hasText: "Channel 2" }).getByText("not recorded").waitFor();
+    await page.goto(`${gateway.url}/?view=rows`);
+    await page.locator(".row", { hasText: "Channel 2" }).getByText("not recorded").waitFor();
+    const id = monitor(2).monitor_id;
+    gateway.routes.set(`GET /api/v1/monitors/${id}`, () => [200, gateway.monitors.get(id)]);
+    await page.goto(`${gateway.url}/monitors/${id}`);
+    const line = page.locator(".monitor-facts").getByText(/incidents and history cannot be stored.*report/i);
+    await line.waitFor();
+    gateway.updateMonitor(monitor(2));
+    await line.waitFor({ state: "detached" });
+  }));

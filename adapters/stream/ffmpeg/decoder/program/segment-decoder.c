@@ -10,12 +10,13 @@
  *
  *	u32    magic: REQUEST
  *	u32    container: 0 MPEG-TS, 1 MP4, 2 ADTS, 3 MP3
- *	u32    look: 0 every frame, 1 key frames (the sound is decoded whole)
- *	u32    most pixels of a picture
+ *	u32    look at the picture: WHOLE, SCREEN (key frames) or NOTHING
+ *	u32    look at the sound: WHOLE, SCREEN (some frames of each second) or NOTHING
  *	double luma of a black pixel, at most, of its range from 0 to 1
  *	double part of the picture that must be black, from 0 to 1
  *	double amplitude below which a sample is silent, 1 is full scale
  *	double seconds after which silence begins
+ *	u64    most pixels of a picture
  *	u64    length of the segment in bytes, at most MAX_SEGMENT
  *	bytes  the segment, after its init section if it has one
  *
@@ -28,18 +29,22 @@
  *
  * An unusual segment is followed by a text that says why. A decoded one by
  *
- *	u32    which tracks are announced: 1 video, 2 audio, or both
+ *	u32    sum of 1 if a video is announced, 2 if an audio is, 4 if that was screened
  *	u32    1 if the demuxer or a decoder complained, otherwise 0
  *	u32    number of records of the video
  *	u32    number of records of the audio
  *	the records, first those of the video, each
  *	  i64    time in microseconds after the first timestamp of the segment
- *	  u32    kind: 0 a frame, 1 a bad interval begins, 2 it ends, 3 a measurement
+ *	  u32    kind: 0 a frame (of screened sound: a moment at which it is loud), 1 a bad interval begins,
+ *	         2 it ends, 3 a measurement
  *	  double of a measurement: luma from 0 to 255, or level in dBFS (-inf: digital silence)
  *
  * What counts as black and silent is that of ffmpeg's filters blackdetect and
  * silencedetect. Unusual is whatever the command ffmpeg treats in a way of its own: jumps
  * of timestamps, changes of format, tracks without a frame, missing memory.
+ *
+ * AAC is screened by every PERIOD-th frame. The one before it is decoded for the half of it
+ * that they share. A codec or a profile that needs more of the frames before is decoded whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,26 +61,30 @@
 #include <libavutil/avstring.h>
 #include <libavutil/pixdesc.h>
 
-#define REQUEST 0x31514453 /* "SDQ1" */
-#define ANSWER 0x31414453  /* "SDA1" */
+#define REQUEST 0x32514453 /* "SDQ2" */
+#define ANSWER 0x32414453  /* "SDA2" */
 #define MAX_SEGMENT (16 << 20)
 #define MAX_RECORDS 100000 /* of a track: half an hour of sound */
 #define IO_BUFFER (64 << 10)
+#define AAC_LC 1   /* AV_PROFILE_AAC_LOW, by its name of old FF_PROFILE_AAC_LOW */
+#define PERIOD 0.2 /* seconds from one frame of screened sound to the next */
 #define MICROSECOND ((AVRational){1, 1000000})
 #define MAX_JUMP 10000000LL /* of timestamps, in microseconds; ffmpeg corrects longer ones */
 #define MAX_STEP_BACK 100000LL
+#define MAX_TIME (1LL << 60) /* in microseconds; sums of such times do not overflow */
 #define BYTES_PER_PIXEL 20           /* of memory, for which max_pixels leaves room: bytesPerPixel in config.go */
 #define H264_BYTES_PER_PIXEL (18 * 3) /* of 18 pictures with 10 bits: h264RanOutOfMemory in outcome.go */
 
 enum { VIDEO, AUDIO, TRACKS };
+enum { WHOLE, SCREEN, NOTHING };
 enum { FRAME, BEGINS, ENDS, MEASUREMENT };
 
 struct request {
-	uint32_t magic, container, key_frames, max_pixels;
+	uint32_t magic, container, look[TRACKS];
 	double black_pixel, black_part, silent, silence_seconds;
-	uint64_t length;
+	uint64_t max_pixels, length;
 };
-_Static_assert(sizeof(struct request) == 56, "the request has no padding");
+_Static_assert(sizeof(struct request) == 64, "the request has no padding");
 
 struct record {
 	int64_t at;
@@ -88,10 +97,12 @@ struct track {
 	AVCodecContext *decoder;
 	struct record *records;
 	size_t count, room;
-	int64_t frames;
+	int look; /* WHOLE, SCREEN or NOTHING */
+	int64_t packets, frames;
 	int64_t first;    /* time of the first packet */
 	int64_t last_dts; /* of the last packet */
 	int64_t next;     /* time at which the next frame is expected */
+	int64_t duration; /* of the longest frame of sound */
 	int format, width, height, rate, channels;
 
 	int bad;                 /* an interval is open */
@@ -162,8 +173,8 @@ static int read_media(void *opaque, uint8_t *buffer, int size)
 static void record(struct track *t, int64_t at, uint32_t kind, double value)
 {
 	if (t->count == t->room) {
-		size_t room = t->room ? 2 * t->room : 512;
-		struct record *more = room > MAX_RECORDS ? NULL : realloc(t->records, room * sizeof *more);
+		size_t room = t->room ? FFMIN(2 * t->room, MAX_RECORDS) : 512;
+		struct record *more = room == t->room ? NULL : realloc(t->records, room * sizeof *more);
 		if (!more) {
 			unusual("more than %zu frames", t->count);
 			return;
@@ -271,7 +282,8 @@ static const float *to_float(const AVFrame *f, const uint8_t *samples, int count
 	return *scratch;
 }
 
-/* analyse_sound records a frame of sound, where silence begins or ends, and the level of every sixth frame. */
+/* analyse_sound records a frame of sound, where silence begins or ends, and the level of every
+ * sixth frame. Of screened sound it records where a frame is loud first and last, and each level. */
 static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int channels)
 {
 	/* Whether one sample is loud is asked for a group at once: that is ten times as fast,
@@ -284,7 +296,7 @@ static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int cha
 	const int groups = (f->nb_samples + GROUP - 1) / GROUP;
 	const double rate = f->sample_rate, most = job.request.silent;
 	const int64_t silence = job.request.silence_seconds * rate;
-	const int measured = t->frames % 6 == 0;
+	const int measured = t->look == SCREEN || t->frames % 6 == 0;
 	static uint8_t *loud;
 	static unsigned loud_room;
 	double power = 0;
@@ -313,8 +325,20 @@ static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int cha
 		for (int i = 0; measured && i < count; i++)
 			power += (double)s[i] * s[i];
 	}
-	record(t, at, FRAME, 0);
-	for (int g = 0; g < groups; g++) {
+	if (t->look == SCREEN) {
+		int first = 0, last = groups - 1;
+		while (first < groups && !loud[first])
+			first++;
+		while (last > first && !loud[last])
+			last--;
+		if (first < groups) {
+			record(t, at + (int64_t)(first * GROUP * 1e6 / rate), FRAME, 0);
+			record(t, at + (int64_t)(last * GROUP * 1e6 / rate), FRAME, 0);
+		}
+	} else {
+		record(t, at, FRAME, 0);
+	}
+	for (int g = 0; t->look == WHOLE && g < groups; g++) {
 		const int from = g * GROUP, to = FFMIN(from + GROUP, f->nb_samples);
 		if (loud[g]) {
 			t->silent_samples = 0;
@@ -329,10 +353,29 @@ static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int cha
 		record(t, at, MEASUREMENT, 10 * log10(power / ((double)f->nb_samples * channels)));
 }
 
+/* microseconds returns a time of the container; a segment with times beyond MAX_TIME is unusual. */
+static int64_t microseconds(const struct track *t, int64_t time)
+{
+	const int64_t at = av_rescale_q(time, t->stream->time_base, MICROSECOND);
+	if (at >= -MAX_TIME && at <= MAX_TIME)
+		return at;
+	unusual("a time of %" PRId64 " microseconds", at);
+	return AV_NOPTS_VALUE;
+}
+
+/* position returns the place of the current packet of screened sound in a period: 0 is decoded for
+ * the next one, 1 is looked at, the others are skipped. */
+static int64_t position(const struct track *t)
+{
+	const int64_t period = t->duration > 0 ? PERIOD * 1e6 / t->duration : 2;
+	return t->packets % FFMAX(period, 2);
+}
+
 /* analyse_frame records a decoded frame, and what is bad in it. */
 static void analyse_frame(struct track *t, const AVFrame *f)
 {
 	int64_t at = t->next;
+	const int64_t step = f->sample_rate > 0 ? (int64_t)f->nb_samples * 1000000 / f->sample_rate : 0;
 	const int sound = t == &job.tracks[AUDIO];
 	const int channels = f->ch_layout.nb_channels; /* since FFmpeg 5.1 */
 #ifdef AV_FRAME_FLAG_KEY
@@ -341,10 +384,10 @@ static void analyse_frame(struct track *t, const AVFrame *f)
 	const int key = f->key_frame;
 #endif
 
-	if (!sound && job.request.key_frames && !key)
+	if (!sound && t->look == SCREEN && !key)
 		return;
 	if (f->best_effort_timestamp != AV_NOPTS_VALUE)
-		at = av_rescale_q(f->best_effort_timestamp, t->stream->time_base, MICROSECOND);
+		at = microseconds(t, f->best_effort_timestamp);
 	if (at == AV_NOPTS_VALUE) {
 		unusual("a frame without a time");
 		return;
@@ -358,12 +401,15 @@ static void analyse_frame(struct track *t, const AVFrame *f)
 		unusual("sound without a sampling rate");
 		return;
 	}
-	if (sound)
-		analyse_sound(t, f, at, channels);
-	else
+	if (sound && t->frames == 0 && t->decoder->profile != AAC_LC)
+		t->look = WHOLE;
+	if (!sound)
 		analyse_picture(t, f, at);
+	else if (t->look == WHOLE || position(t) == 1)
+		analyse_sound(t, f, at, channels);
 	t->frames++;
-	t->next = sound ? at + (int64_t)f->nb_samples * 1000000 / f->sample_rate : AV_NOPTS_VALUE;
+	t->duration = FFMAX(t->duration, step);
+	t->next = sound ? at + step : AV_NOPTS_VALUE;
 }
 
 /* decode passes a packet to the decoder, or NULL at the end, and looks at the frames. */
@@ -392,30 +438,49 @@ static void decode(struct track *t, const AVPacket *packet)
 	}
 }
 
+/* is_needed reports whether to decode a packet. */
+static int is_needed(const struct track *t, const AVPacket *p)
+{
+	if (t->look != SCREEN)
+		return t->look == WHOLE;
+	if (t == &job.tracks[VIDEO])
+		return (p->flags & AV_PKT_FLAG_KEY) != 0;
+	return position(t) < 2;
+}
+
 /* decode_packet decodes a packet, unless its timestamps jump so far that ffmpeg would correct them. */
 static void decode_packet(struct track *t, const AVPacket *p)
 {
 	if (p->pts != AV_NOPTS_VALUE && t->first == AV_NOPTS_VALUE)
-		t->first = av_rescale_q(p->pts, t->stream->time_base, MICROSECOND);
+		t->first = microseconds(t, p->pts);
 	if (p->dts != AV_NOPTS_VALUE) {
-		const int64_t dts = av_rescale_q(p->dts, t->stream->time_base, MICROSECOND);
+		const int64_t dts = microseconds(t, p->dts);
 		const int64_t last = t->last_dts != AV_NOPTS_VALUE ? t->last_dts : job.last_dts;
+		if (dts == AV_NOPTS_VALUE)
+			return;
 		if (last != AV_NOPTS_VALUE && (dts - last > MAX_JUMP || last - dts > (t->last_dts == AV_NOPTS_VALUE ? MAX_JUMP : MAX_STEP_BACK))) {
 			unusual("timestamps jump from %" PRId64 " to %" PRId64 " microseconds", last, dts);
 			return;
 		}
 		t->last_dts = job.last_dts = dts;
 	}
-	if (t == &job.tracks[VIDEO] && job.request.key_frames && !(p->flags & AV_PKT_FLAG_KEY))
-		return;
-	decode(t, p);
+	if (is_needed(t, p))
+		decode(t, p);
+	else if (t->next != AV_NOPTS_VALUE)
+		t->next = t->duration + (p->pts != AV_NOPTS_VALUE ? microseconds(t, p->pts) : t->next);
+	t->packets++;
 }
 
 static void open_decoder(struct track *t, int is_video)
 {
 	const AVCodec *codec = avcodec_find_decoder(t->stream->codecpar->codec_id);
-	AVCodecContext *c = codec ? avcodec_alloc_context3(codec) : NULL;
-	t->decoder = c;
+	AVCodecContext *c;
+	t->look = job.request.look[is_video ? VIDEO : AUDIO];
+	if (!is_video && t->look == SCREEN && t->stream->codecpar->codec_id != AV_CODEC_ID_AAC)
+		t->look = WHOLE;
+	if (t->look == NOTHING)
+		return;
+	t->decoder = c = codec ? avcodec_alloc_context3(codec) : NULL;
 	if (!c || avcodec_parameters_to_context(c, t->stream->codecpar) < 0) {
 		unusual("no decoder of the %s", is_video ? "picture" : "sound");
 		return;
@@ -423,7 +488,7 @@ static void open_decoder(struct track *t, int is_video)
 	c->thread_count = 1;
 	c->max_pixels = job.request.max_pixels;
 	c->pkt_timebase = t->stream->time_base;
-	if (is_video && job.request.key_frames) {
+	if (is_video && t->look == SCREEN) {
 		c->skip_frame = AVDISCARD_NONKEY;
 		c->skip_loop_filter = AVDISCARD_ALL; /* it smoothes, and darkens nothing */
 	}
@@ -491,10 +556,10 @@ static void finish(int announced)
 {
 	for (int i = 0; i < TRACKS && !job.unusual[0]; i++) {
 		struct track *t = &job.tracks[i];
-		if (!t->stream)
+		if (!t->stream || t->look == NOTHING)
 			continue;
 		decode(t, NULL);
-		if (t->frames == 0 && !(i == VIDEO && job.request.key_frames && announced == 3 && t->last_dts != AV_NOPTS_VALUE))
+		if (t->frames == 0 && !(i == VIDEO && t->look == SCREEN && announced == 3 && t->last_dts != AV_NOPTS_VALUE))
 			unusual("a track without a frame");
 		/* An H.264 decoder may not say that memory is missing. */
 		if (job.damaged && (int64_t)t->width * t->height * H264_BYTES_PER_PIXEL > (int64_t)job.request.max_pixels * BYTES_PER_PIXEL)
@@ -542,9 +607,12 @@ static int analyse(AVPacket *packet)
 	if (e < 0 && e != AVERROR_EOF)
 		job.damaged = 1;
 	finish(announced);
+	const int64_t start = job.unusual[0] ? 0 : start_time();
+	if (start < -MAX_TIME || start > MAX_TIME)
+		unusual("it starts at %" PRId64 " microseconds", start);
 	for (int i = 0; !job.unusual[0] && i < TRACKS; i++)
 		for (size_t r = 0; r < job.tracks[i].count; r++)
-			job.tracks[i].records[r].at -= start_time();
+			job.tracks[i].records[r].at -= start;
 	for (int i = 0; i < TRACKS; i++)
 		avcodec_free_context(&job.tracks[i].decoder);
 	avformat_close_input(&job.input);
@@ -595,7 +663,8 @@ static void answer(int announced)
 {
 	const int failed = job.unusual[0] != 0;
 	struct track *v = &job.tracks[VIDEO], *a = &job.tracks[AUDIO];
-	const uint32_t body[] = {announced, job.damaged, v->count, a->count};
+	const int screened = a->stream && a->look == SCREEN;
+	const uint32_t body[] = {announced | screened << 2, job.damaged, v->count, a->count};
 	const size_t size = failed ? strlen(job.unusual) : sizeof body + (v->count + a->count) * sizeof(struct record);
 	const uint32_t head[] = {ANSWER, failed, resident(), size};
 

@@ -7,6 +7,8 @@ export const monitor = {
   never: "not yet",
   ended: (time: string) => `ended ${time}`,
   endedReason: (reason: string) => `reason: ${reason}`,
+  parked: (time: string) =>
+    `Its incidents and history cannot be stored since ${time}. Its alerts are sent as the most severe ones. Storing is tried again every hour and when a gateway starts. The gateway's log says why: report it as a defect.`,
   plannedFor: (time: string) => `planned for ${time}`,
   noPlan: "no start time",
   openIncident: "Open the incident",

@@ -59,6 +59,7 @@ export const wall = {
   pin: "Pin",
   unpin: "Unpin",
   late: "looked at late",
+  parked: "not recorded",
   callback: "Webhook",
   attempts: (n: number) => `${n} tries`,
   retryAt: (time: string) => `again at ${time}`,

@@ -9,6 +9,8 @@ export const monitor: Words["monitor"] = {
   never: "未確認",
   ended: (time) => `${time}に終了`,
   endedReason: (reason) => `理由：${reason}`,
+  parked: (time) =>
+    `${time}から、この配信の障害と履歴を保存できません。異常は最も重大なものとして通知されます。保存は1時間ごとと、ゲートウェイの起動時に再試行されます。原因はゲートウェイのログにあります。不具合として報告してください。`,
   plannedFor: (time) => `${time}開始予定`,
   noPlan: "開始時刻は未定",
   openIncident: "障害を開く",

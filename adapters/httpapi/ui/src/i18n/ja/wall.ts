@@ -61,6 +61,7 @@ export const wall: Words["wall"] = {
   pin: "固定",
   unpin: "固定を解除",
   late: "確認の遅れ",
+  parked: "記録できません",
   callback: "Webhook",
   attempts: (n) => `${n}回試行`,
   retryAt: (time) => `${time}に再送`,

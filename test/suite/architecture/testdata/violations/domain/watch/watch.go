@@ -2,7 +2,7 @@ package watch
 
 import (
 	_ "context"
-	_ "github.com/stream-monitor/stream-monitor/application/registry"
+	_ "github.com/stream-monitor/stream-monitor/application/monitors"
 	_ "github.com/stream-monitor/stream-monitor/domain/monitor"
 	_ "strings"
 )

@@ -1,6 +1,6 @@
 package subprocess
 
 import (
-	_ "github.com/stream-monitor/stream-monitor/application/registry"
+	_ "github.com/stream-monitor/stream-monitor/application/monitors"
 	_ "os/exec"
 )

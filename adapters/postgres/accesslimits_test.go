@@ -1,0 +1,258 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+)
+
+var (
+	firstClient  = monitors.Client{1}
+	secondClient = monitors.Client{2}
+	newClient    = monitors.Client{3}
+)
+
+// allow makes one request and returns the wait.
+func allow(t *testing.T, s *postgres.Store, client monitors.Client, limit monitors.RateLimit, perMin int) time.Duration {
+	t.Helper()
+	wait, err := s.Allow(t.Context(), client, limit, perMin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wait
+}
+
+// allowAll makes n requests, which must all be allowed.
+func allowAll(t *testing.T, s *postgres.Store, client monitors.Client, limit monitors.RateLimit, perMin, n int) {
+	t.Helper()
+	for i := range n {
+		if wait := allow(t, s, client, limit, perMin); wait != 0 {
+			t.Fatalf("request %d of %d must wait %v", i+1, n, wait)
+		}
+	}
+}
+
+// requireWait fails the test unless least < wait ≤ most.
+func requireWait(t *testing.T, wait, least, most time.Duration) {
+	t.Helper()
+	if wait <= least || wait > most {
+		t.Fatalf("the wait is %v, want more than %v and at most %v", wait, least, most)
+	}
+}
+
+// advanceClock makes the last requests of all clients older by d.
+func advanceClock(t *testing.T, db *sql.DB, d time.Duration) {
+	t.Helper()
+	alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $1)`, d.Seconds())
+}
+
+func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Section 12.3, decision A5. An interval is longer than any test.
+func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
+	t.Run("the whole limit may be used at once", func(t *testing.T) {
+		s := open(t, database(t))
+		allowAll(t, s, firstClient, monitors.Creating, 4, 4)
+		requireWait(t, allow(t, s, firstClient, monitors.Creating, 4), 0, 15*time.Second)
+	})
+
+	t.Run("it recovers evenly, one request at a time", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		allowAll(t, s, firstClient, monitors.Creating, 4, 4)
+		advanceClock(t, db, 31*time.Second) // a limit of 4 gives one every 15 s
+		allowAll(t, s, firstClient, monitors.Creating, 4, 2)
+		requireWait(t, allow(t, s, firstClient, monitors.Creating, 4), 0, 14*time.Second)
+	})
+
+	t.Run("it never exceeds its maximum", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		allowAll(t, s, firstClient, monitors.Creating, 4, 1)
+		advanceClock(t, db, time.Hour)
+		allowAll(t, s, firstClient, monitors.Creating, 4, 4)
+		requireWait(t, allow(t, s, firstClient, monitors.Creating, 4), 0, 15*time.Second)
+	})
+
+	t.Run("a request is allowed after the wait and not before", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		allowAll(t, s, firstClient, monitors.Querying, 1, 1)
+		wait := allow(t, s, firstClient, monitors.Querying, 1)
+		requireWait(t, wait, 0, time.Minute)
+		advanceClock(t, db, wait-30*time.Second)
+		requireWait(t, allow(t, s, firstClient, monitors.Querying, 1), 0, 30*time.Second)
+		advanceClock(t, db, 30*time.Second)
+		allowAll(t, s, firstClient, monitors.Querying, 1, 1)
+	})
+
+	t.Run("a refused request does not lengthen the wait", func(t *testing.T) {
+		s := open(t, database(t))
+		allowAll(t, s, firstClient, monitors.Creating, 1, 1)
+		wait := allow(t, s, firstClient, monitors.Creating, 1)
+		for range 20 {
+			requireWait(t, allow(t, s, firstClient, monitors.Creating, 1), 0, wait)
+		}
+	})
+
+	t.Run("each client has both limits of its own", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		for _, client := range []monitors.Client{firstClient, secondClient} {
+			allowAll(t, s, client, monitors.Creating, 1, 1)
+			allowAll(t, s, client, monitors.Querying, 4, 4)
+		}
+		advanceClock(t, db, 10*time.Second)
+		alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - interval '10 seconds' WHERE budget = 'create' AND client = $1`, firstClient[:])
+		requireWait(t, allow(t, s, firstClient, monitors.Creating, 1), 20*time.Second, 40*time.Second)
+		requireWait(t, allow(t, s, secondClient, monitors.Creating, 1), 40*time.Second, 50*time.Second)
+		requireWait(t, allow(t, s, firstClient, monitors.Querying, 4), 0, 5*time.Second)
+	})
+
+	t.Run("a concurrent request waits for the next interval", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		other, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.ExecContext(t.Context(), `INSERT INTO rate_limits VALUES ($1, 'create', now() + interval '1 minute')`, firstClient[:]); err != nil {
+			t.Fatal(err)
+		}
+		waits := make(chan time.Duration)
+		go func() {
+			wait, err := s.Allow(t.Context(), firstClient, monitors.Creating, 4)
+			if err != nil {
+				t.Error(err)
+			}
+			waits <- wait
+		}()
+		eventually(t, "the request waits for the other one", func() bool {
+			return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1
+		})
+		if err := other.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		requireWait(t, <-waits, 0, 15*time.Second)
+	})
+
+	t.Run("a limit whose interval is no whole number of microseconds is exact", func(t *testing.T) {
+		s := open(t, database(t))
+		allowAll(t, s, firstClient, monitors.Creating, 7, 7)
+		requireWait(t, allow(t, s, firstClient, monitors.Creating, 7), 0, 8572*time.Millisecond)
+	})
+
+	t.Run("the largest limit is accepted", func(t *testing.T) {
+		s := open(t, database(t))
+		allowAll(t, s, firstClient, monitors.Querying, monitors.MaxPerMin, 3)
+	})
+}
+
+func TestARateLimitHoldsAcrossGateways(t *testing.T) {
+	dsn := database(t)
+	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
+	const perMin, requests = 5, 200
+	const interval = time.Minute / perMin
+	began := time.Now()
+	var (
+		allowed atomic.Int64
+		all     sync.WaitGroup
+	)
+	for i := range requests {
+		all.Go(func() {
+			wait, err := stores[i%len(stores)].Allow(t.Context(), firstClient, monitors.Creating, perMin)
+			switch {
+			case err != nil:
+				t.Error(err)
+			case wait == 0:
+				allowed.Add(1)
+			case wait < 0, wait > interval+time.Since(began): // the wait for the row comes on top
+				t.Errorf("a request is to wait %v", wait)
+			}
+		})
+	}
+	all.Wait()
+	if most := perMin + int64(time.Since(began)/interval); allowed.Load() < perMin || allowed.Load() > most {
+		t.Errorf("of %d requests at once %d were taken, want %d to %d", requests, allowed.Load(), perMin, most)
+	}
+}
+
+func TestIdleClientsAreDeleted(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	allowAll(t, s, firstClient, monitors.Creating, 10, 1)
+	allowAll(t, s, secondClient, monitors.Creating, 10, 1)
+	passesFor := func(client monitors.Client, d string) {
+		t.Helper()
+		alter(t, db, `UPDATE rate_limits SET arrival_at = now() - CAST($2 AS interval) WHERE client = $1`, client[:], d)
+	}
+	passesFor(firstClient, "61 minutes")
+	allowAll(t, s, secondClient, monitors.Creating, 10, 1)
+	passesFor(secondClient, "59 minutes")
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
+		t.Errorf("a client that was known made the database look for others: %d are left, want 2", n)
+	}
+	allowAll(t, s, newClient, monitors.Creating, 10, 1)
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
+		t.Errorf("clients were looked for twice in a minute: %d are left, want 3", n)
+	}
+	allowAll(t, open(t, dsn), monitors.Client{4}, monitors.Creating, 10, 1) // another gateway has not looked yet
+	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, firstClient[:]) != 0 {
+		t.Error("a client that was not seen for an hour is not forgotten")
+	}
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
+		t.Errorf("%d clients are known, want 3", n)
+	}
+}
+
+// TestManyIdleClientsAreDeletedInBatches has more of them than are forgotten at a time.
+func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	alter(t, db, `INSERT INTO rate_limits
+		SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, $1) AS n`, 1500)
+	allowAll(t, s, firstClient, monitors.Creating, 10, 1)
+	allowAll(t, s, secondClient, monitors.Creating, 10, 1)
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
+		t.Errorf("%d clients are known, want 2", n)
+	}
+}
+
+func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
+	s := open(t, database(t))
+	allowAll(t, s, firstClient, monitors.Creating, 2, 2)
+	if err := s.Refund(t.Context(), firstClient, monitors.Creating, 2); err != nil {
+		t.Fatal(err)
+	}
+	allowAll(t, s, firstClient, monitors.Creating, 2, 1)
+	if wait := allow(t, s, firstClient, monitors.Creating, 2); wait == 0 {
+		t.Error("more requests are allowed than were returned")
+	}
+	if err := s.Refund(t.Context(), monitors.Client{9}, monitors.Creating, 2); err != nil {
+		t.Errorf("a client that is not known: %v", err)
+	}
+}
+
+// BenchmarkRateLimiter is one client that asks over all connections at once: the worst
+// case, because they all wait for one row.
+func BenchmarkRateLimiter(b *testing.B) {
+	s := open(b, database(b))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if wait, err := s.Allow(b.Context(), firstClient, monitors.Querying, monitors.MaxPerMin); err != nil || wait != 0 {
+				b.Errorf("%v, %v", wait, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package postgres_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+)
+
+func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
+	t.Run("and the next connection works", func(t *testing.T) {
+		dsn := database(t)
+		proxied := startProxy(t, dsn)
+		s, db := openSlow(t, proxied.dsn), raw(t, dsn)
+		m := register(t, s, 1)
+		proxied.dropAll.Store(true)
+		for name, do := range map[string]func(ctx context.Context) error{
+			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
+			"a transaction": func(ctx context.Context) error { _, err := s.Accept(ctx, m.ID, report()); return err },
+			"a lease":       func(ctx context.Context) error { _, err := s.Lease(ctx, 1, time.Minute); return err },
+			"a ping":        s.Ping,
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			requireWithin(t, promptly, name, func() {
+				if err := do(ctx); err == nil {
+					t.Errorf("%s was answered", name)
+				}
+			})
+			cancel()
+		}
+		proxied.dropAll.Store(false)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
+	})
+
+	t.Run("while a prepared statement runs, whose cancellation is lost, too", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		s := openSlow(t, proxied.dsn)
+		m := register(t, s, 1)
+		proxied.lose(func(statement string) loss {
+			if strings.Contains(statement, "FOR UPDATE") {
+				proxied.dropAll.Store(true)
+				return silentLoss
+			}
+			return noLoss
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := s.Accept(ctx, m.ID, report()); err == nil {
+			t.Error("it was answered")
+		}
+		requireWithin(t, promptly, "to end its transaction", func() { _ = s.Close() })
+	})
+
+	t.Run("without a context a call ends a second after the statement timeout", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		proxied.dropAll.Store(true)
+		requireWithin(t, promptly, "a query", func() {
+			if _, err := s.Lease(context.Background(), 1, time.Minute); err == nil {
+				t.Error("it was answered")
+			}
+		})
+	})
+
+	t.Run("a context that ends after a call keeps the connection", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := register(t, s, 1)
+		process := func() (pid int) {
+			err := db.QueryRowContext(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+		before := process()
+		for range 50 {
+			ctx, cancel := context.WithCancel(t.Context())
+			if _, err := s.Get(ctx, m.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Accept(ctx, m.ID, report()); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		if after := process(); before == 0 || after != before {
+			t.Errorf("process %d served first, %d last", before, after)
+		}
+	})
+}
+
+// The server keeps the transaction and its locks when a connection is lost silently.
+func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
+	proxied := startProxy(t, database(t))
+	s := open(t, proxied.dsn)
+	m := register(t, s, 1)
+	proxied.lose(func(statement string) loss {
+		if proxied.lost == 0 && strings.Contains(statement, "FOR UPDATE") {
+			return silentLoss
+		}
+		return noLoss
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	accepted := make(chan error, 1)
+	go func() {
+		_, err := s.Accept(ctx, m.ID, report())
+		accepted <- err
+	}()
+	eventually(t, "the server has locked the monitor", func() bool { return proxied.withheld.Load() == 1 })
+	cancel()
+	if err := <-accepted; err == nil {
+		t.Fatal("it was answered")
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := reportUntilAccepted(ctx, s, m.ID, report()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
+	proxied := startProxy(t, database(t))
+	s := open(t, proxied.dsn+" idle_in_transaction_session_timeout=500")
+	m := register(t, s, 1)
+	halted := false
+	proxied.lose(func(statement string) loss {
+		if !halted && strings.HasSuffix(statement, "COMMIT") {
+			halted = true
+			time.Sleep(2 * time.Second) // the server's patience is what is tested
+		}
+		return noLoss
+	})
+	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+	if !halted {
+		t.Error("it was not halted")
+	}
+}
+
+// A gateway with little CPU may pause for seconds between two statements.
+func TestAPauseOfAGatewayCostsNoTransaction(t *testing.T) {
+	t.Parallel()
+	proxied := startProxy(t, database(t))
+	s := open(t, proxied.dsn)
+	m := register(t, s, 1)
+	commits := 0
+	proxied.lose(func(statement string) loss {
+		if strings.HasSuffix(statement, "COMMIT") {
+			if commits++; commits == 1 {
+				time.Sleep(3 * time.Second) // the server's patience is what is tested
+			}
+		}
+		return noLoss
+	})
+	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+	if commits != 1 {
+		t.Errorf("the transaction was tried %d times, want 1", commits)
+	}
+}
+
+func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
+	// listening returns a store that has just started to listen.
+	listening := func(t *testing.T, dsn string) (*postgres.Store, <-chan struct{}) {
+		t.Helper()
+		s := open(t, dsn)
+		s.ShortenTimeouts()
+		ctx, cancel := context.WithCancel(t.Context())
+		wakes := s.Listen(ctx)
+		t.Cleanup(func() {
+			began := time.Now()
+			cancel()
+			for range wakes {
+			}
+			if took := time.Since(began); took > patience {
+				t.Errorf("to stop listening took %v", took)
+			}
+		})
+		requireWakeup(t, wakes, "it listens")
+		return s, wakes
+	}
+	// requireWakeupByEvent fails the test unless an event wakes the listener.
+	requireWakeupByEvent := func(t *testing.T, dsn string, wakes <-chan struct{}) {
+		t.Helper()
+		s := open(t, dsn)
+		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		requireWakeup(t, wakes, "an event is stored")
+	}
+
+	t.Run("an idle connection is kept", func(t *testing.T) {
+		dsn := database(t)
+		_, wakes := listening(t, dsn)
+		select {
+		case <-wakes:
+			t.Error("it was made anew")
+		case <-time.After(time.Second):
+		}
+		requireWakeupByEvent(t, dsn, wakes)
+	})
+
+	t.Run("when the network drops everything", func(t *testing.T) {
+		dsn := database(t)
+		proxied := startProxy(t, dsn)
+		_, wakes := listening(t, proxied.dsn)
+		proxied.dropAll.Store(true)
+		time.AfterFunc(time.Second, func() { proxied.dropAll.Store(false) })
+		requireWakeup(t, wakes, "it listens again")
+		requireWakeupByEvent(t, dsn, wakes)
+	})
+
+	t.Run("Listen ends while the network drops everything", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		listening(t, proxied.dsn)
+		proxied.dropAll.Store(true)
+	})
+
+	t.Run("when its server process is stopped", func(t *testing.T) {
+		dsn := database(t)
+		_, wakes := listening(t, dsn)
+		var pid int
+		eventually(t, "the connection that listens is seen", func() bool {
+			return raw(t, dsn).QueryRowContext(t.Context(), `SELECT pid FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'stream-monitor' AND query LIKE '%LISTEN%'`).Scan(&pid) == nil
+		})
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+		requireWakeup(t, wakes, "it listens on another connection")
+		requireWakeupByEvent(t, dsn, wakes)
+	})
+}
+
+// requireWakeup waits for a value on wakes.
+func requireWakeup(t testing.TB, wakes <-chan struct{}, why string) {
+	t.Helper()
+	select {
+	case <-wakes:
+	case <-time.After(patience):
+		t.Fatalf("no wake-up in %s after %s", patience, why)
+	}
+}
+
+func TestAStoppedListenerLogsNoLostConnection(t *testing.T) {
+	dsn, log := database(t), &logbuffer.Buffer{}
+	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		wakes := s.Listen(ctx)
+		requireWakeup(t, wakes, "it listens")
+		cancel()
+		for range wakes {
+		}
+	}
+	if log.Contains("connection lost") {
+		t.Errorf("logged:\n%s", log)
+	}
+}

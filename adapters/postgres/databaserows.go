@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// selectMonitor reads monitorRows. selectActive reads those of the monitors that need
+// a worker. It leaves out the snapshots, because they may be long, and the statistics: each
+// gateway reads it every 5 s, and decides nothing by them.
+const (
+	monitorColumns = ownColumns + `,
+		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
+	ownColumns = `
+		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
+		m.stream_status, m.health_video, m.health_audio, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
+		m.reason, m.generation, m.revision, m.place, m.reported_at,
+		m.created_at, m.updated_at, m.ended_at, m.reserved_until`
+	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
+
+	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
+	selectActive  = `SELECT ` + ownColumns + ` FROM monitors m WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL ORDER BY m.seq`
+)
+
+type monitorRow struct {
+	ID             string         `db:"id"`
+	Number         int            `db:"number"`
+	StreamURL      string         `db:"stream_url"`
+	CallbackURL    string         `db:"callback_url"`
+	Config         []byte         `db:"config"`
+	MetadataText   sql.NullString `db:"metadata_text"`
+	Status         string         `db:"status"`
+	StreamStatus   string         `db:"stream_status"`
+	HealthVideo    string         `db:"health_video"`
+	HealthAudio    string         `db:"health_audio"`
+	LastError      string         `db:"last_error"`
+	BlindSince     sql.NullTime   `db:"blind_since"`
+	LastObservedAt sql.NullTime   `db:"last_observed_at"`
+	ParkedSince    sql.NullTime   `db:"record_parked_since"`
+	Reason         string         `db:"reason"`
+	Generation     int            `db:"generation"`
+	Revision       int            `db:"revision"`
+	RuntimeID      string         `db:"place"` // place is the old word for a runtime
+	ReportedAt     sql.NullTime   `db:"reported_at"`
+	Snapshot       []byte         `db:"snapshot"`
+	CreatedAt      time.Time      `db:"created_at"`
+	UpdatedAt      time.Time      `db:"updated_at"`
+	EndedAt        sql.NullTime   `db:"ended_at"`
+	ReservedUntil  sql.NullTime   `db:"reserved_until"`
+	TotalSegments  int            `db:"total_segments"`
+	BlackoutEvents int            `db:"blackout_events"`
+	SilenceEvents  int            `db:"silence_events"`
+	DetectorEvents []byte         `db:"detector_events"`
+	LastCheckAt    sql.NullTime   `db:"last_check_at"`
+}
+
+// toMonitor returns the monitor. If a part cannot be read, it returns the rest with the error.
+func (r monitorRow) toMonitor() (monitor.Monitor, error) {
+	var counts monitor.Statistics
+	var err error
+	if r.DetectorEvents != nil { // else the query reads no statistics
+		if counts, err = statistics(r.TotalSegments, r.BlackoutEvents, r.SilenceEvents, r.DetectorEvents); err != nil {
+			err = fmt.Errorf("statistics of %s: %w", r.ID, err)
+		}
+	}
+	m := monitor.Monitor{
+		ID:           monitor.ID(r.ID),
+		Number:       r.Number,
+		StreamURL:    monitor.StreamURL(r.StreamURL),
+		CallbackURL:  monitor.CallbackURL(r.CallbackURL),
+		Status:       monitor.Status(r.Status),
+		StreamStatus: monitor.StreamStatus(r.StreamStatus),
+		Health: monitor.Health{
+			Video:       monitor.TrackHealth(r.HealthVideo),
+			Audio:       monitor.TrackHealth(r.HealthAudio),
+			LastCheckAt: timeOrZero(r.LastCheckAt),
+		},
+		Visibility: monitor.Visibility{
+			LastError:      r.LastError,
+			BlindSince:     timeOrZero(r.BlindSince),
+			LastObservedAt: timeOrZero(r.LastObservedAt),
+		},
+		Statistics: counts,
+		Reason:     r.Reason,
+		Generation: r.Generation,
+		Revision:   r.Revision,
+		RuntimeID:  r.RuntimeID,
+		ReportedAt: timeOrZero(r.ReportedAt),
+		Snapshot:   r.Snapshot,
+		CreatedAt:  r.CreatedAt.UTC(),
+		UpdatedAt:  r.UpdatedAt.UTC(),
+		EndedAt:    timeOrZero(r.EndedAt),
+
+		ReservedUntil:     timeOrZero(r.ReservedUntil),
+		RecordParkedSince: timeOrZero(r.ParkedSince),
+	}
+	if r.MetadataText.Valid {
+		m.Metadata = json.RawMessage(r.MetadataText.String)
+	}
+	if err := json.Unmarshal(r.Config, &m.Config); err != nil {
+		return m, fmt.Errorf("config of %s: %w", r.ID, err)
+	}
+	return m, err
+}
+
+type eventRow struct {
+	ID         string         `db:"id"`
+	EventType  string         `db:"event_type"`
+	Body       string         `db:"body"`
+	Status     string         `db:"webhook_status"`
+	Attempts   []byte         `db:"attempts"`
+	LastError  sql.NullString `db:"webhook_last_error"`
+	CreatedAt  time.Time      `db:"created_at"`
+	SentAt     sql.NullTime   `db:"sent_at"`
+	ResolvedAt sql.NullTime   `db:"resolved_at"`
+
+	LongSchedule bool `db:"long_schedule"`
+}
+
+func (r eventRow) toRecord() (monitors.EventRecord, error) {
+	rec := monitors.EventRecord{
+		EventID:    r.ID,
+		EventType:  event.Type(r.EventType),
+		Payload:    json.RawMessage(r.Body),
+		Status:     r.Status,
+		LastError:  r.LastError.String,
+		CreatedAt:  r.CreatedAt.UTC(),
+		SentAt:     timeOrZero(r.SentAt),
+		ResolvedAt: timeOrZero(r.ResolvedAt),
+
+		LongSchedule: r.LongSchedule,
+	}
+	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
+		return rec, fmt.Errorf("attempts of event %s: %w", r.ID, err)
+	}
+	return rec, nil
+}
+
+// logPartly logs a row of which a part cannot be read. A list has the rest of it, so that its
+// page keeps its length and the other rows are seen.
+func logPartly(log *slog.Logger, table, id string, err error) {
+	log.Error("a part of a row cannot be read, and is empty in a list: mend or delete the row", "table", table, "id", id, "error", err.Error())
+}
+
+// timeOrZero returns the zero time for NULL.
+func timeOrZero(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return t.Time.UTC()
+}
+
+// nullTime returns NULL for the zero time.
+func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t.UTC(), Valid: !t.IsZero()} }
+
+// nullText returns NULL for no bytes. It is a string because the driver sends bytes
+// as bytea.
+func nullText(b []byte) sql.NullString { return sql.NullString{String: string(b), Valid: len(b) > 0} }

@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Outbox leases deliveries and records what came of them.
+type Outbox struct {
+	db        *database
+	gateway   atomic.Pointer[string] // the runtime ID of this gateway; nil: it has none
+	successes groupQueue[*queuedSuccess]
+}
+
+// newLease names a lease of this gateway.
+func (o *Outbox) newLease() string {
+	lease := uuid.NewString()
+	if gateway := o.gateway.Load(); gateway != nil {
+		lease = *gateway + " " + lease
+	}
+	return lease
+}
+
+// TakeOverLeases ends the leases of an earlier gateway with the same runtime ID, which a gateway
+// keeps when it is restarted: what they are of is due at once, not when they end. Call it before the first
+// Lease, and only if no other running gateway has this ID. It may be repeated.
+func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
+	o.gateway.Store(&runtimeID)
+	_, err := o.db.ExecContext(ctx, `
+		UPDATE deliveries SET due_at = now() WHERE lease IS NOT NULL AND starts_with(lease, $1 || ' ')`, runtimeID)
+	return wrapError(ctx, "take over the leases of an earlier gateway", err)
+}
+
+// inFlight is the condition of a row x of deliveries that a gateway is sending.
+const inFlight = `(x.lease IS NOT NULL AND x.due_at > now())`
+
+// leaseTimeout limits each of the steps of Lease: it asks what waits, routes incidents, and leases deliveries.
+const leaseTimeout = 3 * time.Second
+
+// Lease implements delivery.Outbox: it leases what is due, the oldest first: as many deliveries of each
+// destination as may be sent there now, which are few, and then callbacks.
+func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (delivery.Leased, error) {
+	ctx = withPrepared(ctx)
+	w, err := o.readWaiting(ctx)
+	if err != nil {
+		return delivery.Leased{}, wrapError(ctx, "read what waits to be delivered", err)
+	}
+	if more, err := o.routeIncidents(ctx, &w); err != nil && ctx.Err() == nil {
+		o.db.log.Warn("cannot read which incidents have changed, will try again", "error", err.Error())
+	} else if more { // what is opened together may be one storm
+		return delivery.Leased{More: true}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+	defer cancel()
+	if w.Left {
+		if err := o.advanceLeft(ctx); err != nil {
+			return delivery.Leased{}, wrapError(ctx, "advance queues", err)
+		}
+	}
+	due, err := readReady(ctx, o.db, w.routing, slices.Collect(maps.Keys(w.routing.Destinations)))
+	if err != nil {
+		return delivery.Leased{}, wrapError(ctx, "read which destinations may get something", err)
+	}
+	l := lease{db: o.db, routing: w.routing, name: o.newLease(), duration: duration, limit: limit}
+	var ready []string
+	for _, d := range due {
+		if d.free > 0 || d.Changed {
+			ready = append(ready, d.ID)
+		}
+	}
+	if len(ready) > 0 || w.Callbacks || w.Left {
+		if err := o.db.inTx(ctx, "lease deliveries", func(tx *sqlx.Tx) error { return l.take(ctx, tx, ready) }); err != nil {
+			return delivery.Leased{}, err
+		}
+	}
+	told, err := l.leaveOutdated(ctx)
+	if err != nil {
+		return delivery.Leased{}, wrapError(ctx, "read what has changed since", err)
+	}
+	next, waits := l.next(due, w)
+	return delivery.Leased{Deliveries: told, More: l.more || len(told) < len(l.leased), Waits: waits, NextAt: next}, nil
+}
+
+// waiting says what waits for a lease.
+type waiting struct {
+	Version   int64           `db:"version"`   // of the routing
+	Rerouted  bool            `db:"rerouted"`  // the routing has changed: all open incidents are to be routed
+	Unrouted  bool            `db:"unrouted"`  // some incidents are
+	Left      bool            `db:"some_left"` // deliveries have yet to leave their queues
+	Callbacks bool            `db:"callbacks"` // some are due
+	NextInSec sql.NullFloat64 `db:"next_in"`   // when something becomes due that is not; NULL: nothing does
+	Now       time.Time       `db:"now"`
+
+	routing notify.Routing
+	locked  bool // incidents could not be routed, because they are being changed: they are looked at again soon
+}
+
+// leftQueue is the condition of a delivery that could not leave its queue when it was made, because an event was being
+// added behind it.
+const leftQueue = `queue IS NOT NULL AND state <> 'pending'`
+
+// readWaiting asks in one statement for all that may be done: mostly there is little.
+func (o *Outbox) readWaiting(ctx context.Context) (w waiting, err error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+	defer cancel()
+	if err := o.db.GetContext(ctx, &w, `
+		SELECT version, routed_version <> version AS rerouted, clock_timestamp() AS now,
+		       (SELECT id FROM incidents WHERE unrouted > 0 ORDER BY id LIMIT 1) IS NOT NULL AS unrouted,
+		       (SELECT id FROM deliveries WHERE `+leftQueue+` ORDER BY id LIMIT 1) IS NOT NULL AS some_left,
+		       COALESCE((SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL) <= now(), false) AS callbacks,
+		       CAST(EXTRACT(EPOCH FROM LEAST(
+		           (SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL AND due_at > now()),
+		           (SELECT min(next.due_at) FROM destinations d CROSS JOIN LATERAL (
+		               SELECT due_at FROM deliveries WHERE destination_id = d.id AND due_at > now() ORDER BY due_at LIMIT 1) AS next
+		            WHERE d.enabled)) - clock_timestamp()) AS float8) AS next_in
+		FROM routing_version`); err != nil {
+		return w, err
+	}
+	w.routing, err = o.db.routing.of(ctx, o.db, w.Version)
+	return w, err
+}
+
+// next returns when something is due that is not now; zero: it is not known. waits is set if more may be due when a delivery ends.
+func (l *lease) next(due []*readyDestination, w waiting) (at time.Time, waits bool) {
+	var all []time.Duration
+	if w.NextInSec.Valid {
+		all = append(all, time.Duration(w.NextInSec.Float64*float64(time.Second)))
+	}
+	if waits = l.waits || w.locked; w.locked {
+		all = append(all, 0)
+	}
+	for _, d := range due {
+		switch {
+		case !d.opensAt.IsZero():
+			all = append(all, max(d.opensAt.Sub(d.Now), time.Millisecond))
+		case d.free == 0:
+			waits = true
+		}
+	}
+	for _, d := range l.decided {
+		if d.At != nil {
+			all = append(all, d.At.Sub(l.now))
+		}
+	}
+	if len(l.leased) > 0 {
+		all = append(all, l.duration)
+	}
+	if len(all) == 0 {
+		return at, waits
+	}
+	return time.Now().Add(slices.Min(all)), waits
+}
+
+// placeDue takes the due_at of those of the deliveries $1, which the transaction has locked, that are behind
+// others in their queues, and returns their IDs. It keeps the first of such a queue from leaving until the transaction ends,
+// as insertDeliveries does: whatever leaves later makes the next one due. Behind one that is just leaving nothing is
+// placed: it stays due for the next lease.
+const placeDue = `
+	WITH behind AS MATERIALIZED (
+		SELECT x.id FROM deliveries x CROSS JOIN LATERAL (
+			SELECT held.seq FROM deliveries held WHERE held.queue = x.queue ORDER BY held.seq LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS first
+		WHERE x.id = ANY (CAST($1 AS uuid[])) AND first.seq < x.seq)
+	UPDATE deliveries SET due_at = NULL WHERE id IN (SELECT id FROM behind) RETURNING id`
+
+// mayBeSent is the condition of a delivery x that is due, and behind no other one in its queue.
+const mayBeSent = `x.due_at IS NOT NULL AND (x.queue IS NULL OR (SELECT first.seq FROM deliveries first WHERE first.queue = x.queue ORDER BY first.seq LIMIT 1) = x.seq)`
+
+// lockDueCallbacks locks up to $1 due deliveries to callbacks. Of those that no other waits for, each
+// callback gets one at a time.
+const lockDueCallbacks = `
+	SELECT x.id FROM deliveries x
+	WHERE x.destination_id IS NULL AND x.due_at <= now() AND (x.queue IS NOT NULL OR NOT EXISTS (
+		SELECT FROM deliveries other
+		WHERE other.monitor_id = x.monitor_id AND other.destination_id IS NULL AND other.queue IS NULL AND other.due_at IS NOT NULL
+		  AND (other.lease IS NOT NULL AND other.due_at > now() OR (other.due_at, other.id) < (x.due_at, x.id))))
+	ORDER BY x.due_at LIMIT $1
+	FOR NO KEY UPDATE OF x SKIP LOCKED`

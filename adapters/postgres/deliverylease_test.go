@@ -1,0 +1,316 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// addNotices stores pending notices at a destination, the simplest deliveries.
+func addNotices(t testing.TB, db *sql.DB, d notify.Destination, n int) {
+	t.Helper()
+	alter(t, db, `INSERT INTO deliveries (id, destination_id, notice, state, due_at, created_at)
+		SELECT gen_random_uuid(), $1, '{"Destination": "a", "Cause": "gone"}', 'pending', now(), now() FROM generate_series(1, $2)`, d.ID, n)
+}
+
+// isGone is the outcome of an attempt at a destination that does not exist any more.
+func isGone() delivery.Outcome {
+	return delivery.Outcome{Decision: notify.Decision{Failed: true, DisableDestination: true}, Attempt: attempt("HTTP 410"), Class: notify.Gone}
+}
+
+// failing is the outcome of a failed attempt, as the schedule of the destination decides it.
+func failing(d delivery.Delivery) delivery.Outcome {
+	channel, _ := notify.ChannelOf(d.Destination.Kind)
+	return outcomeOf(attempt("HTTP 500"), channel.Policy().Decide(notify.Attempted{
+		At: time.Now(), RoundBeganAt: d.FirstDueAt, FailingSince: d.FailingSince, Number: d.Attempts + 1, Class: notify.Retry,
+	}, 0.5))
+}
+
+// byName counts deliveries by their destinations.
+func byName(leased []delivery.Delivery) map[string]int {
+	names := map[string]int{}
+	for _, d := range leased {
+		names[d.Destination.Name]++
+	}
+	return names
+}
+
+func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
+	dsn := database(t)
+	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+	hanging, quick := addDestination(t, s, notify.Webhook, "hanging"), addDestination(t, s, notify.Webhook, "quick")
+	addNotices(t, db, hanging, 128)
+	addNotices(t, db, quick, 2)
+	// A limit of 3 is no reason for one of them to wait: there is more at once.
+	first := must[delivery.Leased](t)(s.Lease(t.Context(), 3, time.Minute))
+	if !first.More || len(first.Deliveries) != 3 {
+		t.Errorf("three leases are %v, more: %t", byName(first.Deliveries), first.More)
+	}
+	all := slices.Concat(first.Deliveries, leaseForDestinations(t, s))
+	if got := byName(all); got["hanging"] != notify.MaxPerDestination || got["quick"] != 2 {
+		t.Errorf("the leases are %v", got)
+	}
+	if got := leaseForDestinations(t, other); len(got) != 0 {
+		t.Errorf("another gateway has leased %v", byName(got))
+	}
+	addNotices(t, db, quick, 1)
+	if d := leaseOneForDestination(t, other); d.Destination.ID != quick.ID {
+		t.Errorf("leased for %s", d.Destination.Name)
+	}
+	made := 0
+	for _, d := range all {
+		if d.Destination.ID == hanging.ID && made < 3 {
+			recordOutcome(t, s, d, delivered())
+			made++
+		}
+	}
+	if got := byName(leaseForDestinations(t, other)); got["hanging"] != made {
+		t.Errorf("after %d were delivered, %v are leased", made, got)
+	}
+}
+
+// The events of a monitor come in order, one at a time. One that fails holds back those behind it
+// for a minute from its first failure (section 19.4).
+func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Webhook, "hook")
+	m, other := register(t, s, 1), register(t, s, 2)
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2), blackout(3)), monitor.Run)
+	at := time.Duration(0)
+	until := func(seconds int) {
+		t.Helper()
+		second := time.Duration(seconds) * time.Second
+		pass(t, db, second-at)
+		alter(t, db, `UPDATE destinations SET failures = 0, closed_until = NULL`) // the circuit is another matter
+		at = second
+	}
+	expect := func(sequence int64, attempts int) delivery.Delivery {
+		t.Helper()
+		d := leaseOneForDestination(t, s)
+		if d.Event.MonitorID != m.ID || d.Event.Sequence != sequence || d.Attempts != attempts {
+			t.Fatalf("at %v event %d of %s is leased after %d attempts, want %d after %d", at, d.Event.Sequence, d.Event.MonitorID, d.Attempts, sequence, attempts)
+		}
+		return d
+	}
+	expectNone := func() {
+		t.Helper()
+		if leased := leaseForDestinations(t, s); len(leased) != 0 {
+			t.Fatalf("at %v event %d is leased", at, leased[0].Event.Sequence)
+		}
+	}
+	fail := func(d delivery.Delivery) { t.Helper(); recordOutcome(t, s, d, failing(d)) }
+
+	fail(expect(1, 0))
+	expectNone()
+	acceptReport(t, s, other.ID, report(blackout(4)), monitor.Run)
+	if d := leaseOneForDestination(t, s); d.Event.MonitorID != other.ID {
+		t.Fatalf("the event of another monitor waits behind %+v", d.Event)
+	} else {
+		recordOutcome(t, s, d, delivered())
+	}
+	for n, second := range []int{1, 3, 7, 37} { // the last retry comes after the minute
+		until(second)
+		fail(expect(1, n+1))
+		expectNone()
+	}
+	until(59)
+	expectNone()
+	until(61)
+	second := expect(2, 0)
+	expectNone() // the third waits for the second
+	if !second.FailingSince.IsZero() || second.Age > 5*time.Second {
+		t.Errorf("the second is leased as failing since %v, %v old", second.FailingSince, second.Age)
+	}
+
+	// The one behind has a minute of its own.
+	fail(second)
+	for n, later := range []int{62, 64, 68, 98} {
+		until(later)
+		fail(expect(2, n+1))
+	}
+	until(120)
+	expectNone()
+	until(122)
+	recordOutcome(t, s, expect(3, 0), delivered())
+	expectNone()
+
+	// The first two go on outside of the queue, and hold nothing back.
+	until(160)
+	first := expect(1, 5)
+	acceptReport(t, s, m.ID, report(blackout(5)), monitor.Run)
+	recordOutcome(t, s, expect(4, 0), delivered())
+	recordOutcome(t, s, first, delivered())
+	until(250)
+	recordOutcome(t, s, expect(2, 5), delivered())
+	if n := countRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state <> 'delivered' OR queue IS NOT NULL)`); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// An event that is refused for good holds back none behind it.
+func TestAnEventThatIsRejectedHoldsBackNoneBehindIt(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Webhook, "hook")
+	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
+	recordOutcome(t, s, leaseOneForDestination(t, s), rejected())
+	if d := leaseOneForDestination(t, s); d.Event.Sequence != 2 {
+		t.Errorf("leased %+v", d.Event)
+	}
+}
+
+func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
+	dsn := database(t)
+	dead, next, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+	if err := dead.TakeOverLeases(t.Context(), "here"); err != nil {
+		t.Fatal(err)
+	}
+	addDestination(t, dead, notify.Webhook, "hook")
+	m := register(t, dead, 1)
+	acceptReport(t, dead, m.ID, report(blackout(1)), monitor.Run)
+	lost := leaseOneForDestination(t, dead)
+	if leased := leaseForDestinations(t, next); len(leased) != 0 {
+		t.Fatalf("leased %+v", leased)
+	}
+	t.Run("when the lease expires", func(t *testing.T) {
+		pass(t, db, time.Minute)
+		again := leaseOneForDestination(t, next)
+		if again.ID != lost.ID || again.Attempts != 0 || again.LeaseID == lost.LeaseID {
+			t.Errorf("leased %+v, want %+v again", again, lost)
+		}
+		// The dead one comes back with a failure, which counts no more.
+		recordOutcome(t, dead, lost, retried(time.Hour))
+		recordOutcome(t, next, again, retried(0))
+		lost = leaseOneForDestination(t, dead)
+		if lost.Attempts != 1 {
+			t.Errorf("%d attempts", lost.Attempts)
+		}
+	})
+	t.Run("when it is restarted", func(t *testing.T) {
+		if err := next.TakeOverLeases(t.Context(), "here"); err != nil {
+			t.Fatal(err)
+		}
+		again := leaseOneForDestination(t, next)
+		recordOutcome(t, dead, lost, delivered()) // a success counts whoever has the lease
+		recordOutcome(t, next, again, retried(0))
+		if leased := leaseForDestinations(t, next); len(leased) != 0 {
+			t.Errorf("leased %+v although it was delivered", leased)
+		}
+	})
+}
+
+// A gateway with the wrong key leaves a destination to the other gateways. Without any, the
+// deliveries wait for the secrets.
+func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
+	dsn := database(t)
+	right, wrong, db := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "two"}), raw(t, dsn)
+	must[notify.Routing](t)(wrong.Routing(t.Context())) // it reads the routing before there is a destination
+	d := createDestination(t, right, "chat")
+	addNotices(t, db, d, 3)
+	another := func() { alter(t, db, `UPDATE destinations SET tokens_at = now() - interval '1 hour'`) }
+	for range 2 { // it does not know the destination, then it does
+		if leased := leaseForDestinations(t, wrong); len(leased) != 0 {
+			t.Fatalf("without the key %+v is leased", leased)
+		}
+		another()
+		requireLines(t, db, `SELECT count(*) FROM deliveries WHERE lease IS NOT NULL OR tried > 0`, 0)
+	}
+	fresh := openWithKey(t, dsn, reversing{first: "two"})
+	leased := must[delivery.Leased](t)(fresh.Lease(t.Context(), 10, time.Minute))
+	if len(leased.Deliveries) != 0 || leased.More || !leased.NextAt.IsZero() {
+		t.Fatalf("a gateway that has just started leases %+v", leased)
+	}
+	recordOutcome(t, right, leaseOneForDestination(t, right), delivered())
+	another()
+	if _, err := wrong.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
+		d.Secrets = map[string]string{"bot_token": "again"}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if again := leaseOneForDestination(t, wrong); again.Attempts != 0 || again.Destination.Secrets["bot_token"] != "again" {
+		t.Errorf("leased %+v", again)
+	}
+}
+
+// The monitors at a destination take turns: one that always has more delays no other.
+func TestMonitorsTakeTurnsAtADestination(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Webhook, "hook")
+	const monitors, each = 3 * notify.MaxPerDestination, 3
+	for n := range monitors {
+		m := register(t, s, n)
+		for i := range each {
+			acceptReport(t, s, m.ID, report(blackout(i)), monitor.Run)
+		}
+	}
+	for turn := 1; turn <= each; turn++ {
+		served := map[monitor.ID]bool{}
+		for range monitors / notify.MaxPerDestination {
+			for _, d := range leaseForDestinations(t, s) {
+				if d.Event.Sequence != int64(turn) {
+					t.Errorf("in turn %d event %d of %s is leased", turn, d.Event.Sequence, d.Event.MonitorID)
+				}
+				served[d.Event.MonitorID] = true
+				recordOutcome(t, s, d, delivered())
+			}
+		}
+		if len(served) != monitors {
+			t.Errorf("in turn %d the events of %d monitors are leased, want %d", turn, len(served), monitors)
+		}
+	}
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Errorf("leased %+v at the end", leased)
+	}
+}
+
+// A delivery that cannot be read would take up one of the four places of its destination.
+func TestADeliveryThatCannotBeReadFails(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addNotices(t, db, addDestination(t, s, notify.Webhook, "hook"), notify.MaxPerDestination+1)
+	alter(t, db, `UPDATE deliveries SET notice = '5', due_at = due_at - interval '1 minute' WHERE id IN (SELECT id FROM deliveries LIMIT $1)`, notify.MaxPerDestination)
+	first := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+	if len(first.Deliveries) != 0 || !first.More {
+		t.Fatalf("leased %+v", first)
+	}
+	leaseOneForDestination(t, s)
+	if n := countRows(t, db, `deliveries WHERE state = 'failed' AND last_error LIKE 'the gateway cannot read it%' AND lease IS NULL`); n != notify.MaxPerDestination {
+		t.Errorf("%d have failed", n)
+	}
+}
+
+// The dispatchers need not poll for what is due later.
+func TestALeaseSaysWhenTheNextIsDue(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	next := func() time.Duration {
+		t.Helper()
+		leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+		if leased.NextAt.IsZero() {
+			return 0
+		}
+		return time.Until(leased.NextAt).Round(10 * time.Second)
+	}
+	if in := next(); in != 0 {
+		t.Errorf("without any the next is due in %v", in)
+	}
+	addNotices(t, db, hook, 1)
+	if in := next(); in != time.Minute {
+		t.Errorf("one that is leased is due in %v", in)
+	}
+	alter(t, db, `UPDATE deliveries SET lease = NULL, due_at = now() + interval '20 seconds'`)
+	if in := next(); in != 20*time.Second {
+		t.Errorf("a retry is due in %v", in)
+	}
+	alter(t, db, `UPDATE destinations SET enabled = false`)
+	if in := next(); in != 0 {
+		t.Errorf("at a disabled destination the next is due in %v", in)
+	}
+}

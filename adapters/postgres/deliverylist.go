@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+type deliveryRecordRow struct {
+	ID              string         `db:"id"` // of the delivery to a destination, or of the event
+	DestinationID   sql.NullString `db:"destination_id"`
+	DestinationName sql.NullString `db:"name"`
+	DestinationKind sql.NullString `db:"kind"`
+	EventID         sql.NullString `db:"event_id"`
+	EventType       sql.NullString `db:"event_type"`
+	Body            sql.NullString `db:"body"`
+	Status          string         `db:"status"`
+	Attempts        []byte         `db:"attempts"`
+	LastError       sql.NullString `db:"last_error"`
+	CreatedAt       time.Time      `db:"created_at"`
+	DeliveredAt     sql.NullTime   `db:"delivered_at"`
+	ResolvedAt      sql.NullTime   `db:"resolved_at"`
+	LongSchedule    bool           `db:"long_schedule"`
+	MonitorID       sql.NullString `db:"monitor_id"`
+	StreamURL       sql.NullString `db:"stream_url"`
+	IncidentID      sql.NullString `db:"incident_id"`
+	StormID         sql.NullString `db:"storm_id"`
+	Sequence        sql.NullInt64  `db:"sequence"`
+	Tried           int            `db:"tried"`
+	DueAt           sql.NullTime   `db:"due_at"`
+}
+
+func (r deliveryRecordRow) toDelivery() (monitors.DeliveryRecord, error) {
+	d := monitors.DeliveryRecord{
+		EventRecord: monitors.EventRecord{
+			EventID: r.EventID.String, EventType: event.Type(r.EventType.String), Payload: json.RawMessage(r.Body.String), Status: r.Status,
+			LastError: r.LastError.String, CreatedAt: r.CreatedAt.UTC(), SentAt: timeOrZero(r.DeliveredAt), ResolvedAt: timeOrZero(r.ResolvedAt),
+			LongSchedule: r.LongSchedule,
+		},
+		MonitorID: monitor.ID(r.MonitorID.String), StreamURL: monitor.StreamURL(r.StreamURL.String), IncidentID: r.IncidentID.String,
+		StormID: r.StormID.String, Sequence: r.Sequence.Int64, Tried: r.Tried,
+	}
+	if r.DestinationID.Valid {
+		d.DeliveryID = r.ID
+		d.Destination = &monitors.DeliveryDestination{ID: r.DestinationID.String, Name: r.DestinationName.String, Kind: r.DestinationKind.String}
+	}
+	if d.State() == monitors.DeliveryPending {
+		d.NextAttemptAt = timeOrZero(r.DueAt)
+	}
+	if err := json.Unmarshal(r.Attempts, &d.Attempts); err != nil {
+		return d, fmt.Errorf("attempts of delivery %s: %w", r.ID, err)
+	}
+	return d, nil
+}
+
+// waits is the condition of a thread whose newest message was delivered and which is due
+// later: for a repetition, or when a silence ends.
+const waits = `(x.tried = 0 AND x.told IS NOT NULL AND x.due_at > now())`
+
+// stateCondition selects deliveries to destinations that are shown in a state.
+func stateCondition(state monitors.DeliveryState) string {
+	condition := `x.state = '` + string(state) + `'`
+	switch state {
+	case monitors.DeliveryPending:
+		return condition + ` AND ` + waits + ` IS NOT TRUE`
+	case monitors.DeliveryDelivered:
+		return `(` + condition + ` OR x.state = 'pending' AND ` + waits + `)`
+	}
+	return condition
+}
+
+// deliveryConditions returns what a query selects of deliveries x, and the arguments of these conditions.
+func deliveryConditions(q monitors.DeliveryQuery) (conditions []string, args []any) {
+	arg := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(len(args))
+	}
+	add := func(condition string) { conditions = append(conditions, condition) }
+	add(`x.state <> 'idle'`)
+	if q.MonitorID != "" {
+		add(`x.monitor_id = ` + arg(q.MonitorID))
+	}
+	if q.EventID != "" {
+		add(`x.event_id = ` + arg(q.EventID))
+	}
+	if q.IncidentID != "" {
+		id := arg(q.IncidentID)
+		add(`x.id = ANY (ARRAY(SELECT id FROM deliveries WHERE incident_id = ` + id + `
+			UNION ALL SELECT of.id FROM monitor_events i JOIN deliveries of ON of.event_id = i.id WHERE i.incident_id = ` + id + `))`) // each by its index
+	}
+	if q.State != "" {
+		add(stateCondition(q.State))
+	}
+	if q.DestinationID != "" {
+		add(`x.destination_id = ` + arg(q.DestinationID))
+	}
+	if !q.Before.CreatedAt.IsZero() {
+		add(`(x.created_at, x.id) < (` + arg(q.Before.CreatedAt.UTC()) + `, CAST(` + arg(q.Before.ID) + ` AS uuid))`)
+	}
+	return conditions, args
+}
+
+// Deliveries implements monitors.EventStore. A thread in which nothing was said is not
+// listed while there is nothing to tell.
+func (s *EventStore) Deliveries(ctx context.Context, q monitors.DeliveryQuery) ([]monitors.DeliveryRecord, error) {
+	conditions, args := deliveryConditions(q)
+	var rows []deliveryRecordRow
+	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
+		SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, e.body,
+		       CASE WHEN x.state = 'pending' AND %[3]s THEN 'delivered' WHEN x.destination_id IS NULL AND x.state = 'delivered' THEN 'sent' ELSE x.state END AS status,
+		       x.attempts, x.last_error, x.created_at, x.delivered_at, e.resolved_at, x.destination_id IS NULL AND %[4]s AS long_schedule,
+		       x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id) AS incident_id, CASE WHEN x.storm IS NOT NULL THEN x.id END AS storm_id, x.sequence,
+		       CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END AS tried, x.due_at
+		FROM deliveries x LEFT JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id
+		WHERE d.deleted_at IS NULL AND %[1]s
+		ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d`, strings.Join(conditions, ` AND `), q.Limit, waits, isLate), args...)
+	if err != nil {
+		return nil, wrapError(ctx, "list deliveries", err)
+	}
+	page := make([]monitors.DeliveryRecord, 0, len(rows))
+	for _, r := range rows {
+		d, err := r.toDelivery()
+		if err != nil {
+			logPartly(s.db.log, "deliveries", r.ID, err)
+		}
+		page = append(page, d)
+	}
+	return page, nil
+}

@@ -1,0 +1,333 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+func TestDeliveriesToDestinationsAreListedWithThoseToCallbacks(t *testing.T) {
+	s := open(t, database(t))
+	hook, chat := addDestination(t, s, notify.Webhook, "hook"), addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	e := trouble(detector.Blackout, justNow())
+	acceptReport(t, s, m.ID, report(e), monitor.Run)
+	i := onlyIncident(t, s, m.ID)
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Event != nil {
+			recordOutcome(t, s, d, retried(time.Hour))
+		} else {
+			tell(t, s, d)
+		}
+	}
+	expectSent(t, s) // it is decided that there is no more to tell
+	all := deliveries(t, s, monitors.DeliveryQuery{})
+	if len(all) != 3 {
+		t.Fatalf("%d deliveries: %+v", len(all), all)
+	}
+	for name, c := range map[string]struct {
+		q    monitors.DeliveryQuery
+		want int
+	}{
+		"of the monitor":        {monitors.DeliveryQuery{MonitorID: m.ID}, 3},
+		"of the event":          {monitors.DeliveryQuery{EventID: e.ID}, 2},
+		"of the incident":       {monitors.DeliveryQuery{IncidentID: i.ID}, 3},
+		"of the webhook":        {monitors.DeliveryQuery{DestinationID: hook.ID}, 1},
+		"pending":               {monitors.DeliveryQuery{State: monitors.DeliveryPending}, 2},
+		"delivered":             {monitors.DeliveryQuery{State: monitors.DeliveryDelivered}, 1},
+		"pending at the chat":   {monitors.DeliveryQuery{State: monitors.DeliveryPending, DestinationID: chat.ID}, 0},
+		"delivered at the chat": {monitors.DeliveryQuery{State: monitors.DeliveryDelivered, DestinationID: chat.ID}, 1},
+	} {
+		if got := deliveries(t, s, c.q); len(got) != c.want {
+			t.Errorf("%s: %d deliveries, want %d", name, len(got), c.want)
+		}
+	}
+	event, message := deliveries(t, s, monitors.DeliveryQuery{DestinationID: hook.ID})[0], deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0]
+	if event.DeliveryID == "" || *event.Destination != (monitors.DeliveryDestination{ID: hook.ID, Name: "hook", Kind: "webhook"}) || event.EventID != e.ID || event.Sequence != 1 ||
+		event.IncidentID != i.ID || event.StreamURL != m.StreamURL || event.Tried != 1 || len(event.Attempts) != 1 || event.LastError != "no" || time.Until(event.NextAttemptAt) < 50*time.Minute {
+		t.Errorf("the event is %+v at %+v", event, event.Destination)
+	}
+	if message.EventID != "" || message.IncidentID != i.ID || message.MonitorID != m.ID || message.SentAt.IsZero() || message.LastError != "" {
+		t.Errorf("the message is %+v", message)
+	}
+	var paged []string
+	q := monitors.DeliveryQuery{Limit: 1}
+	for page := deliveries(t, s, q); len(page) > 0 && len(paged) < 9; page = deliveries(t, s, q) {
+		paged = append(paged, page[0].ID())
+		q.Before = monitors.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].ID()}
+	}
+	if len(paged) != 3 || paged[0] != all[0].ID() || paged[1] != all[1].ID() || paged[2] != all[2].ID() {
+		t.Errorf("the pages have %v", paged)
+	}
+}
+
+func TestAMessageThatWasSentIsNotPendingUntilItIsRepeated(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Discord, "chat")
+	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+		r.RepeatSec = 600
+		return nil
+	}))
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	route(t, s)
+	expect := func(when string, want monitors.DeliveryState) {
+		t.Helper()
+		for _, state := range []monitors.DeliveryState{monitors.DeliveryPending, monitors.DeliveryDelivered, ""} {
+			found := 0
+			for _, d := range deliveries(t, s, monitors.DeliveryQuery{State: state}) {
+				if d.Destination != nil && d.State() == want {
+					found++
+				}
+			}
+			if shown := state == want || state == ""; found == 1 != shown {
+				t.Errorf("%s: %d deliveries are %s of those that are %q", when, found, want, state)
+			}
+		}
+	}
+	expect("before it is sent", monitors.DeliveryPending)
+	if sent := tellAll(t, s); sent["chat opened"] != 1 {
+		t.Fatalf("sent %v", sent)
+	}
+	expect("until the repetition", monitors.DeliveryDelivered)
+}
+
+func TestDeliveriesAreReplayed(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	var ids []string
+	for range 2 {
+		d := leaseOneForDestination(t, s)
+		ids = append(ids, d.ID)
+		recordOutcome(t, s, d, rejected())
+	}
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v", leased)
+	}
+	for range 2 {
+		if err := s.Replay(t.Context(), ids[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := leaseOneForDestination(t, s)
+	if again.ID != ids[0] || again.Event.Sequence != 1 || again.Attempts != 0 {
+		t.Errorf("leased %+v", again)
+	}
+	recordOutcome(t, s, again, rejected())
+	for destination, want := range map[string]int{newID(): 0, hook.ID: 2} {
+		if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), destination)); n != want {
+			t.Errorf("%d replayed, want %d", n, want)
+		}
+	}
+	for n, d := range leaseForDestinations(t, s) { // no other waits for them any more
+		if d.ID != ids[n] {
+			t.Errorf("leased %+v", d.Event)
+		}
+		recordOutcome(t, s, d, rejected())
+	}
+	if n := must[int](t)(s.ReplayFailed(t.Context(), time.Now().Add(365*24*time.Hour), "")); n != 0 {
+		t.Errorf("%d replayed that were created before", n)
+	}
+	if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), "")); n != 2 {
+		t.Errorf("%d replayed", n)
+	}
+	requireCode(t, s.Replay(t.Context(), newID()), routing.DeliveryNotFound)
+	requireCode(t, s.Replay(t.Context(), "x"), routing.DeliveryNotFound)
+}
+
+func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Webhook, "hook")
+	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+	waiting := leaseOneForDestination(t, s)
+	replay := func() {
+		t.Helper()
+		if err := s.Replay(t.Context(), waiting.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replay()
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v while it is being made", leased)
+	}
+	recordOutcome(t, s, waiting, retried(8*time.Hour))
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v before its time", leased)
+	}
+	replay()
+	if again := leaseOneForDestination(t, s); again.ID != waiting.ID || again.Event.Sequence != 1 || again.Attempts != 0 {
+		t.Errorf("leased %+v", again)
+	}
+}
+
+func TestAMessageThatWaitsForItsRepetitionIsReplayedNow(t *testing.T) {
+	s := open(t, database(t))
+	chat := addDestination(t, s, notify.Discord, "chat")
+	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+		r.RepeatSec = 600
+		return nil
+	}))
+	acceptReport(t, s, register(t, s, 1).ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	if err := s.Replay(t.Context(), deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID); err != nil {
+		t.Fatal(err)
+	}
+	expectSent(t, s, "chat opened")
+}
+
+func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
+	s := open(t, database(t))
+	chat := addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	id := deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID
+	replay := func() {
+		t.Helper()
+		if err := s.Replay(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replay()
+	d := leaseOneForDestination(t, s)
+	if ref := d.Incident.Notified.ProviderMessageID; ref != "ref" {
+		t.Errorf("the message that is there already is named %q", ref)
+	}
+	if kind := tell(t, s, d); kind != notify.Opened {
+		t.Errorf("the message is %q", kind)
+	}
+	replay()
+	resolveIncident(t, s, m.ID)
+	expectSent(t, s, "chat recovered")
+	replay()
+	expectSent(t, s, "chat recovered")
+}
+
+func TestADeliveryKeepsItsNewestAttempts(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	addNotices(t, db, hook, 1)
+	var last delivery.Attempt
+	for range 25 {
+		o := retried(0)
+		last = o.Attempt
+		recordOutcome(t, s, leaseOneForDestination(t, s), o)
+		alter(t, db, `UPDATE destinations SET closed_until = NULL, failures = 0`)
+	}
+	attempts := deliveries(t, s, monitors.DeliveryQuery{})[0].Attempts
+	if len(attempts) != 20 || !attempts[19].At.Equal(last.At) {
+		t.Errorf("%d attempts are kept, the last of %v", len(attempts), attempts[len(attempts)-1].At)
+	}
+}
+
+func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	gone, mail, chat := addDestination(t, s, notify.Webhook, "gone"), addDestination(t, s, notify.Email, "mail"), addDestination(t, s, notify.Discord, "chat")
+	addNotices(t, db, gone, 2)
+	d := leaseForDestinations(t, s)[0]
+	outcome := isGone()
+	alter(t, db, `ALTER TABLE destinations ADD CONSTRAINT refused CHECK (enabled)`) // it is disabled after the attempt is stored
+	if _, err := s.Record(t.Context(), d, outcome); err == nil {
+		t.Error("it is disabled although the table refuses it")
+	}
+	alter(t, db, `ALTER TABLE destinations DROP CONSTRAINT refused`)
+	if reason := recordOutcome(t, s, d, outcome); reason != "it does not exist any more: HTTP 410" {
+		t.Errorf("the reason is %q", reason)
+	}
+	if reason := recordOutcome(t, s, d, outcome); reason != "" { // the answer was lost
+		t.Errorf("it is disabled again: %s", reason)
+	}
+	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), gone.ID)); got.Enabled || got.DisabledReason == "" || got.Failures != 1 || got.LastError != "HTTP 410" {
+		t.Errorf("the destination is %+v", got)
+	}
+	notices := map[string]bool{}
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Notice == nil || d.Notice.Destination != "gone" || d.Notice.Cause != "gone" || d.Notice.LastError != "HTTP 410" || d.Notice.At.IsZero() {
+			t.Errorf("leased %+v", d)
+		}
+		notices[d.Destination.ID] = true
+		recordOutcome(t, s, d, delivered())
+	}
+	if len(notices) != 2 || !notices[mail.ID] || !notices[chat.ID] {
+		t.Errorf("notices went to %v", notices)
+	}
+	t.Run("and its fallback is told, if it has one", func(t *testing.T) {
+		must[routing.DestinationRecord](t)(s.ChangeDestination(t.Context(), mail.ID, func(d *notify.Destination) error { d.Fallback = chat.ID; return nil }))
+		addNotices(t, db, mail, 1)
+		alter(t, db, `UPDATE destinations SET failures = 100, failing_since = now() - interval '5 days' WHERE id = $1`, mail.ID)
+		if reason := recordOutcome(t, s, leaseOneForDestination(t, s), retried(time.Hour)); reason == "" {
+			t.Error("it is not disabled")
+		}
+		if d := leaseOneForDestination(t, s); d.Destination.ID != chat.ID || d.Notice.Destination != "mail" {
+			t.Errorf("leased %+v", d)
+		}
+	})
+}
+
+// A webhook gets no messages, so it cannot be told that another destination is disabled.
+func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
+	for _, c := range []struct {
+		name, fallback string
+		damage         string
+		told           string
+	}{
+		{"its fallback is a webhook", "hook", ``, "mail"},
+		{"its fallback is disabled", "chat", `UPDATE destinations SET enabled = false WHERE name = 'chat'`, "mail"},
+		{"the default route has no destination", "", `UPDATE routes SET destinations = '{}'`, "chat mail"},
+		{"the default route has only webhooks and itself", "", `UPDATE routes SET destinations = ARRAY(SELECT id FROM destinations WHERE kind = 'webhook')`, "chat mail"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dsn := database(t)
+			s, db := open(t, dsn), raw(t, dsn)
+			gone := addDestination(t, s, notify.Webhook, "gone")
+			addDestination(t, s, notify.Webhook, "hook")
+			addDestination(t, s, notify.Email, "mail")
+			addDestination(t, s, notify.Discord, "chat")
+			alter(t, db, `UPDATE routes SET destinations = ARRAY(SELECT id FROM destinations WHERE name <> 'chat')`)
+			alter(t, db, `UPDATE destinations SET fallback = (SELECT id FROM destinations WHERE name = $1) WHERE name = 'gone'`, c.fallback)
+			if c.damage != "" {
+				alter(t, db, c.damage)
+			}
+			alter(t, db, `UPDATE routing_version SET version = version + 1`)
+			addNotices(t, db, gone, 1)
+			recordOutcome(t, s, leaseOneForDestination(t, s), isGone())
+			var told []string
+			for _, d := range leaseForDestinations(t, s) {
+				told = append(told, d.Destination.Name)
+			}
+			slices.Sort(told)
+			if got := strings.Join(told, " "); got != c.told {
+				t.Errorf("%s were told, want %s", got, c.told)
+			}
+		})
+	}
+}
+
+func TestFailedDeliveriesAreReplayedInBatches(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	chat := addDestination(t, s, notify.Discord, "chat")
+	addNotices(t, db, chat, 2100)
+	alter(t, db, `UPDATE deliveries SET state = 'failed', due_at = NULL`)
+	held := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	defer func() { _ = held.Rollback() }()
+	must[sql.Result](t)(held.ExecContext(t.Context(), `UPDATE deliveries SET told = NULL WHERE id = (SELECT min(CAST(id AS text))::uuid FROM deliveries)`))
+	if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), "")); n != 2099 {
+		t.Errorf("%d replayed, want all but the one that is locked", n)
+	}
+	requireLines(t, db, `SELECT count(DISTINCT CAST(xmin AS text)) FROM deliveries WHERE state = 'pending'`, 3) // transactions
+}

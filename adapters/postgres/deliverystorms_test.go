@@ -1,0 +1,400 @@
+package postgres_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// openStorms selects the storms that go on.
+const openStorms = `deliveries WHERE storm IS NOT NULL AND NOT storm ? 'resolved_at'`
+
+// ageStorms makes storms older by seconds.
+const ageStorms = `UPDATE deliveries SET storm = storm || jsonb_build_object('first_at', CAST(storm ->> 'first_at' AS timestamptz) - make_interval(secs => $1)) WHERE storm IS NOT NULL`
+
+// openIncidents registers streams that are live, and opens an incident at each of the first
+// black ones.
+func openIncidents(t testing.TB, s *postgres.Store, from, streams, black int) (ids []monitor.ID) {
+	t.Helper()
+	for n := range streams {
+		m := register(t, s, from+n)
+		ids = append(ids, m.ID)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+	}
+	for _, id := range ids[:black] {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+	return ids
+}
+
+func resolveIncident(t testing.TB, s *postgres.Store, id monitor.ID) {
+	t.Helper()
+	must[incident.Entry](t)(s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
+}
+
+// blackAgain is the report of a black that is over and comes again.
+func blackAgain() monitor.Report {
+	now := time.Now().UTC()
+	return report(recovery(detector.Blackout, justNow(), now.Add(-2*time.Second)), trouble(detector.Blackout, now))
+}
+
+func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	ids := openIncidents(t, s, 0, 12, 2)
+	expectSent(t, s, "chat opened", "chat opened") // two of twelve are no storm
+	acceptReport(t, s, ids[2], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	acceptReport(t, s, ids[3], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s) // the first message counts what comes within seconds
+	acceptReport(t, s, ids[11], report(trouble(detector.Silence, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened") // another condition is told by itself
+	if n := countRows(t, db, openStorms); n != 1 {
+		t.Fatalf("%d storms", n)
+	}
+	pass(t, db, 6*time.Second)
+	d := leaseOneForDestination(t, s)
+	if d.Storm == nil || d.Storm.Storm.Streams != 4 || d.Storm.Storm.Live != 12 || d.Message.Situation.Severity != 1 || len(d.Message.Situation.Conditions) != 1 || !d.Message.Situation.Open {
+		t.Fatalf("leased %+v", d.Storm)
+	}
+	if kind := tell(t, s, d); kind != notify.Opened {
+		t.Errorf("the message is %s", kind)
+	}
+
+	acceptReport(t, s, ids[4], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat updated") // five streams
+	acceptReport(t, s, ids[0], report(trouble(detector.Silence, justNow())), monitor.Run)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat worse") // the storm, and not the incident that was told before
+
+	for _, id := range ids[:4] {
+		resolveIncident(t, s, id)
+	}
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat recovered", "chat recovered", "chat updated") // those that were told by themselves
+	resolveIncident(t, s, ids[4])
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat recovered")
+	if n := countRows(t, db, `deliveries WHERE storm ? 'resolved_at'`); n != 1 {
+		t.Errorf("%d resolved storms", n)
+	}
+
+	// Trouble that comes back after the storm is told by itself.
+	acceptReport(t, s, ids[3], blackAgain(), monitor.Run)
+	expectSent(t, s, "chat opened")
+}
+
+func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	team := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), notify.Destination{
+		ID: newID(), Name: "team", Kind: notify.Discord, Language: notify.English, Enabled: true,
+	})).Destination
+	ids := openIncidents(t, s, 0, 12, 0)
+	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Continue: true, Match: notify.Match{Monitors: ids[:3]}}))
+	for _, id := range ids[:6] {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	streams := map[string]int{}
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Storm != nil {
+			streams[d.Destination.Name] = d.Storm.Storm.Streams
+			if d.Message.Situation.Streams != d.Storm.Storm.Streams {
+				t.Errorf("%s is told of %d streams, and that there are %d", d.Destination.Name, d.Message.Situation.Streams, d.Storm.Storm.Streams)
+			}
+		}
+		tell(t, s, d)
+	}
+	var stormID string
+	if err := db.QueryRowContext(t.Context(), `SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.storm IS NOT NULL AND d.name = 'chat'`).Scan(&stormID); err != nil {
+		t.Fatal(err)
+	}
+	if storm := must[notify.Storm](t)(s.Storm(t.Context(), stormID)); len(storm.Incidents) != 6 {
+		t.Errorf("the storm is %+v", storm)
+	}
+	if _, err := s.Storm(t.Context(), newID()); err == nil {
+		t.Error("a storm that does not exist was read")
+	}
+	if streams["chat"] != 6 || streams["team"] != 3 {
+		t.Errorf("the streams are %v, want 6 for chat and 3 for team", streams)
+	}
+
+	acknowledge := func(id monitor.ID) {
+		t.Helper()
+		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, id).ID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))
+	}
+	tellAll(t, s)
+	for _, id := range ids[:3] {
+		acknowledge(id)
+	}
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team acknowledged")
+	for _, id := range ids[:3] {
+		resolveIncident(t, s, id)
+	}
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team recovered")
+	for _, id := range ids[3:6] {
+		resolveIncident(t, s, id)
+	}
+	pass(t, db, 6*time.Second)
+	tellAll(t, s)
+}
+
+func TestFewStreamsOfAStormAreToldOneByOne(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	team := addDestination(t, s, notify.Discord, "team")
+	ids := openIncidents(t, s, 0, 12, 0)
+	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
+	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Match: notify.Match{Monitors: ids[3:6]}}))
+	for _, id := range ids[:5] {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+	expectSent(t, s, "team opened", "team opened")
+	pass(t, db, 6*time.Second)
+	expectSent(t, s)
+	alter(t, db, `UPDATE routing_version SET version = version + 1`)
+	expectSent(t, s)
+	acceptReport(t, s, ids[5], report(trouble(detector.Blackout, justNow())), monitor.Run) // the third of the team
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team opened")
+	acceptReport(t, s, ids[3], report(trouble(detector.Silence, justNow())), monitor.Run)
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team worse") // the storm, and not the incident
+	for _, id := range ids[:6] {
+		resolveIncident(t, s, id)
+	}
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "team recovered", "team recovered", "team recovered")
+}
+
+func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	openIncidents(t, s, 0, 3, 3)
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened")
+	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '1 minute'`)
+	alter(t, db, ageStorms, 60)
+	openIncidents(t, s, 10, 1, 1)
+	expectSent(t, s, "chat opened")
+	openIncidents(t, s, 20, 2, 2) // three of six, of which one was told by itself
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened")
+	if n := countRows(t, db, openStorms); n != 2 {
+		t.Errorf("%d storms, want 2", n)
+	}
+}
+
+// Streams that YouTube refused had incidents before, which are reopened.
+func TestIncidentsThatAreReopenedTogetherAreOneStorm(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	ids := openIncidents(t, s, 0, 6, 0)
+	for _, id := range ids {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+		alter(t, db, `UPDATE incidents SET state = 'resolved', resolved_at = now(), due_at = NULL, conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now())),
+			opened_at = opened_at - interval '5 minutes', updated_at = updated_at - interval '5 minutes' WHERE state = 'open'`)
+		alter(t, db, ageStorms, 300)
+	}
+	tellAll(t, s)
+	reports := map[monitor.ID]monitor.Report{}
+	for _, id := range ids {
+		reports[id] = report(trouble(detector.Blackout, time.Now().UTC()))
+	}
+	if refused, alone := s.AcceptTogether(t.Context(), reports); len(refused)+len(alone) > 0 {
+		t.Fatalf("%v, %v alone", refused, alone)
+	}
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened")
+	requireLines(t, db, `SELECT count(*) FROM incidents i JOIN deliveries x ON x.incident_id = i.id JOIN deliveries s ON s.id = x.storm_id WHERE NOT s.storm ? 'resolved_at' AND i.reopened = 1`, 6)
+}
+
+// Two gateways take the reports of all streams, and lease, at once.
+func TestIncidentsOfTwoGatewaysMakeOneStorm(t *testing.T) {
+	const streams = 12
+	dsn := database(t)
+	gateways, db := []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
+	addDestination(t, gateways[0], notify.Discord, "chat")
+	ids := openIncidents(t, gateways[0], 0, streams, 0)
+	var wait sync.WaitGroup
+	each := func(change func(s *postgres.Store, id monitor.ID) error) {
+		for n, id := range ids {
+			wait.Go(func() {
+				if err := change(gateways[n%2], id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	sendAll := func() {
+		for range 20 {
+			for _, s := range gateways {
+				wait.Go(func() {
+					_, err := s.RouteIncidents(t.Context())
+					leased, failed := s.Lease(t.Context(), 100, time.Minute)
+					if err = errors.Join(err, failed); err != nil {
+						t.Error(err)
+					}
+					for _, d := range leased.Deliveries {
+						if err := deliverOnce(t, s, d); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wait.Wait()
+			pass(t, db, 6*time.Second)
+		}
+	}
+	each(func(s *postgres.Store, id monitor.ID) error {
+		_, err := s.Accept(t.Context(), id, report(trouble(detector.Blackout, justNow())))
+		return err
+	})
+	sendAll()
+	if storms, members := countRows(t, db, openStorms), countRows(t, db, `deliveries WHERE storm_id IS NOT NULL`); storms != 1 || members != streams {
+		t.Errorf("%d storms with %d of %d incidents", storms, members, streams)
+	}
+	each(func(s *postgres.Store, id monitor.ID) error {
+		_, err := s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, incidents.Action{OpID: "a", Kind: incident.WasResolved, By: "ann"})
+		return err
+	})
+	sendAll()
+	if open, told := countRows(t, db, openStorms), countRows(t, db, `deliveries WHERE told ->> 'open' = 'true'`); open != 0 || told != 0 {
+		t.Errorf("%d storms are open, and %d threads are told as open", open, told)
+	}
+}
+
+func silenceOf(match notify.Match, from, to time.Time) notify.Silence {
+	return notify.Silence{ID: newID(), Match: match, StartsAt: from, EndsAt: to, CreatedBy: "ann"}
+}
+
+func TestASilenceHoldsBackMessagesButNotTheEnd(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	m, other := register(t, s, 1), register(t, s, 2)
+	now := time.Now().UTC()
+	acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	must[notify.Silence](t)(s.CreateSilence(t.Context(), silenceOf(notify.Match{}, now.Add(-time.Minute), now.Add(time.Hour))))
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s)
+	resolveIncident(t, s, other.ID)
+	expectSent(t, s, "chat recovered")
+	alter(t, db, `UPDATE silences SET ends_at = now()`)
+	alter(t, db, `UPDATE routing_version SET version = version + 1`)
+	pass(t, db, time.Hour) // when the silence ends, nothing else happens
+	expectSent(t, s, "chat opened")
+}
+
+func TestASilenceUntilRecoveredEndsWithTheIncident(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	m, other := register(t, s, 1), register(t, s, 2)
+	silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
+	silence.UntilRecovered = true
+	must[notify.Silence](t)(s.CreateSilence(t.Context(), silence))
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	resolveIncident(t, s, other.ID)
+	expectSent(t, s, "chat recovered")
+	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 1 {
+		t.Fatal("the end of another incident has ended the silence")
+	}
+	resolveIncident(t, s, m.ID)
+	expectSent(t, s)
+	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 0 {
+		t.Error("the silence has not ended")
+	}
+	acceptReport(t, s, m.ID, blackAgain(), monitor.Run)
+	expectSent(t, s, "chat opened")
+}
+
+func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	first := addDestination(t, s, notify.Discord, "first")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "first opened")
+	expectSent(t, s)
+
+	t.Run("a destination is added", func(t *testing.T) {
+		addDestination(t, s, notify.Discord, "second")
+		expectSent(t, s, "second opened")
+	})
+	t.Run("a silence is ended by a person", func(t *testing.T) {
+		silence := silenceOf(notify.Match{}, time.Now().UTC().Add(-time.Hour), time.Time{})
+		silence.UntilRecovered = true
+		must[notify.Silence](t)(s.CreateSilence(t.Context(), silence))
+		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
+		expectSent(t, s)
+		must[notify.Silence](t)(s.EndSilence(t.Context(), silence.ID))
+		expectSent(t, s, "first worse", "second worse")
+	})
+	t.Run("a destination is taken away, and only told the end", func(t *testing.T) {
+		must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = []string{first.ID}; return nil }))
+		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"}))
+		expectSent(t, s, "first acknowledged")
+		resolveIncident(t, s, m.ID)
+		expectSent(t, s, "first recovered", "second recovered")
+	})
+}
+
+func TestASilenceUntilRecoveredEndsWithoutDestinationsAndWithItsMonitor(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	lasting := func() (n int) { return countRows(t, db, `silences WHERE ended_at IS NULL`) }
+	silenced := func(n int) monitor.ID {
+		t.Helper()
+		m := register(t, s, n)
+		silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
+		silence.UntilRecovered = true
+		must[notify.Silence](t)(s.CreateSilence(t.Context(), silence))
+		return m.ID
+	}
+	m := silenced(1)
+	acceptReport(t, s, m, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	resolveIncident(t, s, m)
+	route(t, s)
+	if lasting() != 0 {
+		t.Error("the silence of an incident has not ended with it")
+	}
+	ended := silenced(2)
+	silenced(3)
+	if _, err := s.End(t.Context(), ended, monitor.Stopped, "", nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	route(t, s)
+	if n := lasting(); n != 1 {
+		t.Errorf("%d silences last after a monitor has ended, want that of the other", n)
+	}
+}

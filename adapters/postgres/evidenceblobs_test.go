@@ -1,0 +1,93 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+)
+
+func TestTheBlobStoreConforms(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T) blobtest.Harness {
+		dsn := database(t)
+		proxied := startProxy(t, dsn)
+		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{MaxConnections: 4, StatementTimeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() }) // its connections may be broken
+		db := raw(t, dsn)
+		return blobtest.Harness{
+			Store: s.BlobStore(),
+			Count: func(t *testing.T) (n int) {
+				t.Helper()
+				err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM blobs) + (SELECT count(*) FROM blob_chunks)`).Scan(&n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			},
+			Hang: func(t *testing.T) {
+				proxied.dropAll.Store(true)
+				t.Cleanup(proxied.drop)
+			},
+			Kill:  func(*testing.T) { proxied.close() },
+			Limit: 15 * time.Second,
+		}
+	})
+}
+
+func TestAChunkHas256KiB(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	data := make([]byte, 600_000)
+	putBlob(t, s, data)
+	var chunks, largest int
+	if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*), max(length(data)) FROM blob_chunks`).Scan(&chunks, &largest); err != nil {
+		t.Fatal(err)
+	}
+	if chunks != 3 || largest != 256<<10 {
+		t.Errorf("%d chunks, the largest of %d bytes", chunks, largest)
+	}
+}
+
+// TestAKilledDatabaseLeavesNoBlob kills the server in the middle of an upload, starts
+// it again and sweeps.
+func TestAKilledDatabaseLeavesNoBlob(t *testing.T) {
+	dir := shortDir(t)
+	own, s := startServer(t, dir)
+	m := register(t, s, 1)
+	data := make([]byte, 2<<20)
+	f := picture(data)
+	if err := s.ReserveBlob(t.Context(), m.ID, 1, f); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	source := readerFunc(func(p []byte) (int, error) {
+		if !killed && len(data) < 1<<20 {
+			killed = true
+			killServer(t, dir)
+			// A server that is back before the next chunk would get the whole upload.
+			if err := own.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		n := copy(p, data)
+		data = data[n:]
+		return n, nil
+	})
+	if err := s.BlobStore().Put(t.Context(), evidences.NewContent(f.Digest, f.Size, source)); err == nil {
+		t.Fatal("nobody noticed the kill")
+	}
+	own, s = startServer(t, dir)
+	db := raw(t, own.DSN())
+	if n := countRows(t, db, "blobs"); n != 1 {
+		t.Fatalf("%d uploads were cut, want 1", n)
+	}
+	alter(t, db, `UPDATE blobs SET created_at = created_at - interval '2 hours'`)
+	alter(t, db, `UPDATE evidence_blobs SET reserved_at = reserved_at - interval '2 hours'`)
+	sweep(t, s)
+	requireEmpty(t, db, "blobs", "blob_chunks", "evidence_blobs", "evidence")
+}

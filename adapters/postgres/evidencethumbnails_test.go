@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func wanted(t *testing.T, s *postgres.Store, id monitor.ID) bool {
+	t.Helper()
+	answer, err := s.Accept(t.Context(), id, report())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.ThumbnailWanted
+}
+
+func TestAThumbnailGoesFromOneGatewayToTheOther(t *testing.T) {
+	dsn := database(t)
+	first, second := open(t, dsn), open(t, dsn)
+	m, other := register(t, first, 1), register(t, first, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	announced := make(chan feed.Thumbnail, 10)
+	wakes := second.ListenFeed(ctx, func(n feed.Thumbnail) { announced <- n })
+	defer func() {
+		cancel()
+		for range wakes { // closed when it listens no more
+		}
+	}()
+	<-wakes // it listens
+
+	thumbnail := evidences.Thumbnail{MonitorID: m.ID, TakenAt: noon, JPEG: []byte("jpeg\x00\xff")}
+	if is, err := first.PutThumbnail(t.Context(), thumbnail, 1); err != nil || is || wanted(t, first, m.ID) {
+		t.Errorf("before a page asked, a thumbnail is wanted: %v, %v", is, err)
+	}
+	_, err := second.GetThumbnail(t.Context(), m.ID)
+	requireCode(t, err, monitor.NotFound)
+	for range 2 {
+		if err := second.LeaseThumbnails(t.Context(), []monitor.ID{m.ID, "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"}, 30*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !wanted(t, first, m.ID) || wanted(t, first, other.ID) {
+		t.Error("the lease is not seen by the answers to reports")
+	}
+	older := thumbnail
+	older.TakenAt, older.JPEG = noon.Add(-time.Second), []byte("old")
+	for _, put := range []evidences.Thumbnail{thumbnail, older, thumbnail} {
+		if is, err := first.PutThumbnail(t.Context(), put, 1); err != nil || !is {
+			t.Errorf("wanted is %v, %v", is, err)
+		}
+	}
+	got, err := second.GetThumbnail(t.Context(), m.ID)
+	if err != nil || string(got.JPEG) != "jpeg\x00\xff" || !got.TakenAt.Equal(noon) {
+		t.Errorf("the thumbnail is %+v, %v", got, err)
+	}
+	if n := <-announced; n != feed.NewThumbnail(m.ID, noon) {
+		t.Errorf("announced is %+v", n)
+	}
+	if len(announced) > 0 {
+		t.Error("an older thumbnail, or the same one again, is announced")
+	}
+	if _, err := first.PutThumbnail(t.Context(), thumbnail, 2); !errors.Is(err, monitor.ErrSuperseded) {
+		t.Errorf("the error of another generation is %v", err)
+	}
+	acceptReport(t, first, m.ID, monitor.Report{Generation: 1, At: noon, Status: monitor.Completed}, monitor.Stop)
+	_, err = first.PutThumbnail(t.Context(), thumbnail, 1)
+	requireCode(t, err, monitor.NotFound)
+}
+
+func TestThumbnailsEndWithTheirLease(t *testing.T) {
+	s := open(t, database(t))
+	m := register(t, s, 1)
+	if err := s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.PutThumbnail(t.Context(), evidences.Thumbnail{MonitorID: m.ID, TakenAt: noon, JPEG: []byte("j")}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, -time.Second); err != nil || !wanted(t, s, m.ID) {
+		t.Error("a shorter lease ended a longer one", err)
+	}
+	if err := s.DeleteThumbnails(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.GetThumbnail(t.Context(), m.ID); err != nil {
+		t.Error(err)
+	}
+	if err := s.DeleteThumbnails(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.GetThumbnail(t.Context(), m.ID)
+	requireCode(t, err, monitor.NotFound)
+}

@@ -1,0 +1,380 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	messages "github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// These are the environment of a copy of this test program that is a gateway: its DSN, and where its messages go.
+const (
+	gatewayOf    = "STORE_TEST_GATEWAY_OF"
+	gatewayTells = "STORE_TEST_GATEWAY_TELLS"
+)
+
+// runGateway is a gateway of its own. Each line of its input is a monitor whose stream has gone black: it stores that
+// report until it is accepted, as a worker does.
+func runGateway(dsn, tells string) int {
+	ctx := context.Background()
+	s, err := postgres.Open(ctx, dsn, postgres.Config{MaxConnections: 8})
+	if err != nil {
+		return broken(err)
+	}
+	go func() { _ = serveGateway(ctx, s, tells) }()
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		r := report(trouble(detector.Blackout, justNow()))
+		for {
+			if _, err := s.Accept(ctx, monitor.ID(lines.Text()), r); err == nil {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	return 0
+}
+
+// serveGateway delivers, and numbers the feed, until ctx is done.
+func serveGateway(ctx context.Context, s *postgres.Store, tells string) error {
+	sender, err := newWebhookSender(10 * time.Second)
+	if err != nil {
+		return err
+	}
+	defer sender.Close()
+	renderer, err := messages.Load(messages.Config{})
+	if err != nil {
+		return err
+	}
+	to := delivery.NewSender(delivery.SenderConfig{
+		Webhooks: sender, Renderer: renderer, Messages: map[notify.Kind]messages.Sender{notify.Discord: postingSender(tells)},
+	})
+	d, err := delivery.New(s, to, s.Listen(ctx), delivery.Config{GracePeriod: 100 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	numbered := make(chan struct{})
+	go func() {
+		defer close(numbered)
+		for ctx.Err() == nil {
+			_, _ = s.NumberFeed(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	d.Run(ctx)
+	<-numbered
+	return nil
+}
+
+// postingSender posts messages to the path DESTINATION/INCIDENT of a URL.
+type postingSender string
+
+// Send implements messages.Sender.
+func (s postingSender) Send(ctx context.Context, d notify.Destination, m messages.Message) messages.Result {
+	r := messages.Result{At: time.Now(), Class: notify.Retry, Error: "no answer"}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(s)+"/"+d.Name+"/"+m.ThreadID, http.NoBody)
+	if err != nil {
+		return r
+	}
+	req.Header.Set("X-Event-Id", string(m.Kind))
+	a, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return r
+	}
+	_ = a.Body.Close()
+	return messages.Result{At: r.At, Status: a.StatusCode, Ref: "ref"}
+}
+
+// haltedGateway is a gateway in a process of its own that is halted once.
+type haltedGateway struct {
+	process *os.Process
+	input   io.Writer
+	proxy   *proxy
+	halted  chan struct{} // closed when it is
+	resumed chan struct{}
+	isOver  atomic.Bool // it was halted, and is not again
+}
+
+// startHaltedGateway starts a gateway that tells what it tells to a URL.
+func startHaltedGateway(t *testing.T, dsn, tells string) *haltedGateway {
+	t.Helper()
+	g := &haltedGateway{proxy: startProxy(t, dsn), halted: make(chan struct{}), resumed: make(chan struct{})}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), gatewayOf+"="+g.proxy.dsn+" application_name=halted idle_in_transaction_session_timeout="+strconv.FormatInt(idleTimeout.Milliseconds(), 10), gatewayTells+"="+tells)
+	cmd.Stderr = os.Stderr
+	if g.input, err = cmd.StdinPipe(); err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.process = cmd.Process
+	t.Cleanup(func() {
+		if g.isOver.Load() {
+			g.resume()
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return g
+}
+
+// halt stops the process, as SIGSTOP does, unless it was halted before.
+func (g *haltedGateway) halt() (first bool) {
+	if !g.isOver.CompareAndSwap(false, true) {
+		return false
+	}
+	_ = g.process.Signal(syscall.SIGSTOP)
+	close(g.halted)
+	return true
+}
+
+// haltAt halts the gateway before a statement, or when the server has executed it and the gateway does not know that yet.
+func (g *haltedGateway) haltAt(at func(transaction []string) bool, executed bool) {
+	halt := func(transaction []string) {
+		if at(transaction) && g.halt() && !executed {
+			<-g.resumed
+		}
+	}
+	g.proxy.halt.Store(&halt)
+}
+
+func (g *haltedGateway) resume() {
+	select {
+	case <-g.resumed:
+	default:
+		_ = g.process.Signal(syscall.SIGCONT)
+		close(g.resumed)
+	}
+}
+
+// commitOf matches the commit of a transaction with a statement.
+func commitOf(text string) func([]string) bool {
+	return func(transaction []string) bool {
+		return transaction[len(transaction)-1] == "COMMIT" && strings.Contains(strings.Join(transaction, "\n"), text)
+	}
+}
+
+const (
+	idleTimeout = 8 * time.Second                  // of a transaction of the halted gateway
+	soon        = 6 * time.Second                  // within this a stream is told that waits for nobody, on a busy machine
+	limit       = idleTimeout + time.Second + soon // one second is the time until the next lease
+)
+
+// haltStep is a point on the way of a message at which a gateway is halted.
+type haltStep struct {
+	name      string
+	at        func(transaction []string) bool // nil: the destination has got the message, and answers
+	executed  bool                            // the server has executed the statement
+	leaseEnds bool                            // while the gateway is halted
+	isLocked  bool                            // the destination is, or may be
+}
+
+const destinationLock = "FROM destinations WHERE id = ANY (CAST($1 AS uuid[])) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED"
+
+var haltSteps = []haltStep{
+	{name: "report, before its commit", at: commitOf("INSERT INTO monitor_events")},
+	{name: "routing, between reading and storing", at: func(transaction []string) bool {
+		return strings.Contains(transaction[len(transaction)-1], "WITH routed AS")
+	}},
+	{name: "lease, before its commit", at: commitOf(destinationLock), isLocked: true},
+	{name: "between lease and sending", at: commitOf(destinationLock), executed: true},
+	{name: "between lease and sending, until the lease has ended", at: commitOf(destinationLock), executed: true, leaseEnds: true},
+	{name: "between sending and recording"},
+	{name: "between sending and recording, until the lease has ended", leaseEnds: true},
+	{name: "recording, before its commit", at: commitOf("FROM deliveries WHERE id = $1 FOR UPDATE"), isLocked: true},
+	{name: "feed, before its commit", at: commitOf("FROM feed_head FOR UPDATE"), isLocked: true},
+}
+
+// A gateway is halted at each step of the way of a message. Another one tells what has happened to another stream at
+// once, unless the halted one has locked the destination: the server ends that after limit. The message of the halted one
+// is told, too; it is told twice only if its lease has ended meanwhile.
+func TestAHaltedGatewayHoldsUpNoOtherStream(t *testing.T) {
+	for _, step := range haltSteps {
+		t.Run(step.name, func(t *testing.T) {
+			t.Parallel()
+			w := newHaltWorld(t, step)
+			resume := w.haltAtStep()
+			took := w.tellOther()
+			if step.leaseEnds {
+				alter(t, w.db, `UPDATE deliveries SET due_at = now() - interval '1 second' WHERE lease IS NOT NULL AND monitor_id = $1`, w.first.ID)
+				w.arrivals(w.messages(w.first, "shared"), map[bool]int{true: 1, false: 2}[step.at != nil]) // the other gateway tells it
+			}
+			w.eventuallyNone("pg_stat_activity WHERE datname = current_database() AND application_name = 'halted' AND state = 'idle in transaction'")
+			resumed := time.Now()
+			resume()
+			w.arrivals("/"+string(w.first.ID), 1)
+			w.arrivals(w.messages(w.first, "shared"), 1)
+			w.eventuallyNone("deliveries WHERE state = 'pending' AND (lease IS NOT NULL OR due_at <= now())")
+			w.eventuallyNone("feed_inbox")
+			t.Logf("%s, and the halted one's own %v after it went on", took, time.Since(resumed).Round(time.Millisecond))
+			w.expectTold()
+		})
+	}
+}
+
+// haltWorld has a stream of the gateway that is halted, and another.
+type haltWorld struct {
+	*testing.T
+
+	step         haltStep
+	s            *postgres.Store
+	db           *sql.DB
+	dsn          string
+	receiver     *receiver
+	gateway      *haltedGateway
+	first, other monitor.Monitor
+}
+
+// newHaltWorld leads both streams to the destination "shared", and the other one to "own", too.
+func newHaltWorld(t *testing.T, step haltStep) *haltWorld {
+	t.Helper()
+	w := &haltWorld{T: t, step: step, dsn: database(t)}
+	w.s, w.db = open(t, w.dsn), raw(t, w.dsn)
+	w.receiver = startReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		if step.at == nil && strings.HasPrefix(r.URL.Path, "/shared/") {
+			w.gateway.halt()
+		}
+	})
+	w.first, w.other = registerWithCallback(t, w.s, 1, w.receiver.url), registerWithCallback(t, w.s, 2, w.receiver.url)
+	for _, m := range []monitor.Monitor{w.first, w.other} {
+		acceptReport(t, w.s, m.ID, report(), monitor.Run)
+	}
+	addDestination(t, w.s, notify.Discord, "shared")
+	own := must[routing.DestinationRecord](t)(w.s.CreateDestination(t.Context(), notify.Destination{
+		ID: newID(), Name: "own", Kind: notify.Discord, Language: notify.English, Enabled: true,
+	})).Destination
+	r := createRoute(t, w.s, "own", own.ID)
+	must[notify.Route](t)(w.s.ChangeRoute(t.Context(), r.ID, func(r *notify.Route) error {
+		r.Match, r.Continue = notify.Match{Monitors: []monitor.ID{w.other.ID}}, true
+		return nil
+	}))
+	return w
+}
+
+// haltAtStep lets the first stream go black at a gateway that is halted at the step, and then starts another gateway.
+func (w *haltWorld) haltAtStep() (resume func()) {
+	w.Helper()
+	w.gateway = startHaltedGateway(w.T, w.dsn, w.receiver.url)
+	if w.step.at != nil {
+		w.gateway.haltAt(w.step.at, w.step.executed)
+	}
+	if _, err := fmt.Fprintln(w.gateway.input, w.first.ID); err != nil {
+		w.Fatal(err)
+	}
+	select {
+	case <-w.gateway.halted:
+	case <-time.After(patience):
+		w.Fatal("it does not come to this step")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serveGateway(ctx, w.s, w.receiver.url) }()
+	w.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.Error(err)
+		}
+	})
+	return w.gateway.resume
+}
+
+// tellOther lets the other stream go black, and fails the test if it is told too late. It returns the times.
+func (w *haltWorld) tellOther() (times string) {
+	w.Helper()
+	began := time.Now()
+	acceptReport(w.T, w.s, w.other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	stored := time.Since(began)
+	callback := w.arrivals("/"+string(w.other.ID), 1).Sub(began)
+	own := w.arrivals(w.messages(w.other, "own"), 1).Sub(began)
+	var fed time.Duration // when all is in it that was changed until now
+	eventually(w, "the feed has all", func() bool {
+		fed = time.Since(began)
+		return countRows(w, w.db, "feed_inbox") == 0
+	})
+	shared := w.arrivals(w.messages(w.other, "shared"), 1).Sub(began)
+	atSame := soon
+	if w.step.isLocked {
+		atSame = limit
+	}
+	for _, one := range []struct {
+		what       string
+		took, most time.Duration
+	}{
+		{"the report", stored, soon}, {"the callback", callback, soon}, {"the message at another destination", own, soon},
+		{"the message at the same destination", shared, atSame},
+		{"the feed", fed, limit}, // the halted process may be numbering it, whatever else it is at
+	} {
+		if one.took > one.most {
+			w.Errorf("%s took %v, want %v at most", one.what, one.took, one.most)
+		}
+	}
+	ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+	return fmt.Sprintf("stored after %v, callback %v, message at another destination %v, at the same one %v, feed %v", ms(stored), ms(callback), ms(own), ms(shared), ms(fed))
+}
+
+// messages returns the path of the messages about the incident of a monitor.
+func (w *haltWorld) messages(m monitor.Monitor, destination string) string {
+	w.Helper()
+	return "/" + destination + "/" + onlyIncident(w, w.s, m.ID).ID
+}
+
+// arrivals waits until something has arrived n times at a path, and returns when it first did.
+func (w *haltWorld) arrivals(path string, n int) time.Time {
+	w.Helper()
+	eventually(w, fmt.Sprintf("%d arrive at %s", n, path), func() bool { return len(w.receiver.arrivalsAt(path)) >= n })
+	return w.receiver.arrivalsAt(path)[0].at
+}
+
+func (w *haltWorld) eventuallyNone(rows string) {
+	w.Helper()
+	eventually(w, "no row of "+rows, func() bool { return countRows(w, w.db, rows) == 0 })
+}
+
+// expectTold fails the test unless each stream was told once; what was leased when its lease ended may be told twice.
+func (w *haltWorld) expectTold() {
+	w.Helper()
+	atMost := 1
+	if w.step.leaseEnds {
+		atMost = 2
+	}
+	for path, most := range map[string]int{
+		"/" + string(w.first.ID): atMost, w.messages(w.first, "shared"): atMost, "/" + string(w.other.ID): 1, w.messages(w.other, "shared"): 1, w.messages(w.other, "own"): 1,
+	} {
+		if all := w.receiver.arrivalsAt(path); len(all) == 0 || len(all) > most {
+			w.Errorf("%d arrived at %s, want %d at most: %v", len(all), path, most, all)
+		}
+	}
+}
+
+// arrivalsAt returns what was received at a path.
+func (r *receiver) arrivalsAt(path string) []arrival {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.arrivals), func(a arrival) bool { return a.monitor != path })
+}

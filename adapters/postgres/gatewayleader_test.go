@@ -1,0 +1,359 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+// leaderOf is the DSN for a copy of this test program that becomes the leader and
+// waits to be killed.
+const leaderOf = "STORE_TEST_LEADER_OF"
+
+func runLeader(dsn string) int {
+	s, err := postgres.Open(context.Background(), dsn, postgres.Config{})
+	if err != nil {
+		return broken(err)
+	}
+	if elected, err := s.TryLead(context.Background()); err != nil || !elected {
+		return broken(err)
+	}
+	_, _ = os.Stdout.WriteString("elected\n")
+	select {}
+}
+
+// tryLead calls TryLead once.
+func tryLead(t testing.TB, s *postgres.Store) bool {
+	t.Helper()
+	is, err := s.TryLead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// waitUntilElected calls TryLead until it succeeds.
+func waitUntilElected(t testing.TB, s *postgres.Store) {
+	t.Helper()
+	eventually(t, "the leadership passes on", func() bool {
+		is, err := s.TryLead(t.Context())
+		return err == nil && is
+	})
+}
+
+// leaderPID returns the server process that holds the leader's lock.
+func leaderPID(t testing.TB, db *sql.DB) (pid int) {
+	t.Helper()
+	err := db.QueryRowContext(t.Context(), `
+		SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 21325 AND objid = 2
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// countConnections counts the connections of stores to the database.
+func countConnections(t testing.TB, db *sql.DB) (n int) {
+	t.Helper()
+	err := db.QueryRowContext(t.Context(), `
+		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// promptly is how long what waits for nobody takes at most on a busy machine. What it must not wait for takes
+// patience: the transaction of a session with longIdle, and the statements of a store of openSlow.
+const (
+	promptly = patience / 2
+	longIdle = " idle_in_transaction_session_timeout=60000"
+)
+
+// openSlow opens a store that gives a statement patience.
+func openSlow(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 8, StatementTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// requireWithin fails the test if do takes longer than most.
+func requireWithin(t testing.TB, most time.Duration, what string, do func()) {
+	t.Helper()
+	began := time.Now()
+	do()
+	if took := time.Since(began); took > most {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
+func TestOneGatewayIsTheLeader(t *testing.T) { // O5
+	t.Run("one of several is elected and stays the leader", func(t *testing.T) {
+		dsn := database(t)
+		var gateways []*postgres.Store
+		for range 5 {
+			gateways = append(gateways, open(t, dsn))
+		}
+		for range 3 {
+			var count atomic.Int64
+			var wg sync.WaitGroup
+			for _, s := range gateways {
+				wg.Go(func() {
+					if is, err := s.TryLead(t.Context()); err != nil {
+						t.Error(err)
+					} else if is {
+						count.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			if count.Load() != 1 {
+				t.Errorf("%d lead", count.Load())
+			}
+		}
+	})
+
+	t.Run("a closed store resigns and leaves no connection", func(t *testing.T) {
+		dsn := database(t)
+		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+		if !tryLead(t, first) || tryLead(t, second) {
+			t.Fatal("it is not the first that leads")
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		waitUntilElected(t, second)
+		if _, err := first.TryLead(t.Context()); err == nil {
+			t.Error("a closed store can still become the leader")
+		}
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nobody is connected", func() bool { return countConnections(t, db) == 0 })
+	})
+
+	t.Run("another becomes the leader when the server ends the leader's connection", func(t *testing.T) {
+		dsn := database(t)
+		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+		tryLead(t, first)
+		alter(t, db, `SELECT pg_terminate_backend($1)`, leaderPID(t, db))
+		waitUntilElected(t, second)
+		if is, err := first.TryLead(t.Context()); err == nil {
+			t.Errorf("the old leader notices nothing: %t", is)
+		}
+		if tryLead(t, first) {
+			t.Error("there are two")
+		}
+	})
+
+	t.Run("another becomes the leader when the leader is killed", func(t *testing.T) {
+		dsn := database(t)
+		s := open(t, dsn)
+		leader := exec.CommandContext(t.Context(), os.Args[0]) // it does not end by itself
+		leader.Env = append(os.Environ(), leaderOf+"="+dsn)
+		leader.Stderr = os.Stderr
+		out, err := leader.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := leader.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "elected\n" {
+			t.Fatalf("the leader says %q, %v", line, err)
+		}
+		if tryLead(t, s) {
+			t.Fatal("there are two")
+		}
+		if err := leader.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = leader.Wait() // says that it was killed
+		waitUntilElected(t, s)
+	})
+
+	t.Run("a leader that no longer asks is replaced", func(t *testing.T) {
+		dsn := database(t)
+		first, second := open(t, dsn), open(t, dsn)
+		first.ShortenTimeouts()
+		began := time.Now()
+		if !tryLead(t, first) {
+			t.Fatal("not elected")
+		}
+		for deadline := began.Add(patience); !tryLead(t, second); {
+			if time.Now().After(deadline) {
+				t.Fatalf("it goes on for %v", patience)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if term := time.Since(began); term < 900*time.Millisecond {
+			t.Errorf("the leadership was lost after %v", term)
+		}
+		if is, err := first.TryLead(t.Context()); err == nil && is {
+			t.Error("there are two")
+		}
+	})
+
+	t.Run("one pooled connection is enough", func(t *testing.T) {
+		s, err := postgres.Open(t.Context(), database(t), postgres.Config{MaxConnections: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if !tryLead(t, s) {
+			t.Fatal("not elected")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := s.Insert(ctx, registration(1), unlimited); err != nil {
+			t.Error(err)
+		}
+		if !tryLead(t, s) {
+			t.Error("the leadership is lost")
+		}
+	})
+}
+
+func TestTryLeadEndsWithItsContext(t *testing.T) {
+	// noticed asks with a context, which must be obeyed.
+	noticed := func(t *testing.T, s *postgres.Store) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		requireWithin(t, promptly, "to notice it", func() {
+			if is, err := s.TryLead(ctx); err == nil {
+				t.Errorf("nothing is noticed: %t", is)
+			}
+		})
+	}
+
+	t.Run("when its server process is stopped", func(t *testing.T) {
+		dsn := database(t)
+		s, db := openSlow(t, dsn), raw(t, dsn)
+		tryLead(t, s)
+		pid := leaderPID(t, db)
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		noticed(t, s)
+		if tryLead(t, s) {
+			t.Error("it leads again, and the lock is still held")
+		}
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		waitUntilElected(t, s)
+	})
+
+	t.Run("when the network drops everything", func(t *testing.T) {
+		dsn := database(t)
+		proxied := startProxy(t, dsn)
+		s, other, db := openSlow(t, proxied.dsn), open(t, dsn), raw(t, dsn)
+		tryLead(t, s)
+		proxied.dropAll.Store(true)
+		noticed(t, s)
+		noticed(t, s) // not even a new connection is made
+		waitUntilElected(t, other)
+		proxied.dropAll.Store(false)
+		if tryLead(t, s) {
+			t.Error("there are two")
+		}
+		if err := errorOfClosing(s, other); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
+	})
+
+	t.Run("also for a second caller", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		s := openSlow(t, proxied.dsn)
+		tryLead(t, s)
+		proxied.dropAll.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			_, _ = s.TryLead(ctx)
+		}()
+		noticed(t, s)
+		cancel()
+		<-asked
+	})
+
+	t.Run("Close does not wait for it", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		s := openSlow(t, proxied.dsn)
+		tryLead(t, s)
+		proxied.dropAll.Store(true)
+		asked := make(chan error, 1)
+		go func() {
+			_, err := s.TryLead(t.Context())
+			asked <- err
+		}()
+		requireWithin(t, promptly, "closing", func() { _ = s.Close() })
+		if err := <-asked; err == nil {
+			t.Error("a closed store was elected")
+		}
+	})
+}
+
+func errorOfClosing(stores ...*postgres.Store) error {
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
+	dir := shortDir(t)
+	start := func() *embedded.Server {
+		t.Helper()
+		own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return own
+	}
+	own := start()
+	first, second := open(t, own.DSN()), open(t, own.DSN())
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !tryLead(t, first) || tryLead(t, second) {
+		t.Fatal("it is not the first that leads")
+	}
+	if err := own.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*postgres.Store{first, second} {
+		if is, err := s.TryLead(t.Context()); err == nil {
+			t.Errorf("without a server: %t", is)
+		}
+	}
+	own = start()
+	defer own.Stop(context.Background())
+	waitUntilElected(t, second)
+	if tryLead(t, first) {
+		t.Error("there are two")
+	}
+	if err := errorOfClosing(first, second); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,171 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+)
+
+// heartbeat sends one heartbeat and returns the counts.
+func heartbeat(t testing.TB, s *postgres.Store, runtimeID string) map[string]int64 {
+	t.Helper()
+	counts, err := s.Heartbeat(t.Context(), runtimeID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+func TestGatewaysSeeEachOthersHeartbeats(t *testing.T) { // O5
+	t.Run("each heartbeat counts, until its gateway leaves", func(t *testing.T) {
+		dsn := database(t)
+		a, b := open(t, dsn), open(t, dsn)
+		heartbeat(t, a, "a")
+		first := heartbeat(t, b, "b")["a"]
+		if same := heartbeat(t, b, "b")["a"]; first == 0 || same != first {
+			t.Errorf("a has sent %d, then %d heartbeats", first, same)
+		}
+		heartbeat(t, a, "a")
+		if second := heartbeat(t, b, "b")["a"]; second != first+1 {
+			t.Errorf("a has sent %d, then %d heartbeats", first, second)
+		}
+		for range 2 {
+			if err := a.Leave(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, there := heartbeat(t, b, "b")["a"]; there {
+			t.Error("a has not left")
+		}
+	})
+
+	t.Run("gateways of more than a day ago are forgotten, but not the one that comes back", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		heartbeat(t, s, "old")
+		heartbeat(t, s, "older")
+		alter(t, db, `UPDATE gateways SET last_heartbeat_at = now() - interval '25 hours'`)
+		heartbeat(t, s, "old")
+		if counts := heartbeat(t, s, "a"); len(counts) != 1 || counts["old"] != 2 {
+			t.Errorf("the counts are %v", counts)
+		}
+	})
+
+	t.Run("gateways that come back at once after days do not wait for each other", func(t *testing.T) {
+		dsn := database(t)
+		stores, db := map[string]*postgres.Store{"a": open(t, dsn), "b": open(t, dsn), "c": open(t, dsn), "d": open(t, dsn)}, raw(t, dsn)
+		for range 50 {
+			for id, s := range stores {
+				heartbeat(t, s, id)
+			}
+			alter(t, db, `UPDATE gateways SET last_heartbeat_at = now() - interval '2 days'`)
+			var sent sync.WaitGroup
+			for id, s := range stores {
+				sent.Go(func() {
+					if _, err := s.Heartbeat(t.Context(), id); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			sent.Wait()
+		}
+	})
+}
+
+func TestAHeartbeatIsIndependent(t *testing.T) {
+	t.Run("of transactions that hold all pooled connections", func(t *testing.T) {
+		dsn := database(t)
+		s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		m := register(t, s, 1)
+		db := raw(t, dsn)
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE`, m.ID); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		blocked := make(chan struct{})
+		go func() {
+			defer close(blocked)
+			_, _ = s.AdvanceGeneration(ctx, m.ID, 1, "a")
+		}()
+		eventually(t, "the pool waits for the lock", func() bool { return waitingForLock(t, db) })
+		heartbeat(t, s, "a")
+		cancel()
+		<-blocked
+	})
+
+	t.Run("of the disk of the server", func(t *testing.T) {
+		s := open(t, database(t))
+		if mode, err := s.HeartbeatSetting(t.Context(), "synchronous_commit"); err != nil || mode != "off" {
+			t.Errorf("synchronous_commit is %s, %v", mode, err)
+		}
+	})
+}
+
+// waitingForLock reports whether a session waits for a lock.
+func waitingForLock(t *testing.T, db *sql.DB) bool {
+	t.Helper()
+	return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+}
+
+func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {
+	t.Run("when the database can only be read, as a standby", func(t *testing.T) {
+		dsn := create(t, template)
+		s := open(t, dsn)
+		heartbeat(t, s, "a")
+		alter(t, raw(t, dsn), `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+		other := open(t, dsn+" target_session_attrs=any") // it connects after the change
+		if counts, err := other.Heartbeat(t.Context(), "b"); err == nil {
+			t.Errorf("a heartbeat succeeds, %v", counts)
+		}
+	})
+
+	t.Run("when the network drops everything, and then goes on with another connection", func(t *testing.T) {
+		proxied := startProxy(t, database(t))
+		s := openSlow(t, proxied.dsn)
+		heartbeat(t, s, "a")
+		proxied.dropAll.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		requireWithin(t, promptly, "a heartbeat that nobody answers", func() {
+			if counts, err := s.Heartbeat(ctx, "a"); err == nil {
+				t.Errorf("a heartbeat succeeds, %v", counts)
+			}
+		})
+		proxied.dropAll.Store(false)
+		heartbeat(t, s, "a")
+	})
+
+	t.Run("when the server has ended its connection, at most once", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		heartbeat(t, s, "a")
+		alter(t, db, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`)
+		if _, err := s.Heartbeat(t.Context(), "a"); err != nil {
+			heartbeat(t, s, "a")
+		}
+	})
+
+	t.Run("after the store was closed", func(t *testing.T) {
+		s := open(t, database(t))
+		heartbeat(t, s, "a")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if counts, err := s.Heartbeat(t.Context(), "a"); err == nil {
+			t.Errorf("a heartbeat succeeds, %v", counts)
+		}
+	})
+}

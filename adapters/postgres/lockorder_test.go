@@ -1,0 +1,211 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// These tests do at once what must take its locks in one order. A transaction is tried again after a deadlock, so the
+// server is asked whether it has seen one.
+
+const lockRounds = 200
+
+// twoGateways returns the stores of two gateways, and a check that no deadlock happened since. It closes the stores: a
+// session tells what it has counted when it ends.
+func twoGateways(t *testing.T, dsn string, db *sql.DB) (gateways []*postgres.Store, expectNoDeadlock func()) {
+	t.Helper()
+	deadlocks := func() (n int) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := deadlocks()
+	for range 2 {
+		gateways = append(gateways, openWithKey(t, dsn, reversing{first: "one"}))
+	}
+	return gateways, func() {
+		t.Helper()
+		for _, s := range gateways {
+			_ = s.Close()
+		}
+		eventually(t, "the sessions have ended", func() bool {
+			return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND query NOT LIKE '%pg_stat_activity%'`) == 0
+		})
+		if after := deadlocks(); after != before {
+			t.Errorf("%d deadlocks", after-before)
+		}
+	}
+}
+
+// atOnce runs functions concurrently, and fails the test at an error.
+func atOnce(t *testing.T, all ...func() error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, one := range all {
+		wg.Go(func() {
+			if err := one(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// A change of a destination locks the version of the routing and then the destination, and so does an attempt that
+// disables it.
+func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
+	dsn := database(t)
+	db := raw(t, dsn)
+	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	s, other := gateways[0], gateways[1]
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	addDestination(t, s, notify.Email, "mail")
+	for round := range lockRounds {
+		addNotices(t, db, hook, 1)
+		d := leaseOneForDestination(t, s)
+		outcome := isGone()
+		var disabled string
+		atOnce(t,
+			func() error {
+				recorded, err := s.Record(t.Context(), d, outcome)
+				disabled = recorded.Disabled
+				return err
+			},
+			func() error {
+				_, err := other.ChangeDestination(t.Context(), hook.ID, func(d *notify.Destination) error { d.Config["channel"] = fmt.Sprint(round); return nil })
+				return err
+			},
+			func() error {
+				_, err := other.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.DelaySec = int64(round); return nil })
+				return err
+			})
+		got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), hook.ID))
+		if got.Enabled || got.Config["channel"] != fmt.Sprint(round) || disabled == "" {
+			t.Fatalf("in round %d it is %+v, disabled: %q", round, got, disabled)
+		}
+		if n := countRows(t, db, `deliveries WHERE state = 'pending' AND destination_id <> '`+hook.ID+`'`); n != 1 {
+			t.Fatalf("in round %d %d are told", round, n)
+		}
+		alter(t, db, `DELETE FROM deliveries`)
+		must[routing.DestinationRecord](t)(s.ChangeDestination(t.Context(), hook.ID, func(d *notify.Destination) error { d.Enabled = true; return nil }))
+	}
+	expectNoDeadlock()
+}
+
+// Reports change incidents while two gateways route them, decide what is told of them, and find out that it is outdated.
+func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
+	const streams, destinations = 9, 6 // fewer streams than a storm has
+	dsn := database(t)
+	db := raw(t, dsn)
+	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	for n := range destinations {
+		addDestination(t, gateways[0], notify.PagerDuty, fmt.Sprint("pager ", n))
+	}
+	ids := openIncidents(t, gateways[0], 0, 60, streams)[:streams]
+	onsets := map[monitor.ID]time.Time{}
+	for _, id := range ids {
+		onsets[id] = justNow()
+	}
+	send := func(s *postgres.Store) error {
+		if _, err := s.RouteIncidents(t.Context()); err != nil {
+			return err
+		}
+		leased, err := s.Lease(t.Context(), 100, time.Minute)
+		if err != nil {
+			return err
+		}
+		for _, d := range leased.Deliveries {
+			if err := deliverOnce(t, s, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for round := range lockRounds {
+		alter(t, db, `UPDATE deliveries SET told = NULL, changed = true, state = 'pending', tried = 0, lease = NULL, due_at = now() WHERE incident_id IS NOT NULL`) // all of it is told again
+		all := []func() error{
+			func() error { return send(gateways[0]) }, func() error { return send(gateways[1]) },
+			func() error { _, err := gateways[0].RouteIncidents(t.Context()); return err },
+			func() error {
+				_, err := gateways[1].ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.RepeatSec = int64(10+round%2) * 60; return nil })
+				return err
+			},
+		}
+		for n, id := range ids {
+			all = append(all, func() error {
+				at := time.Now().UTC()
+				changes := report(recovery(detector.Silence, at.Add(-time.Second), at), trouble(detector.Blackout, onsets[id]), trouble(detector.Silence, at))
+				_, err := gateways[n%2].Accept(t.Context(), id, changes)
+				return err
+			})
+		}
+		atOnce(t, all...)
+		alter(t, db, `UPDATE destinations SET tokens_at = NULL`)
+		alter(t, db, `DELETE FROM deliveries WHERE destination_id IS NULL`)
+	}
+	alter(t, db, `UPDATE destinations SET tokens_at = NULL`)
+	pass(t, db, 10*time.Second)
+	tellAll(t, gateways[0])
+	if n := countRows(t, db, `deliveries WHERE incident_id IS NOT NULL AND told ->> 'open' = 'true'`); n != streams*destinations {
+		t.Errorf("%d of %d threads were told", n, streams*destinations)
+	}
+	for _, id := range ids {
+		resolveIncident(t, gateways[0], id)
+	}
+	for range 10 {
+		pass(t, db, 20*time.Minute)
+		tellAll(t, gateways[0])
+	}
+	if n := countRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state = 'pending' OR told ->> 'open' = 'true')`); n != 0 {
+		t.Errorf("%d threads are open or pending", n)
+	}
+	expectNoDeadlock()
+}
+
+// A silence ends by a person, and by the recovery that it lasts until, at the same time.
+func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
+	dsn := database(t)
+	db := raw(t, dsn)
+	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	s, other := gateways[0], gateways[1]
+	addDestination(t, s, notify.Email, "mail")
+	for round := range lockRounds {
+		id := openIncidents(t, s, round, 1, 1)[0]
+		silenced := silence()
+		silenced.Match, silenced.UntilRecovered = notify.Match{Monitors: []monitor.ID{id}}, true
+		must[notify.Silence](t)(s.CreateSilence(t.Context(), silenced))
+		i := onlyIncident(t, s, id)
+		must[incident.Entry](t)(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
+		routed := func(s *postgres.Store) func() error {
+			return func() error { _, err := s.RouteIncidents(t.Context()); return err }
+		}
+		atOnce(t, routed(s), routed(other), func() error { _, err := other.EndSilence(t.Context(), silenced.ID); return err })
+		route(t, s)
+		if got := must[notify.Silence](t)(s.Silence(t.Context(), silenced.ID)); got.EndedAt.IsZero() {
+			t.Fatalf("in round %d the silence has not ended: %+v", round, got)
+		}
+		if n := countRows(t, db, `incidents WHERE unrouted > 0`); n != 0 {
+			t.Fatalf("in round %d %d incidents are not routed", round, n)
+		}
+	}
+	if n := countRows(t, db, `deliveries WHERE incident_id IS NOT NULL`); n != lockRounds {
+		t.Errorf("%d of %d incidents have a thread", n, lockRounds)
+	}
+	expectNoDeadlock()
+}

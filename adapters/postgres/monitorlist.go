@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// openIncident joins the open incident of each monitor; a monitor has at most one.
+const openIncident = ` LEFT JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open'`
+
+// inTrouble selects monitors with an incident that goes on, or with a bad picture or sound,
+// whatever their incidents say.
+const inTrouble = `m.id IN (
+	SELECT i.monitor_id FROM incidents i WHERE ` + goingOn + `
+	UNION ALL SELECT b.id FROM monitors b WHERE b.` + activePredicate + ` AND (b.health_video NOT IN ('ok', 'unknown', '') OR b.health_audio NOT IN ('ok', 'unknown', '')))`
+
+const listedColumns = monitorColumns + `, m.seq,
+	i.id AS incident_id, i.severity AS incident_severity, i.severity_now AS incident_severity_now, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at`
+
+type listedRow struct {
+	monitorRow
+
+	Seq                 int64          `db:"seq"`
+	IncidentID          sql.NullString `db:"incident_id"`
+	IncidentSeverity    sql.NullInt64  `db:"incident_severity"`
+	IncidentSeverityNow sql.NullInt64  `db:"incident_severity_now"`
+	IncidentConditions  []byte         `db:"incident_conditions"`
+	IncidentOpenedAt    sql.NullTime   `db:"incident_opened_at"`
+}
+
+func (r listedRow) toListed() (listed monitors.ListedMonitor, err error) {
+	listed.Seq = r.Seq
+	if listed.Monitor, err = r.toMonitor(); !r.IncidentID.Valid {
+		return listed, err
+	}
+	listed.Incident = &incident.Incident{
+		ID:          r.IncidentID.String,
+		State:       incident.Open,
+		Severity:    int(r.IncidentSeverity.Int64),
+		SeverityNow: int(r.IncidentSeverityNow.Int64),
+		OpenedAt:    timeOrZero(r.IncidentOpenedAt),
+	}
+	if json.Unmarshal(r.IncidentConditions, &listed.Incident.Conditions) != nil {
+		err = errors.Join(err, fmt.Errorf("the conditions of incident %s", r.IncidentID.String))
+	}
+	return listed, err
+}
+
+// List implements monitors.MonitorStore.
+func (s *MonitorStore) List(ctx context.Context, q monitors.MonitorQuery) ([]monitors.ListedMonitor, int, error) {
+	page, total, err := s.list(ctx, q)
+	return page, total, wrapError(ctx, "list monitors", err)
+}
+
+func (s *MonitorStore) list(ctx context.Context, q monitors.MonitorQuery) ([]monitors.ListedMonitor, int, error) {
+	where, args := listConditions(q)
+	var rows []listedRow
+	if err := s.db.SelectContext(ctx, &rows, pageQuery(q, where), args...); err != nil {
+		return nil, 0, err
+	}
+	page := make([]monitors.ListedMonitor, 0, len(rows))
+	for _, r := range rows {
+		listed, err := r.toListed()
+		if err != nil {
+			logPartly(s.db.log, "monitors", r.ID, err)
+		}
+		page = append(page, listed)
+	}
+	if q.Before == 0 && len(page) < q.Limit && (len(page) > 0 || q.Offset == 0) {
+		return page, q.Offset + len(page), nil // it is the last page
+	}
+	var total int
+	count, args := countQuery(q, where, args)
+	err := s.db.GetContext(ctx, &total, count, args...)
+	return page, total, err
+}
+
+// pageQuery returns the query of a page. It finds the monitors of the page alone, by an index, and
+// joins nothing to the others.
+func pageQuery(q monitors.MonitorQuery, where []string) string {
+	if q.Before > 0 {
+		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
+	}
+	return fmt.Sprintf(`
+		SELECT %s FROM (SELECT m.seq FROM monitors m%s ORDER BY m.seq DESC LIMIT %d OFFSET %d) AS page
+		JOIN monitors m ON m.seq = page.seq JOIN monitor_stats s ON s.monitor_id = m.id%s ORDER BY m.seq DESC`,
+		listedColumns, whereOf(where), q.Limit, q.Offset, openIncident)
+}
+
+// countOf has the query that reads how many monitors have a status; the empty status means all.
+var countOf = map[monitor.Status]string{
+	"": `SELECT initializing + waiting + monitoring + completed + stopped + error FROM active_monitors, ended_monitors`,
+
+	monitor.Initializing: `SELECT initializing FROM active_monitors`,
+	monitor.Waiting:      `SELECT waiting FROM active_monitors`,
+	monitor.Monitoring:   `SELECT monitoring FROM active_monitors`,
+	monitor.Completed:    `SELECT completed FROM ended_monitors`,
+	monitor.Stopped:      `SELECT stopped FROM ended_monitors`,
+	monitor.Failed:       `SELECT error FROM ended_monitors`,
+}
+
+// countActive and countLive read how many monitors are active, and how many of their streams are
+// live. Triggers change these counts as a transaction ends: it does not see its own changes.
+const (
+	countActive = `SELECT initializing + waiting + monitoring FROM active_monitors`
+	countLive   = `SELECT live FROM active_monitors`
+)
+
+// countQuery returns the query of how many monitors match, and its arguments. It counts them one by
+// one only if no counter has them.
+func countQuery(q monitors.MonitorQuery, where []string, args []any) (string, []any) {
+	page := monitors.MonitorQuery{Before: q.Before, Limit: q.Limit, Offset: q.Offset}
+	status, live := page, page
+	status.Status, live.Live = q.Status, true
+	switch q {
+	case status:
+		return countOf[q.Status], nil
+	case live:
+		return countLive, nil
+	}
+	return `SELECT count(*) FROM monitors m` + whereOf(where), args
+}
+
+// searchedPairs is the expression of idx_monitors_text.
+const searchedPairs = `character_pairs(m.id || lower(m.stream_url) || COALESCE(lower(CAST(m.metadata AS text)), ''))`
+
+// listConditions returns the conditions of the filters, and their arguments. The text is compared by
+// strpos, to which no character is special.
+// Metadata are compared as JSONB shows them, without escapes.
+func listConditions(q monitors.MonitorQuery) (where []string, args []any) {
+	if q.Status != "" {
+		args = append(args, q.Status)
+		where = append(where, fmt.Sprintf(`m.status = $%d`, len(args)))
+	}
+	if q.Trouble {
+		where = append(where, inTrouble)
+	}
+	if q.Blind {
+		where = append(where, `m.blind_since IS NOT NULL`)
+	}
+	if q.Live {
+		where = append(where, `m.stream_status = 'live' AND m.`+activePredicate)
+	}
+	if q.Text != "" {
+		args = append(args, q.Text)
+		text := fmt.Sprintf(`lower(CAST($%d AS text))`, len(args))
+		if utf8.RuneCountInString(q.Text) > 1 { // what has the pairs may have them elsewhere
+			where = append(where, searchedPairs+` @> character_pairs(`+text+`)`)
+		}
+		where = append(where, `(strpos(lower(m.stream_url), `+text+`) > 0 OR strpos(m.id, `+text+`) > 0 OR strpos(lower(CAST(m.metadata AS text)), `+text+`) > 0)`)
+	}
+	return where, args
+}
+
+func whereOf(conditions []string) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(conditions, ` AND `)
+}

@@ -1,0 +1,178 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func listedIDs(page []monitors.ListedMonitor) (list []monitor.ID) {
+	for _, m := range page {
+		list = append(list, m.ID)
+	}
+	return list
+}
+
+func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
+	t.Parallel()
+	s := open(t, database(t))
+	names := map[monitor.ID]string{}
+	add := func(n int, name, metadata string, reports ...monitor.Report) monitor.Monitor {
+		t.Helper()
+		m := registration(n)
+		m.Metadata = json.RawMessage(metadata)
+		if err := s.Insert(t.Context(), m, unlimited); err != nil {
+			t.Fatal(err)
+		}
+		names[m.ID] = name
+		for _, r := range reports {
+			acceptReport(t, s, m.ID, r, monitor.Run)
+		}
+		return m
+	}
+	blind, waiting := report(), report()
+	blind.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
+	waiting.Status, waiting.StreamStatus = monitor.Waiting, monitor.StreamUpcoming
+	onset := time.Now().UTC().Add(-time.Minute).Truncate(time.Second)
+	add(1, "quiet", `{"name":"50% off_air"}`, report())
+	black := add(2, "black", `{"name":"\u591c\u306e\u914d\u4fe1"}`, report(trouble(detector.Blackout, onset)))
+	add(3, "blind", `{"name":"Morning SHOW"}`, blind)
+	add(4, "waiting", `{}`, waiting)
+	dark := report()
+	dark.Health.Video = monitor.Black
+	add(6, "black, told later", `{}`, dark)
+	ended := add(5, "ended", `{}`, report())
+	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		q    monitors.MonitorQuery
+		want []string
+	}{
+		"all":                          {monitors.MonitorQuery{}, []string{"ended", "black, told later", "waiting", "blind", "black", "quiet"}},
+		"trouble":                      {monitors.MonitorQuery{Trouble: true}, []string{"black, told later", "black"}},
+		"blind":                        {monitors.MonitorQuery{Blind: true}, []string{"blind"}},
+		"live":                         {monitors.MonitorQuery{Live: true}, []string{"black, told later", "blind", "black", "quiet"}},
+		"live and in trouble":          {monitors.MonitorQuery{Live: true, Trouble: true}, []string{"black, told later", "black"}},
+		"a status and live":            {monitors.MonitorQuery{Status: monitor.Waiting, Live: true}, nil},
+		"text of the metadata":         {monitors.MonitorQuery{Text: "morning show"}, []string{"blind"}},
+		"text of escaped metadata":     {monitors.MonitorQuery{Text: "夜の配信"}, []string{"black"}},
+		"a percent sign is no pattern": {monitors.MonitorQuery{Text: "0% OFF_"}, []string{"quiet"}},
+		"an underscore is no pattern":  {monitors.MonitorQuery{Text: "_____"}, nil},
+		"a backslash is no escape":     {monitors.MonitorQuery{Text: `\%`}, nil},
+		"text of the URL":              {monitors.MonitorQuery{Text: "V=00000000002"}, []string{"black"}},
+		"an id":                        {monitors.MonitorQuery{Text: string(black.ID)}, []string{"black"}},
+		"text and a status":            {monitors.MonitorQuery{Text: "show", Status: monitor.Stopped}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.q.Limit = 200
+			page, total, err := s.List(t.Context(), c.q)
+			var got []string
+			for _, m := range page {
+				got = append(got, names[m.ID])
+			}
+			if err != nil || !slices.Equal(got, c.want) || total != len(c.want) {
+				t.Errorf("listed are %v of %d, %v; want %v", got, total, err, c.want)
+			}
+		})
+	}
+	page, total, err := s.List(t.Context(), monitors.MonitorQuery{Trouble: true, Limit: 1, Offset: 1})
+	if err != nil || total != 2 || page[0].Incident == nil || page[0].Incident.Conditions[0].Name != "black" || page[0].Incident.ID == "" || page[0].Incident.OpenedAt.IsZero() {
+		t.Errorf("the incident is %+v, %v", page, err)
+	}
+}
+
+func TestPagesAfterACursorMissNothingThatWasThere(t *testing.T) { // section 16.6
+	t.Parallel()
+	s := open(t, database(t))
+	var want, got []monitor.ID
+	for n := range 7 {
+		want = append([]monitor.ID{register(t, s, n).ID}, want...)
+	}
+	for q := (monitors.MonitorQuery{Limit: 3}); ; {
+		page, _, err := s.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		got = append(got, listedIDs(page)...)
+		q.Before = page[len(page)-1].Seq
+		register(t, s, 100+len(got)) // it moves every offset
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages are %v, want %v", got, want)
+	}
+}
+
+func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16.6
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	totals := map[monitor.Status]int{"": 9, monitor.Initializing: 3, monitor.Completed: 1, monitor.Stopped: 2, monitor.Failed: 3}
+	for n := range totals[""] {
+		m := register(t, s, n)
+		for to, count := range map[monitor.Status][2]int{monitor.Completed: {0, 1}, monitor.Stopped: {1, 3}, monitor.Failed: {3, 6}} {
+			if count[0] <= n && n < count[1] {
+				must[monitor.Monitor](t)(s.End(t.Context(), m.ID, to, "", nil, noon))
+			}
+		}
+	}
+	alter(t, db, `UPDATE monitors SET stream_status = 'live'`) // also of those that have ended
+	alter(t, db, `UPDATE monitors SET status = 'waiting', stream_status = 'upcoming' WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
+	totals[monitor.Initializing], totals[monitor.Waiting] = 2, 1
+	live := 2
+	check := func(t *testing.T) {
+		t.Helper()
+		for status, want := range totals {
+			for offset := range want + 3 {
+				for limit := 1; limit < 4; limit++ {
+					page, total, err := s.List(t.Context(), monitors.MonitorQuery{Status: status, Limit: limit, Offset: offset})
+					if err != nil || total != want || len(page) != max(min(limit, want-offset), 0) {
+						t.Errorf("%q from %d: %d monitors of %d, %v; want a total of %d", status, offset, len(page), total, err, want)
+					}
+				}
+			}
+		}
+		page, total, err := s.List(t.Context(), monitors.MonitorQuery{Live: true, Limit: 1})
+		if err != nil || total != live || len(page) != min(live, 1) {
+			t.Errorf("live: %d monitors of %d, %v; want a total of %d", len(page), total, err, live)
+		}
+	}
+	check(t)
+
+	t.Run("whoever changes a monitor", func(t *testing.T) {
+		undone := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+		if _, err := undone.ExecContext(t.Context(), `UPDATE monitors SET status = 'stopped'`); err != nil {
+			t.Fatal(err)
+		}
+		if err := undone.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		alter(t, db, `UPDATE monitors SET status = 'error', updated_at = now() WHERE status = 'completed'`)
+		alter(t, db, `DELETE FROM monitor_stats; DELETE FROM monitors WHERE status = 'stopped'`)
+		totals[""], totals[monitor.Completed], totals[monitor.Failed], totals[monitor.Stopped] = 7, 0, 4, 0
+		alter(t, db, `DELETE FROM monitors WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
+		alter(t, db, `UPDATE monitors SET status = 'monitoring' WHERE status = 'waiting'`)
+		alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE status = 'monitoring'`)
+		totals[""], totals[monitor.Initializing], totals[monitor.Waiting], totals[monitor.Monitoring] = 6, 1, 0, 1
+		alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
+		check(t)
+	})
+
+	t.Run("an end that is not committed delays no other", func(t *testing.T) {
+		first, second := register(t, s, 20), register(t, s, 21)
+		holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+		defer func() { _ = holder.Rollback() }()
+		if _, err := holder.ExecContext(t.Context(), `UPDATE monitors SET status = 'stopped' WHERE id = $1`, first.ID); err != nil {
+			t.Fatal(err)
+		}
+		must[monitor.Monitor](t)(s.End(t.Context(), second.ID, monitor.Stopped, "", nil, noon)) // it would be cancelled after 5 s
+	})
+}

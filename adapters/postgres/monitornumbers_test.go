@@ -1,0 +1,80 @@
+package postgres_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// numbersOf returns the numbers of the monitors in the list, the oldest first.
+func numbersOf(t testing.TB, s monitors.MonitorStore) (numbers []int) {
+	t.Helper()
+	page, _, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range slices.Backward(page) {
+		numbers = append(numbers, m.Number)
+	}
+	return numbers
+}
+
+func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	first, second := register(t, s, 1), register(t, s, 2)
+	register(t, s, 3)
+	require := func(when string, want ...int) {
+		t.Helper()
+		if got := numbersOf(t, s); !slices.Equal(got, want) {
+			t.Fatalf("%s the numbers are %v, want %v", when, got, want)
+		}
+	}
+	require("in the order of registration", 1, 2, 3)
+	if err := s.Insert(t.Context(), first, unlimited); err != nil {
+		t.Fatal(err)
+	}
+	requireCode(t, s.Insert(t.Context(), registration(3), unlimited), monitor.Duplicate)
+	register(t, s, 4)
+	require("after a repeated and a refused registration", 1, 2, 3, 4)
+	for _, m := range []monitor.Monitor{first, second} {
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	register(t, s, 5)
+	require("soon after an end", 1, 2, 3, 4, 5)
+	alter(t, db, `UPDATE monitor_numbers SET free_at = free_at - interval '10 minutes' WHERE number = 2`)
+	register(t, s, 6)
+	register(t, s, 7)
+	require("10 minutes after the end of the second", 1, 2, 3, 4, 5, 2, 6)
+	if m := getMonitor(t, s, second.ID); m.Number != 2 {
+		t.Errorf("the ended monitor has the number %d", m.Number)
+	}
+}
+
+func TestTwoGatewaysGiveNoNumberTwice(t *testing.T) { // section 16.6
+	const each = 20
+	dsn := database(t)
+	var wg sync.WaitGroup
+	for gateway := range 2 {
+		s := open(t, dsn)
+		wg.Go(func() {
+			for n := range each {
+				if err := s.Insert(t.Context(), registration(1+gateway*each+n), unlimited); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := numbersOf(t, open(t, dsn))
+	for i, n := range got {
+		if n != i+1 {
+			t.Fatalf("the numbers are %v, want 1 to %d in the order of registration", got, 2*each)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// SettingsStore changes what callers have registered.
+type SettingsStore struct{ db *database }
+
+// UpdateSettings implements monitors.SettingsStore. After an attempt with an unknown
+// outcome it returns ErrRevisionConflict if that attempt was stored; the caller then finds
+// nothing left to change. The promotion moves only while no gateway has ever launched a
+// worker (the column place): a monitor that a stopping gateway released must resume now.
+func (s *SettingsStore) UpdateSettings(ctx context.Context, m monitor.Monitor, promoteAt time.Time) (monitor.Monitor, error) {
+	config, err := json.Marshal(m.Config)
+	if err != nil {
+		return monitor.Monitor{}, fmt.Errorf("config of %s: %w", m.ID, err)
+	}
+	var updated monitor.Monitor
+	err = s.db.inTx(ctx, "change "+string(m.ID), func(tx *sqlx.Tx) error {
+		locked, err := lockMonitor(ctx, tx, m.ID)
+		switch {
+		case err != nil:
+			return err
+		case !locked.status.Active():
+			return monitor.EndedAlready(m.ID, locked.status)
+		case locked.revision != m.Revision:
+			return fmt.Errorf("%s has revision %d, not %d: %w", m.ID, locked.revision, m.Revision, monitors.ErrRevisionConflict)
+		}
+		_, err = tx.ExecContext(ctx, `
+			UPDATE monitors SET
+				config         = $2,
+				callback_url   = $3,
+				metadata       = CAST($4 AS jsonb),
+				metadata_text  = $5,
+				revision       = revision + 1,
+				reserved_until = CASE WHEN reserved_until IS NOT NULL AND place = '' AND status = 'waiting'
+				                      THEN COALESCE($6, reserved_until) ELSE reserved_until END,
+				updated_at     = now()
+			WHERE id = $1`,
+			m.ID, string(config), m.CallbackURL, nullText(m.Metadata), nullText(m.Metadata), nullTime(promoteAt))
+		if err != nil {
+			return metadataError(err)
+		}
+		if updated, err = readMonitor(ctx, tx, m.ID); err != nil {
+			return err
+		}
+		return addToFeed(ctx, tx, monitorChange(m.ID))
+	})
+	return updated, err
+}

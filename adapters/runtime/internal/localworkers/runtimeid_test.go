@@ -1,0 +1,84 @@
+package localworkers_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/internal/localworkers"
+)
+
+// open makes a launcher with an ID file, and closes it with the test.
+func open(t *testing.T, path string, log *bytes.Buffer) *localworkers.Launcher {
+	t.Helper()
+	l, err := localworkers.New(localworkers.Config{Name: "local", IDFile: path, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(t.Context()) })
+	return l
+}
+
+func TestTheRuntimeIDIsThatOfItsFile(t *testing.T) { // decision O4
+	path := filepath.Join(t.TempDir(), "made", "when", "needed", "id")
+	var log bytes.Buffer
+	first := open(t, path, &log)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{path, link} {
+		if _, err := localworkers.New(localworkers.Config{IDFile: way}); err == nil || !strings.Contains(err.Error(), "another gateway") {
+			t.Errorf("by %s a second gateway gets %v", way, err)
+		}
+	}
+	id := first.Runtime().ID
+	_ = first.Close(t.Context())
+	if next := open(t, link, &log); next.Runtime().ID != id {
+		t.Errorf("it was %s and is %s", id, next.Runtime().ID)
+	}
+	if other := open(t, filepath.Join(t.TempDir(), "id"), &log); other.Runtime().ID == id {
+		t.Error("two files have the same")
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", &log)
+	}
+}
+
+func TestAnUnreadableRuntimeIDIsMadeAnew(t *testing.T) {
+	for name, content := range map[string]string{"cut": uuid.NewString()[:12], "too long": strings.Repeat(uuid.NewString(), 4000), "binary": "\x00\xff\x17"} {
+		t.Run("when it is "+name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "id")
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			l := open(t, path, &log)
+			id := l.Runtime().ID
+			if err := uuid.Validate(id); err != nil || !strings.Contains(log.String(), path) {
+				t.Errorf("the ID is %q, the log says %s", id, &log)
+			}
+			_ = l.Close(t.Context())
+			if again := open(t, path, &log); again.Runtime().ID != id {
+				t.Errorf("made was %s, found %s", id, again.Runtime().ID)
+			}
+		})
+	}
+}
+
+func TestAFileThatCannotBeWrittenIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(file, "id"), t.TempDir(), "/proc/id"} {
+		if _, err := localworkers.New(localworkers.Config{IDFile: path}); err == nil {
+			t.Errorf("%s is used", path)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// SendTimeout bounds one attempt (section 4.4).
+const SendTimeout = 10 * time.Second
+
+// Delivery is a delivery under lease. It goes to a Callback or to a Destination. Exactly one
+// of Event, Incident, Storm and Notice is set; a callback gets events only.
+type Delivery struct {
+	ID          string             // a UUIDv7; of a callback's delivery that of its event
+	LeaseID     string             // identifies the lease
+	Callback    *Callback          // nil: it goes to Destination
+	Destination notify.Destination // with its secrets
+
+	// All times are of the database, by whose clock they were decided.
+	Attempts     int           // made at the present message before this one
+	FirstDueAt   time.Time     // when the present message was first due; a new message has a new one
+	FailingSince time.Time     // when the first of these attempts failed; zero: none has failed
+	Age          time.Duration // since FirstDueAt, when the delivery was leased
+	Now          time.Time     // when the delivery was leased
+
+	Event    *Event
+	Incident *Incident
+	Storm    *Storm
+	Notice   *message.Notice
+	Message  notify.Planned // of Incident and Storm: decided when it was leased, never empty
+}
+
+// Callback is the callback of a monitor.
+type Callback struct {
+	URL       monitor.CallbackURL
+	OnFailure monitor.CallbackFailure
+}
+
+// Event is an event for a callback or a webhook.
+type Event struct {
+	EventID   string
+	EventType event.Type
+	MonitorID monitor.ID
+	Body      []byte // the payload: as it was stored in a Delivery, with sequence and evidence for a WebhookSender
+	Sequence  int64  // of the events of the monitor at the destination, from 1; a callback has none
+}
+
+// Incident is an incident that a destination is notified of.
+type Incident struct {
+	Notified notify.Notified
+
+	Incident  incident.Incident // with its ID
+	MonitorID monitor.ID
+	Good      []string // lanes of the history that are good now
+	Number    int      // of the stream
+	StreamURL monitor.StreamURL
+	Metadata  json.RawMessage // of the registration; {}: none
+}
+
+// Storm is a storm that a destination is notified of.
+type Storm struct {
+	Notified notify.Notified
+
+	ID    string
+	Storm message.Storm
+}
+
+// Attempt is the result of sending a delivery once. The sender decides whether the receiver
+// accepted it.
+type Attempt struct {
+	At         time.Time     // when the attempt began
+	Status     int           // the receiver's status code, kept for the history; 0: no answer
+	Error      string        // empty if the receiver accepted it; one line for people
+	RetryAfter time.Duration // how long the receiver asked to wait; 0: it did not ask
+
+	Exchange *event.Exchange // what was sent and answered; nil: nothing was sent
+}
+
+// Accepted reports whether the receiver accepted the delivery.
+func (a Attempt) Accepted() bool { return a.Error == "" }
+
+// Outcome is an attempt with what follows from it, by the clock of this process.
+//
+//	Delivered            an event or a notice is done; what is next in a thread is decided at its next lease
+//	RetryAt              the same message is sent again then, unless another one is due by then
+//	LeavesQueue, NextAt  the event behind it may be sent from NextAt on
+//	Failed               a thread becomes due again by a change, all else by a replay
+type Outcome struct {
+	notify.Decision
+
+	Attempt  Attempt
+	Class    notify.FailureClass
+	Notified *notify.Notified // of a thread, after a message that was delivered or got no answer
+
+	// EditedAndPushed is set if two requests were made, so the rate limit counts the attempt twice.
+	EditedAndPushed bool
+}
+
+// policy returns how attempts at the delivery follow each other.
+func (d Delivery) policy() notify.Policy {
+	if d.Callback != nil {
+		return notify.CallbackPolicy(d.Callback.OnFailure)
+	}
+	channel, _ := notify.ChannelOf(d.Destination.Kind)
+	return channel.Policy()
+}
+
+// notified returns what the destination knows of the incident or storm; nil: this is an event or
+// a notice.
+func (d Delivery) notified() *notify.Notified {
+	switch {
+	case d.Incident != nil:
+		return &d.Incident.Notified
+	case d.Storm != nil:
+		return &d.Storm.Notified
+	}
+	return nil
+}
+
+// threadID returns the ID that all messages about the same thing share.
+func (d Delivery) threadID() string {
+	switch {
+	case d.Incident != nil:
+		return d.Incident.Incident.ID
+	case d.Storm != nil:
+		return d.Storm.ID
+	}
+	return d.ID
+}
+
+// key names what is sent: an event, a notice, or one message of a thread.
+func (d Delivery) key() string { return fmt.Sprintf("%s %d", d.ID, d.FirstDueAt.UnixMicro()) }
+
+// toProcessClock converts a time of the database's clock to this process's clock, whose time at the
+// lease was began. A zero time stays zero.
+func (d Delivery) toProcessClock(at, began time.Time) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return began.Add(at.Sub(d.Now))
+}

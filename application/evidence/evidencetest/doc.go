@@ -1,0 +1,2 @@
+// Package evidencetest has fakes of the ports of application/evidence, in memory.
+package evidencetest

@@ -1,0 +1,76 @@
+package evidence_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestAWebhookShowsTheNewestRecordThatHasAFile(t *testing.T) { // section 16.2
+	const (
+		mon      = monitor.ID("mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
+		alert    = "0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c01"
+		recovery = "0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c02"
+		first    = evidence.ID("0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c11")
+		empty    = evidence.ID("0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c12")
+	)
+	const outageOver = evidence.ID("0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c13")
+	now := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
+	store := &evidencetest.Store{Alerts: map[string]string{recovery: alert}}
+	keys := evidence.LinkKeys{"a key of sixteen"}
+	service, err := evidences.NewService(store, &evidencetest.BlobStore{}, evidences.Config{
+		Keys: keys, PublicURL: "https://monitor.example.com/", Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := service.FindEvidence(t.Context(), mon, alert, event.Blackout); got != nil || err != nil {
+		t.Errorf("before anything is stored: %+v, %v", got, err)
+	}
+	onset := evidence.File{Variant: evidence.Onset, Size: 1, TakenAt: now}
+	for _, r := range []evidence.Record{
+		{ID: first, MonitorID: mon, EventID: alert, Condition: "black", Phase: evidence.AlertPhase, Files: []evidence.File{onset}},
+		{ID: empty, MonitorID: mon, EventID: alert, Condition: "black", Phase: evidence.AlertPhase, Note: "no media"},
+		// A recovery from an outage has no event of its own.
+		{ID: outageOver, MonitorID: mon, EventID: alert, Condition: "no_media", Phase: evidence.RecoveryPhase, Files: []evidence.File{onset}},
+	} {
+		if _, err := store.AddEvidence(t.Context(), 1, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, typ := range map[string]event.Type{alert: event.Blackout, recovery: event.BlackoutRecovered} {
+		got, err := service.FindEvidence(t.Context(), mon, id, typ)
+		if err != nil || got == nil {
+			t.Fatalf("%s: %+v, %v", typ, got, err)
+		}
+		link := got.Links["onset"]
+		if got.EvidenceID != string(first) || got.EventID != alert || len(got.Links) != 1 || !got.ExpiresAt.Equal(now.Add(15*time.Minute)) ||
+			!strings.HasPrefix(link, "https://monitor.example.com/evidence/"+string(first)+"/onset?") {
+			t.Errorf("%s: %+v", typ, got)
+		}
+	}
+	for _, failing := range []string{"AlertOf", "ListEvidence"} {
+		store.Fail = func(_ context.Context, op string) error {
+			if op == failing {
+				return errors.New("the database is gone")
+			}
+			return nil
+		}
+		if _, err := service.FindEvidence(t.Context(), mon, recovery, event.BlackoutRecovered); err == nil || !strings.Contains(err.Error(), recovery) {
+			t.Errorf("%s fails: the error is %v, which does not name the event", failing, err)
+		}
+	}
+	store.Fail = nil
+	delete(store.Alerts, recovery)
+	if got, err := service.FindEvidence(t.Context(), mon, recovery, event.BlackoutRecovered); got != nil || err != nil {
+		t.Errorf("a recovery whose alert is not stored: %+v, %v", got, err)
+	}
+}

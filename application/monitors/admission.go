@@ -1,0 +1,143 @@
+package monitors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Request is a registration (section 3.1).
+type Request struct {
+	StreamURL   string
+	CallbackURL string
+	Config      monitor.Config  // start from monitor.DefaultConfig
+	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
+
+	// Unreadable has a *monitor.Error for each field that could not be decoded, or one without a
+	// field for the whole. The refusal names them together with all other wrong fields.
+	Unreadable []error
+}
+
+func (r Request) readable(field string) bool {
+	return !slices.ContainsFunc(r.Unreadable, func(err error) bool { return monitor.FieldOf(err) == field })
+}
+
+// claimTerm is how long only the registering gateway may start a new monitor's worker. The
+// monitor is a reservation meanwhile. Afterwards it is due like any other reservation, and
+// the leader promotes it. So a monitor gets its worker even if the registering gateway
+// dies, or does not learn that the insertion succeeded.
+const claimTerm = 10 * time.Second
+
+// admission decides whether a registration is accepted. Registrations, batches and previews
+// ask it, so that all of them refuse the same in the same words.
+type admission struct {
+	streams      AdmissionReader
+	callbacks    CallbackPolicy
+	newUUID      func() [16]byte
+	maxMonitors  int
+	scheduleLead time.Duration
+	now          func() time.Time
+}
+
+// read returns the monitor of a request, not stored yet, and an error for each wrong field
+// (decision A3). It asks neither the time nor the network, so that a repeated request gets its
+// first answer. Times are in whole milliseconds, as in the answers (decision A11).
+func (a *admission) read(r Request) (m monitor.Monitor, wrong []error) {
+	stream, streamErr := monitor.ParseStreamURL(r.StreamURL)
+	callback, callbackErr := monitor.ParseCallbackURL(r.CallbackURL)
+	metadata, metadataErr := monitor.CheckMetadata(r.Metadata)
+	wrong = monitor.NamedOnce(r.Unreadable, append([]error{streamErr, callbackErr, metadataErr}, r.Config.Check()...))
+	now := a.now().Truncate(time.Millisecond)
+	m = monitor.Monitor{
+		ID:           monitor.NewID(a.newUUID()),
+		StreamURL:    stream,
+		CallbackURL:  callback,
+		Config:       r.Config,
+		Metadata:     metadata,
+		Status:       monitor.Initializing,
+		StreamStatus: monitor.StreamUnknown,
+		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
+		Generation:   1,
+		CreatedAt:    now,
+		UpdatedAt:    now,
+
+		ReservedUntil: now.Add(claimTerm),
+	}
+	if until, reserved := reservedUntil(r.Config, a.scheduleLead, now); reserved {
+		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
+	}
+	return m, wrong
+}
+
+// refusedNow returns why a monitor is refused at this time: its scheduled end has passed, or
+// its webhooks may not go to its callback URL. Errors: the policy could not check.
+func (a *admission) refusedNow(ctx context.Context, m monitor.Monitor) (wrong []error, err error) {
+	if err := checkExpiry(m.Config, a.now()); err != nil {
+		wrong = append(wrong, err)
+	}
+	if m.CallbackURL == "" {
+		return wrong, nil
+	}
+	err = a.callbacks.Check(ctx, m.CallbackURL)
+	if isRefusal(err) {
+		return append(wrong, monitor.OfField("callback_url", err)), nil
+	}
+	return wrong, err
+}
+
+// refusal returns one error that names every wrong field, or nil. If the policy cannot check, it
+// names the other wrong fields only.
+func (a *admission) refusal(ctx context.Context, m monitor.Monitor, wrong []error) error {
+	now, err := a.refusedNow(ctx, m)
+	if len(wrong) == 0 && err != nil {
+		return err
+	}
+	return monitor.Join(append(wrong, now...)...)
+}
+
+// room refuses a stream that is watched already, and one too many.
+func (a *admission) room(stream monitor.StreamURL, watched map[monitor.StreamURL]monitor.ID, active int) error {
+	if same, duplicate := watched[stream]; duplicate {
+		return monitor.OfField("stream_url", monitor.DuplicateOf(stream, same))
+	}
+	if active >= a.maxMonitors {
+		return monitor.TooMany(active, a.maxMonitors)
+	}
+	return nil
+}
+
+// reservedUntil returns when a monitor is promoted whose scheduled start is further away
+// than lead. reserved is false for any other.
+func reservedUntil(c monitor.Config, lead time.Duration, now time.Time) (until time.Time, reserved bool) {
+	if c.ScheduledStartTime == nil {
+		return until, false
+	}
+	until = c.ScheduledStartTime.Add(-lead)
+	return until, until.After(now)
+}
+
+// expiry returns when a stream that has not started is given up (decision A10); nil: never.
+func expiry(c monitor.Config) *time.Time {
+	if c.ScheduledEndTime == nil {
+		return nil
+	}
+	return new(c.ScheduledEndTime.Add(time.Duration(c.StartDelayToleranceSec) * time.Second))
+}
+
+// checkExpiry refuses a scheduled end that has passed with its tolerance.
+func checkExpiry(c monitor.Config, now time.Time) error {
+	if at := expiry(c); at != nil && !at.After(now) {
+		return monitor.FieldErrorf("config.scheduled_end_time", "is %s, which has passed; accepted is a future time, or none", c.ScheduledEndTime.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// isRefusal reports whether err is about a wrong request, and not about a failed check.
+func isRefusal(err error) bool {
+	coded, is := errors.AsType[*monitor.Error](err)
+	return is && coded.Code != monitor.Internal
+}

@@ -1,0 +1,91 @@
+package monitors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// MaxBatch is the most registrations in one batch (section 16.6).
+const MaxBatch = 100
+
+// BatchResult is the answer to one registration of a batch.
+type BatchResult struct {
+	Monitor monitor.Monitor // as Register returns it; zero if Err is not nil
+	Err     error           // as Register returns it
+}
+
+// RegisterBatch registers at most MaxBatch monitors in order, each as Register does, and
+// returns a result for each. A refused registration does not stop those after it. When
+// ctx is done, the remaining ones are not registered, and their Err is that of ctx.
+func (reg *Registrar) RegisterBatch(ctx context.Context, requests []Request) []BatchResult {
+	batch := reg.withCheckedCallbacks()
+	results := make([]BatchResult, len(requests))
+	for i, r := range requests {
+		if results[i].Err = ctx.Err(); results[i].Err == nil {
+			results[i].Monitor, results[i].Err = batch.Register(ctx, r)
+		}
+	}
+	return results
+}
+
+// CheckBatch returns what RegisterBatch would return now, but stores nothing and starts
+// no worker. The monitors' IDs are not kept. Errors: the store cannot be read.
+func (reg *Registrar) CheckBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
+	batch := reg.withCheckedCallbacks()
+	results := make([]BatchResult, len(requests))
+	var streams []monitor.StreamURL
+	for i, r := range requests {
+		m, wrong := batch.read(r)
+		if results[i].Err = batch.refusal(ctx, m, wrong); results[i].Err == nil {
+			results[i].Monitor = m
+			streams = append(streams, m.StreamURL)
+		}
+	}
+	watched, active, err := reg.store.ActiveStreams(ctx, streams)
+	if err != nil {
+		return nil, fmt.Errorf("check a batch: %w", err)
+	}
+	for i := range results {
+		m := results[i].Monitor
+		if results[i].Err != nil {
+			continue
+		}
+		if err := reg.room(m.StreamURL, watched, active); err != nil {
+			results[i] = BatchResult{Err: err}
+			continue
+		}
+		watched[m.StreamURL], active = m.ID, active+1
+	}
+	return results, nil
+}
+
+// withCheckedCallbacks returns a Registrar that asks the callback policy once for each
+// URL. The registrations of a batch often have the same receiver, and each check may
+// resolve its host.
+func (reg *Registrar) withCheckedCallbacks() *Registrar {
+	batch := *reg
+	batch.callbacks = &checkedCallbacks{CallbackPolicy: reg.callbacks, decided: map[monitor.CallbackURL]error{}}
+	return &batch
+}
+
+// checkedCallbacks is a CallbackPolicy that remembers its decisions. It may not be used
+// concurrently.
+type checkedCallbacks struct {
+	CallbackPolicy
+	decided map[monitor.CallbackURL]error
+}
+
+// Check implements CallbackPolicy.
+func (c *checkedCallbacks) Check(ctx context.Context, u monitor.CallbackURL) error {
+	if err, known := c.decided[u]; known {
+		return err
+	}
+	err := c.CallbackPolicy.Check(ctx, u)
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		c.decided[u] = err
+	}
+	return err
+}

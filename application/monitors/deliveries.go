@@ -1,0 +1,130 @@
+package monitors
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Limits of a page of deliveries. A page has the bodies of its webhooks, so it is shorter
+// than other pages.
+const (
+	DefaultDeliveryPage = 50
+	MaxDeliveryPage     = 100
+)
+
+// DeliveryState is the progress of an event's webhook.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = "pending"
+	DeliveryDelivered DeliveryState = "delivered"
+	DeliveryFailed    DeliveryState = "failed"
+)
+
+// DeliveryQuery selects a page of deliveries (section 17.1). Its filters are combined. The
+// zero value of a filter selects every delivery.
+type DeliveryQuery struct {
+	MonitorID  monitor.ID
+	EventID    string // a UUID, as are IncidentID and DestinationID
+	IncidentID string
+	State      DeliveryState
+
+	DestinationID string
+	Before        DeliveryPlace // only deliveries after this one in the list; zero: from the newest on
+	Limit         int           // 1 to MaxDeliveryPage
+}
+
+// DeliveryPlace is the place of a delivery in their list.
+type DeliveryPlace struct {
+	CreatedAt time.Time
+	ID        string // of the delivery to a destination, or of the event
+}
+
+// DeliveryRecord is a delivery to the callback of a monitor, or to a destination
+// (section 19.4). EventRecord has neither event nor payload if it is a message about an
+// incident or a storm.
+type DeliveryRecord struct {
+	EventRecord
+
+	DeliveryID  string               // a UUID; empty: to the callback
+	Destination *DeliveryDestination // nil: to the callback
+	StormID     string               // empty: it is not about a storm
+	Sequence    int64                // of the event at a webhook destination; 0: it has none
+
+	MonitorID     monitor.ID
+	StreamURL     monitor.StreamURL
+	IncidentID    string    // empty: it belongs to none
+	Tried         int       // attempts since the event was stored, or last delivered again
+	NextAttemptAt time.Time // zero unless pending
+}
+
+// DeliveryDestination names a destination (section 19.1).
+type DeliveryDestination struct{ ID, Name, Kind string }
+
+// ID returns what orders deliveries of the same time.
+func (r DeliveryRecord) ID() string {
+	if r.DeliveryID != "" {
+		return r.DeliveryID
+	}
+	return r.EventID
+}
+
+// State returns how far the delivery is.
+func (r DeliveryRecord) State() DeliveryState {
+	if r.Status == "sent" {
+		return DeliveryDelivered
+	}
+	return DeliveryState(r.Status)
+}
+
+// Deliveries reads a page of deliveries, newest first, and the place after which the next
+// page begins; zero: this is the last. Errors: *monitor.Error InvalidConfig that names
+// every wrong filter.
+func (s *EventService) Deliveries(ctx context.Context, q DeliveryQuery) (page []DeliveryRecord, next DeliveryPlace, err error) {
+	if err := q.check(); err != nil {
+		return nil, next, err
+	}
+	limit := q.Limit
+	q.Limit++ // one more shows whether there is a next page
+	q.EventID, q.IncidentID, q.DestinationID = strings.ToLower(q.EventID), strings.ToLower(q.IncidentID), strings.ToLower(q.DestinationID)
+	page, err = s.store.Deliveries(ctx, q)
+	if err != nil {
+		return nil, next, fmt.Errorf("list deliveries: %w", err)
+	}
+	if len(page) > limit {
+		page = page[:limit]
+		next = DeliveryPlace{page[limit-1].CreatedAt, page[limit-1].ID()}
+	}
+	return page, next, nil
+}
+
+func (q DeliveryQuery) check() error {
+	var wrong []error
+	refuse := func(format string, args ...any) {
+		wrong = append(wrong, monitor.Errorf(monitor.InvalidConfig, format, args...))
+	}
+	if q.MonitorID != "" {
+		if _, err := monitor.ParseID(string(q.MonitorID)); err != nil {
+			refuse("monitor_id is %.60q; accepted is mon- and 32 hexadecimal digits", q.MonitorID)
+		}
+	}
+	for _, f := range []struct{ name, id string }{{"event_id", q.EventID}, {"incident_id", q.IncidentID}, {"destination_id", q.DestinationID}} {
+		if f.id != "" && !monitor.IsUUID(f.id) {
+			refuse("%s is %.60q; accepted is a UUID", f.name, f.id)
+		}
+	}
+	switch q.State {
+	case "", DeliveryPending, DeliveryDelivered, DeliveryFailed:
+	default:
+		refuse("state is %.40q; accepted are pending, delivered, failed", q.State)
+	}
+	if q.Limit < 1 || q.Limit > MaxDeliveryPage {
+		refuse("limit is %d; accepted is 1 to %d", q.Limit, MaxDeliveryPage)
+	}
+	return monitor.Join(wrong...)
+}

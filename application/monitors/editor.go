@@ -1,0 +1,192 @@
+package monitors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Change changes an active monitor (section 16.6). A field that is left out stays as it
+// is.
+type Change struct {
+	CallbackURL *string // nil: left out
+	Config      ConfigChange
+	Metadata    json.RawMessage // a JSON object, which replaces the old one; empty: left out
+	Unreadable  []error         // as in a Request
+}
+
+// ConfigChange changes a configuration. A field that is left out stays as it is.
+type ConfigChange struct {
+	Settings           map[string]float64 // monitor.Settings by their fields
+	ScheduledStartTime TimeChange
+	ScheduledEndTime   TimeChange
+	OnCallbackFailure  *monitor.CallbackFailure // nil: left out
+}
+
+// Apply changes a configuration.
+func (c ConfigChange) Apply(to *monitor.Config) {
+	for field, v := range c.Settings {
+		to.Set(field, v)
+	}
+	c.ScheduledStartTime.apply(&to.ScheduledStartTime)
+	c.ScheduledEndTime.apply(&to.ScheduledEndTime)
+	if c.OnCallbackFailure != nil {
+		to.OnCallbackFailure = *c.OnCallbackFailure
+	}
+}
+
+// TimeChange changes a time that a monitor need not have.
+type TimeChange struct {
+	Given bool       // false: left out
+	To    *time.Time // nil: none
+}
+
+func (c TimeChange) apply(t **time.Time) {
+	if c.Given {
+		*t = c.To
+	}
+}
+
+// ErrRevisionConflict refuses an update of a monitor that has been changed since it was
+// read.
+var ErrRevisionConflict = errors.New("the monitor has been changed meanwhile")
+
+// Editor changes and stops active monitors. It may be used concurrently.
+type Editor struct {
+	admission
+
+	store   SettingsStore
+	workers WorkerManager
+	log     *slog.Logger
+}
+
+// ChangeMonitor changes an active monitor and returns it (section 16.6). It applies the
+// rules of a registration. Its worker adopts the change with the answer to its next
+// report. A change that is repeated, or changes nothing, stores nothing. Errors:
+// *monitor.Error NotFound, Ended, InvalidURL, InvalidConfig.
+func (ed *Editor) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (changed monitor.Monitor, err error) {
+	for {
+		m, err := ed.store.Get(ctx, id)
+		if err != nil {
+			return monitor.Monitor{}, fmt.Errorf("read a monitor: %w", err)
+		}
+		draft, err := ed.draft(ctx, m, c)
+		if err != nil {
+			return monitor.Monitor{}, err
+		}
+		same, err := sameSettings(m, draft)
+		if err != nil || same {
+			return m, err
+		}
+		err = settle(ctx, "change a monitor", func(ctx context.Context) (err error) {
+			changed, err = ed.store.UpdateSettings(ctx, draft, ed.movedPromotion(m, draft))
+			return err
+		})
+		switch {
+		case errors.Is(err, ErrRevisionConflict) && ctx.Err() == nil:
+			continue // another change came first: apply this one to its result
+		case err != nil:
+			return monitor.Monitor{}, err
+		}
+		ed.log.Info("monitor changed", "monitor_id", string(id), "revision", changed.Revision)
+		return changed, nil
+	}
+}
+
+// Stop ends a monitor and asks for its worker to be ended. A monitor that has
+// ended is returned as it is (decision A6), and nothing is logged. Errors:
+// *monitor.Error NotFound.
+func (ed *Editor) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	now := ed.now()
+	var m monitor.Monitor
+	active := false
+	err := settle(ctx, "stop a monitor", func(ctx context.Context) (err error) {
+		if m, err = ed.store.Get(ctx, id); err != nil || !m.Status.Active() {
+			return err
+		}
+		active = true
+		m, err = ed.store.End(ctx, id, monitor.Stopped, "", nil, now)
+		return err
+	})
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	// This is repeated for an ended monitor: the gateway may have died after the monitor
+	// ended and before it stopped the worker.
+	ed.workers.Stop(id)
+	if active {
+		ed.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
+	}
+	return m, nil
+}
+
+// draft returns an active monitor with the change applied. Its error names every wrong
+// field (decision A3). The policies judge only what the change changes, so that a repeated
+// change is not refused because time has passed or a name server fails.
+func (ed *Editor) draft(ctx context.Context, m monitor.Monitor, c Change) (monitor.Monitor, error) {
+	if !m.Status.Active() {
+		return m, monitor.EndedAlready(m.ID, m.Status)
+	}
+	draft := m
+	c.Config.Apply(&draft.Config)
+	refused := draft.Config.Check()
+	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
+		refused = append(refused, checkExpiry(draft.Config, ed.now()))
+	}
+	if c.Metadata != nil {
+		metadata, err := monitor.CheckMetadata(c.Metadata)
+		draft.Metadata, refused = metadata, append(refused, err)
+	}
+	var policyErr error
+	if c.CallbackURL != nil {
+		callback, err := monitor.ParseCallbackURL(*c.CallbackURL)
+		draft.CallbackURL, refused = callback, append(refused, err)
+		if err == nil && callback != m.CallbackURL {
+			policyErr = ed.callbacks.Check(ctx, callback)
+		}
+	}
+	err := monitor.Join(monitor.NamedOnce(c.Unreadable, refused)...)
+	if err == nil || isRefusal(policyErr) {
+		err = monitor.Join(err, policyErr)
+	}
+	return draft, err
+}
+
+// movedPromotion returns when a reservation is promoted after its scheduled start has
+// changed, or zero if it has not. A start that is near or has been removed makes it due
+// now.
+func (ed *Editor) movedPromotion(before, after monitor.Monitor) time.Time {
+	start := after.Config.ScheduledStartTime
+	if before.Status != monitor.Waiting || before.ReservedUntil.IsZero() || sameTime(before.Config.ScheduledStartTime, start) {
+		return time.Time{}
+	}
+	if until, reserved := reservedUntil(after.Config, ed.scheduleLead, ed.now()); reserved {
+		return until
+	}
+	return ed.now()
+}
+
+func sameTime(a, b *time.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(*b)
+}
+
+// sameSettings reports whether two states of a monitor have the same registration.
+func sameSettings(a, b monitor.Monitor) (bool, error) {
+	before, err := requestDigest(a)
+	if err != nil {
+		return false, err
+	}
+	after, err := requestDigest(b)
+	if err != nil {
+		return false, fmt.Errorf("compare a change: %w", err)
+	}
+	return before == after, nil
+}

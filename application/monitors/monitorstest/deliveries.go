@@ -1,0 +1,40 @@
+package monitorstest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+)
+
+// Deliveries implements monitors.EventStore. No event belongs to an incident.
+func (s *Store) Deliveries(ctx context.Context, q monitors.DeliveryQuery) ([]monitors.DeliveryRecord, error) {
+	end, err := s.begin(ctx, "Deliveries")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var all []monitors.DeliveryRecord
+	for _, m := range s.monitors {
+		for _, r := range s.records[m.ID] {
+			d := monitors.DeliveryRecord{EventRecord: r, MonitorID: m.ID, StreamURL: m.StreamURL, Tried: len(r.Attempts)}
+			if q.MonitorID != "" && q.MonitorID != m.ID || q.EventID != "" && q.EventID != r.EventID ||
+				q.IncidentID != "" || q.State != "" && q.State != d.State() {
+				continue
+			}
+			all = append(all, d)
+		}
+	}
+	place := func(d monitors.DeliveryRecord) monitors.DeliveryPlace {
+		return monitors.DeliveryPlace{CreatedAt: d.CreatedAt, ID: d.ID()}
+	}
+	newestFirst := func(a, b monitors.DeliveryPlace) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	}
+	slices.SortFunc(all, func(a, b monitors.DeliveryRecord) int { return newestFirst(place(a), place(b)) })
+	if !q.Before.CreatedAt.IsZero() {
+		all = slices.DeleteFunc(all, func(d monitors.DeliveryRecord) bool { return newestFirst(q.Before, place(d)) >= 0 })
+	}
+	return all[:min(len(all), q.Limit)], nil
+}

@@ -1,0 +1,76 @@
+package monitorstest
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// monitorList holds monitors, the oldest first.
+type monitorList []monitor.Monitor
+
+func (l monitorList) find(id monitor.ID) (*monitor.Monitor, error) {
+	for i := range l {
+		if l[i].ID == id {
+			return &l[i], nil
+		}
+	}
+	return nil, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
+}
+
+// matches reports whether a monitor matches the filters of a query.
+func matches(m monitors.ListedMonitor, q monitors.MonitorQuery) bool {
+	text := strings.ToLower(string(m.StreamURL) + "\n" + string(m.ID) + "\n" + string(m.Metadata))
+	return (q.Status == "" || m.Status == q.Status) &&
+		(!q.Trouble || m.Incident != nil || m.Status.Active() && (m.Health.Video.Bad() || m.Health.Audio.Bad())) &&
+		(!q.Blind || !m.Visibility.BlindSince.IsZero()) &&
+		(!q.Live || m.StreamStatus == monitor.StreamLive && m.Status.Active()) &&
+		strings.Contains(text, strings.ToLower(q.Text))
+}
+
+// insert refuses a second active monitor of a stream, and more active monitors than
+// limit. No number becomes free again.
+func (l *monitorList) insert(m monitor.Monitor, limit int) error {
+	active := 0
+	for _, other := range *l {
+		if !other.Status.Active() {
+			continue
+		}
+		active++
+		if other.StreamURL == m.StreamURL {
+			return monitor.DuplicateOf(m.StreamURL, other.ID)
+		}
+	}
+	if active >= limit {
+		return monitor.TooMany(active, limit)
+	}
+	m.Number = len(*l) + 1
+	*l = append(*l, m)
+	return nil
+}
+
+// eventRecords holds the events of each monitor, the oldest first.
+type eventRecords map[monitor.ID][]monitors.EventRecord
+
+// add stores a pending event once.
+func (r *eventRecords) add(m monitor.Monitor, e event.Event) {
+	if *r == nil {
+		*r = eventRecords{}
+	}
+	for _, stored := range (*r)[m.ID] {
+		if stored.EventID == e.ID {
+			return
+		}
+	}
+	payload, err := event.NewPayload(e, string(m.ID), string(m.StreamURL), m.Metadata, time.UTC).Encode()
+	if err != nil {
+		panic(err)
+	}
+	(*r)[m.ID] = append((*r)[m.ID], monitors.EventRecord{
+		EventID: e.ID, EventType: e.Type, Payload: json.RawMessage(payload), Status: "pending", CreatedAt: e.At,
+	})
+}

@@ -1,0 +1,171 @@
+package monitors_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestMonitorsAreListedInPages(t *testing.T) {
+	ctx := context.Background()
+	s := newService(t, 50, nil)
+	var ids []monitor.ID
+	for _, last := range []string{"A", "B", "C"} {
+		ids = append(ids, s.register(last).ID)
+	}
+	if _, err := s.Stop(ctx, ids[1]); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("is newest first, in pages", func(t *testing.T) {
+		page, err := s.List(ctx, monitors.MonitorQuery{Limit: 2, Offset: 1})
+		if err != nil || page.Total != 3 || len(page.Monitors) != 2 || page.Monitors[0].ID != ids[1] || page.Monitors[1].ID != ids[0] || page.Next != 0 {
+			t.Errorf("page is %+v, %v", page, err)
+		}
+	})
+	t.Run("continues after a page", func(t *testing.T) {
+		page, err := s.List(ctx, monitors.MonitorQuery{Limit: 2})
+		if err != nil || len(page.Monitors) != 2 || page.Next == 0 {
+			t.Fatalf("page is %+v, %v", page, err)
+		}
+		page, err = s.List(ctx, monitors.MonitorQuery{Limit: 2, Before: page.Next})
+		if err != nil || page.Total != 3 || len(page.Monitors) != 1 || page.Monitors[0].ID != ids[0] || page.Next != 0 {
+			t.Errorf("page is %+v, %v", page, err)
+		}
+	})
+	t.Run("filters by status", func(t *testing.T) {
+		page, err := s.List(ctx, monitors.MonitorQuery{Status: monitor.Stopped, Limit: 50})
+		if err != nil || page.Total != 1 || page.Monitors[0].ID != ids[1] {
+			t.Errorf("page is %+v, %v", page, err)
+		}
+	})
+	refused := func(q monitors.MonitorQuery) func() error {
+		return func() error { _, err := s.List(ctx, q); return err }
+	}
+	for name, list := range map[string]func() error{
+		"an unknown status":            refused(monitors.MonitorQuery{Status: "running", Limit: 50}),
+		"a limit of 0":                 refused(monitors.MonitorQuery{}),
+		"a limit of 201":               refused(monitors.MonitorQuery{Limit: 201}),
+		"an offset below 0":            refused(monitors.MonitorQuery{Limit: 50, Offset: -1}),
+		"an offset beyond any":         refused(monitors.MonitorQuery{Limit: 50, Offset: monitors.MaxOffset + 1}),
+		"an offset with a cursor":      refused(monitors.MonitorQuery{Limit: 50, Offset: 1, Before: 2}),
+		"a text with NUL":              refused(monitors.MonitorQuery{Limit: 50, Text: "a\x00"}),
+		"a text that is too long":      refused(monitors.MonitorQuery{Limit: 50, Text: strings.Repeat("x", monitors.MaxSearchText+1)}),
+		"a limit of 201 of the events": func() error { _, _, err := s.Events(ctx, ids[0], 201, 0); return err },
+	} {
+		t.Run("refuses "+name, func(t *testing.T) { requireCode(t, list(), monitor.InvalidConfig) })
+	}
+}
+
+func TestARedeliveredEventIsPendingAgain(t *testing.T) {
+	ctx := context.Background()
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
+	const eventID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
+	e := event.Event{ID: eventID, Type: event.Blackout, At: noon, Data: event.Alert{DurationSec: 30, StartedAt: noon, ThresholdSec: 30}}
+	if _, err := s.store.Accept(ctx, id, monitor.Report{Generation: 1, At: noon, Status: monitor.Monitoring, Events: []event.Event{e}}); err != nil {
+		t.Fatal(err)
+	}
+	s.store.Settle(id, eventID, "failed", "it broke", noon)
+
+	t.Run("makes a failed event pending again", func(t *testing.T) {
+		if err := s.Redeliver(ctx, id, strings.ToUpper(eventID)); err != nil {
+			t.Fatal(err)
+		}
+		if records, _, _ := s.Events(ctx, id, 50, 0); records[0].Status != "pending" {
+			t.Errorf("status is %s", records[0].Status)
+		}
+	})
+	for name, unknown := range map[string]string{
+		"an unknown event":      "0190a5d0-1c2b-7d8a-9c1d-000000000002",
+		"an id that is no UUID": "'; drop table monitors",
+	} {
+		t.Run("answers NotFound for "+name, func(t *testing.T) { requireCode(t, s.Redeliver(ctx, id, unknown), monitor.NotFound) })
+	}
+}
+
+func TestATestWebhookIsSentOnce(t *testing.T) {
+	ctx := context.Background()
+
+	t.Run("sends one signed webhook and returns its outcome", func(t *testing.T) {
+		s := newService(t, 50, nil)
+		s.sender.Answer = monitors.Attempt{Status: 500, Error: "the receiver answered 500"}
+		result, err := s.TestWebhook(ctx, callbackURL)
+		if err != nil || result.Attempt.Status != 500 {
+			t.Fatalf("result is %+v, %v", result, err)
+		}
+		webhooks := s.sender.Sent()
+		if len(webhooks) != 1 || webhooks[0].To != callbackURL || webhooks[0].Type != "webhook.test" || webhooks[0].EventID != result.EventID {
+			t.Fatalf("sent %+v", webhooks)
+		}
+		var body map[string]any
+		if err := json.Unmarshal(webhooks[0].Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if body["event_id"] != result.EventID || body["event_type"] != "webhook.test" || body["timestamp"] != "2024-01-15T12:00:00Z" {
+			t.Errorf("body is %v", body)
+		}
+		if _, err := monitor.ParseID(body["monitor_id"].(string)); err != nil {
+			t.Errorf("monitor_id: %v", err)
+		}
+		if _, err := monitor.ParseStreamURL(body["stream_url"].(string)); err != nil {
+			t.Errorf("stream_url: %v", err)
+		}
+	})
+	t.Run("sends nothing to a refused URL", func(t *testing.T) {
+		s := newService(t, 50, func(monitor.CallbackURL) error { return monitor.Errorf(monitor.InvalidURL, "private") })
+		_, err := s.TestWebhook(ctx, callbackURL)
+		requireCode(t, err, monitor.InvalidURL)
+		_, err = s.TestWebhook(ctx, "ftp://example.com")
+		requireCode(t, err, monitor.InvalidURL)
+		if len(s.sender.Sent()) != 0 {
+			t.Error("something was sent")
+		}
+	})
+}
+
+func TestAnInvalidConfigIsRefused(t *testing.T) {
+	uuid := func() (u [16]byte) { return u }
+	for name, cfg := range map[string]monitors.Config{
+		"no source of ids":            {},
+		"a negative maximum":          {NewUUID: uuid, MaxMonitors: -1},
+		"a negative limit to create":  {NewUUID: uuid, CreatePerMin: -1},
+		"too large a limit to create": {NewUUID: uuid, CreatePerMin: monitors.MaxPerMin + 1},
+		"a negative limit to query":   {NewUUID: uuid, QueryPerMin: -1},
+		"too large a limit to query":  {NewUUID: uuid, QueryPerMin: monitors.MaxPerMin + 1},
+		"a negative lead":             {NewUUID: uuid, ScheduleLead: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := monitors.NewServices(nil, nil, nil, nil, cfg); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestErrorsOfTheStoreAreReturned(t *testing.T) {
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
+	broken := errors.New("connection lost")
+	s.store.Fail = func(context.Context, string) error { return broken }
+	ctx := context.Background()
+	for name, call := range map[string]func() error{
+		"Get":       func() error { _, err := s.Get(ctx, id); return err },
+		"List":      func() error { _, err := s.List(ctx, monitors.MonitorQuery{Limit: 50}); return err },
+		"Stop":      func() error { _, err := s.Stop(ctx, id); return err },
+		"Events":    func() error { _, _, err := s.Events(ctx, id, 50, 0); return err },
+		"Redeliver": func() error { return s.Redeliver(ctx, id, "0190a5d0-1c2b-7d8a-9c1d-000000000001") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := call(); !errors.Is(err, broken) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}

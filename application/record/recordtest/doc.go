@@ -1,2 +1,0 @@
-// Package recordtest has fakes of the ports of application/record, in memory.
-package recordtest

@@ -1,0 +1,7 @@
+package monitors
+
+import (
+	_ "context"
+	_ "github.com/stream-monitor/stream-monitor/domain/event"
+	_ "net/http"
+)

@@ -1,7 +1,0 @@
-package registry
-
-import (
-	_ "context"
-	_ "github.com/stream-monitor/stream-monitor/domain/event"
-	_ "net/http"
-)
