@@ -44,7 +44,8 @@ func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
 // inFlight is the condition of a row x of deliveries that a gateway is sending.
 const inFlight = `(x.lease IS NOT NULL AND x.due_at > now())`
 
-// leaseTimeout limits each of the steps of Lease: it asks what waits, routes incidents, and leases deliveries.
+// leaseTimeout limits each of the steps of Lease: it asks what waits, routes incidents, leases deliveries, and reads what has
+// changed since. Without time of its own the last would leave what a slow lease has taken until the lease ends.
 const leaseTimeout = 3 * time.Second
 
 // Lease implements delivery.Outbox: it leases what is due, the oldest first: as many deliveries of each
@@ -60,16 +61,16 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	} else if more { // what is opened together may be one storm
 		return delivery.Leased{More: true}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+	limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	if w.Left {
-		if err := o.advanceLeft(ctx); err != nil {
-			return delivery.Leased{}, wrapError(ctx, "advance queues", err)
+		if err := o.advanceLeft(limited); err != nil {
+			return delivery.Leased{}, wrapError(limited, "advance queues", err)
 		}
 	}
-	due, err := readReady(ctx, o.db, w.routing, slices.Collect(maps.Keys(w.routing.Destinations)))
+	due, err := readReady(limited, o.db, w.routing, slices.Collect(maps.Keys(w.routing.Destinations)))
 	if err != nil {
-		return delivery.Leased{}, wrapError(ctx, "read which destinations may get something", err)
+		return delivery.Leased{}, wrapError(limited, "read which destinations may get something", err)
 	}
 	l := lease{db: o.db, routing: w.routing, name: o.newLease(), duration: duration, limit: limit}
 	var ready []string
@@ -79,7 +80,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 		}
 	}
 	if len(ready) > 0 || w.Callbacks || w.Left {
-		if err := o.db.inTx(ctx, "lease deliveries", func(tx *sqlx.Tx) error { return l.take(ctx, tx, ready) }); err != nil {
+		if err := o.db.inTx(limited, "lease deliveries", func(tx *sqlx.Tx) error { return l.take(limited, tx, ready) }); err != nil {
 			return delivery.Leased{}, err
 		}
 	}

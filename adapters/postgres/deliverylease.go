@@ -436,6 +436,8 @@ func wakeColumns(at string) string {
 // they say: it ends their leases. Whoever waits for the deliveries in flight after a change, as an
 // acknowledgement does, sees each that was decided before.
 func (l *lease) leaveOutdated(ctx context.Context) (told []delivery.Delivery, err error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+	defer cancel()
 	decidedBy := map[string]time.Time{}
 	for _, d := range l.leased {
 		maps.Copy(decidedBy, d.changedAt)

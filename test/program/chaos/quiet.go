@@ -204,7 +204,7 @@ func (a *audit) handledAt(i incidentRecord) (at time.Time) {
 // mayBeUntold reports whether a channel may lack an incident: it was handled in time, or it ended
 // before the channel could be told of it. That nobody was told takes a quiet time.
 func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
-	if kind == pagerDutyChannel && a.mayBeUnreported(i) {
+	if kind == pagerDutyChannel && i.isHandled() {
 		return true
 	}
 	began, ended, told := a.lasted(i)
@@ -213,9 +213,12 @@ func (a *audit) mayBeUntold(i incidentRecord, kind channelKind) bool {
 		if i.acknowledgedBy != "" && i.raisedAt.After(began) {
 			began = i.raisedAt
 		}
+		if t, _ := a.thread(i.id, kind); t.storm != "" {
+			began = began.Add(notify.StormPause) // it would be told by the storm
+		}
 	}
 	due, held := a.audible(began, i.monitor, kind)
-	if kind == pagerDutyChannel && !i.isStorm && !a.lasts(i, due) {
+	if kind == pagerDutyChannel && !a.lasts(i, due) {
 		return true
 	}
 	if at := a.handledAt(i); !at.IsZero() && at.Before(ended) {
@@ -274,8 +277,8 @@ func (a *audit) lasts(i incidentRecord, at time.Time) bool {
 		if a.incidentOfEvent(d.EventID) != i.id {
 			continue
 		}
-		happened := d.Received // a callback may get it much later
-		if !d.Timestamp.IsZero() && d.Timestamp.Before(happened) {
+		happened := d.Received // a callback may get it later, and the worker's clock may be an hour off
+		if behind := d.Received.Sub(d.Timestamp); behind > 0 && behind < time.Minute {
 			happened = d.Timestamp
 		}
 		alert, ends := strings.CutSuffix(d.EventType, "_recovered")
@@ -322,17 +325,6 @@ func (a *audit) audible(at time.Time, monitor string, kind channelKind) (due tim
 // replanInterval is how long a gateway takes, at most, to find that a silence has ended or a
 // route has changed (section 19.4).
 const replanInterval = 2 * time.Second
-
-// mayBeUnreported reports whether PagerDuty may lack an incident or a storm: somebody had it before the
-// delay of the route was over.
-func (a *audit) mayBeUnreported(i incidentRecord) bool {
-	if !i.isStorm {
-		return i.isHandled()
-	}
-	return !slices.ContainsFunc(a.destinations.threads, func(t thread) bool {
-		return t.storm == i.id && slices.ContainsFunc(a.destinations.incidents, func(one incidentRecord) bool { return one.id == t.about && !one.isHandled() })
-	})
-}
 
 // inStorm reports whether a storm tells of an incident at some channel.
 func (a *audit) inStorm(i incidentRecord) bool {

@@ -153,11 +153,13 @@ func (env *environment) leftDatabaseServers() (left []string) {
 }
 
 // temporaryFiles lists what is in the directory of temporary files and in that of the tools. The
-// latter stays, with the caches of yt-dlp and deno, and so does an empty file of locks.
+// latter stays, with the caches of yt-dlp and deno, and so does an empty file: it holds locks, or
+// its process was killed before it removed the name.
 func (env *environment) temporaryFiles() (names []string) {
 	entries, _ := os.ReadDir(env.tempDir)
 	for _, e := range entries {
-		isLock, _ := filepath.Match("stream-monitor-evidence-*.lock", e.Name())
+		info, err := e.Info()
+		isEmpty := err == nil && info.Mode().IsRegular() && info.Size() == 0
 		isTools, _ := filepath.Match("stream-monitor-tools-*", e.Name())
 		switch {
 		case isTools:
@@ -167,7 +169,7 @@ func (env *environment) temporaryFiles() (names []string) {
 					names = append(names, filepath.Join(e.Name(), f.Name()))
 				}
 			}
-		case !isLock:
+		case !isEmpty:
 			names = append(names, e.Name())
 		}
 	}

@@ -199,8 +199,8 @@ func (env *environment) checkCompleted(ctx context.Context) error {
 	return env.checkNothingPending(ctx, `true`)
 }
 
-// checkNothingPending returns an error while an event, or a delivery to a destination that
-// meets a condition, is pending.
+// checkNothingPending returns an error while an event, a change of an incident, or a delivery to a
+// destination that meets a condition, is pending.
 func (env *environment) checkNothingPending(ctx context.Context, condition string) error {
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		var pending int
@@ -211,11 +211,12 @@ func (env *environment) checkNothingPending(ctx context.Context, condition strin
 			return fmt.Errorf("%d events are pending", pending)
 		}
 		if err := db.QueryRowContext(ctx, `
-			SELECT count(*) FROM deliveries WHERE state = 'pending' AND destination_id IN (SELECT id FROM destinations WHERE deleted_at IS NULL) AND `+condition).Scan(&pending); err != nil {
+			SELECT (SELECT count(*) FROM incidents WHERE unrouted > 0) + count(*) FROM deliveries
+			WHERE state = 'pending' AND destination_id IN (SELECT id FROM destinations WHERE deleted_at IS NULL) AND `+condition).Scan(&pending); err != nil {
 			return fmt.Errorf("count pending deliveries: %w", err)
 		}
 		if pending > 0 {
-			return fmt.Errorf("%d deliveries to destinations are pending", pending)
+			return fmt.Errorf("%d deliveries to destinations, or changes of incidents, are pending", pending)
 		}
 		return nil
 	})
