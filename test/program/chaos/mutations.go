@@ -37,7 +37,7 @@ var mutations = map[string]*mutation{
 	"fencing":  {"a second worker of the same generation is started", startSecondWorker},
 	"orphan":   {"a process is started and not ended", startOrphan},
 	"file": {"a temporary file is left behind", func(_ context.Context, env *environment) error {
-		return os.WriteFile(env.tempDir+"/forgotten", nil, 0o600)
+		return os.WriteFile(env.tempDir+"/forgotten", []byte("forgotten"), 0o600)
 	}},
 	"evidence": {"a file of evidence loses its bytes", func(ctx context.Context, env *environment) error {
 		return env.withDatabase(ctx, func(db *sql.DB) error {
