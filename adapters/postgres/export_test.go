@@ -31,9 +31,9 @@ const (
 )
 
 // ShortenTimeouts makes a store detect a lost listening connection, and the server
-// an unused leader, within about a second.
+// an unused leader, within a second or two.
 func (s *Store) ShortenTimeouts() {
-	s.keepAliveInterval, s.keepAliveTimeout = 100*time.Millisecond, 300*time.Millisecond
+	s.keepAliveInterval, s.keepAliveTimeout = 100*time.Millisecond, 2*time.Second
 	s.idleTimeout = time.Second
 }
 

@@ -100,6 +100,7 @@ func (l *loop) loss(found verdict, m monitor.Monitor, listed Worker, expiredLeas
 	case silent:
 		// After a failure the lease starts again; the loss is found again when it expires.
 		loss.details, loss.attempts, loss.seenUpdatedAt = silenceDetails(expiredLease, listed), 1, m.UpdatedAt
+		loss.handOver = !l.runtime.Shared && m.RuntimeID != l.runtime.ID && !l.membership.beats(m.RuntimeID)
 	case abandoned:
 		// The next comparison finds the loss again, unless the gateway has come back.
 		loss.details, loss.attempts, loss.seenUpdatedAt = "the gateway that ran the worker sends no heartbeat any more", 1, m.UpdatedAt

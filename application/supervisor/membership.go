@@ -58,7 +58,8 @@ type Membership struct {
 type member struct {
 	heartbeats int64
 	seen       bool // it has sent a heartbeat since this gateway first read of it
-	missed     int  // heartbeats in a row
+	silent     int  // exchanges in a row without a new heartbeat
+	missed     int  // those of them that count
 	excused    int  // the next so many that it misses do not count
 }
 
@@ -138,9 +139,9 @@ func (m *Membership) record(counts map[string]int64) {
 			// The excuse remains, because the heartbeat may be from before the failure.
 			now = member{heartbeats: n, seen: true, excused: max(now.excused-1, 0)}
 		case now.excused > 0:
-			now.excused--
+			now.silent, now.excused = now.silent+1, now.excused-1
 		default:
-			now.missed++
+			now.silent, now.missed = now.silent+1, now.missed+1
 		}
 		m.others[id] = now
 		if !now.seen {
@@ -175,6 +176,15 @@ func (m *Membership) takesOver(id monitor.ID, runtimeID string) bool {
 	defer m.mu.Unlock()
 	former := m.others[runtimeID]
 	return former.dead() && (former.missed >= anyoneAfter || m.successor(id) == m.runtime.ID)
+}
+
+// beats reports whether the gateway of another private runtime sends heartbeats. The workers of one that does not have ended
+// with it.
+func (m *Membership) beats(runtimeID string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	other := m.others[runtimeID]
+	return other.seen && other.silent < deadAfter
 }
 
 // successor returns the runtime ID of the gateway that takes over a monitor. All gateways that see

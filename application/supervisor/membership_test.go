@@ -124,6 +124,34 @@ func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
 		}
 	})
 
+	scenario(t, "under the policy error, if the database was away when it died, too", func(t *testing.T) {
+		n := names(2)
+		c := newCluster(t, 20, n...)
+		defer c.stop()
+		c.policy = supervisor.EndMonitor
+		m := monitored("mon-a")
+		m.RuntimeID = "c"
+		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
+		a, b := c.start("c", m.ID), c.start("d")
+		c.elect("d")
+		c.advance(20 * time.Second)
+		for _, g := range c.gateways {
+			g.disconnect()
+		}
+		a.kill()
+		c.advance(time.Minute)
+		for _, g := range c.gateways {
+			if g != a {
+				g.resume()
+			}
+		}
+		c.advance(time.Minute)
+		b.expectActive("mon-a")
+		if at := c.store.get("mon-a").RuntimeID; at == "c" {
+			t.Errorf("it is still at the dead gateway")
+		}
+	})
+
 	scenario(t, "a gateway that dies soon after another one leaves both to the third", func(t *testing.T) {
 		n := names(3)
 		c := newCluster(t, 100, n...)

@@ -128,7 +128,7 @@ func TestOneGatewayPromotesAReservation(t *testing.T) {
 			r.monitors["mon-a"] = m
 			r.failingID, r.promotions = "", 0
 		})
-		h.advance(time.Hour)
+		h.advance(time.Minute)
 		h.expectCalls()
 		if n := h.store.promotions; n != 1 {
 			t.Errorf("its promotion was tried %d times, want 1", n)
