@@ -49,7 +49,7 @@ CREATE INDEX idx_incidents_going_on ON incidents (seq) WHERE state = 'open' OR d
 CREATE INDEX idx_incidents_conditions ON incidents USING gin (conditions jsonb_path_ops);
 -- What time changes next, every 2 s.
 CREATE INDEX idx_incidents_due ON incidents (due_at) WHERE due_at IS NOT NULL;
--- Statistics of a time, and what was opened in the last minute.
+-- Statistics of a time.
 CREATE INDEX idx_incidents_opened ON incidents (opened_at);
 -- What was resolved in the last minutes, for a new reader of the feed.
 CREATE INDEX idx_incidents_resolved ON incidents (resolved_at) WHERE state = 'resolved';

@@ -62,7 +62,7 @@ func (h incidentHandlers) list(c *gin.Context) error {
 }
 
 // readIncidentFilter reads the filters, and returns an error for each that cannot be
-// read. IncidentFilter.Check checks the others.
+// read. incidents.Filter.Check checks the others.
 func readIncidentFilter(query url.Values) (f incidents.Filter, wrong []error) {
 	f = incidents.Filter{State: incident.State(query.Get("state")), Condition: incident.Name(query.Get("condition")), Limit: incidents.DefaultPage}
 	refuse := func(name, accepted string) {

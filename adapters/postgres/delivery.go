@@ -56,10 +56,9 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	if err != nil {
 		return delivery.Leased{}, wrapError(ctx, "read what waits to be delivered", err)
 	}
-	if more, err := o.routeIncidents(ctx, &w); err != nil && ctx.Err() == nil {
+	unrouted, err := o.routeIncidents(ctx, &w) // what is opened together may be one storm
+	if err != nil && ctx.Err() == nil {
 		o.db.log.Warn("cannot read which incidents have changed, will try again", "error", err.Error())
-	} else if more { // what is opened together may be one storm
-		return delivery.Leased{More: true}, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
@@ -68,9 +67,12 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 			return delivery.Leased{}, wrapError(limited, "advance queues", err)
 		}
 	}
-	due, err := readReady(limited, o.db, w.routing, slices.Collect(maps.Keys(w.routing.Destinations)))
-	if err != nil {
-		return delivery.Leased{}, wrapError(limited, "read which destinations may get something", err)
+	var due []*readyDestination
+	if !unrouted {
+		due, err = readReady(limited, o.db, w.routing, slices.Collect(maps.Keys(w.routing.Destinations)))
+		if err != nil {
+			return delivery.Leased{}, wrapError(limited, "read which destinations may get something", err)
+		}
 	}
 	l := lease{db: o.db, routing: w.routing, name: o.newLease(), duration: duration, limit: limit}
 	var ready []string
@@ -89,7 +91,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 		return delivery.Leased{}, wrapError(ctx, "read what has changed since", err)
 	}
 	next, waits := l.next(due, w)
-	return delivery.Leased{Deliveries: told, More: l.more || len(told) < len(l.leased), Waits: waits, NextAt: next}, nil
+	return delivery.Leased{Deliveries: told, More: unrouted || l.more || len(told) < len(l.leased), Waits: waits, NextAt: next}, nil
 }
 
 // waiting says what waits for a lease.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -45,6 +46,16 @@ func resolveIncident(t testing.TB, s *postgres.Store, id monitor.ID) {
 func blackAgain() monitor.Report {
 	now := time.Now().UTC()
 	return report(recovery(detector.Blackout, justNow(), now.Add(-2*time.Second)), trouble(detector.Blackout, now))
+}
+
+func TestCallbacksDoNotWaitUntilManyIncidentsAreRouted(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Discord, "chat")
+	openIncidents(t, s, 0, 201, 201)
+	leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+	if !leased.More || len(leased.Deliveries) != 10 || leased.Deliveries[0].Callback == nil {
+		t.Errorf("the first lease has %d deliveries, more: %t", len(leased.Deliveries), leased.More)
+	}
 }
 
 func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {

@@ -90,7 +90,7 @@ func serveGateway(ctx context.Context, s *postgres.Store, tells string) error {
 // postingSender posts messages to the path DESTINATION/INCIDENT of a URL.
 type postingSender string
 
-// Send implements messages.Sender.
+// Send makes an attempt.
 func (s postingSender) Send(ctx context.Context, d notify.Destination, m messages.Message) messages.Result {
 	r := messages.Result{At: time.Now(), Class: notify.Retry, Error: "no answer"}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(s)+"/"+d.Name+"/"+m.ThreadID, http.NoBody)

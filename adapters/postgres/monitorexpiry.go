@@ -71,7 +71,7 @@ func (s *ExpiryStore) DeleteIncidents(ctx context.Context, id monitor.ID, age ti
 	return incidents, lines, wrapError(ctx, "delete expired incidents of "+string(id), err)
 }
 
-// DeleteNotifications implements history.ExpiryStore. A storm is deleted when its incidents are.
+// DeleteNotifications implements history.MonitorExpiryStore. A storm is deleted when its incidents are.
 func (s *ExpiryStore) DeleteNotifications(ctx context.Context, age time.Duration, limit int) (int, error) {
 	var deleted int
 	err := s.db.GetContext(ctx, &deleted, `

@@ -45,8 +45,8 @@ type assembly struct {
 	tasks      []supervisor.LeaderTask
 }
 
-// assemble makes the parts of the gateway. It begins to listen on both TCP ports, and the
-// new launcher adopts workers of an earlier gateway. It starts no other part.
+// assemble makes the parts of the gateway. It begins to listen on both TCP ports, and on
+// Kubernetes the launcher finds the workers of an earlier gateway. It starts no other part.
 func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.Logger) (err error) {
 	a := &assembly{gatewayServer: g, keys: keys, log: log}
 	listening, cancel := context.WithCancel(context.Background())

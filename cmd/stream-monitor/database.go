@@ -142,7 +142,7 @@ func (s *databaseSetup) retryUntilDone(ctx context.Context) {
 			return
 		case time.Since(warned) >= warningInterval:
 			warned = time.Now()
-			s.log.Warn("cannot reach and prepare the database, will try again; workers continue meanwhile: "+
+			s.log.Warn("cannot reach and prepare the database, will try again; pods continue meanwhile: "+
 				"check that the PostgreSQL of DB_DSN runs and accepts connections from this gateway", "error", err)
 		}
 		select {

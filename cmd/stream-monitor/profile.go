@@ -18,7 +18,6 @@ func init() { //nolint:gochecknoinits // only in this build
 	if addr == "" {
 		return
 	}
-	_ = os.Unsetenv(profileVariable) // worker processes would want the same address
 	server := &http.Server{Addr: addr, ReadHeaderTimeout: 10 * time.Second}
 	go func() { panic(server.ListenAndServe()) }()
 }
