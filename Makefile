@@ -30,16 +30,14 @@ SYFT_VERSION        := v1.57.0
 GRYPE_VERSION       := v0.121.2
 
 # gotest prints progress. Most packages wait more than they compute, so four run at
-# once, those that take longest first. The acceptance timelines run after them, because
-# they need a CPU at once whenever they want one. They use half of it: the rest is for
-# packages that compute more than they wait, at a low priority.
+# once, those that take longest first. The acceptance timelines run after them, alone,
+# because they need a CPU at once whenever they want one.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-COMPUTING  := $(addprefix ./,adapters/stream/ffmpeg domain/watch test/fake/broadcast test/program/quality test/harness/corpus)
-LONG       := $(addprefix ./,adapters/postgres adapters/stream/ytdlp adapters/postgres/embedded adapters/runtime/process test/fake/livestream \
-	application/worker test/fake/youtube adapters/stream/streamlink)
-OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$' | grep -vxF "$$(go list $(COMPUTING))")
+LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg domain/watch adapters/stream/ytdlp test/fake/broadcast test/program/quality \
+	adapters/postgres/embedded adapters/runtime/process test/harness/corpus test/fake/livestream application/worker test/fake/youtube adapters/stream/streamlink)
+OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
@@ -121,7 +119,7 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
 	$(TEST) $(DASHBOARD) $(OTHERS)
-	nice $(TEST) $(COMPUTING) & computing=$$!; $(TEST) $(ACCEPTANCE) || failed=1; wait $$computing; [[ -z $${failed:-} ]]
+	$(TEST) $(ACCEPTANCE)
 
 .PHONY: test-tools
 test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)
@@ -135,7 +133,7 @@ test-ui: tools ## test the dashboard in a real browser (4 minutes)
 
 .PHONY: test-race
 test-race: tools $(VERSITYGW) ## the same under the race detector
-	$(TEST) -race $(COMPUTING) $(OTHERS)
+	$(TEST) -race $(OTHERS)
 	$(TEST) -race $(ACCEPTANCE)
 
 .PHONY: vet

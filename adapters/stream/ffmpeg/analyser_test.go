@@ -199,7 +199,7 @@ func TestIntervalsAreFoundInEveryKindOfSegment(t *testing.T) {
 func analyse(t *testing.T, segment []byte) result {
 	t.Helper()
 	s := watch.Segment{URI: "https://media.example/7.ts"}
-	got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), s, watch.Calm{}, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), s, watch.Calm{}, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatalf("Analyse: %v", err)
 	}

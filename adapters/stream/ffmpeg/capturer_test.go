@@ -23,7 +23,7 @@ import (
 
 func newCapturer(t *testing.T) *ffmpeg.Capturer {
 	t.Helper()
-	return ffmpeg.NewCapturer(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)})
+	return ffmpeg.NewCapturer(realTool(t))
 }
 
 // of returns a medium with these bytes.

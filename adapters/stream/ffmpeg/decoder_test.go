@@ -157,7 +157,7 @@ func TestADecoderAnswersForEveryKindOfStream(t *testing.T) {
 			for _, look := range []watch.Calm{{}, calmest} {
 				t.Run(name+", "+part+", "+lookName(look), func(t *testing.T) {
 					segment := s.make(t)
-					want, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
+					want, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
 					if err != nil {
 						t.Fatal(err)
 					}

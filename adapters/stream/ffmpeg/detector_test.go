@@ -57,7 +57,7 @@ func TestAThirdDetectorIsOneRowAndOneFilter(t *testing.T) {
 		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
 	segment := scene{black: [][2]float64{{1, 2}}, silent: [][2]float64{{2, 9}}}.make(t)
 
-	got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

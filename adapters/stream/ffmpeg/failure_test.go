@@ -44,7 +44,7 @@ func TestBytesThatAreNotASegmentAreUndecodable(t *testing.T) {
 
 func TestTheBytesOutweighTheDeclaredContainer(t *testing.T) {
 	ts := scene{}.make(t)
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)})
+	a := ffmpeg.New(realTool(t))
 	for name, c := range map[string]struct {
 		segment  []byte
 		declared string
@@ -70,7 +70,7 @@ func TestAnErrorOfTheBodyIsReturnedUnchanged(t *testing.T) {
 	for name, n := range map[string]int{"at once": 0, "halfway": len(ts) / 2, "after everything": len(ts)} {
 		t.Run(name, func(t *testing.T) {
 			body := io.MultiReader(bytes.NewReader(ts[:n]), iotest.ErrReader(broken))
-			_, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, body, settings)
+			_, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, body, settings)
 			if f := (*watch.Failure)(nil); !errors.As(err, &f) || f != broken {
 				t.Errorf("error = %v, want the body's own", err)
 			}
@@ -86,7 +86,7 @@ func wantFailure(t *testing.T, segment []byte, kind watch.FailureKind) {
 
 func wantFailureOfDeclared(t *testing.T, segment []byte, declared string, kind watch.FailureKind) {
 	t.Helper()
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)})
+	a := ffmpeg.New(realTool(t))
 	_, err := a.Analyse(t.Context(), watch.Segment{Container: declared}, watch.Calm{}, bytes.NewReader(segment), settings)
 	checkFailure(t, err, kind)
 	checkNoSubprocess(t)

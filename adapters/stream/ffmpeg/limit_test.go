@@ -110,7 +110,7 @@ func TestTheDefaultMemoryIsEnoughForLiveStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resident := samplePeakMemory(t)
-			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}), watch.Segment{}, bytes.NewReader(c.segment), settings)
+			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(realTool(t)), watch.Segment{}, bytes.NewReader(c.segment), settings)
 			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
 			if n := bytes.Count(res.Stdout, []byte("v=1\n")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)
@@ -136,7 +136,7 @@ func TestTooLittleMemoryIsAToolFailure(t *testing.T) {
 // say so: its errors are those of a broken stream.
 func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
 	segment := hostilePictures["H.264 of 4096x2304 with 16 references"](t)
-	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}), bytes.NewReader(segment), watch.FailureTool)
+	f := analyseFails(t, ffmpeg.New(realTool(t)), bytes.NewReader(segment), watch.FailureTool)
 	if !strings.Contains(f.Detail, "256 MiB of memory") {
 		t.Errorf("got %v", f)
 	}
@@ -150,7 +150,7 @@ func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
 
 func TestAPictureThatIsTooLargeIsAToolFailure(t *testing.T) {
 	for _, name := range []string{"AV1 of 4096x4096", "VP9 of 448x65535"} {
-		f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}), bytes.NewReader(hostilePictures[name](t)), watch.FailureTool)
+		f := analyseFails(t, ffmpeg.New(realTool(t)), bytes.NewReader(hostilePictures[name](t)), watch.FailureTool)
 		if !strings.Contains(f.Detail, "more than the 10066329 pixels") {
 			t.Errorf("%s: %v", name, f)
 		}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
@@ -29,6 +31,12 @@ func TestMain(m *testing.M) {
 		fmt.Print(finalReport)
 		os.Exit(code)
 	}))
+}
+
+// realTool is the configuration of the real ffmpeg, with time for a busy machine.
+func realTool(tb testing.TB) ffmpeg.Config {
+	tb.Helper()
+	return ffmpeg.Config{Files: []string{}, Path: ffmpegPath(tb), Timeout: 2 * time.Minute}
 }
 
 // ffmpegPath returns the path of the real ffmpeg. Without it the test fails.

@@ -14,7 +14,7 @@ import (
 
 func measuresOf(t *testing.T, segment []byte) []watch.Measure {
 	t.Helper()
-	a, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
+	a, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,16 @@ const busyMachine = 45 * time.Second
 // may start at once, and each needs a run of yt-dlp.
 const startTimeout = 2 * time.Minute
 
+// starts holds one for each gateway that is being started. A start takes seconds of CPU time, so few at once are over sooner.
+var starts = make(chan struct{}, 2)
+
 // startEnv starts a gateway with its surroundings for one test. env is added to
 // the gateway's environment.
 func startEnv(t *testing.T, env ...string) *testenv.Env {
 	t.Helper()
+	starts <- struct{}{}
 	s, err := testenv.Start(t.Context(), testenv.Config{Binary: binary, Database: migrated, Env: env, Recording: recording})
+	<-starts
 	if err != nil {
 		t.Fatal(err)
 	}
