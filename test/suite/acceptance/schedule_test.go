@@ -10,15 +10,15 @@ import (
 
 // Timelines spend most of their time waiting, so many run side by side. The CPU limits
 // them: a stream that is checked every 2 s costs about 5 % of a core, half of it the
-// start of ffmpeg. On two cores a third is left for peaks and for slower machines.
+// start of ffmpeg. On two cores more than half is left for starts, peaks and slower machines.
 // Costly timelines run beside those that wait longest, not all at the end. Loads are
 // in percent of a core.
 const (
-	checkedLoad   = 4                      // of a stream whose segments are analysed
-	outageLoad    = 2                      // of a stream that most of the time has none
-	maxLoad       = 130                    // of all timelines that run
-	maxCostly     = 12                     // costly timelines
-	startInterval = 800 * time.Millisecond // between the starts of two streams
+	checkedLoad   = 4               // of a stream whose segments are analysed
+	outageLoad    = 2               // of a stream that most of the time has none
+	maxLoad       = 80              // of all timelines that run
+	maxCostly     = 6               // costly timelines
+	startInterval = 2 * time.Second // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
