@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -277,9 +278,9 @@ func (a *audit) lasts(i incidentRecord, at time.Time) bool {
 		if a.incidentOfEvent(d.EventID) != i.id {
 			continue
 		}
-		happened := d.Received // a callback may get it later, and the worker's clock may be an hour off
-		if behind := d.Received.Sub(d.Timestamp); behind > 0 && behind < time.Minute {
-			happened = d.Timestamp
+		happened := cmp.Or(d.Timestamp, d.Received)
+		if late := d.Received.Sub(happened); late.Abs() > time.Minute {
+			continue // the worker's clock is off, so nobody knows when it happened
 		}
 		alert, ends := strings.CutSuffix(d.EventType, "_recovered")
 		if !ends {

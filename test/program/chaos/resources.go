@@ -17,9 +17,9 @@ import (
 
 // The most that a gateway or worker may hold when no fault is active.
 const (
-	maxConnections  = 21 // the pool of 16, three listeners, the leader election, and the heartbeats
-	maxGatewayFiles = 90 // file descriptors; 30 to 60 were measured
-	maxWorkerFiles  = 40 // file descriptors; 10 to 20 were measured
+	maxConnections  = 21  // the pool of 16, three listeners, the leader election, and the heartbeats
+	maxGatewayFiles = 120 // file descriptors; 30 to 60 were measured, 100 on a machine that lags behind
+	maxWorkerFiles  = 40  // file descriptors; 10 to 20 were measured
 )
 
 // resourceTimeout is how long leftovers of the faults may take to be cleaned
