@@ -213,8 +213,8 @@ func TestTheAuditFindsWrongMessages(t *testing.T) {
 		"finds a message that is not recorded": {
 			change: func(a *audit) { a.destinations.threads = nil }, finding: "that is not recorded, and no fault explains it",
 		},
-		"finds a thread that is pending": {
-			change: func(a *audit) { a.destinations.threads[0].state = "pending" }, finding: "it is pending",
+		"finds a thread that has failed": {
+			change: func(a *audit) { a.destinations.threads[0].state = "failed" }, finding: "it has failed",
 		},
 		"finds an incident that is open": {
 			change: func(a *audit) { a.destinations.incidents[0].state = "open" }, finding: "incident-a is open",
