@@ -13,8 +13,8 @@ import (
 
 // sessionSettings make the server end a lost session, its transaction and its locks within
 // seconds. The timeout ends a transaction whose client sends nothing more. A gateway with
-// little CPU may pause for some seconds, and an alert waits for its locks only if it is of
-// a monitor that they concern. TCP keepalive probes end a session whose client is gone.
+// little CPU may pause for some seconds; meanwhile its locks hold back only the alerts of
+// their own monitors. TCP keepalive probes end a session whose client is gone.
 // Those of the DSN take precedence.
 var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "5000", // ms

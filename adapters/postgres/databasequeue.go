@@ -156,8 +156,8 @@ func storeWithin[T interface{ item() *queueItem }](group []T, store func(context
 	store(ctx, group)
 }
 
-// together makes a function that stores a group in one transaction by store, which returns what it has stored. What store
-// leaves out is to be stored alone; so is all if the server refuses anything.
+// together makes a function that stores a group in one transaction by store, which returns the members that it has stored. The
+// others are to be stored alone; so are all if the server refuses anything.
 func together[T interface{ item() *queueItem }](db *database, store func(context.Context, *sqlx.Tx, []T) ([]T, error)) func(context.Context, []T) {
 	return func(ctx context.Context, group []T) {
 		var stored []T

@@ -32,7 +32,7 @@ func (o *Outbox) newLease() string {
 }
 
 // TakeOverLeases ends the leases of an earlier gateway with the same runtime ID, which a gateway
-// keeps when it is restarted: what they are of is due at once, not when they end. Call it before the first
+// keeps when it is restarted. Their deliveries are due at once. Call it before the first
 // Lease, and only if no other running gateway has this ID. It may be repeated.
 func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
 	o.gateway.Store(&runtimeID)
@@ -48,8 +48,8 @@ const inFlight = `(x.lease IS NOT NULL AND x.due_at > now())`
 // changed since. Without time of its own the last would leave what a slow lease has taken until the lease ends.
 const leaseTimeout = 3 * time.Second
 
-// Lease implements delivery.Outbox: it leases what is due, the oldest first: as many deliveries of each
-// destination as may be sent there now, which are few, and then callbacks.
+// Lease implements delivery.Outbox. It leases the oldest deliveries that are due: of each destination the few
+// that may be sent there now, and then callbacks.
 func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (delivery.Leased, error) {
 	ctx = withPrepared(ctx)
 	w, err := o.readWaiting(ctx)

@@ -146,8 +146,8 @@ type leasableRow struct {
 	MayBeSent     bool           `db:"may_be_sent"`
 }
 
-// lockDue locks up to $1 deliveries to callbacks, and what is due at the destinations $2: threads that are to be
-// decided anew, up to $4, and then as many deliveries as may be sent ($3), the oldest first.
+// lockDue locks up to $1 due deliveries to callbacks. At each of the destinations $2 it locks up to $4 threads that are to
+// be decided anew, and then as many due deliveries as may be sent ($3), the oldest first.
 const lockDue = `
 	WITH ready AS (SELECT * FROM unnest(CAST($2 AS uuid[]), CAST($3 AS int[])) AS r (id, free))
 	SELECT x.id FROM ready r CROSS JOIN LATERAL (
@@ -161,7 +161,7 @@ const lockDue = `
 	SELECT id FROM (` + lockDueCallbacks + `) AS callbacks`
 
 // readLocked reads the deliveries $1: those to destinations by the time at which they were due, then
-// callbacks in the order of their events. What goes to a callback is as old as its event.
+// callbacks in the order of their events. The age of a delivery to a callback is that of its event.
 const readLocked = `
 	SELECT x.id, x.destination_id, m.callback_url, m.config ->> 'on_callback_failure' AS on_failure,
 	       x.monitor_id, x.event_id, e.event_type, e.body, x.sequence, x.incident_id, x.storm, x.storm_id,

@@ -235,8 +235,8 @@ func (p *Pair) forward(client net.Conn) {
 	back.Wait()
 }
 
-// freePort returns a port below those that the kernel gives to connections: one of these may be taken again while the server
-// of the port is started, or stopped for a moment.
+// freePort returns a port below those that the kernel gives to connections. It could give away one of its own while the
+// server is not listening.
 func freePort(ctx context.Context) (port int, err error) {
 	for range 100 {
 		port = 10_000 + rand.IntN(20_000)

@@ -153,7 +153,7 @@ func (env *environment) leftDatabaseServers() (left []string) {
 }
 
 // temporaryFiles lists what is in the directory of temporary files and in that of the tools. The
-// latter stays, with the caches of yt-dlp and deno, and so does an empty file: it holds locks, or
+// latter stays, with the caches of yt-dlp and deno. So does an empty file: it holds locks, or
 // its process was killed before it removed the name.
 func (env *environment) temporaryFiles() (names []string) {
 	entries, _ := os.ReadDir(env.tempDir)
