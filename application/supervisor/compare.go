@@ -23,7 +23,7 @@ func (l *loop) compare(o observation, now time.Time) {
 	}
 	for id, listed := range o.workers {
 		if _, active := o.active[id]; !active {
-			l.checkUnneeded(id, listed, now)
+			l.checkUnneeded(listed, now)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (l *loop) check(o observation, m monitor.Monitor, takeovers int) verdict {
 	f, expiredLease := l.facts(o, m, w)
 	found := evaluate(f)
 	switch found {
-	case nothingToDo:
+	case nothingToDo, unneeded:
 	case adopt:
 		l.startup.count(adopted)
 		l.order(startTask(m))
@@ -85,6 +85,7 @@ func (l *loop) facts(o observation, m monitor.Monitor, w *worker) (f facts, expi
 		unlistedBefore:    unlistedBefore,
 		leaseExpired:      expiredLease > 0,
 		takesOver:         l.membership.takesOver(m.ID, m.RuntimeID),
+		gatewayBeats:      l.membership.beats(m.RuntimeID),
 	}, expiredLease
 }
 
@@ -100,12 +101,11 @@ func (l *loop) loss(found verdict, m monitor.Monitor, listed Worker, expiredLeas
 	case silent:
 		// After a failure the lease starts again; the loss is found again when it expires.
 		loss.details, loss.attempts, loss.seenUpdatedAt = silenceDetails(expiredLease, listed), 1, m.UpdatedAt
-		loss.handOver = !l.runtime.Shared && m.RuntimeID != l.runtime.ID && !l.membership.beats(m.RuntimeID)
 	case abandoned:
 		// The next comparison finds the loss again, unless the gateway has come back.
 		loss.details, loss.attempts, loss.seenUpdatedAt = "the gateway that ran the worker sends no heartbeat any more", 1, m.UpdatedAt
 		loss.handOver = true
-	case nothingToDo, adopt, outdated: // no losses
+	case nothingToDo, adopt, outdated, unneeded: // no losses
 	}
 	return loss
 }
@@ -125,21 +125,18 @@ func silenceDetails(lease time.Duration, w Worker) string {
 }
 
 // checkUnneeded orders the end of a worker that is not needed: its monitor has ended, is
-// a reservation, or does not exist. A worker that this gateway owns gets orphanGracePeriod
-// to end by itself.
-func (l *loop) checkUnneeded(id monitor.ID, listed Worker, now time.Time) {
-	w := l.workers[id]
-	if w != nil && w.newest() != nil {
-		return
-	}
-	if w != nil && w.generation >= listed.Generation {
-		if w.unneededSince.IsZero() {
+// a reservation, or does not exist.
+func (l *loop) checkUnneeded(listed Worker, now time.Time) {
+	f := facts{unneeded: true, runningGeneration: listed.Generation}
+	if w := l.workers[listed.ID]; w != nil {
+		f.busy, f.ownedByGateway = w.newest() != nil, w.generation >= listed.Generation
+		if w.unneededSince.IsZero() && !f.busy {
 			w.unneededSince = now
 		}
-		if now.Sub(w.unneededSince) < orphanGracePeriod {
-			return
-		}
+		f.unneededFor = now.Sub(w.unneededSince)
 	}
-	l.order(&task{id: id, kind: checkOrphan, generation: listed.Generation})
-	l.startup.await(id)
+	if evaluate(f) == unneeded {
+		l.order(&task{id: listed.ID, kind: checkOrphan, generation: listed.Generation})
+		l.startup.await(listed.ID)
+	}
 }

@@ -59,9 +59,9 @@ func TestEvidenceLeadsToItsVerdict(t *testing.T) {
 		// It does not report.
 		{facts{runningGeneration: 4, inOwnRuntime: true, ownedByGateway: true, leaseExpired: true, leader: true}, silent},
 		{facts{runningGeneration: 4, inOwnRuntime: true, ownedByGateway: true, leaseExpired: true}, nothingToDo}, // another gateway is the leader
-		{facts{leaseExpired: true, leader: true}, silent},
-		{facts{leaseExpired: true}, nothingToDo},
-		{facts{runningGeneration: other, leaseExpired: true, leader: true}, silent},
+		{facts{gatewayBeats: true, leaseExpired: true, leader: true}, silent},
+		{facts{gatewayBeats: true, leaseExpired: true}, nothingToDo},
+		{facts{gatewayBeats: true, runningGeneration: other, leaseExpired: true, leader: true}, silent},
 
 		// Its gateway has died.
 		{facts{takesOver: true}, abandoned},
@@ -69,6 +69,15 @@ func TestEvidenceLeadsToItsVerdict(t *testing.T) {
 		{facts{takesOver: true, leaseExpired: true, leader: true}, abandoned},
 		{facts{takesOver: true, listUnavailable: true}, abandoned},
 		{facts{takesOver: true, runningGeneration: other}, abandoned}, // of an earlier generation, which ran here
+		{facts{leaseExpired: true, leader: true}, abandoned},          // it died before this gateway saw it alive
+		{facts{leaseExpired: true}, nothingToDo},
+		{facts{runningGeneration: other, leaseExpired: true, leader: true}, abandoned},
+
+		// It has no active monitor.
+		{facts{unneeded: true, runningGeneration: 4}, unneeded},
+		{facts{unneeded: true, runningGeneration: 4, busy: true}, nothingToDo},
+		{facts{unneeded: true, runningGeneration: 4, ownedByGateway: true}, nothingToDo}, // it ends by itself
+		{facts{unneeded: true, runningGeneration: 4, ownedByGateway: true, unneededFor: orphanGracePeriod}, unneeded},
 	} {
 		c.newestGeneration = 4
 		if got := evaluate(c.facts); got != c.want {
