@@ -17,6 +17,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+// patience is how long a test waits for a process that must end.
+const patience = time.Minute
+
 func TestAWorkerProcessGetsTheVariablesThatItReadsAndNoOthers(t *testing.T) { // decision W1, section 8.1
 	clearEnvironment(t)
 	const secret = "geheim"

@@ -12,6 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+const someMonitor = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+
 func TestTheLogOfAFailingToolNamesTheMonitor(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "tool")
 	if err := os.WriteFile(tool, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {

@@ -27,7 +27,7 @@ const workerMemory = 16 << 20
 // over, or if the gateway does not know the monitor any more.
 func runWorker(ctx context.Context, c *config.Worker, out console) error {
 	ignoreBrokenPipe()
-	log, err := newLog(logging.New, newWorkerLog(out.err, c.MonitorID), c.Log.LogLevel)
+	log, err := newLog(logging.New, out.err, c.Log.LogLevel)
 	if err != nil {
 		return err
 	}
