@@ -136,7 +136,7 @@ func TestAHungWorkerIsReplaced(t *testing.T) { // decision O3: three reports are
 }
 
 // A worker ends with its gateway, and its successor goes on from its last report.
-func TestWorkersContinueAfterTheirGatewayWasKilled(t *testing.T) { // decisions O3, O4, P2
+func TestStreamsAreWatchedOnAfterTheirGatewayWasKilled(t *testing.T) { // decisions O3, O4, P2
 	t.Parallel()
 	for name, settings := range map[string][]string{
 		"worker processes": nil,
