@@ -61,7 +61,7 @@ func TestEveryImportFollowsTheRules(t *testing.T) {
 
 // TestEachRuleFires checks a module that breaks every rule once.
 func TestEachRuleFires(t *testing.T) {
-	packages := list(t, "testdata/violations")
+	packages := list(t, unpack(t, "testdata/violations.txtar"))
 	var got []string
 	for _, v := range violations(packages) {
 		got = append(got, fmt.Sprintf("%s: %s imports %s", v.rule.name, v.from, v.imported))
@@ -104,12 +104,30 @@ func TestEachRuleFires(t *testing.T) {
 	}
 	for _, r := range rules {
 		if !slices.ContainsFunc(want, func(s string) bool { return strings.HasPrefix(s, r.name+":") }) {
-			t.Errorf("nothing in testdata/violations breaks %s", r.name)
+			t.Errorf("nothing in testdata/violations.txtar breaks %s", r.name)
 		}
 		if r.reason == "" {
 			t.Errorf("%s gives no reason", r.name)
 		}
 	}
+}
+
+// unpack writes the files of an archive to a directory. A line "-- PATH --" begins each.
+func unpack(t *testing.T, archive string) (dir string) {
+	t.Helper()
+	text, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for file := range strings.SplitSeq("\n"+string(text), "\n-- ") {
+		name, content, _ := strings.Cut(file, " --\n")
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil && name != "" {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 func without(list, remove []string) (rest []string) {

@@ -113,22 +113,3 @@ func TestNothingIsInstalledByPipWithoutHashes(t *testing.T) {
 		t.Errorf("found %d calls of pip, want at least 3: the search is broken", calls)
 	}
 }
-
-// TestWhatIsUnlockedIsFound shows that the searches of this file find something.
-func TestWhatIsUnlockedIsFound(t *testing.T) {
-	hash := strings.Repeat("0", 64)
-	for name, found := range map[string][]string{
-		"a package without a hash":    lockFaults("yt-dlp==2026.10.26\n", ""),
-		"a package without a release": lockFaults("yt-dlp \\\n --hash=sha256:"+hash+"\n", ""),
-		"a wanted package":            lockFaults("deno==2.9.8 \\\n --hash=sha256:"+hash+"\n", "deno\nyt-dlp[default]\n"),
-		"pip without hashes":          unlocked("\"$venv/bin/pip\" install --quiet \\\n\tyt-dlp\n"),
-		"pip that builds":             unlocked("pip install --require-hashes -r requirements.txt\n"),
-	} {
-		if len(found) != 1 {
-			t.Errorf("%s: found %q, want one fault", name, found)
-		}
-	}
-	if faults := lockFaults("deno==2.9.8 ; sys_platform == 'win32' \\\n --hash=sha256:"+hash+" \\\n --hash=sha256:"+hash+"\n", "deno\n"); len(faults) > 0 {
-		t.Errorf("a package with two hashes has the faults %q", faults)
-	}
-}

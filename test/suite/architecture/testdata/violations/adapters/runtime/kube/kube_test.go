@@ -1,6 +1,0 @@
-package kube_test
-
-import (
-	_ "github.com/sirupsen/logrus"
-	_ "testing"
-)

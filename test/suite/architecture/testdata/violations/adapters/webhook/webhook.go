@@ -1,3 +1,0 @@
-package webhook
-
-import _ "github.com/stream-monitor/stream-monitor/adapters/notifier"

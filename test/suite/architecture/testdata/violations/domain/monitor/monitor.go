@@ -1,6 +1,0 @@
-package monitor
-
-import (
-	_ "errors"
-	_ "github.com/google/uuid"
-)

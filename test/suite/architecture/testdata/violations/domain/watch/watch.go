@@ -1,8 +1,0 @@
-package watch
-
-import (
-	_ "context"
-	_ "github.com/stream-monitor/stream-monitor/application/monitors"
-	_ "github.com/stream-monitor/stream-monitor/domain/monitor"
-	_ "strings"
-)

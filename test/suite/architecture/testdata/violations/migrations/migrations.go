@@ -1,6 +1,0 @@
-package migrations
-
-import (
-	_ "embed"
-	_ "github.com/stream-monitor/stream-monitor/adapters/stream/hls"
-)
