@@ -193,10 +193,12 @@ test-cluster: tools image ## test the Helm chart in the cluster of STREAM_MONITO
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/suite/cluster/run.sh
 
 .PHONY: nightly
-nightly: ## run what takes hours: the cluster, 200 seeds of faults, the race detector, every fuzzer for 10 minutes
-	$(MAKE) test-cluster
+nightly: ## run what takes hours: the cluster, 200 seeds of faults, random clips, the race detector, every fuzzer for 10 minutes
+	.ci/run reproducible quality cluster
 	$(MAKE) test-api SEED=0 BUDGET=10m
+	go test -tags faults ./cmd/stream-monitor/internal/faultinject
 	$(MAKE) test-faults SEEDS=200
+	$(MAKE) quality-random
 	$(MAKE) test-race
 	$(MAKE) fuzz FUZZTIME=10m
 
