@@ -153,8 +153,9 @@ test-api: tools ## fuzz the API with requests generated from openapi.yaml (2 min
 	@go run ./test/program/apifuzz $(if $(SEED),-seed $(SEED)) $(if $(BUDGET),-budget $(BUDGET))
 
 .PHONY: test-faults
-test-faults: tools ## inject faults into processes, network, disk and clock, SEEDS (20) times (4 minutes)
+test-faults: tools ## inject faults into processes, network, disk and clock, SEEDS (20) times (5 minutes)
 	@go run ./test/program/chaos -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+	@go run ./test/program/chaos -seed 1 -mutate
 
 .PHONY: reproducible
 reproducible: ui ## build the program twice, in two directories, and compare the bytes; FRESH=1: the second time without the cache

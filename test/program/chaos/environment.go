@@ -3,13 +3,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,13 +29,12 @@ const timestampTolerance = time.Hour + 300*time.Second
 
 // sharedEnvironment is the part of the environment that all seeds share.
 type sharedEnvironment struct {
-	dir          string
-	binary       string
-	capabilities capabilities
-	library      *livestream.Library
-	template     databaseTemplate
-	processes    *processTracker
-	options      options
+	dir         string
+	binary      string
+	mountsDisks bool
+	library     *livestream.Library
+	processes   *processTracker
+	options     options
 }
 
 // environment is the service of one seed with everything around it: streams,
@@ -46,32 +45,25 @@ type environment struct {
 	dir      string
 	tempDir  string // TMPDIR of every process of this environment, which identifies them
 
-	youtube     *youtube.Server
-	receiver    *webhookreceiver.Receiver
-	database    *database // nil: the gateway runs its own server
-	links       [2]*link  // to the database and to the receiver
-	gateways    []*gateway
-	calls       atomic.Int64 // to the API, which go to the gateways in turn
-	workers     *workerHistory
-	unsubscribe func() // from the process tracker
+	youtube  *youtube.Server
+	receiver *webhookreceiver.Receiver
+	database *database // nil: the gateway runs its own server
+	gateways []*gateway
+	calls    atomic.Int64 // to the API, which go to the gateways in turn
 
-	destination     *webhookreceiver.Receiver // of the webhook destination
-	destinationLink *link
-	channels        []channelUnderTest
-	deleted         channelUnderTest  // whose destination is deleted in the run; without a fake: none
-	destinationIDs  map[string]string // by name
-	defaultRouteID  string
+	destination                                 *webhookreceiver.Receiver // of the webhook destination
+	databaseLink, receiverLink, destinationLink *link
+	channels                                    []channelUnderTest
+	destinationIDs                              map[string]string // by name
 
 	startedAt time.Time // when the monitors were registered
 	monitors  []*monitorUnderTest
 	injecting sync.WaitGroup
+	cleanups  []func()
 
-	mu       sync.Mutex
-	injected []injection
-	missed   []string // fault types that found no target
-	done     operationRecords
-	log      []string // lines of the report
-	mounts   []string
+	mu    sync.Mutex
+	audit audit
+	log   []string // lines of the report
 }
 
 // Sizes of the disks. The separate database's own disk also holds 64 MiB of
@@ -84,7 +76,9 @@ const (
 
 // newEnvironment creates the environment of a seed and starts its gateways.
 func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (env *environment, err error) {
-	env = &environment{sharedEnvironment: shared, schedule: s, dir: filepath.Join(shared.dir, fmt.Sprint(s.seed)), workers: newWorkerHistory()}
+	env = &environment{sharedEnvironment: shared, schedule: s, dir: filepath.Join(shared.dir, fmt.Sprint(s.seed))}
+	env.atEnd(func() { _ = os.RemoveAll(env.dir) })
+	env.audit = audit{schedule: s, counters: counters{injected: map[string]int{}, missed: map[string]int{}}}
 	env.tempDir = filepath.Join(env.dir, "tmp")
 	defer func() {
 		if err != nil {
@@ -109,13 +103,14 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 	if env.youtube, err = youtube.Start(youtube.Config{Dir: env.path("youtube")}); err != nil {
 		return env, err
 	}
-	if env.receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Tolerance: timestampTolerance}); err != nil {
+	env.atEnd(func() { _ = env.youtube.Close() })
+	if env.receiver, env.receiverLink, err = env.startReceiver("receiver", system.SigningKey); err != nil {
 		return env, err
 	}
-	if env.links[receiverLink], err = newLink("receiver", hostOf(env.receiver.URL())); err != nil {
+	if env.destination, env.destinationLink, err = env.startReceiver("webhook destination", destinationKey); err != nil {
 		return env, err
 	}
-	if err := env.startDestinations(); err != nil {
+	if err := env.startChannels(); err != nil {
 		return env, err
 	}
 	dsn := ""
@@ -124,7 +119,6 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 			return env, err
 		}
 	}
-	env.unsubscribe = env.processes.subscribe(env.tempDir, func(now time.Time, all []process) { env.workers.observe(now, env.tempDir, all) })
 	for index, plan := range s.gateways {
 		if err := env.addGateway(index, plan, dsn); err != nil {
 			return env, err
@@ -133,23 +127,50 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 	return env, nil
 }
 
-// addGateway starts a gateway with the proxies between its workers and itself.
+// atEnd lets close call a function, the last one first.
+func (env *environment) atEnd(clean func()) { env.cleanups = append(env.cleanups, clean) }
+
+// close tears the environment down.
+func (env *environment) close() {
+	for _, clean := range slices.Backward(env.cleanups) {
+		clean()
+	}
+}
+
+// addLink makes a link to an address.
+func (env *environment) addLink(name, target string) (*link, error) {
+	l, err := newLink(name, target)
+	if err == nil {
+		env.atEnd(l.close)
+	}
+	return l, err
+}
+
+// startReceiver starts a receiver of webhooks that are signed with a key, and a link to it.
+func (env *environment) startReceiver(name, key string) (*webhookreceiver.Receiver, *link, error) {
+	r, err := webhookreceiver.Start(webhookreceiver.Config{Key: key, Tolerance: timestampTolerance})
+	if err != nil {
+		return nil, nil, err
+	}
+	env.atEnd(func() { _ = r.Close() })
+	l, err := env.addLink(name, hostOf(r.URL()))
+	return r, l, err
+}
+
+// addGateway starts a gateway with the link between its workers and itself.
 func (env *environment) addGateway(index int, plan gatewayPlan, dsn string) (err error) {
-	g := &gateway{dataDir: env.dataDir(index), clockFile: env.path(fmt.Sprint("clock", index))}
+	g := &gateway{index: index, dataDir: env.dataDir(index), clockFile: env.path(fmt.Sprint("clock", index)), crashes: plan.crashes}
 	env.gateways = append(env.gateways, g)
-	internal := fmt.Sprintf("127.0.0.1:%d", freePort())
-	if g.recorder, err = newReportRecorder(internal); err != nil {
+	internal := fmt.Sprintf("%s:%d", localhost, freePort())
+	if g.link, err = env.addLink("gateway", internal); err != nil {
 		return err
 	}
-	if g.link, err = newLink("gateway", g.recorder.address()); err != nil {
+	if err := env.setClockOffset(index, plan.clockOffset); err != nil {
 		return err
 	}
-	if offset := cmp.Or(plan.clockOffset, env.schedule.clockOffset); offset != 0 {
-		if err := env.setClockOffset(index, offset); err != nil {
-			return err
-		}
-	}
-	g.gatewayRunner = startGateway(index, env.gatewayConfig(g, internal, dsn, plan.crashes), plan.crashes)
+	g.config = env.gatewayConfig(g, internal, dsn)
+	g.start()
+	env.atEnd(g.close)
 	return nil
 }
 
@@ -158,66 +179,69 @@ func (env *environment) dataDir(gateway int) string { return env.path(fmt.Sprint
 
 // mount mounts a small disk (tmpfs) at a directory if this machine allows it.
 func (env *environment) mount(at string, size int) error {
-	if !env.capabilities.mountDisks {
+	if !env.mountsDisks {
 		return nil
 	}
 	if err := mountDisk(at, size); err != nil {
 		return fmt.Errorf("mount %s: %w", at, err)
 	}
-	env.mounts = append(env.mounts, at)
+	env.atEnd(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
 	return nil
 }
 
 // setUpDatabase starts the seed's own PostgreSQL server and the link to it.
 func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err error) {
-	if env.database, err = startDatabase(ctx, env.template, env.path("postgres"), freePort()); err != nil {
+	if env.database, err = startDatabase(ctx, env.path("postgres"), freePort()); err != nil {
 		return "", err
 	}
-	if env.links[databaseLink], err = newLink("database", env.database.address()); err != nil {
+	env.atEnd(env.database.close)
+	if env.databaseLink, err = env.addLink("database", env.database.address()); err != nil {
 		return "", err
 	}
-	return env.database.dsn(env.links[databaseLink].address), nil
+	err = env.waitFor(ctx, startTimeout, func(ctx context.Context) error {
+		return env.withDatabase(func(db *sql.DB) error { return db.PingContext(ctx) })
+	})
+	return env.database.dsn(env.databaseLink.address), err
 }
 
 // gatewayConfig returns the function that makes the configuration of the nth
 // run of a gateway.
-func (env *environment) gatewayConfig(g *gateway, internal, dsn string, crashes []crash) func(n int) system.Config {
-	public := fmt.Sprintf("127.0.0.1:%d", freePort())
+func (env *environment) gatewayConfig(g *gateway, internal, dsn string) func(n int) system.Config {
+	public := fmt.Sprintf("%s:%d", localhost, freePort())
 	return func(n int) system.Config {
 		variables := append(env.youtube.Env(),
 			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
 			"FAULTS_GATEWAY_URL=http://"+g.link.address, "FAULTS_ACCEPTED="+env.path("accepted"),
 			"CLOCK_OFFSET_FILE="+g.clockFile, "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
-			"MISSING_WORKER="+env.missingWorkerPolicy(), "PUBLIC_URL="+publicURL, "SSL_CERT_DIR="+env.path("trusted"),
+			"MISSING_WORKER=relaunch", "PUBLIC_URL="+publicURL, "SSL_CERT_DIR="+env.path("trusted"),
 		)
-		if n < len(crashes) {
-			variables = append(variables, "CRASH_AT="+crashes[n].String())
+		if n < len(g.crashes) {
+			variables = append(variables, "CRASH_AT="+g.crashes[n].String())
 		}
 		return system.Config{Binary: env.binary, DataDir: g.dataDir, Env: variables}
 	}
 }
 
-// missingWorkerPolicy is the setting MISSING_WORKER.
-func (env *environment) missingWorkerPolicy() string {
-	if env.options.mutation == "policy" {
-		return "error"
-	}
-	return "relaunch"
-}
-
 // withDatabase calls use with a connection that bypasses the link, so that no
 // link fault affects the check.
-func (env *environment) withDatabase(ctx context.Context, use func(*sql.DB) error) error {
+func (env *environment) withDatabase(use func(*sql.DB) error) error {
+	dsn := fmt.Sprintf("host='%s' port=5432 user=%s dbname=postgres sslmode=disable application_name=faults connect_timeout=3", filepath.Join(env.dataDir(0), "postgres"), superuser)
 	if env.database != nil {
-		return env.database.query(ctx, use)
+		dsn = env.database.dsn(env.database.address()) + "&application_name=faults&connect_timeout=3"
 	}
-	db, err := sql.Open("postgres", fmt.Sprintf("host='%s' port=5432 user=%s dbname=postgres sslmode=disable application_name=faults connect_timeout=3",
-		filepath.Join(env.dataDir(0), "postgres"), superuser))
+	db, err := sql.Open("postgres", dsn)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	return use(db)
+}
+
+// find adds a finding to the audit.
+func (env *environment) find(format string, args ...any) {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	env.audit.find(format, args...)
 }
 
 // logf adds a line to the run's log, with the seconds since the monitors were
@@ -253,36 +277,6 @@ func (env *environment) service() *system.Service {
 		}
 	}
 	return nil
-}
-
-// target returns the gateway that a fault affects.
-func (env *environment) target(f fault) *gateway { return env.gateways[f.gateway] }
-
-// close tears the environment down.
-func (env *environment) close() {
-	env.shutDown()
-	if env.unsubscribe != nil {
-		env.unsubscribe()
-	}
-	_ = env.database.close()
-	for _, g := range env.gateways {
-		g.recorder.close()
-		g.link.close()
-	}
-	for _, l := range env.links {
-		l.close()
-	}
-	env.closeDestinations()
-	if env.receiver != nil {
-		_ = env.receiver.Close()
-	}
-	if env.youtube != nil {
-		_ = env.youtube.Close()
-	}
-	for _, at := range env.mounts {
-		_ = unix.Unmount(at, unix.MNT_DETACH)
-	}
-	_ = os.RemoveAll(env.dir)
 }
 
 func hostOf(url string) string {

@@ -22,6 +22,7 @@ const (
 	receiverComponent component = "receiver"
 	diskComponent     component = "disk"
 	clockComponent    component = "clock"
+	peopleComponent   component = "people" // their operations disturb nothing
 )
 
 // maxFaults bounds the faults of a seed by component. More would make the
@@ -55,27 +56,15 @@ type faultType struct {
 	extraWeight              int           // makes it more likely; 0: as likely as most
 	inject                   injectFunc
 
-	applies  func(schedule) bool     // nil: to every schedule
-	requires func(capabilities) bool // nil: no capability
-	fallback func() *faultType       // replaces it where the capability is missing
+	applies func(schedule) bool // nil: to every schedule
 }
+
+func (t *faultType) appliesTo(s schedule) bool { return t.applies == nil || t.applies(s) }
 
 func hasExternalDatabase(s schedule) bool { return s.externalDatabase }
 func runsWorkerProcesses(s schedule) bool { return s.runtime == "process" }
-func canMountDisks(c capabilities) bool   { return c.mountDisks }
-
-// faultTypeNamed returns a fallback: a function that looks a fault type up by
-// name.
-func faultTypeNamed(name string) func() *faultType {
-	return func() *faultType {
-		for i := range faultTypes {
-			if faultTypes[i].name == name {
-				return &faultTypes[i]
-			}
-		}
-		panic("there is no fault type named " + name)
-	}
-}
+func mountsDisks(s schedule) bool         { return s.mountsDisks }
+func fillsDatabaseDisk(s schedule) bool   { return s.mountsDisks && s.externalDatabase }
 
 const ms = time.Millisecond
 
@@ -92,60 +81,50 @@ const receiverDelay = 2500 * time.Millisecond
 
 // faultTypes lists every fault type. The order is part of what a seed decides:
 // a change of it changes all schedules.
-var faultTypes []faultType
+var faultTypes = []faultType{
+	{name: "gateway killed", component: gatewayComponent, extraWeight: 3, inject: killGateway},
+	{name: allKilled, component: gatewayComponent, inject: killAll},
+	{name: gatewayRestarted, component: gatewayComponent, inject: restartGateway},
+	{name: "gateway stopped", component: gatewayComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopGateway},
+	{name: "worker killed", component: workerComponent, perMonitor: true, extraWeight: 3, applies: runsWorkerProcesses, inject: killProcess(workerRole)},
+	{name: "worker stopped", component: workerComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopProcess(workerRole)},
+	{name: "ffmpeg killed", component: toolComponent, perMonitor: true, inject: killProcess(ffmpegRole)},
+	{name: "ffmpeg stopped", component: toolComponent, perMonitor: true, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopProcess(ffmpegRole)},
+	{name: "yt-dlp killed", component: toolComponent, perMonitor: true, expiresURLs: true, inject: withExpiredURL(killProcess(ytdlpRole))},
+	{name: "yt-dlp stopped", component: toolComponent, perMonitor: true, expiresURLs: true, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: withExpiredURL(stopProcess(ytdlpRole))},
 
-func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
-	faultTypes = []faultType{
-		{name: "gateway killed", component: gatewayComponent, extraWeight: 3, inject: killGateway},
-		{name: allKilled, component: gatewayComponent, inject: killAll},
-		{name: gatewayRestarted, component: gatewayComponent, inject: restartGateway},
-		{name: "gateway stopped", component: gatewayComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopGateway},
-		{name: "worker killed", component: workerComponent, perMonitor: true, extraWeight: 3, applies: runsWorkerProcesses, inject: killProcess(workerRole)},
-		{name: "worker stopped", component: workerComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopProcess(workerRole)},
-		{name: "ffmpeg killed", component: toolComponent, perMonitor: true, inject: killProcess(ffmpegRole)},
-		{name: "ffmpeg stopped", component: toolComponent, perMonitor: true, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopProcess(ffmpegRole)},
-		{name: "yt-dlp killed", component: toolComponent, perMonitor: true, expiresURLs: true, inject: withExpiredURL(killProcess(ytdlpRole))},
-		{name: "yt-dlp stopped", component: toolComponent, perMonitor: true, expiresURLs: true, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: withExpiredURL(stopProcess(ytdlpRole))},
+	{name: "PostgreSQL killed", component: databaseComponent, extraWeight: 1, inject: killDatabase},
+	{name: "PostgreSQL backend killed", component: databaseComponent, inject: killBackend},
+	{name: "PostgreSQL stopped", component: databaseComponent, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopDatabase},
+	{name: "PostgreSQL restarted", component: databaseComponent, applies: hasExternalDatabase, inject: restartDatabase},
+	{name: "PostgreSQL down", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 7000 * ms, inject: keepDatabaseDown},
 
-		{name: "PostgreSQL killed", component: databaseComponent, extraWeight: 1, inject: killDatabase},
-		{name: "PostgreSQL backend killed", component: databaseComponent, inject: killBackend},
-		{name: "PostgreSQL stopped", component: databaseComponent, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopDatabase},
-		{name: "PostgreSQL restarted", component: databaseComponent, applies: hasExternalDatabase, inject: restartDatabase},
-		{name: "PostgreSQL down", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 7000 * ms, inject: keepDatabaseDown},
+	{name: "database connections reset", component: databaseComponent, applies: hasExternalDatabase, minDuration: 500 * ms, maxDuration: 3000 * ms, inject: disturbLinks(toDatabase, resetConnections)},
+	{name: "database connections hang", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLinks(toDatabase, dropData)},
+	{name: "database slow to respond", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLinks(toDatabase, delayData)},
+	{name: "database link with little bandwidth", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLinks(toDatabase, limitBandwidth)},
 
-		{name: "database connections reset", component: databaseComponent, applies: hasExternalDatabase, minDuration: 500 * ms, maxDuration: 3000 * ms, inject: disturbLink(databaseLink, resetConnections)},
-		{name: "database connections hang", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, dropData)},
-		{name: "database slow to respond", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, delayData)},
-		{name: "database link with little bandwidth", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, limitBandwidth)},
+	{name: "reports reset", component: reportComponent, applies: runsWorkerProcesses, minDuration: 500 * ms, maxDuration: 4000 * ms, inject: disturbLinks(toGateways, resetConnections)},
+	{name: "reports unanswered", component: reportComponent, extraWeight: 1, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLinks(toGateways, dropData)},
+	{name: "reports slow", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLinks(toGateways, delayData)},
+	{name: "report link with little bandwidth", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLinks(toGateways, limitBandwidth)},
 
-		{name: "reports reset", component: reportComponent, applies: runsWorkerProcesses, minDuration: 500 * ms, maxDuration: 4000 * ms, inject: disturbLink(gatewayLink, resetConnections)},
-		{name: "reports unanswered", component: reportComponent, extraWeight: 1, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(gatewayLink, dropData)},
-		{name: "reports slow", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, delayData)},
-		{name: "report link with little bandwidth", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, limitBandwidth)},
+	{name: "webhooks reset", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLinks(toReceivers, resetConnections)},
+	{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLinks(toReceivers, dropData)},
+	{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLinks(toReceivers, delayData)},
+	{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLinks(toReceivers, refuseConnections)},
+	{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500), channel.Fault{Status: 500})},
+	{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp, channel.Fault{HangUp: true})},
+	{name: receiverSlow, component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(receiverDelay), channel.Fault{})},
 
-		{name: "webhooks reset", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, resetConnections)},
-		{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLink(receiverLink, dropData)},
-		{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(receiverLink, delayData)},
-		{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, refuseConnections)},
-		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500), channel.Fault{Status: 500})},
-		{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp, channel.Fault{HangUp: true})},
-		{name: receiverSlow, component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(receiverDelay), channel.Fault{})},
+	{name: "data directory full", component: diskComponent, minDuration: 2000 * ms, maxDuration: 6000 * ms, applies: mountsDisks, inject: fillData},
+	{name: databaseDiskFull, component: diskComponent, applies: fillsDatabaseDisk, minDuration: 1500 * ms, maxDuration: 4000 * ms, inject: fillDatabase},
 
-		{name: "data directory full", component: diskComponent, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: fillData, requires: canMountDisks, fallback: faultTypeNamed("gateway killed")},
-		{name: databaseDiskFull, component: diskComponent, applies: hasExternalDatabase, minDuration: 1500 * ms, maxDuration: 4000 * ms, inject: fillDatabase, requires: canMountDisks, fallback: faultTypeNamed("PostgreSQL killed")},
+	{name: "gateway's clock an hour off", component: clockComponent, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetGatewayClock},
+	{name: "worker killed while the clock is an hour off", component: clockComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: killWorkerWithClockOff},
 
-		{name: "gateway's clock an hour off", component: clockComponent, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetGatewayClock},
-		{name: "worker killed while the clock is an hour off", component: clockComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: killWorkerWithClockOff},
-
-		{name: "gateway killed as a webhook arrives", component: gatewayComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killGateway, acceptWebhook)},
-		{name: "PostgreSQL killed as a webhook arrives", component: databaseComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killDatabase, acceptWebhook)},
-	}
-}
-
-// clockOffAtStart sets the gateway's clock right again. Only
-// schedule.addClockOffAtStart uses it; it is never picked at random.
-var clockOffAtStart = faultType{
-	name: "gateway's clock an hour off from its start", component: clockComponent, minDuration: 6000 * ms, maxDuration: 6000 * ms, inject: offsetGatewayClock,
+	{name: "gateway killed as a webhook arrives", component: gatewayComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killGateway, acceptWebhook)},
+	{name: "PostgreSQL killed as a webhook arrives", component: databaseComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killDatabase, acceptWebhook)},
 }
 
 // deliveryCrashes are the crash points of the second of two gateways: after an answer,

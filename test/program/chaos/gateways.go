@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -13,27 +14,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// gateway is a gateway as on a machine of its own. All gateways of an environment share a
-// database.
+// gateway is a gateway as on a machine of its own, which is started again when it has ended,
+// like by systemd. All gateways of an environment share a database.
 type gateway struct {
-	*gatewayRunner
+	index     int
 	dataDir   string
-	clockFile string // holds the offset of its clock and of that of its workers
-	clock     []clockSetting
-	recorder  *reportRecorder
-	link      *link // from its workers to the recorder
-}
-
-// gatewayRunner runs a gateway and starts it again when it has ended, like
-// systemd.
-type gatewayRunner struct {
-	config func(n int) system.Config // of the nth run, from 0
-	loop   sync.WaitGroup
-	cancel context.CancelFunc
+	clockFile string                    // holds the offset of its clock and of that of its workers
+	link      *link                     // from its workers
+	config    func(n int) system.Config // of the nth run, from 0
+	crashes   []crash                   // of its first, second, … run
+	loop      sync.WaitGroup
+	cancel    context.CancelFunc
 
 	mu     sync.Mutex
 	runs   []*gatewayRun
-	down   time.Duration // how long it stays away after it was killed; 0: restartDelay
+	down   time.Duration // how long it stays away after it was killed
 	errors []string      // of starting and stopping
 }
 
@@ -54,180 +49,152 @@ type gatewayRun struct {
 // restartDelay is systemd's default RestartSec.
 const restartDelay = 100 * time.Millisecond
 
-func startGateway(index int, config func(n int) system.Config, crashes []crash) *gatewayRunner {
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &gatewayRunner{config: config, cancel: cancel}
-	r.loop.Go(func() { r.runAll(ctx, index, crashes) })
-	return r
+var errNoGateway = errors.New("no gateway is running")
+
+// start runs the gateway until close.
+func (g *gateway) start() {
+	var ctx context.Context
+	ctx, g.cancel = context.WithCancel(context.Background())
+	g.loop.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			g.runOnce(ctx, n)
+			g.mu.Lock()
+			down := max(g.down, restartDelay)
+			g.down = 0
+			g.mu.Unlock()
+			pause(ctx, down)
+		}
+	})
 }
 
-func (r *gatewayRunner) runAll(ctx context.Context, index int, crashes []crash) {
-	for n := 0; ctx.Err() == nil; n++ {
-		s, err := system.Launch(r.config(n))
+// close stops the current run in an orderly way, and starts no other.
+func (g *gateway) close() {
+	g.cancel()
+	g.loop.Wait()
+}
+
+// change changes what is known of the runs.
+func (g *gateway) change(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+}
+
+// runOnce starts the gateway and returns when it has ended. It stops it when ctx is done.
+func (g *gateway) runOnce(ctx context.Context, n int) {
+	fail := func(err error) {
 		if err != nil {
-			r.addError(err.Error())
-			pause(ctx, time.Second)
-			continue
+			g.change(func() { g.errors = append(g.errors, formatTime(time.Now())+" "+err.Error()) })
 		}
-		run := &gatewayRun{gateway: index, service: s, startedAt: time.Now()}
-		if n < len(crashes) {
-			run.crash = crashes[n]
-		}
-		r.mu.Lock()
-		r.runs = append(r.runs, run)
-		r.mu.Unlock()
-		r.runOne(ctx, run)
-		pause(ctx, r.takeDown())
 	}
-}
-
-// takeDown returns how long the gateway that has ended stays away.
-func (r *gatewayRunner) takeDown() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	down := max(r.down, restartDelay)
-	r.down = 0
-	return down
-}
-
-// runOne follows one gateway until it has ended. It stops the gateway when ctx
-// is done.
-func (r *gatewayRunner) runOne(ctx context.Context, run *gatewayRun) {
-	if run.service.WaitListening(ctx) == nil {
-		r.mu.Lock()
-		run.listening = true
-		r.mu.Unlock()
-		r.waitReady(ctx, run)
+	s, err := system.Launch(g.config(n))
+	if err != nil {
+		fail(err)
+		return
+	}
+	run := &gatewayRun{gateway: g.index, service: s, startedAt: time.Now()}
+	if n < len(g.crashes) {
+		run.crash = g.crashes[n]
+	}
+	g.change(func() { g.runs = append(g.runs, run) })
+	if s.WaitListening(ctx) == nil {
+		g.change(func() { run.listening = true })
+		if isReady(ctx, s) {
+			g.change(func() { run.readyAt = time.Now() })
+		}
 	}
 	select {
-	case <-run.service.Exited():
+	case <-s.Exited():
 	case <-ctx.Done():
-		r.mu.Lock()
-		run.stopped = true
-		r.mu.Unlock()
-		if err := run.service.Stop(); err != nil {
-			r.addError(err.Error())
-		}
+		g.change(func() { run.stopped = true })
+		fail(s.Stop())
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	run.endedAt = time.Now()
-	run.crashed = run.crash.point != "" && !run.killed && !run.stopped && run.service.Killed()
+	g.change(func() {
+		run.endedAt = time.Now()
+		run.crashed = run.crash.point != "" && !run.killed && !run.stopped && s.Killed()
+	})
 }
 
-// waitReady records when a gateway first answers that it is ready.
-func (r *gatewayRunner) waitReady(ctx context.Context, run *gatewayRun) {
+// isReady waits until a gateway answers that it is ready. It returns false if that does not happen.
+func isReady(ctx context.Context, s *system.Service) bool {
 	for {
-		if response, _ := run.service.Call(ctx, http.MethodGet, "/readyz", nil); response.Status == http.StatusOK {
-			r.mu.Lock()
-			run.readyAt = time.Now()
-			r.mu.Unlock()
-			return
+		if response, _ := s.Call(ctx, http.MethodGet, "/readyz", nil); response.Status == http.StatusOK {
+			return true
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-run.service.Exited():
-			return
+			return false
+		case <-s.Exited():
+			return false
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-func (r *gatewayRunner) addError(text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.errors = append(r.errors, time.Now().Format("15:04:05.000 ")+text)
-}
-
-// latest is the run that was started last, which may have ended; nil before the
-// first start.
-func (r *gatewayRunner) latest() *gatewayRun {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.runs) == 0 {
+// current returns the current run; nil if the gateway is not running.
+func (g *gateway) current() *gatewayRun {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.runs) == 0 {
 		return nil
 	}
-	return r.runs[len(r.runs)-1]
-}
-
-func (r *gatewayRunner) isListening(run *gatewayRun) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return run.listening
-}
-
-// service is the current gateway; nil if none is listening.
-func (r *gatewayRunner) service() *system.Service {
-	run := r.latest()
-	if run == nil || !r.isListening(run) {
-		return nil
-	}
+	run := g.runs[len(g.runs)-1]
 	select {
 	case <-run.service.Exited():
 		return nil
 	default:
-		return run.service
+		return run
 	}
 }
 
-var errNoGateway = errors.New("no gateway is running")
-
-// isReady reports whether the current gateway has answered that it is ready.
-func (r *gatewayRunner) isReady() bool {
-	run := r.latest()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return run != nil && !run.readyAt.IsZero()
+// service is the current service; nil if none is listening.
+func (g *gateway) service() (s *system.Service) {
+	if run := g.current(); run != nil {
+		g.change(func() {
+			if run.listening {
+				s = run.service
+			}
+		})
+	}
+	return s
 }
 
-// kill sends SIGKILL to the current gateway, which then stays away for a while.
-func (r *gatewayRunner) kill(down time.Duration) error {
-	run := r.latest()
+// ready reports whether the current run has answered that it is ready.
+func (g *gateway) ready() (is bool) {
+	if run := g.current(); run != nil {
+		g.change(func() { is = !run.readyAt.IsZero() })
+	}
+	return is
+}
+
+// kill sends SIGKILL to the gateway, which then stays away for a while.
+func (g *gateway) kill(down time.Duration) error {
+	run := g.current()
 	if run == nil {
 		return errNoGateway
 	}
-	select {
-	case <-run.service.Exited():
-		return errNoGateway
-	default:
-	}
-	r.mu.Lock()
-	run.killed, r.down = true, down
-	r.mu.Unlock()
+	g.change(func() { run.killed, g.down = true, down })
 	run.service.Kill()
 	return nil
 }
 
-// restart stops the current gateway in an orderly way. The runner starts the
-// next one.
-func (r *gatewayRunner) restart() error {
-	run := r.latest()
-	if run == nil || !r.isListening(run) {
+// restart stops the gateway in an orderly way, after which it is started again.
+func (g *gateway) restart() error {
+	s := g.service()
+	if s == nil {
 		return errNoGateway
 	}
-	r.mu.Lock()
-	run.stopped = true
-	r.mu.Unlock()
-	_ = run.service.Signal(syscall.SIGTERM)
-	return run.service.Wait()
+	g.change(func() { g.runs[len(g.runs)-1].stopped = true })
+	_ = s.Signal(syscall.SIGTERM)
+	return s.Wait()
 }
 
-// history returns every run so far and the errors of starting and stopping
-// them.
-func (r *gatewayRunner) history() (lives []gatewayRun, failures []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.runs {
-		lives = append(lives, *run)
+// history returns every run so far and the errors of starting and stopping them.
+func (g *gateway) history() (runs []gatewayRun, errs []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, run := range g.runs {
+		runs = append(runs, *run)
 	}
-	return lives, append([]string(nil), r.errors...)
-}
-
-// close stops the current gateway in an orderly way and ends the runner.
-func (r *gatewayRunner) close() {
-	if r != nil {
-		r.cancel()
-		r.loop.Wait()
-	}
+	return runs, slices.Clone(g.errors)
 }

@@ -31,6 +31,7 @@ func (env *environment) injectAll(ctx context.Context, since time.Time, faults [
 			if ctx.Err() != nil {
 				return
 			}
+			env.logf("%s", f)
 			began := time.Now()
 			f.startedAt = &began
 			err := f.kind.inject(ctx, env, f)
@@ -39,17 +40,16 @@ func (env *environment) injectAll(ctx context.Context, since time.Time, faults [
 				inj.monitor = env.monitors[f.monitor].id
 			}
 			env.mu.Lock()
-			if err != nil {
+			switch {
+			case err != nil && f.kind.component == peopleComponent && !errors.Is(err, errNoTarget):
+				env.audit.find("%s: %v", f, err)
+			case err != nil:
 				inj.name = "" // an attempt may have had an effect, so it still explains findings
-				env.missed = append(env.missed, f.kind.name)
+				env.audit.counters.missed[f.kind.name]++
 			}
-			env.injected = append(env.injected, inj)
+			env.audit.injected = append(env.audit.injected, inj)
 			env.mu.Unlock()
-			if err != nil {
-				env.logf("%s: %v", f, err)
-			} else {
-				env.logf("ended: %s", f)
-			}
+			env.logf("ended: %s: %v", f, err)
 		})
 	}
 	env.injecting.Wait()
@@ -65,7 +65,8 @@ func waitForTarget(ctx context.Context, env *environment, f fault, r role) (proc
 	for {
 		for _, p := range env.processes.snapshot(env.tempDir) {
 			matches := p.monitor == env.monitors[f.monitor].id || env.schedule.runtime == "inline"
-			if p.role == r && matches && !p.zombie() && p.state != 'T' {
+			if p.role == r && matches && p.state != 'T' {
+				env.logf("%s: %s", f, p)
 				return p, nil
 			}
 		}

@@ -11,30 +11,54 @@ import (
 	"time"
 )
 
-// clockSetting is an offset that the clock of a gateway and its workers was
-// set to.
-type clockSetting struct {
-	at     time.Time
-	offset time.Duration
-}
-
-// setClockOffset sets the clock offset of a gateway and its workers, and
-// records it.
+// setClockOffset sets the clock offset of a gateway and its workers. They see either the old
+// file or the new one.
 func (env *environment) setClockOffset(gateway int, offset time.Duration) error {
-	g := env.gateways[gateway]
-	env.mu.Lock()
-	g.clock = append(g.clock, clockSetting{time.Now(), offset})
-	env.mu.Unlock()
-	return replaceFile(g.clockFile, offset.String())
+	path := env.gateways[gateway].clockFile
+	if err := os.WriteFile(path+".new", []byte(offset.String()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
-// resetClock ends a fault of a gateway's clock.
-func (env *environment) resetClock(gateway int) error {
-	return env.setClockOffset(gateway, env.schedule.gateways[gateway].clockOffset)
+// offsetClock sets the clock of a gateway to the offset of a fault, an hour ahead or behind,
+// until reset is called.
+func (env *environment) offsetClock(f fault, gateway int) (reset func(), err error) {
+	offset := time.Hour
+	if f.parameter%2 == 0 {
+		offset = -time.Hour
+	}
+	env.logf("%s: gateway %d, offset %s", f, gateway+1, offset)
+	return func() { _ = env.setClockOffset(gateway, env.schedule.gateways[gateway].clockOffset) }, env.setClockOffset(gateway, offset)
+}
+
+func offsetGatewayClock(ctx context.Context, env *environment, f fault) error {
+	reset, err := env.offsetClock(f, f.gateway)
+	defer reset()
+	pause(ctx, f.duration)
+	return err
+}
+
+// killWorkerWithClockOff kills a worker while the clock is an hour off. Its
+// successor starts with the wrong time and keeps running when the clock is
+// right again.
+func killWorkerWithClockOff(ctx context.Context, env *environment, f fault) error {
+	for n := range env.gateways { // any of them may launch the successor
+		reset, err := env.offsetClock(f, n)
+		defer reset()
+		if err != nil {
+			return err
+		}
+	}
+	err := killProcess(workerRole)(ctx, env, f)
+	if err == nil {
+		pause(ctx, f.duration)
+	}
+	return err
 }
 
 func fillData(ctx context.Context, env *environment, f fault) error {
-	return env.fillDisk(ctx, f, env.target(f).dataDir)
+	return env.fillDisk(ctx, f, env.gateways[f.gateway].dataDir)
 }
 
 func fillDatabase(ctx context.Context, env *environment, f fault) error {
@@ -43,7 +67,6 @@ func fillDatabase(ctx context.Context, env *environment, f fault) error {
 
 // fillDisk leaves no free space on a disk while the fault lasts.
 func (env *environment) fillDisk(ctx context.Context, f fault, at string) error {
-	env.logf("%s", f)
 	path := filepath.Join(at, "ballast")
 	file, err := os.Create(path)
 	if err != nil {
@@ -60,50 +83,4 @@ func (env *environment) fillDisk(ctx context.Context, f fault, at string) error 
 		pause(ctx, 100*time.Millisecond)
 	}
 	return errors.Join(file.Close(), os.Remove(path))
-}
-
-// hourOffset is the clock offset of a fault: an hour ahead or behind.
-func hourOffset(f fault) time.Duration {
-	if f.parameter%2 == 0 {
-		return time.Hour
-	}
-	return -time.Hour
-}
-
-func offsetGatewayClock(ctx context.Context, env *environment, f fault) error {
-	env.logf("%s: offset %s", f, hourOffset(f))
-	if err := env.setClockOffset(f.gateway, hourOffset(f)); err != nil {
-		return err
-	}
-	pause(ctx, f.duration)
-	return env.resetClock(f.gateway)
-}
-
-// killWorkerWithClockOff kills a worker while the clock is an hour off. Its
-// successor starts with the wrong time and keeps running when the clock is
-// right again.
-func killWorkerWithClockOff(ctx context.Context, env *environment, f fault) error {
-	for n := range env.gateways { // any of them may launch the successor
-		if err := env.setClockOffset(n, hourOffset(f)); err != nil {
-			return err
-		}
-		defer func() { _ = env.resetClock(n) }()
-	}
-	p, err := waitForTarget(ctx, env, f, workerRole)
-	if err != nil {
-		return err
-	}
-	env.logf("%s: offset %s, %s", f, hourOffset(f), p)
-	p.signal(killSignal)
-	pause(ctx, f.duration)
-	return nil
-}
-
-// replaceFile replaces a file atomically: a reader sees either the old text or
-// the new one.
-func replaceFile(path, text string) error {
-	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }

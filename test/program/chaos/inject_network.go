@@ -4,31 +4,46 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"sync"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// disturbLink returns a fault that disturbs a link. With the link to the receiver
-// it disturbs those to all destinations, with that to the gateway those to all gateways.
-func disturbLink(id linkID, what linkFault) injectFunc {
+// disturbLinks returns a fault that disturbs links at the same time.
+func disturbLinks(links func(*environment) []*link, what linkFault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
-		env.logf("%s", f)
-		links := env.links[:1] // to the database
-		switch id {
-		case receiverLink:
-			links = env.outside()
-		case gatewayLink:
-			links = nil
-			for _, g := range env.gateways {
-				links = append(links, g.link)
-			}
+		var all sync.WaitGroup
+		errs := make([]error, len(env.channels)+2)
+		for n, l := range links(env) {
+			all.Go(func() { errs[n] = l.disturb(ctx, what(f.parameter), f.duration) })
 		}
-		return disturbAll(links, func(l *link) error { return l.disturb(ctx, what(f.parameter), f.duration) })
+		all.Wait()
+		return errors.Join(errs...)
 	}
+}
+
+func toDatabase(env *environment) []*link { return []*link{env.databaseLink} }
+
+func toGateways(env *environment) (links []*link) {
+	for _, g := range env.gateways {
+		links = append(links, g.link)
+	}
+	return links
+}
+
+// toReceivers returns the links to the callback, to the webhook destination and to the channels.
+func toReceivers(env *environment) []*link {
+	links := []*link{env.receiverLink, env.destinationLink}
+	for _, c := range env.channels {
+		links = append(links, c.link)
+	}
+	return links
 }
 
 // maxFailedDeliveries is how many deliveries in a row a receiver fault makes
@@ -36,14 +51,21 @@ func disturbLink(id linkID, what linkFault) injectFunc {
 // fault may cause one more.
 const maxFailedDeliveries = 2
 
-// disturbReceiver returns a fault in which the receiver answers its next
-// deliveries with response, and so does every destination. The mail server does what mail says.
+// disturbReceiver returns a fault in which the receivers answer their next deliveries with
+// response, and every channel all of them. The mail server does what mail says.
 func disturbReceiver(response httpfault.Fault, mail channel.Fault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
-		env.logf("%s", f)
-		stop := env.disturbOutside(response, mail)
+		defer env.receiver.Inject(maxFailedDeliveries, response)()
+		defer env.destination.Inject(maxFailedDeliveries, response)()
+		for _, c := range env.channels {
+			if c.name == emailChannel {
+				c.fake.Fail(mail)
+			} else {
+				c.fake.Fail(channel.Fault{HTTP: response})
+			}
+			defer c.fake.Recover()
+		}
 		pause(ctx, f.duration)
-		stop()
 		return nil
 	}
 }
@@ -51,16 +73,9 @@ func disturbReceiver(response httpfault.Fault, mail channel.Fault) injectFunc {
 // acceptAndHangUp accepts a webhook and closes the connection without a
 // response.
 func acceptAndHangUp(_ http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(discardedResponse{http.Header{}}, r)
+	next.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
-
-// discardedResponse is a ResponseWriter that discards the response.
-type discardedResponse struct{ header http.Header }
-
-func (d discardedResponse) Header() http.Header         { return d.header }
-func (d discardedResponse) Write(b []byte) (int, error) { return len(b), nil }
-func (d discardedResponse) WriteHeader(int)             {}
 
 // outcomeWriteTime is how long the gateway takes to store the outcome of a
 // delivery.

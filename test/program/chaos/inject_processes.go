@@ -11,12 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 func killGateway(_ context.Context, env *environment, f fault) error {
-	env.logf("%s", f)
-	if err := env.target(f).kill(f.down); err != nil {
+	if err := env.gateways[f.gateway].kill(f.down); err != nil {
 		return fmt.Errorf("%w: %w", errNoTarget, err)
 	}
 	return nil
@@ -25,7 +23,6 @@ func killGateway(_ context.Context, env *environment, f fault) error {
 // killAll kills every process of the environment at once, like a power failure.
 func killAll(_ context.Context, env *environment, f fault) error {
 	processes := env.processes.snapshot(env.tempDir)
-	env.logf("%s: %d processes, and PostgreSQL", f, len(processes))
 	for _, p := range env.postgresProcesses() {
 		p.signal(killSignal)
 	}
@@ -42,16 +39,14 @@ func killAll(_ context.Context, env *environment, f fault) error {
 }
 
 func restartGateway(_ context.Context, env *environment, f fault) error {
-	env.logf("%s", f)
-	return env.target(f).restart()
+	return env.gateways[f.gateway].restart()
 }
 
 func stopGateway(ctx context.Context, env *environment, f fault) error {
-	run := env.target(f).latest()
+	run := env.gateways[f.gateway].current()
 	if run == nil {
 		return errNoTarget
 	}
-	env.logf("%s", f)
 	if err := run.service.Signal(stopSignal); err != nil {
 		return fmt.Errorf("%w: %w", errNoTarget, err)
 	}
@@ -63,26 +58,22 @@ func stopGateway(ctx context.Context, env *environment, f fault) error {
 func killProcess(r role) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		p, err := waitForTarget(ctx, env, f, r)
-		if err != nil {
-			return err
+		if err == nil {
+			p.signal(killSignal)
 		}
-		env.logf("%s: %s", f, p)
-		p.signal(killSignal)
-		return nil
+		return err
 	}
 }
 
 func stopProcess(r role) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		p, err := waitForTarget(ctx, env, f, r)
-		if err != nil {
-			return err
+		if err == nil {
+			p.signal(stopSignal)
+			pause(ctx, f.duration)
+			p.signal(continueSignal)
 		}
-		env.logf("%s: %s", f, p)
-		p.signal(stopSignal)
-		pause(ctx, f.duration)
-		p.signal(continueSignal)
-		return nil
+		return err
 	}
 }
 
@@ -110,7 +101,7 @@ func (env *environment) postgresProcesses() []process {
 	if err != nil || !bytes.Contains(commandLine, []byte(env.dir+"/")) {
 		return nil
 	}
-	return processTree(listProcesses(nil), pid)
+	return processTree(pid)
 }
 
 func killDatabase(_ context.Context, env *environment, f fault) error {
@@ -118,7 +109,6 @@ func killDatabase(_ context.Context, env *environment, f fault) error {
 	if len(processes) == 0 {
 		return errNoTarget
 	}
-	env.logf("%s: process %d", f, processes[0].pid)
 	processes[0].signal(killSignal)
 	return nil
 }
@@ -131,7 +121,6 @@ func killBackend(_ context.Context, env *environment, f fault) error {
 		return errNoTarget
 	}
 	p := processes[1+f.parameter%(len(processes)-1)]
-	env.logf("%s: process %d", f, p.pid)
 	p.signal(killSignal)
 	return nil
 }
@@ -141,7 +130,6 @@ func stopDatabase(ctx context.Context, env *environment, f fault) error {
 	if len(processes) == 0 {
 		return errNoTarget
 	}
-	env.logf("%s: %d processes", f, len(processes))
 	for _, p := range processes {
 		p.signal(stopSignal)
 	}
@@ -153,15 +141,12 @@ func stopDatabase(ctx context.Context, env *environment, f fault) error {
 }
 
 func restartDatabase(_ context.Context, env *environment, f fault) error {
-	env.logf("%s", f)
-	env.database.stop(syscall.SIGINT, false)
+	env.database.stop(0)
 	return nil
 }
 
 func keepDatabaseDown(ctx context.Context, env *environment, f fault) error {
-	env.logf("%s", f)
-	env.database.stop(syscall.SIGINT, true)
+	env.database.stop(f.duration)
 	pause(ctx, f.duration)
-	env.database.allowStart()
 	return nil
 }

@@ -8,19 +8,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"time"
-)
-
-// linkID names a link of an environment by its destination.
-type linkID int
-
-const (
-	databaseLink linkID = iota
-	receiverLink
-	gatewayLink // each gateway has one
 )
 
 // link is a TCP proxy whose connections can be disturbed.
@@ -45,7 +35,7 @@ type disturbance struct {
 // newLink listens on a free port and forwards connections to an address.
 // Nothing needs to listen there yet.
 func newLink(name, target string) (*link, error) {
-	l := &link{address: "127.0.0.1:0", target: target, conns: map[net.Conn]bool{}}
+	l := &link{address: localhost + ":0", target: target, conns: map[net.Conn]bool{}}
 	if err := l.listen(); err != nil {
 		return nil, fmt.Errorf("link to the %s: %w", name, err)
 	}
@@ -75,12 +65,10 @@ func (l *link) listen() error {
 
 // close ends the link with its connections.
 func (l *link) close() {
-	if l != nil {
-		l.mu.Lock()
-		_ = l.listener.Close()
-		l.mu.Unlock()
-		l.closeConns()
-	}
+	l.mu.Lock()
+	_ = l.listener.Close()
+	l.mu.Unlock()
+	l.closeConns()
 }
 
 func (l *link) closeConns() {
@@ -202,34 +190,14 @@ func (l *link) disturb(ctx context.Context, d *disturbance, duration time.Durati
 	return nil
 }
 
-// ports hands out the ports that a gateway keeps over its restarts. They are
-// below the kernel's ephemeral ports, so that no outgoing connection takes the
-// port of a gateway that has just ended.
-var ports struct {
-	sync.Mutex
-	next int
-}
-
-// The range of the ports that are handed out.
-const (
-	lowestPort  = 20000
-	highestPort = 32000
-)
-
+// freePort returns a port that a gateway keeps over its restarts. It is below the kernel's
+// ephemeral ports, so that no outgoing connection takes the port of a gateway that has just ended.
 func freePort() int {
-	ports.Lock()
-	defer ports.Unlock()
-	if ports.next == 0 {
-		ports.next = lowestPort + os.Getpid()*37%(highestPort-lowestPort)
-	}
 	for {
-		ports.next++
-		if ports.next >= highestPort {
-			ports.next = lowestPort
-		}
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.next)); err == nil {
+		port := 20000 + rand.IntN(12000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", localhost, port)); err == nil {
 			_ = l.Close()
-			return ports.next
+			return port
 		}
 	}
 }

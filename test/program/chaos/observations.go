@@ -21,10 +21,7 @@ type monitorUnderTest struct {
 	video        string
 	stream       *livestream.Stream
 	id           string
-	liveAt       time.Time
 	registeredAt time.Time
-	endedAt      time.Time
-	statistics   statisticsHistory
 }
 
 // register starts the streams and registers a monitor for each. Like a patient
@@ -32,8 +29,7 @@ type monitorUnderTest struct {
 func (env *environment) register(ctx context.Context) error {
 	env.startedAt = time.Now()
 	for i, script := range env.schedule.scripts {
-		m := &monitorUnderTest{script: script, video: fmt.Sprintf("seed%05d-%c", env.schedule.seed, 'a'+i), liveAt: time.Now()}
-		m.statistics.last = map[string]float64{}
+		m := &monitorUnderTest{script: script, video: fmt.Sprintf("seed%05d-%c", env.schedule.seed, 'a'+i)}
 		config := livestream.Config{Start: env.startedAt, Preroll: playlistWindow, Window: playlistWindow, Renditions: []livestream.Rendition{livestream.Muxed144p}}
 		cue := func(at time.Duration, do livestream.Action) {
 			config.Script = append(config.Script, livestream.Cue{At: playlistWindow + at, Do: do})
@@ -53,7 +49,7 @@ func (env *environment) register(ctx context.Context) error {
 		env.youtube.Add(m.video, youtube.Video{State: youtube.Live, Source: m.stream})
 		env.monitors = append(env.monitors, m)
 	}
-	callback := "http://" + env.links[receiverLink].address + "/webhook"
+	callback := "http://" + env.receiverLink.address + "/webhook"
 	for i, m := range env.monitors {
 		key := [2]string{"Idempotency-Key", fmt.Sprintf("seed-%d-monitor-%d", env.schedule.seed, i)}
 		if err := env.waitFor(ctx, startTimeout, func(ctx context.Context) error {
@@ -96,8 +92,7 @@ func (env *environment) call(ctx context.Context, method, path string, body any,
 
 // segmentRequest is a worker's request for a segment.
 type segmentRequest struct {
-	at       time.Time
-	from, to time.Time // of the media
+	at, from time.Time // from: of the media
 }
 
 var sequenceInPath = regexp.MustCompile(`/sq/([0-9]+)/`)
@@ -111,7 +106,7 @@ func (env *environment) segmentRequests(m *monitorUnderTest) (all []segmentReque
 		if n := sequenceInPath.FindStringSubmatch(r.Path); n != nil {
 			sequence, _ := strconv.Atoi(n[1])
 			from := m.stream.Began().Add(time.Duration(sequence) * m.stream.SegmentDuration())
-			all = append(all, segmentRequest{r.At, from, from.Add(m.stream.SegmentDuration())})
+			all = append(all, segmentRequest{r.At, from})
 		}
 	}
 	return all
@@ -126,39 +121,4 @@ func (env *environment) watchedAfter(m *monitorUnderTest, instant time.Time) boo
 		}
 	}
 	return false
-}
-
-// statisticsHistory is the latest value of each of a monitor's statistics, and
-// the decreases found.
-type statisticsHistory struct {
-	last      map[string]float64
-	decreases []string
-}
-
-// pollInterval is how often each monitor is read.
-const pollInterval = 400 * time.Millisecond
-
-// pollStatistics reads a monitor until ctx is done. Its statistics must never
-// decrease.
-func (env *environment) pollStatistics(ctx context.Context, m *monitorUnderTest) {
-	for ctx.Err() == nil {
-		env.readStatistics(ctx, m)
-		pause(ctx, pollInterval)
-	}
-}
-
-// readStatistics reads a monitor once.
-func (env *environment) readStatistics(ctx context.Context, m *monitorUnderTest) {
-	response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
-	if err != nil || response.Status != http.StatusOK {
-		return
-	}
-	statistics, _ := response.Body["statistics"].(map[string]any)
-	for name, value := range statistics {
-		n, _ := value.(float64)
-		if n < m.statistics.last[name] {
-			m.statistics.decreases = append(m.statistics.decreases, fmt.Sprintf("%s went from %v to %v", name, m.statistics.last[name], n))
-		}
-		m.statistics.last[name] = n
-	}
 }

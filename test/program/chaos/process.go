@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // role is the task of a process within an environment.
@@ -40,6 +39,8 @@ type identity struct {
 	monitor     string
 	generation  int
 }
+
+func (p process) key() string { return strconv.Itoa(p.pid) + "/" + p.start }
 
 func (p process) zombie() bool { return p.state == 'Z' || p.state == 'X' }
 
@@ -107,53 +108,27 @@ func readIdentity(pid int) (id identity) {
 	return id
 }
 
-// listProcesses lists the processes of this machine. It takes the identities of
-// those in known from there.
-func listProcesses(known map[string]identity) (all []process) {
-	dir, err := os.Open("/proc")
-	if err != nil {
+// processTree returns the process root, if there is one, and its descendants, parents before
+// children. Their identities are unknown.
+func processTree(root int) (tree []process) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil || root <= 1 {
 		return nil
 	}
-	defer dir.Close()
-	entries, _ := dir.Readdirnames(-1)
+	children := map[int][]process{}
 	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry)
+		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		p, ok := readProcess(pid)
-		if !ok {
-			continue
-		}
-		if id, found := known[p.key()]; found {
-			p.identity = id
-		} else {
-			p.identity = readIdentity(pid)
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-func (p process) key() string { return strconv.Itoa(p.pid) + "/" + p.start }
-
-// settleTime is the age from which a process's identity is cached. A process
-// that has just been forked still looks like its parent.
-const settleTime = time.Second
-
-// processTree returns the process root and its descendants; nothing if there is
-// no such process.
-func processTree(all []process, root int) (descendants []process) {
-	if root <= 1 {
-		return nil
-	}
-	for _, p := range all {
-		if p.pid == root {
-			descendants = append(descendants, p)
-		}
-		if p.parent == root {
-			descendants = append(descendants, processTree(all, p.pid)...)
+		if p, ok := readProcess(pid); ok && pid == root {
+			tree = append(tree, p)
+		} else if ok {
+			children[p.parent] = append(children[p.parent], p)
 		}
 	}
-	return descendants
+	for n := 0; n < len(tree); n++ {
+		tree = append(tree, children[tree[n].pid]...)
+	}
+	return tree
 }

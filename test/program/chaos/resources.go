@@ -6,12 +6,11 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -30,7 +29,15 @@ const resourceTimeout = 5 * time.Second
 // orphans, no leaked descriptors or connections.
 func (env *environment) checkResources(ctx context.Context) (findings []string) {
 	generations := map[string]int{}
-	if err := env.withDatabase(ctx, func(db *sql.DB) error { return readGenerations(ctx, db, generations) }); err != nil {
+	if err := env.withDatabase(func(db *sql.DB) error {
+		return eachRow(ctx, db, `SELECT id, generation FROM monitors`, func(rows *sql.Rows) error {
+			var id string
+			var generation int
+			err := rows.Scan(&id, &generation)
+			generations[id] = generation
+			return err
+		})
+	}); err != nil {
 		return []string{"read the generations: " + err.Error()}
 	}
 	deadline := time.Now().Add(resourceTimeout)
@@ -43,84 +50,39 @@ func (env *environment) checkResources(ctx context.Context) (findings []string) 
 	}
 }
 
-func readGenerations(ctx context.Context, db *sql.DB, into map[string]int) error {
-	rows, err := db.QueryContext(ctx, `SELECT id, generation FROM monitors`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		var generation int
-		if err := rows.Scan(&id, &generation); err != nil {
-			return err
-		}
-		into[id] = generation
-	}
-	return rows.Err()
-}
-
 // checkProcesses compares the running processes with the expected ones.
 func (env *environment) checkProcesses(generations map[string]int) (findings []string) {
 	processes := env.processes.snapshot(env.tempDir)
 	pids := map[int]bool{}
-	workers := map[string][]process{}
 	for _, p := range processes {
 		pids[p.pid] = true
-		if p.role == workerRole && !p.zombie() {
-			workers[p.monitor] = append(workers[p.monitor], p)
-		}
 	}
-	for _, p := range env.processes.latestSnapshot() {
+	for _, p := range env.processes.all() {
 		if p.zombie() && pids[p.parent] {
 			findings = append(findings, fmt.Sprintf("a zombie: %s", p))
 		}
 	}
 	for _, p := range processes {
-		if p.role != gatewayRole && p.role != workerRole && !p.zombie() && !pids[p.parent] {
+		if p.role != gatewayRole && p.role != workerRole && !pids[p.parent] {
 			findings = append(findings, fmt.Sprintf("an orphan: %s", p))
 		}
 		limit := map[role]int{gatewayRole: maxGatewayFiles, workerRole: maxWorkerFiles}[p.role]
-		if n := descriptors(p.pid); limit > 0 && n > limit {
-			findings = append(findings, fmt.Sprintf("%s has %d open file descriptors, at most %d are expected", p, n, limit))
+		if files, _ := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/fd"); limit > 0 && len(files) > limit {
+			findings = append(findings, fmt.Sprintf("%s has %d open file descriptors, at most %d are expected", p, len(files), limit))
 		}
-	}
-	if env.schedule.runtime != "process" {
-		return findings
 	}
 	for i, m := range env.monitors {
-		candidates := workers[m.id]
-		// A child of a worker looks like a worker between fork and exec.
-		var running []process
-		for _, p := range candidates {
-			if !pids[p.parent] || env.roleOf(processes, p.parent) != workerRole {
-				running = append(running, p)
-			}
-		}
-		if len(running) != 1 || running[0].generation != generations[m.id] {
+		running := slices.DeleteFunc(workersOf(processes), func(p process) bool { return p.monitor != m.id })
+		if env.schedule.runtime == "process" && (len(running) != 1 || running[0].generation != generations[m.id]) {
 			findings = append(findings, fmt.Sprintf("monitor %d, generation %d, must have exactly one worker after recovery, and has %v", i, generations[m.id], running))
 		}
 	}
 	return findings
 }
 
-func (env *environment) roleOf(processes []process, pid int) role {
-	for _, p := range processes {
-		if p.pid == pid {
-			return p.role
-		}
-	}
-	return ""
-}
-
-func descriptors(pid int) int {
-	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
-	return len(entries)
-}
-
 // checkConnections counts the gateways' connections to the database.
 func (env *environment) checkConnections(ctx context.Context) (findings []string) {
-	err := env.withDatabase(ctx, func(db *sql.DB) error {
+	err := env.withDatabase(func(db *sql.DB) error {
 		var all, stuck int
 		err := db.QueryRowContext(ctx, `
 			SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '6 s')
@@ -137,19 +99,6 @@ func (env *environment) checkConnections(ctx context.Context) (findings []string
 		findings = append(findings, "count the connections: "+err.Error())
 	}
 	return findings
-}
-
-// leftDatabaseServers lists the database servers that a gateway has left
-// running.
-func (env *environment) leftDatabaseServers() (left []string) {
-	for _, p := range listProcesses(nil) {
-		commandLine, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
-		if bytes.Contains(commandLine, []byte(env.dataDir(0)+"/postgres")) {
-			left = append(left, fmt.Sprintf("the gateway's database server was left behind: process %d", p.pid))
-			p.signal(killSignal)
-		}
-	}
-	return left
 }
 
 // temporaryFiles lists what is in the directory of temporary files and in that of the tools. The
@@ -176,31 +125,24 @@ func (env *environment) temporaryFiles() (names []string) {
 	return names
 }
 
-// checkLeftovers returns an error that lists the processes, temporary files
-// and database servers that a stopped service has left behind.
-func (env *environment) checkLeftovers() error {
-	var problems []string
-	deadline := time.Now().Add(3 * time.Second)
-	for {
-		processes := env.processes.snapshot(env.tempDir)
-		if len(processes) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			for _, p := range processes {
-				problems = append(problems, fmt.Sprintf("%s was left behind", p))
-				p.signal(killSignal)
-			}
-			break
-		}
+// checkLeftovers finds processes, temporary files and database servers that a stopped service
+// has left behind.
+func (env *environment) checkLeftovers() {
+	left := env.processes.snapshot(env.tempDir)
+	for deadline := time.Now().Add(3 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = env.processes.snapshot(env.tempDir) {
 		time.Sleep(50 * time.Millisecond)
 	}
-	problems = append(problems, env.leftDatabaseServers()...)
+	for _, p := range processTree(os.Getpid()) {
+		commandLine, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
+		if bytes.Contains(commandLine, []byte(env.dataDir(0)+"/postgres")) {
+			left = append(left, p) // a database server of the gateway
+		}
+	}
+	for _, p := range left {
+		env.find("%s was left behind", p)
+		p.signal(killSignal)
+	}
 	for _, name := range env.temporaryFiles() {
-		problems = append(problems, "a temporary file was left behind: "+name)
+		env.find("a temporary file was left behind: %s", name)
 	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(problems, "\n"))
 }

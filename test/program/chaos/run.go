@@ -36,49 +36,47 @@ type result struct {
 
 // runSeed sets up an environment, runs the schedule of one seed in it, audits
 // the run and tears the environment down.
-func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) (r result) {
+func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) result {
 	began := time.Now()
-	r.schedule = s
 	env, err := newEnvironment(ctx, shared, s)
 	if err != nil {
-		r.findings = []string{"set up the environment: " + err.Error()}
-		return r
+		return result{schedule: s, findings: []string{"set up the environment: " + err.Error()}}
 	}
-	a := audit{schedule: s}
+	defer env.close()
+	a := &env.audit
 	fail := func(err error) {
 		if err != nil {
 			a.findings = append(a.findings, err.Error())
 		}
 	}
-	fail(env.run(ctx, &a))
-	fail(env.collect(ctx, &a))
+	var observing sync.WaitGroup
+	running, end := context.WithCancel(ctx)
+	observing.Go(func() { env.findDuplicates(running) })
+	fail(env.run(ctx))
+	fail(env.collect(ctx, a))
 	env.shutDown()
 	for _, g := range env.gateways {
 		runs, errs := g.history()
-		a.gatewayRuns, a.gatewayErrors = append(a.gatewayRuns, runs...), append(a.gatewayErrors, errs...)
+		a.gatewayRuns, a.findings = append(a.gatewayRuns, runs...), append(a.findings, errs...)
 	}
-	fail(env.checkLeftovers())
-	for text := range env.workers.findings {
-		a.findings = append(a.findings, text)
+	end()
+	observing.Wait()
+	env.checkLeftovers()
+	a.check()
+	r := result{s, a.findings, a.counters, time.Since(began), env.report()}
+	if env.options.mutates {
+		for _, finding := range a.findings {
+			env.logf("found: %s", finding)
+		}
+		r.findings, r.counters.unreported = missedMutations(a.findings), 0
 	}
-	a.workerExits = env.workers.exits
-	env.mu.Lock()
-	a.injected, a.missed, a.operations = env.injected, env.missed, env.done
-	for _, g := range env.gateways {
-		a.clocks = append(a.clocks, g.clock)
-	}
-	env.mu.Unlock()
-	r.findings, r.counters = a.check()
-	r.duration = time.Since(began)
-	r.report = env.report(a, r)
-	env.close()
 	return r
 }
 
 // run registers the monitors, injects the scheduled faults, waits until the
 // service has recovered, and ends the streams. Failed checks are added to the
 // audit's findings.
-func (env *environment) run(ctx context.Context, a *audit) error {
+func (env *environment) run(ctx context.Context) error {
 	if err := env.waitFor(ctx, startTimeout, func(context.Context) error {
 		for _, g := range env.gateways {
 			if g.service() == nil {
@@ -95,38 +93,27 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 	if err := env.register(ctx); err != nil {
 		return err
 	}
-	polling, stopPolling := context.WithCancel(ctx)
-	var pollers sync.WaitGroup
-	defer pollers.Wait()
-	defer stopPolling()
-	for _, m := range env.monitors {
-		pollers.Go(func() { env.pollStatistics(polling, m) })
-	}
-	env.runOperations(ctx, env.startedAt, env.schedule.operations)
 	env.injectAll(ctx, env.startedAt, env.schedule.faults)
 	pause(ctx, time.Until(env.startedAt.Add(latestRecovery+2*time.Second)))
 	env.logf("all faults are over")
 	if err := env.waitFor(ctx, recoveryTimeout, env.checkRecovered); err != nil {
-		a.findings = append(a.findings, "the service did not recover: "+err.Error())
+		env.audit.find("the service did not recover: %v", err)
 	}
 	env.logf("the service has recovered")
-	if m, ok := mutations[env.options.mutation]; ok {
-		if err := m.apply(ctx, env); err != nil {
-			return fmt.Errorf("mutation: %w", err)
+	if env.options.mutates {
+		if err := env.mutate(ctx); err != nil {
+			env.find("mutation: %v", err)
 		}
 	}
-	a.findings = append(a.findings, env.checkResources(ctx)...)
-	if last := env.schedule.lastOperation; last != nil {
-		env.runOperation(ctx, operation{kind: last, channel: env.schedule.lastLeftOut})
-	}
+	env.audit.findings = append(env.audit.findings, env.checkResources(ctx)...)
 	for _, m := range env.monitors {
-		m.endedAt = m.stream.End()
+		m.stream.End()
 		env.youtube.Set(m.video, youtube.Ended)
 	}
 	env.logf("the streams end")
 	env.injectAll(ctx, time.Now(), env.schedule.finalFaults)
 	if err := env.waitFor(ctx, endTimeout, env.checkCompleted); err != nil {
-		a.findings = append(a.findings, "the monitors did not complete: "+err.Error())
+		env.audit.find("the monitors did not complete: %v", err)
 	}
 	return nil
 }
@@ -160,7 +147,7 @@ func (env *environment) waitFor(ctx context.Context, limit time.Duration, check 
 // or an event is pending.
 func (env *environment) checkRecovered(ctx context.Context) error {
 	for _, g := range env.gateways {
-		if !g.isReady() || g.service() == nil {
+		if !g.ready() {
 			return errNoGateway
 		}
 	}
@@ -172,13 +159,13 @@ func (env *environment) checkRecovered(ctx context.Context) error {
 		if !env.watchedAfter(m, env.startedAt.Add(last)) {
 			return fmt.Errorf("monitor %d has requested no segment since the last episode", i)
 		}
-		response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
+		monitor, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil, http.StatusOK)
 		if err != nil {
 			return err
 		}
-		health, _ := response.Body["health"].(map[string]any)
-		if response.Body["status"] != "monitoring" || health["video"] != "ok" || health["audio"] != "ok" {
-			return fmt.Errorf("monitor %d is %v (%v), health %v", i, response.Body["status"], response.Body["reason"], health)
+		health, _ := monitor["health"].(map[string]any)
+		if monitor["status"] != "monitoring" || health["video"] != "ok" || health["audio"] != "ok" {
+			return fmt.Errorf("monitor %d is %v (%v), health %v", i, monitor["status"], monitor["reason"], health)
 		}
 	}
 	return env.checkNothingPending(ctx, `due_at < now() + interval '1 minute'`)
@@ -188,49 +175,30 @@ func (env *environment) checkRecovered(ctx context.Context) error {
 // is pending.
 func (env *environment) checkCompleted(ctx context.Context) error {
 	for i, m := range env.monitors {
-		response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
+		monitor, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil, http.StatusOK)
 		if err != nil {
 			return err
 		}
-		if response.Body["status"] != "completed" {
-			return fmt.Errorf("monitor %d is %v (%v)", i, response.Body["status"], response.Body["reason"])
+		if monitor["status"] != "completed" {
+			return fmt.Errorf("monitor %d is %v (%v)", i, monitor["status"], monitor["reason"])
 		}
 	}
 	return env.checkNothingPending(ctx, `true`)
 }
 
-// checkNothingPending returns an error while an event, a change of an incident, or a delivery to a
-// destination that meets a condition, is pending.
+// checkNothingPending returns an error while an event, a change of an incident, a delivery to a
+// destination that meets a condition, or the removal of a deleted destination is pending.
 func (env *environment) checkNothingPending(ctx context.Context, condition string) error {
-	return env.withDatabase(ctx, func(db *sql.DB) error {
-		var pending int
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'`).Scan(&pending); err != nil {
-			return fmt.Errorf("count pending events: %w", err)
-		}
-		if pending > 0 {
-			return fmt.Errorf("%d events are pending", pending)
-		}
+	return env.withDatabase(func(db *sql.DB) error {
+		var events, incidents, deliveries, deleted int
 		if err := db.QueryRowContext(ctx, `
-			SELECT (SELECT count(*) FROM incidents WHERE unrouted > 0) + count(*) FROM deliveries
-			WHERE state = 'pending' AND destination_id IN (SELECT id FROM destinations WHERE deleted_at IS NULL) AND `+condition).Scan(&pending); err != nil {
-			return fmt.Errorf("count pending deliveries: %w", err)
+			SELECT (SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'), (SELECT count(*) FROM incidents WHERE unrouted > 0),
+			       (SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL AND state = 'pending' AND `+condition+`),
+			       (SELECT count(*) FROM destinations WHERE deleted_at IS NOT NULL)`).Scan(&events, &incidents, &deliveries, &deleted); err != nil {
+			return fmt.Errorf("count what is pending: %w", err)
 		}
-		if pending > 0 {
-			return fmt.Errorf("%d deliveries to destinations, or changes of incidents, are pending", pending)
-		}
-		return nil
-	})
-}
-
-// checkDeleted returns an error while something is stored of a deleted destination.
-func (env *environment) checkDeleted(ctx context.Context) error {
-	return env.withDatabase(ctx, func(db *sql.DB) error {
-		var left int
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM destinations WHERE deleted_at IS NOT NULL`).Scan(&left); err != nil {
-			return fmt.Errorf("count deleted destinations: %w", err)
-		}
-		if left > 0 {
-			return fmt.Errorf("%d deleted destinations are still stored", left)
+		if events+incidents+deliveries+deleted > 0 {
+			return fmt.Errorf("%d events, %d incidents, %d deliveries to destinations and %d deleted destinations are pending", events, incidents, deliveries, deleted)
 		}
 		return nil
 	})

@@ -43,7 +43,6 @@ type fault struct {
 	gateway      int           // index of the gateway that is affected
 	down         time.Duration // how long a killed gateway stays away; 0: restartDelay
 	parameter    int           // random, 0 to 999; its use depends on the fault type
-	replaces     string        // name of the fault type that this machine does not allow
 	startedAt    *time.Time    // set later by a fault that waits for a webhook
 }
 
@@ -65,16 +64,12 @@ func (c crash) String() string {
 type schedule struct {
 	seed             int
 	externalDatabase bool   // a PostgreSQL server of its own, reached through a link
+	mountsDisks      bool   // so that they can be filled
 	runtime          string // of the workers
 	scripts          []streamScript
 	faults           []fault
 	finalFaults      []fault       // injected after the streams have ended
 	gateways         []gatewayPlan // one or two
-	clockOffset      time.Duration // of the only gateway's clock at its start
-
-	operations    []operation
-	lastOperation *operationType // done before the streams end; nil: none
-	lastLeftOut   channelKind    // to which lastOperation lets no route lead, if it is routeChanged
 }
 
 // gatewayPlan is what a seed decides of a gateway.
@@ -83,11 +78,10 @@ type gatewayPlan struct {
 	clockOffset time.Duration // while no fault changes its clock
 }
 
-// generate makes the schedule of a seed. It replaces fault types that need
-// capabilities that the machine does not have.
-func generate(seed int, available capabilities) schedule {
+// generate makes the schedule of a seed. Without mountsDisks it has no fault that fills a disk.
+func generate(seed int, mountsDisks bool) schedule {
 	r := rand.New(rand.NewPCG(uint64(seed), 0x5eed))
-	s := schedule{seed: seed, externalDatabase: seed%4 != 0, runtime: runtimes[seed%len(runtimes)]}
+	s := schedule{seed: seed, externalDatabase: seed%4 != 0, mountsDisks: mountsDisks, runtime: runtimes[seed%len(runtimes)]}
 	for range 2 + r.IntN(2) {
 		s.scripts = append(s.scripts, generateScript(r))
 	}
@@ -98,19 +92,26 @@ func generate(seed int, available capabilities) schedule {
 		ft := pickFaultType(r)
 		if i < 4 {
 			for n := seed + i*len(faultTypes)/4; ; n++ {
-				if ft = &faultTypes[n%len(faultTypes)]; ft.applies == nil || ft.applies(s) {
+				if ft = &faultTypes[n%len(faultTypes)]; ft.appliesTo(s) {
 					break
 				}
 			}
 		}
-		s.addFault(r, ft, available)
+		s.addFault(r, ft)
 	}
 	s.chooseGateways(r)
-	s.addFinalFaults(r, available)
-	s.addClockOffAtStart()
+	s.addFinalFaults(r)
 	s.addOperations()
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
 	return s
+}
+
+// dropFaults makes a schedule in which nothing goes wrong.
+func (s *schedule) dropFaults() {
+	s.faults, s.finalFaults = nil, nil
+	for n := range s.gateways {
+		s.gateways[n].crashes = nil
+	}
 }
 
 // pickFaultType picks a random fault type; extraWeight makes some more likely.
@@ -202,26 +203,15 @@ func (s *schedule) chooseGateways(r *rand.Rand) {
 	}
 }
 
-// addClockOffAtStart starts the only gateway of every seventh seed with a clock that
-// is an hour ahead or behind, in turn. The clock is corrected once its monitors
-// are registered.
-func (s *schedule) addClockOffAtStart() {
-	f := fault{kind: &clockOffAtStart, duration: clockOffAtStart.minDuration, parameter: s.seed / 7}
-	if s.seed%7 == 0 && len(s.gateways) == 1 && !s.collides(f) {
-		s.clockOffset = hourOffset(f)
-		s.faults = append(s.faults, f)
-	}
-}
-
 // addFinalFaults adds faults to half of the schedules that are injected while
 // stream.ended is delivered.
-func (s *schedule) addFinalFaults(r *rand.Rand, available capabilities) {
+func (s *schedule) addFinalFaults(r *rand.Rand) {
 	if r.IntN(2) == 0 {
 		return
 	}
 	for range 1 + r.IntN(2) {
 		ft := pickFaultType(r)
-		if ft.component == clockComponent || ft.component == toolComponent || ft.applies != nil && !ft.applies(*s) || ft.requires != nil && !ft.requires(available) {
+		if ft.component == clockComponent || ft.component == toolComponent || !ft.appliesTo(*s) {
 			continue
 		}
 		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000), at: time.Duration(r.Int64N(3000)) * time.Millisecond, duration: ft.minDuration}
@@ -233,22 +223,18 @@ func (s *schedule) addFinalFaults(r *rand.Rand, available capabilities) {
 
 // addFault adds a fault at a time at which no other fault affects the same
 // component. It adds nothing if it finds no such time.
-func (s *schedule) addFault(r *rand.Rand, ft *faultType, available capabilities) {
-	replaces := ""
-	for ft.requires != nil && !ft.requires(available) {
-		replaces, ft = ft.name, ft.fallback()
-	}
+func (s *schedule) addFault(r *rand.Rand, ft *faultType) {
 	count := 0
 	for _, f := range s.faults {
 		if f.kind.component == ft.component {
 			count++
 		}
 	}
-	if count >= maxFaults[ft.component] || ft.applies != nil && !ft.applies(*s) {
+	if count >= maxFaults[ft.component] || !ft.appliesTo(*s) {
 		return
 	}
 	for range 20 {
-		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000), replaces: replaces}
+		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000)}
 		f.at = s.injectionTime(r)
 		if ft.minDuration > 0 {
 			f.duration = ft.minDuration + time.Duration(r.Int64N(int64(ft.maxDuration-ft.minDuration)+1)).Truncate(time.Millisecond)
@@ -322,12 +308,6 @@ func (s schedule) String() string {
 	for _, f := range s.faults {
 		fmt.Fprintf(&b, "  %8.3f s  %s\n", f.at.Seconds(), f)
 	}
-	for _, o := range s.operations {
-		fmt.Fprintf(&b, "  %8.3f s  %s\n", o.at.Seconds(), o)
-	}
-	if s.lastOperation != nil {
-		fmt.Fprintf(&b, "  before the streams end: %s\n", operation{kind: s.lastOperation, channel: s.lastLeftOut})
-	}
 	for _, f := range s.finalFaults {
 		fmt.Fprintf(&b, "  %8.3f s after the streams have ended: %s\n", f.at.Seconds(), f)
 	}
@@ -350,9 +330,6 @@ func (f fault) String() string {
 			text += fmt.Sprintf(", away for %.1f s", f.down.Seconds())
 		}
 		text += ")"
-	}
-	if f.replaces != "" {
-		text += fmt.Sprintf(" (replaces %s, which this machine does not allow)", f.replaces)
 	}
 	return text
 }

@@ -33,7 +33,7 @@ const (
 	workersGatewayVariable = "FAULTS_GATEWAY_URL"
 
 	// acceptedVariable names a file that gets the id of each event of an accepted
-	// report, one a line. Inline workers send no requests that a proxy could record.
+	// report, one a line.
 	acceptedVariable = "FAULTS_ACCEPTED"
 )
 

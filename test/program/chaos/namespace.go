@@ -13,29 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities are the things that this machine allows.
-type capabilities struct {
-	mountDisks bool // mount a small disk
-	missing    []string
-}
-
-// allCapabilities is used where schedules are only printed or tested.
-var allCapabilities = capabilities{mountDisks: true}
-
 // namespaceVariable marks a process that runs in a namespace of its own.
 const namespaceVariable = "STREAM_MONITOR_FAULTS_INSIDE"
 
-// detectCapabilities tries each capability.
-func detectCapabilities(dir string) capabilities {
-	var c capabilities
-	if err := tryMount(dir); err != nil {
-		c.missing = append(c.missing, fmt.Sprintf("a small disk cannot be mounted (%v), so no disk is filled", err))
-	} else {
-		c.mountDisks = true
-	}
-	return c
-}
-
+// tryMount returns an error if this machine does not allow to mount a small disk.
 func tryMount(dir string) error {
 	at := filepath.Join(dir, "disk")
 	if err := os.MkdirAll(at, 0o755); err != nil {
