@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -151,7 +152,7 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 		}
 		pagination, _ := history["pagination"].(map[string]any)
 		record.historyTotal, _ = pagination["total"].(float64)
-		if err := env.withDatabase(func(db *sql.DB) error { return record.readDatabase(ctx, db) }); err != nil {
+		if err := errors.Join(env.readEvents(ctx, &record), env.readEvidence(ctx, &record)); err != nil {
 			return fmt.Errorf("read the database's record of monitor %d: %w", i, err)
 		}
 		a.monitors = append(a.monitors, record)
@@ -162,34 +163,16 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 	return env.collectMessages(ctx, a)
 }
 
-// readDatabase reads a monitor's events and evidence.
-func (m *monitorRecord) readDatabase(ctx context.Context, db *sql.DB) error {
-	if err := eachRow(ctx, db, `
+// readEvents reads a monitor's events.
+func (env *environment) readEvents(ctx context.Context, m *monitorRecord) error {
+	return env.eachRow(ctx, `
 		SELECT id, event_type, webhook_status, webhook_attempts, body, COALESCE(CAST(incident_id AS text), '')
 		FROM monitor_events WHERE monitor_id = $1 ORDER BY seq`, func(rows *sql.Rows) error {
 		var e storedEvent
 		err := rows.Scan(&e.id, &e.eventType, &e.status, &e.attempts, &e.body, &e.incident)
 		m.events = append(m.events, e)
 		return err
-	}, m.id); err != nil {
-		return err
-	}
-	return m.readEvidence(ctx, db)
-}
-
-// eachRow calls read for each row of a query.
-func eachRow(ctx context.Context, db *sql.DB, query string, read func(*sql.Rows) error, args ...any) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := read(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	}, m.id)
 }
 
 // databaseRestartTime is how long a killed database takes to answer again.

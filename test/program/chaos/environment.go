@@ -199,7 +199,7 @@ func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err erro
 		return "", err
 	}
 	err = env.waitFor(ctx, startTimeout, func(ctx context.Context) error {
-		return env.withDatabase(func(db *sql.DB) error { return db.PingContext(ctx) })
+		return env.eachRow(ctx, `SELECT 1`, func(*sql.Rows) error { return nil })
 	})
 	return env.database.dsn(env.databaseLink.address), err
 }
@@ -222,9 +222,9 @@ func (env *environment) gatewayConfig(g *gateway, internal, dsn string) func(n i
 	}
 }
 
-// withDatabase calls use with a connection that bypasses the link, so that no
+// eachRow calls read for each row of a query. Its connection bypasses the link, so that no
 // link fault affects the check.
-func (env *environment) withDatabase(use func(*sql.DB) error) error {
+func (env *environment) eachRow(ctx context.Context, query string, read func(*sql.Rows) error, args ...any) error {
 	dsn := fmt.Sprintf("host='%s' port=5432 user=%s dbname=postgres sslmode=disable application_name=faults connect_timeout=3", filepath.Join(env.dataDir(0), "postgres"), superuser)
 	if env.database != nil {
 		dsn = env.database.dsn(env.database.address()) + "&application_name=faults&connect_timeout=3"
@@ -234,7 +234,17 @@ func (env *environment) withDatabase(use func(*sql.DB) error) error {
 		return err
 	}
 	defer db.Close()
-	return use(db)
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // find adds a finding to the audit.

@@ -20,8 +20,8 @@ type storedEvidence struct {
 }
 
 // readEvidence reads the records of a monitor.
-func (m *monitorRecord) readEvidence(ctx context.Context, db *sql.DB) error {
-	return eachRow(ctx, db, `
+func (env *environment) readEvidence(ctx context.Context, m *monitorRecord) error {
+	return env.eachRow(ctx, `
 		SELECT e.id, e.event_id, e.phase, count(f.variant), count(f.variant) FILTER (WHERE f.size IS DISTINCT FROM (
 			SELECT sum(length(c.data)) FROM blobs b JOIN blob_chunks c ON c.upload = b.upload WHERE b.sha256 = f.sha256 AND b.complete))
 		FROM evidence e LEFT JOIN evidence_files f ON f.evidence_id = e.id

@@ -40,29 +40,27 @@ func (env *environment) collectMessages(ctx context.Context, a *audit) error {
 	for _, c := range env.channels {
 		a.messages[c.name] = c.fake.Messages()
 	}
-	return env.withDatabase(func(db *sql.DB) error {
-		if err := eachRow(ctx, db, `
-			SELECT id, state, '', (SELECT count(*) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'reopened'),
-			       acknowledged_by <> '' AND severity <= acknowledged_severity,
-			       ARRAY(SELECT l.by FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'acknowledged') FROM incidents
-			UNION ALL SELECT x.id, CASE WHEN x.storm ? 'resolved_at' THEN 'resolved' ELSE 'open' END, d.name, 0, false, ARRAY[]::text[]
-			FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.storm IS NOT NULL`, func(rows *sql.Rows) error {
-			var i incidentRecord
-			err := rows.Scan(&i.id, &i.state, &i.channel, &i.reopened, &i.handled, pq.Array(&i.acknowledgements))
-			a.incidents = append(a.incidents, i)
-			return err
-		}); err != nil {
-			return err
-		}
-		return eachRow(ctx, db, `
-			SELECT COALESCE(x.incident_id, x.id), d.name, x.state, x.last_error, x.storm_id IS NOT NULL, COALESCE((x.told->>'opened')::boolean, false)
-			FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.event_id IS NULL AND x.notice IS NULL`, func(rows *sql.Rows) error {
-			var key threadKey
-			var t threadRecord
-			err := rows.Scan(&key.about, &key.channel, &t.state, &t.lastError, &t.inStorm, &t.opened)
-			a.threads[key] = t
-			return err
-		})
+	if err := env.eachRow(ctx, `
+		SELECT id, state, '', (SELECT count(*) FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'reopened'),
+		       acknowledged_by <> '' AND severity <= acknowledged_severity,
+		       ARRAY(SELECT l.by FROM incident_log l WHERE l.incident_id = incidents.id AND l.kind = 'acknowledged') FROM incidents
+		UNION ALL SELECT x.id, CASE WHEN x.storm ? 'resolved_at' THEN 'resolved' ELSE 'open' END, d.name, 0, false, ARRAY[]::text[]
+		FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.storm IS NOT NULL`, func(rows *sql.Rows) error {
+		var i incidentRecord
+		err := rows.Scan(&i.id, &i.state, &i.channel, &i.reopened, &i.handled, pq.Array(&i.acknowledgements))
+		a.incidents = append(a.incidents, i)
+		return err
+	}); err != nil {
+		return err
+	}
+	return env.eachRow(ctx, `
+		SELECT COALESCE(x.incident_id, x.id), d.name, x.state, x.last_error, x.storm_id IS NOT NULL, COALESCE((x.told->>'opened')::boolean, false)
+		FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.event_id IS NULL AND x.notice IS NULL`, func(rows *sql.Rows) error {
+		var key threadKey
+		var t threadRecord
+		err := rows.Scan(&key.about, &key.channel, &t.state, &t.lastError, &t.inStorm, &t.opened)
+		a.threads[key] = t
+		return err
 	})
 }
 

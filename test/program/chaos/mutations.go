@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -15,41 +15,33 @@ import (
 // show that the audit finds what it is for.
 var mutations = []struct {
 	description string
-	target      string // a query for the ID of what the statement changes
-	statement   string
+	statement   string // returns what it has changed
 	finding     string // part of what the audit must find
 }{
-	{
-		"an accepted event is deleted", `SELECT id FROM monitor_events WHERE event_type LIKE 'alert.%' ORDER BY seq LIMIT 1`,
-		`DELETE FROM monitor_events WHERE id = $1`, "was accepted and is not in the database",
-	},
-	{
-		"an event is delivered again", `SELECT id FROM monitor_events WHERE event_type LIKE 'alert.%' ORDER BY seq DESC LIMIT 1`,
-		`UPDATE deliveries SET state = 'pending', due_at = now() WHERE id = $1`, "came again at",
-	},
-	{
-		"a channel is never told of a recovery", `
-		SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN incidents i ON i.id = x.incident_id
-		WHERE d.name = 'teams' AND x.told IS NOT NULL AND (i.state = 'open' OR NOT x.storm ? 'resolved_at') ORDER BY x.storm IS NULL LIMIT 1`,
-		`UPDATE deliveries SET told = told || '{"open": false}' WHERE id = $1`, "is not resolved",
-	},
+	{"an accepted event is deleted", `
+		DELETE FROM monitor_events WHERE id = (SELECT id FROM monitor_events WHERE event_type LIKE 'alert.%' ORDER BY seq LIMIT 1) RETURNING id`,
+		"was accepted and is not in the database"},
+	{"an event is delivered again", `
+		UPDATE deliveries SET state = 'pending', due_at = now()
+		WHERE id = (SELECT id FROM monitor_events WHERE event_type LIKE 'alert.%' ORDER BY seq DESC LIMIT 1) RETURNING id`,
+		"came again at"},
+	{"a channel is never told of a recovery", `
+		UPDATE deliveries SET told = told || '{"open": false}' WHERE id = (
+			SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN incidents i ON i.id = x.incident_id
+			WHERE d.name = 'teams' AND x.told IS NOT NULL AND (i.state = 'open' OR NOT x.storm ? 'resolved_at') ORDER BY x.storm IS NULL LIMIT 1) RETURNING id`,
+		"is not resolved"},
 }
 
 // mutate commits the mutations.
-func (env *environment) mutate(ctx context.Context) error {
-	err := env.withDatabase(func(db *sql.DB) error {
-		for _, m := range mutations {
+func (env *environment) mutate(ctx context.Context) (err error) {
+	for _, m := range mutations {
+		err = errors.Join(err, env.eachRow(ctx, m.statement, func(rows *sql.Rows) error {
 			var id string
-			if err := db.QueryRowContext(ctx, m.target).Scan(&id); err != nil {
-				return fmt.Errorf("%s: %w", m.description, err)
-			}
+			err := rows.Scan(&id)
 			env.logf("mutation: %s: %s", m.description, id)
-			if _, err := db.ExecContext(ctx, m.statement, id); err != nil {
-				return fmt.Errorf("%s: %w", m.description, err)
-			}
-		}
-		return nil
-	})
+			return err
+		}))
+	}
 	pause(ctx, 3*time.Second) // before the streams end
 	return err
 }

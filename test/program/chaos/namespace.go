@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,27 +42,18 @@ func runInNamespace(args []string) (code int, done bool) {
 	cmd := exec.Command("/proc/self/exe", args...) // the terminal signals the whole process group
 	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = namespace()
-	if err := cmd.Start(); err != nil {
-		return 0, false // without a namespace the missing capabilities are printed
-	}
-	err := cmd.Wait()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return exitOK, true
-	case errors.As(err, &exit) && exit.ExitCode() >= 0:
-		return exit.ExitCode(), true
-	}
-	return exitFailed, true
-}
-
-// namespace keeps the user's own id and adds the right to mount.
-func namespace() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{
+	cmd.SysProcAttr = &syscall.SysProcAttr{ // keeps the user's own id and adds the right to mount
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
 	}
+	if err := cmd.Start(); err != nil {
+		return 0, false // without a namespace no disk is filled, and that is printed
+	}
+	_ = cmd.Wait() // its exit code says it all; -1: a signal ended it
+	if code = cmd.ProcessState.ExitCode(); code < 0 {
+		code = exitFailed
+	}
+	return code, true
 }

@@ -29,14 +29,12 @@ const resourceTimeout = 5 * time.Second
 // orphans, no leaked descriptors or connections.
 func (env *environment) checkResources(ctx context.Context) (findings []string) {
 	generations := map[string]int{}
-	if err := env.withDatabase(func(db *sql.DB) error {
-		return eachRow(ctx, db, `SELECT id, generation FROM monitors`, func(rows *sql.Rows) error {
-			var id string
-			var generation int
-			err := rows.Scan(&id, &generation)
-			generations[id] = generation
-			return err
-		})
+	if err := env.eachRow(ctx, `SELECT id, generation FROM monitors`, func(rows *sql.Rows) error {
+		var id string
+		var generation int
+		err := rows.Scan(&id, &generation)
+		generations[id] = generation
+		return err
 	}); err != nil {
 		return []string{"read the generations: " + err.Error()}
 	}
@@ -82,11 +80,11 @@ func (env *environment) checkProcesses(generations map[string]int) (findings []s
 
 // checkConnections counts the gateways' connections to the database.
 func (env *environment) checkConnections(ctx context.Context) (findings []string) {
-	err := env.withDatabase(func(db *sql.DB) error {
+	err := env.eachRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '6 s')
+		FROM pg_stat_activity WHERE application_name = 'stream-monitor'`, func(rows *sql.Rows) error {
 		var all, stuck int
-		err := db.QueryRowContext(ctx, `
-			SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '6 s')
-			FROM pg_stat_activity WHERE application_name = 'stream-monitor'`).Scan(&all, &stuck)
+		err := rows.Scan(&all, &stuck)
 		if limit := maxConnections * len(env.gateways); all > limit {
 			findings = append(findings, fmt.Sprintf("%d gateways have %d connections to the database, at most %d are expected", len(env.gateways), all, limit))
 		}

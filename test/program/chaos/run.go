@@ -189,17 +189,14 @@ func (env *environment) checkCompleted(ctx context.Context) error {
 // checkNothingPending returns an error while an event, a change of an incident, a delivery to a
 // destination that meets a condition, or the removal of a deleted destination is pending.
 func (env *environment) checkNothingPending(ctx context.Context, condition string) error {
-	return env.withDatabase(func(db *sql.DB) error {
+	return env.eachRow(ctx, `
+		SELECT (SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'), (SELECT count(*) FROM incidents WHERE unrouted > 0),
+		       (SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL AND state = 'pending' AND `+condition+`),
+		       (SELECT count(*) FROM destinations WHERE deleted_at IS NOT NULL)`, func(rows *sql.Rows) error {
 		var events, incidents, deliveries, deleted int
-		if err := db.QueryRowContext(ctx, `
-			SELECT (SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'), (SELECT count(*) FROM incidents WHERE unrouted > 0),
-			       (SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL AND state = 'pending' AND `+condition+`),
-			       (SELECT count(*) FROM destinations WHERE deleted_at IS NOT NULL)`).Scan(&events, &incidents, &deliveries, &deleted); err != nil {
-			return fmt.Errorf("count what is pending: %w", err)
+		if err := rows.Scan(&events, &incidents, &deliveries, &deleted); err != nil || events+incidents+deliveries+deleted == 0 {
+			return err
 		}
-		if events+incidents+deliveries+deleted > 0 {
-			return fmt.Errorf("%d events, %d incidents, %d deliveries to destinations and %d deleted destinations are pending", events, incidents, deliveries, deleted)
-		}
-		return nil
+		return fmt.Errorf("%d events, %d incidents, %d deliveries to destinations and %d deleted destinations are pending", events, incidents, deliveries, deleted)
 	})
 }
