@@ -49,9 +49,6 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) result {
 			a.findings = append(a.findings, err.Error())
 		}
 	}
-	var observing sync.WaitGroup
-	running, end := context.WithCancel(ctx)
-	observing.Go(func() { env.findDuplicates(running) })
 	fail(env.run(ctx))
 	fail(env.collect(ctx, a))
 	env.shutDown()
@@ -59,8 +56,6 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) result {
 		runs, errs := g.history()
 		a.gatewayRuns, a.findings = append(a.gatewayRuns, runs...), append(a.findings, errs...)
 	}
-	end()
-	observing.Wait()
 	env.checkLeftovers()
 	a.check()
 	r := result{s, a.findings, a.counters, time.Since(began), env.report()}
@@ -77,6 +72,11 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) result {
 // service has recovered, and ends the streams. Failed checks are added to the
 // audit's findings.
 func (env *environment) run(ctx context.Context) error {
+	var observing sync.WaitGroup
+	defer observing.Wait()
+	running, end := context.WithCancel(ctx)
+	defer end()
+	observing.Go(func() { env.findDuplicates(running) })
 	if err := env.waitFor(ctx, startTimeout, func(context.Context) error {
 		for _, g := range env.gateways {
 			if g.service() == nil {
@@ -97,7 +97,7 @@ func (env *environment) run(ctx context.Context) error {
 	pause(ctx, time.Until(env.startedAt.Add(latestRecovery+2*time.Second)))
 	env.logf("all faults are over")
 	if err := env.waitFor(ctx, recoveryTimeout, env.checkRecovered); err != nil {
-		env.audit.find("the service did not recover: %v", err)
+		env.find("the service did not recover: %v", err)
 	}
 	env.logf("the service has recovered")
 	if env.options.mutates {
@@ -105,7 +105,9 @@ func (env *environment) run(ctx context.Context) error {
 			env.find("mutation: %v", err)
 		}
 	}
-	env.audit.findings = append(env.audit.findings, env.checkResources(ctx)...)
+	for _, finding := range env.checkResources(ctx) {
+		env.find("%s", finding)
+	}
 	for _, m := range env.monitors {
 		m.stream.End()
 		env.youtube.Set(m.video, youtube.Ended)
@@ -113,7 +115,7 @@ func (env *environment) run(ctx context.Context) error {
 	env.logf("the streams end")
 	env.injectAll(ctx, time.Now(), env.schedule.finalFaults)
 	if err := env.waitFor(ctx, endTimeout, env.checkCompleted); err != nil {
-		env.audit.find("the monitors did not complete: %v", err)
+		env.find("the monitors did not complete: %v", err)
 	}
 	return nil
 }
