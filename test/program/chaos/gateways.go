@@ -117,17 +117,21 @@ func (g *gateway) runOnce(ctx context.Context, n int) {
 
 // isReady waits until a gateway answers that it is ready. It returns false if that does not happen.
 func isReady(ctx context.Context, s *system.Service) bool {
-	for {
+	for ctx.Err() == nil && !hasExited(s) {
 		if response, _ := s.Call(ctx, http.MethodGet, "/readyz", nil); response.Status == http.StatusOK {
 			return true
 		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-s.Exited():
-			return false
-		case <-time.After(50 * time.Millisecond):
-		}
+		pause(ctx, 50*time.Millisecond)
+	}
+	return false
+}
+
+func hasExited(s *system.Service) bool {
+	select {
+	case <-s.Exited():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -135,16 +139,10 @@ func isReady(ctx context.Context, s *system.Service) bool {
 func (g *gateway) current() *gatewayRun {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.runs) == 0 {
-		return nil
+	if n := len(g.runs); n > 0 && !hasExited(g.runs[n-1].service) {
+		return g.runs[n-1]
 	}
-	run := g.runs[len(g.runs)-1]
-	select {
-	case <-run.service.Exited():
-		return nil
-	default:
-		return run
-	}
+	return nil
 }
 
 // service is the current service; nil if none is listening.

@@ -99,7 +99,6 @@ func generate(seed int, mountsDisks bool) schedule {
 		}
 		s.addFault(r, ft)
 	}
-	s.chooseGateways(r)
 	s.addFinalFaults(r)
 	s.addOperations()
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
@@ -183,26 +182,6 @@ func (s *schedule) addGateways(r *rand.Rand) {
 	}
 }
 
-// chooseGateways distributes the faults over two gateways. While one is away after a kill
-// the other one may take over what it did.
-func (s *schedule) chooseGateways(r *rand.Rand) {
-	if len(s.gateways) < 2 {
-		return
-	}
-	kills := r.IntN(2)
-	for n := range s.faults {
-		f := &s.faults[n]
-		f.gateway = r.IntN(len(s.gateways))
-		if f.kind.component == gatewayComponent { // in turn, so that each one is killed
-			f.gateway = kills % len(s.gateways)
-			kills++
-			if strings.HasPrefix(f.kind.name, "gateway killed") {
-				f.down = time.Duration(r.Int64N(int64(maxDown))).Truncate(time.Millisecond)
-			}
-		}
-	}
-}
-
 // addFinalFaults adds faults to half of the schedules that are injected while
 // stream.ended is delivered.
 func (s *schedule) addFinalFaults(r *rand.Rand) {
@@ -210,15 +189,29 @@ func (s *schedule) addFinalFaults(r *rand.Rand) {
 		return
 	}
 	for range 1 + r.IntN(2) {
-		ft := pickFaultType(r)
-		if ft.component == clockComponent || ft.component == toolComponent || !ft.appliesTo(*s) {
-			continue
-		}
-		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000), at: time.Duration(r.Int64N(3000)) * time.Millisecond, duration: ft.minDuration}
-		if len(s.finalFaults) == 0 || s.finalFaults[0].kind.component != ft.component {
+		f := s.newFault(r, pickFaultType(r), len(s.finalFaults))
+		f.at, f.duration = time.Duration(r.Int64N(3000))*time.Millisecond, f.kind.minDuration
+		late := f.kind.component == clockComponent || f.kind.component == toolComponent // it would find nothing to affect
+		if !late && f.kind.appliesTo(*s) && (len(s.finalFaults) == 0 || s.finalFaults[0].kind.component != f.kind.component) {
 			s.finalFaults = append(s.finalFaults, f)
 		}
 	}
+}
+
+// newFault makes a fault for which all but its time is chosen. Two gateways are killed in turn,
+// by count, and then stay away for a while, in which the other one may take over.
+func (s *schedule) newFault(r *rand.Rand, ft *faultType, count int) fault {
+	f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), gateway: r.IntN(len(s.gateways)), parameter: r.IntN(1000)}
+	if ft.component == gatewayComponent {
+		f.gateway = (s.seed + count) % len(s.gateways)
+		if len(s.gateways) > 1 && strings.HasPrefix(ft.name, "gateway killed") {
+			f.down = time.Duration(r.Int64N(int64(maxDown))).Truncate(time.Millisecond)
+		}
+	}
+	if ft.minDuration > 0 {
+		f.duration = ft.minDuration + time.Duration(r.Int64N(int64(ft.maxDuration-ft.minDuration)+1)).Truncate(time.Millisecond)
+	}
+	return f
 }
 
 // addFault adds a fault at a time at which no other fault affects the same
@@ -234,11 +227,8 @@ func (s *schedule) addFault(r *rand.Rand, ft *faultType) {
 		return
 	}
 	for range 20 {
-		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000)}
+		f := s.newFault(r, ft, count)
 		f.at = s.injectionTime(r)
-		if ft.minDuration > 0 {
-			f.duration = ft.minDuration + time.Duration(r.Int64N(int64(ft.maxDuration-ft.minDuration)+1)).Truncate(time.Millisecond)
-		}
 		if !s.collides(f) && !s.expiresTwice(f) {
 			s.faults = append(s.faults, f)
 			return
