@@ -215,7 +215,7 @@ func (a *audit) reportedEpisodes(m *monitorRecord) (episodes []episode) {
 		condition, isAlert := strings.CutPrefix(e.eventType, "alert.")
 		condition, recovers := strings.CutSuffix(condition, "_recovered")
 		before, isOpen := open[condition]
-		switch {
+		switch { // first the events in their places, then those that are out of place
 		case n == 0 && e.eventType == unique[0], n > 0 && n == len(m.events)-1 && e.eventType == unique[1]:
 		case n == 0, n == len(m.events)-1, slices.Contains(unique, e.eventType), err != nil,
 			isAlert && (recovers != isOpen || recovers && !before.from.Equal(body.Data.StartedAt)):

@@ -5,8 +5,8 @@
 //
 //	seed ──▶ schedule ──▶ environment ──▶ faults ──▶ recovery ──▶ streams end ──▶ audit ──▶ report
 //
-//	youtube ◀── yt-dlp, ffmpeg ── workers ── link ── recorder ── gateway ── link ── PostgreSQL
-//	                                                                └────── links ── receivers, channels
+//	youtube ◀── yt-dlp, ffmpeg ── workers ── link ── gateway ── link ── PostgreSQL
+//	                                                    └────── links ── receivers, channels
 //
 // A seed decides the whole schedule: the database, the runtime, the monitors, when
 // their streams go black or silent, and which faults are injected when. It does not
@@ -16,8 +16,8 @@
 // up to an hour. One is killed, or ends itself at a crash point, while the other one lives.
 // Meanwhile people acknowledge incidents and delete a destination.
 //
-// The gateway is the product, built with the tag "faults", which adds crash points and a
-// clock offset (cmd/stream-monitor/internal/faultinject).
+// The gateway is the product, built with the tag "faults", which adds crash points, a clock
+// offset and a file of the events that were accepted (cmd/stream-monitor/internal/faultinject).
 //
 // The audit (audit.go) checks what arrived. It does not predict which message must come when.
 //
@@ -26,9 +26,10 @@
 //	             its true times
 //	messages.go  somebody is told of every incident, every thread shows the end of its incident,
 //	             and no message comes again without a fault
-//	quiet.go     nobody is woken for what somebody has acknowledged
+//	quiet.go     nobody is woken for what somebody has acknowledged, and a deleted destination
+//	             gets nothing
 //	coverage.go  no monitor is unwatched for longer than the faults explain
-//	evidence.go  every file of evidence has its bytes
+//	evidence.go  the first alert of a monitor has evidence, and every file has its bytes
 //	resources.go no process, connection, descriptor or file is left behind
 package main
 
