@@ -27,7 +27,8 @@ func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (de
 		return 0, nil
 	}
 	a := p.pick(now, url, preferred)
-	interval := p.allowedInterval(now, a)
+	_, others := a.asked.lastHour(now)
+	interval := allowedInterval(p.streams.waiting(now, a), p.budget-others)
 	switch {
 	case interval > pollInterval:
 		if a.stretched == 0 {
@@ -52,11 +53,8 @@ func (p *Pool) Delay(now time.Time, url monitor.StreamURL, preferred string) (de
 }
 
 // allowedInterval returns the shortest interval between two polls of each waiting stream of an
-// address with which it keeps the budget, up to maxInterval.
-func (p *Pool) allowedInterval(now time.Time, a *address) time.Duration {
-	waiting := p.waiting(now, a)
-	_, others := a.asked.lastHour(now)
-	left := p.budget - others
+// address, if left questions an hour remain for their polls. It is at most maxInterval.
+func allowedInterval(waiting, left int) time.Duration {
 	switch {
 	case waiting == 0:
 		return 0
@@ -64,16 +62,6 @@ func (p *Pool) allowedInterval(now time.Time, a *address) time.Duration {
 		return maxInterval
 	}
 	return min(maxInterval, time.Duration(waiting)*time.Hour/time.Duration(left))
-}
-
-// waiting returns how many streams of an address wait for their start.
-func (p *Pool) waiting(now time.Time, a *address) (n int) {
-	for _, s := range p.streams {
-		if s.address == a && s.waiting && now.Sub(s.askedAt) < waitingKept {
-			n++
-		}
-	}
-	return n
 }
 
 // hourCount counts the questions of the last hour, by the minute.

@@ -13,9 +13,6 @@ import (
 const (
 	MaxFailures = 10               // in a row, after which it rests
 	RestTime    = 30 * time.Minute // for which it rests
-
-	streamKept  = 2 * time.Hour    // for which a stream is remembered after its last question; a live stream has one an hour
-	waitingKept = 10 * time.Minute // for which a stream counts as waiting for its start after its last question
 )
 
 // Pool holds the addresses of a process and the streams that use them. It is not safe for
@@ -23,7 +20,7 @@ const (
 type Pool struct {
 	budget     int // questions per hour and address; 0: no limit
 	addresses  []*address
-	streams    map[monitor.StreamURL]*stream
+	streams    streams
 	answeredAt time.Time // the last answer through any address; zero: none yet
 	allFail    bool      // Record has returned a Notice of AllFail, and nothing has answered since
 }
@@ -39,18 +36,10 @@ type address struct {
 	stretched  time.Duration // interval of the polls of a stream while the budget stretches it; 0: it does not
 }
 
-// stream is what a Pool remembers of a stream.
-type stream struct {
-	address    *address  // nil: the next question selects one
-	askedAt    time.Time // the last question
-	answeredAt time.Time // the last answer that told its state; before one, the first question
-	waiting    bool      // for its start, by the last answer
-}
-
 // NewPool makes a Pool of addresses, of which there is at least one. Their names differ. budget
 // is how many questions each may ask in an hour; 0: any number.
 func NewPool(names []string, budget int) *Pool {
-	p := &Pool{budget: budget, streams: map[monitor.StreamURL]*stream{}}
+	p := &Pool{budget: budget, streams: streams{}}
 	for _, name := range names {
 		p.addresses = append(p.addresses, &address{name: name})
 	}
@@ -60,7 +49,7 @@ func NewPool(names []string, budget int) *Pool {
 // Choose returns the address for a question that is asked at now. preferred is the one to
 // which the stream's URLs are bound; empty or unknown: none.
 func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (name string, notices []Notice) {
-	p.forgetStreams(now)
+	p.streams.forget(now)
 	a := p.pick(now, url, preferred)
 	s := p.streams[url]
 	if s == nil {
@@ -78,7 +67,7 @@ func (p *Pool) Choose(now time.Time, url monitor.StreamURL, preferred string) (n
 // empty: there is none. A second opinion comes through it (decision S19).
 func (p *Pool) Other(now time.Time, url monitor.StreamURL, avoided string) string {
 	var least *address
-	loads := p.loads()
+	loads := p.streams.loads()
 	for _, a := range p.rotated(url) {
 		if a.name != avoided && !a.rests(now) && (least == nil || loads[a] < loads[least]) {
 			least = a
@@ -202,8 +191,8 @@ func (p *Pool) unproven(a *address) bool { return a.failsSince.After(p.answeredA
 
 // Status returns the state of every address, in their order.
 func (p *Pool) Status(now time.Time) []Status {
-	p.forgetStreams(now)
-	loads := p.loads()
+	p.streams.forget(now)
+	loads := p.streams.loads()
 	all := make([]Status, len(p.addresses))
 	for i, a := range p.addresses {
 		polls, others := a.asked.lastHour(now)
@@ -214,7 +203,7 @@ func (p *Pool) Status(now time.Time) []Status {
 		if a.rests(now) {
 			all[i].RestSec = int64((a.restsUntil.Sub(now) + time.Second - 1) / time.Second)
 		}
-		if p.waiting(now, a) > 0 { // otherwise nobody polls, so no Delay ends the stretching
+		if p.streams.waiting(now, a) > 0 { // otherwise nobody polls, so no Delay ends the stretching
 			all[i].PollIntervalSec = int64(a.stretched / time.Second)
 		}
 	}
@@ -229,26 +218,6 @@ func (p *Pool) named(name string) *address {
 		}
 	}
 	return nil
-}
-
-// loads returns how many streams use each address.
-func (p *Pool) loads() map[*address]int {
-	loads := map[*address]int{}
-	for _, s := range p.streams {
-		if s.address != nil {
-			loads[s.address]++
-		}
-	}
-	return loads
-}
-
-// forgetStreams forgets the streams about which nobody asks any more.
-func (p *Pool) forgetStreams(now time.Time) {
-	for url, s := range p.streams {
-		if now.Sub(s.askedAt) > streamKept {
-			delete(p.streams, url)
-		}
-	}
 }
 
 func (a *address) rests(now time.Time) bool { return now.Before(a.restsUntil) }
