@@ -79,7 +79,7 @@ const (
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, check := range []func(context.Context) []finding{
-		d.launcher, d.ytdlp, d.streamlink, d.ffmpeg, d.decoder, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
+		d.launcher, toolsCheck{d.Settings}.run, d.confinement, d.openFiles, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys,
 		youtubeCheck{d.Settings, d.LookupHost, d.ProbeVideo}.run,
 	} {
 		findings = append(findings, check(ctx)...)

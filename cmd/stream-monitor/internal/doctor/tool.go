@@ -20,11 +20,6 @@ func runTool(ctx context.Context, c tool.Confinement, path string, args ...strin
 	return tool.Ask(limited, c, path, args...)
 }
 
-// confined returns what a tool may reach when streams are watched.
-func (d Doctor) confined(network bool) tool.Confinement {
-	return tool.Confinement{Files: d.Settings.Watching.ReadableFiles(), Network: network}
-}
-
 // versionNumbers holds the numbers of a dotted version, such as 7.1.0.
 type versionNumbers []int
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
@@ -24,13 +25,25 @@ const (
 
 var plainVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+`)
 
+// toolsCheck checks the tools that find and decode streams.
+type toolsCheck struct{ settings config.Doctor }
+
+func (c toolsCheck) run(ctx context.Context) []finding {
+	return slices.Concat(c.ytdlp(ctx), c.streamlink(ctx), c.ffmpeg(ctx), c.decoder(ctx))
+}
+
+// confined returns what a tool may reach when streams are watched.
+func (c toolsCheck) confined(network bool) tool.Confinement {
+	return tool.Confinement{Files: c.settings.Watching.ReadableFiles(), Network: network}
+}
+
 // ytdlp checks yt-dlp and what it needs to solve YouTube's challenges.
-func (d Doctor) ytdlp(ctx context.Context) []finding {
+func (c toolsCheck) ytdlp(ctx context.Context) []finding {
 	const subject = "yt-dlp"
 	expected := fmt.Sprintf("%s or newer", ytdlpWorking)
 	advice := `run "make tools", or: pip install --upgrade "yt-dlp[default]"; or set YTDLP_PATH`
-	t := d.Settings.Watching.YTDLP()
-	answer, err := runTool(ctx, d.confined(true), t.Path, "--ignore-config", "--version")
+	t := c.settings.Watching.YTDLP()
+	answer, err := runTool(ctx, c.confined(true), t.Path, "--ignore-config", "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, fail, t, err, expected, advice)}
 	}
@@ -45,19 +58,19 @@ func (d Doctor) ytdlp(ctx context.Context) []finding {
 	case r.before(ytdlpWorking):
 		f.verdict = warn
 	}
-	findings := append([]finding{f}, d.challengeSolver(ctx, t)...)
-	if d.Settings.WorkerRuntime == config.RuntimeInline {
-		findings = append(findings, d.forkServer(ctx, t))
+	findings := append([]finding{f}, c.challengeSolver(ctx, t)...)
+	if c.settings.WorkerRuntime == config.RuntimeInline {
+		findings = append(findings, c.forkServer(ctx, t))
 	}
 	return findings
 }
 
 // forkServer checks whether one process can load yt-dlp for the questions of all inline
 // workers. Without it every question starts yt-dlp.
-func (d Doctor) forkServer(ctx context.Context, t config.Tool) finding {
+func (c toolsCheck) forkServer(ctx context.Context, t config.Tool) finding {
 	limited, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
-	forks := ytdlp.NewForkServer(t.Path, d.Settings.Watching.ReadableFiles(), slog.New(slog.DiscardHandler))
+	forks := ytdlp.NewForkServer(t.Path, c.settings.Watching.ReadableFiles(), slog.New(slog.DiscardHandler))
 	defer forks.Close()
 	f := finding{
 		"yt-dlp forks", fine, "one process loads yt-dlp for all questions",
@@ -77,7 +90,7 @@ var (
 
 // challengeSolver checks the JavaScript runtime and the scripts with which yt-dlp solves
 // YouTube's challenges, as yt-dlp reports them.
-func (d Doctor) challengeSolver(ctx context.Context, t config.Tool) []finding {
+func (c toolsCheck) challengeSolver(ctx context.Context, t config.Tool) []finding {
 	runtime := finding{
 		subject:  "JavaScript runtime",
 		verdict:  warn,
@@ -90,7 +103,7 @@ func (d Doctor) challengeSolver(ctx context.Context, t config.Tool) []finding {
 		expected: "the challenge solver that belongs to yt-dlp",
 		advice:   `run "make tools", or: pip install --upgrade "yt-dlp[default]"`,
 	}
-	answer, err := runTool(ctx, d.confined(true), t.Path, "--ignore-config", "--verbose")
+	answer, err := runTool(ctx, c.confined(true), t.Path, "--ignore-config", "--verbose")
 	if err != nil {
 		runtime.found, scripts.found = "unknown: yt-dlp "+err.Error(), "unknown: yt-dlp "+err.Error()
 		return []finding{runtime, scripts}
@@ -114,12 +127,12 @@ func (d Doctor) challengeSolver(ctx context.Context, t config.Tool) []finding {
 }
 
 // streamlink checks the fallback for yt-dlp. It is not required while yt-dlp works.
-func (d Doctor) streamlink(ctx context.Context) []finding {
+func (c toolsCheck) streamlink(ctx context.Context) []finding {
 	const subject = "streamlink"
 	expected := fmt.Sprintf("%s or newer; it finds the stream when yt-dlp fails", streamlinkRequired)
 	advice := `run "make tools", or: pip install --upgrade streamlink; or set STREAMLINK_PATH`
-	t := d.Settings.Watching.Streamlink()
-	answer, err := runTool(ctx, d.confined(true), t.Path, "--no-config", "--version")
+	t := c.settings.Watching.Streamlink()
+	answer, err := runTool(ctx, c.confined(true), t.Path, "--no-config", "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
@@ -135,17 +148,17 @@ func (d Doctor) streamlink(ctx context.Context) []finding {
 }
 
 // decoder checks segment-decoder. ffmpeg does its work without it.
-func (d Doctor) decoder(ctx context.Context) []finding {
+func (c toolsCheck) decoder(ctx context.Context) []finding {
 	const (
 		subject  = "segment-decoder"
 		expected = "the program of this version; without it ffmpeg decodes every segment, for more CPU time"
 		advice   = `run "make tools", or put it beside stream-monitor; or set DECODER_PATH (off: do without it)`
 	)
-	t, is := d.Settings.Watching.Decoder()
+	t, is := c.settings.Watching.Decoder()
 	if !is {
 		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment"}}
 	}
-	answer, err := runTool(ctx, d.confined(false), t.Path, "--version")
+	answer, err := runTool(ctx, c.confined(false), t.Path, "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
@@ -167,12 +180,12 @@ var (
 	ffmpegNumber  = regexp.MustCompile(`^n?([0-9]+\.[0-9.]+)`)
 )
 
-func (d Doctor) ffmpeg(ctx context.Context) []finding {
+func (c toolsCheck) ffmpeg(ctx context.Context) []finding {
 	const subject = "ffmpeg"
 	expected := ffmpegRequired + " or newer"
 	advice := `run "make tools", or: apt-get install ffmpeg; or set FFMPEG_PATH`
-	t := d.Settings.Watching.FFmpeg()
-	answer, err := runTool(ctx, d.confined(false), t.Path, "-version")
+	t := c.settings.Watching.FFmpeg()
+	answer, err := runTool(ctx, c.confined(false), t.Path, "-version")
 	if err != nil {
 		return []finding{toolMissing(subject, fail, t, err, expected, advice)}
 	}
@@ -181,7 +194,7 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 		return []finding{{subject, fail, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
 	f := finding{subject, fine, describeTool(m[1], t), expected, advice}
-	if tool.IsScript(t.Path) && d.Settings.Watching.ReadableFiles() != nil {
+	if tool.IsScript(t.Path) && c.settings.Watching.ReadableFiles() != nil {
 		f.found += ", a script: it may start programs, and make system calls that ffmpeg itself may not"
 	}
 	number := ffmpegNumber.FindStringSubmatch(m[1])
@@ -191,7 +204,7 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 	case parseVersion(number[1]).before(ffmpegRequired):
 		f.verdict, f.advice = warn, "upgrade with your next system upgrade; 5.1 is known to work"
 	}
-	filters, err := runTool(ctx, d.confined(false), t.Path, "-hide_banner", "-filters")
+	filters, err := runTool(ctx, c.confined(false), t.Path, "-hide_banner", "-filters")
 	for _, name := range ffmpeg.Filters() {
 		if err != nil || !strings.Contains(filters, " "+name+" ") {
 			return []finding{{subject, fail, f.found + ", without the filter " + name, "a build with " + strings.Join(ffmpeg.Filters(), " and "), advice}}
