@@ -179,7 +179,7 @@ func (a *assembly) makeDispatcher(ctx context.Context) (err error) {
 func (a *assembly) listen() error {
 	c := a.settings
 	var err error
-	if a.dashboard, err = a.newDashboard(); err != nil {
+	if a.dashboard, err = newDashboard(c); err != nil {
 		return err
 	}
 	a.api, err = httpapi.New(a.services, a.ready, httpapi.Config{

@@ -12,11 +12,11 @@ import (
 )
 
 // newDashboard returns the dashboard, or nil with UI=off.
-func (g *gatewayServer) newDashboard() (*ui.Dashboard, error) {
-	if g.settings.UI == "off" {
+func newDashboard(c *config.Serve) (*ui.Dashboard, error) {
+	if c.UI == "off" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	return ui.New(httpapi.Origin(g.settings.PublicURL))
+	return ui.New(httpapi.Origin(c.PublicURL))
 }
 
 // showDashboard tells where the dashboard is, as the last line of a start. If API_KEY is
@@ -25,7 +25,7 @@ func (g *gatewayServer) showDashboard() {
 	if g.dashboard == nil {
 		return
 	}
-	base := g.dashboardURL()
+	base := dashboardURL(g.settings, g.public.Addr().String())
 	if !g.dashboard.Built() {
 		g.log.Info("the dashboard is not in this binary: \"make build\" puts it there where Node.js is installed", "dashboard", base+"/")
 		return
@@ -44,15 +44,14 @@ func (g *gatewayServer) showDashboard() {
 }
 
 // dashboardURL returns PUBLIC_URL, else the address at which this machine reaches the
-// public port.
-func (g *gatewayServer) dashboardURL() string {
-	c := g.settings
+// public port. listening is the address on which that port is open.
+func dashboardURL(c *config.Serve, listening string) string {
 	if c.PublicURL != "" {
 		return strings.TrimSuffix(c.PublicURL, "/")
 	}
-	host, port, err := net.SplitHostPort(g.public.Addr().String())
+	host, port, err := net.SplitHostPort(listening)
 	if err != nil {
-		return "http://" + g.public.Addr().String()
+		return "http://" + listening
 	}
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "localhost"

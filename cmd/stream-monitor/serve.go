@@ -48,7 +48,7 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	if g.settings.WorkerRuntime != config.RuntimeKubernetes {
 		warnOfMissingConfinement(g.settings.Watching, g.log)
 	}
-	keys, err := g.loadKeys()
+	keys, err := loadKeys(g.settings, g.log)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 }
 
 // loadKeys completes the configured keys with generated ones (decision P4).
-func (g *gatewayServer) loadKeys() (config.Keys, error) {
-	dir := g.settings.Database.DataDir
-	keys, generated, err := config.LoadKeys(dir, g.settings.Keys)
+func loadKeys(c *config.Serve, log *slog.Logger) (config.Keys, error) {
+	dir := c.Database.DataDir
+	keys, generated, err := config.LoadKeys(dir, c.Keys)
 	if err != nil {
 		return keys, err
 	}
 	if generated {
-		g.log.Info("API keys were generated", "file", config.KeysPath(dir))
+		log.Info("API keys were generated", "file", config.KeysPath(dir))
 	}
 	if keys.API == keys.Internal { // possible if the operator sets one key to the generated value of the other
 		return keys, &config.UsageError{Problems: []string{config.SameKeys}}
