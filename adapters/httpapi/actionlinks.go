@@ -43,17 +43,19 @@ type actionHandlers struct {
 type action struct {
 	notify.ActionLink
 
-	token    string
-	words    actionWords
-	language notify.Language
-	incident incidents.Incident // of a link to one
-	storm    *notify.Storm      // with the incidents that the routes lead to the destination; nil: the link is to an incident
+	token     string
+	words     actionWords
+	language  notify.Language
+	zone      *time.Location     // of the times on the page
+	incident  incidents.Incident // of a link to one
+	storm     *notify.Storm      // with the incidents that the routes lead to the destination; nil: the link is to an incident
+	situation notify.Situation   // what messages tell of the incident or the storm now
 }
 
 // handle wraps a handler of links. It also answers every error with a page.
 func (h actionHandlers) handle(handle func(*gin.Context, *action) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		a := &action{token: c.Param("token"), language: notify.English}
+		a := &action{token: c.Param("token"), language: notify.English, zone: h.zone}
 		if strings.HasPrefix(c.GetHeader("Accept-Language"), string(notify.Japanese)) {
 			a.language = notify.Japanese
 		}
@@ -94,19 +96,12 @@ func (h actionHandlers) load(c *gin.Context, a *action) (err error) {
 func (h actionHandlers) readSubject(c *gin.Context, a *action) (err error) {
 	if a.StormID == "" {
 		a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID)
+		a.situation = notify.SituationOf(a.incident.Incident)
 		return err
 	}
 	storm, err := h.routing.Explainer.StormOf(c.Request.Context(), a.StormID, a.DestinationID)
-	a.storm = &storm
+	a.storm, a.situation = &storm, storm.Situation(h.now())
 	return err
-}
-
-// situation returns what messages tell of the incident or the storm now.
-func (h actionHandlers) situation(a *action) notify.Situation {
-	if a.storm != nil {
-		return a.storm.Situation(h.now())
-	}
-	return notify.SituationOf(a.incident.Incident)
 }
 
 // errorPage answers an error as a page, and logs an internal one.
@@ -121,74 +116,27 @@ func (h actionHandlers) errorPage(c *gin.Context, a *action, err error) error {
 	}
 	retryAfter(c, time.Duration(row.retryAfter)*time.Second)
 	page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.statusWords(row.status)}}
-	return h.writePage(c, row.status, page)
+	return page.write(c, row.status)
 }
 
 // show is GET /act/{token}. It changes nothing.
 func (h actionHandlers) show(c *gin.Context, a *action) error {
-	page := h.describe(a)
+	page := a.page()
 	switch a.Action {
 	case notify.SilenceAnHour:
 		silence, err := h.routing.Silences.Get(c.Request.Context(), a.silenceID())
 		if err == nil {
-			return h.writePage(c, http.StatusOK, h.silencedPage(a, silence, ""))
+			return a.silencedPage(silence, "").write(c, http.StatusOK)
 		}
 		if coded, ok := errors.AsType[*monitor.Error](err); !ok || coded.Code != routing.SilenceNotFound {
 			return err
 		}
 	default:
-		if s := h.situation(a); s.Handled() {
+		if s := a.situation; s.Handled() {
 			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, s.AcknowledgedBy), ""
 		}
 	}
-	return h.writePage(c, http.StatusOK, page)
-}
-
-// describe returns the page that asks. It has no form if there is nothing to do.
-func (h actionHandlers) describe(a *action) actionPage {
-	w, i := a.words, a.incident
-	if a.storm != nil {
-		return h.describeStorm(a)
-	}
-	var names []string
-	for _, condition := range i.Conditions {
-		name, known := w.conditions[condition.Name]
-		if !known {
-			name = string(condition.Name)
-		}
-		names = append(names, name)
-	}
-	title, button := w.acknowledge, w.acknowledgeButton
-	if a.Action == notify.SilenceAnHour {
-		title, button = w.silence, w.silenceButton
-	}
-	page := actionPage{
-		Language: a.language, Title: fmt.Sprintf(title, strings.Join(names, w.and)), Name: w.name, Button: button,
-		Lines: []string{fmt.Sprintf(w.stream, i.StreamURL), fmt.Sprintf(w.since, w.time(i.StartedAt, h.zone))},
-	}
-	if i.State == incident.Resolved {
-		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, w.time(i.ResolvedAt, h.zone)))
-		if a.Action == notify.Acknowledge {
-			page.Button = ""
-		}
-	}
-	return page
-}
-
-func (h actionHandlers) describeStorm(a *action) actionPage {
-	w, s := a.words, h.situation(a)
-	if s.Streams == 0 {
-		return actionPage{Language: a.language, Title: w.notNotified, Lines: []string{w.dashboard}}
-	}
-	page := actionPage{
-		Language: a.language, Title: fmt.Sprintf(w.acknowledge, fmt.Sprintf(w.streams, s.Streams)), Name: w.name, Button: w.acknowledgeButton,
-		Lines: []string{fmt.Sprintf(w.since, w.time(s.OpenedAt, h.zone))},
-	}
-	if !s.Open {
-		page.Button = ""
-		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, w.time(s.ResolvedAt, h.zone)))
-	}
-	return page
+	return page.write(c, http.StatusOK)
 }
 
 // act is POST /act/{token}.
@@ -201,7 +149,10 @@ func (h actionHandlers) act(c *gin.Context, a *action) error {
 	by := monitor.CleanLine(form.Get("by"))
 	act := incidents.Action{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
 	if err != nil || len(act.Check()) > 0 {
-		return h.askAgain(c, a, by)
+		page := a.page()
+		page.By = by
+		page.Lines = append(page.Lines, a.words.wrongName)
+		return page.write(c, http.StatusBadRequest)
 	}
 	return h.recorded(c, a, func() error {
 		switch {
@@ -234,30 +185,20 @@ func (h actionHandlers) recorded(c *gin.Context, a *action, carryOut func() erro
 		return err
 	}
 	err = carryOut()
-	h.audit.Finish(c.Request.Context(), seq, entry.Objects, h.recordedStatus(c, err))
+	h.audit.Finish(c.Request.Context(), seq, entry.Objects, recordedStatus(c.Writer.Status(), err))
 	return err
 }
 
-// recordedStatus returns the status with which an action by a link ends, or 0 if it was refused.
-func (h actionHandlers) recordedStatus(c *gin.Context, err error) int {
-	status := c.Writer.Status()
-	if err != nil {
-		if status = http.StatusInternalServerError; refused(err) {
-			status = 0
-		}
-	}
-	if status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+// recordedStatus returns the status with which an action by a link ended, or 0 if it was
+// refused. written is that of its page, if there was no error.
+func recordedStatus(written int, err error) int {
+	switch {
+	case err == nil && (written < http.StatusBadRequest || written >= http.StatusInternalServerError):
+		return written
+	case err == nil || refused(err):
 		return 0
 	}
-	return status
-}
-
-// askAgain answers a form without a name.
-func (h actionHandlers) askAgain(c *gin.Context, a *action, by string) error {
-	page := h.describe(a)
-	page.By = by
-	page.Lines = append(page.Lines, a.words.wrongName)
-	return h.writePage(c, http.StatusBadRequest, page)
+	return http.StatusInternalServerError
 }
 
 func (h actionHandlers) acknowledge(c *gin.Context, a *action, act incidents.Action) error {
@@ -266,10 +207,10 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, act incidents.Act
 	if err != nil && !linkUsed {
 		return err
 	}
-	if a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID); err != nil {
+	if err := h.readSubject(c, a); err != nil {
 		return err
 	}
-	page := h.describe(a)
+	page := a.page()
 	page.Button = ""
 	status := http.StatusOK
 	switch by := a.incident.AcknowledgedBy; {
@@ -280,7 +221,7 @@ func (h actionHandlers) acknowledge(c *gin.Context, a *action, act incidents.Act
 	default:
 		page.Title = fmt.Sprintf(a.words.acknowledged, act.By)
 	}
-	return h.writePage(c, status, page)
+	return page.write(c, status)
 }
 
 // acknowledgeStorm acknowledges the incidents of a storm that nobody has taken. The page asks
@@ -305,21 +246,21 @@ func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) e
 	if err := h.readSubject(c, a); err != nil {
 		return err
 	}
-	page, status := h.describe(a), http.StatusOK
-	switch s := h.situation(a); {
+	page, status := a.page(), http.StatusOK
+	switch s := a.situation; {
 	case taken > 0 && (s.Handled() || !s.Open):
 		page.Title, page.Button = fmt.Sprintf(a.words.acknowledged, by), ""
 	case s.Handled():
 		page.Title, page.Button, status = fmt.Sprintf(a.words.acknowledgedBy, s.AcknowledgedBy), "", http.StatusConflict
 	}
-	return h.writePage(c, status, page)
+	return page.write(c, status)
 }
 
 func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 	silence, err := h.routing.Silences.CreateForMonitor(c.Request.Context(), a.silenceID(), a.incident.MonitorID, by, "incident "+a.IncidentID)
 	if coded, ok := errors.AsType[*monitor.Error](err); ok && coded.Code == monitor.InvalidConfig { // there are routing.MaxSilences
 		page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.noRoom}}
-		return h.writePage(c, http.StatusBadRequest, page)
+		return page.write(c, http.StatusBadRequest)
 	}
 	if err != nil {
 		return err
@@ -328,23 +269,7 @@ func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
 	if silence.CreatedBy != by || silence.State == notify.SilenceEnded {
 		status = http.StatusConflict
 	}
-	return h.writePage(c, status, h.silencedPage(a, silence, by))
-}
-
-// silencedPage says what a link has silenced. by is who acts now; empty: nobody does.
-func (h actionHandlers) silencedPage(a *action, s routing.SilenceWithState, by string) actionPage {
-	page := h.describe(a)
-	page.Button = ""
-	until := a.words.time(s.EndsAt, h.zone)
-	switch {
-	case s.State == notify.SilenceEnded:
-		page.Title = a.words.silenceOver
-	case s.CreatedBy == by:
-		page.Title = fmt.Sprintf(a.words.silenced, until)
-	default:
-		page.Title = fmt.Sprintf(a.words.silencedBy, s.CreatedBy, until)
-	}
-	return page
+	return a.silencedPage(silence, by).write(c, status)
 }
 
 // opID is the op_id of the acknowledgement. It makes repeated POSTs of one link count once.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -63,10 +65,10 @@ var actionPolicy = func() string {
 		base64.StdEncoding.EncodeToString(digest[:]))
 }()
 
-// writePage answers with a page.
-func (h actionHandlers) writePage(c *gin.Context, status int, page actionPage) error {
+// write answers a request with the page.
+func (p actionPage) write(c *gin.Context, status int) error {
 	var b bytes.Buffer
-	if err := actionTemplate.Execute(&b, page); err != nil {
+	if err := actionTemplate.Execute(&b, p); err != nil {
 		return fmt.Errorf("write the page of a link: %w", err)
 	}
 	c.Header("Content-Security-Policy", actionPolicy)
@@ -75,6 +77,72 @@ func (h actionHandlers) writePage(c *gin.Context, status int, page actionPage) e
 	c.Data(status, "text/html; charset=utf-8", b.Bytes())
 	return nil
 }
+
+// page returns the page that asks. It has no form if there is nothing to do.
+func (a *action) page() actionPage {
+	w, i := a.words, a.incident
+	if a.storm != nil {
+		return a.stormPage()
+	}
+	var names []string
+	for _, condition := range i.Conditions {
+		name, known := w.conditions[condition.Name]
+		if !known {
+			name = string(condition.Name)
+		}
+		names = append(names, name)
+	}
+	title, button := w.acknowledge, w.acknowledgeButton
+	if a.Action == notify.SilenceAnHour {
+		title, button = w.silence, w.silenceButton
+	}
+	page := actionPage{
+		Language: a.language, Title: fmt.Sprintf(title, strings.Join(names, w.and)), Name: w.name, Button: button,
+		Lines: []string{fmt.Sprintf(w.stream, i.StreamURL), fmt.Sprintf(w.since, a.time(i.StartedAt))},
+	}
+	if i.State == incident.Resolved {
+		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, a.time(i.ResolvedAt)))
+		if a.Action == notify.Acknowledge {
+			page.Button = ""
+		}
+	}
+	return page
+}
+
+func (a *action) stormPage() actionPage {
+	w, s := a.words, a.situation
+	if s.Streams == 0 {
+		return actionPage{Language: a.language, Title: w.notNotified, Lines: []string{w.dashboard}}
+	}
+	page := actionPage{
+		Language: a.language, Title: fmt.Sprintf(w.acknowledge, fmt.Sprintf(w.streams, s.Streams)), Name: w.name, Button: w.acknowledgeButton,
+		Lines: []string{fmt.Sprintf(w.since, a.time(s.OpenedAt))},
+	}
+	if !s.Open {
+		page.Button = ""
+		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, a.time(s.ResolvedAt)))
+	}
+	return page
+}
+
+// silencedPage says what a link has silenced. by is who acts now; empty: nobody does.
+func (a *action) silencedPage(s routing.SilenceWithState, by string) actionPage {
+	page := a.page()
+	page.Button = ""
+	until := a.time(s.EndsAt)
+	switch {
+	case s.State == notify.SilenceEnded:
+		page.Title = a.words.silenceOver
+	case s.CreatedBy == by:
+		page.Title = fmt.Sprintf(a.words.silenced, until)
+	default:
+		page.Title = fmt.Sprintf(a.words.silencedBy, s.CreatedBy, until)
+	}
+	return page
+}
+
+// time shows a time, in the same way in all languages.
+func (a *action) time(t time.Time) string { return t.In(a.zone).Format("2006-01-02 15:04:05 MST") }
 
 // actionWords are the texts of the page in one language. The comments name the arguments of
 // those with %.
@@ -133,11 +201,6 @@ var actionTexts = map[notify.Language]actionWords{
 			"black": "映像が真っ黒", "silent": "無音", incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が停止",
 		},
 	},
-}
-
-// time shows a time, in the same way in all languages.
-func (actionWords) time(t time.Time, zone *time.Location) string {
-	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
 // statusWords returns the text for the status of a refusal.
