@@ -64,8 +64,8 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 			change.Settings[s.Field] = v
 		}
 	}
-	change.ScheduledStartTime = config.timeChange("scheduled_start_time")
-	change.ScheduledEndTime = config.timeChange("scheduled_end_time")
+	change.ScheduledStartTime = readTimeChange(config, "scheduled_start_time")
+	change.ScheduledEndTime = readTimeChange(config, "scheduled_end_time")
 	if _, given := config.fields["on_callback_failure"]; given {
 		change.OnCallbackFailure = new(ifNull)
 		config.text("on_callback_failure", (*string)(change.OnCallbackFailure))
@@ -73,8 +73,8 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 	return change, append(body.refused, config.refused...)
 }
 
-// timeChange reads a time that null removes. A time that cannot be read changes nothing.
-func (o *object) timeChange(name string) (change monitors.TimeChange) {
+// readTimeChange reads a time that null removes. A time that cannot be read changes nothing.
+func readTimeChange(o *object, name string) (change monitors.TimeChange) {
 	o.timestamp(name, &change.To)
 	_, given := o.fields[name]
 	change.Given = given && !o.refuses(name)

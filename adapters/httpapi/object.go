@@ -21,7 +21,8 @@ import (
 type object struct {
 	path    string // prefix of its fields in messages: "" or "config."
 	fields  map[string]json.RawMessage
-	refused []error // *monitor.Error with a Field
+	refused []error // *monitor.Error with a Field, of nested objects too
+	outer   *object // the one that this is nested in, or nil
 }
 
 // readObject reads raw, one JSON object. It refuses fields that are not known, and
@@ -72,7 +73,10 @@ func readObject(raw []byte, name string, known ...string) (*object, error) {
 
 // refusef adds the error of a field.
 func (o *object) refusef(field, format string, args ...any) {
-	o.refused = append(o.refused, monitor.OfField(o.path+field, monitor.Errorf(monitor.InvalidConfig, format, args...)))
+	err := monitor.OfField(o.path+field, monitor.Errorf(monitor.InvalidConfig, format, args...))
+	for ; o != nil; o = o.outer {
+		o.refused = append(o.refused, err)
+	}
 }
 
 // refuse adds the error of a field of the wrong type.

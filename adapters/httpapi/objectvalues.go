@@ -75,8 +75,7 @@ func (o *object) timeOrNull(name string) *time.Time {
 	return at
 }
 
-// object reads a nested object with known fields. Its errors become those of o when the
-// caller calls adopt.
+// object reads a nested object with known fields. Its errors are errors of o too.
 func (o *object) object(name string, known ...string) *object {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {
@@ -87,11 +86,9 @@ func (o *object) object(name string, known ...string) *object {
 		o.refuse(name, "an object")
 		return nil
 	}
+	inner.outer, o.refused = o, append(o.refused, inner.refused...)
 	return inner
 }
-
-// adopt takes over the errors of a nested object.
-func (o *object) adopt(inner *object) { o.refused = append(o.refused, inner.refused...) }
 
 // missing refuses a request without these fields.
 func (o *object) missing(names ...string) {

@@ -33,7 +33,6 @@ func readMatch(o *object) *notify.Match {
 	if inner == nil {
 		return nil
 	}
-	defer o.adopt(inner)
 	m := &notify.Match{}
 	if list := value[[]event.Type](inner, "events", "an array of event types"); list != nil {
 		m.Events = *list

@@ -99,7 +99,6 @@ func readWindow(o *object) *notify.Window {
 	if days := value[[]string](inner, "weekdays", "an array of mon, tue, wed, thu, fri, sat, sun"); days != nil {
 		w.Weekdays = *days
 	}
-	o.adopt(inner)
 	return w
 }
 
