@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // Gateway answers calls of the public API; apiclient.Client is one.
@@ -45,7 +42,7 @@ func (c change) String() string {
 // has; a call failed.
 func Apply(ctx context.Context, gateway Gateway, f File, o Options, results, messages io.Writer) error {
 	p := &plan{gateway: patient{gateway, messages}, file: f, prune: o.Prune}
-	if err := p.read(ctx); err != nil {
+	if err := p.current.read(ctx, p.gateway); err != nil {
 		return err
 	}
 	if err := p.compare(ctx); err != nil {
@@ -92,34 +89,12 @@ type plan struct {
 	gateway patient
 	file    File
 	prune   bool
+	current currentState
 
-	destinations []storedDestination
-	routes       []notify.Route
-	silences     []routing.SilenceWithState
-
-	ids      map[string]string // of destinations by name; those that are created are added
 	problems Problems
 	changes  []change
 	last     []change // deletions of destinations, which come after all else
 	spared   int      // that only prune would delete
-}
-
-// read reads what the gateway has.
-func (p *plan) read(ctx context.Context) error {
-	var destinations struct{ Destinations []storedDestination }
-	var routes struct{ Routes []notify.Route }
-	var silences struct{ Silences []routing.SilenceWithState }
-	for path, into := range map[string]any{"/destinations": &destinations, "/routes": &routes, "/silences": &silences} {
-		if err := p.gateway.Call(ctx, http.MethodGet, "/api/v1"+path, nil, into); err != nil {
-			return err
-		}
-	}
-	p.destinations, p.routes, p.silences = destinations.Destinations, routes.Routes, silences.Silences
-	p.ids = map[string]string{}
-	for _, d := range p.destinations {
-		p.ids[d.Name] = d.ID
-	}
-	return nil
 }
 
 // compare finds all changes. Errors: Problems; a call failed.
@@ -144,7 +119,7 @@ func (p *plan) compare(ctx context.Context) error {
 // that the file does not keep.
 func (p *plan) checkNames() {
 	known := map[string]bool{}
-	for name := range p.ids {
+	for name := range p.current.ids {
 		known[name] = true
 	}
 	for _, d := range p.file.Destinations {
@@ -155,7 +130,7 @@ func (p *plan) checkNames() {
 		if d.Fallback != "" && !known[d.Fallback] {
 			refuse("destination %q: fallback is %q, but no destination has that name", d.Name, d.Fallback)
 		}
-		if stored := p.findDestination(d.Name); stored != nil && stored.Owner != p.file.Owner {
+		if stored := p.current.destination(d.Name); stored != nil && stored.Owner != p.file.Owner {
 			refuse("destination %q: %s; give it another name, or delete that one", d.Name, keptBy(stored.Owner))
 		}
 	}
@@ -169,7 +144,7 @@ func (p *plan) checkNames() {
 				refuse("%s: destinations has %q, but no destination has that name", prefix, name)
 			}
 		}
-		switch stored := p.storedRoute(r); {
+		switch stored := p.current.route(r); {
 		case stored == nil, stored.Owner == p.file.Owner, stored.Default && stored.Owner == "":
 		default:
 			refuse("%s: %s; give it another name, or delete that one", prefix, keptBy(stored.Owner))

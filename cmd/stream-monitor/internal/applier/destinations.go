@@ -8,26 +8,9 @@ import (
 	"slices"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 const destinationsPath = "/api/v1/destinations"
-
-// storedDestination is a destination as the gateway answers.
-type storedDestination struct {
-	notify.Destination
-
-	Secrets []string `json:"secrets"` // names
-	Changed []string `json:"changed"` // by a change
-}
-
-func (p *plan) findDestination(name string) *storedDestination {
-	n := slices.IndexFunc(p.destinations, func(d storedDestination) bool { return d.Name == name })
-	if n < 0 {
-		return nil
-	}
-	return &p.destinations[n]
-}
 
 // compareDestinations asks the gateway in a dry run what would change, because it alone
 // knows the secrets.
@@ -35,20 +18,20 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 	var fallbacks []change
 	for _, d := range p.file.Destinations {
 		name := label("destination", d.Name, 0)
-		stored := p.findDestination(d.Name)
+		stored := p.current.destination(d.Name)
 		if stored == nil {
 			p.changes = append(p.changes, change{'+', name, nil, func(ctx context.Context) error {
-				var created storedDestination
+				var created destination
 				err := p.gateway.Call(ctx, http.MethodPost, destinationsPath, p.destinationBody(d, nil), &created)
-				p.ids[created.Name] = created.ID
+				p.current.ids[created.Name] = created.ID
 				return err
 			}})
-			if d.Fallback != "" && p.ids[d.Fallback] == "" { // it may be created later
+			if d.Fallback != "" && p.current.ids[d.Fallback] == "" { // it may be created later
 				fallbacks = append(fallbacks, p.fallback(d))
 			}
 			continue
 		}
-		var answer storedDestination
+		var answer destination
 		path := destinationsPath + "/" + stored.ID
 		err := p.gateway.Call(ctx, http.MethodPatch, path+"?dry_run=true", p.destinationBody(d, stored), &answer)
 		if refused, is := errors.AsType[*monitor.Error](err); is && refused.Code == monitor.InvalidConfig {
@@ -63,12 +46,12 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 				return p.gateway.Call(ctx, http.MethodPatch, path, p.destinationBody(d, stored), nil)
 			}})
 		}
-		if d.Fallback != "" && p.ids[d.Fallback] == "" {
+		if d.Fallback != "" && p.current.ids[d.Fallback] == "" {
 			fallbacks = append(fallbacks, p.fallback(d))
 		}
 	}
 	p.changes = append(p.changes, fallbacks...)
-	for _, d := range p.destinations {
+	for _, d := range p.current.destinations {
 		isKept := func(kept Destination) bool { return kept.Name == d.Name }
 		if slices.ContainsFunc(p.file.Destinations, isKept) || p.isSpared(d.Owner) {
 			continue
@@ -83,14 +66,14 @@ func (p *plan) compareDestinations(ctx context.Context) error {
 // fallback sets a fallback that did not exist when the plan was made.
 func (p *plan) fallback(d Destination) change {
 	return change{'~', label("destination", d.Name, 0), []string{"fallback"}, func(ctx context.Context) error {
-		body := map[string]any{"fallback": p.ids[d.Fallback]}
-		return p.gateway.Call(ctx, http.MethodPatch, destinationsPath+"/"+p.ids[d.Name], body, nil)
+		body := map[string]any{"fallback": p.current.ids[d.Fallback]}
+		return p.gateway.Call(ctx, http.MethodPatch, destinationsPath+"/"+p.current.ids[d.Name], body, nil)
 	}}
 }
 
 // destinationBody is the request that makes a destination as the file has it. stored is
 // nil for a new one. A former signing key stays: the gateway ends its rotation.
-func (p *plan) destinationBody(d Destination, stored *storedDestination) map[string]any {
+func (p *plan) destinationBody(d Destination, stored *destination) map[string]any {
 	config, secrets := map[string]any{}, map[string]any{}
 	if stored != nil {
 		for name := range stored.Config {
@@ -114,7 +97,7 @@ func (p *plan) destinationBody(d Destination, stored *storedDestination) map[str
 	if d.Enabled != nil {
 		body["enabled"] = *d.Enabled
 	}
-	switch id := p.ids[d.Fallback]; {
+	switch id := p.current.ids[d.Fallback]; {
 	case d.Fallback == "":
 		body["fallback"] = nil
 	case id != "":

@@ -11,25 +11,14 @@ import (
 
 const routesPath = "/api/v1/routes"
 
-// storedRoute returns the route of the gateway that a route of the file is; nil: it is new.
-func (p *plan) storedRoute(r notify.Route) *notify.Route {
-	n := slices.IndexFunc(p.routes, func(stored notify.Route) bool {
-		return r.Default && stored.Default || !r.Default && stored.Name == r.Name
-	})
-	if n < 0 {
-		return nil
-	}
-	return &p.routes[n]
-}
-
 func (p *plan) compareRoutes() {
 	for _, r := range p.file.Routes {
-		stored := p.storedRoute(r)
+		stored := p.current.route(r)
 		if stored == nil {
 			p.changes = append(p.changes, change{'+', label("route", r.Name, 0), nil, func(ctx context.Context) error {
 				var created notify.Route
 				err := p.gateway.Call(ctx, http.MethodPost, routesPath, p.routeBody(r), &created)
-				p.routes = append(p.routes, created)
+				p.current.routes = append(p.current.routes, created)
 				return err
 			}})
 			continue
@@ -44,15 +33,18 @@ func (p *plan) compareRoutes() {
 			}})
 		}
 	}
-	pruned := p.pruneRoutes()
-	p.compareOrder(slices.DeleteFunc(p.namesOfRoutes(), func(name string) bool { return slices.Contains(pruned, name) }))
+	p.compareOrder(p.pruneRoutes())
 }
 
 // pruneRoutes deletes routes that are not in the file, and names them. The default route
 // loses its destinations.
 func (p *plan) pruneRoutes() (pruned []string) {
-	for _, r := range p.routes {
-		if p.keepsRoute(r) || p.isSpared(r.Owner) {
+	for _, r := range p.current.routes {
+		isKept := func(kept notify.Route) bool {
+			stored := p.current.route(kept)
+			return stored != nil && stored.ID == r.ID
+		}
+		if slices.ContainsFunc(p.file.Routes, isKept) || p.isSpared(r.Owner) {
 			continue
 		}
 		if r.Default {
@@ -70,36 +62,22 @@ func (p *plan) pruneRoutes() (pruned []string) {
 	return pruned
 }
 
-func (p *plan) keepsRoute(r notify.Route) bool {
-	return slices.ContainsFunc(p.file.Routes, func(kept notify.Route) bool {
-		stored := p.storedRoute(kept)
-		return stored != nil && stored.ID == r.ID
-	})
-}
-
-// namesOfRoutes returns the names of the routes but the default one, in their order.
-func (p *plan) namesOfRoutes() (names []string) {
-	for _, r := range p.routes {
-		if !r.Default {
-			names = append(names, r.Name)
-		}
-	}
-	return names
-}
-
 // compareOrder puts the routes of the file into its order, in the places that they have
-// among the others. New ones come last.
-func (p *plan) compareOrder(before []string) {
-	var kept []string // by the file, in its order
-	for _, r := range p.file.Routes {
-		if !r.Default {
-			kept = append(kept, r.Name)
+// among the others. New ones come last. pruned are those that will be deleted before.
+func (p *plan) compareOrder(pruned []string) {
+	var now, kept []string // all, and those that the file keeps, in its order
+	for _, r := range p.current.routes {
+		if !r.Default && !slices.Contains(pruned, r.Name) {
+			now = append(now, r.Name)
 		}
 	}
-	now := slices.Clone(before)
-	for _, name := range kept {
-		if !slices.Contains(now, name) {
-			now = append(now, name)
+	for _, r := range p.file.Routes {
+		if r.Default {
+			continue
+		}
+		kept = append(kept, r.Name)
+		if !slices.Contains(now, r.Name) {
+			now = append(now, r.Name)
 		}
 	}
 	wanted, next := slices.Clone(now), 0
@@ -114,7 +92,7 @@ func (p *plan) compareOrder(before []string) {
 	}
 	p.changes = append(p.changes, change{'~', "order of routes", wanted, func(ctx context.Context) error {
 		ids := map[string]string{}
-		for _, r := range p.routes {
+		for _, r := range p.current.routes {
 			ids[r.Name] = r.ID
 		}
 		var order []string
@@ -135,7 +113,7 @@ func (p *plan) routeDifferences(r notify.Route, stored notify.Route) (names []st
 	add("match", !sameMatch(r.Match, stored.Match))
 	var have []string
 	for _, id := range stored.Destinations {
-		for name, known := range p.ids {
+		for name, known := range p.current.ids {
 			if known == id {
 				have = append(have, name)
 			}
@@ -152,7 +130,7 @@ func (p *plan) routeDifferences(r notify.Route, stored notify.Route) (names []st
 func (p *plan) routeBody(r notify.Route) map[string]any {
 	ids := []string{}
 	for _, name := range r.Destinations {
-		ids = append(ids, p.ids[name])
+		ids = append(ids, p.current.ids[name])
 	}
 	body := map[string]any{"destinations": ids, "delay_sec": r.DelaySec, "repeat_sec": r.RepeatSec, "owner": p.file.Owner}
 	if !r.Default {

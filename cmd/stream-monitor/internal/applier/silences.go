@@ -6,34 +6,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
-const silencesPath = "/api/v1/silences"
+const (
+	silencesPath = "/api/v1/silences"
 
-// storedSilence returns the silence of the gateway that a silence of the file is: the one
-// that has not ended, else the newest; nil: it is new.
-func (p *plan) storedSilence(s notify.Silence) (found *routing.SilenceWithState) {
-	for n := range p.silences {
-		stored := &p.silences[n]
-		if stored.Owner != p.file.Owner || stored.Comment != s.Comment {
-			continue
-		}
-		if found == nil || found.State == ended && stored.State != ended {
-			found = stored
-		}
-	}
-	return found
-}
-
-const ended = notify.SilenceEnded
+	ended = notify.SilenceEnded
+)
 
 func (p *plan) compareSilences() {
 	for _, s := range p.file.Silences {
 		name := label("silence", s.Comment, 0)
-		stored := p.storedSilence(s)
+		stored := p.current.silence(s, p.file.Owner)
 		switch {
 		case !s.EndsAt.IsZero() && !s.EndsAt.After(time.Now()): // it is over
 		case stored == nil || stored.State == ended: // somebody has ended it, and the file has it
@@ -48,7 +34,7 @@ func (p *plan) compareSilences() {
 			}
 		}
 	}
-	for _, stored := range p.silences {
+	for _, stored := range p.current.silences {
 		isKept := func(s notify.Silence) bool { return s.Comment == stored.Comment }
 		if stored.State == ended || slices.ContainsFunc(p.file.Silences, isKept) || p.isSpared(stored.Owner) {
 			continue
