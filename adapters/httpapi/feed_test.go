@@ -222,7 +222,7 @@ func TestTheFeedNeedsTheKeyAndCountsAsOneRequest(t *testing.T) {
 func TestAFailedQueryOfTheFeedIsAnsweredInTheEnvelope(t *testing.T) {
 	t.Parallel()
 	api := newTestAPI(t)
-	api.feed.Fail(true)
+	api.feed.Failing.Store(true)
 	api.get("/api/v1/feed?after=").hasError(http.StatusInternalServerError, "INTERNAL_ERROR")
 	if !strings.Contains(api.log.String(), "does not answer") {
 		t.Error("the log lacks the cause")

@@ -294,7 +294,7 @@ func TestEveryReaderGetsAHeartbeatEveryFiveSeconds(t *testing.T) {
 			f.t.Errorf("the heartbeat is %s, want the state of workers and addresses", line)
 		}
 		began := time.Now()
-		f.store.Fail(true)
+		f.store.Failing.Store(true)
 		if line := next(); !strings.Contains(line, `"checker":null`) {
 			f.t.Errorf("without a database the heartbeat is %s, want no state", line)
 		}
@@ -310,12 +310,12 @@ func TestReadersContinueAfterAnOutageOfTheDatabase(t *testing.T) {
 		f.store.Append(5)
 		live := f.follow(at(5))
 		f.expect(live)
-		f.store.Fail(true)
+		f.store.Failing.Store(true)
 		f.store.Append(2)
 		synctest.Wait()
 		behind := f.follow(at(3))
 		f.expect(live)
-		f.store.Fail(false)
+		f.store.Failing.Store(false)
 		time.Sleep(time.Second) // the next try
 		f.expect(live, "6", "7")
 		f.expect(behind, "4", "5", "6", "7")
@@ -346,11 +346,11 @@ func TestAllChangesThatWaitGetTheirVersions(t *testing.T) {
 func TestAGatewayGivesTheVersionsThatAnotherOneDoesNot(t *testing.T) {
 	inVirtualTime(t, feeds.Config{Heartbeat: time.Hour}, func(f *follower) {
 		r := f.follow(at(0))
-		f.store.LetOtherNumber(true)
+		f.store.Busy.Store(true)
 		f.store.Change(1)
 		synctest.Wait()
 		f.expect(r)
-		f.store.LetOtherNumber(false)
+		f.store.Busy.Store(false)
 		time.Sleep(100 * time.Millisecond)
 		f.expect(r, "1")
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
@@ -26,13 +27,14 @@ type Store struct {
 	// Wakes gets a value at every change.
 	Wakes chan struct{}
 
+	Failing atomic.Bool // every query fails
+	Busy    atomic.Bool // another gateway gives versions
+
 	mu      sync.Mutex
 	epoch   string
 	head    int64
 	entries []feed.Entry
-	inbox   int  // changes without a version
-	busy    bool // another gateway gives versions
-	failing bool
+	inbox   int // changes without a version
 	queries int // of ReadFeed
 	states  int // of ReadState
 	now     time.Time
@@ -57,13 +59,6 @@ func (s *Store) Change(n int) {
 	s.wake()
 }
 
-// LetOtherNumber makes another gateway give versions, until it is called with false.
-func (s *Store) LetOtherNumber(busy bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy = busy
-}
-
 // MaxNumbered limits the changes that one NumberFeed turns into entries.
 const MaxNumbered = 2
 
@@ -71,7 +66,7 @@ const MaxNumbered = 2
 func (s *Store) NumberFeed(context.Context) (more bool, err error) {
 	s.mu.Lock()
 	n := min(s.inbox, MaxNumbered)
-	busy, err := s.busy && s.inbox > 0, s.failure()
+	busy, err := s.Busy.Load() && s.inbox > 0, s.failure()
 	if busy || err != nil {
 		n = 0
 	}
@@ -120,13 +115,6 @@ func (s *Store) Restore(version int64) {
 	}
 }
 
-// Fail makes every query fail, until it is called with false.
-func (s *Store) Fail(failing bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failing = failing
-}
-
 // Queries returns how often ReadFeed and ReadState were called.
 func (s *Store) Queries() (pages, states int) {
 	s.mu.Lock()
@@ -135,7 +123,7 @@ func (s *Store) Queries() (pages, states int) {
 }
 
 // RenewFeedEpoch implements feeds.Store.
-func (s *Store) RenewFeedEpoch(context.Context) error { return s.err() }
+func (s *Store) RenewFeedEpoch(context.Context) error { return s.failure() }
 
 // ReadFeed implements feeds.Store.
 func (s *Store) ReadFeed(_ context.Context, after int64, limit int) (feed.Page, error) {
@@ -162,17 +150,11 @@ func (s *Store) ReadState(context.Context) (feed.State, feed.Position, error) {
 
 // ReadChecker implements feeds.Store.
 func (s *Store) ReadChecker(context.Context) (feed.Checker, error) {
-	return feed.Checker{Watched: 3}, s.err()
-}
-
-func (s *Store) err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failure()
+	return feed.Checker{Watched: 3}, s.failure()
 }
 
 func (s *Store) failure() error {
-	if s.failing {
+	if s.Failing.Load() {
 		return errors.New("the database does not answer")
 	}
 	return nil
