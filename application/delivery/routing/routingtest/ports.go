@@ -57,19 +57,12 @@ func (r *Replayer) ReplayFailed(ctx context.Context, since time.Time, _ string) 
 
 // Subjects is a routing.SubjectReader of the subjects in its list.
 type Subjects struct {
-	Fail func(ctx context.Context, op string) error // as of Store
-	All  []routing.StoredSubject
-
+	All    []routing.StoredSubject
 	Storms map[string]func() notify.Storm // by ID
 }
 
 // EventSubject implements routing.SubjectReader.
-func (s *Subjects) EventSubject(ctx context.Context, id string) (routing.StoredSubject, error) {
-	if s.Fail != nil {
-		if err := s.Fail(ctx, "EventSubject"); err != nil {
-			return routing.StoredSubject{}, err
-		}
-	}
+func (s *Subjects) EventSubject(_ context.Context, id string) (routing.StoredSubject, error) {
 	for _, subject := range s.All {
 		if subject.EventID == id {
 			return subject, nil
@@ -79,12 +72,7 @@ func (s *Subjects) EventSubject(ctx context.Context, id string) (routing.StoredS
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.StoredSubject, error) {
-	if s.Fail != nil {
-		if err := s.Fail(ctx, "IncidentSubject"); err != nil {
-			return routing.StoredSubject{}, err
-		}
-	}
+func (s *Subjects) IncidentSubject(_ context.Context, id string) (routing.StoredSubject, error) {
 	for _, subject := range s.All {
 		if subject.IncidentID == id && subject.EventID == "" {
 			return subject, nil
@@ -94,12 +82,7 @@ func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.Stor
 }
 
 // Storm implements routing.SubjectReader.
-func (s *Subjects) Storm(ctx context.Context, id string) (notify.Storm, error) {
-	if s.Fail != nil {
-		if err := s.Fail(ctx, "Storm"); err != nil {
-			return notify.Storm{}, err
-		}
-	}
+func (s *Subjects) Storm(_ context.Context, id string) (notify.Storm, error) {
 	if storm := s.Storms[id]; storm != nil {
 		return storm(), nil
 	}
@@ -107,12 +90,7 @@ func (s *Subjects) Storm(ctx context.Context, id string) (notify.Storm, error) {
 }
 
 // OpenSubjects implements routing.SubjectReader: all incidents count as open.
-func (s *Subjects) OpenSubjects(ctx context.Context) (open []routing.StoredSubject, err error) {
-	if s.Fail != nil {
-		if err := s.Fail(ctx, "OpenSubjects"); err != nil {
-			return nil, err
-		}
-	}
+func (s *Subjects) OpenSubjects(context.Context) (open []routing.StoredSubject, err error) {
 	for _, subject := range s.All {
 		if subject.EventID == "" {
 			open = append(open, subject)
