@@ -94,11 +94,8 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
 			t.Errorf("stored is %+v, %v", got, err)
 		}
-		if sent := store.SentAt(); !sent.Equal(r.SentAt) {
-			t.Errorf("it was sent at %v", sent)
-		}
-		if signals := store.Signals(); !slices.Equal(signals, r.Signals) {
-			t.Errorf("signals are %v", signals)
+		if stored := store.Reports[0]; !stored.SentAt.Equal(r.SentAt) || !slices.Equal(stored.Signals, r.Signals) {
+			t.Errorf("it was sent at %v, with the signals %v", stored.SentAt, stored.Signals)
 		}
 		records, total, err := service.Events.Events(ctx, m.ID, 200, 0)
 		if err != nil || total != 450 {

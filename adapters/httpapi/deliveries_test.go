@@ -18,12 +18,13 @@ func TestDeliveriesShowWhatWasSentAndAnswered(t *testing.T) {
 	id := api.register("Q")
 	api.get(deliveriesURL).hasStatus(http.StatusOK).hasBody(`{"deliveries":[],"next":null}`)
 	reportEvent(api, id)
-	api.store.Settle(id, eventID, "sent", "", now,
-		monitors.Attempt{At: now, Error: "no answer"},
-		monitors.Attempt{At: now, Status: 200, Exchange: &event.Exchange{
+	record := &api.store.Records[id][0]
+	record.Status, record.SentAt, record.Attempts = "sent", now, []monitors.Attempt{
+		{At: now, Error: "no answer"},
+		{At: now, Status: 200, Exchange: &event.Exchange{
 			URL: "https://example.com/…", Header: map[string]string{"X-Timestamp": "1705316100"}, DurationMS: 12,
 			Answer: &event.Answer{ContentType: "text/html", Body: "<b>thanks</b>", Truncated: true},
-		}})
+		}}}
 	answer := api.get(deliveriesURL + "?state=delivered&monitor_id=" + string(id) + "&event_id=" + eventID).hasStatus(http.StatusOK)
 	delivery := answer.json()["deliveries"].([]any)[0].(map[string]any)
 	if body := delivery["body"].(string); !strings.HasPrefix(body, `{"event_id":"`+eventID+`"`) {

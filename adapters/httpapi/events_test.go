@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -30,8 +29,9 @@ func TestEventsAreListedWithTheirDeliveryAttempts(t *testing.T) {
 			"attempts":[],"payload":` + payload + `}],"pagination":{"total":1,"limit":50,"offset":0}}`)
 	})
 	t.Run("each attempt is listed", func(t *testing.T) {
-		api.store.Settle(id, eventID, "failed", "no answer", time.Time{},
-			monitors.Attempt{At: now, Status: 503, Error: "the receiver answered 503"}, monitors.Attempt{At: now, Error: "no answer"})
+		record := &api.store.Records[id][0]
+		record.Status, record.LastError = "failed", "no answer"
+		record.Attempts = []monitors.Attempt{{At: now, Status: 503, Error: "the receiver answered 503"}, {At: now, Error: "no answer"}}
 		api.get(path).hasStatus(http.StatusOK).hasBody(`{"events":[{"event_id":"` + eventID + `","event_type":"alert.blackout",
 			"created_at":"2024-01-15T20:30:00+09:00","webhook_status":"failed","webhook_last_error":"no answer","sent_at":null,
 			"attempts":[{"at":"2024-01-15T19:55:00.123+09:00","status":503,"error":"the receiver answered 503"},

@@ -24,8 +24,8 @@ func TestAListShowsWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		m.RecordParkedSince = now
 	})
 	const incidentID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
-	api.store.OpenIncident(id, incident.Incident{ID: incidentID, State: incident.Open, Severity: 2, SeverityNow: 1, OpenedAt: now,
-		Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now, Count: 1, Spans: []incident.Span{{StartedAt: now}}}}})
+	api.store.Incidents = map[monitor.ID]*incident.Incident{id: {ID: incidentID, State: incident.Open, Severity: 2, SeverityNow: 1, OpenedAt: now,
+		Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now, Count: 1, Spans: []incident.Span{{StartedAt: now}}}}}}
 	api.get("/api/v1/monitors?trouble=true&blind=true").hasStatus(http.StatusOK).hasBody(`{
 		"monitors": [{
 			"monitor_id": "` + string(id) + `", "number": 1, "stream_url": "` + streamURL + `", "status": "error", "reason": "worker_lost", "created_at": "2024-01-15T19:55:00.123+09:00",

@@ -72,7 +72,7 @@ func TestARedeliveredEventIsPendingAgain(t *testing.T) {
 	if _, err := s.store.Accept(ctx, id, monitor.Report{Generation: 1, At: noon, Status: monitor.Monitoring, Events: []event.Event{e}}); err != nil {
 		t.Fatal(err)
 	}
-	s.store.Settle(id, eventID, "failed", "it broke", noon)
+	s.store.Records[id][0].Status = "failed"
 
 	t.Run("makes a failed event pending again", func(t *testing.T) {
 		if err := s.Redeliver(ctx, id, strings.ToUpper(eventID)); err != nil {

@@ -9,23 +9,20 @@ import (
 )
 
 // Deliveries implements monitors.EventStore. No event belongs to an incident.
-func (s *Store) Deliveries(ctx context.Context, q monitors.DeliveryQuery) ([]monitors.DeliveryRecord, error) {
-	end, err := s.begin(ctx, "Deliveries")
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	var all []monitors.DeliveryRecord
-	for _, m := range s.monitors {
-		for _, r := range s.records[m.ID] {
-			d := monitors.DeliveryRecord{EventRecord: r, MonitorID: m.ID, StreamURL: m.StreamURL, Tried: len(r.Attempts)}
-			if q.MonitorID != "" && q.MonitorID != m.ID || q.EventID != "" && q.EventID != r.EventID ||
-				q.IncidentID != "" || q.State != "" && q.State != d.State() {
-				continue
+func (s *Store) Deliveries(ctx context.Context, q monitors.DeliveryQuery) (all []monitors.DeliveryRecord, err error) {
+	err = s.transaction(ctx, "Deliveries", func() error {
+		for _, m := range s.monitors {
+			for _, r := range s.Records[m.ID] {
+				d := monitors.DeliveryRecord{EventRecord: r, MonitorID: m.ID, StreamURL: m.StreamURL, Tried: len(r.Attempts)}
+				if q.MonitorID != "" && q.MonitorID != m.ID || q.EventID != "" && q.EventID != r.EventID ||
+					q.IncidentID != "" || q.State != "" && q.State != d.State() {
+					continue
+				}
+				all = append(all, d)
 			}
-			all = append(all, d)
 		}
-	}
+		return nil
+	})
 	place := func(d monitors.DeliveryRecord) monitors.DeliveryPlace {
 		return monitors.DeliveryPlace{CreatedAt: d.CreatedAt, ID: d.ID()}
 	}
@@ -36,5 +33,5 @@ func (s *Store) Deliveries(ctx context.Context, q monitors.DeliveryQuery) ([]mon
 	if !q.Before.CreatedAt.IsZero() {
 		all = slices.DeleteFunc(all, func(d monitors.DeliveryRecord) bool { return newestFirst(q.Before, place(d)) >= 0 })
 	}
-	return all[:min(len(all), q.Limit)], nil
+	return all[:min(len(all), q.Limit)], err
 }

@@ -14,31 +14,27 @@ type clientLimit struct {
 }
 
 // Allow implements monitors.RateLimitStore. A used-up limit is never restored by time.
-func (s *Store) Allow(ctx context.Context, client monitors.Client, limit monitors.RateLimit, perMin int) (time.Duration, error) {
-	end, err := s.begin(ctx, "Allow")
-	if err != nil {
-		return 0, err
-	}
-	defer end()
-	if s.counted == nil {
-		s.counted = map[clientLimit]int{}
-	}
-	if s.counted[clientLimit{client, limit}] >= perMin {
-		return time.Minute / time.Duration(perMin), nil
-	}
-	s.counted[clientLimit{client, limit}]++
-	return 0, nil
+func (s *Store) Allow(ctx context.Context, client monitors.Client, limit monitors.RateLimit, perMin int) (wait time.Duration, err error) {
+	err = s.transaction(ctx, "Allow", func() error {
+		if s.counted == nil {
+			s.counted = map[clientLimit]int{}
+		}
+		if s.counted[clientLimit{client, limit}] >= perMin {
+			wait = time.Minute / time.Duration(perMin)
+			return nil
+		}
+		s.counted[clientLimit{client, limit}]++
+		return nil
+	})
+	return wait, err
 }
 
 // Refund implements monitors.RateLimitStore.
 func (s *Store) Refund(ctx context.Context, client monitors.Client, limit monitors.RateLimit, _ int) error {
-	end, err := s.begin(ctx, "Refund")
-	if err != nil {
-		return err
-	}
-	defer end()
-	if s.counted[clientLimit{client, limit}] > 0 {
-		s.counted[clientLimit{client, limit}]--
-	}
-	return nil
+	return s.transaction(ctx, "Refund", func() error {
+		if s.counted[clientLimit{client, limit}] > 0 {
+			s.counted[clientLimit{client, limit}]--
+		}
+		return nil
+	})
 }

@@ -1,14 +1,64 @@
 package monitorstest
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
+
+// database holds the monitors of a Store, and runs one of its methods after the other.
+type database struct {
+	// Fail, if set, is called first by every method of a port. Its error is the
+	// method's; it may also panic or block. op is the method's name.
+	Fail func(ctx context.Context, op string) error
+
+	mu       sync.Mutex
+	monitors monitorList
+}
+
+func (d *database) transaction(ctx context.Context, op string, run func() error) error {
+	if d.Fail != nil {
+		if err := d.Fail(ctx, op); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return run()
+}
+
+// onMonitor runs a method on one monitor, and returns the monitor as it is then.
+func (d *database) onMonitor(ctx context.Context, op string, id monitor.ID, run func(*monitor.Monitor) error) (m monitor.Monitor, err error) {
+	err = d.transaction(ctx, op, func() error {
+		stored, err := d.monitors.find(id)
+		if err != nil {
+			return err
+		}
+		if err := run(stored); err != nil {
+			return err
+		}
+		m = *stored
+		return nil
+	})
+	return m, err
+}
+
+// Update changes a stored monitor. It panics if the monitor is unknown.
+func (d *database) Update(id monitor.ID, change func(*monitor.Monitor)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, err := d.monitors.find(id)
+	if err != nil {
+		panic(err)
+	}
+	change(m)
+}
 
 // monitorList holds monitors, the oldest first.
 type monitorList []monitor.Monitor
