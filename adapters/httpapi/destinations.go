@@ -152,7 +152,7 @@ func readDestination(c *gin.Context, required ...string) (routing.DestinationCha
 		o.refuse("fallback", "the id of a destination, or null")
 		change.Fallback = nil
 	}
-	change.FieldErrors = o.refused
+	change.Unreadable = o.refused
 	return change, nil
 }
 

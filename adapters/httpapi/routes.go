@@ -98,7 +98,7 @@ func readRoute(c *gin.Context, required ...string) (routing.RouteChange, error) 
 		Name: o.string("name"), Match: readMatch(o), Destinations: readIDs(o, "destinations"),
 		DelaySec: o.seconds("delay_sec"), RepeatSec: o.seconds("repeat_sec"), Continue: o.flag("continue"), Owner: o.stringOrNull("owner"),
 	}
-	change.FieldErrors = o.refused
+	change.Unreadable = o.refused
 	return change, nil
 }
 
@@ -206,7 +206,7 @@ func readQuestion(c *gin.Context) (q routing.Question, err error) {
 	if value[map[string]json.RawMessage](o, "metadata", "an object") != nil {
 		q.Metadata = o.fields["metadata"]
 	}
-	q.FieldErrors = o.refused
+	q.Unreadable = o.refused
 	return q, nil
 }
 

@@ -79,7 +79,7 @@ func readSilence(c *gin.Context, required ...string) (routing.SilenceChange, err
 	if change.NoWindow = string(o.fields["window"]) == "null"; !change.NoWindow {
 		change.Window = readWindow(o)
 	}
-	change.FieldErrors = o.refused
+	change.Unreadable = o.refused
 	return change, nil
 }
 

@@ -33,7 +33,7 @@ type DestinationChange struct {
 	Enabled  *bool
 	Owner    *string // empty: none
 
-	FieldErrors []error // *monitor.Error of fields that could not be decoded
+	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
 
 // apply changes a destination.
@@ -164,7 +164,7 @@ func (s *DestinationService) withTraffic(ctx context.Context, r DestinationRecor
 func (s *DestinationService) Create(ctx context.Context, c DestinationChange) (DestinationRecord, error) {
 	d := notify.Destination{ID: s.newID(), Language: notify.English, Enabled: true}
 	c.apply(&d, s.now())
-	if err := s.checkDestination(ctx, d, d.Check(), c.FieldErrors); err != nil {
+	if err := s.checkDestination(ctx, d, d.Check(), c.Unreadable); err != nil {
 		return DestinationRecord{}, err
 	}
 	return s.store.CreateDestination(ctx, d)
@@ -198,7 +198,7 @@ func (s *DestinationService) Change(ctx context.Context, id string, c Destinatio
 	c.apply(&draft.Destination, s.now())
 	changed = differences(before.Destination, draft.Destination)
 	secretsLost := before.SecretsError != ""
-	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.FieldErrors); err != nil {
+	if err := s.checkDestination(ctx, draft.Destination, c.check(before.Destination, draft.Destination, secretsLost), c.Unreadable); err != nil {
 		return DestinationRecord{}, nil, err
 	}
 	if dryRun {
@@ -214,7 +214,7 @@ func (s *DestinationService) Change(ctx context.Context, id string, c Destinatio
 		before := *d
 		c.apply(d, s.now())
 		changed = differences(before, *d)
-		return joinProblems(c.FieldErrors, c.check(before, *d, secretsLost))
+		return joinProblems(c.Unreadable, c.check(before, *d, secretsLost))
 	})
 	if err != nil {
 		return DestinationRecord{}, nil, err

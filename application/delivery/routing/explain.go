@@ -56,7 +56,7 @@ type Question struct {
 	MonitorID  monitor.ID
 	Metadata   json.RawMessage
 
-	FieldErrors []error // *monitor.Error of fields that could not be decoded
+	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
 
 func (q Question) check() error {
@@ -75,7 +75,7 @@ func (q Question) check() error {
 	if _, err := monitor.ParseID(string(q.MonitorID)); q.MonitorID != "" && err != nil {
 		checked = append(checked, monitor.FieldErrorf("monitor_id", "is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
 	}
-	return joinProblems(q.FieldErrors, checked)
+	return joinProblems(q.Unreadable, checked)
 }
 
 // Explanation says where a Subject goes.

@@ -19,7 +19,7 @@ type RouteChange struct {
 	Continue     *bool
 	Owner        *string // empty: none
 
-	FieldErrors []error // *monitor.Error of fields that could not be decoded
+	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
 
 func (c RouteChange) apply(r *notify.Route) {
@@ -46,7 +46,7 @@ type RouteService struct {
 func (s *RouteService) Create(ctx context.Context, c RouteChange) (notify.Route, error) {
 	r := notify.Route{ID: s.newID(), Destinations: []string{}}
 	c.apply(&r)
-	if err := s.checkRoute(ctx, r, c.FieldErrors); err != nil {
+	if err := s.checkRoute(ctx, r, c.Unreadable); err != nil {
 		return notify.Route{}, err
 	}
 	return s.store.CreateRoute(ctx, r)
@@ -77,9 +77,9 @@ func (s *RouteService) Change(ctx context.Context, id string, c RouteChange) (no
 	draft := before
 	c.apply(&draft)
 	if before.Default {
-		c.FieldErrors = append(c.FieldErrors, c.ofDefault(before)...)
+		c.Unreadable = append(c.Unreadable, c.ofDefault(before)...)
 	}
-	if err := s.checkRoute(ctx, draft, c.FieldErrors); err != nil {
+	if err := s.checkRoute(ctx, draft, c.Unreadable); err != nil {
 		return notify.Route{}, err
 	}
 	return s.store.ChangeRoute(ctx, id, func(r *notify.Route) error {

@@ -22,7 +22,7 @@ type SilenceChange struct {
 	Comment        *string
 	Owner          *string // empty: none
 
-	FieldErrors []error // *monitor.Error of fields that could not be decoded
+	Unreadable []error // *monitor.Error of fields that could not be decoded
 }
 
 func (c SilenceChange) apply(s *notify.Silence, now time.Time) {
@@ -117,7 +117,7 @@ func (s *SilenceService) Create(ctx context.Context, c SilenceChange) (SilenceWi
 func (s *SilenceService) create(ctx context.Context, now time.Time, id string, c SilenceChange) (SilenceWithState, error) {
 	silence := notify.Silence{ID: id}
 	c.apply(&silence, now)
-	if err := joinProblems(c.FieldErrors, silence.Check(now)); err != nil {
+	if err := joinProblems(c.Unreadable, silence.Check(now)); err != nil {
 		return SilenceWithState{}, err
 	}
 	r, err := s.store.CreateSilence(ctx, silence)
@@ -145,7 +145,7 @@ func (s *SilenceService) Change(ctx context.Context, id string, c SilenceChange)
 	r, err := s.store.ChangeSilence(ctx, id, func(silence *notify.Silence) error {
 		now := s.now()
 		c.apply(silence, now)
-		return joinProblems(c.FieldErrors, silence.Check(now))
+		return joinProblems(c.Unreadable, silence.Check(now))
 	})
 	return s.withState(r), err
 }
