@@ -190,8 +190,8 @@ func (s *Service) take(ctx context.Context, transfers wait.Slots) (release func(
 
 // List reads records, newest first. Errors: *monitor.Error InvalidConfig.
 func (s *Service) List(ctx context.Context, f Filter) ([]evidence.Record, error) {
-	if f.Limit < 1 || f.Limit > MaxPage {
-		return nil, monitor.Errorf(monitor.InvalidConfig, "limit is %d; accepted is 1 to %d", f.Limit, MaxPage)
+	if err := monitor.ValidLimit(f.Limit, MaxPage); err != nil {
+		return nil, err
 	}
 	return s.ListEvidence(ctx, f)
 }

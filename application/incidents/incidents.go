@@ -140,12 +140,9 @@ func (s *Service) List(ctx context.Context, f Filter) (page []Incident, next int
 
 // Check returns one *monitor.Error InvalidConfig that names every wrong filter, or nil.
 func (f Filter) Check() error {
-	var wrong []error
+	wrong := []error{monitor.ValidLimit(f.Limit, MaxPage)}
 	refuse := func(format string, args ...any) {
 		wrong = append(wrong, monitor.Errorf(monitor.InvalidConfig, format, args...))
-	}
-	if f.Limit < 1 || f.Limit > MaxPage {
-		refuse("limit is %d; accepted is 1 to %d", f.Limit, MaxPage)
 	}
 	if f.State != "" && !slices.Contains(incident.States(), f.State) {
 		refuse("state is %.40q; accepted are open, resolved", f.State)

@@ -48,8 +48,8 @@ func (a *Audit) Finish(ctx context.Context, seq int64, objects []string, status 
 // List returns a page of entries, newest first, and before of the next page; 0: it is the last
 // one. Errors: *monitor.Error InvalidConfig.
 func (a *Audit) List(ctx context.Context, before int64, limit int) (page []Entry, next int64, err error) {
-	if limit < 1 || limit > MaxPage {
-		return nil, 0, monitor.Errorf(monitor.InvalidConfig, "limit is %d; accepted is 1 to %d", limit, MaxPage)
+	if err := monitor.ValidLimit(limit, MaxPage); err != nil {
+		return nil, 0, err
 	}
 	if page, err = a.store.Entries(ctx, before, limit+1); err != nil {
 		return nil, 0, err

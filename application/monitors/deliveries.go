@@ -123,8 +123,5 @@ func (q DeliveryQuery) check() error {
 	default:
 		refuse("state is %.40q; accepted are pending, delivered, failed", q.State)
 	}
-	if q.Limit < 1 || q.Limit > MaxDeliveryPage {
-		refuse("limit is %d; accepted is 1 to %d", q.Limit, MaxDeliveryPage)
-	}
-	return monitor.Join(wrong...)
+	return monitor.Join(append(wrong, monitor.ValidLimit(q.Limit, MaxDeliveryPage))...)
 }

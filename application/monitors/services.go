@@ -109,8 +109,8 @@ func settle(ctx context.Context, task string, change func(context.Context) error
 }
 
 func checkPage(limit, offset int) error {
-	if limit < 1 || limit > MaxPage {
-		return monitor.Errorf(monitor.InvalidConfig, "limit is %d; accepted is 1 to %d", limit, MaxPage)
+	if err := monitor.ValidLimit(limit, MaxPage); err != nil {
+		return err
 	}
 	if offset < 0 || offset > MaxOffset {
 		return monitor.Errorf(monitor.InvalidConfig, "offset is %d; accepted is 0 to %d", offset, MaxOffset)

@@ -247,6 +247,14 @@ var (
 	latestTime   = time.Date(9999, 1, 3, 0, 0, 0, 0, time.UTC)
 )
 
+// ValidLimit reports a number of elements of a page that is not 1 to most, as InvalidConfig.
+func ValidLimit(limit, most int) error {
+	if limit < 1 || limit > most {
+		return Errorf(InvalidConfig, "limit is %d; accepted is 1 to %d", limit, most)
+	}
+	return nil
+}
+
 // ValidTime reports a time that is not in the years 2000 to 9998, as
 // InvalidConfig naming the field.
 func ValidTime(name string, t time.Time) error {
