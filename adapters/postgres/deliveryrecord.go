@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -401,11 +400,4 @@ func disableDestination(ctx context.Context, tx *sqlx.Tx, id string, n message.N
 	return err
 }
 
-// storableText returns text without NUL and invalid UTF-8, cut to maxErrorText.
-func storableText(text string) string {
-	text = strings.ReplaceAll(text, "\x00", "\ufffd")
-	if len(text) > maxErrorText {
-		text = text[:maxErrorText]
-	}
-	return strings.ToValidUTF8(text, "\ufffd")
-}
+func storableText(text string) string { return monitor.StorableText(text, maxErrorText) }

@@ -21,6 +21,13 @@ func CleanLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// StorableText returns the beginning of what a tool or a server wrote, as text that PostgreSQL
+// can store: at most most bytes of UTF-8, without NUL.
+func StorableText(s string, most int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), most)], "\ufffd"), "\x00", "\ufffd")
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+}
+
 // CheckText returns an InvalidConfig for a text that has not the number of characters, says
 // nothing though it must, or has control characters other than line breaks and tabs.
 func CheckText(field, text string, shortest, longest int) error {

@@ -7,6 +7,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+func TestATextIsCutToWhatCanBeStored(t *testing.T) {
+	for text, want := range map[string]string{"short": "short", "longer than 8": "longer t", "1234567配": "1234567", "a\x00\xffb": "a��b", "1234567\x00": "1234567"} {
+		if got := monitor.StorableText(text, 8); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestATextForPeopleIsShortEnoughAndReadable(t *testing.T) {
 	for _, c := range []struct {
 		name, text        string

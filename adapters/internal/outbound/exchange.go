@@ -2,9 +2,9 @@ package outbound
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // maxContentType is how much of a response's Content-Type is kept, in bytes.
@@ -28,14 +28,8 @@ func newExchange(req *http.Request) *event.Exchange {
 // newAnswer describes a response by its Content-Type and the beginning of its body.
 func newAnswer(contentType, body string) *event.Answer {
 	return &event.Answer{
-		ContentType: asText(contentType, maxContentType),
+		ContentType: monitor.StorableText(contentType, maxContentType),
 		Truncated:   len(body) > event.MaxExchangeBody,
-		Body:        asText(body, event.MaxExchangeBody),
+		Body:        monitor.StorableText(body, event.MaxExchangeBody),
 	}
-}
-
-// asText cuts what a server sent to a number of bytes that PostgreSQL can store as text.
-func asText(s string, most int) string {
-	s = s[:min(len(s), most)]
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }

@@ -17,12 +17,7 @@ type defects struct {
 
 // note keeps why something is missing, once.
 func (d *defects) note(format string, args ...any) {
-	text := strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return ' '
-		}
-		return c
-	}, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
 	if !slices.Contains(d.notes, text) {
 		d.notes = append(d.notes, text)
 		d.uploaded = false
@@ -30,10 +25,7 @@ func (d *defects) note(format string, args ...any) {
 }
 
 // text returns the notes within the limit of a record.
-func (d *defects) text() string {
-	text := strings.Join(d.notes, "; ")
-	return strings.ToValidUTF8(text[:min(len(text), evidence.MaxNote)], "")
-}
+func (d *defects) text() string { return evidence.CleanNote(strings.Join(d.notes, "; ")) }
 
 // pending reports whether the gateway lacks a note.
 func (d *defects) pending() bool { return len(d.notes) > 0 && !d.uploaded }
