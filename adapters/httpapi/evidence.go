@@ -131,6 +131,6 @@ func (h evidenceHandlers) setClass(c *gin.Context, id evidence.ID) error {
 	if err != nil {
 		return err
 	}
-	r, err := h.service.SetClass(c.Request.Context(), id, class)
+	r, err := h.service.SetEvidenceClass(c.Request.Context(), id, class)
 	return h.reply(c, h.body(r), err)
 }

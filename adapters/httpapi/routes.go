@@ -162,7 +162,7 @@ func (h routeHandlers) order(c *gin.Context) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	routes, err := h.service.Order(c.Request.Context(), *ids)
+	routes, err := h.service.OrderRoutes(c.Request.Context(), *ids)
 	return h.reply(c, routeListBody{each(routes, newRouteBody)}, err)
 }
 

@@ -49,7 +49,7 @@ func (h thumbnailHandlers) watch(c *gin.Context) error {
 // read is GET /api/v1/monitors/{monitor_id}/thumbnail. The bytes come from a stream, which
 // may be hostile, so the headers let a browser treat them only as a picture.
 func (h thumbnailHandlers) read(c *gin.Context, id monitor.ID) error {
-	t, err := h.service.Get(c.Request.Context(), id)
+	t, err := h.service.GetThumbnail(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}

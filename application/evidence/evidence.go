@@ -33,6 +33,8 @@ type Store interface {
 
 // Writer changes records of evidence.
 type Writer interface {
+	ClassWriter
+
 	// ReserveBlob notes that a blob is about to be stored, so that it is no orphan
 	// for an hour. One that is new counts for the quota of the monitor. Errors:
 	// *monitor.Error NotFound when there is no such monitor, evidence.QuotaExceeded;
@@ -46,7 +48,10 @@ type Writer interface {
 	// other bytes already, the event is not one of the monitor, or it has
 	// evidence.MaxRecordsPerEvent records.
 	AddEvidence(ctx context.Context, generation int, r evidence.Record) (evidence.Record, error)
+}
 
+// ClassWriter changes the class of records.
+type ClassWriter interface {
 	// SetEvidenceClass gives a record another class and returns the record. Errors:
 	// *monitor.Error evidence.NotFound.
 	SetEvidenceClass(ctx context.Context, id evidence.ID, c evidence.Class) (evidence.Record, error)
@@ -94,6 +99,7 @@ type Config struct {
 // concurrently.
 type Service struct {
 	Reader
+	ClassWriter
 
 	store     Writer
 	blobs     BlobStore
@@ -131,7 +137,7 @@ func NewService(store Store, blobs BlobStore, cfg Config) (*Service, error) {
 		cfg.Log = slog.Default()
 	}
 	return &Service{
-		Reader: store, store: store, blobs: blobs, cfg: cfg, log: cfg.Log.With("component", "evidence"),
+		Reader: store, ClassWriter: store, store: store, blobs: blobs, cfg: cfg, log: cfg.Log.With("component", "evidence"),
 		uploads: make(wait.Slots, cfg.MaxUploads), downloads: make(wait.Slots, cfg.MaxDownloads),
 	}, nil
 }
@@ -194,11 +200,6 @@ func (s *Service) List(ctx context.Context, f Filter) ([]evidence.Record, error)
 		return nil, err
 	}
 	return s.ListEvidence(ctx, f)
-}
-
-// SetClass gives a record another class. Errors: *monitor.Error evidence.NotFound.
-func (s *Service) SetClass(ctx context.Context, id evidence.ID, c evidence.Class) (evidence.Record, error) {
-	return s.store.SetEvidenceClass(ctx, id, c)
 }
 
 // ExpiresAt returns when a record is deleted; the zero time: never.

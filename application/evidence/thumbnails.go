@@ -31,6 +31,8 @@ type Thumbnail struct {
 // that show them. Each method blocks for one exchange with the store and may be called
 // concurrently, by several gateways.
 type ThumbnailStore interface {
+	ThumbnailReader
+
 	// LeaseThumbnails makes the gateways ask the workers of active monitors for
 	// thumbnails from now on, for a duration. It ignores other ids.
 	LeaseThumbnails(ctx context.Context, ids []monitor.ID, d time.Duration) error
@@ -41,23 +43,28 @@ type ThumbnailStore interface {
 	// is not the newest.
 	PutThumbnail(ctx context.Context, t Thumbnail, generation int) (wanted bool, err error)
 
-	// GetThumbnail reads the newest thumbnail. Errors: *monitor.Error NotFound.
-	GetThumbnail(ctx context.Context, id monitor.ID) (Thumbnail, error)
-
 	// DeleteThumbnails deletes what was stored longer ago than age, and expired leases.
 	DeleteThumbnails(ctx context.Context, age time.Duration) error
+}
+
+// ThumbnailReader reads thumbnails.
+type ThumbnailReader interface {
+	// GetThumbnail reads the newest thumbnail of a monitor. Errors: *monitor.Error NotFound.
+	GetThumbnail(ctx context.Context, id monitor.ID) (Thumbnail, error)
 }
 
 // Thumbnails passes on thumbnails from workers to the pages that show them. Its methods may
 // be called concurrently.
 type Thumbnails struct {
+	ThumbnailReader
+
 	store ThumbnailStore
 	now   func() time.Time
 }
 
 // NewThumbnails makes Thumbnails. now is the clock of this process.
 func NewThumbnails(store ThumbnailStore, now func() time.Time) *Thumbnails {
-	return &Thumbnails{store, now}
+	return &Thumbnails{store, store, now}
 }
 
 // Watch asks for thumbnails of monitors during ThumbnailLease. Errors: *monitor.Error
@@ -86,11 +93,6 @@ func (s *Thumbnails) AddThumbnail(ctx context.Context, id monitor.ID, generation
 		takenAt = now // a worker whose clock is ahead must not block newer thumbnails
 	}
 	return s.store.PutThumbnail(ctx, Thumbnail{MonitorID: id, TakenAt: takenAt, JPEG: jpeg}, generation)
-}
-
-// Get returns the newest thumbnail of a monitor. Errors: *monitor.Error NotFound.
-func (s *Thumbnails) Get(ctx context.Context, id monitor.ID) (Thumbnail, error) {
-	return s.store.GetThumbnail(ctx, id)
 }
 
 // Sweep deletes thumbnails that nobody looks at any more. The elected gateway runs it every

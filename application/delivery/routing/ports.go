@@ -113,6 +113,8 @@ type RouteReader interface {
 
 // RouteWriter changes routes.
 type RouteWriter interface {
+	RouteOrderer
+
 	// CreateRoute stores a new route, just before the default route. Errors: *monitor.Error
 	// NameTaken; InvalidConfig for an unknown destination, and when there are MaxRoutes.
 	CreateRoute(ctx context.Context, r notify.Route) (notify.Route, error)
@@ -124,7 +126,10 @@ type RouteWriter interface {
 
 	// DeleteRoute deletes a route. Errors: *monitor.Error InvalidConfig for the default route.
 	DeleteRoute(ctx context.Context, id string) error
+}
 
+// RouteOrderer changes the order of the routes.
+type RouteOrderer interface {
 	// OrderRoutes puts the routes into the order of ids, which names each once except the
 	// default route. It returns all. Errors: *monitor.Error InvalidConfig, which says what
 	// ids lacks or has too much.

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -35,6 +34,7 @@ func (c RouteChange) apply(r *notify.Route) {
 // RouteService answers questions about routes, and changes them.
 type RouteService struct {
 	RouteReader
+	RouteOrderer
 
 	store        RouteWriter
 	destinations DestinationReader
@@ -107,14 +107,4 @@ func (s *RouteService) Delete(ctx context.Context, id string) error {
 		return err // another error: one that cannot be read can be deleted
 	}
 	return s.store.DeleteRoute(ctx, id)
-}
-
-// Order puts the routes into an order, which names each route but the default one.
-// Errors: *monitor.Error InvalidConfig.
-func (s *RouteService) Order(ctx context.Context, ids []string) ([]notify.Route, error) {
-	routes, err := s.store.OrderRoutes(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("order routes: %w", err)
-	}
-	return routes, nil
 }

@@ -46,7 +46,7 @@ func NewServices(store Store, cfg Config) (*Services, error) {
 	}
 	return &Services{
 		Destinations: &DestinationService{store, store, store, cfg.Test, cfg.NewID, cfg.Now},
-		Routes:       &RouteService{store, store, store, cfg.NewID},
+		Routes:       &RouteService{store, store, store, store, cfg.NewID},
 		Silences:     &SilenceService{store, store, cfg.Subjects, cfg.NewID, cfg.Now},
 		Explainer:    &Explainer{store, cfg.Subjects, cfg.Now},
 		Replays:      &ReplayService{cfg.Replay, store},
