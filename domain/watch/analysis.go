@@ -65,19 +65,8 @@ func (w *Watcher) bisect(f *mediaFeed) {
 func (w *Watcher) applySamples(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
 		for _, d := range detectorsOf(f.Tracks) {
-			c := w.state.Conditions.of(d)
-			before := c.durable()
-			emitted := c.advance(w.rules.threshold(d), s, s.bad[d.Name], s.judgedUntil(d))
-			if c.durable() != before {
-				w.revise()
-			}
-			for _, data := range emitted {
-				if _, isAlert := data.(event.Alert); isAlert {
-					w.state.Statistics.Count(d.Name)
-					w.emit(event.Type(d.Alert), data)
-				} else {
-					w.emit(event.Type(d.Recovered), data)
-				}
+			for range w.state.Conditions.of(d).advance(d, w.rules.threshold(d), s, &w.emitter) {
+				w.state.Statistics.Count(d.Name)
 			}
 		}
 	}

@@ -94,20 +94,15 @@ func (s StreamState) unseen() monitor.UnseenClass {
 	return monitor.OtherUnseen
 }
 
-// begun reports whether anything has failed, or a successor has taken over, since something was
-// last learned.
-func (b *blindness) begun() bool {
-	return *b != blindness{Since: b.Since, ObservedAt: b.ObservedAt}
-}
-
-// end ends the blindness. It returns how long an alerted one lasted, and zero for
-// any other.
-func (b *blindness) end(now time.Time) (blind time.Duration) {
-	if b.Alerted {
-		blind = now.Sub(b.Since)
+// end ends the blindness, because something was learned.
+func (b *blindness) end(e *emitter) {
+	if *b != (blindness{Since: b.Since, ObservedAt: b.ObservedAt}) {
+		e.revise() // an attempt has failed, or a successor has taken over
 	}
-	*b = blindness{Since: now, ObservedAt: now}
-	return blind
+	if b.Alerted {
+		e.logInfo("The stream can be observed again", map[string]any{"blind_sec": wholeSeconds(e.now.Sub(b.Since))})
+	}
+	*b = blindness{Since: e.now, ObservedAt: e.now}
 }
 
 // noteRefusal records that YouTube refuses whoever asks: the question and all media at

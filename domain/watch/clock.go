@@ -32,21 +32,24 @@ func placeSegments(segments []Segment, read time.Time) []Segment {
 // that ends before its predecessor, or in a lag far below MinLag. Copies of different age
 // show the same, but on the same line as their predecessor, where nothing was reset. The
 // caller adds the shift to all times of the old timeline.
-func (c *mediaTime) update(newest Segment, read time.Time, sameLine bool) (shift time.Duration) {
+func (c *mediaTime) update(newest Segment, read time.Time, sameLine bool, e *emitter) (shift time.Duration) {
 	end := newest.end()
 	lag := read.Sub(end)
-	switch {
-	case !c.Started:
-		c.Started, c.MinLag = true, lag
-	case !sameLine && (end.Before(c.End) || lag < c.MinLag-clockSlack):
+	reset := c.Started && !sameLine && (end.Before(c.End) || lag < c.MinLag-clockSlack)
+	if reset {
 		// A segment that ended at program time t was read at t+MinLag by the clock. On the
 		// new timeline, a segment read at that moment ends at t+MinLag−lag.
 		shift = c.MinLag - lag
-		c.MinLag = lag
-	default:
-		c.MinLag = min(c.MinLag, lag)
 	}
-	c.End = end
+	if !c.Started || reset || lag < c.MinLag {
+		c.MinLag = lag
+		e.revise()
+	}
+	if c.ByFetch != newest.TimeEstimated {
+		c.ByFetch = newest.TimeEstimated
+		e.revise()
+	}
+	c.Started, c.End = true, end
 	return shift
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // condition is the state of one detector: whether the media are bad, since when,
@@ -22,13 +23,6 @@ type condition struct {
 	// media are judged again; those may show a part of it.
 	Blind    time.Duration `json:"blind,omitempty"`
 	Unjudged time.Duration `json:"unjudged,omitempty"`
-}
-
-// durable returns what a successor cannot learn from the next segment.
-func (c *condition) durable() condition {
-	kept := *c
-	kept.JudgedUntil, kept.BadUntil = time.Time{}, time.Time{}
-	return kept
 }
 
 // conditions has the condition of each detector, by its name.
@@ -49,22 +43,23 @@ func (c conditions) shift(t trackSet, by time.Duration) {
 	}
 }
 
-// advance applies one sample and returns the alerts and recoveries. The caller
-// applies samples in the order of media time. An alert follows when bad time
-// reaches the threshold (decision S2). A recovery follows at the first good instant
-// after an alert (decision S3). A change between two samples counts from the start
-// of the later one, because bisection has already looked between them. The sample is
-// judged until a time within it.
-func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod, until time.Time) []event.Data {
-	var emitted []event.Data
-	at := s.start()
+// advance applies one sample and emits the alerts, which it counts, and the recoveries. The caller
+// applies samples in the order of media time. An alert follows when bad time reaches the
+// threshold (decision S2). A recovery follows at the first good instant after an alert
+// (decision S3). A change between two samples counts from the start of the later one,
+// because bisection has already looked between them.
+func (c *condition) advance(d detector.Detector, threshold time.Duration, s sample, e *emitter) (alerts int) {
+	if !c.Seen || c.Unjudged > 0 {
+		e.revise()
+	}
+	at, until := s.start(), s.judgedUntil(d)
 	if unseen := at.Sub(c.JudgedUntil); unseen > 0 {
 		c.Blind, c.Unjudged = c.Blind+min(unseen, c.Unjudged), 0
 	}
-	if c.Seen && at.Before(c.JudgedUntil) {
-		at = c.JudgedUntil
+	if c.Seen {
+		at = instant.Latest(at, c.JudgedUntil)
 	}
-	for _, b := range bad {
+	for _, b := range s.bad[d.Name] {
 		if !b.to.After(at) {
 			continue
 		}
@@ -72,60 +67,49 @@ func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod, 
 		// does not interrupt the silence.
 		continued := at.Equal(s.start()) && b.from.Sub(at) <= boundaryTolerance
 		if b.from.After(at) && !continued {
-			emitted = append(emitted, c.recover(at)...)
-		}
-		from := at
-		if b.from.After(from) {
-			from = b.from
+			c.recover(d, at, e)
 		}
 		if !c.Open {
-			c.Open, c.Onset = true, from
+			c.Open, c.Onset = true, instant.Latest(at, b.from)
+		}
+		if throughout := b.covers(s); throughout != c.LastBadThroughout {
+			c.LastBadThroughout = throughout
+			e.revise()
 		}
 		c.BadUntil, at = b.to, b.to
-		c.LastBadThroughout = b.covers(s)
-		emitted = append(emitted, c.alertIfDue(threshold, s)...)
+		if lasted := c.BadUntil.Sub(c.Onset) - c.Blind; !c.Alerted && lasted >= threshold {
+			c.Alerted = true
+			alerts++
+			e.emit(event.Type(d.Alert), event.Alert{
+				DurationSec:  wholeSeconds(lasted),
+				StartedAt:    c.Onset,
+				ThresholdSec: wholeSeconds(threshold),
+				SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
+			})
+		}
 	}
 	if until.After(at) {
-		emitted = append(emitted, c.recover(at)...)
+		c.recover(d, at, e)
 	}
-	c.Seen = true
-	if until.After(c.JudgedUntil) {
-		c.JudgedUntil = until
-	}
-	return emitted
+	c.Seen, c.JudgedUntil = true, instant.Latest(until, c.JudgedUntil)
+	return alerts
 }
 
-// alertIfDue returns the alert once bad time has reached the threshold.
-func (c *condition) alertIfDue(threshold time.Duration, s sample) []event.Data {
-	lasted := c.BadUntil.Sub(c.Onset) - c.Blind
-	if c.Alerted || lasted < threshold {
-		return nil
-	}
-	c.Alerted = true
-	return []event.Data{event.Alert{
-		DurationSec:  wholeSeconds(lasted),
-		StartedAt:    c.Onset,
-		ThresholdSec: wholeSeconds(threshold),
-		SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
-	}}
-}
-
-// recover ends an open condition at the first good instant, and returns the
-// recovery if it was alerted.
-func (c *condition) recover(at time.Time) []event.Data {
+// recover ends an open condition at the first good instant. It emits the recovery if the
+// condition was alerted.
+func (c *condition) recover(d detector.Detector, at time.Time, e *emitter) {
 	if !c.Open {
-		return nil
+		return
 	}
-	onset, lasted, alerted := c.Onset, at.Sub(c.Onset)-c.Blind, c.Alerted
+	e.revise()
+	if c.Alerted {
+		e.emit(event.Type(d.Recovered), event.Recovered{
+			TotalDurationSec: wholeSeconds(at.Sub(c.Onset) - c.Blind),
+			StartedAt:        c.Onset,
+			RecoveredAt:      at,
+		})
+	}
 	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil}
-	if !alerted {
-		return nil
-	}
-	return []event.Data{event.Recovered{
-		TotalDurationSec: wholeSeconds(lasted),
-		StartedAt:        onset,
-		RecoveredAt:      at,
-	}}
 }
 
 // dropUnalerted resets a condition that was not alerted, because bad media before

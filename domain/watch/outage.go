@@ -216,7 +216,6 @@ func (all mediaFeeds) endOutage(f *mediaFeed, c conditions, e *emitter) {
 // the server refused the URL, it asks for a new manifest (decision S7).
 func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failure, since time.Time) {
 	w.state.Blind.LastError = failure.Error()
-	w.revise()
 	if !w.state.monitoring() {
 		return
 	}
@@ -235,7 +234,6 @@ func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failur
 // the same time count as one, which is alerted once.
 func (w *Watcher) extendOutage(f *mediaFeed, since time.Time, cause, lastError string) {
 	w.state.Blind.LastError = lastError
-	w.revise()
 	f.Outage.fail(w.now, since, cause, lastError)
 	for _, other := range w.state.Feeds {
 		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted

@@ -72,7 +72,7 @@ func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
 	if len(o.Segments) > 0 {
 		placed := placeSegments(o.Segments, o.Began)
 		last := placed[len(placed)-1]
-		f.Clock.update(last, o.Began, last.sameLine(f.Newest.identity))
+		f.Clock.update(last, o.Began, last.sameLine(f.Newest.identity), &w.emitter)
 	}
 	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
 	w.revise()
@@ -142,13 +142,7 @@ func (f *mediaFeed) analyses(began time.Time, checkDue bool) bool {
 
 // followProgramTime takes a new segment into the media timeline.
 func (w *Watcher) followProgramTime(f *mediaFeed, o Playlist, last Segment, sameLine bool) {
-	clock := f.Clock
-	f.Clock.ByFetch = last.TimeEstimated
-	shift := f.Clock.update(last, o.Began, sameLine)
-	if clock.End = f.Clock.End; clock != f.Clock {
-		w.revise()
-	}
-	if shift != 0 {
+	if shift := f.Clock.update(last, o.Began, sameLine, &w.emitter); shift != 0 {
 		w.state.Conditions.shift(f.Tracks, shift)
 		f.changed, f.Screened = true, nil
 		w.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})

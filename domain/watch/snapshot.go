@@ -3,6 +3,7 @@ package watch
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -29,47 +30,35 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 }
 
 // SnapshotIfDue returns the Snapshot, or nil while a successor can go on from the one that it
-// returned last (decision S11). That is so for snapshotInterval while nothing happens to the
-// stream. The caller must deliver each one, unless a later one comes first.
+// returned last (decision S11). That is so for snapshotInterval while the revision stays. The
+// caller must deliver each one, unless a later one comes first.
 func (w *Watcher) SnapshotIfDue() (json.RawMessage, error) {
-	next := snapshotMark{at: w.state.At, steady: w.state.steady(), revision: w.revision}
-	if w.newestSnapshot.suffices(next) {
+	age := w.state.At.Sub(w.newestSnapshot.at)
+	if age >= 0 && age < snapshotInterval && w.revision == w.newestSnapshot.revision {
 		return nil, nil
 	}
-	w.newestSnapshot = next
+	w.newestSnapshot = snapshotMark{w.state.At, w.revision}
 	return w.Snapshot()
 }
 
 // snapshotMark describes a snapshot that was returned.
 type snapshotMark struct {
 	at       time.Time
-	steady   bool
 	revision int
 }
 
-// suffices reports whether a successor can go on from this snapshot instead of a later one.
-func (m snapshotMark) suffices(later snapshotMark) bool {
-	age := later.at.Sub(m.at)
-	return m.steady && later.steady && age >= 0 && age < snapshotInterval && m.revision == later.revision
-}
-
-// steady reports whether no time is counted that a successor could learn only from the newest
-// snapshot. Nothing is wrong then, or only an alerted condition, whose onset is fixed.
-func (s *state) steady() bool {
-	if s.Blind.LastError != "" || s.Blind.Alerted || s.Resolve.Claim.open() || s.Feeds.inOutage() {
-		return false
-	}
+// countsTime reports whether something lasts of which a successor counts only what was watched. It
+// needs the time of the last step then (decision S11). Of an alerted condition it needs the
+// onset alone.
+func (s *state) countsTime() bool {
 	for _, c := range s.Conditions {
 		if c.Open && !c.Alerted {
-			return false
+			return true
 		}
 	}
-	for _, f := range s.Feeds {
-		if s.At.Sub(f.Newest.unchangedSince()) > steadyLimit {
-			return false
-		}
-	}
-	return true
+	return s.Blind.LastError != "" || s.Blind.Alerted || s.Resolve.Claim.open() || slices.ContainsFunc(s.Feeds, func(f *mediaFeed) bool {
+		return f.Outage.open() || s.At.Sub(f.Newest.unchangedSince()) > steadyLimit
+	})
 }
 
 // readSnapshot reads the JSON of snapshotVersion. A detector that the snapshot lacks begins

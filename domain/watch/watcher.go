@@ -19,8 +19,7 @@ type Watcher struct {
 }
 
 // state is everything that outlives a worker. Its JSON is the content of a
-// snapshot, so a tag changes only together with snapshotVersion. Some tags are
-// older than the names of their fields.
+// snapshot, so a tag changes only together with snapshotVersion.
 type state struct {
 	At          time.Time            `json:"at,omitzero"` // of the last step
 	Status      monitor.Status       `json:"status"`
@@ -93,6 +92,9 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if !w.state.Over { // the end of the watch ends every condition
 		w.emitSignals()
 	}
+	if w.state.countsTime() {
+		w.revise() // At has changed
+	}
 	if after := w.health(now); after != before && !w.state.Over {
 		w.effects = append(w.effects, after)
 	}
@@ -139,16 +141,14 @@ func (w *Watcher) handlePassedTime() {
 
 // recordObserved records that the stream's state or new media were observed.
 func (w *Watcher) recordObserved() {
-	if w.state.Resolve.MissingCount > 0 || w.state.Blind.begun() {
+	if w.state.Resolve.MissingCount > 0 {
 		w.revise()
 	}
 	w.state.Resolve.MissingCount = 0
 	if w.state.Blind.Alerted || w.state.Blind.Refused {
 		w.dropBlindTime()
 	}
-	if blind := w.state.Blind.end(w.now); blind > 0 {
-		w.logInfo("The stream can be observed again", map[string]any{"blind_sec": wholeSeconds(blind)})
-	}
+	w.state.Blind.end(&w.emitter)
 }
 
 func (s *state) monitoring() bool { return s.Status == monitor.Monitoring }
