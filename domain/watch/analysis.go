@@ -6,13 +6,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// handleAnalysis takes in the analysis of a segment.
-func (w *Watcher) handleAnalysis(o Analysis) {
-	at := slices.IndexFunc(w.state.Feeds, func(f *mediaFeed) bool { return f.pending != nil && f.pending.ID() == o.Segment })
+// analyses handles the analyses of segments.
+type analyses struct{ *stream }
+
+// handle takes in the analysis of a segment.
+func (a analyses) handle(o Analysis) {
+	at := slices.IndexFunc(a.state.Feeds, func(f *mediaFeed) bool { return f.pending != nil && f.pending.ID() == o.Segment })
 	if at < 0 {
 		return
 	}
-	f := w.state.Feeds[at]
+	f := a.state.Feeds[at]
 	segment, bisecting := *f.pending, len(f.bisection.samples) > 0
 	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
 		o.Failure = NewFailure(FailureUndecodable, "neither picture nor sound could be decoded") // S4
@@ -22,51 +25,51 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	case o.Failure != nil && bisecting:
 		f.listing.segments = slices.DeleteFunc(slices.Clone(f.listing.segments), func(s Segment) bool { return s.ID() == o.Segment })
 		f.bisection.steps++
-		w.bisect(f)
+		a.bisect(f)
 		return
 	case o.Failure != nil:
 		f.Newest.Failed = true
-		w.handleMediaFailure(f, event.FailedSegment, o.Failure, o.Began)
+		outages(a).recordFailure(f, event.FailedSegment, o.Failure, o.Began)
 		return
 	}
-	w.recordObserved()
-	w.state.Statistics.TotalSegmentsAnalyzed++
-	w.state.LastCheckAt = w.now
+	a.recordObserved()
+	a.state.Statistics.TotalSegmentsAnalyzed++
+	a.state.LastCheckAt = a.now
 	if !bisecting {
 		f.Newest.Analysed = true
-		w.state.Resolve.contradictClaim(f.Newest.Since, &w.emitter)
-		if w.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
-			w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
+		a.state.Resolve.contradictClaim(f.Newest.Since, &a.emitter)
+		if a.now.Sub(f.Newest.unchangedSince()) < stallLimit { // else the media are from before the stall
+			outages(a).endOf(f)
 		}
-		f.bisection.startedAt = w.now
+		f.bisection.startedAt = a.now
 	}
 	f.bisection.add(newSample(segment, f.Tracks, o))
 	f.bisection.steps++
-	w.bisect(f)
+	a.bisect(f)
 }
 
 // bisect chooses the next segment of a bisection, which the media lane analyses.
 // It applies the samples once no such segment remains, or after bisectionLimit.
-func (w *Watcher) bisect(f *mediaFeed) {
-	if w.now.Sub(f.bisection.startedAt) < bisectionLimit {
-		if next, closely, ok := f.bisection.next(w.state.Conditions, detectorsOf(f.Tracks), f.listing.segments, f.Screened); ok {
-			f.pending, f.calm = &next, w.plan().calm(f, next).closely(closely)
+func (a analyses) bisect(f *mediaFeed) {
+	if a.now.Sub(f.bisection.startedAt) < bisectionLimit {
+		if next, closely, ok := f.bisection.next(a.state.Conditions, detectorsOf(f.Tracks), f.listing.segments, f.Screened); ok {
+			f.pending, f.calm = &next, a.plan().calm(f, next).closely(closely)
 			if f.Screened != nil && next.Same(*f.Screened) {
 				next, f.Screened = f.listed(next), nil
 			}
 			return
 		}
 	}
-	w.applySamples(f)
+	a.apply(f)
 }
 
-// applySamples applies the samples of a feed to its conditions, and emits the
+// apply applies the samples of a feed to its conditions, and emits the
 // alerts and recoveries.
-func (w *Watcher) applySamples(f *mediaFeed) {
+func (a analyses) apply(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
 		for _, d := range detectorsOf(f.Tracks) {
-			for range w.state.Conditions.of(d).advance(d, w.rules.threshold(d), s, &w.emitter) {
-				w.state.Statistics.Count(d.Name)
+			for range a.state.Conditions.of(d).advance(d, a.rules.threshold(d), s, &a.emitter) {
+				a.state.Statistics.Count(d.Name)
 			}
 		}
 	}

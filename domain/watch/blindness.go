@@ -3,9 +3,11 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -116,37 +118,24 @@ func (s *state) noteRefusal() {
 
 // refused reports whether the latest reading of every feed was refused.
 func (all mediaFeeds) refused() bool {
-	for _, f := range all {
-		if !f.Outage.open() || !f.Outage.Refused {
-			return false
-		}
-	}
-	return len(all) > 0
-}
-
-// endRefusal ends a refusal although nothing of the stream was learned.
-func (w *Watcher) endRefusal() {
-	if w.state.Blind.Refused {
-		w.dropBlindTime()
-		w.state.Blind.Refused = false
-	}
+	return len(all) > 0 && !slices.ContainsFunc(all, func(f *mediaFeed) bool { return !f.Outage.open() || !f.Outage.Refused })
 }
 
 // dropBlindTime begins outages and stalls again at now, because blind time proves nothing
 // of the stream (decision S6). An alerted outage keeps its onset unless the blindness was
 // alerted. Alerted conditions go on, without the blind time (decision S20).
-func (w *Watcher) dropBlindTime() {
-	lasted := w.now.Sub(w.state.Blind.Since)
-	for _, f := range w.state.Feeds {
-		f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
-		if w.state.Blind.Refused && f.failing() {
-			f.failingSince = w.now // one wrong answer must not end the watch now (S19)
+func (s *state) dropBlindTime(now time.Time) {
+	lasted := now.Sub(s.Blind.Since)
+	for _, f := range s.Feeds {
+		f.Newest.Unwatched = now.Sub(f.Newest.SeenAt)
+		if s.Blind.Refused && f.failing() {
+			f.failingSince = now // one wrong answer must not end the watch now (S19)
 		}
-		if o := &f.Outage; o.open() && (!o.Alerted || w.state.Blind.Alerted) {
-			o.Since, o.Unwatched, o.Failures, o.LookAt = w.now, 0, 0, time.Time{}
+		if o := &f.Outage; o.open() && (!o.Alerted || s.Blind.Alerted) {
+			o.Since, o.Unwatched, o.Failures, o.LookAt = now, 0, 0, time.Time{}
 		}
 	}
-	for _, c := range w.state.Conditions {
+	for _, c := range s.Conditions {
 		if lasted >= outageLimit {
 			c.dropUnalerted()
 		}
@@ -167,9 +156,7 @@ func (b *blindness) resume(now time.Time, unwatched time.Duration) {
 	if b.LastError != "" {
 		return
 	}
-	if b.Since = b.Since.Add(unwatched); b.Since.After(now) {
-		b.Since = now
-	}
+	b.Since = instant.Earliest(b.Since.Add(unwatched), now)
 }
 
 // limitAt returns when the blindness reaches blindLimit; zero: it was alerted.
@@ -190,9 +177,7 @@ func (b *blindness) alertAt() time.Time {
 	if limit.IsZero() {
 		return limit
 	}
-	if b.ResumedAt.After(limit) {
-		limit = b.ResumedAt
-	}
+	limit = instant.Latest(limit, b.ResumedAt)
 	if !b.UnansweredAt.Before(limit) {
 		return limit
 	}

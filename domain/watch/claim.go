@@ -45,58 +45,46 @@ func (c claim) confirmAfter(feeds mediaFeeds) time.Duration {
 	return after
 }
 
-// confirmsClaim reports whether the same answer to a question that began at a time confirms
-// the claim.
-func (s *state) confirmsClaim(answer StreamState, began time.Time) bool {
-	c := s.Resolve.Claim
-	return c.State == answer && !began.Before(c.At.Add(c.confirmAfter(s.Feeds)))
+// confirmedBy reports whether the same answer to a question that began at a time confirms the
+// claim.
+func (c claim) confirmedBy(answer StreamState, began time.Time, feeds mediaFeeds) bool {
+	return c.State == answer && !began.Before(c.At.Add(c.confirmAfter(feeds)))
 }
 
-// handleClaim takes in an answer that would end the watch (decision S19). A
-// private video ends the watch at once, and so does any claim while all playlists
-// stand still. Otherwise a second equal answer ends the watch, confirmAfter the
-// first or later. A segment published and analysed between the two drops the claim.
-func (w *Watcher) handleClaim(o Resolution) {
-	state := o.State
-	if state == Upcoming || state == NotALiveStream {
-		state = Ended
-	}
-	if state == Private || w.state.confirmsClaim(state, o.Began) || w.state.Feeds.standStill(w.now) {
-		if state == Ended {
-			w.end(event.EndedByNotLive)
-		} else {
-			w.fail(refusals[state], o.Detail)
+// handleClaim takes in an answer that would end the watch, or the wait for the start (decision
+// S19). Private is final. So is any other claim while all playlists stand still and, before the
+// start, what the first answers say (section 7.2). Otherwise a second equal answer ends the
+// watch, confirmAfter the first or later. A segment published and analysed between the two
+// drops the claim.
+func (a answers) handleClaim(o Resolution) {
+	state, final := o.State, a.state.Stream != monitor.StreamUpcoming
+	if a.state.monitoring() {
+		final = a.state.Feeds.standStill(a.now)
+		if state == Upcoming || state == NotALiveStream {
+			state = Ended
 		}
-		return
 	}
-	w.recordClaim(o, state)
-}
-
-// handleClaimWhileWaiting takes in an answer that would end the wait for the start. Private
-// is final, and so is what the first answers say (section 7.2). After a good answer, a
-// second equal one ends the wait, confirmAfter the first or later (decision S19).
-func (w *Watcher) handleClaimWhileWaiting(o Resolution) {
 	switch {
-	case w.state.Stream == monitor.StreamUpcoming && o.State != Private && !w.state.confirmsClaim(o.State, o.Began):
-		w.recordClaim(o, o.State)
-	case o.State == Ended:
-		w.end(event.EndedByNotLive)
+	case !final && state != Private && !a.state.Resolve.Claim.confirmedBy(state, o.Began, a.state.Feeds):
+		a.recordClaim(o, state)
+	case state == Ended:
+		a.end(event.EndedByNotLive)
 	default:
-		w.fail(refusals[o.State], o.Detail)
+		a.fail(refusals[state], o.Detail)
 	}
 }
 
 // recordClaim records an unconfirmed claim. The question is asked again soon.
-func (w *Watcher) recordClaim(o Resolution, state StreamState) {
-	r := &w.state.Resolve
+func (a answers) recordClaim(o Resolution, state StreamState) {
+	r := &a.state.Resolve
 	if r.Claim.State != state {
-		r.Claim = claim{State: state, At: w.now, Egress: o.Egress}
+		r.Claim = claim{State: state, At: a.now, Egress: o.Egress}
 	}
-	r.NextAt = w.now.Add(endConfirm)
-	if at := r.Claim.At.Add(r.Claim.confirmAfter(w.state.Feeds)); at.After(w.now) {
+	r.NextAt = a.now.Add(endConfirm)
+	if at := r.Claim.At.Add(r.Claim.confirmAfter(a.state.Feeds)); at.After(a.now) {
 		r.NextAt = instant.Earliest(r.NextAt, at)
 	}
-	w.logWarn("An answer says that the stream is over or refused; the worker asks again before it ends the watch", map[string]any{
+	a.logWarn("An answer says that the stream is over or refused; the worker asks again before it ends the watch", map[string]any{
 		"state": o.State, "detail": o.Detail,
 	})
 }

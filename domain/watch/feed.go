@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // mediaFeed is one media playlist that is watched, with all that is known of it. In
@@ -138,31 +140,7 @@ type mediaFeeds []*mediaFeed
 
 // hasURL reports whether the URL of any feed is known.
 func (all mediaFeeds) hasURL() bool {
-	for _, f := range all {
-		if f.URL != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// mostRefusals returns the most Refusals of any feed.
-func (all mediaFeeds) mostRefusals() (most int) {
-	for _, f := range all {
-		most = max(most, f.Refusals)
-	}
-	return most
-}
-
-// playlistMoves reports whether any playlist had a new segment within
-// stallLimit, even if no segment could be analysed.
-func (all mediaFeeds) playlistMoves(now time.Time) bool {
-	for _, f := range all {
-		if now.Sub(f.Newest.SeenAt) < stallLimit {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(f *mediaFeed) bool { return f.URL != "" })
 }
 
 // movingUntil returns until when the playlists prove that the stream goes on (decision
@@ -174,9 +152,7 @@ func (all mediaFeeds) movingUntil() (last time.Time) {
 		if f.LastReadAt.Before(until) || f.failing() {
 			until = until.Add(readingSlack)
 		}
-		if until.After(last) {
-			last = until
-		}
+		last = instant.Latest(last, until)
 	}
 	return last
 }
@@ -184,9 +160,7 @@ func (all mediaFeeds) movingUntil() (last time.Time) {
 // mediaEnd returns the end of the newest media seen; zero: no media were seen.
 func (all mediaFeeds) mediaEnd() (last time.Time) {
 	for _, f := range all {
-		if f.Clock.Started && f.Clock.End.After(last) {
-			last = f.Clock.End
-		}
+		last = instant.Latest(last, f.Clock.End)
 	}
 	return last
 }

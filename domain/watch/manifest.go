@@ -31,11 +31,13 @@ func (m *manifest) renewAt() time.Time {
 	return at
 }
 
-// adoptManifest takes the manifest of a resolution if the watch needs one. The
-// watch needs one before the first feed, in an outage, and from renewAt on.
-func (w *Watcher) adoptManifest(o Resolution) {
-	m := &w.state.Manifest
-	if w.state.Feeds.hasURL() && !w.state.Feeds.inOutage() && w.now.Before(m.renewAt()) {
+// manifests handles the manifests that lead to the feeds.
+type manifests struct{ *stream }
+
+// adopt takes the manifest of a resolution if the watch needs one: before the first feed, in an
+// outage, and from renewAt on.
+func (m manifests) adopt(o Resolution) {
+	if m.state.Feeds.hasURL() && !m.state.Feeds.inOutage() && m.now.Before(m.state.Manifest.renewAt()) {
 		return
 	}
 	if !o.hasMedia() {
@@ -43,143 +45,123 @@ func (w *Watcher) adoptManifest(o Resolution) {
 		if detail == "" {
 			detail = "the stream is live but its encoder sends nothing"
 		}
-		w.recordNoManifest(NewFailure(FailureNetwork, "%s", detail))
+		m.recordNone(NewFailure(FailureNetwork, "%s", detail))
 		return
 	}
 	if len(o.Renditions) != 1 {
-		w.avoidFailing()
+		m.avoidFailing()
 	}
 	choices := []choice{{Rendition{URL: o.Manifest}, bothTracks}}
 	switch {
 	case len(o.Renditions) > 0:
-		choices = chooseRenditions(o.Renditions, w.rules.Prefer, w.state.Feeds.avoided())
+		choices = chooseRenditions(o.Renditions, m.rules.Prefer, m.state.Feeds.avoided())
 		if len(choices) == 0 {
-			w.recordNoManifest(nothingToWatch())
+			m.recordNone(nothingToWatch())
 			return
 		}
-	case w.state.Feeds.hasURL():
+	case m.state.Feeds.hasURL():
 		choices = nil // the feeds go on until the manifest has been read
 	}
-	if m.lived(w.now) >= shortLife {
-		for _, f := range w.state.Feeds {
+	if m.state.Manifest.lived(m.now) >= shortLife {
+		for _, f := range m.state.Feeds {
 			f.Refusals = 0
 		}
 	}
-	*m = manifest{AdoptedAt: w.now, ExpiresAt: o.Expires, Egress: o.Egress}
+	m.state.Manifest = manifest{AdoptedAt: m.now, ExpiresAt: o.Expires, Egress: o.Egress}
 	if choices == nil {
-		m.PendingURL = o.Manifest
+		m.state.Manifest.PendingURL = o.Manifest
 		return
 	}
-	w.switchTo(choices)
+	m.switchTo(choices)
 }
 
 // switchTo watches these renditions from now on.
-func (w *Watcher) switchTo(choices []choice) {
-	before := w.state.Feeds
+func (m manifests) switchTo(choices []choice) {
+	before := m.state.Feeds
 	for _, f := range before {
-		w.applySamples(f)
+		analyses(m).apply(f)
 	}
-	w.state.Feeds = before.replace(choices, w.now)
-	for _, f := range w.state.Feeds {
-		f.Egress = w.state.Manifest.Egress
+	m.state.Feeds = before.replace(choices, m.now)
+	for _, f := range m.state.Feeds {
+		f.Egress = m.state.Manifest.Egress
 		if slices.ContainsFunc(before, func(old *mediaFeed) bool { return old.URL == f.URL }) {
 			continue
 		}
 		f.changeURL()
 		f.readAtOnce()
-		f.Outage.RetryAt = w.now
+		f.Outage.RetryAt = m.now
 	}
 }
 
-// handleRenewedManifest takes in the reading of a renewed manifest.
-func (w *Watcher) handleRenewedManifest(o Playlist) {
-	m := &w.state.Manifest
-	m.PendingURL = ""
-	w.revise()
+// takeRenewed takes in the reading of a renewed manifest. It reports whether that is the playlist
+// of a feed.
+func (m manifests) takeRenewed(o Playlist) bool {
+	m.state.Manifest.PendingURL = ""
+	m.revise()
 	choices := []choice{{Rendition{URL: o.URL}, bothTracks}}
 	if len(o.Renditions) > 0 {
-		m.Nesting++
-		choices = chooseRenditions(o.Renditions, w.rules.Prefer, w.state.Feeds.avoided())
+		m.state.Manifest.Nesting++
+		choices = chooseRenditions(o.Renditions, m.rules.Prefer, m.state.Feeds.avoided())
 	}
 	if o.Failure == nil && len(choices) == 0 {
 		o.Failure = nothingToWatch()
 	}
 	if o.Failure != nil {
-		w.logWarn("The stream's renewed manifest could not be read", map[string]any{"error": o.Failure.Error()})
-		return
+		m.logWarn("The stream's renewed manifest could not be read", map[string]any{"error": o.Failure.Error()})
+		return false
 	}
-	w.switchTo(choices)
-	if len(o.Renditions) == 0 {
-		w.handlePlaylist(o)
-	}
+	m.switchTo(choices)
+	return len(o.Renditions) == 0
 }
 
-// replaceByRenditions replaces a feed whose URL turned out to be a master playlist
-// by feeds of its renditions.
-func (w *Watcher) replaceByRenditions(f *mediaFeed, o Playlist) {
-	m := &w.state.Manifest
-	if m.Nesting == maxNesting {
-		o.Failure = NewFailure(FailureMalformed, "a list of renditions inside a list of renditions")
-		w.handlePlaylistFailure(f, o)
-		return
+// expand replaces a feed whose URL turned out to be a master playlist by feeds of its
+// renditions.
+func (m manifests) expand(f *mediaFeed, renditions []Rendition) *Failure {
+	if m.state.Manifest.Nesting == maxNesting {
+		return NewFailure(FailureMalformed, "a list of renditions inside a list of renditions")
 	}
-	choices := slices.DeleteFunc(chooseRenditions(o.Renditions, w.rules.Prefer, w.state.Feeds.avoided()), func(c choice) bool {
+	choices := slices.DeleteFunc(chooseRenditions(renditions, m.rules.Prefer, m.state.Feeds.avoided()), func(c choice) bool {
 		return !c.tracks.overlaps(f.Tracks)
 	})
 	if len(choices) == 0 {
-		o.Failure = nothingToWatch()
-		w.handlePlaylistFailure(f, o)
-		return
+		return nothingToWatch()
 	}
 	for i := range choices {
 		choices[i].tracks = choices[i].tracks.and(f.Tracks)
 	}
-	m.Nesting++
-	w.revise()
-	at := slices.Index(w.state.Feeds, f)
-	w.state.Feeds = slices.Replace(w.state.Feeds, at, at+1, mediaFeeds{f}.replace(choices, w.now)...)
+	m.state.Manifest.Nesting++
+	m.revise()
+	at := slices.Index(m.state.Feeds, f)
+	m.state.Feeds = slices.Replace(m.state.Feeds, at, at+1, mediaFeeds{f}.replace(choices, m.now)...)
+	return nil
 }
 
-// logDefect logs what was odd about an entry of a playlist, once for each kind of defect.
-func (w *Watcher) logDefect(defect string) {
-	if defect == "" || len(w.state.Defects) == maxDefects || slices.Contains(w.state.Defects, defect) {
+// recordNone records that a live stream has no manifest. Feeds that have a URL go on.
+func (m manifests) recordNone(failure *Failure) {
+	if m.state.Feeds.hasURL() {
 		return
 	}
-	w.state.Defects = append(w.state.Defects, defect)
-	w.revise()
-	w.logWarn("An entry of the stream's manifest is odd; it is left out or repaired, and the rest is used", map[string]any{"defect": defect})
-}
-
-// recordNoManifest records that a live stream has no manifest. Feeds that have a
-// URL go on.
-func (w *Watcher) recordNoManifest(failure *Failure) {
-	if w.state.Feeds.hasURL() {
-		return
+	if len(m.state.Feeds) == 0 && m.state.monitoring() {
+		m.state.Feeds = mediaFeeds{{Tracks: bothTracks}}
 	}
-	if len(w.state.Feeds) == 0 && w.state.monitoring() {
-		w.state.Feeds = mediaFeeds{{Tracks: bothTracks}}
-	}
-	w.state.Blind.LastError = failure.Error()
-	for _, f := range w.state.Feeds {
-		f.failReading(w.now)
-		w.handleMediaFailure(f, event.FailedManifest, failure, w.now)
+	m.state.Blind.LastError = failure.Error()
+	for _, f := range m.state.Feeds {
+		f.failReading(m.now)
+		outages(m).recordFailure(f, event.FailedManifest, failure, m.now)
 	}
 }
-
-// dropMedia forgets all media, because the stream has not started.
-func (s *state) dropMedia() { s.Feeds, s.Manifest = nil, manifest{} }
 
 // avoidFailing avoids the renditions that failed again under a renewed URL, so that another
 // one is chosen until their outage ends.
-func (w *Watcher) avoidFailing() {
-	for _, f := range w.state.Feeds {
+func (m manifests) avoidFailing() {
+	for _, f := range m.state.Feeds {
 		o, q := &f.Outage, f.Quality
-		failedAgain := o.open() && w.state.Manifest.AdoptedAt.After(o.Since) && o.FailedAt.After(w.state.Manifest.AdoptedAt)
+		failedAgain := o.open() && m.state.Manifest.AdoptedAt.After(o.Since) && o.FailedAt.After(m.state.Manifest.AdoptedAt)
 		if !failedAgain || q == (quality{}) || len(o.Avoided) == maxAvoided || slices.Contains(o.Avoided, q) {
 			continue
 		}
 		o.Avoided = append(slices.Clip(o.Avoided), q) // another feed's outage may share it
-		w.logWarn("A rendition goes on failing; another is tried if there is one", map[string]any{
+		m.logWarn("A rendition goes on failing; another is tried if there is one", map[string]any{
 			"height": q.Height, "bandwidth": q.Bandwidth, "has_video": q.HasVideo, "has_audio": q.HasAudio,
 		})
 	}

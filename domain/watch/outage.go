@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -106,12 +107,7 @@ func (all mediaFeeds) avoided() (renditions []quality) {
 
 // inOutage reports whether any feed has an outage.
 func (all mediaFeeds) inOutage() bool {
-	for _, f := range all {
-		if f.Outage.open() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(f *mediaFeed) bool { return f.Outage.open() })
 }
 
 // outageAlerted reports whether any feed has an outage that was alerted.
@@ -122,25 +118,9 @@ func (all mediaFeeds) outageAlerted() bool {
 // trackInOutage reports whether a feed of the track has an outage that was alerted
 // or waits for its alert.
 func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
-	for _, f := range all {
-		if f.Tracks.has(track) && (f.Outage.alertable(now) || f.Outage.Alerted) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayBeBack reports whether the media of an outage may be back, as far as the answer to a
-// question tells. That is so after a time without an answer, whose cause may have been this
-// host's network, if no playlist has moved since. That is also so if the answer is the first one in
-// the outage, and renews a URL: the quota of questions was used up until then.
-func (w *Watcher) mayBeBack(o Resolution) bool {
-	r, feeds := &w.state.Resolve, w.state.Feeds
-	if r.Failures > 0 || w.now.Sub(o.Began) > lookAgain {
-		return !feeds.playlistMoves(w.now)
-	}
-	longest := feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(o.Began) })
-	return longest != nil && !longest.RenewAt.IsZero() && longest.Since.After(r.LastBegan)
+	return slices.ContainsFunc(all, func(f *mediaFeed) bool {
+		return f.Tracks.has(track) && (f.Outage.alertable(now) || f.Outage.Alerted)
+	})
 }
 
 // lookFirst reports whether the media have to be looked at before an outage is alerted, because
@@ -174,68 +154,88 @@ func (all mediaFeeds) alertOutage(e *emitter, at time.Time) {
 	}
 }
 
+// outages handles media that cannot be read, and their return.
+type outages struct{ *stream }
+
 // alertUnanswered alerts an outage that waited for its alert when the last question came back
 // without an answer, if a playlist has moved since then, and within lookAgain: that proves that
 // the stream is live (S20), and that this time is not blind. The new segment of a playlist whose
 // own outage it is proves nothing, because it may end the outage.
-func (w *Watcher) alertUnanswered() {
-	asked := w.state.Resolve.LastBegan
-	longest := w.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(asked) })
-	if longest == nil || w.state.Resolve.Failures == 0 || w.state.Blind.Refused {
+func (o outages) alertUnanswered() {
+	asked := o.state.Resolve.LastBegan
+	longest := o.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(asked) })
+	if longest == nil || o.state.Resolve.Failures == 0 || o.state.Blind.Refused {
 		return
 	}
-	since := longest.limitAt()
-	if recent := w.now.Add(-lookAgain); recent.After(since) {
-		since = recent
-	}
-	for _, f := range w.state.Feeds {
+	since := instant.Latest(longest.limitAt(), o.now.Add(-lookAgain))
+	for _, f := range o.state.Feeds {
 		if (!f.Outage.open() || f.Outage.Cause == event.FailedSegment) && !f.Newest.SeenAt.Before(since) {
-			w.state.Feeds.alertOutage(&w.emitter, asked)
+			o.state.Feeds.alertOutage(&o.emitter, asked)
 			return
 		}
 	}
 }
 
-// endOutage ends a feed's outage because new media were read. An outage that waits
-// for its alert is not alerted any more (decision S6).
-func (all mediaFeeds) endOutage(f *mediaFeed, c conditions, e *emitter) {
+// endOf ends the outage of a feed because new media were read. An outage that waits for its alert
+// is not alerted any more (decision S6).
+func (o outages) endOf(f *mediaFeed) {
 	if !f.Outage.open() {
 		return
 	}
-	if f.Outage.reachedLimit(e.now) {
+	if f.Outage.reachedLimit(o.now) {
 		for _, d := range detectorsOf(f.Tracks) {
-			c.of(d).dropUnalerted()
+			o.state.Conditions.of(d).dropUnalerted()
 		}
 	}
-	e.revise()
-	e.logInfo("The stream's media are back", map[string]any{"outage_sec": e.now.Sub(f.Outage.Since).Seconds()})
+	o.revise()
+	o.logInfo("The stream's media are back", map[string]any{"outage_sec": o.now.Sub(f.Outage.Since).Seconds()})
 	f.Outage = outage{}
 }
 
-// handleMediaFailure opens or extends the outage of a feed in Monitoring Mode. If
-// the server refused the URL, it asks for a new manifest (decision S7).
-func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failure, since time.Time) {
-	w.state.Blind.LastError = failure.Error()
-	if !w.state.monitoring() {
+// recordFailure opens or extends the outage of a feed in Monitoring Mode. If the server refused
+// the URL, it asks for a new manifest (decision S7).
+func (o outages) recordFailure(f *mediaFeed, cause string, failure *Failure, since time.Time) {
+	o.state.Blind.LastError = failure.Error()
+	if !o.state.monitoring() {
 		return
 	}
-	w.extendOutage(f, since, cause, failure.Error())
+	o.extend(f, since, cause, failure.Error())
 	f.Outage.Refused = failure.Kind.mayRefuseUs()
-	w.state.noteRefusal()
+	o.state.noteRefusal()
 	if failure.Kind.renewsURL() {
-		w.renew(f)
+		o.renew(f)
 	}
-	w.logWarn("The stream's media could not be read", map[string]any{
+	o.logWarn("The stream's media could not be read", map[string]any{
 		"failure": cause, "error": failure.Error(), "failures": f.Outage.Failures,
 	})
 }
 
-// extendOutage opens or extends the outage of a feed. Outages of two feeds at
-// the same time count as one, which is alerted once.
-func (w *Watcher) extendOutage(f *mediaFeed, since time.Time, cause, lastError string) {
-	w.state.Blind.LastError = lastError
-	f.Outage.fail(w.now, since, cause, lastError)
-	for _, other := range w.state.Feeds {
+// extend opens or extends the outage of a feed. Outages of two feeds at the same time count as
+// one, which is alerted once.
+func (o outages) extend(f *mediaFeed, since time.Time, cause, lastError string) {
+	o.state.Blind.LastError = lastError
+	f.Outage.fail(o.now, since, cause, lastError)
+	for _, other := range o.state.Feeds {
 		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted
+	}
+}
+
+// renew asks for a new URL of a feed, because the server refused it (decision S7). The first refusal
+// in a row asks at once, the next ones renewalBackoff after the last question.
+func (o outages) renew(f *mediaFeed) {
+	if !f.Outage.RenewAt.IsZero() {
+		return // no question has been asked since the last refusal
+	}
+	logged := slices.ContainsFunc(o.state.Feeds, func(f *mediaFeed) bool { return f.Refusals >= loggedRefusals })
+	lived := o.state.Manifest.lived(o.now)
+	f.Refusals++
+	f.Outage.RenewAt = o.now
+	if f.Refusals > 1 {
+		f.Outage.RenewAt = instant.Latest(o.now, o.state.Resolve.LastBegan.Add(renewalBackoff.Delay(f.Refusals-1)))
+	}
+	if lived < shortLife && f.Refusals >= loggedRefusals && !logged {
+		o.logWarn("The stream's URLs are refused soon after each renewal; they are renewed at most 60 times an hour: let yt-dlp and the media use one address, or update yt-dlp", map[string]any{
+			"lived_sec": lived.Seconds(), "refused": f.Refusals,
+		})
 	}
 }

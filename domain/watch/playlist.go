@@ -7,55 +7,58 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// handlePlaylist takes in the reading of a playlist (sections 6.1, 7.6).
-func (w *Watcher) handlePlaylist(o Playlist) {
+// playlists handles what the media lane reads: master and media playlists.
+type playlists struct{ *stream }
+
+// handle takes in the reading of a playlist (sections 6.1, 7.6).
+func (p playlists) handle(o Playlist) {
 	if o.URL == "" {
 		return
 	}
-	w.logDefect(o.Defect)
-	if o.URL == w.state.Manifest.PendingURL {
-		w.handleRenewedManifest(o)
+	p.logDefect(o.Defect)
+	if o.URL == p.state.Manifest.PendingURL && !manifests(p).takeRenewed(o) {
 		return
 	}
-	for _, f := range slices.Clone(w.state.Feeds) {
-		if f.URL == o.URL && !w.state.Over {
-			w.handleFeedPlaylist(f, o)
+	for _, f := range slices.Clone(p.state.Feeds) {
+		if f.URL == o.URL && !p.state.Over {
+			p.handleFeed(f, o)
 		}
 	}
 }
 
-// handleFeedPlaylist takes in the reading of a feed's playlist.
-func (w *Watcher) handleFeedPlaylist(f *mediaFeed, o Playlist) {
+// handleFeed takes in the reading of a feed's playlist.
+func (p playlists) handleFeed(f *mediaFeed, o Playlist) {
 	switch {
 	case o.Failure != nil:
-		w.handlePlaylistFailure(f, o)
+		p.handleFailure(f, o.Began, o.Failure)
 	case o.Ended && !f.isOlder(o):
-		w.handlePlaylistEnd(f, o)
+		p.handleEnd(f, o)
 	case len(o.Renditions) > 0:
-		w.replaceByRenditions(f, o)
+		if failure := manifests(p).expand(f, o.Renditions); failure != nil {
+			p.handleFailure(f, o.Began, failure)
+		}
 	case len(o.Segments) == 0:
-		o.Failure = NewFailure(FailureMalformed, "the playlist lists no segment")
-		w.handlePlaylistFailure(f, o)
+		p.handleFailure(f, o.Began, NewFailure(FailureMalformed, "the playlist lists no segment"))
 	default:
 		if f.Ended {
-			w.revise()
+			p.revise()
 		}
 		f.Ended, f.failingSince = false, time.Time{}
-		if !w.state.monitoring() { // segments prove that the stream is live, which streamlink cannot say (section 5.2)
-			w.start(time.Time{})
+		if !p.state.monitoring() { // segments prove that the stream is live, which streamlink cannot say (section 5.2)
+			p.start(time.Time{})
 		}
-		w.handleSegments(f, o, placeSegments(o.plausibleSegments(), o.Began))
+		p.handleSegments(f, o, placeSegments(o.plausibleSegments(), o.Began))
 	}
 }
 
-// handlePlaylistFailure takes in a playlist that could not be read. Before
-// Monitoring Mode it drops all media, because the stream may not have started.
-func (w *Watcher) handlePlaylistFailure(f *mediaFeed, o Playlist) {
-	f.LastReadAt = o.Began
-	f.failReading(o.Began)
-	w.handleMediaFailure(f, event.FailedManifest, o.Failure, o.Began)
-	if !w.state.monitoring() {
-		w.state.dropMedia()
+// handleFailure takes in a playlist that could not be read. Before Monitoring Mode it drops all
+// media, because the stream may not have started.
+func (p playlists) handleFailure(f *mediaFeed, began time.Time, failure *Failure) {
+	f.LastReadAt = began
+	f.failReading(began)
+	outages(p).recordFailure(f, event.FailedManifest, failure, began)
+	if !p.state.monitoring() {
+		p.state.Feeds, p.state.Manifest = nil, manifest{}
 	}
 }
 
@@ -65,58 +68,58 @@ func (f *mediaFeed) isOlder(o Playlist) bool {
 	return len(placed) > 0 && f.compare(placed[len(placed)-1]) == older
 }
 
-// handlePlaylistEnd takes in EXT-X-ENDLIST (section 7.6). The stream has ended once
+// handleEnd takes in EXT-X-ENDLIST (section 7.6). The stream has ended once
 // all its playlists have ended, so the others are read at once. A playlist that
 // has ended alone counts as stalled.
-func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
+func (p playlists) handleEnd(f *mediaFeed, o Playlist) {
 	if len(o.Segments) > 0 {
 		placed := placeSegments(o.Segments, o.Began)
 		last := placed[len(placed)-1]
-		f.Clock.update(last, o.Began, last.sameLine(f.Newest.identity), &w.emitter)
+		f.Clock.update(last, o.Began, last.sameLine(f.Newest.identity), &p.emitter)
 	}
 	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
-	w.revise()
+	p.revise()
 	over := true
-	for _, other := range w.state.Feeds {
+	for _, other := range p.state.Feeds {
 		if !other.Ended {
 			over = false
 			other.readAtOnce()
 		}
 	}
 	if over {
-		w.end(event.EndedByEndlist)
+		p.end(event.EndedByEndlist)
 		return
 	}
-	w.extendOutage(f, f.Newest.unchangedSince(), event.FailedStalled, "the playlist has ended, the stream has not")
+	outages(p).extend(f, f.Newest.unchangedSince(), event.FailedStalled, "the playlist has ended, the stream has not")
 }
 
 // handleSegments takes in the segments of a live playlist. It decides whether the
 // playlist has moved and whether to analyse its newest segment now.
-func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
+func (p playlists) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
-	checkDue := !o.Began.Before(w.plan().nextCheckAt(f))
+	checkDue := !o.Began.Before(p.plan().nextCheckAt(f))
 	result := f.compare(last)
 	isNew := result == newer || result == again
-	if isNew && (!w.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused) { // else only a name was seen
-		w.recordObserved()
+	if isNew && (!p.state.Blind.Refused || f.Outage.Cause != event.FailedSegment || !f.Outage.Refused) { // else only a name was seen
+		p.recordObserved()
 	}
 	before := f.Newest
-	f.Newest = before.after(result, last, w.now, f.publishedSince(o, last))
+	f.Newest = before.after(result, last, p.now, f.publishedSince(o, last))
 	f.listing, f.LastReadAt = f.listing.after(result, segments), o.Began
 	if result != newer {
-		w.handleNoNewSegment(f)
+		p.handleNoNewSegment(f)
 	}
 	if isNew {
-		w.alertUnanswered()
-		w.followProgramTime(f, o, last, last.sameLine(before.identity))
-		w.countOddSegment(last.Sequence, o.Segments[len(o.Segments)-1].Duration, o.TargetDuration)
+		outages(p).alertUnanswered()
+		p.followProgramTime(f, o, last, last.sameLine(before.identity))
+		p.countOddSegment(last.Sequence, o.Segments[len(o.Segments)-1].Duration, o.TargetDuration)
 	}
 	if checkDue {
-		f.recordCheck(o.Began, w.rules.Phase)
+		f.recordCheck(o.Began, p.rules.Phase)
 	}
-	if f.analyses(o.Began, checkDue) {
+	if f.analysisDue(o.Began, checkDue) {
 		next, _ := f.listing.last()
-		f.pending, f.calm, f.bisection, f.changed = &next, w.plan().calm(f, next), bisection{}, false
+		f.pending, f.calm, f.bisection, f.changed = &next, p.plan().calm(f, next), bisection{}, false
 	}
 }
 
@@ -128,10 +131,10 @@ func (f *mediaFeed) recordCheck(began time.Time, phase time.Duration) {
 	f.LastCheckedAt = began
 }
 
-// analyses reports whether the newest segment is analysed after a reading that began at a time. In
+// analysisDue reports whether the newest segment is analysed after a reading that began at a time. In
 // an outage a segment that was not tried is analysed at once, because it may end the outage. A
 // segment that failed waits for its backoff.
-func (f *mediaFeed) analyses(began time.Time, checkDue bool) bool {
+func (f *mediaFeed) analysisDue(began time.Time, checkDue bool) bool {
 	due := checkDue || f.Outage.open()
 	if f.Newest.Failed {
 		due = !began.Before(f.Outage.RetryAt)
@@ -141,23 +144,23 @@ func (f *mediaFeed) analyses(began time.Time, checkDue bool) bool {
 }
 
 // followProgramTime takes a new segment into the media timeline.
-func (w *Watcher) followProgramTime(f *mediaFeed, o Playlist, last Segment, sameLine bool) {
-	if shift := f.Clock.update(last, o.Began, sameLine, &w.emitter); shift != 0 {
-		w.state.Conditions.shift(f.Tracks, shift)
+func (p playlists) followProgramTime(f *mediaFeed, o Playlist, last Segment, sameLine bool) {
+	if shift := f.Clock.update(last, o.Began, sameLine, &p.emitter); shift != 0 {
+		p.state.Conditions.shift(f.Tracks, shift)
 		f.changed, f.Screened = true, nil
-		w.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
+		p.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}
 }
 
 // countOddSegment counts and logs a segment whose length is far from the target duration.
-func (w *Watcher) countOddSegment(sequence uint64, duration, targetDuration time.Duration) {
+func (p playlists) countOddSegment(sequence uint64, duration, targetDuration time.Duration) {
 	length, target := duration.Seconds(), targetDuration.Seconds()
 	if target <= 0 || length >= minSegmentRatio*target && length <= maxSegmentRatio*target {
 		return
 	}
-	w.state.OddSegments++
-	w.logWarn("A segment has a strange length", map[string]any{
-		"segment_sequence": sequence, "duration_sec": length, "target_duration_sec": target, "count": w.state.OddSegments,
+	p.state.OddSegments++
+	p.logWarn("A segment has a strange length", map[string]any{
+		"segment_sequence": sequence, "duration_sec": length, "target_duration_sec": target, "count": p.state.OddSegments,
 	})
 }
 
@@ -191,12 +194,22 @@ func (f *mediaFeed) nextSegmentAt() time.Time {
 }
 
 // handleNoNewSegment takes in a playlist without a new segment (decisions S5, S6).
-func (w *Watcher) handleNoNewSegment(f *mediaFeed) {
+func (p playlists) handleNoNewSegment(f *mediaFeed) {
 	since := f.Newest.unchangedSince()
 	switch {
-	case w.now.Sub(since) >= stallLimit, f.Outage.Cause == event.FailedStalled:
-		w.extendOutage(f, since, event.FailedStalled, "the playlist has not moved")
+	case p.now.Sub(since) >= stallLimit, f.Outage.Cause == event.FailedStalled:
+		outages(p).extend(f, since, event.FailedStalled, "the playlist has not moved")
 	case f.Newest.Analysed:
-		w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
+		outages(p).endOf(f)
 	}
+}
+
+// logDefect logs what was odd about an entry of a playlist, once for each kind of defect.
+func (p playlists) logDefect(defect string) {
+	if defect == "" || len(p.state.Defects) == maxDefects || slices.Contains(p.state.Defects, defect) {
+		return
+	}
+	p.state.Defects = append(p.state.Defects, defect)
+	p.revise()
+	p.logWarn("An entry of the stream's manifest is odd; it is left out or repaired, and the rest is used", map[string]any{"defect": defect})
 }

@@ -1,10 +1,10 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -35,140 +35,136 @@ func (r *resolveState) quotaAt() time.Time {
 	return r.QuotaWholeAt.Add(-(questionQuota - 1) * quotaInterval)
 }
 
-// renew asks for a new URL of a feed, because the server refused it (decision S7). The first refusal
-// in a row asks at once, the next ones renewalBackoff after the last question.
-func (w *Watcher) renew(f *mediaFeed) {
-	if !f.Outage.RenewAt.IsZero() {
-		return // no question has been asked since the last refusal
-	}
-	logged := w.state.Feeds.mostRefusals() >= loggedRefusals
-	lived := w.state.Manifest.lived(w.now)
-	f.Refusals++
-	f.Outage.RenewAt = w.now
-	if f.Refusals > 1 {
-		f.Outage.RenewAt = instant.Latest(w.now, w.state.Resolve.LastBegan.Add(renewalBackoff.Delay(f.Refusals-1)))
-	}
-	if lived < shortLife && f.Refusals >= loggedRefusals && !logged {
-		w.logWarn("The stream's URLs are refused soon after each renewal; they are renewed at most 60 times an hour: let yt-dlp and the media use one address, or update yt-dlp", map[string]any{
-			"lived_sec": lived.Seconds(), "refused": f.Refusals,
-		})
-	}
-}
+// answers handles what the resolve lane finds out: answers to questions about the stream's state,
+// and those of oEmbed.
+type answers struct{ *stream }
 
-// handleResolution takes in the result of a question about the stream's state.
-func (w *Watcher) handleResolution(o Resolution) {
-	r := &w.state.Resolve
-	mayBeBack := w.mayBeBack(o)
-	for _, f := range w.state.Feeds {
+// handle takes in the result of a question about the stream's state.
+func (a answers) handle(o Resolution) {
+	r := &a.state.Resolve
+	mayBeBack := a.mayBeBack(o)
+	for _, f := range a.state.Feeds {
 		if f.Outage.alertable(o.Began) && !f.Outage.alertable(r.LastBegan) {
 			r.Failures = 0 // the first question about this outage starts the backoff again (S6)
 		}
-	}
-	for _, f := range w.state.Feeds {
 		f.Outage.RenewAt = time.Time{}
 	}
 	r.LastBegan = o.Began
 	if !o.State.Known() {
-		w.handleNoAnswer(o)
+		a.handleNoAnswer(o)
 		return
 	}
 	r.Failures, r.Refused = 0, false
-	w.recordObserved()
-	if w.state.monitoring() {
-		w.handleAnswerWhileMonitoring(o, mayBeBack)
+	a.recordObserved()
+	if a.state.monitoring() {
+		a.handleWhileMonitoring(o, mayBeBack)
 	} else {
-		w.handleAnswerWhileWaiting(o)
+		a.handleWhileWaiting(o)
 	}
 }
 
-// handleAnswerWhileWaiting takes in an answer in Waiting Mode (sections 7.1, 7.2,
-// 7.5).
-func (w *Watcher) handleAnswerWhileWaiting(o Resolution) {
+// handleWhileWaiting takes in an answer in Waiting Mode (sections 7.1, 7.2, 7.5).
+func (a answers) handleWhileWaiting(o Resolution) {
 	switch o.State {
 	case Ended, NotALiveStream, Private, Removed, RegionLocked, AgeRestricted, MembersOnly:
-		w.handleClaimWhileWaiting(o)
+		a.handleClaim(o)
 	case Live:
-		w.start(o.ActualStart)
-		w.adoptManifest(o)
-		w.state.Resolve.NextAt = w.now.Add(liveCheck)
+		a.start(o.ActualStart)
+		manifests(a).adopt(o)
+		a.state.Resolve.NextAt = a.now.Add(liveCheck)
 	default: // Upcoming, Offline
-		w.state.Resolve.Claim = claim{}
-		w.state.Stream = monitor.StreamUpcoming
-		w.setStatus(monitor.Waiting)
-		w.state.dropMedia()
-		if at := w.plan().expiresAt(); !at.IsZero() && !w.now.Before(at) {
-			w.expire()
+		a.state.Resolve.Claim = claim{}
+		a.state.Stream = monitor.StreamUpcoming
+		a.setStatus(monitor.Waiting)
+		a.state.Feeds, a.state.Manifest = nil, manifest{}
+		if at := a.plan().expiresAt(); !at.IsZero() && !a.now.Before(at) {
+			a.expire()
 			return
 		}
-		w.state.Schedule.alertDelay(w.rules, &w.emitter)
-		w.state.Resolve.NextAt = w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted)
+		a.state.Schedule.alertDelay(a.rules, &a.emitter)
+		a.state.Resolve.NextAt = a.rules.nextPoll(a.now, a.state.Schedule.DelayAlerted)
 	}
 }
 
-// handleAnswerWhileMonitoring takes in an answer in Monitoring Mode (section 7.6).
-// The question was the regular one, was about an outage (decision S6), or renewed
-// the manifest (decision S7). mayBeBack says that media which fail may be back by now.
-func (w *Watcher) handleAnswerWhileMonitoring(o Resolution, mayBeBack bool) {
-	r := &w.state.Resolve
-	r.NextAt = w.now.Add(liveCheck)
+// handleWhileMonitoring takes in an answer in Monitoring Mode (section 7.6). The question was the
+// regular one, was about an outage (decision S6), or renewed the manifest (decision S7).
+// mayBeBack says that media which fail may be back by now.
+func (a answers) handleWhileMonitoring(o Resolution, mayBeBack bool) {
+	r := &a.state.Resolve
+	r.NextAt = a.now.Add(liveCheck)
 	switch o.State {
 	case Live, Offline:
 		r.Claim = claim{}
-		w.state.Stream = monitor.StreamLive
-		w.adoptManifest(o)
-		if w.state.Feeds.lookFirst(w.now, o.Began, mayBeBack) {
-			r.NextAt = w.now.Add(lookAgain)
+		a.state.Stream = monitor.StreamLive
+		manifests(a).adopt(o)
+		if a.state.Feeds.lookFirst(a.now, o.Began, mayBeBack) {
+			r.NextAt = a.now.Add(lookAgain)
 			return
 		}
-		w.state.Feeds.alertOutage(&w.emitter, o.Began)
+		a.state.Feeds.alertOutage(&a.emitter, o.Began)
 	default:
-		w.handleClaim(o)
+		a.handleClaim(o)
 	}
+}
+
+// mayBeBack reports whether the media of an outage may be back, as far as the answer to a
+// question tells. That is so after a time without an answer, whose cause may have been this
+// host's network, if no playlist has moved since. That is also so if the answer is the first one in
+// the outage, and renews a URL: the quota of questions was used up until then.
+func (a answers) mayBeBack(o Resolution) bool {
+	r, feeds := &a.state.Resolve, a.state.Feeds
+	if r.Failures > 0 || a.now.Sub(o.Began) > lookAgain {
+		return !slices.ContainsFunc(feeds, func(f *mediaFeed) bool { return a.now.Sub(f.Newest.SeenAt) < stallLimit })
+	}
+	longest := feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(o.Began) })
+	return longest != nil && !longest.RenewAt.IsZero() && longest.Since.After(r.LastBegan)
 }
 
 // handleNoAnswer takes in a question without an answer. It decides when to ask
 // again (section 10.2) and whether to ask oEmbed (section 7.4).
-func (w *Watcher) handleNoAnswer(o Resolution) {
-	r := &w.state.Resolve
-	for _, f := range w.state.Feeds {
+func (a answers) handleNoAnswer(o Resolution) {
+	r := &a.state.Resolve
+	for _, f := range a.state.Feeds {
 		f.Outage.LookAt = time.Time{} // the failures since then may be this host's, too
 	}
 	r.Failures++
-	r.NextAt = w.now.Add(resolveBackoff.Delay(r.Failures))
-	urgent := !w.state.monitoring() || w.state.Feeds.inOutage()
+	r.NextAt = a.now.Add(resolveBackoff.Delay(r.Failures))
+	urgent := !a.state.monitoring() || a.state.Feeds.inOutage()
 	if !urgent && r.Failures > questionRetries {
-		r.NextAt = w.now.Add(liveCheck)
+		r.NextAt = a.now.Add(liveCheck)
 	}
-	if !w.state.monitoring() {
-		w.setStatus(monitor.Waiting)
+	if !a.state.monitoring() {
+		a.setStatus(monitor.Waiting)
 	}
 	switch {
 	case o.State.Refused():
 		r.Refused = true
-		w.state.noteRefusal()
+		a.state.noteRefusal()
 	case o.State == ManifestFound:
-		r.Refused = false
-		w.endRefusal()
+		if a.state.Blind.Refused {
+			a.state.dropBlindTime(a.now)
+		}
+		r.Refused, a.state.Blind.Refused = false, false
 	}
-	w.alertUnanswered()
+	outages(a).alertUnanswered()
 	if o.State == ManifestFound {
-		w.adoptManifest(o)
+		manifests(a).adopt(o)
 		return
 	}
-	w.state.Blind.recordNoAnswer(w.now, o)
-	w.logWarn("The stream's state could not be learned; the worker asks again", map[string]any{
+	a.state.Blind.recordNoAnswer(a.now, o)
+	a.logWarn("The stream's state could not be learned; the worker asks again", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": r.Failures,
 	})
-	if urgent && (r.OEmbedAt.IsZero() || !w.now.Before(r.OEmbedAt.Add(oEmbedInterval))) {
+	if urgent && (r.OEmbedAt.IsZero() || !a.now.Before(r.OEmbedAt.Add(oEmbedInterval))) {
 		r.OEmbedDue = true
 	}
 }
 
 // handleOEmbed takes in oEmbed's answer. A second answer in a row that the video
 // does not exist ends the watch (section 7.4). recordObserved breaks the row.
-func (w *Watcher) handleOEmbed(o OEmbedResult) {
-	r := &w.state.Resolve
-	r.OEmbedDue, r.OEmbedAt = false, w.now
+func (a answers) handleOEmbed(o OEmbedResult) {
+	r := &a.state.Resolve
+	r.OEmbedDue, r.OEmbedAt = false, a.now
 	switch {
 	case !o.Known:
 	case o.Exists:
@@ -176,7 +172,7 @@ func (w *Watcher) handleOEmbed(o OEmbedResult) {
 	default:
 		r.MissingCount++
 		if r.MissingCount > 1 {
-			w.fail(event.ReasonVideoUnavailable, "oEmbed: "+o.Detail)
+			a.fail(event.ReasonVideoUnavailable, "oEmbed: "+o.Detail)
 		}
 	}
 }

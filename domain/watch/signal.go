@@ -17,28 +17,27 @@ type signalled struct {
 	Blind   time.Time `json:"blind,omitzero"`
 }
 
-// emitSignals emits the begin and the end of episodes that no event ends. It compares
+// follow emits the begin and the end of episodes that no event ends. It compares
 // the state after the step with the stored onsets, so it misses no end of an outage.
 // One step may alert an outage and also end it.
-func (w *Watcher) emitSignals() {
-	s, blind := &w.state.Signalled, &w.state.Blind
+func (s *signalled) follow(blind *blindness, feeds mediaFeeds, e *emitter) {
 	switch {
 	case !blind.Alerted:
-		w.endSignal(trouble.Blind, &s.Blind, w.now)
+		e.endSignal(trouble.Blind, &s.Blind, e.now)
 	case s.Blind.IsZero():
-		w.endSignal(trouble.NoMedia, &s.NoMedia, blind.Since)
-		w.beginSignal(trouble.Blind, &s.Blind, blind.Since)
+		e.endSignal(trouble.NoMedia, &s.NoMedia, blind.Since)
+		e.beginSignal(trouble.Blind, &s.Blind, blind.Since)
 	}
-	if started := w.alertedOutage(); !started.IsZero() {
-		w.endSignal(trouble.NoMedia, &s.NoMedia, w.now)
-		w.beginSignal(trouble.NoMedia, &s.NoMedia, started)
+	if started := e.alertedOutage(); !started.IsZero() {
+		e.endSignal(trouble.NoMedia, &s.NoMedia, e.now)
+		e.beginSignal(trouble.NoMedia, &s.NoMedia, started)
 	}
-	open := w.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.open() && f.Outage.Alerted })
+	open := feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.open() && f.Outage.Alerted })
 	switch {
 	case open == nil:
-		w.endSignal(trouble.NoMedia, &s.NoMedia, w.now)
+		e.endSignal(trouble.NoMedia, &s.NoMedia, e.now)
 	case s.NoMedia.IsZero() && !blind.Alerted: // it still lasts after the blindness
-		w.beginSignal(trouble.NoMedia, &s.NoMedia, open.Since)
+		e.beginSignal(trouble.NoMedia, &s.NoMedia, open.Since)
 	}
 }
 

@@ -3,18 +3,13 @@ package watch
 import (
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Watcher is the state machine of one stream. Make it with New or Restore. It
-// dispatches observations to the handlers that decide across the parts of the
-// state; each part decides what needs no other.
+// Watcher is the state machine of one stream. Make it with New or Restore. It passes each
+// observation to its handler: answers, playlists or analyses.
 type Watcher struct {
-	rules Rules
-	state state
-	emitter
-
+	stream
 	newestSnapshot snapshotMark // of SnapshotIfDue
 }
 
@@ -41,7 +36,7 @@ type state struct {
 
 // New starts a watcher at now, in Waiting Mode (section 7.1).
 func New(rules Rules, now time.Time) *Watcher {
-	return &Watcher{
+	return &Watcher{stream: stream{
 		rules:   rules,
 		emitter: emitter{now: now},
 		state: state{
@@ -51,7 +46,7 @@ func New(rules Rules, now time.Time) *Watcher {
 			Conditions: conditions{},
 			Blind:      blindness{Since: now},
 		},
-	}
+	}}
 }
 
 // Step takes in an observation and returns its effects. The observation was
@@ -72,16 +67,16 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	}
 	switch o := o.(type) {
 	case Resolution:
-		w.handleResolution(o)
+		answers{&w.stream}.handle(o)
 		if w.state.monitoring() {
 			w.state.Resolve.spendQuota(o.Began)
 		}
 	case OEmbedResult:
-		w.handleOEmbed(o)
+		answers{&w.stream}.handleOEmbed(o)
 	case Playlist:
-		w.handlePlaylist(o)
+		playlists{&w.stream}.handle(o)
 	case Analysis:
-		w.handleAnalysis(o)
+		analyses{&w.stream}.handle(o)
 	case ClockStep:
 		w.handleClockStep(o)
 	case RulesChanged:
@@ -90,7 +85,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	}
 	w.handlePassedTime()
 	if !w.state.Over { // the end of the watch ends every condition
-		w.emitSignals()
+		w.state.Signalled.follow(&w.state.Blind, w.state.Feeds, &w.emitter)
 	}
 	if w.state.countsTime() {
 		w.revise() // At has changed
@@ -123,8 +118,6 @@ func (w *Watcher) Report() monitor.Report {
 	}
 }
 
-func (w *Watcher) plan() planner { return planner{w.rules, &w.state, w.now} }
-
 // handlePassedTime does what is due without any observation.
 func (w *Watcher) handlePassedTime() {
 	if w.state.Over {
@@ -137,81 +130,6 @@ func (w *Watcher) handlePassedTime() {
 	if at := w.state.Blind.alertAt(); !at.IsZero() && !w.now.Before(at) {
 		w.state.Blind.alert(&w.emitter)
 	}
-}
-
-// recordObserved records that the stream's state or new media were observed.
-func (w *Watcher) recordObserved() {
-	if w.state.Resolve.MissingCount > 0 {
-		w.revise()
-	}
-	w.state.Resolve.MissingCount = 0
-	if w.state.Blind.Alerted || w.state.Blind.Refused {
-		w.dropBlindTime()
-	}
-	w.state.Blind.end(&w.emitter)
-}
-
-func (s *state) monitoring() bool { return s.Status == monitor.Monitoring }
-
-// start enters Monitoring Mode (sections 7.1, 7.5).
-func (w *Watcher) start(startedAt time.Time) {
-	if startedAt.IsZero() || startedAt.After(w.now) {
-		startedAt = w.now
-	}
-	w.state.StartedAt, w.state.Resolve.Claim = startedAt, claim{}
-	w.state.Schedule = schedule{} // stream.started ends the lateness
-	w.state.Stream = monitor.StreamLive
-	w.setStatus(monitor.Monitoring)
-	data := event.Started{StartedAt: startedAt, DetectedAt: w.now}
-	if scheduled := w.rules.ScheduledStart; !scheduled.IsZero() {
-		delay := max(0, wholeSeconds(startedAt.Sub(scheduled)))
-		data.ScheduledStartTime, data.DelaySec = &scheduled, &delay
-	}
-	w.emit(event.StreamStarted, data)
-}
-
-// end ends the watch because the stream has ended (section 7.6).
-func (w *Watcher) end(reason string) {
-	at := w.now
-	if last := w.state.Feeds.mediaEnd(); last.Before(at) && last.After(w.state.StartedAt) {
-		at = last
-	}
-	data := event.Ended{EndedAt: at, Reason: reason}
-	if !w.state.StartedAt.IsZero() {
-		data.DurationSec = wholeSeconds(max(0, at.Sub(w.state.StartedAt))) // the clock may have been set back
-	}
-	w.state.Stream = monitor.StreamEnded
-	w.emit(event.StreamEnded, data)
-	w.finish(monitor.Completed)
-}
-
-// fail ends the watch because the stream cannot be watched (section 7.2).
-func (w *Watcher) fail(reason, details string) {
-	if details == "" {
-		details = "no further reason is given"
-	}
-	w.emit(event.MonitorError, event.MonitorFailure{Reason: reason, ErrorDetails: details, Terminal: true})
-	w.finish(monitor.Failed)
-}
-
-// expire ends the watch of a stream that never went live (decision A10).
-func (w *Watcher) expire() {
-	w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
-}
-
-func (w *Watcher) finish(s monitor.Status) {
-	w.setStatus(s)
-	w.state.Over = true
-	w.effects = append(w.effects, Finished{})
-}
-
-func (w *Watcher) setStatus(s monitor.Status) {
-	if w.state.Status == s {
-		return
-	}
-	w.state.Status = s
-	w.revise()
-	w.effects = append(w.effects, StatusChanged{s})
 }
 
 // wholeSeconds returns a duration as events carry it: rounded down, and never below 0.
