@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
 
 // Calm says how closely the analysis of a segment has to look at each track (decision S18). It
 // is the longest time of the track that may stay undecoded if what is decoded around it is
@@ -10,27 +14,26 @@ type Calm struct {
 	Audio time.Duration
 }
 
-// calm returns how closely to look at a segment of a feed. It is every frame of a track while its
-// condition is bad or unknown, in an outage and after a change.
+// calm returns how closely to look at a segment of a feed. It is every frame of a track while a
+// condition of it is bad or unknown, in an outage and after a change. Otherwise bad media may
+// hide at the end of one segment and at the beginning of the next that is looked at, one
+// interval later. Together they must not reach a threshold.
 func (p planner) calm(f *mediaFeed, s Segment) Calm {
 	if f.changed || f.Outage.open() {
 		return Calm{}
 	}
-	return Calm{Video: p.unseenLimit(f.Tracks.and(trackSet{Video: true}), s), Audio: p.unseenLimit(f.Tracks.and(trackSet{Audio: true}), s)}
-}
-
-// unseenLimit returns how long a part of a segment may stay undecoded; 0: none may. Bad media may
-// hide at the end of one segment and at the beginning of the next that is looked at, one
-// interval later. Together they must not reach a threshold.
-func (p planner) unseenLimit(judged trackSet, s Segment) time.Duration {
-	limit := s.Duration // of a track that is not judged
-	for _, d := range detectorsOf(judged) {
-		if c := p.state.Conditions.of(d); c.Open || !c.Seen {
-			return 0
+	calm := Calm{s.Duration, s.Duration} // of tracks that are not judged
+	for _, d := range detectorsOf(f.Tracks) {
+		limit := &calm.Video
+		if d.Track == detector.Audio {
+			limit = &calm.Audio
 		}
-		limit = min(limit, (p.rules.threshold(d)-max(p.rules.CheckInterval, s.Duration))/2)
+		*limit = max(0, min(*limit, (p.rules.threshold(d)-max(p.rules.CheckInterval, s.Duration))/2))
+		if c := p.state.Conditions.of(d); c.Open || !c.Seen {
+			*limit = 0
+		}
 	}
-	return max(limit, 0)
+	return calm
 }
 
 // closely returns the same, but with every frame of these tracks.
