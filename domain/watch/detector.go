@@ -8,21 +8,18 @@ import (
 )
 
 // judgement holds the rules by which the watcher judges a detector's intervals. Its
-// other properties are in its row of detector.Table. A detector without a registered
-// judgement has the zero value.
+// other properties are in its row of detector.Table.
 type judgement struct {
 	minimum         time.Duration // health ignores a condition that has lasted for less time
 	badWithoutTrack bool          // a segment is bad throughout if no frame of the track could be decoded (decision S4)
 }
 
-// judgements has one entry for each file detector_*.go.
-var judgements = map[detector.Name]judgement{}
-
-// registerJudgement adds a judgement. Each detector's file calls it in a variable
-// declaration, so that a new detector needs no change in any other file of watch.
-func registerJudgement(name detector.Name, j judgement) judgement { //nolint:unparam // a declaration needs a value
-	judgements[name] = j
-	return j
+// judgements has those that differ from the zero value. The filter blackdetect reports nothing
+// shorter than 0.1 s. The analyser reports any silence, because two short ones on both sides of
+// a segment boundary may be one long silence.
+var judgements = map[detector.Name]judgement{
+	detector.Blackout: {minimum: 100 * time.Millisecond, badWithoutTrack: true}, // section 6.3
+	detector.Silence:  {minimum: 500 * time.Millisecond, badWithoutTrack: true}, // section 6.4
 }
 
 // decodedTrack returns what was decoded of a detector's track.
