@@ -36,9 +36,7 @@ func (b *bisection) add(s sample) {
 	for i > 0 && s.start().Before(b.samples[i-1].start()) {
 		i--
 	}
-	b.samples = append(b.samples, sample{})
-	copy(b.samples[i+1:], b.samples[i:])
-	b.samples[i] = s
+	b.samples = slices.Insert(b.samples, i, s)
 }
 
 // next returns the segment to analyse next, if any. It is the middle one of a gap
@@ -80,7 +78,7 @@ func (b *bisection) screenedBefore(c *condition, d detector.Detector, i int, scr
 		return Segment{}, false
 	case i > 0:
 		return b.samples[i-1].segment, b.samples[i-1].judgedUntil(d).Before(b.samples[i-1].end())
-	case screened == nil || c.JudgedUntil.Before(screened.start()) || !c.JudgedUntil.Before(screened.end()):
+	case screened == nil || c.JudgedUntil.Before(screened.ProgramTime) || !c.JudgedUntil.Before(screened.End()):
 		return Segment{}, false
 	}
 	return *screened, true
@@ -95,7 +93,7 @@ func (b *bisection) middle(judgedUntil time.Time, i int, window []Segment) (Segm
 	}
 	var between []Segment
 	for _, s := range window {
-		if !s.start().Before(from.Add(-boundaryTolerance)) && !s.end().After(b.samples[i].start().Add(boundaryTolerance)) {
+		if !s.ProgramTime.Before(from.Add(-boundaryTolerance)) && !s.End().After(b.samples[i].start().Add(boundaryTolerance)) {
 			between = append(between, s)
 		}
 	}
@@ -138,8 +136,8 @@ type sample struct {
 // badPeriod is a part of a sample, in media time.
 type badPeriod struct{ from, to time.Time }
 
-func (s sample) start() time.Time { return s.segment.start() }
-func (s sample) end() time.Time   { return s.segment.end() }
+func (s sample) start() time.Time { return s.segment.ProgramTime }
+func (s sample) end() time.Time   { return s.segment.End() }
 
 // judgedUntil returns until when the sample shows what a detector judges. A screen shows
 // a track until the last frame that was decoded.
@@ -169,13 +167,13 @@ func newSample(s Segment, tracks trackSet, a Analysis) sample {
 	for _, d := range detector.Table {
 		t := a.decodedTrack(d.Track)
 		if t.Screened && tracks.has(d.Track) {
-			out.screenedUntil[d.Track] = s.start().Add(t.To - programStart)
+			out.screenedUntil[d.Track] = s.ProgramTime.Add(t.To - programStart)
 		}
 		switch {
 		case t.decoded():
 			out.bad[d.Name] = placeIntervals(s, t, a.Intervals[d.Name], programStart)
 		case judgements[d.Name].badWithoutTrack:
-			out.bad[d.Name] = []badPeriod{{s.start(), s.end()}}
+			out.bad[d.Name] = []badPeriod{{s.ProgramTime, s.End()}}
 		}
 	}
 	return out
@@ -187,12 +185,12 @@ func newSample(s Segment, tracks trackSet, a Analysis) sample {
 func placeIntervals(s Segment, t Track, bad []Interval, programStart time.Duration) []badPeriod {
 	var out []badPeriod
 	for _, i := range bad {
-		b := badPeriod{s.start().Add(i.From - programStart), s.start().Add(i.To - programStart)}
-		if i.From <= t.From || b.from.Before(s.start()) {
-			b.from = s.start()
+		b := badPeriod{s.ProgramTime.Add(i.From - programStart), s.ProgramTime.Add(i.To - programStart)}
+		if i.From <= t.From || b.from.Before(s.ProgramTime) {
+			b.from = s.ProgramTime
 		}
-		if i.To >= t.To || b.to.After(s.end()) {
-			b.to = s.end()
+		if i.To >= t.To || b.to.After(s.End()) {
+			b.to = s.End()
 		}
 		if b.to.After(b.from) {
 			out = append(out, b)

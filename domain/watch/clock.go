@@ -33,7 +33,7 @@ func placeSegments(segments []Segment, read time.Time) []Segment {
 // show the same, but on the same line as their predecessor, where nothing was reset. The
 // caller adds the shift to all times of the old timeline.
 func (c *mediaTime) update(newest Segment, read time.Time, sameLine bool, e *emitter) (shift time.Duration) {
-	end := newest.end()
+	end := newest.End()
 	lag := read.Sub(end)
 	reset := c.Started && !sameLine && (end.Before(c.End) || lag < c.MinLag-clockSlack)
 	if reset {
@@ -53,8 +53,8 @@ func (c *mediaTime) update(newest Segment, read time.Time, sameLine bool, e *emi
 	return shift
 }
 
-func (s Segment) start() time.Time { return s.ProgramTime }
-func (s Segment) end() time.Time   { return s.ProgramTime.Add(s.Duration) }
+// End returns the end of a segment on the media timeline. Its ProgramTime is set.
+func (s Segment) End() time.Time { return s.ProgramTime.Add(s.Duration) }
 
 // handleClockStep goes on after the machine's clock was set. Times of the old
 // clock move with it, so all durations stay as they are. A suspended machine

@@ -44,6 +44,3 @@ func (w *Watcher) OpenConditions() (open []OpenCondition) {
 	}
 	return open
 }
-
-// End returns the end of a segment on the media timeline. Its ProgramTime is set.
-func (s Segment) End() time.Time { return s.end() }

@@ -173,7 +173,7 @@ func (f *mediaFeed) publishedSince(o Playlist, last Segment) time.Time {
 		since = f.Newest.Since // an older copy does not show what was published by then
 	}
 	if !f.listing.ofFormerURL && f.Clock.Started && !f.Newest.Since.IsZero() {
-		expected := f.Newest.Since.Add(last.end().Sub(f.Clock.End) - publicationSlack)
+		expected := f.Newest.Since.Add(last.End().Sub(f.Clock.End) - publicationSlack)
 		if expected.After(since) && expected.Before(o.Began) {
 			since = expected
 		}
