@@ -16,28 +16,24 @@
 //	either      private, removed, members only, …     monitor.error           over
 //	waiting     not a live stream, or never started   monitor.error           over
 //
-// Tasks belong to two lanes (decision S16). The resolve lane asks for the state
-// of the stream. The media lane reads the playlist and analyses its newest
-// segment. TaskWake lets time pass. Each kind of observation has its handler: answers,
-// playlists, analyses. They share those of manifests and outages.
+// Tasks belong to two lanes (decision S16). The resolve lane asks for the state of the
+// stream. The media lane reads the playlist and analyses its newest segment. Each
+// kind of observation has its handler: answers, playlists, analyses.
 //
-//	file            rule                                             source
-//	stream          the start and the ends of a watch                7.1, 7.2, 7.6
-//	resolve         the stream's state                               7.2, 7.4, 7.6
-//	claim           ends that need confirmation                      7.6, S19
-//	manifest        which renditions are watched                     5.1, S8
-//	identity        which segment is which; copies of different age  S5
-//	playlist, feed  new, old and missing segments                    6.1, S5
-//	detector*       what each detector judges                        6.3, 6.4, S4
-//	condition       onset, threshold, recovery                       S1–S3
-//	bisection       finds the segment in which a condition changed   S1
-//	look            whether key frames are enough                    S18
-//	outage          60 s without new media; URLs that are refused    6.6, S6, S7
-//	blindness       5 minutes in which nothing can be learned        S15
-//	signal          the conditions that end without an event          16.1
-//	task, cadence   which task is due when; backoff; late starts     5.4, 6.2, 7.3, 7.5, 10.2, S17
-//	clock           the media timeline; a clock that was set         S1
-//	snapshot        the state that a successor restores              S11
+//	file            rule                                               source
+//	stream          the start and the ends of a watch                  7.1, 7.2, 7.6
+//	resolve, claim  the stream's state; ends that need confirmation    7.2, 7.4, 7.6, S19
+//	manifest        which renditions are watched                       5.1, S8
+//	identity        which segment is which; copies of different age    S5
+//	playlist, feed  new, old and missing segments                      6.1, S5
+//	detector        what each detector judges                          6.3, 6.4, S4
+//	condition       onset, threshold, recovery                         S1–S3
+//	bisection, look finds the segment of a change; key frames or all   S1, S18
+//	outage          60 s without new media; URLs that are refused      6.6, S6, S7
+//	blindness       5 minutes in which nothing can be learned          S15
+//	signal          the conditions that end without an event           16.1
+//	task, cadence   which task is due when; backoff; late starts       5.4, 6.2, 7.3, 7.5, 10.2, S17
+//	clock, snapshot a clock that was set; what a successor restores    S1, S11
 //
 // Alerts and recoveries alternate. Each outage is alerted once. No event states
 // more time than has passed. Nothing follows Finished. A Watcher is not safe for

@@ -23,7 +23,7 @@ type TaskKind string
 // The kinds of task, each with the observation that answers it.
 const (
 	TaskResolve  TaskKind = "resolve"  // the stream's state and its manifest → Resolution
-	TaskOEmbed   TaskKind = "probe"    // whether the video exists, by oEmbed (section 7.4) → OEmbedResult
+	TaskOEmbed   TaskKind = "oembed"   // whether the video exists, by oEmbed (section 7.4) → OEmbedResult
 	TaskPlaylist TaskKind = "playlist" // the playlist at URL → Playlist
 	TaskSegment  TaskKind = "segment"  // the analysis of Segment → Analysis
 	TaskWake     TaskKind = "wake"     // nothing; time passes → Tick
