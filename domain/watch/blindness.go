@@ -187,10 +187,7 @@ func (b *blindness) alertAt() time.Time {
 // alert emits and logs monitor.error, once for each blindness (decision S15).
 func (b *blindness) alert(e *emitter) {
 	b.Alerted = true
-	detail := b.LastError
-	if detail == "" {
-		detail = "no answer yet"
-	}
+	detail := cmp.Or(b.LastError, "no answer yet")
 	lasted := wholeSeconds(e.now.Sub(b.Since))
 	e.emit(event.MonitorError, event.MonitorFailure{
 		Reason:       event.ReasonBlind,

@@ -90,11 +90,7 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 		if crossing.IsZero() {
 			continue
 		}
-		crossing = crossing.Add(f.Clock.MinLag)
-		if soonest := f.LastReadAt.Add(minReadInterval); crossing.Before(soonest) {
-			crossing = soonest
-		}
-		at = instant.Earliest(at, crossing)
+		at = instant.Earliest(at, instant.Latest(crossing.Add(f.Clock.MinLag), f.LastReadAt.Add(minReadInterval)))
 	}
 	return at
 }

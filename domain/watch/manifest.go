@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -41,11 +42,7 @@ func (m manifests) adopt(o Resolution) {
 		return
 	}
 	if !o.hasMedia() {
-		detail := o.Detail
-		if detail == "" {
-			detail = "the stream is live but its encoder sends nothing"
-		}
-		m.recordNone(NewFailure(FailureNetwork, "%s", detail))
+		m.recordNone(NewFailure(FailureNetwork, "%s", cmp.Or(o.Detail, "the stream is live but its encoder sends nothing")))
 		return
 	}
 	if len(o.Renditions) != 1 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // playlists handles what the media lane reads: master and media playlists.
@@ -186,9 +187,7 @@ func (f *mediaFeed) publishedSince(o Playlist, last Segment) time.Time {
 func (f *mediaFeed) nextSegmentAt() time.Time {
 	at := f.LastReadAt
 	if last, ok := f.listing.last(); ok {
-		if next := f.Newest.Since.Add(last.Duration); next.After(at) {
-			at = next
-		}
+		at = instant.Latest(at, f.Newest.Since.Add(last.Duration))
 	}
 	return at.Add(minReadInterval)
 }

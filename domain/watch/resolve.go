@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -24,10 +25,7 @@ type resolveState struct {
 
 // spendQuota takes a question that began at a time from the stream's quota.
 func (r *resolveState) spendQuota(began time.Time) {
-	if r.QuotaWholeAt.Before(began) {
-		r.QuotaWholeAt = began
-	}
-	r.QuotaWholeAt = r.QuotaWholeAt.Add(quotaInterval)
+	r.QuotaWholeAt = instant.Latest(r.QuotaWholeAt, began).Add(quotaInterval)
 }
 
 // quotaAt returns from when on the quota permits a question.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -66,10 +67,7 @@ func (e *emitter) endSignal(c trouble.Name, onset *time.Time, at time.Time) {
 	if onset.IsZero() {
 		return
 	}
-	if at.Before(*onset) {
-		at = *onset
-	}
-	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: *onset, EndedAt: at}})
+	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: *onset, EndedAt: instant.Latest(at, *onset)}})
 	e.revise()
 	*onset = time.Time{}
 }

@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,9 +24,7 @@ func (s *stream) plan() planner { return planner{s.rules, &s.state, s.now} }
 
 // start enters Monitoring Mode (sections 7.1, 7.5).
 func (s *stream) start(startedAt time.Time) {
-	if startedAt.IsZero() || startedAt.After(s.now) {
-		startedAt = s.now
-	}
+	startedAt = instant.Earliest(startedAt, s.now)
 	s.state.StartedAt, s.state.Resolve.Claim = startedAt, claim{}
 	s.state.Schedule = schedule{} // stream.started ends the lateness
 	s.state.Stream = monitor.StreamLive
@@ -54,9 +54,7 @@ func (s *stream) end(reason string) {
 
 // fail ends the watch because the stream cannot be watched (section 7.2).
 func (s *stream) fail(reason, details string) {
-	if details == "" {
-		details = "no further reason is given"
-	}
+	details = cmp.Or(details, "no further reason is given")
 	s.emit(event.MonitorError, event.MonitorFailure{Reason: reason, ErrorDetails: details, Terminal: true})
 	s.finish(monitor.Failed)
 }

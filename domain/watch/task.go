@@ -122,10 +122,7 @@ func (p planner) nextQuestionAt() time.Time {
 			answeredUntil = end
 		}
 	}
-	if answeredUntil.After(r.NextAt) {
-		return answeredUntil
-	}
-	return r.NextAt
+	return instant.Latest(answeredUntil, r.NextAt)
 }
 
 // mediaTask returns the task of the media lane. If two feeds have a due task, the
