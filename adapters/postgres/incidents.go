@@ -129,8 +129,8 @@ func stepsFrom(ctx context.Context, tx *sqlx.Tx, id monitor.ID, locked *incident
 // changed returns the incidents that the steps have changed, in order. Those that were opened get their IDs.
 func (s *incidentSteps) changed() (all []*incident.Incident) {
 	for _, c := range s.changes {
-		if c.Incident.ID == "" {
-			c.Incident.ID = uuid.Must(uuid.NewV7()).String()
+		if c.ID == "" {
+			c.ID = uuid.Must(uuid.NewV7()).String()
 		}
 		if n := len(all); n == 0 || all[n-1] != c.Incident {
 			all = append(all, c.Incident)
@@ -152,7 +152,7 @@ func (s *incidentSteps) logRows() (rows []map[string]any) {
 				severity = &e.Severity
 			}
 			rows = append(rows, map[string]any{
-				"incident_id": c.Incident.ID, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "severity": severity, "op_id": opID,
+				"incident_id": c.ID, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "severity": severity, "op_id": opID,
 			})
 		}
 	}

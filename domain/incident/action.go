@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"slices"
 	"time"
 )
 
@@ -51,29 +50,4 @@ type Entry struct {
 	Text          string    `json:"text,omitempty"`           // of a note
 	FalsePositive *bool     `json:"false_positive,omitempty"` // of a label; nil: it was taken away
 	Severity      int       `json:"severity,omitempty"`       // of SeverityRaised: from then on, 1 to MaxSeverity; 0: another kind
-}
-
-func (t *Tracker) acknowledge(in Acknowledge) {
-	if t.newest == nil {
-		return
-	}
-	t.log(Entry{Kind: Acknowledged, At: t.now, By: in.By})
-	t.change(func(i *Incident) {
-		if severity := max(i.Severity, i.severityAt(t.now)); i.AcknowledgedAt.IsZero() || severity > i.AcknowledgedSeverity || i.AnotherSinceAcknowledged() {
-			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = in.By, t.now, severity
-			i.Acknowledgements = append(slices.Clone(i.Acknowledgements), Acknowledgement{in.By, t.now, severity})
-		}
-		if c := i.condition(Error); c != nil && c.Lasts() {
-			c.end(t.now)
-		}
-	})
-	t.passTime(t.now)
-}
-
-func (t *Tracker) label(in Label) {
-	if t.newest == nil {
-		return
-	}
-	t.log(Entry{Kind: Labelled, At: t.now, By: in.By, FalsePositive: in.FalsePositive})
-	t.change(func(i *Incident) { i.FalsePositive = in.FalsePositive })
 }

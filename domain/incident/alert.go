@@ -66,16 +66,3 @@ func detail(text string) string {
 	text = strings.ReplaceAll(text[:min(len(text), maxDetail)], "\x00", "\ufffd")
 	return strings.ToValidUTF8(text, "")
 }
-
-// explain adds the numbers of an episode that is known already, for example by a signal.
-func (t *Tracker) explain(in Began) {
-	if in.Alert == nil {
-		return
-	}
-	t.change(func(i *Incident) {
-		c := i.condition(in.Condition)
-		if c.Alert == nil && (c.Lasts() || c.LastStartedAt.Equal(in.StartedAt)) {
-			c.Alert = in.Alert
-		}
-	})
-}

@@ -19,7 +19,7 @@ func TestNoConditionGetsWorseWhileTheStreamIsBlind(t *testing.T) { // S6, 16.1
 	if !slices.Equal(h.rises, want) {
 		t.Errorf("the severity rose at %v, want %v", h.rises, want)
 	}
-	if c, severity, lasts := h.newest().WorstLasting(at(1229)); c != black || severity != 2 || !lasts {
+	if c, severity, lasts := h.newest().Conditions.Worst(at(1229)); c != black || severity != 2 || !lasts {
 		t.Errorf("the worst that lasts is %s of severity %d", c, severity)
 	}
 	t.Run("nor in a later blindness", func(t *testing.T) {

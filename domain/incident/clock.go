@@ -13,23 +13,32 @@ func AdjustClock(all []Found, sentAt, now time.Time) {
 	if sentAt.IsZero() || behind <= longestWay {
 		return
 	}
-	onset := func(of Name, at time.Time) time.Time {
-		if of == Late || at.IsZero() { // a planned start is by no clock of the sender
-			return at
-		}
-		return at.Add(behind)
+	for n, found := range all {
+		isPlanned := conditionIn(found.Input) == Late // a planned start is by no clock of the sender
+		all[n].Input = withTimes(found.Input, func(at time.Time, isOnset bool) time.Time {
+			if isOnset && (isPlanned || at.IsZero()) {
+				return at
+			}
+			return at.Add(behind)
+		})
 	}
-	for i := range all {
-		switch in := all[i].Input.(type) {
-		case Began:
-			in.StartedAt, in.At = onset(in.Condition, in.StartedAt), in.At.Add(behind)
-			all[i].Input = in
-		case Ended:
-			in.StartedAt, in.EndedAt = onset(in.Condition, in.StartedAt), in.EndedAt.Add(behind)
-			all[i].Input = in
-		case MonitorEnded:
-			in.At = in.At.Add(behind)
-			all[i].Input = in
-		}
+}
+
+// withTimes returns an input whose times have been moved.
+func withTimes(in Input, move func(at time.Time, isOnset bool) time.Time) Input {
+	switch in := in.(type) {
+	case Began:
+		in.StartedAt, in.At = move(in.StartedAt, true), move(in.At, false)
+		return in
+	case Ended:
+		in.StartedAt, in.EndedAt = move(in.StartedAt, true), move(in.EndedAt, false)
+		return in
+	case MonitorEnded:
+		in.At = move(in.At, false)
+		return in
+	case Good:
+		in.At = move(in.At, false)
+		return in
 	}
+	return in
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
@@ -58,6 +60,28 @@ func (c Condition) lasted(at time.Time) time.Duration {
 // LongestAt returns the length of the longest episode, including one that lasts at now.
 func (c Condition) LongestAt(now time.Time) time.Duration { return max(c.Longest, c.lasted(now)) }
 
+// knows reports whether an episode is known already. Others of a condition that lasts are not:
+// the end of the one before was lost.
+func (c Condition) knows(in Began) bool {
+	switch {
+	case c.LastStartedAt.Equal(in.StartedAt):
+		return true
+	case !in.MayRepeat:
+		return false
+	case c.Lasts():
+		return true
+	}
+	stale := c.EndedAt.Sub(in.StartedAt)
+	return stale > 0 && stale < monitor.MaxOvertaken
+}
+
+// explain adds the numbers of an episode that was known without them, for example by a signal.
+func (c *Condition) explain(in Began) {
+	if c.Alert == nil && (c.Lasts() || c.LastStartedAt.Equal(in.StartedAt)) {
+		c.Alert = in.Alert
+	}
+}
+
 // begin starts another episode, with its alert.
 func (c *Condition) begin(at time.Time, alert *Alert) {
 	c.LastStartedAt, c.EndedAt, c.OpensAt, c.Alert = at, time.Time{}, time.Time{}, alert
@@ -67,9 +91,7 @@ func (c *Condition) begin(at time.Time, alert *Alert) {
 
 // end ends the newest episode, not before it began.
 func (c *Condition) end(at time.Time) {
-	if at.Before(c.LastStartedAt) {
-		at = c.LastStartedAt
-	}
+	at = instant.Latest(at, c.LastStartedAt)
 	c.EndedAt, c.OpensAt = at, time.Time{}
 	c.Longest = max(c.Longest, at.Sub(c.LastStartedAt))
 	c.Spans = slices.Clone(c.Spans)

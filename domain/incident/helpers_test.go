@@ -57,9 +57,9 @@ func (h *history) step(sec float64, inputs ...incident.Input) (changes int) {
 	for _, in := range inputs {
 		for _, c := range h.tracker.Step(at(sec), in) {
 			changes++
-			if c.Incident.ID == "" {
+			if c.ID == "" {
 				h.all = append(h.all, c.Incident)
-				c.Incident.ID = fmt.Sprintf("incident-%d", len(h.all))
+				c.ID = fmt.Sprintf("incident-%d", len(h.all))
 			}
 			for _, e := range c.Log {
 				if e.Kind == incident.SeverityRaised {

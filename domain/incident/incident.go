@@ -33,9 +33,9 @@ const (
 type Incident struct {
 	ID             string        `json:"id,omitempty"` // a UUID; empty until it is stored
 	State          State         `json:"state"`
-	Severity       int           `json:"severity"`              // the worst so far, 0 to MaxSeverity
-	SeverityNow    int           `json:"severity_now"`          // of what lasts; 0 also if nothing does
-	Conditions     []Condition   `json:"conditions"`            // in the order in which they first began
+	Severity       int           `json:"severity"`     // the worst so far, 0 to MaxSeverity
+	SeverityNow    int           `json:"severity_now"` // of what lasts; 0 also if nothing does
+	Conditions     Conditions    `json:"conditions"`
 	StartedAt      time.Time     `json:"started_at"`            // the earliest onset
 	OpenedAt       time.Time     `json:"opened_at"`             // when the first condition was detected
 	ResolvedAt     time.Time     `json:"resolved_at,omitzero"`  // zero while open
@@ -76,11 +76,11 @@ func (i *Incident) DueAt() (due time.Time) {
 		}
 		return due
 	}
-	if at, over := i.quietSince(); over {
+	if at, over := i.Conditions.quietSince(); over {
 		return at.Add(i.Quiet)
 	}
-	due = i.nextRise()
-	if c := i.condition(Error); c != nil && c.Lasts() {
+	due = i.Conditions.nextRise(i.SeverityNow)
+	if c := i.Conditions.lasting(Error); c != nil {
 		due = instant.Earliest(due, c.LastStartedAt.Add(ErrorKept))
 	}
 	return due
@@ -94,45 +94,30 @@ func (i *Incident) BeganAt() time.Time {
 	return i.OpenedAt
 }
 
-// condition is the condition with this name; nil: the incident has none.
-func (i *Incident) condition(name Name) *Condition {
-	for n := range i.Conditions {
-		if i.Conditions[n].Name == name {
-			return &i.Conditions[n]
-		}
-	}
-	return nil
-}
-
 // AnotherSinceAcknowledged reports whether a condition lasts that first began after somebody
 // acknowledged the incident.
 func (i *Incident) AnotherSinceAcknowledged() bool {
 	return i.AcknowledgedBy != "" && slices.ContainsFunc(i.Conditions, func(c Condition) bool { return c.Lasts() && c.StartedAt.After(i.AcknowledgedAt) })
 }
 
-// begin adds an episode.
-func (i *Incident) begin(in Began) {
-	if i.condition(in.Condition) == nil {
+// addEpisode adds an episode of a condition.
+func (i *Incident) addEpisode(in Began) {
+	if i.Conditions.named(in.Condition) == nil {
 		i.Conditions = append(i.Conditions, Condition{Name: in.Condition, StartedAt: in.StartedAt})
 	}
-	i.condition(in.Condition).begin(in.StartedAt, in.Alert)
+	i.Conditions.named(in.Condition).begin(in.StartedAt, in.Alert)
 	i.StartedAt = instant.Earliest(i.StartedAt, in.StartedAt)
 }
 
 // Lasts reports whether a condition lasts.
 func (i *Incident) Lasts() bool { return slices.ContainsFunc(i.Conditions, Condition.Lasts) }
 
-// quietSince is when the last condition ended; over is false while one lasts.
-func (i *Incident) quietSince() (at time.Time, over bool) {
-	for _, c := range i.Conditions {
-		if c.Lasts() {
-			return time.Time{}, false
-		}
-		if c.EndedAt.After(at) {
-			at = c.EndedAt
-		}
+// judge says how severe is what lasts now. A severity that time has yet to raise counts
+// from the next Tick, which also logs it.
+func (i *Incident) judge(now time.Time) {
+	if i.SeverityNow = 0; i.State == Open {
+		i.SeverityNow = min(i.Conditions.severityAt(now), i.Severity)
 	}
-	return at, true
 }
 
 // clone copies what a Tracker changes in place.

@@ -14,6 +14,14 @@ type Picture struct {
 	TakenAt    time.Time `json:"taken_at"`
 }
 
+// show shows a picture that is better than the one shown, or of the same evidence. Files are
+// stored one by one, so the evidence has chosen among more of them by then.
+func (i *Incident) show(p Picture, now time.Time) {
+	if i.Picture == nil || i.Picture.EvidenceID == p.EvidenceID || i.showsBetter(p, *i.Picture, now) {
+		i.Picture = &p
+	}
+}
+
 // showsBetter reports whether p shows the incident better than q. It compares the severity
 // that their conditions have reached by now, then their clarity, then their times.
 func (i *Incident) showsBetter(p, q Picture, now time.Time) bool {
@@ -27,7 +35,7 @@ func (i *Incident) showsBetter(p, q Picture, now time.Time) bool {
 // reached returns the severity of the longest episode of a condition by now; 0: the
 // incident does not have the condition.
 func (i *Incident) reached(name Name, now time.Time) int {
-	c := i.condition(name)
+	c := i.Conditions.named(name)
 	if c == nil {
 		return 0
 	}

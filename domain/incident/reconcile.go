@@ -5,6 +5,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // GoodFor limits a condition whose end the watch does not report: after so long without
@@ -47,10 +48,7 @@ func (in Good) ends(c Condition) bool {
 
 // since is from when on nothing was seen of the newest episode.
 func (in Good) since(c Condition) time.Time {
-	if in.Since.Before(c.LastStartedAt) {
-		return c.LastStartedAt
-	}
-	return in.Since
+	return instant.Latest(in.Since, c.LastStartedAt)
 }
 
 // goodSince returns from when on the lanes show nothing of a condition; good is false if
@@ -88,19 +86,4 @@ func oneTrackSince(c Condition, lanes map[history.Lane]history.Open) (since time
 		track, other = other, track
 	}
 	return track.Since, track.State == history.OK && other.State == history.Unknown && track.Since.After(c.LastStartedAt)
-}
-
-// good ends a condition whose end was not reported, at the time from which on nothing was
-// seen of it.
-func (t *Tracker) good(in Good) {
-	in.At = t.clamp(in.At)
-	if t.newest == nil {
-		return
-	}
-	c := t.newest.condition(in.Condition)
-	if c == nil || !in.ends(*c) {
-		return
-	}
-	t.end(Ended{Condition: in.Condition, EndedAt: in.since(*c)})
-	t.passTime(t.now)
 }

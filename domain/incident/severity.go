@@ -44,90 +44,80 @@ func severityOf(name Name, d time.Duration) (severity int) {
 	return severity
 }
 
-// blindWithin returns how much of a condition's newest episode, until a time, was blind.
+// unseen returns how much of a condition's newest episode, until a time, was blind.
 // Nothing is known of the stream then, so only Blind itself gets worse (section 7.6, S6).
-func (i *Incident) blindWithin(c Condition, until time.Time) (sum time.Duration) {
-	blind := i.condition(Blind)
+func (all Conditions) unseen(c Condition, until time.Time) (sum time.Duration) {
+	blind := all.named(Blind)
 	if blind == nil || c.Name == Blind {
 		return 0
 	}
 	for _, s := range blind.Spans {
-		from, to := s.StartedAt, s.EndedAt
-		if from.Before(c.LastStartedAt) {
-			from = c.LastStartedAt
-		}
+		to := s.EndedAt
 		if to.IsZero() || until.Before(to) {
 			to = until
 		}
-		sum += max(0, to.Sub(from))
+		sum += max(0, to.Sub(instant.Latest(s.StartedAt, c.LastStartedAt)))
 	}
 	return sum
 }
 
-// severityAt is the severity of the conditions that last at a time: that of the worst,
-// and one more while picture and sound are bad together.
-func (i *Incident) severityAt(at time.Time) (severity int) {
-	for _, c := range i.Conditions {
-		if c.Lasts() {
-			severity = max(severity, i.severityOfLasting(c, at))
-		}
-	}
-	return min(severity+i.bothTracks(), MaxSeverity)
+// severityOf is the severity of one of them that lasts at a time.
+func (all Conditions) severityOf(c Condition, at time.Time) int {
+	return severityOf(c.Name, c.lasted(at)-all.unseen(c, at))
 }
 
-// severityOfLasting is the severity of a condition that lasts at a time.
-func (i *Incident) severityOfLasting(c Condition, at time.Time) int {
-	return severityOf(c.Name, c.lasted(at)-i.blindWithin(c, at))
-}
-
-// WorstLasting returns the worst condition that lasts, the first of several, and its severity;
-// ok is false if none lasts.
-func (i *Incident) WorstLasting(now time.Time) (name Name, severity int, ok bool) {
-	for _, c := range i.Conditions {
-		if of := i.severityOfLasting(c, now); c.Lasts() && (!ok || of > severity) {
+// Worst returns the worst condition that lasts, the first of several, and its severity; ok is
+// false if none lasts.
+func (all Conditions) Worst(now time.Time) (name Name, severity int, ok bool) {
+	for _, c := range all.Lasting() {
+		if of := all.severityOf(c, now); !ok || of > severity {
 			name, severity, ok = c.Name, of, true
 		}
 	}
 	return name, severity, ok
 }
 
-// LastingSeverity returns the severity of a condition that lasts; -1: it does not.
-func (i *Incident) LastingSeverity(name Name, now time.Time) int {
-	if c := i.condition(name); c != nil && c.Lasts() {
-		return i.severityOfLasting(*c, now)
-	}
-	return -1
+// IsWorst reports whether a condition lasts and none is more severe, or none lasts at all.
+func (all Conditions) IsWorst(name Name, now time.Time) bool {
+	_, worst, lasts := all.Worst(now)
+	c := all.lasting(name)
+	return !lasts || c != nil && all.severityOf(*c, now) == worst
+}
+
+// severityAt is the severity of what lasts at a time: that of the worst, and one more while
+// picture and sound are bad together.
+func (all Conditions) severityAt(at time.Time) int {
+	_, severity, _ := all.Worst(at)
+	return min(severity+all.bothTracks(), MaxSeverity)
 }
 
 // bothTracks is 1 while detectors of picture and of sound find trouble, else 0.
-func (i *Incident) bothTracks() int {
-	var video, audio bool
+func (all Conditions) bothTracks() int {
+	bad := map[detector.Track]bool{}
 	for _, d := range detector.Table {
-		if c := i.condition(d.Condition); c != nil && c.Lasts() {
-			video = video || d.Track == detector.Video
-			audio = audio || d.Track == detector.Audio
+		if all.lasting(d.Condition) != nil {
+			bad[d.Track] = true
 		}
 	}
-	if video && audio {
+	if bad[detector.Video] && bad[detector.Audio] {
 		return 1
 	}
 	return 0
 }
 
-// nextRise is when the severity rises if nothing else happens; zero: never.
-func (i *Incident) nextRise() (at time.Time) {
-	more := i.bothTracks()
-	for _, c := range i.Conditions {
-		blind := i.condition(Blind)
-		if !c.Lasts() || c.Name != Blind && blind != nil && blind.Lasts() { // nobody sees it get worse
+// nextRise is when the severity rises above the one of now if nothing else happens; zero: never.
+func (all Conditions) nextRise(severityNow int) (at time.Time) {
+	more := all.bothTracks()
+	for _, c := range all.Lasting() {
+		if c.Name != Blind && all.lasting(Blind) != nil { // nobody sees it get worse
 			continue
 		}
 		var unseen time.Duration
-		if blind != nil {
-			unseen = i.blindWithin(c, blind.EndedAt)
+		if blind := all.named(Blind); blind != nil {
+			unseen = all.unseen(c, blind.EndedAt)
 		}
 		for _, r := range risesOf(c.Name) {
-			if min(r.severity+more, MaxSeverity) > i.SeverityNow {
+			if min(r.severity+more, MaxSeverity) > severityNow {
 				at = instant.Earliest(at, c.LastStartedAt.Add(r.after+unseen))
 			}
 		}

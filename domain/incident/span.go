@@ -43,26 +43,6 @@ func mergeNearest(all []Span) []Span {
 	return slices.Delete(all, nearest, nearest+1)
 }
 
-// Trouble returns when any condition was there: the spans of all, where those that overlap
-// are one.
-func (i *Incident) Trouble() (all []Span) {
-	var spans []Span
-	for _, c := range i.Conditions {
-		spans = append(spans, c.Spans...)
-	}
-	slices.SortFunc(spans, func(a, b Span) int { return a.StartedAt.Compare(b.StartedAt) })
-	for _, s := range spans {
-		last := len(all) - 1
-		switch {
-		case last < 0 || !all[last].EndedAt.IsZero() && s.StartedAt.After(all[last].EndedAt):
-			all = append(all, s)
-		case !all[last].EndedAt.IsZero() && (s.EndedAt.IsZero() || s.EndedAt.After(all[last].EndedAt)):
-			all[last].EndedAt = s.EndedAt
-		}
-	}
-	return all
-}
-
 // Total adds up how long spans are. A span that lasts counts until now.
 func Total(all []Span, now time.Time) (sum time.Duration) {
 	for _, s := range all {

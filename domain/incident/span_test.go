@@ -117,7 +117,7 @@ func TestTheTroubleOfAnIncidentIsEverySpanOfEveryConditionOnce(t *testing.T) { /
 		want  time.Duration
 		times int
 	}{
-		{"all", i.Trouble(), 185 * time.Second, 2},
+		{"all", i.Conditions.Trouble(), 185 * time.Second, 2},
 		{"silent", i.Conditions[0].Spans, 135 * time.Second, 2},
 		{"none", nil, 0, 0},
 	} {

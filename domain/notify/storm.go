@@ -42,7 +42,7 @@ type Opening struct {
 
 // OpeningOf returns the newest opening of an incident; ok is false if nothing lasts.
 func OpeningOf(i incident.Incident, now time.Time) (o Opening, ok bool) {
-	c, severity, ok := i.WorstLasting(now)
+	c, severity, ok := i.Conditions.Worst(now)
 	return Opening{IncidentID: i.ID, At: i.BeganAt(), Condition: c, Severity: severity}, ok
 }
 
@@ -157,11 +157,7 @@ type StreamIncident struct {
 // Subject returns what routes and silences compare. It has every condition that the incident
 // has had, so what matches once matches until the end.
 func (i StreamIncident) Subject() Subject {
-	s := Subject{Severity: i.Severity, MonitorID: i.MonitorID, Metadata: i.Metadata}
-	for _, c := range i.Conditions {
-		s.Conditions = append(s.Conditions, c.Name)
-	}
-	return s
+	return Subject{Conditions: i.Conditions.Names(), Severity: i.Severity, MonitorID: i.MonitorID, Metadata: i.Metadata}
 }
 
 // Storm is a set of incidents that share one message at a destination.
@@ -180,8 +176,7 @@ func (s Storm) Covers(i incident.Incident, now time.Time) bool {
 	if i.State != incident.Open {
 		return true
 	}
-	_, worst, lasts := i.WorstLasting(now)
-	return i.BeganAt().Sub(s.First.At) < StormWindow && (!lasts || i.LastingSeverity(s.First.Condition, now) == worst)
+	return i.BeganAt().Sub(s.First.At) < StormWindow && i.Conditions.IsWorst(s.First.Condition, now)
 }
 
 // Streams counts the streams with an incident in the storm.

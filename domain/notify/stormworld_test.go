@@ -88,8 +88,8 @@ func (w *stormWorld) step(n int, in incident.Input) {
 	w.t.Helper()
 	s := w.streams[n]
 	for _, c := range s.tracker.Step(w.now, in) {
-		if c.Incident.ID == "" {
-			c.Incident.ID = fmt.Sprintf("%d at %v", n, w.now)
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("%d at %v", n, w.now)
 		}
 		s.incident = c.Incident
 		for _, th := range w.threads {

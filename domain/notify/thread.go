@@ -40,12 +40,8 @@ func SituationOf(i incident.Incident) Situation {
 		Open: i.State == incident.Open, Severity: i.Severity, SeverityNow: i.SeverityNow, OpenedAt: i.OpenedAt, BeganAt: i.BeganAt(), ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
 		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil, NewCondition: i.AnotherSinceAcknowledged(),
 	}
+	s.Conditions = i.Conditions.Lasting().Names()
 	s.OnlyBlind = !slices.ContainsFunc(i.Conditions, func(c incident.Condition) bool { return c.Name != incident.Blind })
-	for _, c := range i.Conditions {
-		if c.Lasts() {
-			s.Conditions = append(s.Conditions, c.Name)
-		}
-	}
 	return s
 }
 

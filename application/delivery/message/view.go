@@ -213,7 +213,7 @@ func shownCondition(c incident.Condition, notified notify.Notified, now time.Tim
 
 // addTimes adds when there was trouble, and how much.
 func (v *view) addTimes(i StreamIncident, now time.Time, zone *time.Location) {
-	spans, now := clockSpans(i.Trouble()), now.Truncate(time.Second)
+	spans, now := clockSpans(i.Conditions.Trouble()), now.Truncate(time.Second)
 	if len(spans) == 0 {
 		return
 	}
