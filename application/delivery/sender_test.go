@@ -104,7 +104,7 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 				t.Errorf("attempts at %v", at)
 			}
 			e := o.find("d1")
-			if pushed := e.delivery.Incident.Notified.PushedAt; time.Until(pushed) != ahead-2*time.Second {
+			if pushed := e.delivery.Incident.Notified.Sounds.Newest; time.Until(pushed) != ahead-2*time.Second {
 				t.Errorf("the push is %v ahead of the process", time.Until(pushed))
 			}
 			if retryAt := e.outcomes[0].RetryAt; time.Until(retryAt) != -5*time.Second {

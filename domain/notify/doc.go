@@ -32,7 +32,8 @@
 //     routing      where an event or an incident goes, and why
 //     silence      when messages are held back
 //     plan         where incidents are told, and what a destination is told now
-//     thread       the messages about one incident or storm at one destination
+//     thread       an incident or a storm as messages tell it, and what a destination knows of it
+//     nextmessage  the table of what there is to tell and which message does
 //     storm        which incidents become one message
 //     schedule     how attempts follow each other: Policy
 //     health       failures, circuit and rate limit of a destination

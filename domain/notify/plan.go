@@ -111,7 +111,7 @@ type Planned struct {
 func (d Due) Plan() (p Plan) {
 	unknown := map[string]bool{}
 	for _, t := range d.Threads {
-		if t.Incident != nil && (!t.Notified.Open || t.Incident.Reopened > t.Notified.Reopened) {
+		if t.Incident != nil && t.Notified.isUnaware(t.Incident.Reopened) {
 			unknown[t.Incident.ID] = true
 		}
 	}

@@ -61,12 +61,14 @@ func examples(now time.Time) (all []Example) {
 func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Notified) {
 	opened := now.Add(-4*time.Minute - 12*time.Second)
 	s := notify.Situation{Open: true, Severity: 2, SeverityNow: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
-	notified := notify.Notified{Opened: true, Open: true, Severity: 2, NotifiedConditions: s.Conditions, PushedAt: opened}
+	notified := notify.Notified{
+		Opened: true, Open: true, Known: notify.Known{Severity: 2, Conditions: s.Conditions}, Sounds: notify.Sounds{Newest: opened},
+	}
 	switch kind {
 	case notify.Opened:
 		notified = notify.Notified{}
 	case notify.Worse:
-		notified.Severity = 1
+		notified.Known.Severity = 1
 	case notify.Reopened:
 		s.Reopened, notified.Open = 2, false
 	case notify.Acknowledged:

@@ -117,12 +117,12 @@ func newView(f Facts, step notify.NextMessage, zone *time.Location) view {
 		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Handled: s.Handled(), Since: s.OpenedAt.In(zone),
 	}
 	if f.Notified.Opened {
-		v.PreviousSeverity = min(f.Notified.Severity, s.SeverityNow)
+		v.PreviousSeverity = min(f.Notified.Known.Severity, s.SeverityNow)
 	}
 	if f.Delay >= minDelay {
 		v.Delay, v.Unreachable = f.Delay, f.Unreachable
 	}
-	pushed := f.Notified.PushedAt
+	pushed := f.Notified.Sounds.Newest
 	if step.Push {
 		pushed = f.Now
 	}
@@ -203,7 +203,7 @@ func shownCondition(c incident.Condition, notified notify.Notified, now time.Tim
 	spans := clockSpans(c.Spans)
 	shown := condition{
 		Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)),
-		Total: incident.Total(spans, now.Truncate(time.Second)), Times: len(spans), New: !slices.Contains(notified.NotifiedConditions, c.Name),
+		Total: incident.Total(spans, now.Truncate(time.Second)), Times: len(spans), New: !notified.Knows(c.Name),
 	}
 	if c.Alert != nil {
 		shown.Detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)

@@ -119,8 +119,10 @@ FROM (SELECT n, now() - interval '30 days' + n * interval '1 h' AS at FROM gener
 -- Those of open ones, and of one in five of the others; 2000 old ones were in storms.
 INSERT INTO deliveries (id, destination_id, monitor_id, incident_id, storm_id, route_id, state, tried, told, created_at, delivered_at)
 SELECT pg_temp.uuid7(i.opened_at, 'thread' || i.id), md5('destination' || m.seq % 7 + 26)::uuid, i.monitor_id, i.id, CASE WHEN i.seq < 2000 THEN md5('storm' || 1 + i.seq / 20)::uuid END, md5('route' || m.seq % 7)::uuid, 'idle', 1,
-       jsonb_build_object('opened', true, 'open', i.state = 'open', 'severity', i.severity, 'reopened', 0, 'has_picture', false,
-                          'notified_conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'current_conditions', jsonb_build_array(i.conditions -> 0 -> 'condition'), 'pushed_at', i.opened_at, 'provider_message_id', '1'),
+       jsonb_build_object('opened', true, 'open', i.state = 'open', 'provider_message_id', '1',
+                          'shown', jsonb_build_object('reopened', 0, 'has_picture', false, 'conditions', jsonb_build_array(i.conditions -> 0 -> 'condition')),
+                          'known', jsonb_build_object('severity', i.severity, 'conditions', jsonb_build_array(i.conditions -> 0 -> 'condition')),
+                          'sounds', jsonb_build_object('newest', i.opened_at)),
        i.opened_at, i.opened_at
 FROM incidents i JOIN monitors m ON m.id = i.monitor_id WHERE i.state = 'open' OR i.seq % 5 = 0 ORDER BY i.seq;
 

@@ -78,7 +78,7 @@ func startOpenRoutes(t *testing.T) *openRoutes {
 func (r *openRoutes) letPass(t *testing.T, d time.Duration) {
 	t.Helper()
 	if _, err := r.db.ExecContext(t.Context(), `
-		UPDATE deliveries SET told = jsonb_set(told, '{pushed_at}', to_jsonb(CAST(told->>'pushed_at' AS timestamptz) - make_interval(secs => $1))),
+		UPDATE deliveries SET told = jsonb_set(told, '{sounds,newest}', to_jsonb(CAST(told#>>'{sounds,newest}' AS timestamptz) - make_interval(secs => $1))),
 			state = 'pending', changed = true, due_at = now(), round_began_at = now(), tried = 0
 		WHERE told IS NOT NULL AND state <> 'failed'`, d.Seconds()); err != nil {
 		t.Fatal(err)
