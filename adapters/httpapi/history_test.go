@@ -86,7 +86,7 @@ func TestStatisticsAreOfTheDaysOfTheCallersZone(t *testing.T) {
 		{Lane: history.Audio, State: "silent", From: ago(100), To: ago(50)},
 	}}
 	api.history.Alerts = []history.Alert{{MonitorID: watchedID, At: ago(70), Onset: ago(100)}}
-	api.history.Incidents = []history.Incident{{MonitorID: watchedID, OpenedAt: ago(70)}}
+	api.history.Incidents = map[monitor.ID]time.Time{watchedID: ago(70)}
 	totals := `"seconds":{"watched":3600,"black":0,"silent":50,"out":0,"blind":0},"alerts":1,"incidents":1,"time_to_alert_sec":{"mean":30,"max":30}}`
 	api.get("/api/v1/statistics?by=day&zone=Europe/Berlin&from=2024-01-15T00:00:00Z").hasStatus(http.StatusOK).hasBody(
 		`{"by":"day","zone":"Europe/Berlin","from":"2024-01-15T00:00:00+01:00","to":"2024-01-16T00:00:00+01:00","total":{` + totals +

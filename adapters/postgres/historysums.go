@@ -162,9 +162,10 @@ func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Sum
 }
 
 func sumIncidents(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
-	var incident history.Incident
+	var of monitor.ID
+	var openedAt time.Time
 	whole := sum.Whole()
-	return eachRow(ctx, tx, []any{&incident.MonitorID, &incident.OpenedAt}, func() { sum.AddIncident(incident) }, `
+	return eachRow(ctx, tx, []any{&of, &openedAt}, func() { sum.AddIncident(of, openedAt) }, `
 		SELECT monitor_id, opened_at FROM incidents
 		WHERE opened_at >= $2 AND opened_at < $3 AND ($1 = '' OR monitor_id = $1)`, id, whole.From.UTC(), whole.To.UTC())
 }

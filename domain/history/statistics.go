@@ -141,8 +141,8 @@ func (t *Totals) AddAlerts(p Period, at time.Time, d Delay) {
 }
 
 // AddIncident counts an incident if it was opened in the period.
-func (t *Totals) AddIncident(p Period, i Incident) {
-	if !i.OpenedAt.Before(p.From) && i.OpenedAt.Before(p.To) {
+func (t *Totals) AddIncident(p Period, openedAt time.Time) {
+	if !openedAt.Before(p.From) && openedAt.Before(p.To) {
 		t.Incidents++
 	}
 }
@@ -156,12 +156,6 @@ func firstEndingAfter(periods []Period, t time.Time) int {
 		return -1
 	})
 	return i
-}
-
-// Incident is the time at which an incident was opened.
-type Incident struct {
-	MonitorID monitor.ID
-	OpenedAt  time.Time
 }
 
 // Summary sums up spans, alerts and incidents over periods. It keeps none of them, so its
@@ -232,9 +226,9 @@ func (s *Summary) AddAlertsToPeriods(at time.Time, d Delay) {
 	s.eachPeriod(at, at, func(t *Totals, p Period) { t.AddAlerts(p, at, d) })
 }
 
-// AddIncident adds an incident.
-func (s *Summary) AddIncident(i Incident) {
-	s.add(i.MonitorID, i.OpenedAt, i.OpenedAt, func(t *Totals, p Period) { t.AddIncident(p, i) })
+// AddIncident adds an incident of a monitor.
+func (s *Summary) AddIncident(id monitor.ID, openedAt time.Time) {
+	s.add(id, openedAt, openedAt, func(t *Totals, p Period) { t.AddIncident(p, openedAt) })
 }
 
 func (s *Summary) add(id monitor.ID, from, to time.Time, count func(*Totals, Period)) {

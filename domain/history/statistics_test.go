@@ -95,7 +95,7 @@ func TestSummarise(t *testing.T) {
 		sum.AddAlert(a)
 	}
 	for _, second := range []int{3620, 7200} {
-		sum.AddIncident(history.Incident{MonitorID: "a", OpenedAt: at(second)})
+		sum.AddIncident("a", at(second))
 	}
 	check := func(name string, got history.Totals, times map[string]int, alerts, incidents int, longest time.Duration) {
 		t.Helper()

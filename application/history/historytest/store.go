@@ -18,7 +18,7 @@ type Store struct {
 	Minutes        []monitor.Minute
 	Counted        map[monitor.ID][]history.Span // for statistics
 	Alerts         []history.Alert
-	Incidents      []history.Incident
+	Incidents      map[monitor.ID]time.Time // when one was opened
 	Started, Ended []time.Time
 	Err            error  // of every method, if set
 	Reading        func() // called by every method that reads, if set
@@ -77,8 +77,8 @@ func (s *Store) SumHistory(_ context.Context, id monitor.ID, _ time.Time, sum *h
 	for _, a := range s.Alerts {
 		sum.AddAlert(a)
 	}
-	for _, i := range s.Incidents {
-		sum.AddIncident(i)
+	for id, openedAt := range s.Incidents {
+		sum.AddIncident(id, openedAt)
 	}
 	return nil
 }
