@@ -340,9 +340,8 @@ func TestAnExplanationNamesReasonsDestinationsAndSilences(t *testing.T) { // sec
 	api := newTestAPI(t)
 	addRouting(api, "")
 	api.patch("/api/v1/routes/"+routingtest.DefaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
-	api.subjects.All = []routing.StoredSubject{{
-		IncidentID: incidentID,
-		Subject:    notify.Subject{Conditions: []incident.Name{"black"}, Severity: 2, MonitorID: noSuchID, Metadata: map[string]string{"team": "b"}},
+	api.subjects.All = []notify.Subject{{
+		IncidentID: incidentID, Conditions: []incident.Name{"black"}, Severity: 2, MonitorID: noSuchID, Metadata: map[string]string{"team": "b"},
 	}}
 	api.post("/api/v1/routes/explain", `{"incident_id":"`+incidentID+`"}`).hasStatus(http.StatusOK).hasBody(`{
 		"subject": {"event_id": null, "event_type": null, "incident_id": "` + incidentID + `", "conditions": ["black"], "severity": 2, "monitor_id": "` + noSuchID + `", "metadata": {"team": "b"}},
@@ -381,9 +380,9 @@ func TestASilenceHasAStateAndItsNextTime(t *testing.T) { // section 19.6
 		t.Errorf("the ended silence is %v", ended)
 	}
 	api.patch("/api/v1/silences/"+recovery["silence_id"].(string), `{"comment":"x"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "ended")
-	api.subjects.All = []routing.StoredSubject{
-		{IncidentID: incidentID, Subject: notify.Subject{MonitorID: noSuchID}},
-		{IncidentID: storedRoute, Subject: notify.Subject{MonitorID: "another"}},
+	api.subjects.All = []notify.Subject{
+		{IncidentID: incidentID, MonitorID: noSuchID},
+		{IncidentID: storedRoute, MonitorID: "another"},
 	}
 	for _, listed := range api.get("/api/v1/silences").json()["silences"].([]any) {
 		s := listed.(map[string]any)

@@ -212,7 +212,7 @@ func (l *lease) readDue(ctx context.Context, tx *sqlx.Tx, ready []*readyDestinat
 	l.incidents, l.members = map[string]routedIncident{}, map[string][]routedIncident{}
 	for _, i := range incidents {
 		l.incidents[i.ID] = i
-		l.members[i.stormID] = append(l.members[i.stormID], i)
+		l.members[i.row.StormID.String] = append(l.members[i.row.StormID.String], i)
 	}
 	return rows, err
 }
@@ -490,9 +490,8 @@ func (l *lease) newDelivery(r leasableRow) delivery.Delivery {
 func (l *lease) describe(d *readyDestination, r leasableRow) (one leasedDelivery, t *notify.Thread, err error) {
 	one.Delivery = l.newDelivery(r)
 	one.Destination = d.destination
-	var told notify.Notified
 	if r.Told != nil {
-		if err := json.Unmarshal(r.Told, &told); err != nil {
+		if err := json.Unmarshal(r.Told, &one.Notified); err != nil {
 			return one, nil, fmt.Errorf("what was told: %w", err)
 		}
 	}
@@ -507,12 +506,9 @@ func (l *lease) describe(d *readyDestination, r leasableRow) (one leasedDelivery
 		if err != nil {
 			return one, nil, err
 		}
-		t = &notify.Thread{Notified: told, Incident: &i.StreamIncident, Storm: storm}
-		one.changedAt = map[string]time.Time{i.ID: i.changedAt}
-		one.Incident = &delivery.Incident{
-			Notified: told, Incident: i.Incident, MonitorID: i.MonitorID, Good: i.good, Number: i.number, StreamURL: i.streamURL,
-			Metadata: i.metadata,
-		}
+		t = &notify.Thread{Notified: one.Notified, Incident: &i.StreamIncident, Storm: storm}
+		one.changedAt = map[string]time.Time{i.ID: i.row.UpdatedAt}
+		one.Incident = &i.StreamIncident
 	case r.Storm != nil:
 		storm, err := readStorm(r.ID, r.Storm)
 		if err != nil {
@@ -521,13 +517,10 @@ func (l *lease) describe(d *readyDestination, r leasableRow) (one leasedDelivery
 		one.changedAt = map[string]time.Time{}
 		for _, i := range l.members[r.ID] {
 			storm.Incidents = append(storm.Incidents, i.StreamIncident)
-			one.changedAt[i.ID] = i.changedAt
+			one.changedAt[i.ID] = i.row.UpdatedAt
 		}
-		t = &notify.Thread{Notified: told, Storm: &storm}
-		one.Storm = &delivery.Storm{
-			Notified: told, ID: r.ID,
-			Storm: message.Storm{Streams: storm.Streams(), Live: storm.Among(), Condition: storm.First.Condition, BlindSpot: storm.BlindSpot()},
-		}
+		t = &notify.Thread{Notified: one.Notified, Storm: &storm}
+		one.Storm = &message.Storm{Streams: storm.Streams(), Live: storm.Among(), Condition: storm.First.Condition, BlindSpot: storm.BlindSpot()}
 	default:
 		one.Notice = &message.Notice{}
 		err = json.Unmarshal(r.Notice, one.Notice)

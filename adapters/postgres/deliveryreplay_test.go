@@ -202,7 +202,7 @@ func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 	}
 	replay()
 	d := leaseOneForDestination(t, s)
-	if ref := d.Incident.Notified.ProviderMessageID; ref != "ref" {
+	if ref := d.Notified.ProviderMessageID; ref != "ref" {
 		t.Errorf("the message that is there already is named %q", ref)
 	}
 	if kind := tell(t, s, d); kind != notify.Opened {

@@ -74,7 +74,7 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	}
 	pass(t, db, 6*time.Second)
 	d := leaseOneForDestination(t, s)
-	if d.Storm == nil || d.Storm.Storm.Streams != 4 || d.Storm.Storm.Live != 12 || d.Message.Situation.Severity != 1 || len(d.Message.Situation.Conditions) != 1 || !d.Message.Situation.Open {
+	if d.Storm == nil || d.Storm.Streams != 4 || d.Storm.Live != 12 || d.Message.Situation.Severity != 1 || len(d.Message.Situation.Conditions) != 1 || !d.Message.Situation.Open {
 		t.Fatalf("leased %+v", d.Storm)
 	}
 	if kind := tell(t, s, d); kind != notify.Opened {
@@ -123,9 +123,9 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 	streams := map[string]int{}
 	for _, d := range leaseForDestinations(t, s) {
 		if d.Storm != nil {
-			streams[d.Destination.Name] = d.Storm.Storm.Streams
-			if d.Message.Situation.Streams != d.Storm.Storm.Streams {
-				t.Errorf("%s is told of %d streams, and that there are %d", d.Destination.Name, d.Message.Situation.Streams, d.Storm.Storm.Streams)
+			streams[d.Destination.Name] = d.Storm.Streams
+			if d.Message.Situation.Streams != d.Storm.Streams {
+				t.Errorf("%s is told of %d streams, and that there are %d", d.Destination.Name, d.Message.Situation.Streams, d.Storm.Streams)
 			}
 		}
 		tell(t, s, d)

@@ -15,17 +15,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// routedIncident is an incident with what its messages need.
+// routedIncident is an incident with what its messages need, and its row.
 type routedIncident struct {
 	notify.StreamIncident
-
-	number    int // of the stream
-	streamURL monitor.StreamURL
-	metadata  json.RawMessage // {}: none
-	good      []string        // lanes of the history that are good now
-	changedAt time.Time
-	stormID   string // of the storm that the thread is in by which it was selected; empty: none
-	unrouted  int
+	row routedIncidentRow
 }
 
 // routedIncidentRow is a row of selectRoutedIncidents.
@@ -33,12 +26,11 @@ type routedIncidentRow struct {
 	incidentRow
 
 	Number     int            `db:"number"`
-	Metadata   sql.NullString `db:"metadata_text"`
 	ReopenedAt sql.NullTime   `db:"reopened_at"`
-	Good       pq.StringArray `db:"good"`
+	Good       pq.StringArray `db:"good"` // lanes of the history that are good now
 	Unseen     []byte         `db:"unseen"`
 	Unrouted   int            `db:"unrouted"`
-	StormID    sql.NullString `db:"storm_id"`
+	StormID    sql.NullString `db:"storm_id"` // of the storm that the thread is in by which it was selected
 }
 
 const selectRoutedIncidents = `
@@ -60,29 +52,26 @@ func (db *database) readRoutedIncidents(ctx context.Context, q sqlx.QueryerConte
 		return nil, nil, err
 	}
 	for _, r := range rows {
-		i, err := r.toIncident()
+		i, err := r.toStreamIncident()
 		if err != nil {
 			db.log.Error("an incident cannot be read, nobody is told of it: report the defect with error",
 				"incident_id", r.ID, "monitor_id", string(r.MonitorID), "error", err)
 			unreadable = append(unreadable, r.ID)
 			continue
 		}
-		i.ReopenedAt = timeOrZero(r.ReopenedAt)
-		var unseen monitor.Unseen
-		if r.Unseen != nil && json.Unmarshal(r.Unseen, &unseen) != nil {
-			unseen = monitor.Unseen{} // a message without the reason is better than none
+		if r.Unseen != nil && json.Unmarshal(r.Unseen, &i.Unseen) != nil {
+			i.Unseen = monitor.Unseen{} // a message without the reason is better than none
 		}
-		metadata := json.RawMessage(r.Metadata.String)
-		if len(metadata) == 0 {
-			metadata = json.RawMessage(`{}`)
-		}
-		all = append(all, routedIncident{
-			StreamIncident: notify.StreamIncident{Incident: *i, MonitorID: r.MonitorID, Metadata: notify.FlattenMetadata(metadata), Unseen: unseen},
-			number:         r.Number, streamURL: monitor.StreamURL(r.StreamURL), metadata: metadata, good: r.Good,
-			changedAt: r.UpdatedAt, stormID: r.StormID.String, unrouted: r.Unrouted,
-		})
+		i.ReopenedAt, i.Number, i.Good = timeOrZero(r.ReopenedAt), r.Number, r.Good
+		all = append(all, routedIncident{i, r})
 	}
 	return all, unreadable, nil
+}
+
+// toStreamIncident returns the incident with what routes compare.
+func (r incidentRow) toStreamIncident() (notify.StreamIncident, error) {
+	i, err := r.toIncident()
+	return notify.StreamIncident{Incident: *i, MonitorID: r.MonitorID, StreamURL: r.StreamURL, Metadata: notify.FlattenMetadata([]byte(r.Metadata.String))}, err
 }
 
 // storedStorm is what the thread of a storm keeps of it, as JSON.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -97,16 +98,10 @@ func retried(pause time.Duration) delivery.Outcome {
 // tell does with a leased thread what a dispatcher does: it sends the message, and returns its kind.
 func tell(t testing.TB, s *postgres.Store, d delivery.Delivery) notify.MessageKind {
 	t.Helper()
-	var told notify.Notified
-	switch {
-	case d.Incident != nil:
-		told = d.Incident.Notified
-	case d.Storm != nil:
-		told = d.Storm.Notified
-	default:
+	if d.Incident == nil && d.Storm == nil {
 		t.Fatalf("%+v is no thread", d)
 	}
-	told = told.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
+	told := d.Notified.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
 	o := delivered()
 	o.Notified = &told
 	recordOutcome(t, s, d, o)
@@ -177,8 +172,8 @@ func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
 				events = append(events, d.Event.EventID)
 				recordOutcome(t, s, d, delivered())
 			case d.Incident != nil:
-				if d.Destination.ID != chat.ID || d.Incident.Incident.ID != i.ID || d.Incident.MonitorID != m.ID || d.Incident.StreamURL != m.StreamURL ||
-					string(d.Incident.Metadata) != string(m.Metadata) || d.Message.Situation.Severity != 1 {
+				if d.Destination.ID != chat.ID || d.Incident.ID != i.ID || d.Incident.MonitorID != m.ID || d.Incident.StreamURL != m.StreamURL ||
+					!maps.Equal(d.Incident.Metadata, notify.FlattenMetadata(m.Metadata)) || d.Message.Situation.Severity != 1 {
 					t.Errorf("the incident is %+v at %s", d.Incident, d.Destination.Name)
 				}
 				tell(t, s, d)
@@ -417,7 +412,7 @@ func TestNothingIsPushedAfterAnAcknowledgement(t *testing.T) {
 			for _, d := range leased.Deliveries {
 				if d.Incident != nil && d.Message.Push {
 					pushes++
-					if _, is := answered.Load(d.Incident.Incident.ID); is {
+					if _, is := answered.Load(d.Incident.ID); is {
 						t.Error("an incident is pushed after its acknowledgement was answered")
 					}
 				}
@@ -465,7 +460,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	leased := leaseOneForDestination(t, s)
-	told := leased.Incident.Notified.After(leased.Message.Situation, leased.Message.NextMessage, time.Now(), "ref")
+	told := leased.Notified.After(leased.Message.Situation, leased.Message.NextMessage, time.Now(), "ref")
 	encoded := must[[]byte](t)(json.Marshal(told))
 
 	end := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))

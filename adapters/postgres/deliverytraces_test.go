@@ -105,14 +105,8 @@ func TestNothingIsLostWhenEverythingHappensAtOnce(t *testing.T) {
 // called concurrently.
 func deliverOnce(t testing.TB, s *postgres.Store, d delivery.Delivery) error {
 	outcome := outcomeOf(delivery.Attempt{At: time.Now().UTC(), Status: 200}, sent)
-	var told notify.Notified
-	if d.Incident != nil {
-		told = d.Incident.Notified
-	} else if d.Storm != nil {
-		told = d.Storm.Notified
-	}
 	if d.Incident != nil || d.Storm != nil {
-		told = told.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
+		told := d.Notified.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
 		outcome.Notified = &told
 	}
 	_, err := s.Record(t.Context(), d, outcome)

@@ -27,7 +27,7 @@ const selectIncident = `SELECT ` + incidentColumns + `, m.stream_url FROM incide
 
 func (r incidentRow) toRecord() (incidents.Incident, error) {
 	i, err := r.toIncident()
-	return incidents.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: monitor.StreamURL(r.StreamURL), UpdatedAt: r.UpdatedAt.UTC()}, err
+	return incidents.Incident{Incident: *i, Seq: r.Seq, MonitorID: r.MonitorID, StreamURL: r.StreamURL, UpdatedAt: r.UpdatedAt.UTC()}, err
 }
 
 // ListIncidents implements incidents.Store.

@@ -91,7 +91,7 @@ func (o *Outbox) routeIncidents(ctx context.Context, w *waiting) (more bool, err
 	}
 	rows, all, threads := []routedRow{}, []notify.StreamIncident{}, []newThread{}
 	for _, i := range incidents {
-		rows, all = append(rows, routedRow{i.ID, i.unrouted}), append(all, i.StreamIncident)
+		rows, all = append(rows, routedRow{i.ID, i.row.Unrouted}), append(all, i.StreamIncident)
 	}
 	for _, p := range w.routing.Places(w.Now, all) {
 		threads = append(threads, newThread{uuid.Must(uuid.NewV7()).String(), p.IncidentID, p.DestinationID, p.RouteID, p.DueAt.Sub(w.Now).Seconds()})

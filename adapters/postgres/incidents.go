@@ -23,28 +23,31 @@ const incidentColumns = `i.id, i.seq, i.monitor_id, i.state, i.severity, i.condi
 // goingOn selects incidents that are open, and resolved ones in which a condition lasts.
 const goingOn = `(i.state = 'open' OR i.due_at IS NOT NULL)`
 
+// incidentRow is a row of incidents, with columns of its monitor where they are selected. An
+// incident.Incident cannot be scanned: the row has nulls, JSON and seconds.
 type incidentRow struct {
-	ID                   string         `db:"id"`
-	Seq                  int64          `db:"seq"`
-	MonitorID            monitor.ID     `db:"monitor_id"`
-	StreamURL            string         `db:"stream_url"`
-	State                incident.State `db:"state"`
-	Severity             int            `db:"severity"`
-	Conditions           []byte         `db:"conditions"`
-	StartedAt            time.Time      `db:"started_at"`
-	OpenedAt             time.Time      `db:"opened_at"`
-	ResolvedAt           sql.NullTime   `db:"resolved_at"`
-	ResolvedBy           string         `db:"resolved_by"`
-	QuietSec             int            `db:"quiet_sec"`
-	Reopened             int            `db:"reopened"`
-	AcknowledgedBy       string         `db:"acknowledged_by"`
-	AcknowledgedAt       sql.NullTime   `db:"acknowledged_at"`
-	AcknowledgedSeverity int            `db:"acknowledged_severity"`
-	Acknowledgements     []byte         `db:"acknowledgements"`
-	SeverityNow          int            `db:"severity_now"`
-	FalsePositive        *bool          `db:"false_positive"`
-	Picture              []byte         `db:"picture"`
-	UpdatedAt            time.Time      `db:"updated_at"`
+	ID                   string            `db:"id"`
+	Seq                  int64             `db:"seq"`
+	MonitorID            monitor.ID        `db:"monitor_id"`
+	StreamURL            monitor.StreamURL `db:"stream_url"`
+	Metadata             sql.NullString    `db:"metadata_text"`
+	State                incident.State    `db:"state"`
+	Severity             int               `db:"severity"`
+	Conditions           []byte            `db:"conditions"`
+	StartedAt            time.Time         `db:"started_at"`
+	OpenedAt             time.Time         `db:"opened_at"`
+	ResolvedAt           sql.NullTime      `db:"resolved_at"`
+	ResolvedBy           string            `db:"resolved_by"`
+	QuietSec             int               `db:"quiet_sec"`
+	Reopened             int               `db:"reopened"`
+	AcknowledgedBy       string            `db:"acknowledged_by"`
+	AcknowledgedAt       sql.NullTime      `db:"acknowledged_at"`
+	AcknowledgedSeverity int               `db:"acknowledged_severity"`
+	Acknowledgements     []byte            `db:"acknowledgements"`
+	SeverityNow          int               `db:"severity_now"`
+	FalsePositive        *bool             `db:"false_positive"`
+	Picture              []byte            `db:"picture"`
+	UpdatedAt            time.Time         `db:"updated_at"`
 }
 
 // toIncident returns the incident. If a part cannot be read, it returns the rest with the error.

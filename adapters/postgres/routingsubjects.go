@@ -18,63 +18,61 @@ type SubjectStore struct{ db *database }
 
 var _ routing.SubjectReader = (*SubjectStore)(nil)
 
-type subjectRow struct {
-	MonitorID  monitor.ID     `db:"monitor_id"`
-	Metadata   []byte         `db:"metadata"`
-	EventType  sql.NullString `db:"event_type"`
-	IncidentID sql.NullString `db:"incident_id"`
-	Severity   sql.NullInt64  `db:"severity"`
-	Conditions []byte         `db:"conditions"`
-}
-
-func (r subjectRow) toSubject() (routing.StoredSubject, error) {
-	row := incidentRow{ID: r.IncidentID.String, Severity: int(r.Severity.Int64), Conditions: r.Conditions}
-	if r.Conditions == nil { // there is no incident
-		row.Conditions = []byte(`[]`)
-	}
-	i, err := row.toIncident()
-	if err != nil {
-		return routing.StoredSubject{}, err
-	}
-	about := notify.StreamIncident{Incident: *i, MonitorID: r.MonitorID, Metadata: notify.FlattenMetadata(r.Metadata)}
-	s := routing.StoredSubject{Subject: about.Subject(), IncidentID: i.ID}
-	s.EventType = event.Type(r.EventType.String)
-	return s, nil
-}
+const selectSubject = `SELECT ` + incidentColumns + `, m.metadata_text FROM incidents i JOIN monitors m ON m.id = i.monitor_id`
 
 // EventSubject implements routing.SubjectReader.
-func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (routing.StoredSubject, error) {
-	subject, err := s.subject(ctx, `
-		SELECT e.monitor_id, m.metadata, e.event_type, i.id AS incident_id, i.severity, i.conditions
+func (s *SubjectStore) EventSubject(ctx context.Context, eventID string) (subject notify.Subject, err error) {
+	var row struct {
+		MonitorID  monitor.ID     `db:"monitor_id"`
+		Metadata   sql.NullString `db:"metadata_text"`
+		EventType  event.Type     `db:"event_type"`
+		IncidentID sql.NullString `db:"incident_id"`
+	}
+	err = s.db.GetContext(ctx, &row, `
+		SELECT e.monitor_id, m.metadata_text, e.event_type, i.id AS incident_id
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
-		WHERE e.id = CAST($1 AS uuid)`, eventID, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", eventID))
-	subject.EventID = eventID
+		WHERE e.id = CAST($1 AS uuid)`, eventID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return subject, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", eventID)
+	}
+	if err != nil {
+		return subject, wrapError(ctx, "read the event "+eventID, err)
+	}
+	subject = notify.Subject{MonitorID: row.MonitorID, Metadata: notify.FlattenMetadata([]byte(row.Metadata.String))}
+	if row.IncidentID.Valid {
+		subject, err = s.IncidentSubject(ctx, row.IncidentID.String)
+	}
+	subject.EventType, subject.EventID = row.EventType, eventID
 	return subject, err
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *SubjectStore) IncidentSubject(ctx context.Context, incidentID string) (routing.StoredSubject, error) {
-	return s.subject(ctx, `
-		SELECT i.monitor_id, m.metadata, CAST(NULL AS text) AS event_type, i.id AS incident_id, i.severity, i.conditions
-		FROM incidents i JOIN monitors m ON m.id = i.monitor_id
-		WHERE i.id = CAST($1 AS uuid)`, incidentID, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", incidentID))
+func (s *SubjectStore) IncidentSubject(ctx context.Context, incidentID string) (notify.Subject, error) {
+	var row incidentRow
+	err := s.db.GetContext(ctx, &row, selectSubject+` WHERE i.id = CAST($1 AS uuid)`, incidentID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return notify.Subject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", incidentID)
+	}
+	if err != nil {
+		return notify.Subject{}, wrapError(ctx, "read the incident "+incidentID, err)
+	}
+	i, err := row.toStreamIncident()
+	return i.Subject(), err
 }
 
 // OpenSubjects implements routing.SubjectReader.
-func (s *SubjectStore) OpenSubjects(ctx context.Context) ([]routing.StoredSubject, error) {
-	var rows []subjectRow
-	if err := s.db.SelectContext(ctx, &rows, `
-		SELECT i.monitor_id, m.metadata, i.id AS incident_id, i.severity, i.conditions
-		FROM incidents i JOIN monitors m ON m.id = i.monitor_id WHERE i.state = 'open' ORDER BY i.seq`); err != nil {
+func (s *SubjectStore) OpenSubjects(ctx context.Context) ([]notify.Subject, error) {
+	var rows []incidentRow
+	if err := s.db.SelectContext(ctx, &rows, selectSubject+` WHERE i.state = 'open' ORDER BY i.seq`); err != nil {
 		return nil, wrapError(ctx, "read the open incidents", err)
 	}
-	open := make([]routing.StoredSubject, 0, len(rows))
+	open := make([]notify.Subject, 0, len(rows))
 	for _, row := range rows {
-		subject, err := row.toSubject()
+		i, err := row.toStreamIncident()
 		if err != nil {
 			return nil, err
 		}
-		open = append(open, subject)
+		open = append(open, i.Subject())
 	}
 	return open, nil
 }
@@ -98,16 +96,4 @@ func (s *SubjectStore) Storm(ctx context.Context, stormID string) (notify.Storm,
 		storm.Incidents = append(storm.Incidents, i.StreamIncident)
 	}
 	return storm, wrapError(ctx, "read the storm "+stormID, err)
-}
-
-func (s *SubjectStore) subject(ctx context.Context, query, id string, missing error) (routing.StoredSubject, error) {
-	var row subjectRow
-	err := s.db.GetContext(ctx, &row, query, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return routing.StoredSubject{}, missing
-	case err != nil:
-		return routing.StoredSubject{}, wrapError(ctx, "read the subject "+id, err)
-	}
-	return row.toSubject()
 }

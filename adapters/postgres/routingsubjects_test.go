@@ -8,6 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
@@ -22,7 +23,7 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	acceptReport(t, s, r.ID, report(started, black), monitor.Run)
 	i := onlyIncident(t, s, r.ID)
 
-	describe := func(subject routing.StoredSubject, err error) string {
+	describe := func(subject notify.Subject, err error) string {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)

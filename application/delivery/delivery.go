@@ -1,13 +1,11 @@
 package delivery
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -31,10 +29,13 @@ type Delivery struct {
 	Now          time.Time     // when the delivery was leased
 
 	Event    *Event
-	Incident *Incident
-	Storm    *Storm
+	Incident *notify.StreamIncident // with its ID
+	Storm    *message.Storm
 	Notice   *message.Notice
-	Message  notify.Planned // of Incident and Storm: decided when it was leased, never empty
+
+	// Of Incident and Storm:
+	Notified notify.Notified // what the destination knows
+	Message  notify.Planned  // decided when it was leased, never empty
 }
 
 // Callback is the callback of a monitor.
@@ -50,26 +51,6 @@ type Event struct {
 	MonitorID monitor.ID
 	Body      []byte // the payload: as it was stored in a Delivery, with sequence and evidence for a WebhookSender
 	Sequence  int64  // of the events of the monitor at the destination, from 1; a callback has none
-}
-
-// Incident is an incident that a destination is notified of.
-type Incident struct {
-	Notified notify.Notified
-
-	Incident  incident.Incident // with its ID
-	MonitorID monitor.ID
-	Good      []string // lanes of the history that are good now
-	Number    int      // of the stream
-	StreamURL monitor.StreamURL
-	Metadata  json.RawMessage // of the registration; {}: none
-}
-
-// Storm is a storm that a destination is notified of.
-type Storm struct {
-	Notified notify.Notified
-
-	ID    string
-	Storm message.Storm
 }
 
 // Attempt is the result of sending a delivery once. The sender decides whether the receiver
@@ -112,25 +93,13 @@ func (d Delivery) policy() notify.Policy {
 	return channel.Policy()
 }
 
-// notified returns what the destination knows of the incident or storm; nil: this is an event or
-// a notice.
-func (d Delivery) notified() *notify.Notified {
-	switch {
-	case d.Incident != nil:
-		return &d.Incident.Notified
-	case d.Storm != nil:
-		return &d.Storm.Notified
-	}
-	return nil
-}
+// isThread reports whether the delivery is of an incident or a storm.
+func (d Delivery) isThread() bool { return d.Incident != nil || d.Storm != nil }
 
 // threadID returns the ID that all messages about the same thing share.
 func (d Delivery) threadID() string {
-	switch {
-	case d.Incident != nil:
-		return d.Incident.Incident.ID
-	case d.Storm != nil:
-		return d.Storm.ID
+	if d.Incident != nil {
+		return d.Incident.ID
 	}
 	return d.ID
 }

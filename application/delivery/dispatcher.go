@@ -238,14 +238,14 @@ func outcomeOf(leased Delivery, r message.Result, began, now time.Time) Outcome 
 		Attempt: Attempt{At: r.At, Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter, Exchange: r.Exchange},
 		Class:   r.Class, EditedAndPushed: r.EditedAndPushed,
 	}
-	known, m := leased.notified(), leased.Message
+	m := leased.Message
 	switch {
-	case known == nil:
+	case !leased.isThread():
 	case o.Delivered:
-		notified := known.After(m.Situation, m.NextMessage, leased.Now.Add(now.Sub(began)), r.Ref)
+		notified := leased.Notified.After(m.Situation, m.NextMessage, leased.Now.Add(now.Sub(began)), r.Ref)
 		o.Notified = &notified
 	case r.Status == 0:
-		notified := known.Unanswered(m.NextMessage)
+		notified := leased.Notified.Unanswered(m.NextMessage)
 		o.Notified = &notified
 	}
 	return o

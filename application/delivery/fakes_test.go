@@ -155,17 +155,14 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 
 // decide decides about the next message of a thread that is due, and reports whether there is one.
 func (o *fakeOutbox) decide(e *entry, now time.Time) (isDue bool) {
-	var known notify.Notified
 	switch d := &e.delivery; {
 	case d.Incident != nil:
-		known, d.Message.Situation = d.Incident.Notified, notify.SituationOf(d.Incident.Incident)
-	case d.Storm != nil:
-		known = d.Storm.Notified
-	default:
+		d.Message.Situation = notify.SituationOf(d.Incident.Incident)
+	case d.Storm == nil:
 		return true
 	}
 	m := &e.delivery.Message
-	m.Policy, m.NextMessage = e.policy, notify.Next(now.Add(o.ahead), m.Situation, known, e.policy)
+	m.Policy, m.NextMessage = e.policy, notify.Next(now.Add(o.ahead), m.Situation, e.delivery.Notified, e.policy)
 	if m.Kind != "" {
 		return true
 	}
@@ -190,14 +187,8 @@ func (o *fakeOutbox) Record(_ context.Context, d delivery.Delivery, out delivery
 		}
 		e.outcomes, e.leasedUntil, e.due = append(e.outcomes, out), time.Time{}, out.RetryAt
 		e.delivery.Attempts++
-		switch {
-		case out.Notified == nil:
-		case e.delivery.Incident != nil:
-			about := *e.delivery.Incident
-			about.Notified, e.delivery.Incident = *out.Notified, &about
-		default:
-			about := *e.delivery.Storm
-			about.Notified, e.delivery.Storm = *out.Notified, &about
+		if out.Notified != nil {
+			e.delivery.Notified = *out.Notified
 		}
 		switch {
 		case out.Delivered && e.queue() == "" && d.Notice == nil: // the next lease decides what is next in the thread

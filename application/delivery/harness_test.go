@@ -106,24 +106,25 @@ func newDestination(id string, kind notify.Kind) notify.Destination {
 }
 
 // aboutIncident returns the thread of an incident that was opened a minute ago.
-func aboutIncident(id string, to notify.Destination, change ...func(*delivery.Incident)) delivery.Delivery {
+func aboutIncident(id string, to notify.Destination, change ...func(*delivery.Delivery)) delivery.Delivery {
 	opened := time.Now().Add(-time.Minute)
-	about := &delivery.Incident{
+	about := &notify.StreamIncident{
 		Incident: incident.Incident{
 			ID: "incident of " + id, State: incident.Open, Severity: 1, SeverityNow: 1, StartedAt: opened, OpenedAt: opened,
 			Conditions: []incident.Condition{{Name: "black", StartedAt: opened, LastStartedAt: opened, Count: 1, Spans: []incident.Span{{StartedAt: opened}}}},
 		},
-		Good: []string{"audio"}, MonitorID: "mon-a", StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", Metadata: []byte(`{"channel_name":"C"}`),
+		Good: []string{"audio"}, MonitorID: "mon-a", StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", Metadata: map[string]string{"channel_name": "C"},
 	}
+	d := delivery.Delivery{ID: id, Destination: to, Incident: about}
 	for _, c := range change {
-		c(about)
+		c(&d)
 	}
-	return delivery.Delivery{ID: id, Destination: to, Incident: about}
+	return d
 }
 
 // known makes an incident one that the destination was notified of.
-func known(i *delivery.Incident) {
-	i.Notified = i.Notified.After(notify.SituationOf(i.Incident), notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
+func known(d *delivery.Delivery) {
+	d.Notified = d.Notified.After(notify.SituationOf(d.Incident.Incident), notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
 }
 
 // end ends an incident.
@@ -135,12 +136,12 @@ func end(i *incident.Incident) {
 }
 
 // ended makes an incident one that a destination was notified of, and that has ended.
-func ended(i *delivery.Incident) { known(i); end(&i.Incident) }
+func ended(d *delivery.Delivery) { known(d); end(&d.Incident.Incident) }
 
 // aboutStorm returns the thread of a storm that was found a minute ago.
 func aboutStorm(id string, to notify.Destination) delivery.Delivery {
 	return delivery.Delivery{
-		ID: id, Destination: to, Storm: &delivery.Storm{ID: id, Storm: message.Storm{Streams: 37, Live: 180}},
+		ID: id, Destination: to, Storm: &message.Storm{Streams: 37, Live: 180},
 		Message: notify.Planned{Situation: notify.Situation{Open: true, Severity: 3, SeverityNow: 3, Conditions: []incident.Name{"black"}, OpenedAt: time.Now().Add(-time.Minute)}},
 	}
 }

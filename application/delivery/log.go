@@ -51,9 +51,9 @@ func (d Delivery) attributes() (all []any) {
 	case d.Event != nil:
 		all = append(all, "monitor_id", string(d.Event.MonitorID), "event_id", d.Event.EventID, "event_type", string(d.Event.EventType))
 	case d.Incident != nil:
-		all = append(all, "monitor_id", string(d.Incident.MonitorID), "incident_id", d.Incident.Incident.ID)
+		all = append(all, "monitor_id", string(d.Incident.MonitorID), "incident_id", d.Incident.ID)
 	case d.Storm != nil:
-		all = append(all, "storm_id", d.Storm.ID)
+		all = append(all, "storm_id", d.ID)
 	}
 	if d.Message.Kind != "" {
 		all = append(all, "message", string(d.Message.Kind))

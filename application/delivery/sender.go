@@ -46,20 +46,14 @@ func (s *Sender) send(ctx context.Context, d Delivery, log *slog.Logger) message
 	step := d.Message.NextMessage
 	f := message.Facts{
 		ThreadID: d.threadID(), DestinationID: d.Destination.ID, Language: d.Destination.Language,
-		Situation: d.Message.Situation, Repeat: d.Message.Policy.Repeat, Now: d.Now, Delay: d.Age, Unreachable: d.Attempts > 0,
-	}
-	if known := d.notified(); known != nil {
-		f.Notified = *known
+		Situation: d.Message.Situation, Notified: d.Notified, Repeat: d.Message.Policy.Repeat, Now: d.Now, Delay: d.Age, Unreachable: d.Attempts > 0,
+		Incident: d.Incident, Storm: d.Storm, Notice: d.Notice,
 	}
 	switch {
 	case d.Incident != nil:
-		i := d.Incident
-		f.Incident = &message.StreamIncident{Incident: i.Incident, Good: i.Good, Number: i.Number, StreamURL: i.StreamURL, Metadata: i.Metadata}
 		f.Picture = s.picture(ctx, d, log)
-	case d.Storm != nil:
-		f.Storm = &d.Storm.Storm
-	default:
-		f.Notice, step = d.Notice, notify.NextMessage{Kind: notify.Opened, Push: true}
+	case d.Notice != nil:
+		step = notify.NextMessage{Kind: notify.Opened, Push: true}
 	}
 	f.ID = messageID(d, step)
 	ctx, cancel := context.WithTimeout(ctx, SendTimeout)
@@ -145,7 +139,7 @@ func resultOf(a Attempt) message.Result {
 // picture reads the picture of an incident for a message that shows it: each push, and every
 // message where messages are edited. A failure costs the picture, not the message.
 func (s *Sender) picture(ctx context.Context, d Delivery, log *slog.Logger) *message.Picture {
-	p := d.Incident.Incident.Picture
+	p := d.Incident.Picture
 	if p == nil || s.cfg.Pictures == nil || !d.Message.Policy.Edits && !d.Message.Push {
 		return nil
 	}
@@ -163,7 +157,7 @@ func (s *Sender) picture(ctx context.Context, d Delivery, log *slog.Logger) *mes
 // until another message is due. A storm's message does not name its conditions.
 func messageID(d Delivery, step notify.NextMessage) string {
 	name := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
-	if d.Incident != nil || d.Storm != nil {
+	if d.isThread() {
 		name += fmt.Sprintf(" %d", d.Message.Situation.SeverityNow)
 	}
 	if d.Incident != nil {

@@ -96,7 +96,7 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				return failing(1, 500, notify.Retry)(ctx, s, tried)
 			})
-			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(i *delivery.Incident) { i.Incident.OpenedAt = time.Now().Add(ahead) }))
+			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(d *delivery.Delivery) { d.Incident.OpenedAt = time.Now().Add(ahead) }))
 			h := start(t, o, r, nil)
 			defer h.stop()
 			h.advance(10 * time.Second)
@@ -104,7 +104,7 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 				t.Errorf("attempts at %v", at)
 			}
 			e := o.find("d1")
-			if pushed := e.delivery.Incident.Notified.Sounds.Newest; time.Until(pushed) != ahead-2*time.Second {
+			if pushed := e.delivery.Notified.Sounds.Newest; time.Until(pushed) != ahead-2*time.Second {
 				t.Errorf("the push is %v ahead of the process", time.Until(pushed))
 			}
 			if retryAt := e.outcomes[0].RetryAt; time.Until(retryAt) != -5*time.Second {
@@ -177,10 +177,10 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 
 	scenario(t, "and one that got no answer may have been seen", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(1, 0, notify.Retry))
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended, func(i *delivery.Incident) {
-			i.Notified = i.Notified.After(notify.SituationOf(i.Incident), notify.NextMessage{Kind: notify.Recovered}, time.Now(), "")
-			i.Incident.State, i.Incident.SeverityNow, i.Incident.Reopened, i.Incident.ReopenedAt = incident.Open, 1, 1, time.Now()
-			i.Incident.Conditions[0].EndedAt = time.Time{}
+		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended, func(d *delivery.Delivery) {
+			d.Notified = d.Notified.After(notify.SituationOf(d.Incident.Incident), notify.NextMessage{Kind: notify.Recovered}, time.Now(), "")
+			d.Incident.State, d.Incident.SeverityNow, d.Incident.Reopened, d.Incident.ReopenedAt = incident.Open, 1, 1, time.Now()
+			d.Incident.Conditions[0].EndedAt = time.Time{}
 		}), notify.ThreadPolicy{Edits: true})
 		h := start(t, o, r, nil)
 		defer h.stop()
@@ -372,16 +372,16 @@ func TestNoSecretIsLogged(t *testing.T) {
 }
 
 func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
-	withPicture := func(i *delivery.Incident) {
-		i.Incident.Picture = &incident.Picture{EvidenceID: "ev", Variant: "onset"}
+	withPicture := func(d *delivery.Delivery) {
+		d.Incident.Picture = &incident.Picture{EvidenceID: "ev", Variant: "onset"}
 	}
-	acknowledged := func(i *delivery.Incident) {
-		withPicture(i)
-		known(i)
-		i.Incident.AcknowledgedBy, i.Incident.AcknowledgedSeverity = "A", 1
+	acknowledged := func(d *delivery.Delivery) {
+		withPicture(d)
+		known(d)
+		d.Incident.AcknowledgedBy, d.Incident.AcknowledgedSeverity = "A", 1
 	}
 	for name, c := range map[string]struct {
-		change func(*delivery.Incident)
+		change func(*delivery.Delivery)
 		edits  bool
 		err    error
 		reads  int

@@ -38,6 +38,8 @@ func (m Match) MarshalJSON() ([]byte, error) {
 // Subject is an event or an incident that a Match is compared with.
 type Subject struct {
 	EventType  event.Type // empty: an incident
+	EventID    string     // empty: no event that is stored
+	IncidentID string     // of the incident, or the one that the event belongs to; empty: none that is stored
 	Conditions []incident.Name
 	Severity   int
 	MonitorID  monitor.ID

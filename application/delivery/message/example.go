@@ -1,7 +1,6 @@
 package message
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -91,7 +90,7 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 	}
 	return Example{Name: fmt.Sprintf("%s, %s", name, kind), Step: notify.NextMessage{Kind: kind, Push: pushes(kind)}, Facts: Facts{
 		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Notified: notified, Repeat: 10 * time.Minute, Now: now,
-		Incident: &StreamIncident{
+		Incident: &notify.StreamIncident{
 			Incident: incident.Incident{
 				ID: exampleID, State: state, Severity: s.Severity, Conditions: []incident.Condition{c}, StartedAt: s.OpenedAt,
 				OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Reopened: s.Reopened, AcknowledgedBy: s.AcknowledgedBy,
@@ -99,7 +98,7 @@ func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Examp
 			Good:      []string{string(history.Video), string(history.Audio)},
 			Number:    7,
 			StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=dQw4w9WgXcQ"),
-			Metadata:  json.RawMessage(`{"channel_name":"Example Channel","stream_title":"Morning news"}`),
+			Metadata:  map[string]string{"channel_name": "Example Channel", "stream_title": "Morning news"},
 		},
 	}}
 }

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -24,19 +23,9 @@ type Facts struct {
 	Test          bool          // it is an example that a person asked for
 	Picture       *Picture      // without Alt; nil: there is none
 
-	Incident *StreamIncident
+	Incident *notify.StreamIncident
 	Storm    *Storm
 	Notice   *Notice
-}
-
-// StreamIncident is an incident with its stream.
-type StreamIncident struct {
-	incident.Incident
-
-	Good      []string // lanes of the history that are good now: they were looked at
-	Number    int      // of the stream; 0: none
-	StreamURL monitor.StreamURL
-	Metadata  json.RawMessage // of the registration: channel_name and stream_title name the stream
 }
 
 // Storm is an incident of many streams.

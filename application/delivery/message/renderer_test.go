@@ -149,11 +149,11 @@ func special() []message.Example {
 
 	hostile := find("black, opened")
 	hostile.Name = "the names are hostile"
-	hostile.Facts.Incident.Metadata = []byte(`{"channel_name":"<!channel> *a*\n\u202e{{.}}@everyone \u0000 ` + strings.Repeat("長", 300) + `","stream_title":"[x](https://evil.example)\n# y"}`)
+	hostile.Facts.Incident.Metadata = map[string]string{"channel_name": "<!channel> *a*\n\u202e{{.}}@everyone \u0000 " + strings.Repeat("長", 300), "stream_title": "[x](https://evil.example)\n# y"}
 
 	unnamed := find("black, opened")
 	unnamed.Name = "nothing names the stream"
-	unnamed.Facts.Incident.Metadata = []byte(`{}`)
+	unnamed.Facts.Incident.Metadata = nil
 
 	unknown := find("black, opened")
 	unknown.Name = "another detector"

@@ -67,7 +67,7 @@ func TestTheTitleSaysHowAnIncidentOfTwoConditionsIs(t *testing.T) { // section 1
 			})
 			take(tt.since, last+1, tt.now, func(int) {})
 			s, step := next(tt.now)
-			facts := message.Facts{Language: notify.English, Situation: s, Notified: told, Now: at(tt.now), Incident: &message.StreamIncident{Incident: *tracker.Newest(), StreamURL: "https://example.com/s"}}
+			facts := message.Facts{Language: notify.English, Situation: s, Notified: told, Now: at(tt.now), Incident: &notify.StreamIncident{Incident: *tracker.Newest(), StreamURL: "https://example.com/s"}}
 			title := r.Message(facts, step).Title
 			if got := title[:max(0, strings.LastIndex(title, "｜"))]; got != tt.want || step.Kind == "" {
 				t.Errorf("%+v: the title is %q, want %q", step, title, tt.want)

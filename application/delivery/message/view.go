@@ -2,7 +2,6 @@ package message
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -171,7 +170,7 @@ func (v *view) addNotice(n Notice, zone *time.Location) {
 }
 
 // addIncident adds what only an incident has.
-func (v *view) addIncident(i StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
+func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, now time.Time, zone *time.Location) {
 	if i.Number > 0 {
 		v.Number = fmt.Sprintf("%03d", i.Number)
 	}
@@ -212,7 +211,7 @@ func shownCondition(c incident.Condition, notified notify.Notified, now time.Tim
 }
 
 // addTimes adds when there was trouble, and how much.
-func (v *view) addTimes(i StreamIncident, now time.Time, zone *time.Location) {
+func (v *view) addTimes(i notify.StreamIncident, now time.Time, zone *time.Location) {
 	spans, now := clockSpans(i.Conditions.Trouble()), now.Truncate(time.Second)
 	if len(spans) == 0 {
 		return
@@ -248,14 +247,8 @@ func rank(name string) int {
 }
 
 // streamNames returns what names a stream: the names of its metadata, or else its address.
-func streamNames(u monitor.StreamURL, metadata json.RawMessage) (channel, stream string) {
-	var given map[string]any
-	_ = json.Unmarshal(metadata, &given) // other metadata name nothing
-	text := func(key string) string {
-		s, _ := given[key].(string)
-		return clean(s, maxStream)
-	}
-	channel, stream = text("channel_name"), text("stream_title")
+func streamNames(u monitor.StreamURL, metadata map[string]string) (channel, stream string) {
+	channel, stream = clean(metadata["channel_name"], maxStream), clean(metadata["stream_title"], maxStream)
 	if channel == "" {
 		channel, stream = stream, ""
 	}

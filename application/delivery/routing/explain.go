@@ -19,26 +19,18 @@ const (
 	StormNotFound    monitor.Code = "STORM_NOT_FOUND"
 )
 
-// StoredSubject is an event or an incident that the routes are asked about.
-type StoredSubject struct {
-	notify.Subject
-
-	EventID    string // empty: it is none that is stored
-	IncidentID string // of the incident, or the one that the event belongs to; empty: none
-}
-
 // SubjectReader reads stored events and incidents. Each method blocks for one exchange
 // with the store and may be called concurrently.
 type SubjectReader interface {
 	// EventSubject reads an event. It has the severity and the conditions of its incident.
 	// Errors: *monitor.Error EventNotFound.
-	EventSubject(ctx context.Context, eventID string) (StoredSubject, error)
+	EventSubject(ctx context.Context, eventID string) (notify.Subject, error)
 
 	// IncidentSubject reads an incident. Errors: *monitor.Error IncidentNotFound.
-	IncidentSubject(ctx context.Context, incidentID string) (StoredSubject, error)
+	IncidentSubject(ctx context.Context, incidentID string) (notify.Subject, error)
 
 	// OpenSubjects reads all open incidents.
-	OpenSubjects(ctx context.Context) ([]StoredSubject, error)
+	OpenSubjects(ctx context.Context) ([]notify.Subject, error)
 
 	// Storm reads a storm with its incidents. Errors: *monitor.Error StormNotFound.
 	Storm(ctx context.Context, stormID string) (notify.Storm, error)
@@ -82,7 +74,7 @@ func (q Question) check() error {
 type Explanation struct {
 	notify.Explanation
 
-	Subject      StoredSubject
+	Subject      notify.Subject
 	Destinations map[string]notify.Destination // by ID; those of all routes
 }
 
@@ -108,19 +100,19 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 	if err != nil {
 		return Explanation{}, err
 	}
-	return Explanation{routes.Explain(subject.Subject, e.now()), subject, routes.Destinations}, nil
+	return Explanation{routes.Explain(subject, e.now()), subject, routes.Destinations}, nil
 }
 
-func (e *Explainer) subject(ctx context.Context, q Question) (StoredSubject, error) {
+func (e *Explainer) subject(ctx context.Context, q Question) (notify.Subject, error) {
 	switch {
 	case q.EventID != "":
 		return e.subjects.EventSubject(ctx, q.EventID)
 	case q.IncidentID != "":
 		return e.subjects.IncidentSubject(ctx, q.IncidentID)
 	}
-	return StoredSubject{Subject: notify.Subject{
+	return notify.Subject{
 		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata),
-	}}, nil
+	}, nil
 }
 
 // StormOf returns a storm with those of its incidents that the routes lead to a destination.

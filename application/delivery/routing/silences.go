@@ -90,7 +90,7 @@ func (s *SilenceService) addIncidents(ctx context.Context, to []SilenceWithState
 	}
 	for n, silence := range to {
 		for _, subject := range subjects {
-			if isActive(silence) && silence.Match.Matches(subject.Subject) {
+			if isActive(silence) && silence.Match.Matches(subject) {
 				to[n].Incidents = append(to[n].Incidents, subject.IncidentID)
 			}
 		}

@@ -57,28 +57,28 @@ func (r *Replayer) ReplayFailed(ctx context.Context, since time.Time, _ string) 
 
 // Subjects is a routing.SubjectReader of the subjects in its list.
 type Subjects struct {
-	All    []routing.StoredSubject
+	All    []notify.Subject
 	Storms map[string]func() notify.Storm // by ID
 }
 
 // EventSubject implements routing.SubjectReader.
-func (s *Subjects) EventSubject(_ context.Context, id string) (routing.StoredSubject, error) {
+func (s *Subjects) EventSubject(_ context.Context, id string) (notify.Subject, error) {
 	for _, subject := range s.All {
 		if subject.EventID == id {
 			return subject, nil
 		}
 	}
-	return routing.StoredSubject{}, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", id)
+	return notify.Subject{}, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", id)
 }
 
 // IncidentSubject implements routing.SubjectReader.
-func (s *Subjects) IncidentSubject(_ context.Context, id string) (routing.StoredSubject, error) {
+func (s *Subjects) IncidentSubject(_ context.Context, id string) (notify.Subject, error) {
 	for _, subject := range s.All {
 		if subject.IncidentID == id && subject.EventID == "" {
 			return subject, nil
 		}
 	}
-	return routing.StoredSubject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
+	return notify.Subject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
 }
 
 // Storm implements routing.SubjectReader.
@@ -90,7 +90,7 @@ func (s *Subjects) Storm(_ context.Context, id string) (notify.Storm, error) {
 }
 
 // OpenSubjects implements routing.SubjectReader: all incidents count as open.
-func (s *Subjects) OpenSubjects(context.Context) (open []routing.StoredSubject, err error) {
+func (s *Subjects) OpenSubjects(context.Context) (open []notify.Subject, err error) {
 	for _, subject := range s.All {
 		if subject.EventID == "" {
 			open = append(open, subject)
