@@ -227,15 +227,18 @@ func checkLogRoom(ctx context.Context, tx *sqlx.Tx, id string) error {
 // now(), unlike clock_timestamp(), lets the search end at the first one that is not due.
 func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more bool, err error) {
 	err = s.db.inTx(ctx, "sweep incidents", func(tx *sqlx.Tx) error {
-		var rows []dueIncident
+		var rows []incidentRow
 		err := tx.SelectContext(ctx, &rows, `
-			SELECT `+incidentColumns+`, clock_timestamp() AS now FROM incidents i WHERE i.due_at <= now()
+			SELECT `+incidentColumns+` FROM incidents i WHERE i.due_at <= now()
 			ORDER BY i.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`, limit)
-		more = len(rows) == limit
-		if err != nil {
+		if more = len(rows) == limit; err != nil || len(rows) == 0 {
 			return err
 		}
-		swept, unreadable := s.letTimePass(rows)
+		var now time.Time
+		if err := tx.GetContext(ctx, &now, `SELECT clock_timestamp()`); err != nil {
+			return err
+		}
+		swept, unreadable := s.letTimePass(rows, now)
 		if len(unreadable) > 0 {
 			if _, err := tx.ExecContext(ctx, `UPDATE incidents SET due_at = NULL WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(unreadable)); err != nil {
 				return err
@@ -256,15 +259,9 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 	return more, err
 }
 
-type dueIncident struct {
-	incidentRow
-
-	Now time.Time `db:"now"`
-}
-
 // letTimePass lets time change incidents. A row that cannot be read is logged and not
 // looked at again before its next event: it would be first in every sweep.
-func (s *IncidentStore) letTimePass(rows []dueIncident) (swept []*incidentSteps, unreadable []string) {
+func (s *IncidentStore) letTimePass(rows []incidentRow, now time.Time) (swept []*incidentSteps, unreadable []string) {
 	for _, row := range rows {
 		locked, err := row.toIncident()
 		if err != nil {
@@ -273,7 +270,7 @@ func (s *IncidentStore) letTimePass(rows []dueIncident) (swept []*incidentSteps,
 			unreadable = append(unreadable, row.ID)
 			continue
 		}
-		steps := &incidentSteps{monitorID: row.MonitorID, tracker: incident.NewTracker(locked), now: row.Now}
+		steps := &incidentSteps{monitorID: row.MonitorID, tracker: incident.NewTracker(locked), now: now}
 		steps.changes = steps.tracker.Step(steps.now, incident.Tick{})
 		swept = append(swept, steps)
 	}

@@ -16,7 +16,7 @@ import (
 
 // watchedIncidents reads incidents that go on, of active monitors, with their present lanes.
 const watchedIncidents = `
-	SELECT ` + incidentColumns + `, COALESCE(m.reported_at, m.seen_at) AS seen,
+	SELECT ` + incidentColumns + `, m.stream_url, COALESCE(m.reported_at, m.seen_at) AS seen,
 	       (SELECT COALESCE(json_object_agg(l.lane, json_build_object('State', l.state, 'Since', l.since)), '{}')
 	        FROM history_lanes l WHERE l.monitor_id = m.id) AS lanes
 	FROM incidents i JOIN monitors m ON m.id = i.monitor_id
@@ -36,16 +36,15 @@ func (s *IncidentStore) WatchedIncidents(ctx context.Context, after int64, limit
 	}
 	page := make([]incidents.Watched, 0, len(rows))
 	for _, r := range rows {
-		watched := incidents.Watched{Incident: incident.Incident{ID: r.ID}, Seq: r.Seq, MonitorID: r.MonitorID}
-		i, err := r.toIncident()
+		i, err := r.toRecord()
+		present := history.Current{Seen: timeOrZero(r.Seen)}
 		if err == nil {
-			watched.Incident, watched.Present.Seen = *i, timeOrZero(r.Seen)
-			err = json.Unmarshal(r.Lanes, &watched.Present.Lanes)
+			err = json.Unmarshal(r.Lanes, &present.Lanes)
 		}
 		if err != nil {
-			watched.Present = history.Current{} // nothing follows; the page keeps its length
+			present = history.Current{} // nothing follows; the page keeps its length
 		}
-		page = append(page, watched)
+		page = append(page, incidents.Watched{Incident: i, Present: present})
 	}
 	return page, nil
 }

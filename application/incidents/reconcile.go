@@ -8,7 +8,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // ReconcileEvery is the interval at which the elected gateway compares incidents
@@ -18,11 +17,9 @@ const ReconcileEvery = 30 * time.Second
 // Watched is an incident of an active monitor, and what the watch sees. It is open, or a
 // person has resolved it and something lasts.
 type Watched struct {
-	incident.Incident
+	Incident
 
-	Seq       int64 // its place in lists, ascending
-	MonitorID monitor.ID
-	Present   history.Current
+	Present history.Current
 }
 
 // ReconcileStore reads and corrects incidents that go on. Its methods may be called
