@@ -15,9 +15,30 @@ import (
 // Process is a process of this machine, identified by its id and start time.
 type Process struct {
 	PID     int
-	Command string // its first arguments
+	Parent  int
+	Command string        // its first arguments
+	CPU     time.Duration // that it has used, by user and system
+	Waited  time.Duration // the same of its children that have ended and were waited for
 	start   string
-	parent  int
+}
+
+// clockTick is the unit of times in /proc (USER_HZ, 100 on every Linux that Go supports).
+const clockTick = 10 * time.Millisecond
+
+// Processes returns every process of this machine by its id; none without /proc.
+func Processes() map[int]Process {
+	all := map[int]Process{}
+	entries, _ := os.ReadDir("/proc") // fails elsewhere than on Linux
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if p, err := inspect(pid); err == nil {
+			all[pid] = p
+		}
+	}
+	return all
 }
 
 // Memory returns the proportional set size (PSS) and the resident set size (RSS)
@@ -66,32 +87,27 @@ func inspect(pid int) (Process, error) {
 	if fields[0] == "Z" {
 		return Process{}, os.ErrProcessDone
 	}
-	parent, _ := strconv.Atoi(fields[1])
+	number := func(field int) int {
+		n, _ := strconv.Atoi(fields[field])
+		return n
+	}
 	args, _ := os.ReadFile(dir + "cmdline")
 	words := strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")
 	return Process{
 		PID:     pid,
+		Parent:  number(1),
 		Command: strings.Join(words[:min(len(words), 2)], " "),
+		CPU:     time.Duration(number(11)+number(12)) * clockTick,
+		Waited:  time.Duration(number(13)+number(14)) * clockTick,
 		start:   fields[19],
-		parent:  parent,
 	}, nil
 }
 
 // Descendants returns every process below the service.
 func (s *Service) Descendants() []Process {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	children := map[int][]Process{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if p, err := inspect(pid); err == nil {
-			children[p.parent] = append(children[p.parent], p)
-		}
+	for _, p := range Processes() {
+		children[p.Parent] = append(children[p.Parent], p)
 	}
 	var below func(pid int) []Process
 	below = func(pid int) (all []Process) {
@@ -116,17 +132,8 @@ func (s *Service) Workers() (workers []Process) {
 // WorkersOf returns the workers of a monitor on this machine, also those of
 // earlier gateways.
 func WorkersOf(monitorID string) (workers []Process) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		p, err := inspect(pid)
-		if err == nil && strings.HasSuffix(p.Command, " worker") && p.Env("MONITOR_ID") == monitorID {
+	for _, p := range Processes() {
+		if strings.HasSuffix(p.Command, " worker") && p.Env("MONITOR_ID") == monitorID {
 			workers = append(workers, p)
 		}
 	}

@@ -3,17 +3,13 @@
 // Command benchdensity measures how many live streams one gateway watches on this machine,
 // and what a stream costs. "make bench-density" runs it.
 //
-//	media server (a process of its own) ◀── playlists, segments ── gateway ── PostgreSQL
-//	      ▲                                                          │
-//	      └── cues: black, silence ── this program ◀── webhooks ─────┘
+//	this program: media server ◀── playlists, segments ── gateway ── PostgreSQL
+//	                 ▲                                       │
+//	                 cues: black, silence;  webhooks ◀───────┘
 //
 // The gateway is the product, built with the tag "profile", which adds the endpoint of
 // net/http/pprof. Its resolver, analyser and database are the real ones. Streams share a few
 // timelines, whose media the server keeps, so that it costs little.
-//
-// As a yardstick, the program also watches a few streams by the method of the specification
-// (sections 6.3 and 6.4). That is two runs of ffmpeg for a segment of the best quality, and
-// yt-dlp every 30 s.
 package main
 
 import (
@@ -22,24 +18,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
-)
-
-// Exit codes.
-const (
-	exitMeasured = 0
-	exitFailed   = 1 // something prevented the measurement
-	exitUsage    = 2
 )
 
 const help = `How many live streams does one gateway watch on this machine, and what does a stream cost?
@@ -52,55 +39,47 @@ const help = `How many live streams does one gateway watch on this machine, and 
 
 Each run starts PostgreSQL, a gateway and a media server, registers the streams a few at a time,
 waits until all are watched, and then measures. Some streams go black or silent at known
-instants. segment-decoder is built and used if there are a compiler and the libraries of FFmpeg;
--env DECODER_PATH=off measures without it. It prints for each number of streams:
+instants, if there is time for it. segment-decoder is built and used if there are a compiler and
+the libraries of FFmpeg; -env DECODER_PATH=off measures without it. For each number of streams:
 
-  The tools that the gateway ran, and how many processes of each were seen.
-  CPU seconds per stream-hour, by part. The gateway includes worker processes. What ffmpeg and the
-      resolver use is read from /proc five times a second, so a run of yt-dlp may lack up to 0.2 s,
-      which the analyser then has. Live streams ask yt-dlp about once an hour: a short run shows
-      none of it, or too much. What the start of a stream costs is printed apart.
+  CPU seconds per stream-hour, by part. The gateway includes worker processes. What yt-dlp uses is
+      read from /proc five times a second, so a run may lack up to 0.2 s, which the analyser then
+      has. Live streams ask yt-dlp about once an hour: a short run shows none of it, or too much.
+      What the start of a stream costs is printed apart.
+  The same for the method of the specification (sections 6.3 and 6.4), and the ratio: two runs of
+      ffmpeg for a segment of the best quality at each check, and yt-dlp every 30 s.
   Checks, and how many came late: for each one the gateway reads a playlist, so the media server
-      sees by how much the time since the one before exceeds the interval. What the gateway's log
-      says is printed beside it. It logs late checks by the minute, so those of the minute before
-      the measurement may be among them.
+      sees by how much the time since the one before exceeds the interval.
   Questions: how many watch pages yt-dlp has read.
   Alerts: how long after the onset and the threshold the webhook arrived, and how far its onset
       is from the truth. A segment is listed when it is complete, so an alert can wait for one.
   Memory (PSS: pages that processes share are divided among them), file descriptors,
       goroutines, transactions of the database, cores that other programs used meanwhile.
-  What the specification's method costs in the same minutes for one stream, and the ratio.
 
 With -storms, all streams are registered at once, and after the measurement the gateway is
 restarted, then killed while a second one runs on its database, then all URLs are refused at the
-same instant, and last all playlists stop until every stream has an alert. A line for each says after how long every stream was watched again (a
-segment of it was fetched), and how many questions, late checks and alerts there were meanwhile.
-During a restart a check is late by the time without a gateway.
+same instant, and last all playlists stop until every stream has an alert. A line for each says
+after how long every stream was watched again (a segment of it was fetched), and how many
+questions, late checks and alerts there were meanwhile. During a restart a check is late by the
+time without a gateway.
 
-CPU of the media server and of this program is stated, but is not part of the cost. They share the
-machine with the gateway. Nothing else should run. Figures vary with the machine: the ratio to the
-specification's method is what two machines can compare. The pictures are a test pattern; the
-variable TEST_CLIP names a film to show instead.
+Nothing else should run. Figures vary with the machine: the ratio to the specification's method is
+what two machines can compare. The pictures are a test pattern; the variable TEST_CLIP names a
+film to show instead.
 
-A number of streams takes -for and -settle, and besides about a minute, or with -storms about 7
-minutes. What was measured until an error or a signal is printed; then the next number follows.
-
-The exit code is 0 when everything was measured, whatever the figures are, 1 when something
-prevented that, and 2 after a wrong flag. Progress is on standard error.
-
-Flags:
+A number of streams takes -for and two minutes, or with -storms about 8 minutes. What was measured
+until an error or a signal is printed; then the next number follows. The exit code is 0 when
+everything was measured, whatever the figures are, 1 when something prevented that, and 2 after a
+wrong flag. Progress is on standard error.
 `
 
 // options are the command-line flags.
 type options struct {
 	counts    []int
 	duration  time.Duration
-	settle    time.Duration
 	interval  int // seconds
 	threshold int // seconds
 	trouble   int // per cent of the streams
-	starting  int // registered streams that may be not watched yet
-	yardstick int // streams
 	storms    bool
 	runtime   string
 	out       string // directory; empty: nothing is written
@@ -108,131 +87,82 @@ type options struct {
 }
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == mediaServerArg {
-		if err := serveMedia(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "bench-density, media server:", err)
-			os.Exit(exitFailed)
-		}
-		return
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// command runs the program and returns its exit code.
-func command(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o, err := parseFlags(args, errOut)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitMeasured
-	case err != nil:
-		return exitUsage
-	}
-	if err := measureAll(ctx, o, out, errOut); err != nil {
-		fmt.Fprintln(errOut, "bench-density:", err)
-		return exitFailed
-	}
-	return exitMeasured
-}
-
-// parseFlags parses the flags. It has explained an error to errOut.
-func parseFlags(args []string, errOut io.Writer) (o options, err error) {
-	flags := flag.NewFlagSet("benchdensity", flag.ContinueOnError)
-	flags.SetOutput(errOut)
-	flags.Usage = func() {
-		fmt.Fprint(errOut, help)
-		flags.PrintDefaults()
-	}
-	counts := flags.String("n", "100,300,1000", "numbers of `STREAMS`, measured one after the other")
-	flags.DurationVar(&o.duration, "for", 15*time.Minute, "how long each number is measured, at least a minute; 0: storms only")
-	flags.BoolVar(&o.storms, "storms", false, "measure what happens to all streams at once, too")
-	flags.DurationVar(&o.settle, "settle", time.Minute, "wait for so long between the start of the last stream and the measurement")
-	flags.IntVar(&o.interval, "interval", 10, "check interval in `SECONDS`")
-	flags.IntVar(&o.threshold, "threshold", 30, "threshold of black and silence in `SECONDS`")
-	flags.IntVar(&o.trouble, "trouble", 10, "how many in 100 streams go black or silent; 0: none")
-	flags.IntVar(&o.starting, "starting", 8, "how many streams may be registered and not watched yet")
-	flags.IntVar(&o.yardstick, "yardstick", 1, "how many streams are watched by the specification's method; 0: none")
-	flags.StringVar(&o.runtime, "runtime", "inline", "WORKER_RUNTIME of the gateway: inline or process")
-	flags.StringVar(&o.out, "out", "", "write results.json and profiles of the gateway (go tool pprof) to this `DIRECTORY`")
-	flags.Func("env", "another `NAME=VALUE` of the gateway's environment; may be given several times", func(v string) error {
+	var o options
+	counts := flag.String("n", "100,300,1000", "numbers of `STREAMS`, measured one after the other")
+	flag.DurationVar(&o.duration, "for", 15*time.Minute, "how long each number is measured; 0: storms only")
+	flag.BoolVar(&o.storms, "storms", false, "measure what happens to all streams at once, too")
+	flag.IntVar(&o.interval, "interval", 10, "check interval in `SECONDS`")
+	flag.IntVar(&o.threshold, "threshold", 30, "threshold of black and silence in `SECONDS`")
+	flag.IntVar(&o.trouble, "trouble", 10, "how many in 100 streams go black or silent; 0: none")
+	flag.StringVar(&o.runtime, "runtime", "inline", "WORKER_RUNTIME of the gateway: inline or process")
+	flag.StringVar(&o.out, "out", "", "write results.json and profiles of the gateway (go tool pprof) to this `DIRECTORY`")
+	flag.Func("env", "another `NAME=VALUE` of the gateway's environment; may be given several times", func(v string) error {
 		o.env = append(o.env, v)
 		return nil
 	})
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	refuse := func(reason string) (options, error) {
-		fmt.Fprintln(errOut, "bench-density:", reason+"; see --help")
-		return o, errors.New(reason)
-	}
-	for word := range strings.SplitSeq(*counts, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 || n > 10_000 {
-			return refuse("-n must be numbers from 1 to 10000, separated by commas")
+	bench.Main("bench-density", help, func(ctx context.Context) error {
+		for word := range strings.SplitSeq(*counts, ",") {
+			n, _ := strconv.Atoi(strings.TrimSpace(word))
+			o.counts = append(o.counts, n)
 		}
-		o.counts = append(o.counts, n)
+		if err := o.check(); err != nil {
+			return err
+		}
+		return bench.InTempDir(func(dir string) error { return measureAll(ctx, o, dir) })
+	})
+}
+
+func (o options) check() error {
+	for _, n := range o.counts {
+		if n < 1 || n > 10_000 {
+			return fmt.Errorf("-n must be numbers from 1 to 10000, separated by commas: %w", bench.ErrUsage)
+		}
 	}
 	switch {
-	case flags.NArg() > 0:
-		return refuse(fmt.Sprintf("unexpected argument %q", flags.Arg(0)))
-	case o.duration < time.Minute && (o.duration != 0 || !o.storms) || o.settle < 0:
-		return refuse("-for must be at least 1m, or 0 with -storms, and -settle must not be negative")
-	case o.interval < 1 || o.interval > 60 || o.threshold < 1 || o.threshold > 300:
-		return refuse("-interval must be 1 to 60 and -threshold 1 to 300")
-	case o.trouble < 0 || o.trouble > 100 || o.starting < 1 || o.yardstick < 0 || o.yardstick > 20:
-		return refuse("-trouble must be 0 to 100, -starting at least 1, and -yardstick 0 to 20")
+	case o.duration < 0 || o.duration == 0 && !o.storms:
+		return fmt.Errorf("-for must be positive, or 0 with -storms: %w", bench.ErrUsage)
+	case o.interval < 1 || o.interval > 60 || o.threshold < 1 || o.threshold > 300 || o.trouble < 0 || o.trouble > 100:
+		return fmt.Errorf("-interval must be 1 to 60, -threshold 1 to 300 and -trouble 0 to 100: %w", bench.ErrUsage)
 	case o.runtime != "inline" && (o.runtime != "process" || o.storms):
-		return refuse("-runtime must be inline or process, and inline with -storms")
+		return fmt.Errorf("-runtime must be inline or process, and inline with -storms: %w", bench.ErrUsage)
 	}
-	return o, nil
+	return nil
 }
 
 // measureAll measures each number of streams.
-func measureAll(ctx context.Context, o options, out, progress io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// The database does not run as root and must be able to enter the directory.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return err
-	}
+func measureAll(ctx context.Context, o options, dir string) error {
 	if o.out != "" {
 		if err := os.MkdirAll(o.out, 0o755); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(progress, "building")
+	say("building")
 	binary, err := system.Build(ctx, dir, "profile")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, machine())
+	fmt.Println(machine())
 	var all []result
 	var errs []error
 	for _, n := range o.counts {
 		if ctx.Err() != nil {
 			break
 		}
-		r, err := measure(ctx, o, n, binary, filepath.Join(dir, strconv.Itoa(n)), progress)
+		r, err := measure(ctx, o, n, binary, filepath.Join(dir, strconv.Itoa(n)))
 		if err != nil {
 			err = fmt.Errorf("%d streams: %w", n, err)
 			reason, _, _ := strings.Cut(err.Error(), "\n")
 			r.Notes = append(r.Notes, "measured until an error: "+reason)
-			fmt.Fprintln(progress, err)
 		}
-		r.print(out)
+		r.print()
 		all = append(all, r)
-		errs = append(errs, err, writeResults(o, all))
+		errs = append(errs, err, o.writeResults(all))
 	}
 	return errors.Join(errs...)
 }
 
 // writeResults writes results.json to the directory of -out, if that is set.
-func writeResults(o options, all []result) error {
+func (o options) writeResults(all []result) error {
 	if o.out == "" {
 		return nil
 	}
@@ -253,4 +183,9 @@ func machine() string {
 	}
 	return fmt.Sprintf("%s: %d cores of %s, %s of memory, %s", time.Now().Format(time.DateTime), runtime.NumCPU(),
 		value("/proc/cpuinfo", "model name"), value("/proc/meminfo", "MemTotal"), runtime.Version())
+}
+
+// say prints progress.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

@@ -6,22 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 )
 
 const (
-	pollInterval   = 500 * time.Millisecond // between two looks at how many streams are watched
 	betweenStorms  = 20 * time.Second
 	acquaintance   = 10 * time.Second // in which two gateways have seen each other's heartbeats
-	registrants    = 16               // callers that register streams at once
 	stallLimit     = time.Minute      // decision S6: a playlist that has not moved for so long has stalled
 	longestStall   = 3 * time.Minute  // a stall ends when all streams have an alert, or after this
-	beforeStall    = time.Second      // so that all timelines stop at the same instant
 	segmentMissing = "alert.segment_error"
 )
 
@@ -33,25 +29,24 @@ type storm struct {
 
 	counters // until then
 
-	CPUSec parts // until then, in all
+	CPUSec  parts  // until then, in all
+	Failure string // why it was not measured to its end; empty: it was
 
-	Alerts       int          // about missing media
-	AlertLatency distribution // s from the storm and stallLimit to the webhook; of a stall
-	Failure      string       // why it was not measured to its end; empty: it was
+	Alerts bench.Times // about missing media, from the storm and stallLimit to the webhook
 }
 
 // print prints a storm as one line.
-func (s storm) print(line func(name, format string, args ...any), streams int) {
+func (s storm) print(streams int) {
 	if s.Failure != "" {
 		line(s.Name, "%s", s.Failure)
 		return
 	}
-	alerts := ""
-	if s.AlertLatency != (distribution{}) {
-		alerts = fmt.Sprintf(" (p50 %.1f s, p99 %.1f s after %s)", s.AlertLatency.P50, s.AlertLatency.P99, stallLimit)
+	alerts := fmt.Sprintf("%d alerts", len(s.Alerts))
+	if len(s.Alerts) > 0 {
+		alerts += fmt.Sprintf(", after %s: %s", stallLimit, s.Alerts)
 	}
-	line(s.Name, "%d of %d watched after %.1f s%s; %d questions; %d of %d checks late, %d by more than an interval, %.1f s at most; %d alerts%s; CPU %.0f s",
-		s.Watched, streams, s.TookSec, s.Words, s.Questions, s.Late, s.Checks, s.LateByInterval, s.LargestSec, s.Alerts, alerts, s.CPUSec.all())
+	line(s.Name, "%d of %d watched after %.1f s%s; %d questions; %d checks, %s; CPU %.0f s; %s",
+		s.Watched, streams, s.TookSec, s.Words, s.Questions, s.Checks, s.late(), s.CPUSec.all(), alerts)
 }
 
 // measureStorms makes and measures one storm after the other. If one is not over in time, the
@@ -60,10 +55,10 @@ func (m *run) measureStorms(ctx context.Context, r *result) error {
 	var errs []error
 	for _, one := range []struct {
 		name    string
-		measure func(context.Context, *storm) error
+		measure func(context.Context, *storm) (time.Time, error)
 	}{{"restart", m.restart}, {"takeover", m.takeOver}, {"all URLs expire", m.expireAll}, {"all playlists stall", m.stallAll}} {
-		m.say("%d streams: %s, in %s", m.n, one.name, betweenStorms)
-		if err := m.watchFor(ctx, time.Now().Add(betweenStorms), nil); err != nil {
+		say("%d streams: %s, in %s", m.n, one.name, betweenStorms)
+		if err := m.watchUntil(ctx, time.Now().Add(betweenStorms)); err != nil {
 			return errors.Join(append(errs, err)...) // interrupted, or the gateway has ended
 		}
 		errs = append(errs, m.measureStorm(ctx, r, one.name, one.measure))
@@ -71,193 +66,122 @@ func (m *run) measureStorms(ctx context.Context, r *result) error {
 	return errors.Join(errs...)
 }
 
-// measureStorm measures one storm from its beginning until every stream is watched again.
-func (m *run) measureStorm(ctx context.Context, r *result, name string, measure func(context.Context, *storm) error) error {
+// measureStorm measures one storm from its beginning until every stream is watched again. start
+// makes it, and returns when it began.
+func (m *run) measureStorm(ctx context.Context, r *result, name string, start func(context.Context, *storm) (time.Time, error)) error {
 	s := storm{Name: name}
-	tree, before, began := m.tree, m.usage(), time.Now()
-	if _, err := m.server.count(true); err != nil {
-		return err
+	tree, before, called := m.tree, m.usage(), time.Now()
+	m.media.traffic.reset()
+	began, err := start(ctx, &s)
+	if err == nil {
+		meanwhile := s.counters // of a stall
+		err = m.awaitWatched(ctx, &s.counters, nil)
+		s.TookSec = s.WatchedAt.Sub(began).Seconds()
+		s.add(meanwhile)
 	}
-	err := measure(ctx, &s)
 	if err != nil {
 		s.Failure = fmt.Sprintf("not measured: %v", err)
 	}
-	r.Peak.keepLargest(m.resources())
-	after := m.usage()
+	m.keepPeak(&r.Peak)
 	if m.tree != tree { // a restart: other processes
-		before.cpuByRole = cpuByRole{}
+		before = usage{postgres: before.postgres, program: before.program}
 	}
-	s.CPUSec = partsOf(before, after, 1)
-	s.Alerts = len(m.alerts(began, segmentMissing))
+	s.CPUSec = partsOf(before, m.usage(), 1)
+	s.Alerts = m.outages(called)
 	r.Storms = append(r.Storms, s)
 	return err
 }
 
-// awaitWatched waits until every stream has been watched since the last reset. began is the
-// storm's beginning. It fails if there is no progress for startTimeout.
-func (m *run) awaitWatched(ctx context.Context, s *storm, began time.Time) (err error) {
-	progressed, said := time.Now(), time.Now()
-	for {
-		before := s.counters
-		if s.counters, err = m.server.count(false); err != nil {
-			return err
-		}
-		if s.Watched > 0 {
-			s.TookSec = s.WatchedAt.Sub(began).Seconds()
-		}
-		switch now := time.Now(); {
-		case s.Watched == m.n:
-			return nil
-		case s.Watched > before.Watched:
-			progressed = now
-		case now.Sub(progressed) > startTimeout:
-			return fmt.Errorf("%d of %d streams are watched, and no further one for %s; the gateway's log ends:\n%s", s.Watched, m.n, startTimeout, m.gateway.Tail(10))
-		}
-		if time.Since(said) > progressInterval {
-			said = time.Now()
-			m.say("%d of %d streams are watched", s.Watched, m.n)
-		}
-		if err := m.watchFor(ctx, time.Now().Add(pollInterval), nil); err != nil {
-			return err
+// add adds what was counted before a reset.
+func (c *counters) add(before counters) {
+	c.Checks, c.Late, c.LateByInterval = c.Checks+before.Checks, c.Late+before.Late, c.LateByInterval+before.LateByInterval
+	c.LargestSec = max(c.LargestSec, before.LargestSec)
+	c.Questions += before.Questions
+}
+
+// outages returns how long after start and stallLimit the alerts about missing media came.
+func (m *run) outages(start time.Time) (all bench.Times) {
+	for _, d := range m.receiver.Accepted() {
+		if d.Received.After(start) && d.EventType == segmentMissing {
+			all = append(all, d.Received.Sub(start)-stallLimit)
 		}
 	}
+	return all
 }
 
 // registerAtOnce registers all streams as fast as the API takes them.
-func (m *run) registerAtOnce(ctx context.Context, s *storm) error {
-	began := time.Now()
-	next := make(chan int, m.n)
-	for k := range m.n {
-		next <- k
-	}
-	close(next)
-	videos := m.videos().Videos
-	var mu sync.Mutex
-	var errs []error
+func (m *run) registerAtOnce(ctx context.Context, s *storm) (began time.Time, err error) {
+	began = time.Now()
 	var all sync.WaitGroup
-	for range registrants {
+	errs := make([]error, registrants)
+	for i := range registrants {
 		all.Go(func() {
-			for k := range next {
-				id, err := m.register(ctx, k)
-				mu.Lock()
-				m.timelines[id] = videos[videoID(k)]
-				errs = append(errs, err)
-				mu.Unlock()
-				if err != nil {
-					return
-				}
+			for k := i; k < m.n && errs[i] == nil; k += registrants {
+				errs[i] = m.register(ctx, k)
 			}
 		})
 	}
 	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
 	s.Words = fmt.Sprintf(", created after %.1f s", time.Since(began).Seconds())
-	return m.awaitWatched(ctx, s, began)
+	return began, errors.Join(errs...)
 }
 
 // restart ends the gateway with SIGTERM and starts it again.
-func (m *run) restart(ctx context.Context, s *storm) error {
-	began := time.Now()
+func (m *run) restart(ctx context.Context, s *storm) (began time.Time, err error) {
+	began = time.Now()
 	slow := ""
 	if err := m.gateway.Stop(); err != nil {
 		slow = fmt.Sprintf(" (%v)", err)
 	}
 	ended := time.Now()
-	if _, err := m.server.count(true); err != nil { // the old gateway watched until now
-		return err
-	}
-	if err := m.startGateway(ctx, "data"); err != nil {
-		return err
-	}
+	m.media.traffic.reset() // the old gateway watched until now
+	err = m.startGateway(ctx, "data")
 	s.Words = fmt.Sprintf(", ended after %.1f s%s, listening after %.1f s", ended.Sub(began).Seconds(), slow, time.Since(began).Seconds())
-	return m.awaitWatched(ctx, s, began)
+	return began, err
 }
 
 // takeOver kills the gateway while another one runs on its database.
-func (m *run) takeOver(ctx context.Context, s *storm) error {
+func (m *run) takeOver(ctx context.Context, _ *storm) (began time.Time, err error) {
 	first := m.gateway
 	defer first.Kill()
 	if err := m.startGateway(ctx, "data of the second"); err != nil {
-		return err
+		return began, err
 	}
-	if err := m.watchFor(ctx, time.Now().Add(acquaintance), nil); err != nil {
-		return err
+	if err := m.watchUntil(ctx, time.Now().Add(acquaintance)); err != nil {
+		return began, err
 	}
-	began := time.Now()
+	began = time.Now()
 	first.Kill()
-	if _, err := m.server.count(true); err != nil {
-		return err
-	}
-	return m.awaitWatched(ctx, s, began)
+	m.media.traffic.reset()
+	return began, nil
 }
 
 // expireAll makes the media server refuse every URL.
-func (m *run) expireAll(ctx context.Context, s *storm) error {
-	began := time.Now()
-	if _, err := m.server.do(order{Expire: true, Reset: true}); err != nil {
-		return err
+func (m *run) expireAll(context.Context, *storm) (began time.Time, err error) {
+	began = time.Now()
+	for k := range m.n {
+		m.media.ExpireNow(videoID(k))
 	}
-	return m.awaitWatched(ctx, s, began)
+	m.media.traffic.reset()
+	return began, nil
 }
 
 // stallAll stops the playlists of all streams, until each has an alert.
-func (m *run) stallAll(ctx context.Context, s *storm) error {
-	began := time.Now().Add(beforeStall)
-	if err := m.cueEach(began, livestream.Freeze); err != nil {
-		return err
+func (m *run) stallAll(ctx context.Context, s *storm) (over time.Time, err error) {
+	began := time.Now()
+	for i := range m.media.timelines {
+		m.media.cue(i, began, livestream.Freeze)
 	}
-	var alerts []webhookreceiver.Delivery
-	for len(alerts) < m.n && time.Since(began) < longestStall {
-		if err := m.watchFor(ctx, time.Now().Add(pollInterval), nil); err != nil {
-			return err
+	for len(m.outages(began)) < m.n && time.Since(began) < longestStall {
+		if err := m.watchUntil(ctx, time.Now().Add(scanInterval)); err != nil {
+			return began, err
 		}
-		alerts = m.alerts(began, segmentMissing)
 	}
-	var latencies []float64
-	for _, d := range alerts {
-		latencies = append(latencies, (d.Received.Sub(began) - stallLimit).Seconds())
+	s.counters = m.media.traffic.reset()
+	over = time.Now()
+	for i := range m.media.timelines {
+		m.media.cue(i, over, livestream.Thaw)
 	}
-	s.AlertLatency = distributionOf(latencies)
-	stalled, err := m.server.count(true)
-	if err != nil {
-		return err
-	}
-	over := time.Now()
-	if err := m.cueEach(over, livestream.Thaw); err != nil {
-		return err
-	}
-	err = m.awaitWatched(ctx, s, over)
 	s.Words = fmt.Sprintf(" from the end of the stall, which took %.0f s", over.Sub(began).Seconds())
-	s.counters = s.plus(stalled)
-	return err
-}
-
-// cueEach adds a cue to every timeline.
-func (m *run) cueEach(at time.Time, do livestream.Action) error {
-	for i := range m.server.Began {
-		if _, err := m.server.cue(cue{i, at, do}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plus adds what was counted before a reset.
-func (c counters) plus(before counters) counters {
-	c.Checks, c.Late, c.LateByInterval = c.Checks+before.Checks, c.Late+before.Late, c.LateByInterval+before.LateByInterval
-	c.LargestSec = max(c.LargestSec, before.LargestSec)
-	c.Questions += before.Questions
-	return c
-}
-
-// alerts returns the webhooks of these types since start.
-func (m *run) alerts(start time.Time, events ...string) (all []webhookreceiver.Delivery) {
-	for _, d := range m.receiver.Accepted() {
-		if d.Received.After(start) && slices.Contains(events, d.EventType) {
-			all = append(all, d)
-		}
-	}
-	return all
+	return over, nil
 }
