@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // measureDrain gives monitors a pending event each, and starts a dispatcher.
-func measureDrain(ctx context.Context, store *postgres.Store, db *sql.DB) error {
+func measureDrain(ctx context.Context, store *postgres.Store, db bench.Database) error {
 	inserted, err := db.ExecContext(ctx, `
 		WITH events AS (
 			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,11 +16,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 )
 
-// sample is what the queries are about, chosen from the filled database.
+// sample is what the calls are about, chosen from the filled database.
 type sample struct {
-	db *sql.DB // of statements whose plans are not logged
+	db bench.Database // of statements whose plans are not logged
 
 	monitorID  monitor.ID // it is watched, in trouble, and has minutes of a month
 	streamURL  monitor.StreamURL
@@ -37,12 +37,12 @@ type sample struct {
 
 	routeIDs []string // all but the default route, in their order
 
-	watched []string // monitors in trouble that queries may end
+	watched []string // monitors in trouble that calls may end
 	ended   []string // monitors that have ended, and have events and incidents
 }
 
 // chooseSample chooses what no earlier run has changed.
-func chooseSample(ctx context.Context, db *sql.DB) (*sample, error) {
+func chooseSample(ctx context.Context, db bench.Database) (*sample, error) {
 	s := &sample{db: db}
 	var blob []byte
 	const untouched = `FROM monitors m JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open' WHERE m.status = 'monitoring' AND m.generation = 1 AND m.revision = 0 AND m.reserved_until IS NULL`
@@ -77,15 +77,9 @@ func chooseSample(ctx context.Context, db *sql.DB) (*sample, error) {
 	return s, nil
 }
 
-// exec runs a statement that prepares a call.
-func (s *sample) exec(ctx context.Context, statement string, args ...any) error {
-	_, err := s.db.ExecContext(ctx, statement, args...)
-	return err
-}
-
-// prepared returns a call that runs a statement.
-func (s *sample) prepared(statement string, args ...any) call {
-	return func(ctx context.Context, _ *postgres.Store) error { return s.exec(ctx, statement, args...) }
+// statement returns a function that executes a statement whose plan is not logged.
+func (s *sample) statement(ctx context.Context, text string, args ...any) func() error {
+	return func() error { return errorOf(s.db.ExecContext(ctx, text, args...)) }
 }
 
 // nextWatched returns a monitor that is watched and that no call before has got.
