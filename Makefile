@@ -35,13 +35,13 @@ GRYPE_VERSION       := v0.121.2
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg domain/watch adapters/stream/ytdlp test/fake/broadcast test/program/quality \
+LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg domain/watch adapters/stream/ytdlp test/fake/broadcast test/suite/quality \
 	adapters/postgres/embedded adapters/runtime/process test/harness/corpus test/fake/livestream application/worker test/fake/youtube adapters/stream/streamlink)
 OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
-REAL := adapters/blob/s3|adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|streamlink|ytdlp)|test/(fake|harness|program|suite/acceptance|suite/dashboard|suite/docgen)
+REAL := adapters/blob/s3|adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|streamlink|ytdlp)|test/(fake|harness|program|suite/(acceptance|dashboard|docgen|quality))
 UNIT  = $$(go list ./... | grep -vE '/($(REAL))(/|$$)')
 
 ##@ Start here
@@ -206,11 +206,11 @@ nightly: ## run what takes hours: the cluster, 200 seeds of faults, random clips
 .PHONY: quality
 quality: tools ## measure the detectors on 61 clips whose truth is known, with segment-decoder and with ffmpeg (3 minutes)
 	go test -count=1 -run TestEachClipIsBadExactlyWhenItsItemSays ./test/harness/corpus -whole
-	@go run ./test/program/quality
+	go test -count=1 -v -timeout 30m -run TestEveryEventIsFoundAndNoFalseAlarmIsGiven ./test/suite/quality -whole
 
 .PHONY: quality-random
 quality-random: tools ## compare segment-decoder with ffmpeg on N (300) random clips, from SEED (0) on (20 minutes)
-	@go run ./test/program/quality -random $(or $(N),300) $(if $(SEED),-seed $(SEED))
+	go test -count=1 -v -timeout 2h -run TestSegmentDecoderFindsWhatFFmpegFindsInRandomClips ./test/suite/quality -random $(or $(N),300) $(if $(SEED),-seed $(SEED))
 
 .PHONY: bench
 bench: tools ## measure the cost of a check: decoding, measuring and watching (3 minutes)

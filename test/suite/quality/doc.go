@@ -1,0 +1,17 @@
+// Package quality tests how well black and silence are detected. It plays
+// the clips of the corpus (package corpus) to the watcher of production on
+// virtual time. The segment-decoder and the ffmpeg of production decode them. The tests
+// compare the alerts with the truth of each clip, and with those that follow from ffmpeg
+// alone.
+//
+//	corpus.Clip ──▶ playlist, segments ──▶ watch.Watcher ──▶ alerts ──▶ judge
+//	  truth ────────────────────────────────────────────────────────────┘
+//
+// Each clip is played with a check every 1, 5 and 10 s, and each of these from four starting
+// points. The thresholds are corpus.Threshold for black and silence. The loudness is the default of
+// a registration.
+//
+// "make test" plays a sample of the corpus, "make quality" all of it, and "make quality-random"
+// clips with random events in random encodings. Random clips have no truth, and a sample is not
+// compared with ffmpeg.
+package quality

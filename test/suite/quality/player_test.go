@@ -1,0 +1,166 @@
+package quality_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
+)
+
+// The times of the simulated stream. The clip's first frame is captured at epoch,
+// which is also its program time.
+const (
+	address       = "https://media.test/live/index.m3u8"
+	window        = 30 * time.Second        // of the playlist
+	latency       = 1500 * time.Millisecond // from a segment's last frame to its publication in the playlist
+	endListDelay  = 8 * time.Second         // beyond a check interval, from the last segment to EXT-X-ENDLIST
+	finishTimeout = time.Minute             // after EXT-X-ENDLIST, until the watcher must have finished
+
+	resolveTime  = 2 * time.Second        // of each resolution
+	playlistTime = 100 * time.Millisecond // of the playlist
+	analysisTime = 400 * time.Millisecond // of a segment
+)
+
+var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
+
+// player plays one clip to watchers, one after the other. It looks at each segment once as closely,
+// however often the clip is watched.
+type player struct {
+	clip     corpus.Clip
+	analyser worker.Analyser
+	analyses map[look]watch.Analysis
+}
+
+// look is one analysis of a segment.
+type look struct {
+	segment int // its index in the clip
+	calm    watch.Calm
+}
+
+// watched is the result of one watch of a clip.
+type watched struct {
+	first  time.Duration // where in the clip the first analysed segment begins
+	events []received
+}
+
+// received is an event and the time at which the watcher emitted it.
+type received struct {
+	at time.Duration // since the epoch
+	event.Event
+}
+
+// watch plays the clip to a watcher on virtual time. The watcher begins at phase after the
+// publication of the first segment. Its tasks are done one after the other.
+func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
+	t.Helper()
+	config := monitor.DefaultConfig()
+	config.CheckIntervalSec = int(interval / time.Second)
+	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
+	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
+	now := epoch.Add(p.clip.Segments[0].End() + latency + phase)
+	endListAt := epoch.Add(p.clip.Length() + latency + interval + endListDelay)
+	watcher := watch.New(watch.RulesOf(config, watch.Smallest), now)
+	result := watched{first: -1}
+	for now.Before(endListAt.Add(finishTimeout)) {
+		tasks := watcher.Next()
+		if len(tasks) == 0 {
+			break
+		}
+		next := slices.MinFunc(tasks, func(a, b watch.Task) int { return a.At.Compare(b.At) })
+		if next.At.After(now) {
+			now = next.At
+		}
+		var o watch.Observation = watch.Tick{}
+		if next.Kind.Lane() != watch.LaneTimer {
+			var took time.Duration
+			var err error
+			if o, took, err = p.observe(t.Context(), next, now, endListAt, config.Value); err != nil {
+				t.Fatal(err)
+			}
+			if next.Kind == watch.TaskSegment && result.first < 0 {
+				result.first = p.clip.Segments[next.Segment.Sequence].Start
+			}
+			now = now.Add(took)
+		}
+		for _, e := range watcher.Step(now, o) {
+			switch e := e.(type) {
+			case watch.EventEmitted:
+				result.events = append(result.events, received{now.Sub(epoch), e.Event})
+			case watch.Finished:
+				return result
+			}
+		}
+	}
+	t.Fatal("the watcher did not finish after the end of the stream")
+	return result
+}
+
+// observe performs a task. It returns the observation and its simulated duration.
+func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.Time, setting func(string) float64) (watch.Observation, time.Duration, error) {
+	switch t.Kind {
+	case watch.TaskResolve:
+		return watch.Resolution{Began: now, State: watch.Live, Source: "player", Manifest: address, ActualStart: epoch}, resolveTime, nil
+	case watch.TaskOEmbed:
+		return watch.OEmbedResult{Began: now, Known: true, Exists: true}, resolveTime, nil
+	case watch.TaskPlaylist:
+		playlist, err := hls.Format{}.Decode(ctx, []byte(p.playlist(now, endListAt)), manifest.Origin{URL: address}, "")
+		playlist.Began, playlist.URL = now, t.URL
+		return playlist, playlistTime, err
+	case watch.TaskSegment:
+		a, err := p.analyse(ctx, t.Segment, t.Calm, setting)
+		a.Began, a.Segment = now, t.Segment.ID()
+		return a, analysisTime, err
+	}
+	return nil, 0, fmt.Errorf("unknown task %s", t.Kind)
+}
+
+// analyse analyses a segment, or remembers what was found.
+func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, setting func(string) float64) (watch.Analysis, error) {
+	n := int(s.Sequence)
+	if a, known := p.analyses[look{n, calm}]; known {
+		return a, nil
+	}
+	a, err := p.analyser.Analyse(ctx, s, calm, bytes.NewReader(p.clip.Segments[n].Bytes), setting)
+	if err != nil {
+		return a, fmt.Errorf("segment %d: %w", n, err)
+	}
+	if p.analyses == nil {
+		p.analyses = map[look]watch.Analysis{}
+	}
+	p.analyses[look{n, calm}] = a
+	return a, nil
+}
+
+// playlist is the live playlist, written as a packager writes it.
+func (p *player) playlist(now, endListAt time.Time) string {
+	since, target := now.Sub(epoch)-latency, p.clip.Item.Target()
+	var b strings.Builder
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:%d\n", int(target.Seconds()))
+	listed := false
+	for n, s := range p.clip.Segments {
+		if s.End() > since || s.Start < since-window-target {
+			continue
+		}
+		if !listed {
+			fmt.Fprintf(&b, "#EXT-X-MEDIA-SEQUENCE:%d\n#EXT-X-PROGRAM-DATE-TIME:%s\n", n, epoch.Add(s.Start).Format("2006-01-02T15:04:05.000Z07:00"))
+			listed = true
+		}
+		fmt.Fprintf(&b, "#EXTINF:%.6f,\n%s\n", s.Duration.Seconds(), s.Name)
+	}
+	if !now.Before(endListAt) {
+		b.WriteString("#EXT-X-ENDLIST\n")
+	}
+	return b.String()
+}
