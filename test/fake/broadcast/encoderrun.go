@@ -62,8 +62,7 @@ func (r encoderRun) name() string {
 
 // arguments returns ffmpeg's command line.
 func (r encoderRun) arguments() []string {
-	args := []string{"-hide_banner", "-nostdin", "-loglevel", "warning"}
-	var maps, codecs []string
+	var args, maps, codecs []string
 	inputs := 0
 	if v, ok := videos[r.video]; ok {
 		args = append(args, "-f", "lavfi", "-i", videoFilter(v.width, v.height, r.from, r.to))

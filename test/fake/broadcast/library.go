@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
@@ -29,8 +27,7 @@ type Library struct {
 	dir    string
 	ffmpeg string
 
-	mu    sync.Mutex
-	locks map[string]*sync.Mutex // by name of a run, so that only one caller packages it
+	mu sync.Mutex // held while a run of ffmpeg is missing, so that only one caller packages it
 }
 
 // Open opens a library. It fails without ffmpeg or a cache directory.
@@ -43,7 +40,7 @@ func Open(o Options) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("broadcast: %w", err)
 	}
-	return &Library{dir: dir, ffmpeg: ffmpeg, locks: map[string]*sync.Mutex{}}, nil
+	return &Library{dir: dir, ffmpeg: ffmpeg}, nil
 }
 
 // Prepare encodes a shape unless the library has it already. It runs ffmpeg once
@@ -79,17 +76,10 @@ func (l *Library) packages(ctx context.Context, s Shape) (all []packagedPart, er
 func (l *Library) load(ctx context.Context, r encoderRun) (packagedPart, error) {
 	name := r.name()
 	l.mu.Lock()
-	if l.locks[name] == nil {
-		l.locks[name] = &sync.Mutex{}
-	}
-	lock := l.locks[name]
-	l.mu.Unlock()
-	lock.Lock()
-	defer lock.Unlock()
-
+	defer l.mu.Unlock()
 	dir := filepath.Join(l.dir, name)
 	if _, err := os.Stat(dir); err != nil {
-		if err := l.makePackage(ctx, r, dir); err != nil {
+		if err := testtools.MakeDir(dir, func(dir string) error { return l.makePackage(ctx, r, dir) }); err != nil {
 			return packagedPart{}, fmt.Errorf("broadcast: make %s: %w", name, err)
 		}
 	}
@@ -97,39 +87,21 @@ func (l *Library) load(ctx context.Context, r encoderRun) (packagedPart, error) 
 	return packagedPart{dir, listings}, err
 }
 
-// makePackage runs ffmpeg in a temporary directory and renames it when it is complete:
-// other processes see all of it or nothing.
+// makePackage runs ffmpeg in a directory.
 func (l *Library) makePackage(ctx context.Context, r encoderRun, dir string) error {
-	temp, err := os.MkdirTemp(l.dir, ".new-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp)
 	if r.encrypted {
 		err := errors.Join(
-			os.WriteFile(filepath.Join(temp, keyFile), []byte(ffmpegKey), 0o644),
-			os.WriteFile(filepath.Join(temp, keyInfo), []byte(keyFile+"\n"+keyFile+"\n"), 0o644))
+			os.WriteFile(filepath.Join(dir, keyFile), []byte(ffmpegKey), 0o644),
+			os.WriteFile(filepath.Join(dir, keyInfo), []byte(keyFile+"\n"+keyFile+"\n"), 0o644))
 		if err != nil {
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, l.ffmpeg, r.arguments()...)
-	cmd.Dir = temp
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%w\n%s", err, stderr.String())
+	if _, err := testtools.FFmpeg(ctx, l.ffmpeg, dir, nil, r.arguments()...); err != nil {
+		return err
 	}
 	if r.audio == HEAAC {
-		if err := declareHEAAC(temp); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(temp, dir); err != nil {
-		if _, statErr := os.Stat(dir); statErr == nil {
-			return nil // another process was faster
-		}
-		return err
+		return declareHEAAC(dir)
 	}
 	return nil
 }

@@ -3,12 +3,12 @@ package livestream
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
 // loopDuration is the least length of the moving picture before it repeats. The tone has
@@ -20,7 +20,7 @@ const loopDuration = 8 * time.Second
 func (l *Library) picture(ctx context.Context, r Rendition, segment time.Duration) ([][]byte, error) {
 	length := roundUp(loopDuration, segment)
 	name := fmt.Sprintf("picture-%dx%d-%ds-%d.h264", r.Width, r.Height, int(segment.Seconds()), fps)
-	return l.frames(ctx, name, func() ([]byte, error) {
+	return l.frames(name, func() ([]byte, error) {
 		size := fmt.Sprintf("%dx%d", r.Width, r.Height)
 		args := []string{"-f", "lavfi", "-i", "testsrc2=size=" + size + ":rate=" + strconv.Itoa(fps)}
 		switch {
@@ -34,16 +34,16 @@ func (l *Library) picture(ctx context.Context, r Rendition, segment time.Duratio
 				"-filter_complex", fmt.Sprintf("[0:v]fps=%d,scale=%d:%d,setsar=1[film];[1:v]crop=iw:ih/10:0:0[strip];[film][strip]overlay=0:H-h:shortest=1", fps, r.Width, r.Height),
 			}
 		}
-		return l.encode(ctx, nil, append(args, h264(length, segment)...)...)
+		return testtools.FFmpeg(ctx, l.ffmpeg, "", nil, append(args, h264(length, segment)...)...)
 	}, expectLength(length, accessUnits))
 }
 
 // black returns one segment of black.
 func (l *Library) black(ctx context.Context, r Rendition, segment time.Duration) ([][]byte, error) {
 	name := fmt.Sprintf("black-%dx%d-%ds-%d.h264", r.Width, r.Height, int(segment.Seconds()), fps)
-	return l.frames(ctx, name, func() ([]byte, error) {
+	return l.frames(name, func() ([]byte, error) {
 		source := fmt.Sprintf("color=black:size=%dx%d:rate=%d", r.Width, r.Height, fps)
-		return l.encode(ctx, nil, append([]string{"-f", "lavfi", "-i", source}, h264(segment, segment)...)...)
+		return testtools.FFmpeg(ctx, l.ffmpeg, "", nil, append([]string{"-f", "lavfi", "-i", source}, h264(segment, segment)...)...)
 	}, expectLength(segment, accessUnits))
 }
 
@@ -72,10 +72,10 @@ func (l *Library) video(ctx context.Context, r Rendition, segment time.Duration,
 		_, _ = fmt.Fprintf(&label, "-b%dp%d", a, b)
 		conditions = append(conditions, fmt.Sprintf("between(n,%d,%d)", a, b-1))
 	}
-	return l.frames(ctx, name+label.String()+".h264", func() ([]byte, error) {
+	return l.frames(name+label.String()+".h264", func() ([]byte, error) {
 		box := "drawbox=color=black:t=fill:enable='" + strings.Join(conditions, "+") + "'"
 		args := []string{"-f", "h264", "-framerate", strconv.Itoa(fps), "-i", "pipe:0", "-vf", box}
-		return l.encode(ctx, bytes.Join(units, nil), append(args, h264(segment, segment)...)...)
+		return testtools.FFmpeg(ctx, l.ffmpeg, "", bytes.Join(units, nil), append(args, h264(segment, segment)...)...)
 	}, expectLength(segment, accessUnits))
 }
 
@@ -98,10 +98,10 @@ type audioLoops struct{ tone, quiet, silence [][]byte }
 func (l *Library) audio(ctx context.Context) (audioLoops, error) {
 	count := int(audioFramesBefore(loopDuration))
 	encodeLoop := func(name, source string) ([][]byte, error) {
-		frames, err := l.frames(ctx, name, func() ([]byte, error) {
+		frames, err := l.frames(name, func() ([]byte, error) {
 			// Two loops are encoded and the second is kept, so that its last frame
 			// continues in its first without a click.
-			return l.encode(ctx, nil, "-f", "lavfi", "-i", source, "-vn",
+			return testtools.FFmpeg(ctx, l.ffmpeg, "", nil, "-f", "lavfi", "-i", source, "-vn",
 				"-t", fmt.Sprint(2*loopDuration.Seconds()), "-c:a", "aac", "-b:a", "64k", "-f", "adts", "pipe:1")
 		}, adtsFrames)
 		if err != nil {
@@ -134,19 +134,4 @@ func expectLength(length time.Duration, split func([]byte) ([][]byte, error)) fu
 		}
 		return units, err
 	}
-}
-
-// encode runs ffmpeg with input on its standard input and returns its output.
-func (l *Library) encode(ctx context.Context, input []byte, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, l.ffmpeg, append([]string{"-hide_banner", "-loglevel", "error", "-nostdin"}, args...)...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))
-	}
-	return stdout.Bytes(), nil
 }

@@ -39,9 +39,8 @@ type Library struct {
 
 // cacheEntry is one encoded file. The first caller makes it, others wait.
 type cacheEntry struct {
-	done   chan struct{}
+	mu     sync.Mutex
 	frames [][]byte
-	err    error
 }
 
 // Open opens a library. It fails without ffmpeg, a cache directory, or the clip.
@@ -94,54 +93,35 @@ func (l *Library) prepare(ctx context.Context, renditions []Rendition, segment t
 }
 
 // frames returns the entry called name from memory or disk, or calls produce and
-// split to make it. A caller that waits for another one returns when ctx is done. A
-// failure is not cached.
-func (l *Library) frames(ctx context.Context, name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) ([][]byte, error) {
-	for {
-		l.mu.Lock()
-		entry, found := l.entries[name]
-		if !found {
-			entry = &cacheEntry{done: make(chan struct{})}
-			l.entries[name] = entry
-		}
-		l.mu.Unlock()
-		if !found {
-			entry.frames, entry.err = l.load(name, produce, split)
-			if entry.err != nil {
-				l.mu.Lock()
-				delete(l.entries, name)
-				l.mu.Unlock()
-			}
-			close(entry.done)
-			return entry.frames, entry.err
-		}
-		select {
-		case <-entry.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		// If the other caller was cancelled, this one tries.
-		if entry.err == nil || (!errors.Is(entry.err, context.Canceled) && !errors.Is(entry.err, context.DeadlineExceeded)) {
-			return entry.frames, entry.err
-		}
+// split to make it. A failure is not cached.
+func (l *Library) frames(name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) (frames [][]byte, err error) {
+	l.mu.Lock()
+	entry := l.entries[name]
+	if entry == nil {
+		entry = &cacheEntry{}
+		l.entries[name] = entry
 	}
-}
-
-func (l *Library) load(name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) ([][]byte, error) {
+	l.mu.Unlock()
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	if entry.frames != nil {
+		return entry.frames, nil
+	}
 	path := filepath.Join(l.dir, name)
-	if b, err := os.ReadFile(path); err == nil {
-		if frames, err := split(b); err == nil {
+	b, err := os.ReadFile(path)
+	if err == nil {
+		if frames, err = split(b); err == nil {
+			entry.frames = frames
 			return frames, nil
 		}
 	}
-	b, err := produce()
-	if err != nil {
+	if b, err = produce(); err != nil {
 		return nil, fmt.Errorf("livestream: make %s: %w", name, err)
 	}
-	frames, err := split(b)
-	if err != nil {
+	if frames, err = split(b); err != nil {
 		return nil, err
 	}
+	entry.frames = frames
 	return frames, writeFile(path, b)
 }
 

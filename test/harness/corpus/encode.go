@@ -8,14 +8,11 @@ import (
 	"strconv"
 )
 
-// encode writes an item's segments and their playlist in work/segments.
-func (l *Library) encode(ctx context.Context, i Item, work string) error {
-	clip := filepath.Join(work, "clip")
+// encode writes an item's segments and their playlist in a directory.
+func (l *Library) encode(ctx context.Context, i Item, dir string) error {
+	clip := dir + ".clip"
+	defer os.Remove(clip)
 	if err := l.run(ctx, append(i.encodingArgs(), clip)...); err != nil {
-		return err
-	}
-	dir := filepath.Join(work, "segments")
-	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
 	if err := l.run(ctx, packagingArgs(i, clip, dir)...); err != nil {

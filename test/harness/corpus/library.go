@@ -1,14 +1,10 @@
 package corpus
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -48,12 +44,6 @@ func Open(o Options) (*Library, error) {
 // FFmpeg returns the path of the ffmpeg that the library uses.
 func (l *Library) FFmpeg() string { return l.ffmpeg }
 
-// Has reports whether the clip of an item is on disk.
-func (l *Library) Has(i Item) bool {
-	_, err := os.Stat(l.path(i))
-	return err == nil
-}
-
 // Clip returns an item's clip. If it is not on disk, Clip encodes it in one to three
 // seconds. Its errors are ffmpeg's, the disk's and ctx's.
 func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
@@ -61,25 +51,8 @@ func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 	if c, err := load(path, i); err == nil {
 		return c, nil
 	}
-	work, err := os.MkdirTemp(l.dir, ".new-*")
-	if err != nil {
-		return Clip{}, fmt.Errorf("corpus: cache: %w", err)
-	}
-	defer os.RemoveAll(work)
-	if err := l.encode(ctx, i, work); err != nil {
+	if err := testtools.MakeDir(path, func(dir string) error { return l.encode(ctx, i, dir) }); err != nil {
 		return Clip{}, fmt.Errorf("corpus: make %q: %w", i.Name, err)
-	}
-	encoded := filepath.Join(work, "segments")
-	if err := os.Rename(encoded, path); err != nil {
-		if _, loadErr := load(path, i); loadErr != nil { // the directory is damaged, not from a faster process
-			_ = os.RemoveAll(path)
-			err = os.Rename(encoded, path)
-		} else {
-			err = nil
-		}
-		if err != nil {
-			return Clip{}, fmt.Errorf("corpus: cache: %w", err)
-		}
 	}
 	return load(path, i)
 }
@@ -100,14 +73,6 @@ func (l *Library) path(i Item) string {
 
 // run runs ffmpeg.
 func (l *Library) run(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, l.ffmpeg, append([]string{"-hide_banner", "-loglevel", "error", "-nostdin", "-y"}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))
-	}
-	return nil
+	_, err := testtools.FFmpeg(ctx, l.ffmpeg, "", nil, args...)
+	return err
 }

@@ -12,8 +12,32 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// library opens the library with the shared cache of this machine.
+func library(t *testing.T) *corpus.Library {
+	t.Helper()
+	l, err := corpus.Open(corpus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestAnAlertIsExpectedExactlyFromTheThresholdOn(t *testing.T) {
+	for _, i := range corpus.Items() {
+		for _, s := range i.Truth {
+			if s.Alert != (s.Duration() >= corpus.Threshold) || s.To > i.Length {
+				t.Errorf("%s: %+v lasts %v of %v s, the threshold is %v", i.Name, s, s.Duration(), i.Length, corpus.Threshold)
+			}
+		}
+	}
+}
 
 // The largest difference between an item's truth and its clip, in seconds.
 const (
@@ -204,4 +228,57 @@ func decode(t *testing.T, l *corpus.Library, c corpus.Clip, size int, handle fun
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("decode %q: %v\n%s", c.Item.Name, err, &stderr)
 	}
+}
+
+func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
+	l := library(t)
+	for _, i := range corpus.Items() {
+		if i.Missing == nil {
+			continue
+		}
+		t.Run(i.Name, func(t *testing.T) {
+			c, err := l.Clip(t.Context(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range c.Segments {
+				at := s.Start.Seconds()
+				lost := at >= i.Missing.From && at < i.Missing.To
+				tracks, media := countTracks(s.Bytes)
+				want := 2
+				if lost && !i.Missing.Announced {
+					want = 1
+				}
+				if tracks != want {
+					t.Errorf("segment at %v s: %d tracks are announced, want %d", at, tracks, want)
+				}
+				if want = 2; lost {
+					want = 1
+				}
+				if media != want {
+					t.Errorf("segment at %v s: %d tracks have packets, want %d", at, media, want)
+				}
+			}
+		})
+	}
+}
+
+// countTracks returns how many tracks the program map table (PID 0x1000) of an
+// MPEG-TS announces, and how many tracks have packets.
+func countTracks(ts []byte) (announced, media int) {
+	pids := map[int]bool{}
+	for ; len(ts) >= 188; ts = ts[188:] {
+		switch pid := int(ts[1]&0x1f)<<8 | int(ts[2]); {
+		case pid == 0x1000:
+			section := ts[5:]
+			end := 3 + (int(section[1]&0xf)<<8 | int(section[2])) - 4 // before its checksum
+			announced = 0
+			for at := 12 + (int(section[10]&0xf)<<8 | int(section[11])); at < end; announced++ {
+				at += 5 + (int(section[at+3]&0xf)<<8 | int(section[at+4]))
+			}
+		case pid >= 0x100 && pid < 0x1000:
+			pids[pid] = true
+		}
+	}
+	return announced, len(pids)
 }
