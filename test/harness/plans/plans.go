@@ -98,8 +98,8 @@ func (l *Log) line(text string) {
 	}
 }
 
-// Take returns the statements since the call before.
-func (l *Log) Take() []Statement {
+// take returns the statements since the call before.
+func (l *Log) take() []Statement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := l.statements
@@ -121,7 +121,7 @@ func (l *Log) TakeUntil(ctx context.Context, db *sql.DB) (all []Statement, err e
 	ctx, cancel := context.WithTimeout(ctx, giveUp)
 	defer cancel()
 	for wait.For(ctx, time.Millisecond) {
-		for _, st := range l.Take() {
+		for _, st := range l.take() {
 			if st.Query == marker {
 				return all, nil
 			}

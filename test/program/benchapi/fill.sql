@@ -30,8 +30,8 @@ INSERT INTO incident_log (incident_id, kind, at, by, text)
 SELECT id, kind, opened_at, 'ann', 'the encoder hangs' FROM incidents, unnest(ARRAY['opened', 'note', 'resolved']) kind WHERE $1 > 0;
 
 -- 100 events of each monitor, in pairs of an alert and its recovery.
-INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, webhook_attempts, created_at, sent_at, attempts)
-SELECT gen_random_uuid(), id, type, body::jsonb, body, 'sent', 1, at, at, jsonb_build_array(jsonb_build_object('at', at, 'status', 204))
+INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, webhook_attempts, created_at, sent_at)
+SELECT gen_random_uuid(), id, type, body::jsonb, body, 'sent', 1, at, at
 FROM (SELECT id, at, type, json_build_object('event_id', gen_random_uuid(), 'event_type', type, 'monitor_id', id, 'timestamp', at,
                                              'stream_url', stream_url, 'metadata', metadata,
                                              'data', json_build_object('started_at', at - interval '30 s', 'duration_sec', 30, 'threshold_sec', 30))::text AS body
@@ -40,10 +40,14 @@ FROM (SELECT id, at, type, json_build_object('event_id', gen_random_uuid(), 'eve
             FROM monitors, generate_series(1, 100) k WHERE $1 > 0 ORDER BY k, seq) AS numbered) AS bodies;
 
 -- Half of the events of the last 24 hours of active monitors are undelivered: some 375 of each kind with 1,000
--- monitors.
-UPDATE monitor_events e SET webhook_status = CASE WHEN e.seq % 4 = 0 THEN 'pending' ELSE 'failed' END, sent_at = NULL,
-       webhook_last_error = 'HTTP 500'
-FROM monitors m WHERE m.id = e.monitor_id AND m.status = 'monitoring' AND e.seq % 2 = 0 AND e.created_at > now() - interval '24 hours' AND $1 > 0;
+-- monitors. The gateway tries none of them while it is measured.
+UPDATE monitor_events e SET webhook_status = CASE WHEN hashtext(e.id::text) % 4 = 0 THEN 'pending' ELSE 'failed' END, sent_at = NULL
+FROM monitors m WHERE m.id = e.monitor_id AND m.status = 'monitoring' AND hashtext(e.id::text) % 2 = 0 AND e.created_at > now() - interval '24 hours' AND $1 > 0;
+
+INSERT INTO deliveries (id, monitor_id, event_id, state, due_at, tried, attempts, created_at, delivered_at)
+SELECT id, monitor_id, id, CASE webhook_status WHEN 'sent' THEN 'delivered' ELSE webhook_status END, CASE webhook_status WHEN 'pending' THEN now() + interval '1 day' END, 1,
+       jsonb_build_array(jsonb_build_object('at', created_at, 'status', CASE webhook_status WHEN 'sent' THEN 204 ELSE 500 END)), created_at, sent_at
+FROM monitor_events WHERE $1 > 0 ORDER BY created_at;
 
 -- 4 records of evidence of each incident, with two pictures each.
 INSERT INTO evidence (id, monitor_id, event_id, incident_id, condition, phase, class, created_at)

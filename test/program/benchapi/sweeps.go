@@ -2,23 +2,35 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 )
 
 // maxLock is the limit of how long a sweep may hold a lock.
 const maxLock = 100 * time.Millisecond
+
+// roundTrip is how long a message to the database and its answer take.
+const roundTrip = 5 * time.Millisecond
+
+//go:embed transactions.sql
+var timeTransactions string
 
 // A sweep is work of the elected gateway. It runs as the gateway runs it, in batches.
 type sweep struct {
@@ -27,43 +39,47 @@ type sweep struct {
 	run  func(ctx context.Context) error
 }
 
-// measureLocks runs every sweep through a proxy and prints how long its transactions
-// took. It returns the sweeps of which one in a hundred took longer than maxLock. The
-// sweeps delete much of what fill has stored.
-func measureLocks(ctx context.Context, dsn string, conn *sqlx.DB) (slow []string, err error) {
-	network, err := startProxy(ctx, dsn)
-	if err != nil {
-		return nil, err
+// measureSweeps runs every sweep over a slow network and prints how long its transactions
+// took. Error: one in a hundred took longer than maxLock. The sweeps delete much of what fill has
+// stored.
+func measureSweeps(ctx context.Context, db bench.Database) error {
+	return overSlowNetwork(db.DSN, func(dsn string) error {
+		return bench.WithStore(ctx, dsn, postgres.Config{}, func(store *postgres.Store) error {
+			fmt.Printf("transactions of the sweeps, with a network of %s there and back\n", roundTrip)
+			var errs []error
+			for _, s := range sweepsOf(store) {
+				errs = append(errs, s.measure(ctx, db))
+			}
+			return errors.Join(errs...)
+		})
+	})
+}
+
+func (s sweep) measure(ctx context.Context, db bench.Database) error {
+	for _, statement := range []string{s.fill, timeTransactions} {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare the sweep of %s: %w", s.name, err)
+		}
 	}
-	defer func() { err = errors.Join(err, network.close()) }()
-	store, err := postgres.Open(ctx, network.dsn, postgres.Config{})
-	if err != nil {
-		return nil, err
+	if err := s.run(ctx); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	sweeps := sweepsOf(store)
-	fmt.Printf("transactions of the sweeps, with a network of %s there and back\n", roundTrip)
-	for _, s := range sweeps {
-		if _, err := conn.ExecContext(ctx, s.fill); err != nil {
-			return nil, fmt.Errorf("prepare the sweep of %s: %w", s.name, err)
-		}
-		network.times()
-		if err := s.run(ctx); err != nil {
-			return nil, err
-		}
-		took := network.times()
-		if len(took) < 5 {
-			return nil, fmt.Errorf("the sweep of %s had %d transactions, which is too few to be measured", s.name, len(took))
-		}
-		p99, verdict := took[len(took)*99/100], "passed"
-		if p99 > maxLock {
-			verdict = "FAILED: above " + maxLock.String()
-			slow = append(slow, s.name)
-		}
-		fmt.Printf("%-42s %8d transactions   median %6.1f ms   p99 %6.1f ms   slowest %6.1f ms   %s\n",
-			s.name, len(took), ms(took[len(took)/2]), ms(p99), ms(took[len(took)-1]), verdict)
+	var ms pq.Float64Array
+	if err := db.QueryRowContext(ctx, `SELECT ARRAY(SELECT ms FROM bench_transactions)`).Scan(&ms); err != nil {
+		return err
 	}
-	return slow, nil
+	if len(ms) < 5 {
+		return fmt.Errorf("the sweep of %s had %d transactions, which is too few to be measured", s.name, len(ms))
+	}
+	var took bench.Times
+	for _, t := range ms {
+		took = append(took, time.Duration(t*float64(time.Millisecond)))
+	}
+	fmt.Printf("%-42s %8d transactions   %s\n", s.name, len(took), took)
+	if took.Percentile(99) > maxLock {
+		return fmt.Errorf("the p99 of the transactions of the sweep of %s is above %s", s.name, maxLock)
+	}
+	return nil
 }
 
 // sweepsOf returns all sweeps. Incidents come first, because their monitors' other
@@ -128,3 +144,54 @@ const expiredEvents = `
 	INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
 	SELECT gen_random_uuid(), monitor_id, event_type, payload, body, 'sent', created_at - interval '90 days' + k * interval '1 s'
 	FROM monitor_events, generate_series(1, 200) k WHERE monitor_id = (SELECT id FROM monitors WHERE ended_at IS NOT NULL LIMIT 1)`
+
+var hostWords = regexp.MustCompile(`host='([^']*)' port=(\d+)`)
+
+// overSlowNetwork calls do with a DSN of the same database, from which every message takes half of
+// roundTrip each way. The DSN names a unix socket.
+func overSlowNetwork(dsn string, do func(dsn string) error) error {
+	words := hostWords.FindStringSubmatch(dsn)
+	if words == nil {
+		return fmt.Errorf("no socket in %s", dsn)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", words[1]+"/.s.PGSQL."+words[2])
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			running.Go(func() { forward(client, server) })
+			running.Go(func() { forward(server, client) })
+		}
+	})
+	err = do(strings.Replace(dsn, words[0], fmt.Sprintf("host=127.0.0.1 port=%d", listener.Addr().(*net.TCPAddr).Port), 1))
+	err = errors.Join(err, listener.Close())
+	running.Wait() // all connections were closed by do
+	return err
+}
+
+// forward forwards messages until one end closes.
+func forward(from io.Reader, to io.WriteCloser) {
+	defer func() { _ = to.Close() }()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		time.Sleep(roundTrip / 2)
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
