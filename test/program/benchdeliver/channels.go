@@ -12,6 +12,7 @@ import (
 	slacksender "github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	telegramsender "github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/ntfy"
@@ -36,11 +37,9 @@ type fakeChannel struct {
 	destination notify.Destination
 }
 
-type fakeChannels []fakeChannel
-
-// startChannels starts the fakes of the channels with rate limits.
-func startChannels() (all fakeChannels) {
-	for range channelsOfAKind {
+// startChannels starts n fakes of each channel with rate limits.
+func startChannels(n int) (all []fakeChannel) {
+	for range n {
 		s, t, n := slack.New(), telegram.New(), ntfy.New()
 		all = append(all, fakeChannel{s.Server, notify.Destination{
 			Kind: notify.Slack, Config: map[string]string{"channel": slack.Channel, "api_url": s.APIURL()}, Secrets: map[string]string{"bot_token": slack.Token},
@@ -53,37 +52,33 @@ func startChannels() (all fakeChannels) {
 	return all
 }
 
-func (all fakeChannels) close() {
+func closeChannels(all []fakeChannel) {
 	for _, c := range all {
 		c.server.Close()
 	}
 }
 
-// await waits until each channel has n messages. Each must have them in the time that its
+// awaitMessages waits until each channel has n messages. Each must have them in the time that its
 // rate limit allows: after its burst, one message in each interval.
-func (all fakeChannels) await(ctx context.Context, began time.Time, n int) error {
+func awaitMessages(ctx context.Context, all []fakeChannel, began time.Time, n int) error {
 	var errs []error
 	for _, c := range all {
 		known, _ := notify.ChannelOf(c.destination.Kind)
 		limit := known.RateLimit
 		least := time.Duration(n-limit.Burst) * limit.Interval
-		for len(c.server.Messages()) < n && time.Since(began) < least+maxDelay && ctx.Err() == nil {
-			time.Sleep(100 * time.Millisecond)
+		for len(c.server.Messages()) < n && time.Since(began) < least+maxDelay && wait.For(ctx, 100*time.Millisecond) {
 		}
 		got := c.server.Messages()
-		if len(got) == 0 {
-			errs = append(errs, fmt.Errorf("%s has no message after %s", known.Kind, time.Since(began)))
+		if len(got) != n {
+			errs = append(errs, fmt.Errorf("%s has %d messages after %s, want %d", known.Kind, len(got), least+maxDelay, n))
 			continue
 		}
-		took := got[len(got)-1].PostedAt.Sub(began)
-		fmt.Printf("  %s, one message in %s after a burst of %d: %d of %d after %.1f s, at least %.1f s\n",
-			known.Kind, limit.Interval, limit.Burst, len(got), n, took.Seconds(), least.Seconds())
-		switch {
-		case len(got) != n:
-			errs = append(errs, fmt.Errorf("%s has %d messages after %s, want %d", known.Kind, len(got), least+maxDelay, n))
-		case took < least-limit.Interval:
+		took := got[n-1].PostedAt.Sub(began)
+		fmt.Printf("  %s, one message in %s after a burst of %d: %d after %.1f s, at least %.1f s\n",
+			known.Kind, limit.Interval, limit.Burst, n, took.Seconds(), least.Seconds())
+		if took < least-limit.Interval {
 			errs = append(errs, fmt.Errorf("%s has its messages after %s, its rate limit allows %s", known.Kind, took, least))
 		}
 	}
-	return errors.Join(append(errs, ctx.Err())...)
+	return errors.Join(errs...)
 }

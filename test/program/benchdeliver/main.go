@@ -1,49 +1,34 @@
 // Command benchdeliver measures deliveries to destinations (section 19.4): with a database
 // of its own, a dispatcher, and webhooks to receivers in this process, on loopback.
-//
-//   - With 10,000 pending deliveries to 50 destinations, of which 10 hang and 10 refuse: how
-//     long it takes until the healthy 30 have everything. Six of these are channels, which
-//     have rate limits.
-//   - Without a backlog: the time from before a report is stored to its webhook.
-//   - With up to 2,000 events a second: how many are stored without destinations, with 3 for
-//     each event, and while a dispatcher delivers; and what CPU time an event costs.
-//   - From the backlog that this leaves: how many deliveries are made while nothing is stored, callbacks included, and
-//     what CPU time a delivery costs.
-//
-// It fails if a healthy webhook destination lacks something after maxDrain, or if one webhook
-// of 100 takes longer than maxP99 without a backlog. It also fails if a channel is faster than its
-// rate limit allows, or slower by more than maxDelay.
 package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net/netip"
-	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
 // The limits of the measurements.
 const (
-	maxP99   = 50 * time.Millisecond // from before the report to the webhook
-	maxDrain = 3 * time.Minute
-	maxDelay = 20 * time.Second // of the last message to a channel, beyond its rate limit
+	maxP99        = 50 * time.Millisecond  // from before the report to the webhook
+	maxMessageP99 = 100 * time.Millisecond // to the message
+	maxDrain      = 3 * time.Minute
+	maxDelay      = 20 * time.Second // of the last message to a channel, beyond its rate limit
 )
 
 // Sizes of the measurements.
@@ -54,141 +39,105 @@ const (
 	backlogIncidents           = 64  // for each channel; more than the largest burst
 	singleEvents               = 300
 	singlePause                = 30 * time.Millisecond
+	singleMessages             = 40
+	stormStreams               = 1000 // that go black within a second
+	stormWait                  = 20 * time.Second
 	fanOut                     = 3
 	eventsPerSecond            = 2000
 )
 
+const help = `How fast are events delivered?
+
+  - With 10,000 pending deliveries to 50 destinations, of which 10 hang and 10 refuse: how long it
+    takes until the healthy 30 have everything. Six of these are channels, which have rate limits.
+  - Without a backlog: the time from before a report is stored to its webhook, and to its message.
+  - When 1,000 streams go black within a second: when their webhooks and messages come.
+  - With up to 2,000 events a second: how many are stored without destinations, with 3 for each event,
+    and while a dispatcher delivers; and what CPU time an event costs.
+  - From the backlog that this leaves: how many deliveries are made while nothing is stored, callbacks
+    included, and what CPU time a delivery costs.
+
+The exit code is 1 if a healthy destination lacks something, if one webhook or message of 100 is slow
+without a backlog, or if a channel is faster than its rate limit allows, or slower by more than 20 s.
+`
+
 func main() {
 	duration := flag.Duration("for", 10*time.Second, "how long events are stored for the measured rate")
 	rateOnly := flag.Bool("rate", false, "measure the rate only")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *duration, *rateOnly)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-deliver:", err)
-		os.Exit(1)
-	}
+	bench.Main("bench-deliver", help, func(ctx context.Context) error {
+		return bench.InTempDir(func(dir string) error {
+			return bench.WithDatabase(ctx, dir, slog.DiscardHandler, func(db bench.Database) error {
+				return measure(ctx, db, *duration, *rateOnly)
+			})
+		})
+	})
 }
 
-func run(ctx context.Context, duration time.Duration, rateOnly bool) (err error) {
-	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// The database does not run as root and must be able to enter the directory.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return err
-	}
-	dataDir := filepath.Join(dir, "db")
-	db, err := embedded.Start(ctx, embedded.Config{DataDir: dataDir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Stop(context.WithoutCancel(ctx))) }()
-	b, err := newBench(ctx, db.DSN(), dataDir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if rateOnly {
-		return b.measureRate(ctx, duration)
-	}
-	slow := b.measureBacklog(ctx)
-	if err := b.removeDestinations(ctx); err != nil {
-		return err
-	}
-	for _, measure := range []func(context.Context) error{b.measureSingle, b.measureMessages, b.measureStorm} {
-		slow = errors.Join(slow, measure(ctx))
-		if err := b.removeDestinations(ctx); err != nil {
-			return err
-		}
-	}
-	return errors.Join(slow, b.measureRate(ctx, duration))
-}
-
-// bench holds the parts of a measurement.
-type bench struct {
-	dataDir   string // of PostgreSQL
+// bed holds the parts of a measurement.
+type bed struct {
 	store     *postgres.Store
-	db        *sql.DB
+	db        bench.Database
 	receivers *receivers
 	sender    *webhook.Sender
 	created   []string // IDs of the present destinations
 }
 
-func newBench(ctx context.Context, dsn, dataDir string) (*bench, error) {
+func measure(ctx context.Context, db bench.Database, duration time.Duration, rateOnly bool) error {
 	keys, err := secretbox.ParseKeys("0123456789abcdef0123456789abcdef")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	box, err := secretbox.New(keys)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	store, err := postgres.Open(ctx, dsn, postgres.Config{Zone: time.UTC, Secrets: box})
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx)); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	guard := webhook.NewGuard([]netip.Prefix{loopback}, nil)
-	sender := webhook.NewSender(webhook.Keys{"key"}, guard, webhook.Config{Version: "bench"})
-	db, err := sql.Open("postgres", dsn)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return &bench{dataDir: dataDir, store: store, db: db, receivers: startReceivers(), sender: sender}, nil
+	return bench.WithStore(ctx, db.DSN, postgres.Config{Zone: time.UTC, Secrets: box}, func(store *postgres.Store) error {
+		sender := webhook.NewSender(webhook.Keys{"key"}, webhook.NewGuard([]netip.Prefix{loopback}, nil), webhook.Config{Version: "bench"})
+		defer sender.Close()
+		b := &bed{store: store, db: db, receivers: startReceivers(), sender: sender}
+		defer b.receivers.close()
+		var slow error
+		if !rateOnly {
+			for _, measure := range []func(context.Context) error{b.measureBacklog, b.measureSingle, b.measureMessages, b.measureStorm} {
+				slow = errors.Join(slow, measure(ctx))
+				if err := b.removeDestinations(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return errors.Join(slow, b.measureRate(ctx, duration))
+	})
 }
 
-func (b *bench) close() error {
-	b.receivers.close()
-	b.sender.Close()
-	return errors.Join(b.db.Close(), b.store.Close())
-}
-
-// dispatch runs a dispatcher until the returned function is called.
-func (b *bench) dispatch(ctx context.Context) (stop func(), err error) {
+// dispatching calls do while a dispatcher runs.
+func (b *bed) dispatching(ctx context.Context, do func() error) error {
 	renderer, err := message.Load(message.Config{Zone: time.UTC})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	d, err := delivery.New(b.store.Outbox, delivery.NewSender(delivery.SenderConfig{Webhooks: b.sender, Messages: messageSenders(), Renderer: renderer}),
 		b.store.Listen(ctx), delivery.Config{GracePeriod: time.Second})
 	if err != nil {
-		cancel()
-		return nil, err
+		return err
 	}
 	var running sync.WaitGroup
 	running.Go(func() { d.Run(ctx) })
-	return func() { cancel(); running.Wait() }, nil
+	err = do()
+	cancel()
+	running.Wait()
+	return err
 }
 
 // measureBacklog stores what is to be delivered, starts a dispatcher, and waits for the
 // healthy destinations.
-func (b *bench) measureBacklog(ctx context.Context) error {
-	channels := startChannels()
-	defer channels.close()
-	for _, c := range channels {
-		if err := b.create(ctx, c.destination); err != nil {
-			return err
-		}
-	}
+func (b *bed) measureBacklog(ctx context.Context) error {
+	channels := startChannels(channelsOfAKind)
+	defer closeChannels(channels)
 	webhooks := healthy - len(channels)
-	for kind, n := range map[string]int{fine: webhooks, hangs: hanging, refuses: refusing} {
-		for range n {
-			if err := b.addDestination(ctx, kind); err != nil {
-				return err
-			}
-		}
-	}
-	if err := b.route(ctx); err != nil {
-		return err
-	}
-	monitors, err := b.register(ctx, backlogIncidents)
+	monitors, err := b.arrange(ctx, slices.Concat(
+		slices.Repeat([]string{fine}, webhooks), slices.Repeat([]string{hangs}, hanging), slices.Repeat([]string{refuses}, refusing)), channels, backlogIncidents)
 	if err != nil {
 		return err
 	}
@@ -203,75 +152,137 @@ func (b *bench) measureBacklog(ctx context.Context) error {
 		}
 	}
 	began := time.Now()
-	stop, err := b.dispatch(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	want := webhooks * backlogEvents
-	limited, cancel := context.WithTimeout(ctx, maxDrain)
-	defer cancel()
-	got := b.receivers.await(limited, want)
-	took := time.Since(began)
-	fmt.Printf("%d pending at %d destinations, %d hang and %d refuse: the %d healthy webhooks have %d of %d after %.1f s, %.0f /s\n",
-		(webhooks+hanging+refusing)*backlogEvents+len(channels)*backlogIncidents, healthy+hanging+refusing, hanging, refusing, webhooks,
-		got, want, took.Seconds(), float64(got)/took.Seconds())
-	if got < want {
-		return fmt.Errorf("the healthy destinations lack %d deliveries after %s", want-got, maxDrain)
-	}
-	return channels.await(ctx, began, backlogIncidents)
+	return b.dispatching(ctx, func() error {
+		want := webhooks * backlogEvents
+		got := b.receivers.await(ctx, want, maxDrain)
+		took := time.Since(began)
+		fmt.Printf("%d pending at %d destinations, %d hang and %d refuse: the %d healthy webhooks have %d of %d after %.1f s, %.0f /s\n",
+			(webhooks+hanging+refusing)*backlogEvents+len(channels)*backlogIncidents, healthy+hanging+refusing, hanging, refusing, webhooks,
+			got, want, took.Seconds(), float64(got)/took.Seconds())
+		if got < want {
+			return fmt.Errorf("the healthy destinations lack %d deliveries after %s", want-got, maxDrain)
+		}
+		return awaitMessages(ctx, channels, began, backlogIncidents)
+	})
 }
 
 // measureSingle measures the time from before a report to its webhook.
-func (b *bench) measureSingle(ctx context.Context) error {
-	if err := b.addDestination(ctx, fine); err != nil {
-		return err
-	}
-	if err := b.route(ctx); err != nil {
-		return err
-	}
-	monitors, err := b.register(ctx, 20)
+func (b *bed) measureSingle(ctx context.Context) error {
+	monitors, err := b.arrange(ctx, []string{fine}, nil, 20)
 	if err != nil {
 		return err
 	}
-	stop, err := b.dispatch(ctx)
+	return b.dispatching(ctx, func() error {
+		b.receivers.reset()
+		began := map[string]time.Time{}
+		for n := range singleEvents {
+			at := time.Now()
+			id, err := b.report(ctx, monitors[n%len(monitors)])
+			if err != nil {
+				return err
+			}
+			began[id] = at
+			time.Sleep(singlePause)
+		}
+		if got := b.receivers.await(ctx, singleEvents, maxDrain); got < singleEvents {
+			return fmt.Errorf("%d of %d webhooks came", got, singleEvents)
+		}
+		var took bench.Times
+		for id, at := range b.receivers.times() {
+			took = append(took, at.Sub(began[id]))
+		}
+		fmt.Printf("report to webhook without a backlog: %s\n", took)
+		if took.Percentile(99) > maxP99 {
+			return fmt.Errorf("expected a p99 of at most %s from a report to its webhook", maxP99)
+		}
+		return nil
+	})
+}
+
+// measureMessages measures the time from before a report to the message about it, one after the other.
+func (b *bed) measureMessages(ctx context.Context) error {
+	channels := startChannels(1)
+	defer closeChannels(channels)
+	phone := channels[len(channels)-1] // ntfy, which takes 60 messages at once
+	monitors, err := b.arrange(ctx, nil, []fakeChannel{phone}, singleMessages)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	b.receivers.reset()
-	began := map[string]time.Time{}
-	for n := range singleEvents {
-		at := time.Now()
-		id, err := b.report(ctx, monitors[n%len(monitors)])
-		if err != nil {
+	return b.dispatching(ctx, func() error {
+		var took bench.Times
+		for n, id := range monitors {
+			began := time.Now()
+			if err := b.openIncident(ctx, id); err != nil {
+				return err
+			}
+			for len(phone.server.Messages()) == n && time.Since(began) < maxDelay {
+				time.Sleep(time.Millisecond)
+			}
+			got := phone.server.Messages()
+			if len(got) == n {
+				return fmt.Errorf("message %d has not come after %s", n+1, maxDelay)
+			}
+			took = append(took, got[n].PostedAt.Sub(began))
+		}
+		fmt.Printf("report to message: %s\n", took)
+		if took.Percentile(99) > maxMessageP99 {
+			return fmt.Errorf("expected a p99 of at most %s from a report to its message", maxMessageP99)
+		}
+		return nil
+	})
+}
+
+// measureStorm measures what follows when many streams go black within a second.
+func (b *bed) measureStorm(ctx context.Context) error {
+	channels := startChannels(1)
+	defer closeChannels(channels)
+	monitors, err := b.arrange(ctx, []string{fine}, channels, stormStreams)
+	if err != nil {
+		return err
+	}
+	return b.dispatching(ctx, func() error {
+		b.receivers.reset()
+		began := time.Now()
+		var all sync.WaitGroup
+		failed := make([]error, len(monitors))
+		for n, id := range monitors {
+			all.Go(func() {
+				time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / stormStreams)))
+				failed[n] = b.reportBlackout(ctx, id)
+			})
+		}
+		all.Wait()
+		stored := time.Since(began)
+		if err := errors.Join(failed...); err != nil {
 			return err
 		}
-		began[id] = at
-		time.Sleep(singlePause)
-	}
-	limited, cancel := context.WithTimeout(ctx, maxDrain)
-	defer cancel()
-	if got := b.receivers.await(limited, singleEvents); got < singleEvents {
-		return fmt.Errorf("%d of %d webhooks came", got, singleEvents)
-	}
-	var took []time.Duration
-	for id, at := range b.receivers.times() {
-		took = append(took, at.Sub(began[id]))
-	}
-	slices.Sort(took)
-	p99 := took[len(took)*99/100]
-	fmt.Printf("report to webhook without a backlog: median %.1f ms, p99 %.1f ms, slowest %.1f ms\n", ms(took[len(took)/2]), ms(p99), ms(took[len(took)-1]))
-	if p99 > maxP99 {
-		return fmt.Errorf("expected a p99 of at most %s from a report to its webhook", maxP99)
-	}
-	return nil
+		got := b.receivers.await(ctx, stormStreams, stormWait)
+		delivered := time.Since(began)
+		time.Sleep(time.Until(began.Add(stormWait)))
+		var deadlocks, open int
+		if err := b.db.QueryRowContext(ctx, `SELECT (SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()),
+			(SELECT count(*) FROM incidents WHERE state = 'open' AND monitor_id = ANY (SELECT id FROM monitors ORDER BY seq DESC LIMIT 1000))`).Scan(&deadlocks, &open); err != nil {
+			return err
+		}
+		fmt.Printf("%d streams go black in a second: reports stored after %.1f s, %d of %d webhooks after %.1f s, %d incidents, %d deadlocks\n",
+			stormStreams, stored.Seconds(), got, stormStreams, delivered.Seconds(), open, deadlocks)
+		for _, c := range channels {
+			messages := c.server.Messages()
+			for _, m := range messages[max(0, len(messages)-3):] {
+				fmt.Printf("  %s, %d messages, after %.1f s with %d edits: %.60s\n", c.destination.Kind, len(messages), m.PostedAt.Sub(began).Seconds(), m.Edits, m.Text)
+			}
+		}
+		if deadlocks > 0 || open != stormStreams || got < stormStreams {
+			return errors.New("an incident or a webhook is missing, or two transactions waited for each other")
+		}
+		return nil
+	})
 }
 
 // measureRate stores events for the duration, eventsPerSecond at most: without destinations,
 // with some, and while a dispatcher delivers; and then deliveries alone. It does not wait
 // for the deliveries that are then pending: measureBacklog measures how fast a backlog goes.
-func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
+func (b *bed) measureRate(ctx context.Context, duration time.Duration) error {
 	monitors, err := b.register(ctx, writers)
 	if err != nil {
 		return err
@@ -279,30 +290,22 @@ func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
 	if err := b.measureStoring(ctx, "without destinations", monitors, duration, 0); err != nil {
 		return err
 	}
-	for range fanOut {
-		if err := b.addDestination(ctx, fine); err != nil {
-			return err
-		}
-	}
-	if err := b.route(ctx); err != nil {
+	if monitors, err = b.arrange(ctx, slices.Repeat([]string{fine}, fanOut), nil, writers); err != nil {
 		return err
 	}
 	if err := b.measureStoring(ctx, fmt.Sprintf("%d destinations for each event, nothing delivered", fanOut), monitors, duration, fanOut); err != nil {
 		return err
 	}
-	stop, err := b.dispatch(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	if err := b.measureStoring(ctx, fmt.Sprintf("%d destinations for each event, delivering meanwhile", fanOut), monitors, duration, fanOut); err != nil {
-		return err
-	}
-	return b.measureDelivering(ctx, duration)
+	return b.dispatching(ctx, func() error {
+		if err := b.measureStoring(ctx, fmt.Sprintf("%d destinations for each event, delivering meanwhile", fanOut), monitors, duration, fanOut); err != nil {
+			return err
+		}
+		return b.measureDelivering(ctx, duration)
+	})
 }
 
 // measureDelivering measures deliveries from a backlog for the duration.
-func (b *bench) measureDelivering(ctx context.Context, duration time.Duration) error {
+func (b *bed) measureDelivering(ctx context.Context, duration time.Duration) error {
 	const made = `SELECT count(*) FILTER (WHERE destination_id IS NOT NULL), count(*) FROM deliveries WHERE state = 'delivered'`
 	var before, after struct{ destinations, all int }
 	if err := b.db.QueryRowContext(ctx, made).Scan(&before.destinations, &before.all); err != nil {
@@ -310,7 +313,7 @@ func (b *bench) measureDelivering(ctx context.Context, duration time.Duration) e
 	}
 	used, began := b.cpuTime(), time.Now()
 	time.Sleep(duration)
-	took, per := time.Since(began).Seconds(), b.cpuTime()
+	took, now := time.Since(began).Seconds(), b.cpuTime()
 	if err := b.db.QueryRowContext(ctx, made).Scan(&after.destinations, &after.all); err != nil {
 		return err
 	}
@@ -319,35 +322,42 @@ func (b *bench) measureDelivering(ctx context.Context, duration time.Duration) e
 		return errors.New("nothing is delivered from a backlog")
 	}
 	fmt.Printf("nothing stored meanwhile: %.0f deliveries/s made, %.0f of them to destinations; %s\n",
-		float64(all)/took, float64(after.destinations-before.destinations)/took, per.per(all, used))
+		float64(all)/took, float64(after.destinations-before.destinations)/took, now.per(all, used))
 	return nil
 }
 
 // measureStoring stores events for the duration, and checks that each has its deliveries.
-func (b *bench) measureStoring(ctx context.Context, what string, monitors []monitor.ID, duration time.Duration, deliveries int) error {
+func (b *bed) measureStoring(ctx context.Context, what string, monitors []monitor.ID, duration time.Duration, deliveries int) error {
+	const existing = `SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL`
 	b.receivers.reset()
-	existing, err := b.countDeliveries(ctx)
-	if err != nil {
+	var before, after int
+	if err := b.db.QueryRowContext(ctx, existing).Scan(&before); err != nil {
 		return err
 	}
-	before, began := b.cpuTime(), time.Now()
+	used, began := b.cpuTime(), time.Now()
 	stored, err := b.storeEvents(ctx, monitors, duration)
 	if err != nil {
 		return err
 	}
 	took := time.Since(began).Seconds()
 	fmt.Printf("%s, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s made to destinations; %s\n", what, eventsPerSecond, float64(stored)/took, float64(b.receivers.count())/took,
-		b.cpuTime().per(stored, before))
-	all, err := b.countDeliveries(ctx)
-	if err == nil && all-existing != stored*deliveries {
-		err = fmt.Errorf("%d events have %d deliveries, %d each wanted", stored, all-existing, deliveries)
+		b.cpuTime().per(stored, used))
+	if err := b.db.QueryRowContext(ctx, existing).Scan(&after); err != nil {
+		return err
 	}
-	return err
+	if after-before != stored*deliveries {
+		return fmt.Errorf("%d events have %d deliveries, %d each wanted", stored, after-before, deliveries)
+	}
+	return nil
 }
 
-func (b *bench) countDeliveries(ctx context.Context) (n int, err error) {
-	err = b.db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL`).Scan(&n)
-	return n, err
-}
+// cpu is the CPU time that PostgreSQL and this process have used. On a busy machine it says
+// more than a rate.
+type cpu struct{ server, process time.Duration }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func (b *bed) cpuTime() cpu { return cpu{b.db.CPU(system.Processes()), bench.OwnCPU()} }
+
+// per says what an event cost since an earlier time.
+func (c cpu) per(events int, before cpu) string {
+	return fmt.Sprintf("CPU for each: PostgreSQL %.2f ms, this process %.2f ms", bench.MS(c.server-before.server)/float64(events), bench.MS(c.process-before.process)/float64(events))
+}

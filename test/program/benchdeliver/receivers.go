@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"sync"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
 )
 
 // The behaviours of receivers.
@@ -26,11 +28,10 @@ type receivers struct {
 	mu       sync.Mutex
 	accepted int                  // by healthy receivers
 	first    map[string]time.Time // when the first webhook of an event came
-	changed  chan struct{}        // closed when accepted grows
 }
 
 func startReceivers() *receivers {
-	r := &receivers{first: map[string]time.Time{}, changed: make(chan struct{})}
+	r := &receivers{first: map[string]time.Time{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/"+fine, func(w http.ResponseWriter, req *http.Request) {
 		r.accept(req.Header.Get("X-Event-Id"))
@@ -61,8 +62,6 @@ func (r *receivers) accept(eventID string) {
 	if _, known := r.first[eventID]; !known {
 		r.first[eventID] = at
 	}
-	close(r.changed)
-	r.changed = make(chan struct{})
 }
 
 func (r *receivers) reset() {
@@ -83,20 +82,11 @@ func (r *receivers) times() map[string]time.Time {
 	return maps.Clone(r.first)
 }
 
-// await waits until so many webhooks have come, at most until ctx is done, and returns how
-// many there are.
-func (r *receivers) await(ctx context.Context, want int) int {
-	for {
-		r.mu.Lock()
-		got, changed := r.accepted, r.changed
-		r.mu.Unlock()
-		if got >= want {
-			return got
-		}
-		select {
-		case <-ctx.Done():
-			return got
-		case <-changed:
-		}
+// await waits until so many webhooks have come, for at most the limit, and returns how many there are.
+func (r *receivers) await(ctx context.Context, want int, limit time.Duration) (got int) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for got = r.count(); got < want && wait.For(ctx, time.Millisecond); got = r.count() {
 	}
+	return got
 }

@@ -23,37 +23,39 @@ const writers = 64
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// addDestination stores a webhook destination of which the receiver behaves as kind says.
-func (b *bench) addDestination(ctx context.Context, kind string) error {
-	return b.create(ctx, notify.Destination{
-		Kind: notify.Webhook, Secrets: map[string]string{"url": b.receivers.url(kind), "signing_key": "a key of the bench"},
-	})
-}
-
-// create stores a destination.
-func (b *bench) create(ctx context.Context, d notify.Destination) error {
-	d.ID = newID()
-	d.Name, d.Language, d.Enabled = "bench "+d.ID, notify.English, true
-	_, err := b.store.CreateDestination(ctx, d)
-	b.created = append(b.created, d.ID)
-	return err
-}
-
-// route makes the default route lead to the present destinations.
-func (b *bench) route(ctx context.Context) error {
+// arrange stores webhooks to receivers of these kinds, the channels, and monitors of as many streams.
+// All events of the monitors go to all of them.
+func (b *bed) arrange(ctx context.Context, webhooks []string, channels []fakeChannel, monitors int) ([]monitor.ID, error) {
+	var all []notify.Destination
+	for _, kind := range webhooks {
+		all = append(all, notify.Destination{Kind: notify.Webhook, Secrets: map[string]string{"url": b.receivers.url(kind), "signing_key": "a key of the bench"}})
+	}
+	for _, c := range channels {
+		all = append(all, c.destination)
+	}
+	for _, d := range all {
+		d.ID = newID()
+		d.Name, d.Language, d.Enabled = "bench "+d.ID, notify.English, true
+		if _, err := b.store.CreateDestination(ctx, d); err != nil {
+			return nil, err
+		}
+		b.created = append(b.created, d.ID)
+	}
 	routes, err := b.store.Routes(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = b.store.ChangeRoute(ctx, routes[len(routes)-1].ID, func(r *notify.Route) error {
+	if _, err := b.store.ChangeRoute(ctx, routes[len(routes)-1].ID, func(r *notify.Route) error {
 		r.Destinations = slices.Clone(b.created)
 		return nil
-	})
-	return err
+	}); err != nil {
+		return nil, err
+	}
+	return b.register(ctx, monitors)
 }
 
 // removeDestinations deletes the present destinations with their deliveries, and all incidents.
-func (b *bench) removeDestinations(ctx context.Context) error {
+func (b *bed) removeDestinations(ctx context.Context) error {
 	for _, id := range b.created {
 		if err := b.store.DeleteDestination(ctx, id); err != nil {
 			return err
@@ -67,7 +69,7 @@ func (b *bench) removeDestinations(ctx context.Context) error {
 }
 
 // register stores n monitors, each of another stream.
-func (b *bench) register(ctx context.Context, n int) ([]monitor.ID, error) {
+func (b *bed) register(ctx context.Context, n int) ([]monitor.ID, error) {
 	ids := make([]monitor.ID, n)
 	for k := range ids {
 		now := time.Now().UTC()
@@ -86,18 +88,21 @@ func (b *bench) register(ctx context.Context, n int) ([]monitor.ID, error) {
 }
 
 // report stores one event without an incident, as the report of a worker does.
-func (b *bench) report(ctx context.Context, id monitor.ID) (eventID string, err error) {
+func (b *bed) report(ctx context.Context, id monitor.ID) (eventID string, err error) {
 	now := time.Now().UTC()
 	return b.reportEvent(ctx, id, event.Event{ID: newID(), Type: event.StreamStarted, At: now, Data: event.Started{StartedAt: now, DetectedAt: now}})
 }
 
-// openIncident stores the event that opens an incident. It was opened before the others, so
-// that they are no storm.
-func (b *bench) openIncident(ctx context.Context, id monitor.ID) error {
+// reportBlackout stores the event that opens an incident.
+func (b *bed) reportBlackout(ctx context.Context, id monitor.ID) error {
 	now := time.Now().UTC()
-	if _, err := b.reportEvent(ctx, id, event.Event{
-		ID: newID(), Type: event.Blackout, At: now, Data: event.Alert{DurationSec: 30, StartedAt: now, ThresholdSec: 30},
-	}); err != nil {
+	_, err := b.reportEvent(ctx, id, event.Event{ID: newID(), Type: event.Blackout, At: now, Data: event.Alert{DurationSec: 30, StartedAt: now, ThresholdSec: 30}})
+	return err
+}
+
+// openIncident opens an incident. It was opened before the others, so that they are no storm.
+func (b *bed) openIncident(ctx context.Context, id monitor.ID) error {
+	if err := b.reportBlackout(ctx, id); err != nil {
 		return err
 	}
 	_, err := b.db.ExecContext(ctx, `UPDATE incidents SET opened_at = opened_at - make_interval(secs => $1) WHERE monitor_id = $2`,
@@ -106,7 +111,7 @@ func (b *bench) openIncident(ctx context.Context, id monitor.ID) error {
 }
 
 // reportEvent stores an event, as the report of a worker does.
-func (b *bench) reportEvent(ctx context.Context, id monitor.ID, e event.Event) (eventID string, err error) {
+func (b *bed) reportEvent(ctx context.Context, id monitor.ID, e event.Event) (eventID string, err error) {
 	now := time.Now().UTC()
 	answer, err := b.store.Accept(ctx, id, monitor.Report{
 		Generation: 1, At: now, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
@@ -119,7 +124,7 @@ func (b *bench) reportEvent(ctx context.Context, id monitor.ID, e event.Event) (
 }
 
 // storeEvents stores events for the duration, eventsPerSecond at most, and returns how many.
-func (b *bench) storeEvents(ctx context.Context, monitors []monitor.ID, duration time.Duration) (int, error) {
+func (b *bed) storeEvents(ctx context.Context, monitors []monitor.ID, duration time.Duration) (int, error) {
 	began := time.Now()
 	var next atomic.Int64
 	var all sync.WaitGroup
