@@ -2,7 +2,6 @@ package youtube_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -51,13 +50,6 @@ func TestTheStandInPrintsWhatYtdlpWouldPrint(t *testing.T) {
 	if n := y.Count(youtube.Watch, id) - asked; n != 1 {
 		t.Errorf("one question is counted as %d", n)
 	}
-
-	client := newClient(t, y)
-	y.ExpireNow(id)
-	if status, _ := get(t, client, between(t, got.stdout, `"url": "`, `"`)); status != http.StatusForbidden {
-		t.Errorf("an expired URL is answered with %d", status)
-	}
-	playlist(t, client, between(t, ask(t, y, standIn, id).stdout, `"url": "`, `"`))
 
 	for name, change := range map[string]func() (undo func()){
 		"a video in another state": func() func() {

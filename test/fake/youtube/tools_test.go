@@ -81,15 +81,7 @@ func startServer(t *testing.T) (*youtube.Server, *livestream.Stream) {
 			t.Errorf("requests for other hosts: %v", refused)
 		}
 	})
-	library, err := livestream.Open(livestream.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := library.Start(t.Context(), livestream.Config{Preroll: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return y, stream
+	return y, startStream(t)
 }
 
 // ytdlp runs yt-dlp about the video id.
@@ -136,4 +128,17 @@ func find(t *testing.T, variable, name string) string {
 		t.Fatalf("%s is not installed: run make tools", name)
 	}
 	return path
+}
+
+func startStream(t *testing.T) *livestream.Stream {
+	t.Helper()
+	library, err := livestream.Open(livestream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := library.Start(t.Context(), livestream.Config{Preroll: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
 }
