@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// Config says when a broadcast begins. The zero value begins with the first request, so
-// that a viewer misses nothing, however late it comes.
+// Config says when a broadcast begins: with the first request, so that a viewer misses nothing,
+// however late it comes.
 type Config struct {
-	Start   time.Time        // of the recording's first frame; default the first request
-	Preroll time.Duration    // media before Start, so that the playlists are full at once
-	Now     func() time.Time // default time.Now
+	Preroll time.Duration // media before the first request, so that the playlists are full at once
 }
 
 // Broadcast publishes a recording as a live stream. It has no goroutine, needs no Close,
@@ -37,9 +35,6 @@ func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, err
 	if err != nil {
 		return nil, err
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	return &Broadcast{shape: s, config: c, tracks: buildTracks(s, parts)}, nil
 }
 
@@ -49,12 +44,8 @@ func (b *Broadcast) start() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.started.IsZero() {
-		first := b.config.Start
-		if first.IsZero() {
-			first = b.config.Now()
-		}
 		// To the millisecond, because that is what a playlist can say.
-		b.started = first.Add(-b.config.Preroll).Truncate(time.Millisecond)
+		b.started = time.Now().Add(-b.config.Preroll).Truncate(time.Millisecond)
 	}
 	return b.started
 }
@@ -94,7 +85,7 @@ func (b *Broadcast) recordNotFound(name string) {
 }
 
 // elapsed returns the time since the recording's first frame.
-func (b *Broadcast) elapsed() time.Duration { return b.config.Now().Sub(b.start()) }
+func (b *Broadcast) elapsed() time.Duration { return time.Since(b.start()) }
 
 // ended reports whether the whole recording is published.
 func (b *Broadcast) ended() bool {

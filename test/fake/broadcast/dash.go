@@ -10,7 +10,7 @@ import (
 // the times and the window are those of a live origin.
 func (b *Broadcast) mpdText() string {
 	var out strings.Builder
-	now, ended := b.config.Now(), b.ended()
+	now, ended := time.Now(), b.ended()
 	out.WriteString(`<?xml version="1.0" encoding="utf-8"?>` + "\n")
 	out.WriteString(`<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011"`)
 	fmt.Fprintf(&out, ` availabilityStartTime=%q publishTime=%q minBufferTime="PT4S" maxSegmentDuration=%q`,

@@ -11,12 +11,10 @@ type Config struct {
 	Preroll    time.Duration // media before Start, so that the playlist is full at once
 	Segment    time.Duration // whole seconds, default 2 s
 	Window     time.Duration // media listed in a playlist, default 30 s
-	Latency    time.Duration // from a segment's last frame to its place in the playlist, default 0
 	Renditions []Rendition   // default Muxed144p and Muxed360p
 	Script     []Cue         // cues known beforehand
 
-	NoProgramTime bool             // leave EXT-X-PROGRAM-DATE-TIME out
-	Now           func() time.Time // default time.Now
+	Now func() time.Time // default time.Now
 }
 
 func (c *Config) applyDefaults() error {
@@ -42,8 +40,8 @@ func (c *Config) applyDefaults() error {
 		return fmt.Errorf("livestream: segments of %v; accepted are 1 s to 20 s, whole seconds", c.Segment)
 	case c.Window < c.Segment:
 		return fmt.Errorf("livestream: a window of %v is shorter than one segment of %v", c.Window, c.Segment)
-	case c.Latency < 0 || c.Preroll < 0:
-		return fmt.Errorf("livestream: negative latency or preroll")
+	case c.Preroll < 0:
+		return fmt.Errorf("livestream: negative preroll")
 	}
 	for _, r := range c.Renditions {
 		if err := r.valid(); err != nil {

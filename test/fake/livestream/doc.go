@@ -17,7 +17,7 @@
 //
 // The clock is both wall clock and media clock: the frame captured at wall
 // time T has program time T. A segment appears in the playlist when its last
-// frame is past, plus [Config.Latency], as with a real encoder. An edit takes
+// frame is past, as with a real encoder. An edit takes
 // effect on a frame boundary, and the method that makes it returns that time.
 // Pictures change exactly there. Sound changes on the nearest AAC frame, within
 // 22 ms. [Stream.Available] returns when media became available.

@@ -15,7 +15,6 @@ type Rendition struct {
 var (
 	Muxed144p = Rendition{Itag: 91, Width: 256, Height: 144, Bandwidth: 290_288}
 	Muxed360p = Rendition{Itag: 93, Width: 640, Height: 360, Bandwidth: 1_010_000}
-	Muxed720p = Rendition{Itag: 95, Width: 1280, Height: 720, Bandwidth: 2_969_452}
 	Video144p = Rendition{Itag: 269, Width: 256, Height: 144, NoAudio: true, Bandwidth: 159_000}
 	AudioOnly = Rendition{Itag: 234, Bandwidth: 131_000}
 )

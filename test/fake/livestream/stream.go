@@ -123,7 +123,7 @@ func (s *Stream) align(c Cue) Cue {
 // is not frozen: when the segment that holds them is complete.
 func (s *Stream) Available(at time.Time) time.Time {
 	n := int64(at.Sub(s.config.Start)/s.config.Segment) + 1
-	return s.config.Start.Add(s.begin(n) + s.config.Latency)
+	return s.config.Start.Add(s.begin(n))
 }
 
 // Sequence returns the media sequence number of the segment that holds the
@@ -138,7 +138,7 @@ func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.config.Sta
 // published returns how many segments are published at offset at.
 func (s *Stream) published(at time.Duration) int64 {
 	edge, _ := s.timeline.edge(at)
-	return int64(max(0, edge-s.config.Latency) / s.config.Segment)
+	return int64(max(0, edge) / s.config.Segment)
 }
 
 // Fault returns the current fault of part, or nil.
@@ -161,11 +161,8 @@ func (s *Stream) Playlist(itag int) (Playlist, error) {
 		Ended:               ended,
 	}
 	for n := first; n < end; n++ {
-		e := Entry{Sequence: uint64(n), Duration: s.config.Segment}
+		e := Entry{Sequence: uint64(n), Duration: s.config.Segment, ProgramTime: s.config.Start.Add(s.begin(n))}
 		e.Discontinuity = n > first && s.timeline.discontinuities(s.begin(n)) > s.timeline.discontinuities(s.begin(n-1))
-		if !s.config.NoProgramTime {
-			e.ProgramTime = s.config.Start.Add(s.begin(n))
-		}
 		p.Entries = append(p.Entries, e)
 	}
 	return p, nil
