@@ -18,7 +18,7 @@ import (
 func nextIn(t *testing.T, s *postgres.Store) time.Duration {
 	t.Helper()
 	leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
-	if leased.More || slices.ContainsFunc(leased.Deliveries, func(d delivery.Delivery) bool { return d.Callback == nil }) {
+	if leased.More || slices.ContainsFunc(leased.Deliveries, func(d delivery.Delivery) bool { return d.Callback == "" }) {
 		t.Fatalf("leased %+v", leased)
 	}
 	if leased.NextAt.IsZero() {

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -27,8 +28,8 @@ func lateEvents(t *testing.T, s *postgres.Store, pause time.Duration) (m monitor
 	}
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	first = leaseOne(t, s)
-	if first.Callback.OnFailure != monitor.Continue {
-		t.Fatalf("on failure: %q", first.Callback.OnFailure)
+	if want := notify.CallbackPolicy(monitor.Continue); !reflect.DeepEqual(first.Policy, want) {
+		t.Fatalf("the policy is %+v, want %+v", first.Policy, want)
 	}
 	recordAttempt(t, s, first, rejecting, later(pause))
 	return m, first

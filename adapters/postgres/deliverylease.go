@@ -309,7 +309,7 @@ func (l *lease) takeOf(d *readyDestination, rows []leasableRow) {
 	// What was read and not taken has left its place to others.
 	l.more = l.more || len(rows) >= maxDecided || len(l.leased) == l.limit || taken < d.free && len(rows) >= d.free
 	l.waits = l.waits || taken == d.free
-	if channel, _ := notify.ChannelOf(d.destination.Kind); taken > 0 && channel.RateLimit != (notify.RateLimit{}) {
+	if taken > 0 && d.channel.RateLimit != (notify.RateLimit{}) {
 		l.spent = append(l.spent, spentRow{d.ID, d.left.Tokens - float64(taken), timeOrNull(d.left.TokensAt)})
 	}
 	for _, g := range plan.Storms {
@@ -321,7 +321,7 @@ func (l *lease) takeOf(d *readyDestination, rows []leasableRow) {
 func (l *lease) takeCallbacks(rows []leasableRow) {
 	for _, r := range rows[:min(len(rows), l.limit-len(l.leased))] {
 		one := l.newDelivery(r)
-		one.Callback = &delivery.Callback{URL: monitor.CallbackURL(r.CallbackURL.String), OnFailure: monitor.CallbackFailure(r.OnFailure.String)}
+		one.Callback, one.Policy = monitor.CallbackURL(r.CallbackURL.String), notify.CallbackPolicy(monitor.CallbackFailure(r.OnFailure.String))
 		l.leased = append(l.leased, leasedDelivery{Delivery: one})
 	}
 	l.more = l.more || len(rows) > 0 && len(l.leased) == l.limit
@@ -489,7 +489,7 @@ func (l *lease) newDelivery(r leasableRow) delivery.Delivery {
 // describe returns a delivery with what it is about, and the thread of one about an incident or a storm.
 func (l *lease) describe(d *readyDestination, r leasableRow) (one leasedDelivery, t *notify.Thread, err error) {
 	one.Delivery = l.newDelivery(r)
-	one.Destination = d.destination
+	one.Destination, one.Policy = d.destination, d.channel.Policy()
 	if r.Told != nil {
 		if err := json.Unmarshal(r.Told, &one.Notified); err != nil {
 			return one, nil, fmt.Errorf("what was told: %w", err)

@@ -70,7 +70,7 @@ func TestTwoGatewaysShareTheDestinations(t *testing.T) {
 				}
 				var forHooks []delivery.Delivery
 				for _, d := range leased.Deliveries {
-					if d.Callback == nil {
+					if d.Callback == "" {
 						begin(d)
 						forHooks = append(forHooks, d)
 					}

@@ -22,6 +22,7 @@ type readyDestination struct {
 	Now      time.Time    `db:"now"`
 
 	destination notify.Destination
+	channel     notify.Channel   // of the destination
 	free        int              // so many deliveries may be sent to it
 	left        notify.Allowance // before they are
 	opensAt     time.Time        // when it may get more, if it may get nothing now and time alone decides; zero: it does not
@@ -49,8 +50,8 @@ func readReady(ctx context.Context, q sqlx.QueryerContext, routing notify.Routin
 		if r.destination, known = routing.Destinations[r.ID]; !known || r.destination.SecretsLost {
 			continue // the routing has logged why
 		}
-		channel, _ := notify.ChannelOf(r.destination.Kind)
-		r.free, r.left, r.opensAt = channel.Allowed(r.Now.UTC(), r.health(), notify.Allowance{Tokens: r.Tokens, TokensAt: timeOrZero(r.TokensAt)}, r.InFlight)
+		r.channel, _ = notify.ChannelOf(r.destination.Kind)
+		r.free, r.left, r.opensAt = r.channel.Allowed(r.Now.UTC(), r.health(), notify.Allowance{Tokens: r.Tokens, TokensAt: timeOrZero(r.TokensAt)}, r.InFlight)
 		due = append(due, r)
 	}
 	return due, nil

@@ -104,7 +104,7 @@ func (o *Outbox) recordAlone(ctx context.Context, tx *sqlx.Tx, d delivery.Delive
 		}
 	}
 	var health *destinationRow // nil: it does not change
-	if d.Callback == nil {
+	if d.Policy.HasHealth {
 		row, err := readDestination(ctx, tx, d.Destination.ID, "")
 		if _, known := row.staysHealthy(outcome); err == nil && !known {
 			row, err = readDestination(ctx, tx, d.Destination.ID, " FOR NO KEY UPDATE")

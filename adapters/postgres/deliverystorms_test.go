@@ -53,7 +53,7 @@ func TestCallbacksDoNotWaitUntilManyIncidentsAreRouted(t *testing.T) {
 	addDestination(t, s, notify.Discord, "chat")
 	openIncidents(t, s, 0, 201, 201)
 	leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
-	if !leased.More || len(leased.Deliveries) != 10 || leased.Deliveries[0].Callback == nil {
+	if !leased.More || len(leased.Deliveries) != 10 || leased.Deliveries[0].Callback == "" {
 		t.Errorf("the first lease has %d deliveries, more: %t", len(leased.Deliveries), leased.More)
 	}
 }

@@ -48,7 +48,7 @@ func (o *Outbox) recordSuccesses(ctx context.Context, tx *sqlx.Tx, group []*queu
 	for _, s := range group {
 		byID[s.delivery.ID] = s
 		deliveryIDs = append(deliveryIDs, s.delivery.ID)
-		if s.delivery.Callback == nil {
+		if s.delivery.Policy.HasHealth {
 			destinationIDs = append(destinationIDs, s.delivery.Destination.ID)
 		}
 	}
@@ -79,7 +79,7 @@ func (o *Outbox) recordSuccesses(ctx context.Context, tx *sqlx.Tx, group []*queu
 		if err != nil || repeated || d.Thread || d.State != "pending" {
 			continue
 		}
-		if !d.DestinationID.Valid {
+		if !s.delivery.Policy.HasHealth {
 			events = append(events, d.ID)
 		} else if stays, known := destinations[d.DestinationID.String].staysHealthy(s.outcome); !stays {
 			continue

@@ -55,7 +55,7 @@ func leaseForDestinations(t testing.TB, s *postgres.Store) (leased []delivery.De
 		one := must[delivery.Leased](t)(s.Lease(t.Context(), 100, time.Minute))
 		leased = append(leased, one.Deliveries...)
 		if !one.More {
-			return slices.DeleteFunc(leased, func(d delivery.Delivery) bool { return d.Callback != nil })
+			return slices.DeleteFunc(leased, func(d delivery.Delivery) bool { return d.Callback != "" })
 		}
 	}
 }

@@ -41,8 +41,8 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"monitor.updated monitoring"}) {
 		t.Errorf("the feed has %q", lines)
 	}
-	if d := leaseOne(t, s); d.Callback.URL != changed.CallbackURL {
-		t.Errorf("the pending event goes to %s", d.Callback.URL)
+	if d := leaseOne(t, s); d.Callback != changed.CallbackURL {
+		t.Errorf("the pending event goes to %s", d.Callback)
 	}
 	if answer, err := s.Accept(t.Context(), m.ID, report()); err != nil || answer != (monitor.Answer{Order: monitor.Run, Revision: 1}) {
 		t.Errorf("the worker is answered %+v, %v", answer, err)

@@ -35,7 +35,7 @@ func TestTheStatementOfTheRecoveryPageMakesDueWhatAWrongClockPlanned(t *testing.
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 	for _, d := range lease(t, s) { // the other is in flight to the chat
-		if d.Callback != nil {
+		if d.Callback != "" {
 			recordAttempt(t, s, d, rejecting, notify.Decision{RetryAt: time.Now().Add(time.Minute)})
 		}
 	}

@@ -13,13 +13,14 @@ import (
 // SendTimeout bounds one attempt (section 4.4).
 const SendTimeout = 10 * time.Second
 
-// Delivery is a delivery under lease. It goes to a Callback or to a Destination. Exactly one
-// of Event, Incident, Storm and Notice is set; a callback gets events only.
+// Delivery is a delivery under lease. It goes to a Callback or to a Destination; Policy says all in which
+// these differ. Exactly one of Event, Incident, Storm and Notice is set; a callback gets events only.
 type Delivery struct {
-	ID          string             // a UUIDv7; of a callback's delivery that of its event
-	LeaseID     string             // identifies the lease
-	Callback    *Callback          // nil: it goes to Destination
-	Destination notify.Destination // with its secrets
+	ID          string              // a UUIDv7; of a callback's delivery that of its event
+	LeaseID     string              // identifies the lease
+	Policy      notify.Policy       // of the receiver
+	Callback    monitor.CallbackURL // of a monitor; empty: it goes to Destination
+	Destination notify.Destination  // with its secrets
 
 	// All times are of the database, by whose clock they were decided.
 	Attempts     int           // made at the present message before this one
@@ -36,12 +37,6 @@ type Delivery struct {
 	// Of Incident and Storm:
 	Notified notify.Notified // what the destination knows
 	Message  notify.Planned  // decided when it was leased, never empty
-}
-
-// Callback is the callback of a monitor.
-type Callback struct {
-	URL       monitor.CallbackURL
-	OnFailure monitor.CallbackFailure
 }
 
 // Event is an event for a callback or a webhook.
@@ -82,15 +77,6 @@ type Outcome struct {
 
 	// EditedAndPushed is set if two requests were made, so the rate limit counts the attempt twice.
 	EditedAndPushed bool
-}
-
-// policy returns how attempts at the delivery follow each other.
-func (d Delivery) policy() notify.Policy {
-	if d.Callback != nil {
-		return notify.CallbackPolicy(d.Callback.OnFailure)
-	}
-	channel, _ := notify.ChannelOf(d.Destination.Kind)
-	return channel.Policy()
 }
 
 // isThread reports whether the delivery is of an incident or a storm.

@@ -231,7 +231,7 @@ func (d *Dispatcher) deliver(ctx context.Context, leased Delivery, leasedUntil t
 // has times of the database.
 func outcomeOf(leased Delivery, r message.Result, began, now time.Time) Outcome {
 	o := Outcome{
-		Decision: leased.policy().Decide(notify.Attempted{
+		Decision: leased.Policy.Decide(notify.Attempted{
 			At: now, RoundBeganAt: began.Add(-leased.Age), FailingSince: leased.toProcessClock(leased.FailingSince, began),
 			Number: leased.Attempts + 1, Class: r.Class, RetryAfter: r.RetryAfter,
 		}, rand.Float64()),

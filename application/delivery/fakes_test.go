@@ -35,7 +35,7 @@ func (e *entry) queue() string {
 	switch d := e.delivery; {
 	case d.Event == nil:
 		return ""
-	case d.Callback != nil:
+	case d.Callback != "":
 		return string(d.Event.MonitorID)
 	default:
 		return string(d.Event.MonitorID) + " at " + d.Destination.ID
@@ -70,6 +70,9 @@ func (o *fakeOutbox) add(d delivery.Delivery, policy ...notify.ThreadPolicy) {
 
 func (o *fakeOutbox) addLocked(d delivery.Delivery, policy ...notify.ThreadPolicy) {
 	d.FirstDueAt = time.Now()
+	if channel, is := notify.ChannelOf(d.Destination.Kind); is {
+		d.Policy = channel.Policy()
+	}
 	e := &entry{delivery: d, state: "pending", due: time.Now()}
 	if len(policy) > 0 {
 		e.policy = policy[0]
@@ -79,11 +82,8 @@ func (o *fakeOutbox) addLocked(d delivery.Delivery, policy ...notify.ThreadPolic
 
 // addEvent adds an event for the callback of a monitor.
 func (o *fakeOutbox) addEvent(id string, m monitor.ID, onFailure ...monitor.CallbackFailure) {
-	to := &delivery.Callback{URL: secretURL, OnFailure: monitor.EndMonitor}
-	if len(onFailure) > 0 {
-		to.OnFailure = onFailure[0]
-	}
-	o.add(delivery.Delivery{ID: id, Callback: to, Event: &delivery.Event{EventID: id, EventType: event.Blackout, MonitorID: m, Body: []byte("{}")}})
+	policy := notify.CallbackPolicy(append(onFailure, monitor.EndMonitor)[0])
+	o.add(delivery.Delivery{ID: id, Callback: secretURL, Policy: policy, Event: &delivery.Event{EventID: id, EventType: event.Blackout, MonitorID: m, Body: []byte("{}")}})
 }
 
 // change changes an incident, and makes its thread due.

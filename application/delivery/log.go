@@ -10,7 +10,7 @@ import (
 
 // logOutcome logs an outcome that was stored.
 func logOutcome(log *slog.Logger, d Delivery, o Outcome, r Recorded) {
-	toCallback := d.Callback != nil
+	toCallback := d.Callback != ""
 	if !o.Delivered {
 		log = log.With("error", o.Attempt.Error)
 	}
@@ -42,8 +42,8 @@ func logOutcome(log *slog.Logger, d Delivery, o Outcome, r Recorded) {
 
 // attributes returns what the log says of a delivery.
 func (d Delivery) attributes() (all []any) {
-	if d.Callback != nil {
-		all = append(all, "receiver", origin(d.Callback.URL))
+	if d.Callback != "" {
+		all = append(all, "receiver", origin(d.Callback))
 	} else {
 		all = append(all, "delivery_id", d.ID, "destination_id", d.Destination.ID, "destination", d.Destination.Name, "kind", string(d.Destination.Kind))
 	}

@@ -80,7 +80,8 @@ func (s *Sender) SendExample(ctx context.Context, d notify.Destination, kind not
 	if err != nil {
 		return message.Result{At: now, Error: err.Error(), Class: notify.Rejected}
 	}
-	return s.sendWebhook(ctx, d, Event{EventID: id, EventType: event.Test, MonitorID: event.TestMonitor, Body: body}, now)
+	e := Event{EventID: id, EventType: event.Test, MonitorID: event.TestMonitor, Body: body}
+	return resultOf(s.cfg.Webhooks.Send(ctx, urlOf(d), e, signingKeys(d, now)))
 }
 
 // channel returns the sender of a kind of destinations.
@@ -99,30 +100,32 @@ func (unknownChannel) Send(_ context.Context, d notify.Destination, _ message.Me
 	return message.Result{At: time.Now(), Error: fmt.Sprintf("this version of the gateway cannot send to destinations of kind %s", d.Kind), Class: notify.Retry}
 }
 
-// sendEvent sends an event to a callback or a webhook, with its sequence at the webhook and, if
-// it is there, its evidence.
+// sendEvent sends an event as the policy says, with its evidence if that is there.
 func (s *Sender) sendEvent(ctx context.Context, d Delivery, log *slog.Logger) message.Result {
-	e := *d.Event
-	if d.Callback != nil {
-		e.Body = s.addEvidence(ctx, d, e.Body, log)
-		return resultOf(s.cfg.Webhooks.Send(ctx, d.Callback.URL, e, nil))
+	e, to, keys := *d.Event, d.Callback, []string(nil)
+	if d.Policy.OwnKeys {
+		to, keys = urlOf(d.Destination), signingKeys(d.Destination, d.Now)
 	}
-	body, err := event.AddSequence(e.Body, e.Sequence)
-	if err != nil {
-		return message.Result{At: time.Now(), Error: err.Error(), Class: notify.Rejected}
+	if d.Policy.Numbered {
+		var err error
+		if e.Body, err = event.AddSequence(e.Body, e.Sequence); err != nil {
+			return message.Result{At: time.Now(), Error: err.Error(), Class: notify.Rejected}
+		}
 	}
-	e.Body = s.addEvidence(ctx, d, body, log)
-	return s.sendWebhook(ctx, d.Destination, e, d.Now)
+	e.Body = s.addEvidence(ctx, d, e.Body, log)
+	return resultOf(s.cfg.Webhooks.Send(ctx, to, e, keys))
 }
 
-// sendWebhook signs an event with the key of the destination, and with the former one
-// during a rotation.
-func (s *Sender) sendWebhook(ctx context.Context, d notify.Destination, e Event, now time.Time) message.Result {
+// urlOf returns the URL of a webhook.
+func urlOf(d notify.Destination) monitor.CallbackURL { return monitor.CallbackURL(d.Secrets["url"]) }
+
+// signingKeys returns the key of a webhook, and the former one during a rotation.
+func signingKeys(d notify.Destination, now time.Time) []string {
 	keys := []string{d.Secrets["signing_key"]}
 	if former := d.Secrets["previous_signing_key"]; former != "" && now.Before(d.PreviousUntil) {
 		keys = append(keys, former)
 	}
-	return resultOf(s.cfg.Webhooks.Send(ctx, monitor.CallbackURL(d.Secrets["url"]), e, keys))
+	return keys
 }
 
 // resultOf returns the result of an attempt at an event.

@@ -56,9 +56,13 @@ const (
 	webhookBlocksFor   = time.Minute      // a failing event blocks its webhook's queue for so long
 )
 
-// Policy says how attempts at a delivery follow each other. In it alone callbacks, webhooks and
-// the channels for people differ.
+// Policy says how a receiver gets its deliveries, and how attempts at one follow each other. In it
+// alone callbacks, webhooks and the channels for people differ.
 type Policy struct {
+	HasHealth bool // failures count in the Health of a destination: they open its circuit and disable it
+	OwnKeys   bool // the keys of the destination sign its events, not those of the gateway
+	Numbered  bool // an event carries its sequence at the receiver
+
 	delays     []time.Duration // after the first, second … attempt
 	goesOnFor  time.Duration   // the last delay is repeated until the round is so old; 0: after the delays it fails
 	retriesAll bool            // a rejection, too, is retried, and disables nothing
@@ -70,16 +74,16 @@ type Policy struct {
 	blocksFor      time.Duration
 }
 
-// Policy returns how attempts at a delivery to the channel follow each other.
+// Policy returns how destinations of the channel get their deliveries.
 func (c Channel) Policy() Policy {
 	if c.GetsEvents {
-		return Policy{delays: eventDelays, blocksFor: webhookBlocksFor}
+		return Policy{HasHealth: true, OwnKeys: true, Numbered: true, delays: eventDelays, blocksFor: webhookBlocksFor}
 	}
-	return Policy{delays: messageDelays, goesOnFor: messagesEnd}
+	return Policy{HasHealth: true, delays: messageDelays, goesOnFor: messagesEnd}
 }
 
-// CallbackPolicy returns how attempts at an event follow each other at a monitor's callback.
-// Nothing but the last failure is final (decisions W3 and W4, section 19.5).
+// CallbackPolicy returns how a monitor's callback gets its events. Nothing but the last failure is
+// final (decisions W3 and W4, section 19.5). A callback has no Health: its queue waits, or its monitor ends.
 func CallbackPolicy(f monitor.CallbackFailure) Policy {
 	p := Policy{delays: eventDelays, retriesAll: true, blocksAttempts: callbackAttempts}
 	if f != monitor.Continue {

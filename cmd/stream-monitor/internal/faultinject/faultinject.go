@@ -227,7 +227,7 @@ func (o crashingOutbox) Record(ctx context.Context, d delivery.Delivery, outcome
 	recorded, err := o.Outbox.Record(ctx, d, outcome)
 	switch {
 	case err != nil:
-	case d.Callback != nil:
+	case d.Callback != "":
 		o.crash.pass(pointWebhookRecorded)
 	default:
 		o.crash.pass(pointMessageRecorded)
