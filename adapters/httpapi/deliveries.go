@@ -47,9 +47,8 @@ type deliveredToBody struct {
 }
 
 type sentAttemptBody struct {
-	At       time.Time     `json:"at"`
-	Status   *int          `json:"status"`
-	Error    *string       `json:"error"`
+	attemptBody
+
 	Request  *requestBody  `json:"request"`
 	Response *responseBody `json:"response"`
 }
@@ -127,15 +126,15 @@ func (h eventHandlers) deliveryBody(d monitors.DeliveryRecord) deliveryBody {
 		body.Destination = &deliveredToBody{d.Destination.ID, d.Destination.Name, d.Destination.Kind}
 	}
 	for _, a := range d.Attempts {
-		body.Attempts = append(body.Attempts, h.attempt(a.At, a.Status, a.Error, a.Exchange))
+		body.Attempts = append(body.Attempts, h.sentAttempt(a))
 	}
 	return body
 }
 
-// attempt shows one attempt at a delivery.
-func (r *responder) attempt(at time.Time, status int, failure string, exchange *event.Exchange) sentAttemptBody {
-	request, response := exchangeBodies(exchange)
-	return sentAttemptBody{r.localTime(at), wire.OrNull(status), wire.OrNull(failure), request, response}
+// sentAttempt shows one attempt at a delivery with what was sent and answered.
+func (r *responder) sentAttempt(a event.Attempt) sentAttemptBody {
+	request, response := exchangeBodies(a.Exchange)
+	return sentAttemptBody{r.attempt(a), request, response}
 }
 
 // maxCursorMicros is the end of the year 9999 in µs since 1970.

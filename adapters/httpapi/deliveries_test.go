@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -19,7 +18,7 @@ func TestDeliveriesShowWhatWasSentAndAnswered(t *testing.T) {
 	api.get(deliveriesURL).hasStatus(http.StatusOK).hasBody(`{"deliveries":[],"next":null}`)
 	reportEvent(api, id)
 	record := &api.store.Records[id][0]
-	record.Status, record.SentAt, record.Attempts = "sent", now, []monitors.Attempt{
+	record.Status, record.SentAt, record.Attempts = "sent", now, []event.Attempt{
 		{At: now, Error: "no answer"},
 		{At: now, Status: 200, Exchange: &event.Exchange{
 			URL: "https://example.com/…", Header: map[string]string{"X-Timestamp": "1705316100"}, DurationMS: 12,

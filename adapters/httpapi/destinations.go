@@ -230,5 +230,5 @@ func (h destinationHandlers) test(c *gin.Context, id string) error {
 		return err
 	}
 	r, err := h.service.Test(c.Request.Context(), id, example)
-	return h.reply(c, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange), wire.OrNull(r.Note)}, err)
+	return h.reply(c, destinationTestBody{r.Error == "", h.sentAttempt(r.Attempt), wire.OrNull(r.Note)}, err)
 }

@@ -45,6 +45,11 @@ type attemptBody struct {
 	Error  *string   `json:"error"`
 }
 
+// attempt shows one attempt at a delivery.
+func (r *responder) attempt(a event.Attempt) attemptBody {
+	return attemptBody{r.localTime(a.At), wire.OrNull(a.Status), wire.OrNull(a.Error)}
+}
+
 // events is GET /api/v1/monitors/{monitor_id}/events (decision A8).
 func (h eventHandlers) events(c *gin.Context, id monitor.ID) error {
 	query, err := readQuery(c, "limit", "offset")
@@ -74,7 +79,7 @@ func (h eventHandlers) events(c *gin.Context, id monitor.ID) error {
 			Payload:          r.Payload,
 		}
 		for _, attempt := range r.Attempts {
-			record.Attempts = append(record.Attempts, attemptBody{h.localTime(attempt.At), wire.OrNull(attempt.Status), wire.OrNull(attempt.Error)})
+			record.Attempts = append(record.Attempts, h.attempt(attempt))
 		}
 		body.Events = append(body.Events, record)
 	}

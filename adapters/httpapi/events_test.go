@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -31,7 +31,7 @@ func TestEventsAreListedWithTheirDeliveryAttempts(t *testing.T) {
 	t.Run("each attempt is listed", func(t *testing.T) {
 		record := &api.store.Records[id][0]
 		record.Status, record.LastError = "failed", "no answer"
-		record.Attempts = []monitors.Attempt{{At: now, Status: 503, Error: "the receiver answered 503"}, {At: now, Error: "no answer"}}
+		record.Attempts = []event.Attempt{{At: now, Status: 503, Error: "the receiver answered 503"}, {At: now, Error: "no answer"}}
 		api.get(path).hasStatus(http.StatusOK).hasBody(`{"events":[{"event_id":"` + eventID + `","event_type":"alert.blackout",
 			"created_at":"2024-01-15T20:30:00+09:00","webhook_status":"failed","webhook_last_error":"no answer","sent_at":null,
 			"attempts":[{"at":"2024-01-15T19:55:00.123+09:00","status":503,"error":"the receiver answered 503"},
@@ -55,7 +55,7 @@ func TestATestWebhookReportsItsOutcome(t *testing.T) {
 	const path, body = "/api/v1/webhooks/test", `{"callback_url":"https://example.com/hook"}`
 	t.Run("reports a delivery", func(t *testing.T) {
 		api := newTestAPI(t)
-		api.sender.Answer = monitors.Attempt{At: now, Status: 204}
+		api.sender.Answer = event.Attempt{At: now, Status: 204}
 		answer := api.post(path, body).hasStatus(http.StatusOK)
 		answer.hasBody(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":true,"status":204,"error":null,"request":null,"response":null,"body":` + strconv.Quote(string(api.sender.Sent()[0].Body)) + `}`)
 		if webhooks := api.sender.Sent(); len(webhooks) != 1 || !strings.Contains(string(webhooks[0].Body), `+09:00"`) {
@@ -64,7 +64,7 @@ func TestATestWebhookReportsItsOutcome(t *testing.T) {
 	})
 	t.Run("reports an unreachable receiver", func(t *testing.T) {
 		api := newTestAPI(t)
-		api.sender.Answer = monitors.Attempt{At: now, Error: "connection refused"}
+		api.sender.Answer = event.Attempt{At: now, Error: "connection refused"}
 		answer := api.post(path, body).hasStatus(http.StatusOK)
 		answer.hasBody(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":false,"status":null,"error":"connection refused","request":null,"response":null,"body":` + strconv.Quote(string(api.sender.Sent()[0].Body)) + `}`)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -275,7 +276,7 @@ func TestADeletionWarnsOfRoutesWithoutDestination(t *testing.T) {
 func TestATestShowsWhatCameOfIt(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.tests.Result = message.Result{At: now, Status: 404, Error: "channel_not_found", Note: "499 are left"}
+	api.tests.Result = message.Result{Attempt: event.Attempt{At: now, Status: 404, Error: "channel_not_found"}, Note: "499 are left"}
 	api.post(destinationURL+"/test", `{"example":"recovered"}`).hasStatus(http.StatusOK).
 		hasBody(`{"delivered": false, "attempt": {"at": "2024-01-15T19:55:00.123+09:00", "status": 404, "error": "channel_not_found", "request": null, "response": null}, "note": "499 are left"}`)
 	if api.tests.Shown[0] != notify.Recovered || api.tests.Sent[0].Secrets["bot_token"] != botToken {

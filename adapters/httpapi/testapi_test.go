@@ -37,6 +37,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -98,7 +99,7 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 // newTestAPIWithKeys returns a testAPI whose keys are those of a store, which gateways may share.
 func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, keys: stored, store: &monitorstest.Store{}, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, incidents: &incidentstest.Store{Now: now}, feed: feedtest.NewStore(now), thumbnails: &evidencetest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{At: now, Status: 200}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, keys: stored, store: &monitorstest.Store{}, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, incidents: &incidentstest.Store{Now: now}, feed: feedtest.NewStore(now), thumbnails: &evidencetest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)

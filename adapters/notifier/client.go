@@ -149,12 +149,10 @@ func (c *Client) Do(ctx context.Context, d notify.Destination, r Request) Reply 
 	redact := redactor(d)
 	req, err := r.newHTTPRequest(ctx)
 	if err != nil {
-		return Reply{Result: message.Result{Error: err.Error(), Class: notify.Retry}, redact: redact}
+		return Reply{Result: message.Result{Attempt: event.Attempt{Error: err.Error()}, Class: notify.Retry}, redact: redact}
 	}
-	a := c.http.Do(req, redact)
-	return Reply{Body: a.Body, redact: redact, Result: message.Result{
-		At: a.At, Status: a.Status, Error: a.Error, Class: notify.ClassOfStatus(a.Status), RetryAfter: a.RetryAfter, Exchange: a.Exchange,
-	}}
+	a, body := c.http.Do(req, redact)
+	return Reply{Body: body, redact: redact, Result: message.Result{Attempt: a, Class: notify.ClassOfStatus(a.Status)}}
 }
 
 // redactor returns a function that redacts the secrets of a destination in a text.

@@ -167,7 +167,7 @@ func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 	prepared, byName := "", map[string]string{}
 	var transaction []string
 	for started := false; ; started = true {
-		kind, frame, err := message(client, started)
+		kind, frame, err := readMessage(client, started)
 		if err != nil {
 			return
 		}
@@ -224,7 +224,7 @@ func (w *proxy) began(transaction []string, statement string) []string {
 // reply forwards the server's messages.
 func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	for {
-		kind, frame, err := message(server, true)
+		kind, frame, err := readMessage(server, true)
 		if err != nil {
 			return
 		}
@@ -244,8 +244,8 @@ func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	}
 }
 
-// message reads one message; the first of a connection has no type byte.
-func message(r *bufio.Reader, kinded bool) (kind byte, frame []byte, err error) {
+// readMessage reads one message; the first of a connection has no type byte.
+func readMessage(r *bufio.Reader, kinded bool) (kind byte, frame []byte, err error) {
 	head := 5 // bytes: the kind, and the length of all but the kind
 	if !kinded {
 		head = 4

@@ -138,7 +138,7 @@ func (r eventRow) toRecord() (monitors.EventRecord, error) {
 		LongSchedule: r.LongSchedule,
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
-		return rec, fmt.Errorf("attempts of event %s: %w", r.ID, err)
+		return rec, fmt.Errorf("attempts of %s: %w", r.ID, err)
 	}
 	return rec, nil
 }

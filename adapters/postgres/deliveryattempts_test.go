@@ -39,7 +39,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		second.At = noon.Add(time.Second)
 		recordAttempt(t, s, l, second, sent)
 		rec := history(t, s, m.ID)[0]
-		want := []monitors.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: second.At, Status: 200}}
+		want := []event.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: second.At, Status: 200}}
 		if rec.Status != "sent" || rec.SentAt.IsZero() || !slices.Equal(rec.Attempts, want) {
 			t.Errorf("the record is %+v", rec)
 		}

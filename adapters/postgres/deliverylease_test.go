@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -20,7 +21,7 @@ func addNotices(t testing.TB, db *sql.DB, d notify.Destination, n int) {
 
 // isGone is the outcome of an attempt at a destination that does not exist any more.
 func isGone() delivery.Outcome {
-	return delivery.Outcome{Decision: notify.Decision{Failed: true, DisableDestination: true}, Attempt: attempt("HTTP 410"), Class: notify.Gone}
+	return delivery.Outcome{Decision: notify.Decision{Failed: true, DisableDestination: true}, Result: message.Result{Attempt: attempt("HTTP 410"), Class: notify.Gone}}
 }
 
 // failing is the outcome of a failed attempt, as the schedule of the destination decides it.

@@ -3,32 +3,22 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-type deliveryRecordRow struct {
-	ID              string         `db:"id"` // of the delivery to a destination, or of the event
+// deliveryRow is an eventRow with what the list of deliveries shows besides.
+type deliveryRow struct {
+	eventRow // its ID is that of the delivery to a destination, or of the event
+
 	DestinationID   sql.NullString `db:"destination_id"`
 	DestinationName sql.NullString `db:"name"`
 	DestinationKind sql.NullString `db:"kind"`
 	EventID         sql.NullString `db:"event_id"`
-	EventType       sql.NullString `db:"event_type"`
-	Body            sql.NullString `db:"body"`
-	Status          string         `db:"status"`
-	Attempts        []byte         `db:"attempts"`
-	LastError       sql.NullString `db:"last_error"`
-	CreatedAt       time.Time      `db:"created_at"`
-	DeliveredAt     sql.NullTime   `db:"delivered_at"`
-	ResolvedAt      sql.NullTime   `db:"resolved_at"`
-	LongSchedule    bool           `db:"long_schedule"`
 	MonitorID       sql.NullString `db:"monitor_id"`
 	StreamURL       sql.NullString `db:"stream_url"`
 	IncidentID      sql.NullString `db:"incident_id"`
@@ -38,14 +28,12 @@ type deliveryRecordRow struct {
 	DueAt           sql.NullTime   `db:"due_at"`
 }
 
-func (r deliveryRecordRow) toDelivery() (monitors.DeliveryRecord, error) {
+// toDelivery returns the delivery. If its attempts cannot be read, it returns the rest with the error.
+func (r deliveryRow) toDelivery() (monitors.DeliveryRecord, error) {
+	shown, err := r.toRecord()
+	shown.EventID = r.EventID.String
 	d := monitors.DeliveryRecord{
-		EventRecord: monitors.EventRecord{
-			EventID: r.EventID.String, EventType: event.Type(r.EventType.String), Payload: json.RawMessage(r.Body.String), Status: r.Status,
-			LastError: r.LastError.String, CreatedAt: r.CreatedAt.UTC(), SentAt: timeOrZero(r.DeliveredAt), ResolvedAt: timeOrZero(r.ResolvedAt),
-			LongSchedule: r.LongSchedule,
-		},
-		MonitorID: monitor.ID(r.MonitorID.String), StreamURL: monitor.StreamURL(r.StreamURL.String), IncidentID: r.IncidentID.String,
+		EventRecord: shown, MonitorID: monitor.ID(r.MonitorID.String), StreamURL: monitor.StreamURL(r.StreamURL.String), IncidentID: r.IncidentID.String,
 		StormID: r.StormID.String, Sequence: r.Sequence.Int64, Tried: r.Tried,
 	}
 	if r.DestinationID.Valid {
@@ -55,10 +43,7 @@ func (r deliveryRecordRow) toDelivery() (monitors.DeliveryRecord, error) {
 	if d.State() == monitors.DeliveryPending {
 		d.NextAttemptAt = timeOrZero(r.DueAt)
 	}
-	if err := json.Unmarshal(r.Attempts, &d.Attempts); err != nil {
-		return d, fmt.Errorf("attempts of delivery %s: %w", r.ID, err)
-	}
-	return d, nil
+	return d, err
 }
 
 // waits is the condition of a thread whose newest message was delivered and which is due
@@ -112,11 +97,11 @@ func deliveryConditions(q monitors.DeliveryQuery) (conditions []string, args []a
 // listed while there is nothing to tell.
 func (s *EventStore) Deliveries(ctx context.Context, q monitors.DeliveryQuery) ([]monitors.DeliveryRecord, error) {
 	conditions, args := deliveryConditions(q)
-	var rows []deliveryRecordRow
+	var rows []deliveryRow
 	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
-		SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, e.body,
-		       CASE WHEN x.state = 'pending' AND %[3]s THEN 'delivered' WHEN x.destination_id IS NULL AND x.state = 'delivered' THEN 'sent' ELSE x.state END AS status,
-		       x.attempts, x.last_error, x.created_at, x.delivered_at, e.resolved_at, x.destination_id IS NULL AND %[4]s AS long_schedule,
+		SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, COALESCE(e.event_type, '') AS event_type, COALESCE(e.body, '') AS body,
+		       CASE WHEN x.state = 'pending' AND %[3]s THEN 'delivered' WHEN x.destination_id IS NULL AND x.state = 'delivered' THEN 'sent' ELSE x.state END AS webhook_status,
+		       x.attempts, x.last_error AS webhook_last_error, x.created_at, x.delivered_at AS sent_at, e.resolved_at, x.destination_id IS NULL AND %[4]s AS long_schedule,
 		       x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id) AS incident_id, CASE WHEN x.storm IS NOT NULL THEN x.id END AS storm_id, x.sequence,
 		       CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END AS tried, x.due_at
 		FROM deliveries x LEFT JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id

@@ -26,12 +26,7 @@ func TestAQueueIsNeverLeftWithoutAFirst(t *testing.T) {
 	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
 	addDestination(t, s, notify.Webhook, "hook")
 	m := register(t, s, 1)
-	outcomes := []func() delivery.Outcome{
-		delivered,
-		func() delivery.Outcome { return outcomeOf(attempt("no"), later(24*time.Hour)) },
-		delivered,
-		func() delivery.Outcome { return outcomeOf(attempt("no"), notify.Decision{Failed: true}) },
-	}
+	outcomes := []func() delivery.Outcome{delivered, func() delivery.Outcome { return outcomeOf(attempt("no"), later(24*time.Hour)) }, delivered, func() delivery.Outcome { return outcomeOf(attempt("no"), notify.Decision{Failed: true}) }}
 	acceptReport(t, s, m.ID, report(blackout(0)), monitor.Run)
 	for round := range rounds {
 		leased := lease(t, s)

@@ -15,7 +15,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -51,15 +50,16 @@ func (r attemptedRow) isOneOfLate() bool { return !r.DestinationID.Valid && !r.Q
 
 // with returns the attempts, the newest last, as JSON. repeated reports whether the new one
 // is stored already.
-func (r attemptedRow) with(a delivery.Attempt) (encoded string, repeated bool, err error) {
-	var attempts []monitors.Attempt
+func (r attemptedRow) with(a event.Attempt) (encoded string, repeated bool, err error) {
+	var attempts []event.Attempt
 	if err := json.Unmarshal(r.Attempts, &attempts); err != nil {
 		return "", false, fmt.Errorf("attempts: %w", err)
 	}
-	if slices.ContainsFunc(attempts, func(stored monitors.Attempt) bool { return stored.At.Equal(a.At) }) {
+	if slices.ContainsFunc(attempts, func(stored event.Attempt) bool { return stored.At.Equal(a.At) }) {
 		return "", true, nil
 	}
-	attempts = append(attempts, monitors.Attempt{At: a.At.UTC(), Status: a.Status, Error: storableText(a.Error), Exchange: a.Exchange})
+	a.At, a.Error = a.At.UTC(), storableText(a.Error)
+	attempts = append(attempts, a)
 	raw, err := json.Marshal(attempts[max(len(attempts)-maxKeptAttempts, 0):])
 	return string(monitor.SanitizeJSON(raw)), false, err
 }
@@ -68,7 +68,7 @@ func (r attemptedRow) with(a delivery.Attempt) (encoded string, repeated bool, e
 // do, shares a transaction with others. Locks are taken in this order: the monitor, if it ends; the
 // destination, if its health changes; the delivery.
 func (o *Outbox) Record(ctx context.Context, d delivery.Delivery, outcome delivery.Outcome) (delivery.Recorded, error) {
-	outcome.Attempt.At = roundToMicroseconds(outcome.Attempt.At)
+	outcome.At = roundToMicroseconds(outcome.At)
 	if outcome.Delivered && outcome.Notified == nil && !outcome.EditedAndPushed {
 		one := &queuedSuccess{queueItem: newQueueItem(ctx, d.ID), delivery: d, outcome: outcome}
 		if err := o.successes.add(one, together(o.db, o.recordSuccesses)); err != nil {
@@ -290,7 +290,7 @@ func mirrorCallbacks(ctx context.Context, tx *sqlx.Tx, eventIDs []string) (chang
 
 // endByCallback ends a locked monitor whose callback has failed for good (decision W4), and fails the
 // events that it has yet to get.
-func (o *Outbox) endByCallback(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, eventID string, a delivery.Attempt) error {
+func (o *Outbox) endByCallback(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, eventID string, a event.Attempt) error {
 	var behind []string
 	if err := tx.SelectContext(ctx, &behind, `
 		UPDATE deliveries SET state = 'failed', last_error = $2, due_at = NULL, queue = NULL, lease = NULL

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -220,7 +220,7 @@ func TestADeliveryKeepsItsNewestAttempts(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	addNotices(t, db, hook, 1)
-	var last delivery.Attempt
+	var last event.Attempt
 	for range 25 {
 		o := retried(0)
 		last = o.Attempt

@@ -16,9 +16,11 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -77,9 +79,9 @@ func recordOutcome(t testing.TB, s *postgres.Store, d delivery.Delivery, o deliv
 }
 
 // attempt returns an attempt that no other test call has made.
-func attempt(problem string) delivery.Attempt {
+func attempt(problem string) event.Attempt {
 	attemptsMade++
-	return delivery.Attempt{At: noon.Add(time.Duration(attemptsMade) * time.Millisecond), Status: 200, Error: problem}
+	return event.Attempt{At: noon.Add(time.Duration(attemptsMade) * time.Millisecond), Status: 200, Error: problem}
 }
 
 var attemptsMade int
@@ -88,7 +90,7 @@ var attemptsMade int
 func delivered() delivery.Outcome { return outcomeOf(attempt(""), sent) }
 
 func rejected() delivery.Outcome {
-	return delivery.Outcome{Decision: notify.Decision{Failed: true}, Attempt: attempt("no"), Class: notify.Rejected}
+	return delivery.Outcome{Decision: notify.Decision{Failed: true}, Result: message.Result{Attempt: attempt("no"), Class: notify.Rejected}}
 }
 
 func retried(pause time.Duration) delivery.Outcome {

@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -104,7 +105,7 @@ func TestNothingIsLostWhenEverythingHappensAtOnce(t *testing.T) {
 // deliverOnce does what a dispatcher does whose receivers accept everything. It may be
 // called concurrently.
 func deliverOnce(t testing.TB, s *postgres.Store, d delivery.Delivery) error {
-	outcome := outcomeOf(delivery.Attempt{At: time.Now().UTC(), Status: 200}, sent)
+	outcome := outcomeOf(event.Attempt{At: time.Now().UTC(), Status: 200}, sent)
 	if d.Incident != nil || d.Storm != nil {
 		told := d.Notified.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
 		outcome.Notified = &told

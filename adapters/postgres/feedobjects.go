@@ -3,13 +3,10 @@ package postgres
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // feedObjects reads objects as the feed shows them. A row that cannot be read is logged and
@@ -63,46 +60,16 @@ func (o *feedObjects) incidents(ctx context.Context, condition string, args ...a
 
 // selectDeliveries reads what the feed shows of the deliveries of events e to their callbacks.
 const selectDeliveries = `
-	SELECT e.id, e.monitor_id, e.event_type, e.created_at, e.webhook_status, e.webhook_attempts, e.webhook_last_error, x.due_at AS next_attempt_at, e.sent_at
+	SELECT e.id, e.monitor_id, e.event_type, e.created_at, e.webhook_status, e.webhook_attempts, e.webhook_last_error,
+	       CASE WHEN e.webhook_status = 'pending' THEN x.due_at END AS next_attempt_at, e.sent_at
 	FROM monitor_events e JOIN deliveries x ON x.id = e.id`
-
-// shownDelivery is a row of selectDeliveries.
-type shownDelivery struct {
-	ID            string     `db:"id"`
-	MonitorID     monitor.ID `db:"monitor_id"`
-	EventType     event.Type `db:"event_type"`
-	CreatedAt     time.Time  `db:"created_at"`
-	Status        string     `db:"webhook_status"`
-	Attempts      int        `db:"webhook_attempts"`
-	LastError     *string    `db:"webhook_last_error"`
-	NextAttemptAt *time.Time `db:"next_attempt_at"`
-	SentAt        *time.Time `db:"sent_at"`
-}
-
-func (r shownDelivery) toDelivery() feed.Delivery {
-	if r.Status != "pending" {
-		r.NextAttemptAt = nil
-	}
-	return feed.NewDelivery(feed.Delivery{
-		EventID:          r.ID,
-		MonitorID:        r.MonitorID,
-		EventType:        r.EventType,
-		CreatedAt:        r.CreatedAt,
-		WebhookStatus:    r.Status,
-		WebhookAttempts:  r.Attempts,
-		WebhookLastError: r.LastError,
-		NextAttemptAt:    r.NextAttemptAt,
-		SentAt:           r.SentAt,
-	})
-}
 
 // deliveries reads what a query of selectDeliveries selects.
 func (o *feedObjects) deliveries(ctx context.Context, query string, args ...any) ([]feed.Delivery, error) {
-	var rows []shownDelivery
-	err := o.tx.SelectContext(ctx, &rows, query, args...)
-	shown := make([]feed.Delivery, 0, len(rows))
-	for _, r := range rows {
-		shown = append(shown, r.toDelivery())
+	shown := []feed.Delivery{}
+	err := o.tx.SelectContext(ctx, &shown, query, args...)
+	for n, d := range shown {
+		shown[n] = feed.NewDelivery(d)
 	}
 	return shown, err
 }

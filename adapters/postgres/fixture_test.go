@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -117,14 +118,14 @@ func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 }
 
 var (
-	accepting = delivery.Attempt{At: noon, Status: 200}
-	rejecting = delivery.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
+	accepting = event.Attempt{At: noon, Status: 200}
+	rejecting = event.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
 	sent      = notify.Decision{Delivered: true}
 	failed    = notify.Decision{Failed: true, EndMonitor: true} // the last attempt at a callback
 )
 
 // recordAttempt stores an attempt and returns the monitor that it ended.
-func recordAttempt(t testing.TB, s *postgres.Store, d delivery.Delivery, a delivery.Attempt, decision notify.Decision) monitor.ID {
+func recordAttempt(t testing.TB, s *postgres.Store, d delivery.Delivery, a event.Attempt, decision notify.Decision) monitor.ID {
 	t.Helper()
 	recorded, err := s.Record(t.Context(), d, outcomeOf(a, decision))
 	if err != nil {
@@ -133,12 +134,12 @@ func recordAttempt(t testing.TB, s *postgres.Store, d delivery.Delivery, a deliv
 	return recorded.EndedMonitor
 }
 
-func outcomeOf(a delivery.Attempt, decision notify.Decision) delivery.Outcome {
+func outcomeOf(a event.Attempt, decision notify.Decision) delivery.Outcome {
 	class := notify.Retry
 	if decision.Delivered {
 		class = notify.NoFailure
 	}
-	return delivery.Outcome{Decision: decision, Attempt: a, Class: class}
+	return delivery.Outcome{Decision: decision, Result: message.Result{Attempt: a, Class: class}}
 }
 
 // getMonitor reads a monitor.

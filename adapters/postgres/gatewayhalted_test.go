@@ -22,6 +22,7 @@ import (
 	messages "github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -92,7 +93,7 @@ type postingSender string
 
 // Send makes an attempt.
 func (s postingSender) Send(ctx context.Context, d notify.Destination, m messages.Message) messages.Result {
-	r := messages.Result{At: time.Now(), Class: notify.Retry, Error: "no answer"}
+	r := messages.Result{Attempt: event.Attempt{At: time.Now(), Error: "no answer"}, Class: notify.Retry}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(s)+"/"+d.Name+"/"+m.ThreadID, http.NoBody)
 	if err != nil {
 		return r
@@ -103,7 +104,7 @@ func (s postingSender) Send(ctx context.Context, d notify.Destination, m message
 		return r
 	}
 	_ = a.Body.Close()
-	return messages.Result{At: r.At, Status: a.StatusCode, Ref: "ref"}
+	return messages.Result{Attempt: event.Attempt{At: r.At, Status: a.StatusCode}, Ref: "ref"}
 }
 
 // haltedGateway is a gateway in a process of its own that is halted once.

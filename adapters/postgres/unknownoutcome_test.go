@@ -12,6 +12,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -88,7 +89,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 	"Record at a destination, gone": func(t *testing.T, s *postgres.Store) call {
 		addDestination(t, s, notify.Discord, "chat")
-		return recordingAtDestination(t, s, delivery.Outcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Decision: notify.Decision{Failed: true, DisableDestination: true}})
+		return recordingAtDestination(t, s, delivery.Outcome{Decision: notify.Decision{Failed: true, DisableDestination: true}, Result: message.Result{Attempt: attempt("HTTP 410"), Class: notify.Gone}})
 	},
 	"Redeliver": func(t *testing.T, s *postgres.Store) call {
 		m, e := register(t, s, 1), blackout(1)
@@ -145,7 +146,7 @@ func recordingAtDestination(t *testing.T, s *postgres.Store, o delivery.Outcome)
 	}
 }
 
-func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v notify.Decision) call {
+func recording(t *testing.T, s *postgres.Store, a event.Attempt, v notify.Decision) call {
 	t.Helper()
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)

@@ -67,7 +67,7 @@ func TestAnAnswerIsKeptWithoutTheSecretsOfItsWebhook(t *testing.T) {
 	url := strings.Replace(receiver.URL, "://", "://user:a-password@", 1) + "/hooks/the-token-in-the-path?key=the%20secret-key"
 	signing := []string{"the-signing-key"}
 	s := sender(t, local(t), webhook.Config{})
-	for name, a := range map[string]delivery.Attempt{
+	for name, a := range map[string]event.Attempt{
 		"a callback":    send(t.Context(), s, url),
 		"a destination": s.Send(t.Context(), monitor.CallbackURL(url), delivery.Event{}, signing),
 	} {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -72,7 +73,7 @@ func sender(t *testing.T, g *webhook.Guard, cfg webhook.Config) *webhook.Sender 
 }
 
 // send sends an event to a callback.
-func send(ctx context.Context, s *webhook.Sender, url string) delivery.Attempt {
+func send(ctx context.Context, s *webhook.Sender, url string) event.Attempt {
 	return s.Send(ctx, monitor.CallbackURL(url), anEvent(), nil)
 }
 

@@ -56,7 +56,7 @@ func (s *Sender) Close() { s.client.Close() }
 
 // Send implements delivery.WebhookSender. Any status of class 2xx means that the receiver
 // accepted the webhook (section 4.4).
-func (s *Sender) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) delivery.Attempt {
+func (s *Sender) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) event.Attempt {
 	if keys == nil {
 		keys = s.keys
 	}
@@ -64,13 +64,12 @@ func (s *Sender) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Ev
 }
 
 // Deliver signs and sends one webhook that is not in the outbox, such as a test.
-func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) monitors.Attempt {
-	a := s.send(ctx, s.keys, to, eventID, t, body)
-	return monitors.Attempt{At: a.At, Status: a.Status, Error: a.Error, Exchange: a.Exchange}
+func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) event.Attempt {
+	return s.send(ctx, s.keys, to, eventID, t, body)
 }
 
-func (s *Sender) send(ctx context.Context, keys Keys, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
-	attempt := delivery.Attempt{At: s.cfg.Now()}
+func (s *Sender) send(ctx context.Context, keys Keys, to monitor.CallbackURL, eventID string, t event.Type, body []byte) event.Attempt {
+	attempt := event.Attempt{At: s.cfg.Now()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(to), bytes.NewReader(body))
 	if err != nil {
 		attempt.Error = "the URL cannot be requested"
@@ -83,7 +82,7 @@ func (s *Sender) send(ctx context.Context, keys Keys, to monitor.CallbackURL, ev
 		attempt.Error = outbound.OneLine(err.Error())
 		return attempt
 	}
-	a := s.client.Do(req, outbound.Redactor(append([]string{string(to)}, keys...)...))
-	attempt.Status, attempt.Error, attempt.RetryAfter, attempt.Exchange = a.Status, a.Error, a.RetryAfter, a.Exchange
-	return attempt
+	sent, _ := s.client.Do(req, outbound.Redactor(append([]string{string(to)}, keys...)...))
+	sent.At = attempt.At // as it was signed
+	return sent
 }

@@ -48,21 +48,7 @@ type Event struct {
 	Sequence  int64  // of the events of the monitor at the destination, from 1; a callback has none
 }
 
-// Attempt is the result of sending a delivery once. The sender decides whether the receiver
-// accepted it.
-type Attempt struct {
-	At         time.Time     // when the attempt began
-	Status     int           // the receiver's status code, kept for the history; 0: no answer
-	Error      string        // empty if the receiver accepted it; one line for people
-	RetryAfter time.Duration // how long the receiver asked to wait; 0: it did not ask
-
-	Exchange *event.Exchange // what was sent and answered; nil: nothing was sent
-}
-
-// Accepted reports whether the receiver accepted the delivery.
-func (a Attempt) Accepted() bool { return a.Error == "" }
-
-// Outcome is an attempt with what follows from it, by the clock of this process.
+// Outcome is the result of an attempt with what follows from it, by the clock of this process.
 //
 //	Delivered            an event or a notice is done; what is next in a thread is decided at its next lease
 //	RetryAt              the same message is sent again then, unless another one is due by then
@@ -70,13 +56,9 @@ func (a Attempt) Accepted() bool { return a.Error == "" }
 //	Failed               a thread becomes due again by a change, all else by a replay
 type Outcome struct {
 	notify.Decision
+	message.Result
 
-	Attempt  Attempt
-	Class    notify.FailureClass
 	Notified *notify.Notified // of a thread, after a message that was delivered or got no answer
-
-	// EditedAndPushed is set if two requests were made, so the rate limit counts the attempt twice.
-	EditedAndPushed bool
 }
 
 // isThread reports whether the delivery is of an incident or a storm.

@@ -220,7 +220,7 @@ func (d *Dispatcher) deliver(ctx context.Context, leased Delivery, leasedUntil t
 		log.Error("result of a delivery could not be stored, the gateway will send it again", "error", err.Error(), "delivered", o.Delivered)
 		return o.Delivered, false
 	}
-	logOutcome(log.With("attempt", leased.Attempts+1, "status", o.Attempt.Status), leased, o, recorded)
+	logOutcome(log.With("attempt", leased.Attempts+1, "status", o.Status), leased, o, recorded)
 	if recorded.EndedMonitor != "" {
 		d.cfg.OnMonitorFailed(recorded.EndedMonitor)
 	}
@@ -235,8 +235,7 @@ func outcomeOf(leased Delivery, r message.Result, began, now time.Time) Outcome 
 			At: now, RoundBeganAt: began.Add(-leased.Age), FailingSince: leased.toProcessClock(leased.FailingSince, began),
 			Number: leased.Attempts + 1, Class: r.Class, RetryAfter: r.RetryAfter,
 		}, rand.Float64()),
-		Attempt: Attempt{At: r.At, Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter, Exchange: r.Exchange},
-		Class:   r.Class, EditedAndPushed: r.EditedAndPushed,
+		Result: r,
 	}
 	m := leased.Message
 	switch {

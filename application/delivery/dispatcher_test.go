@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -159,7 +160,7 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 		o := &fakeOutbox{}
 		r := newReceiver(func(ctx context.Context, s sending, tried int) message.Result {
 			if tried == 1 {
-				return message.Result{Status: 429, Error: "HTTP 429", Class: notify.Retry, RetryAfter: 25 * time.Second}
+				return message.Result{Attempt: event.Attempt{Status: 429, Error: "HTTP 429", RetryAfter: 25 * time.Second}, Class: notify.Retry}
 			}
 			return accepts(ctx, s, tried)
 		})

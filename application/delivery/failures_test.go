@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -194,7 +195,7 @@ func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 			case <-time.After(8 * time.Second):
 				return accepts(ctx, s, tried)
 			case <-ctx.Done():
-				return message.Result{Error: "cancelled", Class: notify.Retry}
+				return message.Result{Attempt: event.Attempt{Error: "cancelled"}, Class: notify.Retry}
 			}
 		})
 		o.addEvent("e1", "mon-a")

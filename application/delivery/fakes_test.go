@@ -304,26 +304,26 @@ func (m messages) Send(ctx context.Context, d notify.Destination, msg message.Me
 	return r
 }
 
-func (r *fakeReceiver) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) delivery.Attempt {
+func (r *fakeReceiver) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) event.Attempt {
 	a := r.call(ctx, sending{to: e.EventID, url: to, event: e, keys: keys})
-	return delivery.Attempt{At: a.At, Status: a.Status, Error: a.Error, RetryAfter: a.RetryAfter}
+	return event.Attempt{At: a.At, Status: a.Status, Error: a.Error, RetryAfter: a.RetryAfter}
 }
 
 func accepts(context.Context, sending, int) message.Result {
-	return message.Result{Status: 200, Ref: "ref"}
+	return message.Result{Attempt: event.Attempt{Status: 200}, Ref: "ref"}
 }
 
 func refuses(context.Context, sending, int) message.Result {
-	return message.Result{Status: 500, Error: "HTTP 500", Class: notify.Retry}
+	return message.Result{Attempt: event.Attempt{Status: 500, Error: "HTTP 500"}, Class: notify.Retry}
 }
 
 // hangs returns after SendTimeout, as a real sender does when no answer comes.
 func hangs(ctx context.Context, _ sending, _ int) message.Result {
 	select {
 	case <-ctx.Done():
-		return message.Result{Error: "cancelled", Class: notify.Retry}
+		return message.Result{Attempt: event.Attempt{Error: "cancelled"}, Class: notify.Retry}
 	case <-time.After(delivery.SendTimeout):
-		return message.Result{Error: "no answer within 10s", Class: notify.Retry}
+		return message.Result{Attempt: event.Attempt{Error: "no answer within 10s"}, Class: notify.Retry}
 	}
 }
 
@@ -333,7 +333,7 @@ func failing(times, status int, class notify.FailureClass) func(context.Context,
 		if tried > times {
 			return accepts(ctx, s, tried)
 		}
-		return message.Result{Status: status, Error: fmt.Sprintf("HTTP %d", status), Class: class}
+		return message.Result{Attempt: event.Attempt{Status: status, Error: fmt.Sprintf("HTTP %d", status)}, Class: class}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func logOutcome(log *slog.Logger, d Delivery, o Outcome, r Recorded) {
 	toCallback := d.Callback != ""
 	if !o.Delivered {
-		log = log.With("error", o.Attempt.Error)
+		log = log.With("error", o.Error)
 	}
 	retryAt := o.RetryAt.Format(time.RFC3339Nano)
 	switch {

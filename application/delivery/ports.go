@@ -54,9 +54,9 @@ type Recorded struct {
 
 // WebhookSender signs an event and sends its Body once to a URL, within SendTimeout. The
 // first key signs X-Signature-256; without keys, those of callbacks sign. Failures are reported
-// in the Attempt.
+// in the attempt.
 type WebhookSender interface {
-	Send(ctx context.Context, to monitor.CallbackURL, e Event, keys []string) Attempt
+	Send(ctx context.Context, to monitor.CallbackURL, e Event, keys []string) event.Attempt
 }
 
 // PictureReader reads the pictures of incidents.

@@ -78,7 +78,7 @@ func (s *Sender) SendExample(ctx context.Context, d notify.Destination, kind not
 	}
 	body, err := event.NewTest(id, now.In(s.cfg.Zone))
 	if err != nil {
-		return message.Result{At: now, Error: err.Error(), Class: notify.Rejected}
+		return message.Result{Attempt: event.Attempt{At: now, Error: err.Error()}, Class: notify.Rejected}
 	}
 	e := Event{EventID: id, EventType: event.Test, MonitorID: event.TestMonitor, Body: body}
 	return resultOf(s.cfg.Webhooks.Send(ctx, urlOf(d), e, signingKeys(d, now)))
@@ -97,7 +97,8 @@ type unknownChannel struct{}
 
 // Send implements message.Sender.
 func (unknownChannel) Send(_ context.Context, d notify.Destination, _ message.Message) message.Result {
-	return message.Result{At: time.Now(), Error: fmt.Sprintf("this version of the gateway cannot send to destinations of kind %s", d.Kind), Class: notify.Retry}
+	a := event.Attempt{At: time.Now(), Error: fmt.Sprintf("this version of the gateway cannot send to destinations of kind %s", d.Kind)}
+	return message.Result{Attempt: a, Class: notify.Retry}
 }
 
 // sendEvent sends an event as the policy says, with its evidence if that is there.
@@ -109,7 +110,7 @@ func (s *Sender) sendEvent(ctx context.Context, d Delivery, log *slog.Logger) me
 	if d.Policy.Numbered {
 		var err error
 		if e.Body, err = event.AddSequence(e.Body, e.Sequence); err != nil {
-			return message.Result{At: time.Now(), Error: err.Error(), Class: notify.Rejected}
+			return message.Result{Attempt: event.Attempt{At: time.Now(), Error: err.Error()}, Class: notify.Rejected}
 		}
 	}
 	e.Body = s.addEvidence(ctx, d, e.Body, log)
@@ -129,8 +130,8 @@ func signingKeys(d notify.Destination, now time.Time) []string {
 }
 
 // resultOf returns the result of an attempt at an event.
-func resultOf(a Attempt) message.Result {
-	r := message.Result{At: a.At, Status: a.Status, Error: a.Error, RetryAfter: a.RetryAfter, Exchange: a.Exchange}
+func resultOf(a event.Attempt) message.Result {
+	r := message.Result{Attempt: a}
 	if !a.Accepted() {
 		if r.Class = notify.ClassOfStatus(a.Status); r.Class == notify.NoFailure {
 			r.Class = notify.Retry

@@ -38,7 +38,7 @@ func TestAMessageShowsThePresentSituation(t *testing.T) {
 
 	scenario(t, "an edit with a push counts twice for the rate limit", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(func(context.Context, sending, int) message.Result {
-			return message.Result{Status: 200, Ref: "ref", EditedAndPushed: true}
+			return message.Result{Attempt: event.Attempt{Status: 200}, Ref: "ref", EditedAndPushed: true}
 		})
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, nil)
@@ -349,10 +349,7 @@ func TestEvidenceComesWithLaterAttempts(t *testing.T) { // section 16.2
 func TestNoSecretIsLogged(t *testing.T) {
 	scenario(t, "whatever happens", func(t *testing.T) {
 		o, r := &fakeOutbox{disabled: "gone"}, newReceiver(func(ctx context.Context, s sending, tried int) message.Result {
-			return map[string]func(context.Context, sending, int) message.Result{
-				"fine": accepts, "refuses": failing(1, 500, notify.Retry), "rejects": failing(1, 400, notify.Rejected), "gone": failing(1, 410, notify.Gone),
-				"e1": accepts, "e2": accepts, "hangs": hangs,
-			}[s.to](ctx, s, tried)
+			return map[string]func(context.Context, sending, int) message.Result{"fine": accepts, "refuses": failing(1, 500, notify.Retry), "rejects": failing(1, 400, notify.Rejected), "gone": failing(1, 410, notify.Gone), "e1": accepts, "e2": accepts, "hangs": hangs}[s.to](ctx, s, tried)
 		})
 		for _, to := range []string{"fine", "refuses", "rejects", "gone", "hangs"} {
 			o.add(aboutIncident("d "+to, newDestination(to, notify.Slack)))

@@ -112,7 +112,7 @@ type EventRecord struct {
 	EventType event.Type
 	Payload   json.RawMessage
 	Status    string // pending, sent, failed
-	Attempts  []Attempt
+	Attempts  []event.Attempt
 	LastError string
 	CreatedAt time.Time
 	SentAt    time.Time // zero: not sent
@@ -125,15 +125,6 @@ type EventRecord struct {
 	// LongSchedule marks an event whose callback has refused it four times, and whose
 	// monitor goes on (section 19.5).
 	LongSchedule bool
-}
-
-// Attempt is one attempt to deliver an event (decision W3).
-type Attempt struct {
-	At     time.Time `json:"at"`
-	Status int       `json:"status"` // status code of the receiver's answer; 0: no answer
-	Error  string    `json:"error"`  // empty on success
-
-	Exchange *event.Exchange `json:"exchange,omitempty"` // nil: nothing was sent
 }
 
 // WorkerManager starts and stops workers; supervisor.Supervisor is one.
@@ -157,7 +148,7 @@ type CallbackPolicy interface {
 
 // TestSender signs one webhook and sends it once, as the dispatcher would, within
 // a time limit of 10 s (section 4.4). It stores nothing and may be called
-// concurrently. A failure is in the Attempt.
+// concurrently. A failure is in the attempt.
 type TestSender interface {
-	Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) Attempt
+	Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) event.Attempt
 }

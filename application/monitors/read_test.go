@@ -95,7 +95,7 @@ func TestATestWebhookIsSentOnce(t *testing.T) {
 
 	t.Run("sends one signed webhook and returns its outcome", func(t *testing.T) {
 		s := newService(t, 50, nil)
-		s.sender.Answer = monitors.Attempt{Status: 500, Error: "the receiver answered 500"}
+		s.sender.Answer = event.Attempt{Status: 500, Error: "the receiver answered 500"}
 		result, err := s.TestWebhook(ctx, callbackURL)
 		if err != nil || result.Attempt.Status != 500 {
 			t.Fatalf("result is %+v, %v", result, err)

@@ -14,7 +14,7 @@ import (
 type WebhookTest struct {
 	EventID string
 	Body    []byte // as signed and sent
-	Attempt Attempt
+	Attempt event.Attempt
 }
 
 // WebhookTester sends test webhooks. It may be used concurrently.

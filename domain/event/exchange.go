@@ -1,5 +1,21 @@
 package event
 
+import "time"
+
+// Attempt is one attempt to send an event or a message, and what the receiver answered. It is stored as
+// JSON, but for what only the next attempt depends on.
+type Attempt struct {
+	At         time.Time     `json:"at"`     // when it began
+	Status     int           `json:"status"` // of HTTP or SMTP; 0: no answer
+	Error      string        `json:"error"`  // one line for people, without secrets; empty: the receiver accepted it
+	RetryAfter time.Duration `json:"-"`      // how long the receiver asked to wait; 0: it did not ask
+
+	Exchange *Exchange `json:"exchange,omitempty"` // what was sent and answered; nil: nothing was sent
+}
+
+// Accepted reports whether the receiver accepted what was sent.
+func (a Attempt) Accepted() bool { return a.Error == "" }
+
 // MaxExchangeBody limits the part of a receiver's answer that is kept, in bytes.
 const MaxExchangeBody = 2 << 10
 

@@ -38,16 +38,6 @@ type Client struct {
 	https *http.Transport // for https
 }
 
-// Attempt describes one request and its answer.
-type Attempt struct {
-	At         time.Time
-	Status     int           // 0: there was no answer
-	Error      string        // one line without addresses and URLs; empty: the status is 2xx
-	RetryAfter time.Duration // that a server asked for which refused; 0: none
-	Body       []byte        // of the answer, at most 64 KiB
-	Exchange   *event.Exchange
-}
-
 // Dialers makes dialers that check the addresses they connect to, as a Guard does.
 type Dialers interface {
 	Dialer(plain bool, timeout time.Duration) *net.Dialer
@@ -84,23 +74,24 @@ func (c *Client) Close() {
 }
 
 // Do makes one attempt within the client's timeout. It sets the User-Agent, and redacts in the
-// attempt what the answer repeats of secrets. Body stays as it is.
-func (c *Client) Do(req *http.Request, redact func(string) string) Attempt {
-	a := c.attempt(req)
+// attempt what the answer repeats of secrets. body is that of the answer as it is, at most 64 KiB. The
+// error of an attempt has no addresses and URLs; a status of 2xx has none.
+func (c *Client) Do(req *http.Request, redact func(string) string) (a event.Attempt, body []byte) {
+	a, body = c.attempt(req)
 	a.Error = redact(a.Error)
 	if a.Exchange.Answer != nil {
-		a.Exchange.Answer = newAnswer(redact(a.Exchange.Answer.ContentType), redact(string(a.Body)))
+		a.Exchange.Answer = newAnswer(redact(a.Exchange.Answer.ContentType), redact(string(body)))
 	}
-	return a
+	return a, body
 }
 
-func (c *Client) attempt(req *http.Request) Attempt {
+func (c *Client) attempt(req *http.Request) (a event.Attempt, body []byte) {
 	ctx := req.Context()
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	req = req.WithContext(limited)
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
-	a := Attempt{At: c.cfg.Now(), Exchange: newExchange(req)}
+	a = event.Attempt{At: c.cfg.Now(), Exchange: newExchange(req)}
 
 	// A transport, unlike an http.Client, follows no redirect and keeps no cookie. Its
 	// errors do not contain the URL, which may hold a secret.
@@ -112,7 +103,7 @@ func (c *Client) attempt(req *http.Request) Attempt {
 	a.Exchange.DurationMS = c.cfg.Now().Sub(a.At).Milliseconds()
 	if err != nil {
 		a.Error = c.describeFailure(ctx, limited, err)
-		return a
+		return a, nil
 	}
 	a.Status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
@@ -124,10 +115,10 @@ func (c *Client) attempt(req *http.Request) Attempt {
 	// end, within limits, lets the connection be used again.
 	stopReading := time.AfterFunc(bodyTimeout, cancel)
 	defer stopReading.Stop()
-	a.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxBodyBytes))
+	body, _ = io.ReadAll(io.LimitReader(res.Body, maxBodyBytes))
 	_ = res.Body.Close()
-	a.Exchange.Answer = newAnswer(res.Header.Get("Content-Type"), string(a.Body))
-	return a
+	a.Exchange.Answer = newAnswer(res.Header.Get("Content-Type"), string(body))
+	return a, body
 }
 
 // Describe says in one line why a connection through a Dialer failed whose context is ctx. It names

@@ -40,7 +40,8 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 		began := s.client.Now()
 		host, port := d.Config["host"], port(d)
 		answer, rejected, err := s.deliver(ctx, d, m, host, port)
-		r := message.Result{Exchange: &event.Exchange{URL: "smtp://" + net.JoinHostPort(host, port), Header: map[string]string{}}}
+		var r message.Result
+		r.Exchange = &event.Exchange{URL: "smtp://" + net.JoinHostPort(host, port), Header: map[string]string{}}
 		r.Exchange.DurationMS = s.client.Now().Sub(began).Milliseconds()
 		if err == nil {
 			r.Status = statusOK

@@ -47,15 +47,12 @@ type Picture struct {
 	Bytes     []byte // nil: too large, or it could not be read
 }
 
-// Result describes one attempt to send a message.
+// Result is an attempt with what it means to the channel.
 type Result struct {
-	At         time.Time           // when the attempt began
-	Status     int                 // of HTTP or SMTP; 0: no answer
-	Error      string              // one line for people, without secrets; empty: the channel accepted the message
-	Class      notify.FailureClass // of the failure
-	RetryAfter time.Duration       // how long the channel asked to wait; 0: it did not ask
-	Ref        string              // names the message at the channel, for edits; empty: it cannot be edited
-	Exchange   *event.Exchange
+	event.Attempt
+
+	Class notify.FailureClass // of the failure
+	Ref   string              // names the message at the channel, for edits; empty: it cannot be edited
 
 	// EditedAndPushed is set if the message took two requests, so the rate limit counts it twice.
 	EditedAndPushed bool

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -81,14 +80,14 @@ type SentWebhook struct {
 
 // TestSender is a monitors.TestSender that sends nothing and records its calls.
 type TestSender struct {
-	Answer monitors.Attempt // returned for every webhook
+	Answer event.Attempt // returned for every webhook
 
 	mu   sync.Mutex
 	sent []SentWebhook
 }
 
 // Deliver implements monitors.TestSender.
-func (c *TestSender) Deliver(_ context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) monitors.Attempt {
+func (c *TestSender) Deliver(_ context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) event.Attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = append(c.sent, SentWebhook{to, eventID, t, slices.Clone(body)})

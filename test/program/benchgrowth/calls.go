@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
@@ -361,7 +362,7 @@ const pendingCallbacks = clearDeliveries + `;
 
 // delivered returns the outcome of an event that was accepted.
 func delivered() delivery.Outcome {
-	return delivery.Outcome{Decision: notify.Decision{Delivered: true}, Attempt: delivery.Attempt{At: time.Now(), Status: 204}}
+	return delivery.Outcome{Decision: notify.Decision{Delivered: true}, Result: message.Result{Attempt: event.Attempt{At: time.Now(), Status: 204}}}
 }
 
 // outboxCalls are what the dispatcher asks for. All gateways ask while nothing is pending.

@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 )
@@ -63,7 +64,7 @@ type instantReceiver struct{ got atomic.Int64 }
 var _ delivery.WebhookSender = (*instantReceiver)(nil)
 
 // Send implements delivery.WebhookSender.
-func (r *instantReceiver) Send(context.Context, monitor.CallbackURL, delivery.Event, []string) delivery.Attempt {
+func (r *instantReceiver) Send(context.Context, monitor.CallbackURL, delivery.Event, []string) event.Attempt {
 	r.got.Add(1)
-	return delivery.Attempt{At: time.Now(), Status: 204}
+	return accepted()
 }

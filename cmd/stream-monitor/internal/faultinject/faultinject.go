@@ -240,7 +240,7 @@ type crashingWebhooks struct {
 	crash *crash
 }
 
-func (s crashingWebhooks) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) delivery.Attempt {
+func (s crashingWebhooks) Send(ctx context.Context, to monitor.CallbackURL, e delivery.Event, keys []string) event.Attempt {
 	a := s.WebhookSender.Send(ctx, to, e, keys)
 	if keys == nil { // those of callbacks
 		s.crash.pass(pointWebhookAnswered)
