@@ -65,8 +65,8 @@ func (r attemptedRow) with(a event.Attempt) (encoded string, repeated bool, err 
 }
 
 // Record implements delivery.Outbox. A success that changes nothing but its own delivery, as most
-// do, shares a transaction with others. Locks are taken in this order: the monitor, if it ends; the
-// destination, if its health changes; the delivery.
+// do, shares a transaction with others. Locks are taken in this order: the monitor and its newest incident, if it
+// ends; the destination, if its health changes; the delivery.
 func (o *Outbox) Record(ctx context.Context, d delivery.Delivery, outcome delivery.Outcome) (delivery.Recorded, error) {
 	outcome.At = roundToMicroseconds(outcome.At)
 	if outcome.Delivered && outcome.Notified == nil && !outcome.EditedAndPushed {
@@ -99,7 +99,7 @@ func (o *Outbox) Record(ctx context.Context, d delivery.Delivery, outcome delive
 func (o *Outbox) recordAlone(ctx context.Context, tx *sqlx.Tx, d delivery.Delivery, outcome delivery.Outcome) (recorded delivery.Recorded, disabled *message.Notice, err error) {
 	var m lockedMonitor
 	if outcome.EndMonitor {
-		if m, err = lockMonitor(ctx, tx, d.Event.MonitorID); err != nil {
+		if m, err = lockToEnd(ctx, tx, d.Event.MonitorID); err != nil {
 			return recorded, nil, err
 		}
 	}
@@ -288,7 +288,18 @@ func mirrorCallbacks(ctx context.Context, tx *sqlx.Tx, eventIDs []string) (chang
 	return changes, err
 }
 
-// endByCallback ends a locked monitor whose callback has failed for good (decision W4), and fails the
+// lockToEnd locks a monitor that a delivery may end and, as reports do before they lock deliveries, its newest incident. That of
+// a parked record may be unreadable, and is left alone.
+func lockToEnd(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (lockedMonitor, error) {
+	m, err := lockMonitor(ctx, tx, id)
+	if err != nil || m.parked || !m.status.Active() {
+		return m, err
+	}
+	_, err = tx.ExecContext(ctx, `SELECT FROM incidents WHERE monitor_id = $1 ORDER BY seq DESC LIMIT 1 FOR UPDATE`, id)
+	return m, err
+}
+
+// endByCallback ends a monitor that lockToEnd has locked, and whose callback has failed for good (decision W4), and fails the
 // events that it has yet to get.
 func (o *Outbox) endByCallback(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, eventID string, a event.Attempt) error {
 	var behind []string

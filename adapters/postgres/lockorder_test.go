@@ -209,3 +209,43 @@ func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 	}
 	expectNoDeadlock()
 }
+
+// A transaction that holds an incident may wait for a delivery, never the other way round: the attempt that ends a monitor
+// waits for its incident before it locks the delivery.
+func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
+	dsn := database(t)
+	db, holder := raw(t, dsn), raw(t, dsn)
+	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	s := gateways[0]
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	d := leaseOne(t, s)
+
+	other := must[*sql.Tx](t)(holder.BeginTx(t.Context(), nil))
+	defer func() { _ = other.Rollback() }()
+	if _, err := other.ExecContext(t.Context(), `SELECT FROM incidents WHERE id = $1 FOR UPDATE`, onlyIncident(t, s, m.ID).ID); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan monitor.ID, 1)
+	go func() {
+		recorded, err := s.Record(t.Context(), d, outcomeOf(rejecting, failed))
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- recorded.EndedMonitor
+	}()
+	eventually(t, "the attempt waits for the incident", func() bool {
+		return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1
+	})
+	if _, err := other.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, d.ID); err != nil {
+		t.Errorf("who holds the incident does not get the delivery: %v", err)
+	}
+	if err := other.Commit(); err != nil {
+		t.Error(err)
+	}
+	if got := <-ended; got != m.ID {
+		t.Errorf("%q has ended, want %q", got, m.ID)
+	}
+	_ = holder.Close()
+	expectNoDeadlock()
+}
