@@ -65,6 +65,7 @@ CREATE TABLE routes (
     created_at   TIMESTAMPTZ NOT NULL DEFAULT now(),
     updated_at   TIMESTAMPTZ NOT NULL DEFAULT now()
 );
+-- The default route: there is one, which a notice about a disabled destination goes to.
 CREATE UNIQUE INDEX idx_routes_default ON routes (is_default) WHERE is_default;
 INSERT INTO routes (id, name, position, match, destinations, is_default)
 VALUES ('01900000-0000-7000-8000-000000000001', 'default', 2147483647, '{}', '{}', true);
@@ -117,8 +118,11 @@ CREATE TABLE deliveries (
     created_at     TIMESTAMPTZ NOT NULL,
     delivered_at   TIMESTAMPTZ
 );
+-- The deliveries of an event and, by its events, of an incident: their lists, and whether the event may expire.
 CREATE UNIQUE INDEX idx_deliveries_event ON deliveries (event_id, destination_id) WHERE event_id IS NOT NULL;
+-- The threads of an incident: those that a change makes due, and whether the incident may expire. Each destination has one.
 CREATE UNIQUE INDEX idx_deliveries_incident ON deliveries (incident_id, destination_id) WHERE incident_id IS NOT NULL;
+-- The threads that are in a storm: what its message counts, and whether it may expire.
 CREATE INDEX idx_deliveries_storm ON deliveries (storm_id) WHERE storm_id IS NOT NULL;
 -- The next sequence of a monitor at a webhook.
 CREATE UNIQUE INDEX idx_deliveries_sequence ON deliveries (destination_id, monitor_id, sequence) WHERE sequence IS NOT NULL;
@@ -126,17 +130,23 @@ CREATE UNIQUE INDEX idx_deliveries_sequence ON deliveries (destination_id, monit
 CREATE INDEX idx_deliveries_queue ON deliveries (queue, seq) WHERE queue IS NOT NULL;
 -- What was made while an event was added behind it, and has yet to leave its queue.
 CREATE INDEX idx_deliveries_left ON deliveries (id) WHERE queue IS NOT NULL AND state <> 'pending';
--- Leases: callbacks; events that no other waits for, of which each callback gets one at a time;
--- destinations; threads of a destination that are to be decided anew; what is in flight.
+-- A lease asks when a callback is due.
 CREATE INDEX idx_deliveries_due_callbacks ON deliveries (due_at) WHERE destination_id IS NULL AND due_at IS NOT NULL;
-CREATE INDEX idx_deliveries_late_callbacks ON deliveries (monitor_id) WHERE destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL;
+-- A lease takes due callbacks: those that others may wait for, and of the others the first of each monitor.
+CREATE INDEX idx_deliveries_queued_callbacks ON deliveries (due_at) WHERE destination_id IS NULL AND queue IS NOT NULL AND due_at IS NOT NULL;
+CREATE INDEX idx_deliveries_late_callbacks ON deliveries (monitor_id, due_at, id) WHERE destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL;
+-- A lease takes what is due at a destination, decides anew about the threads that have changed, and counts what is in flight
+-- there.
 CREATE INDEX idx_deliveries_due ON deliveries (destination_id, due_at) WHERE destination_id IS NOT NULL AND due_at IS NOT NULL;
 CREATE INDEX idx_deliveries_changed ON deliveries (destination_id, due_at) WHERE changed AND due_at IS NOT NULL;
 CREATE INDEX idx_deliveries_leased ON deliveries (destination_id, due_at) WHERE lease IS NOT NULL;
--- Lists: of all, of one monitor, of one destination, and of those that have failed, which may be replayed.
+-- The list of all.
 CREATE INDEX idx_deliveries_list ON deliveries (created_at, id);
+-- The list of one monitor, and what fails when its callback ends it.
 CREATE INDEX idx_deliveries_monitor ON deliveries (monitor_id) WHERE monitor_id IS NOT NULL;
+-- The list of one destination, and what is deleted with it.
 CREATE INDEX idx_deliveries_destination ON deliveries (destination_id, created_at, id) WHERE destination_id IS NOT NULL;
+-- Those that have failed: their list, what is replayed, and what a new reader of the feed gets.
 CREATE INDEX idx_deliveries_failed ON deliveries (created_at, id) WHERE state = 'failed';
 
 -- Each delivery is updated a few times, and its place in the indexes of what is due changes.

@@ -178,13 +178,27 @@ const placeDue = `
 // mayBeSent is the condition of a delivery x that is due, and behind no other one in its queue.
 const mayBeSent = `x.due_at IS NOT NULL AND (x.queue IS NULL OR (SELECT first.seq FROM deliveries first WHERE first.queue = x.queue ORDER BY first.seq LIMIT 1) = x.seq)`
 
-// lockDueCallbacks locks up to $1 due deliveries to callbacks. Of those that no other waits for, each
-// callback gets one at a time.
+// isLateCallback is the condition of a delivery to a callback for which no other waits, and which is due at some time.
+const isLateCallback = `destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL`
+
+// lockDueCallbacks locks up to $1 due deliveries to callbacks for which others may wait, and up to half as many for which none
+// does: these are older, and must not fill a lease. Each callback gets its first of them, and one at a time. The walk goes from callback to callback, so that it reads as much
+// however many of them one callback has.
 const lockDueCallbacks = `
-	SELECT x.id FROM deliveries x
-	WHERE x.destination_id IS NULL AND x.due_at <= now() AND (x.queue IS NOT NULL OR NOT EXISTS (
-		SELECT FROM deliveries other
-		WHERE other.monitor_id = x.monitor_id AND other.destination_id IS NULL AND other.queue IS NULL AND other.due_at IS NOT NULL
-		  AND (other.lease IS NOT NULL AND other.due_at > now() OR (other.due_at, other.id) < (x.due_at, x.id))))
-	ORDER BY x.due_at LIMIT $1
-	FOR NO KEY UPDATE OF x SKIP LOCKED`
+	SELECT id FROM (
+		SELECT id FROM deliveries WHERE destination_id IS NULL AND queue IS NOT NULL AND due_at <= now()
+		ORDER BY due_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED) AS queued
+	UNION ALL
+	SELECT id FROM (
+		WITH RECURSIVE late (monitor_id) AS (
+			(SELECT monitor_id FROM deliveries WHERE ` + isLateCallback + ` ORDER BY monitor_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT monitor_id FROM deliveries WHERE ` + isLateCallback + ` AND monitor_id > late.monitor_id ORDER BY monitor_id LIMIT 1)
+			FROM late WHERE late.monitor_id IS NOT NULL),
+		busy AS MATERIALIZED (
+			SELECT monitor_id FROM deliveries WHERE destination_id IS NULL AND queue IS NULL AND lease IS NOT NULL AND due_at > now())
+		SELECT x.id FROM late CROSS JOIN LATERAL (
+			SELECT id FROM deliveries WHERE ` + isLateCallback + ` AND monitor_id = late.monitor_id ORDER BY due_at, id LIMIT 1) AS first
+		JOIN deliveries x ON x.id = first.id AND x.due_at <= now()
+		WHERE late.monitor_id NOT IN (SELECT monitor_id FROM busy)
+		ORDER BY x.due_at LIMIT ($1 + 1) / 2 FOR NO KEY UPDATE OF x SKIP LOCKED) AS late`

@@ -200,7 +200,7 @@ func TestAnEventRedeliveredDuringALeaseIsNotLeased(t *testing.T) {
 	acceptReport(t, s, m.ID, report(first, second), monitor.Run)
 
 	// The query waits at the gate once it has its snapshot.
-	const before = "WHERE x.destination_id IS NULL AND"
+	const before = "WHERE destination_id IS NULL AND queue IS NOT NULL AND"
 	if strings.Count(postgres.LockDueCallbacks, before) != 1 {
 		t.Fatal("the query has no place to wait at")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	"github.com/stream-monitor/stream-monitor/test/harness/plans"
 )
@@ -68,5 +69,58 @@ func TestABacklogDoesNotSlowLeases(t *testing.T) {
 				expect(c.destinations)
 			})
 		}
+	}
+}
+
+// A callback gets one late event at a time, and finding it reads as much however many it has.
+func TestLateEventsOfACallbackDoNotSlowLeases(t *testing.T) {
+	for name, analyse := range map[string]string{"never": `SELECT`, "after": `ANALYZE`} {
+		t.Run("analysed: "+name, func(t *testing.T) {
+			dsn := create(t, template)
+			db := raw(t, dsn)
+			s := open(t, dsn)
+			for n := range 2 {
+				register(t, s, n)
+			}
+			alter(t, db, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+				SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() FROM monitors, generate_series(1, 2500)`)
+			alter(t, db, `INSERT INTO deliveries (id, event_id, monitor_id, state, due_at, tried, created_at)
+				SELECT id, id, monitor_id, 'pending', now() - seq * interval '1 ms', 5, now() FROM monitor_events`)
+			alter(t, db, analyse)
+			for _, leased := range []int{2, 0} { // one of each callback; then these are in flight
+				if read, plan := leaseReads(t, dsn, leased); read > 60 {
+					t.Errorf("a lease of %d has read %d rows, want at most 60:\n%s", leased, read, plan)
+				}
+			}
+		})
+	}
+}
+
+// The incidents of a storm are read a few times each, however many leases tell them.
+func TestAStormReadsItsIncidentsAFewTimes(t *testing.T) {
+	const streams = 260 // five leases decide about them
+	dsn := create(t, template)
+	s := open(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	openIncidents(t, s, 0, streams, streams)
+	route(t, s)
+	marker := explained(t, dsn)
+	explainedStore := open(t, dsn)
+	must[notify.Routing](t)(explainedStore.Routing(t.Context()))
+	must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker))
+	for decided := false; !decided; {
+		must[delivery.Leased](t)(explainedStore.Lease(t.Context(), 128, time.Minute))
+		decided = countRows(t, marker, `deliveries WHERE incident_id IS NOT NULL AND changed`) == 0
+	}
+	var read float64
+	for _, st := range must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker)) {
+		rows, entries := st.Plan.Reads("incidents")
+		read += rows + entries
+	}
+	if read < streams || read > 3*streams {
+		t.Errorf("%.0f incidents were read, want at most three times %d", read, streams)
+	}
+	if n := countRows(t, marker, `deliveries WHERE storm_id IS NOT NULL`); n != streams {
+		t.Errorf("%d incidents are in the storm, want %d", n, streams)
 	}
 }

@@ -38,7 +38,7 @@ type lease struct {
 	members   map[string][]routedIncident // of storms, by the ID of the storm
 	openings  []notify.Opening            // of all incidents that began within the last two StormWindows
 	stormOf   map[thread]*notify.Storm    // the open storm that the thread of one of them is in; nil: it is in none
-	watched   int                         // streams; 0: it was not counted, because too few incidents began
+	watched   int                         // streams; 0: it was not read, because too few incidents began
 
 	leased     []leasedDelivery
 	more       bool                // more may be due at once
@@ -106,7 +106,7 @@ func (l *lease) take(ctx context.Context, tx *sqlx.Tx, destinations []string) er
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	if err := l.readOpenings(ctx, tx); err != nil {
+	if err := l.readOpenings(ctx, tx, rows); err != nil {
 		return err
 	}
 	of := map[string][]leasableRow{} // by the destination; empty: callbacks
@@ -146,7 +146,7 @@ type leasableRow struct {
 	MayBeSent     bool           `db:"may_be_sent"`
 }
 
-// lockDue locks up to $1 due deliveries to callbacks. At each of the destinations $2 it locks up to $4 threads that are to
+// lockDue locks due deliveries to callbacks, by lockDueCallbacks. At each of the destinations $2 it locks up to $4 threads that are to
 // be decided anew, and then as many due deliveries as may be sent ($3), the oldest first.
 const lockDue = `
 	WITH ready AS (SELECT * FROM unnest(CAST($2 AS uuid[]), CAST($3 AS int[])) AS r (id, free))
@@ -220,12 +220,22 @@ func (l *lease) readDue(ctx context.Context, tx *sqlx.Tx, ready []*readyDestinat
 // thread names the thread of an incident at a destination.
 type thread struct{ incidentID, destinationID string }
 
+// mayJoinStorm reports whether a thread is about an incident that began after a time, and is not yet in the open storm of
+// its destination. An opening that a storm has taken is in it for good.
+func (l *lease) mayJoinStorm(r leasableRow, since time.Time) bool {
+	i, is := l.incidents[r.IncidentID.String]
+	if !is || i.State != incident.Open || !i.BeganAt().After(since) {
+		return false
+	}
+	storm, err := readOpenStorm(r.StormID, r.StormOfThread)
+	return err != nil || storm == nil || i.BeganAt().Sub(storm.First.At) >= notify.StormWindow
+}
+
 // readOpenings reads the incidents that have begun lately, with the storms that their threads are in, if one of those that
-// are due may be of a storm.
-func (l *lease) readOpenings(ctx context.Context, tx *sqlx.Tx) error {
+// are due may be of a storm. Once a storm has taken its incidents, they are told without reading each other again.
+func (l *lease) readOpenings(ctx context.Context, tx *sqlx.Tx, rows []leasableRow) error {
 	since := l.now.Add(-2 * notify.StormWindow)
-	isRecent := func(i routedIncident) bool { return i.State == incident.Open && i.BeganAt().After(since) }
-	if !slices.ContainsFunc(slices.Collect(maps.Values(l.incidents)), isRecent) {
+	if !slices.ContainsFunc(rows, func(r leasableRow) bool { return l.mayJoinStorm(r, since) }) {
 		return nil
 	}
 	incidents, _, err := l.db.readRoutedIncidents(ctx, tx, selectRoutedIncidents+` WHERE i.state = 'open' AND i.updated_at > $1`, since)
@@ -242,26 +252,26 @@ func (l *lease) readOpenings(ctx context.Context, tx *sqlx.Tx) error {
 		l.openings = nil
 		return nil
 	}
-	var rows []struct {
+	var threads []struct {
 		IncidentID    string         `db:"incident_id"`
 		DestinationID string         `db:"destination_id"`
 		StormID       sql.NullString `db:"storm_id"`
 		Storm         []byte         `db:"storm"`
 	}
-	if err := tx.SelectContext(ctx, &rows, `
+	if err := tx.SelectContext(ctx, &threads, `
 		SELECT x.incident_id, x.destination_id, x.storm_id, s.storm FROM deliveries x LEFT JOIN deliveries s ON s.id = x.storm_id
 		WHERE x.incident_id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
 		return err
 	}
 	l.stormOf = map[thread]*notify.Storm{}
-	for _, r := range rows {
+	for _, r := range threads {
 		storm, err := readOpenStorm(r.StormID, r.Storm)
 		if err != nil {
 			return err
 		}
 		l.stormOf[thread{r.IncidentID, r.DestinationID}] = storm
 	}
-	return tx.GetContext(ctx, &l.watched, `SELECT count(*) FROM monitors m WHERE m.`+activePredicate)
+	return tx.GetContext(ctx, &l.watched, countActive)
 }
 
 // takeOf leases what may be sent to a destination, and decides what else follows there.

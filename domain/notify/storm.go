@@ -98,6 +98,9 @@ func (g *gathering) gather() (all []Gathered) {
 			all = append(all, g.take(storm, members))
 		}
 	}
+	if len(g.unknown) == 0 { // a new storm would only repeat what the destination knows
+		return all
+	}
 	for n, first := range g.openings {
 		if g.taken[n] {
 			continue
