@@ -70,7 +70,9 @@ CREATE TABLE incident_log (
     severity       INT,                       -- of severity_raised: the severity from then on; NULL: another kind
     op_id          TEXT                       -- of an action; it happens once for each
 );
+-- The log of an incident, and when it was reopened last, for its messages.
 CREATE INDEX idx_incident_log_incident ON incident_log (incident_id, id);
+-- Whether an action was done.
 CREATE UNIQUE INDEX idx_incident_log_op ON incident_log (incident_id, op_id) WHERE op_id IS NOT NULL;
 
 ALTER TABLE monitors

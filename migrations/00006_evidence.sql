@@ -65,6 +65,7 @@ CREATE TABLE blobs (
     complete   BOOLEAN     NOT NULL DEFAULT false,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
+-- The bytes of a digest, which are stored once.
 CREATE UNIQUE INDEX idx_blobs_sha256 ON blobs (sha256) WHERE complete;
 -- Uploads that were cut.
 CREATE INDEX idx_blobs_partial ON blobs (created_at) WHERE NOT complete;

@@ -13,6 +13,7 @@ CREATE TABLE api_keys (
     revoked_at   TIMESTAMPTZ,
     last_used_at TIMESTAMPTZ                            -- to the minute
 );
+-- The name of a key that is valid is taken: no query needs it, a creation is refused by it.
 CREATE UNIQUE INDEX api_keys_name ON api_keys (name) WHERE revoked_at IS NULL;
 
 CREATE TABLE audit_entries (
