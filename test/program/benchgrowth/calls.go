@@ -388,7 +388,7 @@ func (s *sample) outboxCalls(ctx context.Context, st *postgres.Store) []call {
 		return call{name, inTurn(before, leaseSome), func() error { return errorOf(st.Record(ctx, leased.Deliveries[0], o)) }}
 	}
 	refused := func(d notify.Decision) delivery.Outcome {
-		return delivery.Outcome{Decision: d, Attempt: delivery.Attempt{At: time.Now(), Status: 500, Error: "HTTP 500"}, Class: notify.Retry}
+		return delivery.Outcome{Decision: d, Result: message.Result{Attempt: event.Attempt{At: time.Now(), Status: 500, Error: "HTTP 500"}, Class: notify.Retry}}
 	}
 	told := delivered()
 	told.Notified = &notify.Notified{Opened: true, Open: true}
