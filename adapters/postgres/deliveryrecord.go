@@ -214,7 +214,7 @@ func (o *Outbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r attemptedRow, 
 	default:
 		state, due = "failed", sql.NullFloat64{}
 	}
-	delivered, lastError := 0, storableText(outcome.Attempt.Error)
+	delivered, lastError := 0, storableText(outcome.Error)
 	if outcome.Delivered {
 		delivered, lastError = 1, ""
 	}
@@ -343,8 +343,8 @@ func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Ti
 	if o.EditedAndPushed {
 		secondRequests = 1
 	}
-	after := d.health().After(now, o.Class, o.Attempt.Status, o.Attempt.RetryAfter)
-	lastError := storableText(o.Attempt.Error)
+	after := d.health().After(now, o.Class, o.Status, o.RetryAfter)
+	lastError := storableText(o.Error)
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4, tokens = tokens - CAST($6 AS int),
 			last_error = CASE WHEN CAST($5 AS text) = '' AND CAST($4 AS timestamptz) IS NOT NULL THEN last_error ELSE CAST($5 AS text) END,
