@@ -100,7 +100,7 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	addNotices(t, db, month, 10)
 	asked := func(wait time.Duration) delivery.Outcome {
 		o := retried(wait)
-		o.Attempt.Status, o.Attempt.RetryAfter = 429, wait
+		o.Status, o.RetryAfter = 429, wait
 		return o
 	}
 	alter(t, db, `UPDATE destinations SET failures = 9, failing_since = now() - interval '6 days'`)
@@ -180,7 +180,7 @@ func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // se
 	}
 	addNotices(t, db, line, 1)
 	wait := retried(time.Hour)
-	wait.Attempt.Status, wait.Attempt.RetryAfter = 429, time.Minute
+	wait.Status, wait.RetryAfter = 429, time.Minute
 	recordOutcome(t, s, leaseOneForDestination(t, s), wait)
 	if got := last(); got.State() != "failing" || got.CircuitOpenUntil.IsZero() {
 		t.Errorf("in the pause it is %s: %+v", got.State(), got)

@@ -358,7 +358,7 @@ func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Ti
 // noticeOf returns the notice that a destination is to be disabled; nil: it is not, or is already.
 func noticeOf(d destinationRow, h notify.Health, now time.Time, o delivery.Outcome) *message.Notice {
 	notice := &message.Notice{
-		Destination: d.Name, Cause: message.FailedForDays, FailingSince: h.FailingSince.UTC(), LastError: storableText(o.Attempt.Error), At: now.UTC(),
+		Destination: d.Name, Cause: message.FailedForDays, FailingSince: h.FailingSince.UTC(), LastError: storableText(o.Error), At: now.UTC(),
 	}
 	switch {
 	case !d.Enabled:

@@ -249,7 +249,7 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "pending", 0)
-		if e := o.find("d1").outcomes[0].Attempt.Error; !strings.Contains(e, "kind line") {
+		if e := o.find("d1").outcomes[0].Error; !strings.Contains(e, "kind line") {
 			t.Error(e)
 		}
 	})
