@@ -91,9 +91,12 @@ func readWindow(o *object) *notify.Window {
 	}
 	inner.missing("start", "end", "timezone")
 	w := &notify.Window{Weekdays: []string{}}
-	for name, into := range map[string]*string{"start": &w.Start, "end": &w.End, "timezone": &w.Timezone} {
-		if text := inner.string(name); text != nil {
-			*into = *text
+	for _, field := range []struct {
+		name string
+		into *string
+	}{{"start", &w.Start}, {"end", &w.End}, {"timezone", &w.Timezone}} {
+		if text := inner.string(field.name); text != nil {
+			*field.into = *text
 		}
 	}
 	if days := value[[]string](inner, "weekdays", "an array of mon, tue, wed, thu, fri, sat, sun"); days != nil {
