@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -381,12 +380,19 @@ func TestAPictureReachesTheMessages(t *testing.T) {
 	expectSent(t, s, "chat updated", "mail opened")
 }
 
-// acknowledge acknowledges the incident of a monitor, and waits so long for the messages in flight.
-func acknowledge(t testing.TB, s *postgres.Store, id monitor.ID, wait time.Duration) {
+// acknowledge acknowledges the incident of a monitor, and returns when that is stored. It is answered, and
+// answered returns, when no message is in flight.
+func acknowledge(t testing.TB, s *postgres.Store, id monitor.ID) (answered func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
-	must[incident.Entry](t)(s.ActOnIncident(ctx, onlyIncident(t, s, id).ID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))
+	incidentID := onlyIncident(t, s, id).ID
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if _, err := s.ActOnIncident(t.Context(), incidentID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the acknowledgement is stored", func() bool { return onlyIncident(t, s, id).AcknowledgedBy != "" })
+	return waiting.Wait
 }
 
 // When an acknowledgement is answered, no push about the incident is under way, nor comes one.
@@ -446,11 +452,12 @@ func TestAChangeDuringAnAttemptIsTold(t *testing.T) {
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	opening := leaseOneForDestination(t, s)
-	acknowledge(t, s, m.ID, 50*time.Millisecond)
+	answered := acknowledge(t, s, m.ID)
 	expectSent(t, s) // it is in flight
 	if kind := tell(t, s, opening); kind != notify.Opened {
 		t.Errorf("the message is %s", kind)
 	}
+	answered()
 	expectSent(t, s, "chat acknowledged")
 }
 
@@ -469,7 +476,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	if _, err := end.ExecContext(t.Context(), `UPDATE deliveries SET state = 'delivered', told = $1, due_at = NULL, lease = NULL WHERE incident_id IS NOT NULL`, string(encoded)); err != nil {
 		t.Fatal(err)
 	}
-	acknowledge(t, s, m.ID, 50*time.Millisecond)
+	answered := acknowledge(t, s, m.ID)
 	routed := make(chan error, 1)
 	go func() {
 		_, err := s.RouteIncidents(t.Context())
@@ -481,6 +488,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	if err := errors.Join(end.Commit(), <-routed); err != nil {
 		t.Fatal(err)
 	}
+	answered()
 	expectSent(t, s, "chat acknowledged")
 }
 
