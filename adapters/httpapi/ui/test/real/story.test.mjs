@@ -66,12 +66,18 @@ async function signIn(page, { words, byLink }) {
 // goTo uses the links of the top, or those at the bottom of a phone.
 const goTo = (page, name) => page.getByRole("navigation").getByRole("link", { name, exact: true }).first().click();
 
+// inTurn runs one after the other what the gateway does twice at a time at most, and for 20 s: previews.
+let newest = Promise.resolve();
+const inTurn = (run) => (newest = newest.catch(() => {}).then(run));
+
 async function register(page, { words, video, title, channel }) {
   const { stream_url, callback_url } = await control("broadcast", { video, title });
   await goTo(page, words.shell.register);
-  await page.getByLabel(words.register.url).fill(stream_url);
   const sees = page.getByRole("region", { name: words.register.sees });
-  for (const text of [title, words.register.states.live, words.register.noProblem]) await sees.getByText(text, { exact: true }).waitFor();
+  await inTurn(async () => {
+    await page.getByLabel(words.register.url).fill(stream_url);
+    for (const text of [title, words.register.states.live, words.register.noProblem]) await sees.getByText(text, { exact: true }).waitFor();
+  });
   await page.getByRole("radio", { name: words.register.presets.talk[0] }).check();
   await page.getByText(words.register.single, { exact: true }).click();
   const fields = words.monitor.fields;
