@@ -33,7 +33,7 @@ func (l *loop) compare(o observation, now time.Time) {
 func (l *loop) check(o observation, m monitor.Monitor, takeovers int) verdict {
 	w := l.workers[m.ID]
 	if w == nil {
-		w = &worker{}
+		w = &worker{} // no task has concerned it
 	}
 	w.unneededSince = time.Time{}
 	f, expiredLease := l.facts(o, m, w)
@@ -94,17 +94,17 @@ func (l *loop) loss(found verdict, m monitor.Monitor, listed Worker, expiredLeas
 	loss := workerLoss{reason: event.ReasonWorkerLost, attempts: maxLossAttempts}
 	switch found {
 	case missing:
-		loss.reason, loss.missing, loss.handOver = event.ReasonMismatch, true, !l.runtime.Shared
+		loss.reason, loss.missing, loss.blameless = event.ReasonMismatch, true, !l.runtime.Shared
 		loss.details = l.runtime.NotFoundMessage + " during " + l.startup.occasion()
 	case refused:
-		loss.details, loss.handOver = "its token comes from another INTERNAL_API_KEY", true
+		loss.details, loss.blameless = "its token comes from another INTERNAL_API_KEY", true
 	case silent:
 		// After a failure the lease starts again; the loss is found again when it expires.
 		loss.details, loss.attempts, loss.seenUpdatedAt = silenceDetails(expiredLease, listed), 1, m.UpdatedAt
 	case abandoned:
 		// The next comparison finds the loss again, unless the gateway has come back.
 		loss.details, loss.attempts, loss.seenUpdatedAt = "the gateway that ran the worker sends no heartbeat any more", 1, m.UpdatedAt
-		loss.handOver = true
+		loss.blameless = true
 	case nothingToDo, adopt, outdated, unneeded: // no losses
 	}
 	return loss
@@ -127,7 +127,7 @@ func silenceDetails(lease time.Duration, w Worker) string {
 // checkUnneeded orders the end of a worker that is not needed: its monitor has ended, is
 // a reservation, or does not exist.
 func (l *loop) checkUnneeded(listed Worker, now time.Time) {
-	f := facts{unneeded: true, runningGeneration: listed.Generation}
+	f := facts{unneeded: true}
 	if w := l.workers[listed.ID]; w != nil {
 		f.busy, f.ownedByGateway = w.newest() != nil, w.generation >= listed.Generation
 		if w.unneededSince.IsZero() && !f.busy {

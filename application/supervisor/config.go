@@ -64,7 +64,7 @@ type MissingWorkerPolicy string
 
 // The values of MISSING_WORKER.
 const (
-	EndMonitor MissingWorkerPolicy = "error"    // the monitor ends with status error (section 10.4)
+	EndMonitor MissingWorkerPolicy = "error"    // the monitor ends with status error (section 10.4), unless its worker is blameless or never reported
 	Relaunch   MissingWorkerPolicy = "relaunch" // another worker is launched, 5 times within 10 minutes; then the monitor ends
 )
 

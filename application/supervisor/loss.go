@@ -18,7 +18,7 @@ const maxDetails = 500
 type workerLoss struct {
 	reason         string // of the monitor.error event, if the monitor fails
 	details        string
-	handOver       bool      // the worker did not fail: its gateway has ended, or refuses its reports (decisions O4, O9)
+	blameless      bool      // the worker did not fail: its gateway has ended, or refuses its reports (decisions O4, O9)
 	missing        bool      // a comparison did not find the worker (section 10.4)
 	attempts       int       // to handle it, until the next comparison finds it again; 0: no limit, because none does
 	seenUpdatedAt  time.Time // UpdatedAt of the monitor of a silent or abandoned worker, at the comparison; zero for other losses
@@ -33,11 +33,11 @@ func (l workerLoss) reportedSince(m monitor.Monitor) bool {
 
 // decide applies the policy of decision O3 to an active monitor's lost worker. Under
 // both policies another worker is launched if the missing one has never reported, or if the
-// worker has not failed (handOver). If the monitor fails, the loss that decide returns is the cause.
+// worker is blameless. If the monitor fails, the loss that decide returns is the cause.
 func (l workerLoss) decide(m monitor.Monitor, policy MissingWorkerPolicy) (outcome, workerLoss) {
 	neverReported := l.missing && m.ReportedAt.IsZero()
 	switch {
-	case policy == EndMonitor && !neverReported && !l.handOver:
+	case policy == EndMonitor && !neverReported && !l.blameless:
 		return failed, l
 	case l.relaunches >= maxRelaunches:
 		l.reason = event.ReasonWorkerLost

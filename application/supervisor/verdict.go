@@ -39,7 +39,7 @@ const (
 )
 
 // evaluate decides whether a worker is lost, or not needed. One that this gateway owns gets
-// orphanGracePeriod to end by itself when its monitor has ended. A loss has one of four signs. There are four signs:
+// orphanGracePeriod to end by itself when its monitor has ended. A loss has four signs:
 //
 //   - The worker does not run in its runtime. In a private runtime, one comparison is
 //     enough. In a shared runtime, two are needed, because another gateway may be
@@ -54,7 +54,7 @@ const (
 func evaluate(f facts) verdict {
 	runs := f.runningGeneration == f.newestGeneration
 	inPrivateRuntime := f.inOwnRuntime && !f.sharedRuntime
-	inOtherGateway := !f.inOwnRuntime && !f.sharedRuntime
+	inOtherGateway := !f.inOwnRuntime && !f.sharedRuntime // gateways on hosts are not mixed with those in a cluster
 	switch {
 	case f.busy:
 		return nothingToDo

@@ -27,7 +27,7 @@
 // context is done. It then follows section 8.3: it starts no task, waits for a segment
 // being analysed and sends the remaining reports. It ends with an error when another
 // worker has taken over (decision O2), the monitor is unknown, or a goroutine panics.
-// It also ends with an error when the gateway is gone or rejects the key. No goroutine or subprocess
+// It also ends with an error when the gateway rejects the key. No goroutine or subprocess
 // is left behind.
 //
 // A worker may share its process with other workers and with the gateway. A panic in its

@@ -65,8 +65,8 @@ func (p planner) nextReadAt(f *mediaFeed) time.Time {
 
 // nextCheckAt returns when the next check of a feed is due: one CheckInterval
 // after the last check began (section 6.2). It returns an earlier time if a
-// condition may reach its threshold within that interval (decision S2). For some minutes
-// after an alert it is when the next segment appears (decision S18). A time that has passed
+// condition may reach its threshold within that interval (decision S2). While a recovery is
+// looked for it is when the next segment appears (decision S18). A time that has passed
 // means now.
 func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 	if f.LastCheckedAt.IsZero() {

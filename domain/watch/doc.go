@@ -17,8 +17,8 @@
 //	waiting     not a live stream, or never started   monitor.error           over
 //
 // Tasks belong to two lanes (decision S16). The resolve lane asks for the state of the
-// stream. The media lane reads the playlist and analyses its newest segment. Each
-// kind of observation has its handler: answers, playlists, analyses.
+// stream. The media lane reads the playlist and analyses its newest segment. What is
+// found out has a handler: answers, playlists, analyses.
 //
 //	file            rule                                               source
 //	stream          the start and the ends of a watch                  7.1, 7.2, 7.6
@@ -32,7 +32,8 @@
 //	outage          60 s without new media; URLs that are refused      6.6, S6, S7
 //	blindness       5 minutes in which nothing can be learned          S15
 //	signal          the conditions that end without an event           16.1
-//	task, cadence   which task is due when; backoff; late starts       5.4, 6.2, 7.3, 7.5, 10.2, S17
+//	task, cadence   which task is due when; backoff                    5.4, 6.2, 7.3, 10.2, S17
+//	schedule        a start that is late                               7.5
 //	clock, snapshot a clock that was set; what a successor restores    S1, S11
 //
 // Alerts and recoveries alternate. Each outage is alerted once. No event states

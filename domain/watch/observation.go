@@ -16,7 +16,7 @@ type Observation interface{ kind() TaskKind }
 // 7.2).
 type StreamState string
 
-// The states of a stream. The last six leave it unknown.
+// The states of a stream. Those from ManifestFound on leave it unknown.
 const (
 	Live           StreamState = "live"                 // is_live; without Renditions and Manifest the encoder sends nothing
 	Upcoming       StreamState = "upcoming"             // scheduled, a premiere, or "will begin in"

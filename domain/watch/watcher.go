@@ -6,15 +6,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Watcher is the state machine of one stream. Make it with New or Restore. It passes each
-// observation to its handler: answers, playlists or analyses.
+// Watcher is the state machine of one stream. Make it with New or Restore. It passes what was found
+// out to its handler: answers, playlists or analyses.
 type Watcher struct {
 	stream
 	newestSnapshot snapshotMark // of SnapshotIfDue
 }
 
 // state is everything that outlives a worker. Its JSON is the content of a
-// snapshot, so a tag changes only together with snapshotVersion.
+// snapshot, which a worker of another snapshotVersion does not read.
 type state struct {
 	At          time.Time            `json:"at,omitzero"` // of the last step
 	Status      monitor.Status       `json:"status"`

@@ -6,8 +6,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// defect is the first entry of a playlist that was left out or repaired. One without a line
-// counts after all that have one. A playlist without any usable entry is refused because of it.
+// defect is the first entry of a playlist that was left out or repaired. One without a line is
+// noted after all that have one. A playlist without any usable entry is refused because of it.
 type defect struct {
 	line    int // 0: not known
 	problem string

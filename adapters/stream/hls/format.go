@@ -54,7 +54,7 @@ func decode(ctx context.Context, body []byte, finalURL string) (p watch.Playlist
 	}
 	var media mediaScan
 	var master masterScan
-	for lines.next() {
+	for lines.next() { // the scan of the other kind is dropped, with its defects
 		media.add(lines.read, lines.line)
 		master.add(lines.read, lines.line)
 	}

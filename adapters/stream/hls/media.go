@@ -25,7 +25,7 @@ func (s *mediaScan) playlist(base *url.URL) (watch.Playlist, error) {
 		return watch.Playlist{}, err
 	}
 	s.addProgramTimes()
-	first := s.firstSequence()
+	first := s.numberEntries()
 	p := watch.Playlist{TargetDuration: s.target, Ended: s.ended}
 	remaining := KeptURLs
 	for i := len(s.entries) - 1; i >= oldest; i-- {
@@ -61,7 +61,7 @@ func (s *mediaScan) playlist(base *url.URL) (watch.Playlist, error) {
 }
 
 // decode lets the library decode EXTINF and URI of every entry. It gets no other tags: it would
-// attach them to the wrong segment, lose them, or panic. Entries before oldest are not returned;
+// attach them to the wrong segment, lose them, or panic. Entries before oldest have no URI;
 // their durations are needed for the program times.
 func (s *mediaScan) decode(oldest int) ([]*m3u8.MediaSegment, error) {
 	var text bytes.Buffer
@@ -80,7 +80,7 @@ func (s *mediaScan) decode(oldest int) ([]*m3u8.MediaSegment, error) {
 	if err == nil {
 		err = list.Decode(text, false)
 	}
-	if err != nil {
+	if err != nil || int(list.Count()) != len(s.entries) {
 		return nil, malformed("the decoder refuses it")
 	}
 	for i := range s.entries {

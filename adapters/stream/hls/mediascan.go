@@ -28,7 +28,7 @@ type entry struct {
 // mediaScan is a media playlist while it is scanned line by line.
 type mediaScan struct {
 	hasSegment  bool // an EXTINF was seen
-	hasMediaTag bool // a tag was seen that only media playlists have
+	hasMediaTag bool // a tag was seen that says so of a playlist without segments
 	failure     *watch.Failure
 
 	target   time.Duration
@@ -62,7 +62,8 @@ func (s *mediaScan) loseNumbers(problem string) {
 	s.lost = true
 }
 
-// add takes one line. An odd line costs at most its own segment, or the numbers of all.
+// add takes one line. An odd line costs its own segment, or the numbers of all; an odd key or
+// initialisation segment costs those for which it is in force.
 func (s *mediaScan) add(number int, l line) {
 	s.line = number
 	switch string(l.tag) {
@@ -185,9 +186,9 @@ func (s *mediaScan) addSkip(list []byte) {
 	s.skipped = n
 }
 
-// firstSequence returns the sequence number of the first entry, or 0 if the numbers are not
-// known. It notes that they are not if one would exceed MaxSequence.
-func (s *mediaScan) firstSequence() uint64 {
+// numberEntries returns the sequence number of the first entry, or 0 if the numbers are not
+// known. It loses them if one would exceed MaxSequence.
+func (s *mediaScan) numberEntries() uint64 {
 	first := s.sequence + s.skipped // both are below 1<<63
 	if !s.lost && first > MaxSequence-uint64(len(s.entries)) {
 		s.loseNumbers(fmt.Sprintf("EXT-X-MEDIA-SEQUENCE and EXT-X-SKIP come to more than %d", uint64(MaxSequence)))
