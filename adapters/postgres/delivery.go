@@ -58,7 +58,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	}
 	unrouted, err := o.routeIncidents(ctx, &w) // what is opened together may be one storm
 	if err != nil && ctx.Err() == nil {
-		o.db.log.Warn("cannot read which incidents have changed, will try again", "error", err.Error())
+		o.db.log.Warn("cannot route the incidents that have changed, will try again", "error", err.Error())
 	}
 	limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()

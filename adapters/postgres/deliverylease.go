@@ -138,7 +138,6 @@ type leasableRow struct {
 	Notice        []byte         `db:"notice"`
 	Told          []byte         `db:"told"`
 	Tried         int            `db:"tried"`
-	DueAt         time.Time      `db:"due_at"`
 	RoundBeganAt  time.Time      `db:"round_began_at"`
 	FailingSince  sql.NullTime   `db:"failing_since"`
 	AgeSec        float64        `db:"age"`
@@ -166,7 +165,7 @@ const readLocked = `
 	SELECT x.id, x.destination_id, m.callback_url, m.config ->> 'on_callback_failure' AS on_failure,
 	       x.monitor_id, x.event_id, e.event_type, e.body, x.sequence, x.incident_id, x.storm, x.storm_id,
 	       (SELECT s.storm FROM deliveries s WHERE s.id = x.storm_id) AS storm_of_thread,
-	       x.notice, x.told, x.tried, x.due_at, x.round_began_at, x.failing_since, clock_timestamp() AS now, ` + mayBeSent + ` AS may_be_sent,
+	       x.notice, x.told, x.tried, x.round_began_at, x.failing_since, clock_timestamp() AS now, ` + mayBeSent + ` AS may_be_sent,
 	       EXTRACT(EPOCH FROM clock_timestamp() - CASE WHEN x.destination_id IS NULL THEN e.created_at ELSE x.round_began_at END) AS age
 	FROM deliveries x
 	LEFT JOIN LATERAL (SELECT event_type, body, created_at FROM monitor_events WHERE id = x.event_id LIMIT 1) AS e ON true

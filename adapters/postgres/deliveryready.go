@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// readyDestination is a destination for which something is due, and may be sent or decided.
+// readyDestination is a destination for which something is due.
 type readyDestination struct {
 	destinationRow
 

@@ -30,7 +30,6 @@ const (
 type attemptedRow struct {
 	ID            string         `db:"id"`
 	DestinationID sql.NullString `db:"destination_id"` // NULL: the callback
-	MonitorID     sql.NullString `db:"monitor_id"`
 	Thread        bool           `db:"thread"`
 	Storm         bool           `db:"storm"`
 	Queue         sql.NullString `db:"queue"`
@@ -42,7 +41,7 @@ type attemptedRow struct {
 }
 
 const selectAttempted = `
-	SELECT id, destination_id, monitor_id, incident_id IS NOT NULL OR storm IS NOT NULL AS thread, storm IS NOT NULL AS storm, queue, state, lease, changed, attempts, clock_timestamp() AS now
+	SELECT id, destination_id, incident_id IS NOT NULL OR storm IS NOT NULL AS thread, storm IS NOT NULL AS storm, queue, state, lease, changed, attempts, clock_timestamp() AS now
 	FROM deliveries`
 
 // isOneOfLate reports whether it has left the queue of its callback, where only one of such deliveries is made at a time.
@@ -196,7 +195,7 @@ func encodeTold(o delivery.Outcome) (sql.NullString, error) {
 }
 
 // storeAttempt stores an attempt, and what follows from it for the delivery and for the one behind it in its
-// queue. What is next in a thread is decided at its next lease, which is due at once. isDue is set if there is one of them.
+// queue. What is next in a thread is decided at its next lease. isDue is set if there is one of them.
 func (o *Outbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r attemptedRow, attempts string, outcome delivery.Outcome) (changes []feedChange, isDue bool, err error) {
 	told, err := encodeTold(outcome)
 	if err != nil {
@@ -227,7 +226,7 @@ func (o *Outbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r attemptedRow, 
 			failing_since = CASE WHEN CAST($2 AS int) = 0 AND NOT $5 THEN COALESCE(failing_since, now()) END,
 			attempts = CAST($6 AS jsonb), last_error = $7, told = COALESCE(CAST($8 AS jsonb), told),
 			delivered_at = CASE WHEN CAST($2 AS int) = 1 THEN now() ELSE delivered_at END,
-			changed = CAST($3 AS text) = 'pending' AND $5 AND sequence IS NULL AND event_id IS NULL,
+			changed = CAST($3 AS text) = 'pending' AND $5 AND event_id IS NULL,
 			queue = CASE WHEN $9 THEN NULL ELSE queue END
 		WHERE id = $1`, r.ID, delivered, state, due, newRound, attempts, lastError, told, leaves); err != nil {
 		return nil, false, err
@@ -305,7 +304,7 @@ func (o *Outbox) endByCallback(ctx context.Context, tx *sqlx.Tx, m lockedMonitor
 	var behind []string
 	if err := tx.SelectContext(ctx, &behind, `
 		UPDATE deliveries SET state = 'failed', last_error = $2, due_at = NULL, queue = NULL, lease = NULL
-		WHERE monitor_id = $1 AND destination_id IS NULL AND state = 'pending' AND event_id IS NOT NULL RETURNING id`,
+		WHERE monitor_id = $1 AND destination_id IS NULL AND state = 'pending' RETURNING id`,
 		m.id, "not sent, because the monitor ended: its earlier event "+eventID+" could not be delivered: "+storableText(a.Error)); err != nil {
 		return err
 	}

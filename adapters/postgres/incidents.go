@@ -71,10 +71,8 @@ func (r incidentRow) toIncident() (*incident.Incident, error) {
 	if err := json.Unmarshal(r.Conditions, &i.Conditions); err != nil {
 		return &i, fmt.Errorf("conditions of incident %s: %w", r.ID, err)
 	}
-	if r.Acknowledgements != nil { // not read for routes
-		if err := json.Unmarshal(r.Acknowledgements, &i.Acknowledgements); err != nil {
-			return &i, fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)
-		}
+	if err := json.Unmarshal(r.Acknowledgements, &i.Acknowledgements); err != nil {
+		return &i, fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)
 	}
 	if r.Picture != nil {
 		if err := json.Unmarshal(r.Picture, &i.Picture); err != nil {
@@ -122,7 +120,7 @@ func lockNewestIncidents(ctx context.Context, tx *sqlx.Tx, ids []monitor.ID) ([]
 	return all, nil
 }
 
-// stepsFrom goes on from a locked incident; nil: the monitor has none.
+// stepsFrom goes on from a locked incident.
 func stepsFrom(ctx context.Context, tx *sqlx.Tx, id monitor.ID, locked *incident.Incident) (*incidentSteps, error) {
 	s := &incidentSteps{monitorID: id, tracker: incident.NewTracker(locked)}
 	err := tx.GetContext(ctx, &s.now, `SELECT clock_timestamp()`)

@@ -22,7 +22,7 @@ type ReportStore struct {
 }
 
 // Accept implements intake.ReportStore. If the monitor has ended, Accept still stores
-// the events, because the worker saw them before; the report changes nothing else. It
+// the events, with what follows from them, and the minutes, because the worker saw them before; the state of the monitor stays. It
 // stores nothing if the monitor ended because a webhook could not be delivered, or by
 // SupervisorStore.Fail.
 //

@@ -66,7 +66,7 @@ func (r destinationRow) toRecord(secrets Secrets) (routing.DestinationRecord, er
 			PreviousUntil:  timeOrZero(r.PreviousUntil),
 			Owner:          r.Owner,
 		},
-		Health:      notify.Health{Failures: r.Failures, FailingSince: timeOrZero(r.FailingSince), CircuitOpenUntil: timeOrZero(r.ClosedUntil)},
+		Health:      r.health(),
 		LastError:   r.LastError,
 		DeliveredAt: timeOrZero(r.DeliveredAt),
 		CreatedAt:   r.CreatedAt.UTC(),

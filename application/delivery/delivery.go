@@ -26,7 +26,7 @@ type Delivery struct {
 	Attempts     int           // made at the present message before this one
 	FirstDueAt   time.Time     // when the present message was first due; a new message has a new one
 	FailingSince time.Time     // when the first of these attempts failed; zero: none has failed
-	Age          time.Duration // since FirstDueAt, when the delivery was leased
+	Age          time.Duration // since FirstDueAt, of a callback since its event, when the delivery was leased
 	Now          time.Time     // when the delivery was leased
 
 	Event    *Event

@@ -21,7 +21,7 @@ const (
 	maxLeased       = 128                    // deliveries in one Lease call
 	recordTimeout   = 5 * time.Second        // for one try to record an outcome
 	pollInterval    = time.Second            // the longest time between two Lease calls: a notification may be lost
-	minPollInterval = 100 * time.Millisecond // shortest pause between two Lease calls, if the first found nothing
+	minPollInterval = 100 * time.Millisecond // shortest pause between two Lease calls, unless more is due at once
 )
 
 // outboxBackoff is the pause after failed exchanges with the outbox. Once the database

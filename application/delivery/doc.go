@@ -11,7 +11,7 @@
 //	                           callbacks that are due
 //	Dispatcher.deliver         Sender sends it once, notify.Policy.Decide says what follows
 //	Outbox.Record              the attempt and what follows are stored, and the lease ends; a thread is due again
-//	                           at once, until Plan has nothing more to say
+//	                           soon, until Plan has nothing more to say
 //
 // Locks are taken in this order: monitors by id, incidents, deliveries. A destination comes before its
 // deliveries, in the dispatcher alone: no report waits for one.
@@ -32,7 +32,7 @@
 // cannot be routed keep back no delivery that is due.
 //
 //	file        holds
-//	delivery    a delivery, an attempt and its outcome
+//	delivery    a delivery, and the outcome of an attempt
 //	ports       the outbox, and what sends and reads
 //	dispatcher  leases and records; inflight: what is sent now
 //	sender      one attempt; evidence: what a webhook shows of an alert

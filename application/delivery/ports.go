@@ -28,11 +28,11 @@ type Outbox interface {
 	// Record stores an outcome and ends the lease, in one transaction. It is idempotent:
 	// repeated calls have the same ID, LeaseID and Attempt.At. It stores Delivered always, and
 	// another outcome only if no other lease was given since. A thread is due at once after a
-	// message that was sent.
+	// message that was sent, that of a storm after notify.StormPause.
 	//
-	// An attempt changes the destination's health by notify.Health.After. The transaction
-	// disables the destination if the outcome or notify.Health.FailedForDays says so, and stores the
-	// notices about it. If the outcome ends the monitor, it gets status error and reason
+	// An attempt changes the destination's health by notify.Health.After. If the outcome or
+	// notify.Health.FailedForDays says so, a second transaction disables the destination and stores
+	// the notices about it. If the outcome ends the monitor, it gets status error and reason
 	// callback_failed, and its other pending events at the callback fail.
 	Record(ctx context.Context, d Delivery, o Outcome) (Recorded, error)
 }
@@ -45,7 +45,7 @@ type Leased struct {
 	NextAt     time.Time // when the next delivery is due, by this process's clock; it may be in the past; zero: unknown
 }
 
-// Recorded says what a Record call has done beside storing the outcome, also in a repeated call.
+// Recorded says what a Record call has done beside storing the outcome.
 type Recorded struct {
 	Due          bool       // the delivery, or the one behind it, is due at once or later
 	Disabled     string     // why the destination was disabled; empty: it was not

@@ -5,7 +5,7 @@ import (
 )
 
 // Acknowledge says that somebody handles the incident. The first acknowledgement stays
-// until the incident is reopened, or acknowledged again at a higher severity. It ends an
+// until the incident is reopened, or acknowledged again at a higher severity or after another condition has begun. It ends an
 // error: nothing else can.
 type Acknowledge struct{ By string }
 

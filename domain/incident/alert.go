@@ -1,11 +1,11 @@
 package incident
 
 import (
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // maxDetail limits Alert.Detail, in bytes.
@@ -19,7 +19,7 @@ type Alert struct {
 	ThresholdSec int64              `json:"threshold_sec,omitempty"` // how long is too long
 	Criteria     map[string]float64 `json:"criteria,omitempty"`      // of the detector: what counted as bad, by detector.Criterion.Name
 	Reason       string             `json:"reason,omitempty"`        // of no_media, blind and error
-	Detail       string             `json:"detail,omitempty"`        // one line for people, at most maxDetail bytes
+	Detail       string             `json:"detail,omitempty"`        // for people, at most maxDetail bytes
 }
 
 // newAlert returns the numbers of an event that begins an episode; nil: it has none.
@@ -62,7 +62,4 @@ func AddCriteria(inputs []Found, setting func(field string) float64) {
 }
 
 // detail cuts a text that tools and servers may have written.
-func detail(text string) string {
-	text = strings.ReplaceAll(text[:min(len(text), maxDetail)], "\x00", "\ufffd")
-	return strings.ToValidUTF8(text, "")
-}
+func detail(text string) string { return monitor.StorableText(text, maxDetail) }

@@ -41,8 +41,8 @@ func TestAConditionHasTheNumbersOfItsAlert(t *testing.T) {
 	}{
 		{"black", []event.Event{black}, nil, incident.Alert{EventID: "e1", At: at(30), DurationSec: 31, ThresholdSec: 30, Criteria: map[string]float64{"luma_below_percent": 10, "area_percent": 98}}},
 		{"silent", []event.Event{silent}, nil, incident.Alert{EventID: "e2", At: at(31), DurationSec: 30, ThresholdSec: 30, Criteria: map[string]float64{"level_below_db": -50}}},
-		{"no media", []event.Event{outage}, nil, incident.Alert{EventID: "e3", At: at(90), DurationSec: 60, ThresholdSec: 60, Reason: "stalled", Detail: "no new segment\ufffd" + strings.Repeat("é", 242)}},
-		{"no media after its signal", []event.Event{outage}, []monitor.Signal{signal(trouble.NoMedia, 30, 0)}, incident.Alert{EventID: "e3", At: at(90), DurationSec: 60, ThresholdSec: 60, Reason: "stalled", Detail: "no new segment\ufffd" + strings.Repeat("é", 242)}},
+		{"no media", []event.Event{outage}, nil, incident.Alert{EventID: "e3", At: at(90), DurationSec: 60, ThresholdSec: 60, Reason: "stalled", Detail: "no new segment\ufffd" + strings.Repeat("é", 241)}},
+		{"no media after its signal", []event.Event{outage}, []monitor.Signal{signal(trouble.NoMedia, 30, 0)}, incident.Alert{EventID: "e3", At: at(90), DurationSec: 60, ThresholdSec: 60, Reason: "stalled", Detail: "no new segment\ufffd" + strings.Repeat("é", 241)}},
 		{"late", []event.Event{late}, nil, incident.Alert{EventID: "e4", At: at(310), DurationSec: 310, ThresholdSec: 300}},
 		{"blind after its signal", []event.Event{blind}, []monitor.Signal{signal(trouble.Blind, 5, 0)}, incident.Alert{EventID: "e5", At: at(300), Reason: "blind", Detail: "no tool answers"}},
 		{"error", []event.Event{ended}, nil, incident.Alert{EventID: "e6", At: at(9), Reason: "video_private", Detail: "private"}},

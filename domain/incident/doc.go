@@ -30,18 +30,20 @@
 //
 //   - Severity never decreases; SeverityNow is that of what lasts.
 //
-//     file        holds
-//     incident    the state, and when time changes it
-//     condition   one kind of trouble with its episodes
-//     conditions  those of one incident
-//     span        when a condition was there
-//     alert       the numbers that made the event of an episode
-//     severity    the table of condition and duration
-//     input       what comes in, and how events and signals become inputs
-//     tracker     which incident an input concerns
-//     change      the transitions of one incident
-//     clock       inputs by the clock of another machine
-//     reconcile   conditions whose end was never reported
-//     action      what operators do
-//     picture     which picture shows the incident best
+// Its files:
+//
+//	file        holds
+//	incident    the state, and when time changes it
+//	condition   one kind of trouble with its episodes
+//	conditions  those of one incident
+//	span        when a condition was there
+//	alert       the numbers that made the event of an episode
+//	severity    the table of condition and duration
+//	input       what comes in, and how events and signals become inputs
+//	tracker     which incident an input concerns
+//	change      the transitions of one incident
+//	clock       inputs by the clock of another machine
+//	reconcile   conditions whose end was never reported
+//	action      what operators do
+//	picture     which picture shows the incident best
 package incident

@@ -127,7 +127,7 @@ func (i *Incident) clone() *Incident {
 	return &c
 }
 
-// equal reports whether nothing differs.
+// equal reports whether nothing differs that a step changes by itself.
 func (i *Incident) equal(j *Incident) bool {
 	return slices.EqualFunc(i.Conditions, j.Conditions, Condition.equal) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
 		i.State == j.State && i.Severity == j.Severity && i.SeverityNow == j.SeverityNow && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) && i.ResolvedBy == j.ResolvedBy &&

@@ -23,19 +23,21 @@
 //
 //   - An acknowledged incident is neither repeated nor escalated until it gets worse.
 //
-//     file         holds
-//     kind         a channel and its fields
-//     channels     the table of channels
-//     destination  a place that gets events or messages, and what is wrong with it
-//     match        which events and incidents are meant
-//     route        a way to destinations
-//     routing      where an event or an incident goes, and why
-//     silence      when messages are held back
-//     plan         where incidents are told, and what a destination is told now
-//     thread       an incident or a storm as messages tell it, and what a destination knows of it
-//     nextmessage  the table of what there is to tell and which message does
-//     storm        which incidents become one message
-//     schedule     how attempts follow each other: Policy
-//     health       failures, circuit and rate limit of a destination
-//     actionlink   links that act, in messages
+// Its files:
+//
+//	file         holds
+//	kind         a channel and its fields
+//	channels     the table of channels
+//	destination  a place that gets events or messages, and what is wrong with it
+//	match        which events and incidents are meant
+//	route        a way to destinations
+//	routing      where an event or an incident goes, and why
+//	silence      when messages are held back
+//	plan         where incidents are told, and what a destination is told now
+//	thread       an incident or a storm as messages tell it, and what a destination knows of it
+//	nextmessage  the table of what there is to tell and which message does
+//	storm        which incidents become one message
+//	schedule     how attempts follow each other: Policy
+//	health       failures, circuit and rate limit of a destination
+//	actionlink   links that act, in messages
 package notify

@@ -11,7 +11,7 @@ type Routing struct {
 	Version      int64 // changes with every change of the routing
 	Destinations map[string]Destination
 	Routes       []Route   // in their order; the default route is last
-	Silences     []Silence // that have not ended; their windows are located
+	Silences     []Silence // that have not ended; the zones of their windows are loaded
 }
 
 // Target is a destination that gets something, and the route that leads to it. DelaySec and

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Forever is later than the end of every silence.
+// Forever is later than the end of every silence. It stands for what has no end that is known.
 var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // Silence holds back messages about incidents. It never holds back the recovery of an
@@ -21,8 +21,8 @@ type Silence struct {
 	CreatedBy string    `json:"by"`      // 1 to 100 characters
 	Comment   string    `json:"comment"` // at most 500 characters
 
-	// UntilRecovered ends the silence when an incident that it matches is resolved: the
-	// store then ends it. Match names exactly one monitor.
+	// UntilRecovered ends the silence when an incident that it matches is resolved or its monitor has
+	// ended: the store then ends it. Match names exactly one monitor.
 	UntilRecovered bool `json:"until_recovered"`
 
 	// Window repeats the silence between StartsAt and EndsAt; nil: it lasts from one to the other.
@@ -128,7 +128,7 @@ func (s Silence) NextAt(at time.Time) time.Time {
 	return next
 }
 
-// nextOccurrence returns the nextOccurrence time of the window that ends after a time. Zero: it is never open.
+// nextOccurrence returns the next time of the window that ends after a time. Zero: it is never open.
 func (w *Window) nextOccurrence(after time.Time) (start, end time.Time) {
 	from, errFrom := clockTime(w.Start)
 	to, errTo := clockTime(w.End)
@@ -185,7 +185,7 @@ func clockTime(s string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// Check returns what is wrong, as Destination.Check does. A Window has been located.
+// Check returns what is wrong, as Destination.Check does. The zone of a Window is loaded.
 func (s Silence) Check(now time.Time) (problems []error) {
 	problems = s.Match.Check()
 	problems = checkText(problems, "by", s.CreatedBy, 1, MaxName)

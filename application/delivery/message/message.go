@@ -44,7 +44,7 @@ type Picture struct {
 	Alt       string // what it shows, in the language of the message
 	URL       string // signed and expiring; empty without PUBLIC_URL
 	MediaType string
-	Bytes     []byte // nil: too large, or it could not be read
+	Bytes     []byte // nil: too large
 }
 
 // Result is an attempt with what it means to the channel.

@@ -19,7 +19,7 @@ const (
 	StormNotFound    monitor.Code = "STORM_NOT_FOUND"
 )
 
-// SubjectReader reads stored events and incidents. Each method blocks for one exchange
+// SubjectReader reads stored events and incidents. Each method blocks for few exchanges
 // with the store and may be called concurrently.
 type SubjectReader interface {
 	// EventSubject reads an event. It has the severity and the conditions of its incident.

@@ -26,7 +26,7 @@ const (
 
 // Store keeps destinations, routes and silences. Every method blocks for one transaction
 // and may be called concurrently, by several gateways. A change takes effect for the next
-// event. Methods of the store do not check what the Check methods of notify do.
+// event, and for incidents that are open. Methods of the store do not check what the Check methods of notify do.
 //
 // After an error every method may be repeated. The creation of an id that exists changes
 // nothing, and the deletion of one that is gone is no error.

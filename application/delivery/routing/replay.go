@@ -29,7 +29,7 @@ type ReplayService struct {
 }
 
 // ReplayFailed makes all deliveries again that have failed and were created since a time.
-// An empty destinationID selects all destinations. Errors: *monitor.Error
+// An empty destinationID selects all destinations that are enabled. Errors: *monitor.Error
 // DestinationNotFound.
 func (s *ReplayService) ReplayFailed(ctx context.Context, since time.Time, destinationID string) (replayed int, err error) {
 	if destinationID != "" {
