@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +98,17 @@ func TestSlackEditsOnlyWithABot(t *testing.T) {
 		both := bot
 		both.Secrets = secrets
 		expectWrong(t, both.Check(), "secrets.bot_token")
+	}
+}
+
+// Whoever changes a server must not get the secrets of the former one (Destination.MovedFrom).
+func TestAURLThatIsNoSecretNamesTheServer(t *testing.T) {
+	for _, c := range notify.Channels() {
+		hasSecrets := slices.ContainsFunc(c.Fields, func(f notify.Field) bool { return f.Secret })
+		for _, f := range c.Fields {
+			if hasSecrets && !f.Secret && strings.HasSuffix(f.Name, "url") && !f.NamesServer {
+				t.Errorf("%s: %s leads the secrets to a server: want NamesServer", c.Kind, f.Name)
+			}
+		}
 	}
 }
