@@ -238,7 +238,7 @@ func (h actionHandlers) acknowledgeStorm(c *gin.Context, a *action, by string) e
 		case err == nil:
 			taken++
 		case errors.Is(err, incidents.ErrOpReused): // somebody uses the link at the same time
-		case ok && (coded.Code == incidents.NotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
+		case ok && (coded.Code == incident.NotFound || coded.Code == monitor.InvalidConfig): // it has expired, or its log is full
 		default:
 			return err
 		}

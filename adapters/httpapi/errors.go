@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -60,7 +61,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
 	monitor.RateLimitExceeded:   {http.StatusTooManyRequests, 60},
 	monitor.MaxMonitorsExceeded: {http.StatusTooManyRequests, 60},
-	incidents.NotFound:          {http.StatusNotFound, 0},
+	incident.NotFound:           {http.StatusNotFound, 0},
 	evidence.NotFound:           {http.StatusNotFound, 0},
 	evidence.Conflict:           {http.StatusConflict, 0},
 	evidence.QuotaExceeded:      {http.StatusTooManyRequests, 60},

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -82,7 +82,7 @@ func furtherErrors() []errorCase {
 			r.Header.Set("Content-Type", "text/plain")
 			return api.do(r)
 		}},
-		{incidents.NotFound, 404, func(api *testAPI) response { return api.get(incidentURL) }},
+		{incident.NotFound, 404, func(api *testAPI) response { return api.get(incidentURL) }},
 		{routing.DestinationNotFound, 404, func(api *testAPI) response { return api.get(destinationURL) }},
 		{routing.SilenceNotFound, 404, func(api *testAPI) response { return api.get(silenceURL) }},
 		{routing.DeliveryNotFound, 404, func(api *testAPI) response { return api.post("/api/v1/deliveries/"+storedDelivery+"/replay", "") }},

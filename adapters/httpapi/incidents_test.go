@@ -212,5 +212,5 @@ func TestEveryWrongFieldOfAnActionIsNamedAtOnce(t *testing.T) {
 	for _, value := range []string{``, `,"false_positive":1`, `,"false_positive":"true"`} {
 		api.post(incidentURL+"/label", `{"op_id":"1","by":"ann"`+value+`}`).hasError(http.StatusBadRequest, monitor.InvalidConfig)
 	}
-	api.post("/api/v1/incidents/1/acknowledge", `{"op_id":"1","by":"ann"}`).hasError(http.StatusNotFound, incidents.NotFound)
+	api.post("/api/v1/incidents/1/acknowledge", `{"op_id":"1","by":"ann"}`).hasError(http.StatusNotFound, incident.NotFound)
 }

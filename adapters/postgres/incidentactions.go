@@ -105,7 +105,7 @@ func (s *IncidentStore) GetIncident(ctx context.Context, id string) (incidents.I
 	var row incidentRow
 	err := s.db.GetContext(ctx, &row, selectIncident+` WHERE i.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return incidents.Incident{}, nil, incidentNotFound(id)
+		return incidents.Incident{}, nil, incident.UnknownID(id)
 	}
 	var rows []incidentEntryRow
 	if err == nil {
@@ -123,10 +123,6 @@ func (s *IncidentStore) GetIncident(ctx context.Context, id string) (incidents.I
 	return i, log, err
 }
 
-func incidentNotFound(id string) error {
-	return monitor.Errorf(incidents.NotFound, "no incident has the id %.60q", id)
-}
-
 // ActOnIncident implements incidents.Store. It locks the incident, so an op_id
 // that is sent twice at the same time happens once. It returns when no message is in flight any more that was
 // decided before the action: nothing is pushed about the incident as it was.
@@ -136,7 +132,7 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a incident
 		var row incidentRow
 		err := tx.GetContext(ctx, &row, `SELECT `+incidentColumns+` FROM incidents i WHERE i.id = $1 FOR UPDATE`, id)
 		if errors.Is(err, sql.ErrNoRows) {
-			return incidentNotFound(id)
+			return incident.UnknownID(id)
 		}
 		if err != nil {
 			return err

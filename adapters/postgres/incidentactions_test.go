@@ -62,7 +62,7 @@ func TestAnActionHappensOnceForItsOpID(t *testing.T) {
 		t.Errorf("the label is %v", i.FalsePositive)
 	}
 	_, err = stores[0].ActOnIncident(t.Context(), uuid.Must(uuid.NewV7()).String(), incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"})
-	requireCode(t, err, incidents.NotFound)
+	requireCode(t, err, incident.NotFound)
 }
 
 func TestSweepsOfTwoGatewaysResolveEachIncidentOnce(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -51,7 +52,7 @@ func (s *SubjectStore) IncidentSubject(ctx context.Context, incidentID string) (
 	var row incidentRow
 	err := s.db.GetContext(ctx, &row, selectSubject+` WHERE i.id = CAST($1 AS uuid)`, incidentID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return notify.Subject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", incidentID)
+		return notify.Subject{}, incident.UnknownID(incidentID)
 	}
 	if err != nil {
 		return notify.Subject{}, wrapError(ctx, "read the incident "+incidentID, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -47,5 +48,5 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	_, err = s.EventSubject(t.Context(), i.ID)
 	requireCode(t, err, routing.EventNotFound)
 	_, err = s.IncidentSubject(t.Context(), black.ID)
-	requireCode(t, err, routing.IncidentNotFound)
+	requireCode(t, err, incident.NotFound)
 }

@@ -26,9 +26,6 @@ const (
 // that time alone changes.
 const SweepEvery = 2 * time.Second
 
-// NotFound is the code of an incident that does not exist.
-const NotFound monitor.Code = "INCIDENT_NOT_FOUND"
-
 // ErrOpReused refuses an op_id that came with another action on the same incident.
 var ErrOpReused = errors.New("the op_id came with another action")
 
@@ -88,12 +85,12 @@ type Store interface {
 	ListIncidents(ctx context.Context, f Filter) ([]Incident, error)
 
 	// GetIncident reads an incident and its log, oldest line first, at most the newest
-	// MaxLog lines. Errors: *monitor.Error NotFound.
+	// MaxLog lines. Errors: *monitor.Error incident.NotFound.
 	GetIncident(ctx context.Context, id string) (Incident, []incident.Entry, error)
 
 	// ActOnIncident does an action, and returns its line of the log. An action that was
 	// done before changes nothing and returns the same line. Errors: *monitor.Error
-	// NotFound, InvalidConfig when the log is full; ErrOpReused.
+	// incident.NotFound, InvalidConfig when the log is full; ErrOpReused.
 	ActOnIncident(ctx context.Context, id string, a Action) (incident.Entry, error)
 
 	// SweepIncidents lets time change up to limit incidents that are due, and locks them for
@@ -110,7 +107,7 @@ func NewService(store Store) *Service { return &Service{store} }
 
 func checkIncidentID(id string) error {
 	if !monitor.IsUUID(id) {
-		return monitor.Errorf(NotFound, "no incident has the id %.60q: an id is a UUID", id)
+		return monitor.Errorf(incident.NotFound, "no incident has the id %.60q: an id is a UUID", id)
 	}
 	return nil
 }
@@ -175,7 +172,7 @@ func join(names []incident.Name) string {
 	return strings.Join(words, ", ")
 }
 
-// Get returns an incident and its log. Errors: *monitor.Error NotFound.
+// Get returns an incident and its log. Errors: *monitor.Error incident.NotFound.
 func (s *Service) Get(ctx context.Context, id string) (Incident, []incident.Entry, error) {
 	if err := checkIncidentID(id); err != nil {
 		return Incident{}, nil, err

@@ -5,7 +5,16 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/instant"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
+
+// NotFound is the code of an incident that does not exist.
+const NotFound monitor.Code = "INCIDENT_NOT_FOUND"
+
+// UnknownID returns the error that no incident has an id.
+func UnknownID(id string) error {
+	return monitor.Errorf(NotFound, "no incident has the id %.60q", id)
+}
 
 // State is the state of an incident.
 type State string

@@ -14,9 +14,8 @@ import (
 
 // Codes of questions about what does not exist.
 const (
-	EventNotFound    monitor.Code = "EVENT_NOT_FOUND"
-	IncidentNotFound monitor.Code = "INCIDENT_NOT_FOUND" // as incidents.NotFound
-	StormNotFound    monitor.Code = "STORM_NOT_FOUND"
+	EventNotFound monitor.Code = "EVENT_NOT_FOUND"
+	StormNotFound monitor.Code = "STORM_NOT_FOUND"
 )
 
 // SubjectReader reads stored events and incidents. Each method blocks for few exchanges
@@ -26,7 +25,7 @@ type SubjectReader interface {
 	// Errors: *monitor.Error EventNotFound.
 	EventSubject(ctx context.Context, eventID string) (notify.Subject, error)
 
-	// IncidentSubject reads an incident. Errors: *monitor.Error IncidentNotFound.
+	// IncidentSubject reads an incident. Errors: *monitor.Error incident.NotFound.
 	IncidentSubject(ctx context.Context, incidentID string) (notify.Subject, error)
 
 	// OpenSubjects reads all open incidents.
@@ -86,7 +85,7 @@ type Explainer struct {
 }
 
 // Explain says where an event or an incident goes now, and why. Nothing is sent or stored.
-// Errors: *monitor.Error EventNotFound, IncidentNotFound, InvalidConfig that names every
+// Errors: *monitor.Error EventNotFound, incident.NotFound, InvalidConfig that names every
 // wrong field.
 func (e *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
 	if err := q.check(); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Store is an incidents.Store in memory. It may be used concurrently.
@@ -86,7 +85,7 @@ func (s *Store) find(id string) (*incidents.Incident, error) {
 			return &s.incidents[n], nil
 		}
 	}
-	return nil, monitor.Errorf(incidents.NotFound, "no incident has the id %.60q", id)
+	return nil, incident.UnknownID(id)
 }
 
 // GetIncident implements incidents.Store.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -78,7 +79,7 @@ func (s *Subjects) IncidentSubject(_ context.Context, id string) (notify.Subject
 			return subject, nil
 		}
 	}
-	return notify.Subject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
+	return notify.Subject{}, incident.UnknownID(id)
 }
 
 // Storm implements routing.SubjectReader.
