@@ -102,8 +102,9 @@ async function register(page, { words, video, title, channel }) {
 async function seeLive(page, { words, channel }) {
   await goTo(page, words.shell.wall);
   const onAir = page.getByRole("region", { name: words.wall.onAir });
-  await onAir.scrollIntoViewIfNeeded(); // only what is in view is drawn
   const screen = onAir.getByRole("link", { name: channel });
+  await screen.waitFor({ state: "attached" });
+  await onAir.evaluate((region) => region.scrollIntoView()); // only what is in view is drawn
   assert.ok((await luma(screen.getByRole("img", { name: sentence(words.wall.livePicture(channel, any)) }))) > 40, "the live picture is dark");
   await fits(page);
 }
