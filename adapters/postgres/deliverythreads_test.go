@@ -569,7 +569,7 @@ func TestIncidentsThatCannotBeRoutedKeepNothingElseBack(t *testing.T) {
 	acceptReport(t, s, register(t, s, 1).ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	alter(t, db, `ALTER TABLE incident_log RENAME TO unreadable`)
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
-	if text := log.String(); !strings.Contains(text, "cannot read which incidents have changed") {
+	if text := log.String(); !strings.Contains(text, "cannot route the incidents") {
 		t.Errorf("the log says %s", text)
 	}
 	alter(t, db, `ALTER TABLE unreadable RENAME TO incident_log`)
