@@ -181,8 +181,8 @@ const mayBeSent = `x.due_at IS NOT NULL AND (x.queue IS NULL OR (SELECT first.se
 // isLateCallback is the condition of a delivery to a callback for which no other waits, and which is due at some time.
 const isLateCallback = `destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL`
 
-// lockDueCallbacks locks up to $1 due deliveries to callbacks for which others may wait, and up to half as many for which none
-// does: these are older, and must not fill a lease. Each callback gets its first of them, and one at a time. The walk goes from callback to callback, so that it reads as much
+// lockDueCallbacks locks up to $1 due deliveries to callbacks for which others may wait. It locks up to half as many
+// for which none does: these are older, and must not fill a lease. Each callback gets its first of them, and one at a time. The walk goes from callback to callback, so that it reads as much
 // however many of them one callback has.
 const lockDueCallbacks = `
 	SELECT id FROM (

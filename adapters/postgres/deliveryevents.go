@@ -47,10 +47,10 @@ func queueOf(id monitor.ID, destinationID string) string {
 	return destinationID + " " + string(id)
 }
 
-// insertDeliveries stores new deliveries of events in their order, and wakes the dispatchers. It keeps the first delivery that it finds
-// of each queue from leaving until the transaction ends: one that leaves makes the next one due, and would not see what is
-// being added. It waits for none, and nothing waits for it (advanceLeft). Where the first is just leaving, what is added is due at
-// once, and a lease finds its place.
+// insertDeliveries stores new deliveries of events in their order, and wakes the dispatchers. It keeps the first
+// delivery of each queue from leaving until the transaction ends. One that leaves makes the next one due, and would
+// not see what is being added. It waits for none, and nothing waits for it (advanceLeft). If the first is just
+// leaving, the added one is due at once, and a lease finds its place.
 const insertDeliveries = `
 	WITH added AS (
 		INSERT INTO deliveries (id, destination_id, route_id, monitor_id, event_id, sequence, queue, state, due_at, created_at)

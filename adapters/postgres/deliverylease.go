@@ -83,8 +83,8 @@ type gathered struct {
 // attempt or an action that is stored later is never kept without it.
 const commitSoon = `set_config('synchronous_commit', 'off', true)`
 
-// take leases what may be sent to destinations and to callbacks, and stores what else was decided. What is
-// told is decided under the lock of each destination: a lease of another gateway passes over it.
+// take leases what may be sent to destinations and to callbacks, and stores what else was decided. It decides what is
+// told under the lock of each destination: a lease of another gateway passes over it.
 func (l *lease) take(ctx context.Context, tx *sqlx.Tx, destinations []string) error {
 	*l = lease{db: l.db, routing: l.routing, name: l.name, duration: l.duration, limit: l.limit}
 	if _, err := tx.ExecContext(ctx, `SELECT `+commitSoon); err != nil {
@@ -145,8 +145,8 @@ type leasableRow struct {
 	MayBeSent     bool           `db:"may_be_sent"`
 }
 
-// lockDue locks due deliveries to callbacks, by lockDueCallbacks. At each of the destinations $2 it locks up to $4 threads that are to
-// be decided anew, and then as many due deliveries as may be sent ($3), the oldest first.
+// lockDue locks due deliveries to callbacks, by lockDueCallbacks. At each of the destinations $2 it locks up to $4
+// threads that are to be decided anew. Then it locks as many due deliveries as may be sent ($3), the oldest first.
 const lockDue = `
 	WITH ready AS (SELECT * FROM unnest(CAST($2 AS uuid[]), CAST($3 AS int[])) AS r (id, free))
 	SELECT x.id FROM ready r CROSS JOIN LATERAL (
@@ -230,8 +230,8 @@ func (l *lease) mayJoinStorm(r leasableRow, since time.Time) bool {
 	return err != nil || storm == nil || i.BeganAt().Sub(storm.First.At) >= notify.StormWindow
 }
 
-// readOpenings reads the incidents that have begun lately, with the storms that their threads are in, if one of those that
-// are due may be of a storm. Once a storm has taken its incidents, they are told without reading each other again.
+// If one of the due threads may be of a storm, readOpenings reads the incidents that have begun lately, with the
+// storms of their threads. Once a storm has taken its incidents, they are told without reading each other again.
 func (l *lease) readOpenings(ctx context.Context, tx *sqlx.Tx, rows []leasableRow) error {
 	since := l.now.Add(-2 * notify.StormWindow)
 	if !slices.ContainsFunc(rows, func(r leasableRow) bool { return l.mayJoinStorm(r, since) }) {
@@ -340,7 +340,7 @@ func (l *lease) takeCallbacks(rows []leasableRow) {
 const storeTaken = `
 	UPDATE deliveries SET lease = $2, due_at = now() + make_interval(secs => $3), changed = false WHERE id = ANY (CAST($1 AS uuid[]))`
 
-// storeDecided stores what was decided about the threads $1 of which nothing is sent now.
+// storeDecided stores the decisions about the threads $1 of which nothing is sent now.
 const storeDecided = `
 	UPDATE deliveries x SET
 		changed = false,
@@ -355,7 +355,7 @@ const storeSpent = `
 	UPDATE destinations d SET tokens = n.tokens, tokens_at = n.tokens_at
 	FROM (SELECT * FROM json_to_recordset($1) AS rows (id uuid, tokens float8, tokens_at timestamptz) LIMIT $2) AS n WHERE d.id = n.id`
 
-// store stores what was leased, and what else was decided.
+// store stores the leases and the other decisions.
 func (l *lease) store(ctx context.Context, tx *sqlx.Tx) error {
 	if err := execRows(ctx, tx, storeDecided, l.decided); err != nil {
 		return err
@@ -429,8 +429,8 @@ func endStorm(ctx context.Context, tx *sqlx.Tx, id string, at time.Time) error {
 }
 
 // wakeColumns makes a thread, a row x of deliveries, due at a time, in a new round. One that has been leased or is being
-// retried keeps its time: its retry tells the change, or its success makes the thread due. So it does after the gateway that
-// leased it has died: its message may have arrived, and only that of the same round has the same name.
+// retried keeps its time: its retry tells the change, or its success makes the thread due. So it does after the
+// gateway that leased it has died. Its message may have arrived, and only one of the same round has the same name.
 func wakeColumns(at string) string {
 	const kept = `(x.state = 'pending' AND (x.tried > 0 OR x.lease IS NOT NULL))`
 	unlessKept := func(column, value string) string {

@@ -257,8 +257,8 @@ func advanceQueues(ctx context.Context, tx *sqlx.Tx, queues []string, pause time
 	return advanced, err
 }
 
-// advanceLeft takes deliveries out of their queues that could not leave when they were made, because events
-// were being added behind them, and makes the next ones due. It passes over those for which that is still so.
+// advanceLeft takes deliveries out of their queues that could not leave when they were made, because events were
+// being added behind them. It makes the next ones due. It passes over those for which that is still so.
 func (o *Outbox) advanceLeft(ctx context.Context) error {
 	return o.db.inTx(ctx, "advance queues", func(tx *sqlx.Tx) error {
 		var queues []string
@@ -298,8 +298,8 @@ func lockToEnd(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (lockedMonitor, 
 	return m, err
 }
 
-// endByCallback ends a monitor that lockToEnd has locked, and whose callback has failed for good (decision W4), and fails the
-// events that it has yet to get.
+// endByCallback ends a monitor that lockToEnd has locked, after its callback has failed for good (decision W4). It
+// fails the events that it has yet to get.
 func (o *Outbox) endByCallback(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, eventID string, a event.Attempt) error {
 	var behind []string
 	if err := tx.SelectContext(ctx, &behind, `

@@ -60,8 +60,8 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	return page, found.Total, err
 }
 
-// isLate is the condition of a delivery x to a callback that is retried, and for which the events behind it
-// do not wait any more (section 19.5).
+// isLate is the condition of a delivery x to a callback that is retried while the events behind it do not wait any
+// more (section 19.5).
 const isLate = `(x.state = 'pending' AND x.queue IS NULL)`
 
 // Redeliver implements monitors.EventStore. It moves the event to the end of its monitor's

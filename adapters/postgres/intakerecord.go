@@ -36,7 +36,7 @@ func (f found) inputs() []incident.Found {
 	return inputs
 }
 
-// record stores what was found about different monitors, in the order of their IDs: what reports say of their states, the
+// record stores what was found about different monitors, in the order of their IDs: their states, the
 // events, histories and incidents, and the deliveries of the events. It adds all changes to the feed.
 //
 // A monitor whose record is parked gets neither history nor incidents. Its events are delivered
@@ -78,8 +78,8 @@ func (db *database) record(ctx context.Context, tx *sqlx.Tx, all ...found) (err 
 }
 
 // recordOrPark does for one monitor what record does. If the server refuses its history or its
-// incident, for a wrong value or a damaged index, the record of the monitor is parked: the
-// report and its alerts are stored all the same. It is tried again when parkedFor is over.
+// incident, for a wrong value or a damaged index, the record of the monitor is parked. The report and its alerts are
+// stored all the same. It is tried again when parkedFor is over.
 func (db *database) recordOrPark(ctx context.Context, tx *sqlx.Tx, f found) error {
 	parked, err := db.orPark(ctx, tx, f.monitor, func() error { return db.record(ctx, tx, f) })
 	if err == nil && parked {

@@ -210,8 +210,8 @@ func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 	expectNoDeadlock()
 }
 
-// A transaction that holds an incident may wait for a delivery, never the other way round: the attempt that ends a monitor
-// waits for its incident before it locks the delivery.
+// A transaction that holds an incident may wait for a delivery, never the other way round. The attempt that ends a
+// monitor waits for its incident before it locks the delivery.
 func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	dsn := database(t)
 	db, holder := raw(t, dsn), raw(t, dsn)

@@ -21,7 +21,7 @@ type Outbox interface {
 	// what is sent; those that have nothing to say are not returned.
 	//
 	// Before, it makes threads due where the routing tells of incidents that have changed, and ends the
-	// silences that last until they recover. Where that is impossible, it leases all the same. It
+	// silences that last until they recover. If that is impossible, it leases all the same. It
 	// blocks for a few seconds at most.
 	Lease(ctx context.Context, limit int, duration time.Duration) (Leased, error)
 

@@ -101,7 +101,7 @@ func (s *startup) await(id monitor.ID) {
 	}
 }
 
-// settle counts what was decided about a monitor, if it was awaited.
+// settle counts the decision about a monitor that awaits one.
 func (s *startup) settle(id monitor.ID, o outcome) {
 	if !s.isOver() && s.undecided[id] {
 		delete(s.undecided, id)

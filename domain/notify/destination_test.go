@@ -101,7 +101,7 @@ func TestSlackEditsOnlyWithABot(t *testing.T) {
 	}
 }
 
-// Whoever changes a server must not get the secrets of the former one (Destination.MovedFrom).
+// The secrets of a server must not reach another one (Destination.MovedFrom).
 func TestAURLThatIsNoSecretNamesTheServer(t *testing.T) {
 	for _, c := range notify.Channels() {
 		hasSecrets := slices.ContainsFunc(c.Fields, func(f notify.Field) bool { return f.Secret })

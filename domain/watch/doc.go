@@ -17,8 +17,8 @@
 //	waiting     not a live stream, or never started   monitor.error           over
 //
 // Tasks belong to two lanes (decision S16). The resolve lane asks for the state of the
-// stream. The media lane reads the playlist and analyses its newest segment. What is
-// found out has a handler: answers, playlists, analyses.
+// stream. The media lane reads the playlist and analyses its newest segment. Answers, playlists and analyses have a
+// handler each.
 //
 //	file            rule                                               source
 //	stream          the start and the ends of a watch                  7.1, 7.2, 7.6

@@ -52,7 +52,7 @@ type emitter struct {
 	effects []Effect
 
 	// revision counts the changes of what a successor cannot learn from its first reading of
-	// the playlist. Whatever changes such a part of the state advances it.
+	// the playlist. Each change of such a part of the state advances it.
 	revision int
 }
 

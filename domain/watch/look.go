@@ -6,9 +6,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Calm says how closely the analysis of a segment has to look at each track (decision S18). It
-// is the longest time of the track that may stay undecoded if what is decoded around it is
-// good. With 0, every frame is decoded.
+// Calm says how closely the analysis of a segment has to look at each track (decision S18). It is the longest time of
+// the track that may stay undecoded between good media. With 0, every frame is decoded.
 type Calm struct {
 	Video time.Duration
 	Audio time.Duration

@@ -10,8 +10,8 @@ import (
 )
 
 // stream is the stream that is watched: by which rules, what is known of it, and the effects of
-// the present step. Each kind of observation has a handler that works on it. What concerns
-// one part of the state alone is decided by that part.
+// the present step. Each kind of observation has a handler that works on it. Each part of the state decides what
+// concerns it alone.
 type stream struct {
 	rules Rules
 	state state

@@ -8,8 +8,8 @@
 // decodes segments (EXTINF and URI), variants (EXT-X-STREAM-INF and URI) and program times.
 // Playlists are untrusted, and from whole ones the library panics on some, needs seconds for 40 KB
 // of others, and loses EXT-X-MAP, EXT-X-KEY, gaps and delta updates. So it gets the lines that it
-// decodes right, and the scan decodes all other tags. What the library would take for a number or
-// an attribute list and is none, is refused here.
+// decodes right, and the scan decodes all other tags. Numbers and attribute lists are checked here: the library takes
+// any text for them.
 //
 // The tags decide whether a playlist is a master or a media playlist, never its URL:
 // segment URLs of YouTube contain "index.m3u8".

@@ -85,8 +85,8 @@ func (a *audit) checkMessages() {
 	}
 }
 
-// checkThread finds a thread that has failed or does not show the end of its incident, and
-// messages that were lost, are not recorded or came again, and no fault explains it.
+// checkThread finds a thread that has failed or does not show the end of its incident. It finds messages that were
+// lost, are not recorded or came again, and no fault explains it.
 func (a *audit) checkThread(i incidentRecord, name string, messages []channel.Message) {
 	t := a.threads[threadKey{i.id, name}]
 	switch {
