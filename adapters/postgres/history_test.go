@@ -571,7 +571,7 @@ func TestMinutesOfManyMonitorsAreMergedInBatches(t *testing.T) {
 
 // A stream that flaps with every report has a million spans in 35 days.
 func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
-	const spans, allowed = 200_000, 16 << 20
+	const spans, allowed = 100_000, 8 << 20
 	dsn := database(t)
 	s := open(t, dsn)
 	m := register(t, s, 1)
