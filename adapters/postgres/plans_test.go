@@ -22,17 +22,96 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/plans"
 )
 
-// serverLog has the plans of the statements in the databases that explained has prepared.
+// serverLog has the plans of the statements in the databases of TestPlans.
 var serverLog plans.Log
 
-// explained makes the server log the plan of each statement of new sessions of a database.
-func explained(t *testing.T, dsn string) *sql.DB {
+// plan is a call of the store, of whose statements the server explains what they read.
+type plan struct {
+	name   string
+	before string // a statement that comes first, and is not explained; empty: none
+	call   func() error
+
+	rows    int    // most that its statements may read of tables: what it returns, and what is joined
+	entries int    // most entries of indexes that they may read, without the rows; 0: as many as rows
+	table   string // of which they may read less; empty: none
+	most    int    // rows and entries of that table
+}
+
+// filling fills a database, with s and db, and returns the plans of calls of s on it.
+type filling func(t *testing.T, s *postgres.Store, db *sql.DB) []plan
+
+// Each statement of the store reads what it returns, by an index, whatever the tables have beside it.
+func TestPlans(t *testing.T) {
+	stocks := map[string]filling{
+		"many of all": fillWithAll, "late events": fillWithLateEvents, "late events, analysed": analysed(fillWithLateEvents),
+		"a storm": fillWithStorm,
+	}
+	for name, analyse := range map[string][2]string{"never": {`SELECT`, `SELECT`}, "before": {`ANALYZE`, `SELECT`}, "after": {`SELECT`, `ANALYZE`}} {
+		stocks["a backlog at one destination, analysed "+name] = backlog{1, 10_000, 30, analyse}.fill
+		stocks["backlogs at fifty destinations, analysed "+name] = backlog{50, 200, 1500, analyse}.fill
+	}
+	for name, fill := range stocks {
+		t.Run(name, func(t *testing.T) {
+			dsn := create(t, template)
+			db := raw(t, dsn)
+			_, database, _ := strings.Cut(dsn, "dbname=")
+			alter(t, db, strings.ReplaceAll(plans.ExplainAll, "ROLE CURRENT_USER", "DATABASE "+strings.Fields(database)[0]))
+			s, marker := open(t, dsn), raw(t, dsn) // their sessions are explained; that of db has begun before
+			all := fill(t, s, db)
+			must[notify.Routing](t)(s.Routing(t.Context()))
+			for _, p := range all {
+				t.Run(p.name, func(t *testing.T) {
+					if p.before != "" {
+						alter(t, db, p.before)
+					}
+					must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker))
+					if err := p.call(); err != nil {
+						t.Error(err)
+					}
+					p.check(t, must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker)))
+				})
+			}
+		})
+	}
+}
+
+func (p plan) check(t *testing.T, statements []plans.Statement) {
 	t.Helper()
-	db := raw(t, dsn)
-	name := dsn[strings.Index(dsn, "dbname=")+len("dbname="):]
-	name, _, _ = strings.Cut(name, " ")
-	alter(t, db, strings.ReplaceAll(plans.ExplainAll, "ROLE CURRENT_USER", "DATABASE "+name))
-	return raw(t, dsn)
+	var rows, entries, of float64
+	var text strings.Builder
+	for _, st := range statements {
+		r, e := st.Plan.Reads("")
+		rows, entries = rows+r, entries+e
+		if p.table != "" {
+			r, e := st.Plan.Reads(p.table)
+			of += r + e
+		}
+		fmt.Fprintln(&text, st.Query)
+		st.Plan.Print(&text, 0)
+	}
+	if len(statements) == 0 {
+		t.Error("no plan was logged")
+	}
+	if most := max(p.rows, p.entries); int(rows) > p.rows || int(entries) > most || int(of) > p.most {
+		t.Errorf("%.0f rows and %.0f entries were read, want at most %d and %d; of %q %.0f, want at most %d:\n%s", rows, entries, p.rows, most, p.table, of, p.most, &text)
+	}
+}
+
+// errorOf returns the last result of a call.
+func errorOf(results ...any) error {
+	err, _ := results[len(results)-1].(error)
+	return err
+}
+
+// leases leases up to 128 deliveries, and expects so many.
+func leases(t *testing.T, s *postgres.Store, want int) func() error {
+	return func() error {
+		leased, err := s.Lease(t.Context(), 128, time.Minute)
+		if n := len(leased.Deliveries); err == nil && n != want {
+			err = fmt.Errorf("%d deliveries are leased, want %d", n, want)
+		}
+		return err
+	}
 }
 
 // The rows of the tables of which a question or a change needs a few.
@@ -86,20 +165,8 @@ const fillPending = `
 	SELECT gen_random_uuid(), d.id, e.id, e.monitor_id, 1, d.id || ' ' || e.monitor_id, 'pending', now(), e.created_at
 	FROM monitor_events e, (SELECT id FROM destinations LIMIT 1) AS d WHERE webhook_status = 'pending'`
 
-// plan is a call of the store whose plans are explained.
-type plan struct {
-	name string
-	call func(context.Context, *postgres.Store) error
-
-	rows    int    // most that its statements may read of tables: what it returns, and what is joined
-	entries int    // most entries of indexes that they may read, without the rows; 0: as many as rows
-	unread  string // a table of which they read nothing; empty: none
-}
-
-// Each statement of the store reads what it returns, by an index, whatever the tables have beside it.
-func TestPlans(t *testing.T) {
-	dsn := create(t, template)
-	s, db := open(t, dsn), raw(t, dsn)
+// fillWithAll fills all tables, and returns the plans of what the API and the gateways ask.
+func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 	registerMany(t, s, db, many)
 	alter(t, db, fillMany)
 	eventually(t, "the indexes alone tell which events are visible", func() bool {
@@ -107,63 +174,20 @@ func TestPlans(t *testing.T) {
 		return countRows(t, db, `pg_class WHERE relname = 'monitor_events' AND relallvisible = relpages`) == 1
 	})
 	alter(t, db, fillPending)
-	var x sample
+	var ended, active monitor.ID // the oldest and the newest
+	var hundredth int64          // of the completed monitors
+	var open string              // an incident
 	if err := db.QueryRowContext(t.Context(), `
 		SELECT (SELECT id FROM monitors ORDER BY seq LIMIT 1), (SELECT id FROM monitors WHERE ended_at IS NULL ORDER BY seq DESC LIMIT 1),
 		       (SELECT seq FROM monitors WHERE status = 'completed' ORDER BY seq OFFSET 99 LIMIT 1), (SELECT id FROM incidents WHERE state = 'open' LIMIT 1)`).
-		Scan(&x.ended, &x.active, &x.hundredth, &x.incident); err != nil {
+		Scan(&ended, &active, &hundredth, &open); err != nil {
 		t.Fatal(err)
 	}
-	marker := explained(t, dsn)
-	explainedStore := open(t, dsn)
-	for _, p := range x.plans() {
-		t.Run(p.name, func(t *testing.T) {
-			if _, err := serverLog.TakeUntil(t.Context(), marker); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.call(t.Context(), explainedStore); err != nil {
-				t.Error(err)
-			}
-			statements := must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker))
-			p.check(t, statements)
-		})
-	}
-}
-
-func (p plan) check(t *testing.T, statements []plans.Statement) {
-	t.Helper()
-	var rows, entries, unread float64
-	var text strings.Builder
-	for _, st := range statements {
-		r, e := st.Plan.Reads("")
-		rows, entries = rows+r, entries+e
-		if p.unread != "" {
-			r, e := st.Plan.Reads(p.unread)
-			unread += r + e
-		}
-		fmt.Fprintln(&text, st.Query)
-		st.Plan.Print(&text, 0)
-	}
-	if len(statements) == 0 {
-		t.Error("no plan was logged")
-	}
-	if int(rows) > p.rows || int(entries) > max(p.rows, p.entries) || unread > 0 {
-		t.Errorf("%.0f rows and %.0f entries were read, want at most %d and %d; of %q %.0f:\n%s", rows, entries, p.rows, max(p.rows, p.entries), p.unread, unread, &text)
-	}
-}
-
-// sample has what the plans ask for.
-type sample struct {
-	ended, active monitor.ID // the oldest and the newest
-	hundredth     int64      // of the completed monitors
-	incident      string
-}
-
-func (x sample) plans() []plan {
+	ctx, now := t.Context(), time.Now()
 	const page = 3
-	listed := func(q monitors.MonitorQuery) func(context.Context, *postgres.Store) error {
+	listed := func(q monitors.MonitorQuery) func() error {
 		q.Limit = page
-		return func(ctx context.Context, s *postgres.Store) error {
+		return func() error {
 			found, _, err := s.List(ctx, q)
 			if err == nil && len(found) == 0 {
 				err = fmt.Errorf("%+v finds nothing", q)
@@ -171,137 +195,165 @@ func (x sample) plans() []plan {
 			return err
 		}
 	}
-	of := func(f incidents.Filter) func(context.Context, *postgres.Store) error {
+	of := func(f incidents.Filter) func() error {
 		f.Limit = page
-		return func(ctx context.Context, s *postgres.Store) error { _, err := s.ListIncidents(ctx, f); return err }
+		return func() error { return errorOf(s.ListIncidents(ctx, f)) }
 	}
-	now := time.Now()
+	sums := func(id monitor.ID, from, to time.Duration) func() error {
+		return func() error {
+			return s.SumHistory(ctx, id, now, history.NewSummary([]history.Period{{From: now.Add(from), To: now.Add(to)}}))
+		}
+	}
 	return []plan{
 		// monitors
-		{name: "a page of monitors", call: listed(monitors.MonitorQuery{}), rows: 5 * page},
-		{name: "a page at an offset", call: listed(monitors.MonitorQuery{Offset: 900}), rows: 5 * page, entries: 920},
-		{name: "older monitors of a status", call: listed(monitors.MonitorQuery{Status: monitor.Completed}), rows: 5 * page},
-		{name: "the same at an offset", call: listed(monitors.MonitorQuery{Status: monitor.Completed, Offset: 400}), rows: 5 * page, entries: 420},
-		{name: "the same by a cursor", call: listed(monitors.MonitorQuery{Status: monitor.Completed, Before: x.hundredth}), rows: 5 * page, entries: 120},
-		{name: "newer monitors of a status", call: listed(monitors.MonitorQuery{Status: monitor.Initializing}), rows: 5 * page},
-		{name: "live monitors", call: listed(monitors.MonitorQuery{Live: true}), rows: 5 * page},
-		{name: "blind monitors", call: listed(monitors.MonitorQuery{Blind: true}), rows: 5*page + few},
-		{name: "monitors in trouble", call: listed(monitors.MonitorQuery{Trouble: true}), rows: 5*page + 6*few},
-		{name: "monitors with a text", call: listed(monitors.MonitorQuery{Text: "NNEL 1234"}), rows: 10 * page},
-		{name: "monitors with an id", call: listed(monitors.MonitorQuery{Text: string(x.active)}), rows: 20 * page},
-		{name: "which streams are watched", rows: 3, call: func(ctx context.Context, s *postgres.Store) error {
-			_, _, err := s.ActiveStreams(ctx, []monitor.StreamURL{"https://example.com"})
-			return err
-		}},
-		{name: "active monitors, every 5 s", rows: many/20 + 5, unread: "monitor_stats", call: func(ctx context.Context, s *postgres.Store) error { _, err := s.ListActive(ctx); return err }},
-		{name: "the state of the workers, every 5 s", rows: many/20 + 5, unread: "monitor_stats", call: func(ctx context.Context, s *postgres.Store) error { _, err := s.ReadChecker(ctx); return err }},
-		{name: "reservations that are due", rows: 5, call: func(ctx context.Context, s *postgres.Store) error {
-			_, _, err := s.ClaimDue(ctx, time.Minute)
-			return err
-		}},
-		{name: "a report", rows: 60, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.Accept(ctx, x.active, report())
-			return err
-		}},
-		{name: "a repeated registration", rows: 2, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.FindIdempotent(ctx, monitors.Digest{})
-			return err
-		}},
+		{name: "a page of monitors", rows: 5 * page, call: listed(monitors.MonitorQuery{})},
+		{name: "a page at an offset", rows: 5 * page, entries: 920, call: listed(monitors.MonitorQuery{Offset: 900})},
+		{name: "older monitors of a status", rows: 5 * page, call: listed(monitors.MonitorQuery{Status: monitor.Completed})},
+		{name: "the same at an offset", rows: 5 * page, entries: 420, call: listed(monitors.MonitorQuery{Status: monitor.Completed, Offset: 400})},
+		{name: "the same by a cursor", rows: 5 * page, entries: 120, call: listed(monitors.MonitorQuery{Status: monitor.Completed, Before: hundredth})},
+		{name: "newer monitors of a status", rows: 5 * page, call: listed(monitors.MonitorQuery{Status: monitor.Initializing})},
+		{name: "live monitors", rows: 5 * page, call: listed(monitors.MonitorQuery{Live: true})},
+		{name: "blind monitors", rows: 5*page + few, call: listed(monitors.MonitorQuery{Blind: true})},
+		{name: "monitors in trouble", rows: 5*page + 6*few, call: listed(monitors.MonitorQuery{Trouble: true})},
+		{name: "monitors with a text", rows: 10 * page, call: listed(monitors.MonitorQuery{Text: "NNEL 1234"})},
+		{name: "monitors with an id", rows: 20 * page, call: listed(monitors.MonitorQuery{Text: string(active)})},
+		{name: "which streams are watched", rows: 3, call: func() error { return errorOf(s.ActiveStreams(ctx, []monitor.StreamURL{"https://example.com"})) }},
+		{name: "active monitors, every 5 s", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.ListActive(ctx)) }},
+		{name: "the state of the workers, every 5 s", rows: many/20 + 5, table: "monitor_stats", call: func() error { return errorOf(s.ReadChecker(ctx)) }},
+		{name: "reservations that are due", rows: 5, call: func() error { return errorOf(s.ClaimDue(ctx, time.Minute)) }},
+		{name: "a report", rows: 60, call: func() error { return errorOf(s.Accept(ctx, active, report())) }},
+		{name: "a repeated registration", rows: 2, call: func() error { return errorOf(s.FindIdempotent(ctx, monitors.Digest{})) }},
 
 		// events
-		{name: "events of a monitor at an offset", rows: 4 * page, entries: 410, call: func(ctx context.Context, s *postgres.Store) error {
-			_, _, err := s.Events(ctx, x.ended, page, 150)
-			return err
-		}},
-		{name: "broadcasts of a monitor", rows: 210, call: func(ctx context.Context, s *postgres.Store) error { _, err := s.Broadcasts(ctx, x.ended); return err }},
+		{name: "events of a monitor at an offset", rows: 4 * page, entries: 410, call: func() error { return errorOf(s.Events(ctx, ended, page, 150)) }},
+		{name: "broadcasts of a monitor", rows: 210, call: func() error { return errorOf(s.Broadcasts(ctx, ended)) }},
 
 		// incidents
-		{name: "a page of incidents", call: of(incidents.Filter{}), rows: 3 * page},
-		{name: "open incidents", call: of(incidents.Filter{State: incident.Open}), rows: 3*page + few},
-		{name: "incidents of a monitor", call: of(incidents.Filter{MonitorID: x.ended}), rows: 3 * page},
-		{name: "incidents with a rare condition", call: of(incidents.Filter{Condition: "late"}), rows: 6*page + few},
-		{name: "incidents that time changes, every 2 s", rows: 0, call: func(ctx context.Context, s *postgres.Store) error { _, err := s.SweepIncidents(ctx, 25); return err }},
-		{name: "incidents that go on, every 30 s", rows: 12 * few, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.WatchedIncidents(ctx, 0, 100)
-			return err
-		}},
-		{name: "an incident", rows: 5, call: func(ctx context.Context, s *postgres.Store) error {
-			_, _, err := s.GetIncident(ctx, x.incident)
-			return err
-		}},
+		{name: "a page of incidents", rows: 3 * page, call: of(incidents.Filter{})},
+		{name: "open incidents", rows: 3*page + few, call: of(incidents.Filter{State: incident.Open})},
+		{name: "incidents of a monitor", rows: 3 * page, call: of(incidents.Filter{MonitorID: ended})},
+		{name: "incidents with a rare condition", rows: 6*page + few, call: of(incidents.Filter{Condition: "late"})},
+		{name: "incidents that time changes, every 2 s", rows: 0, call: func() error { return errorOf(s.SweepIncidents(ctx, 25)) }},
+		{name: "incidents that go on, every 30 s", rows: 12 * few, call: func() error { return errorOf(s.WatchedIncidents(ctx, 0, 100)) }},
+		{name: "an incident", rows: 5, call: func() error { return errorOf(s.GetIncident(ctx, open)) }},
 
 		// history
-		{name: "a timeline", rows: 60, entries: 100, call: func(ctx context.Context, s *postgres.Store) error {
-			return s.MonitorHistory(ctx, x.active, now.Add(-time.Hour), now, 0, histories.Visitor{
+		{name: "a timeline", rows: 60, entries: 100, call: func() error {
+			return s.MonitorHistory(ctx, active, now.Add(-time.Hour), now, 0, histories.Visitor{
 				Begin: func(histories.MonitorLife) {}, Span: func(history.Span) {}, Minute: func(monitor.Minute) {},
 			})
 		}},
-		{name: "statistics of a monitor", rows: 30, call: func(ctx context.Context, s *postgres.Store) error {
-			return s.SumHistory(ctx, x.active, now, history.NewSummary([]history.Period{{From: now.Add(-24 * time.Hour), To: now}}))
-		}},
-		{name: "statistics of all monitors", rows: many + 20, entries: 3 * many, call: func(ctx context.Context, s *postgres.Store) error {
-			return s.SumHistory(ctx, "", now, history.NewSummary([]history.Period{{From: now.Add(-6 * time.Hour), To: now.Add(-5 * time.Hour)}}))
-		}},
-		{name: "history that expires, none does", rows: 10, call: func(ctx context.Context, s *postgres.Store) error {
-			_, _, err := s.DeleteHistory(ctx, now.AddDate(-1, 0, 0), 100)
-			return err
-		}},
+		{name: "statistics of a monitor", rows: 30, call: sums(active, -24*time.Hour, 0)},
+		{name: "statistics of all monitors", rows: many + 20, entries: 3 * many, call: sums("", -6*time.Hour, -5*time.Hour)},
+		{name: "history that expires, none does", rows: 10, call: func() error { return errorOf(s.DeleteHistory(ctx, now.AddDate(-1, 0, 0), 100)) }},
 
 		// evidence
-		{name: "evidence of an event", rows: 5, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.ListEvidence(ctx, evidence.Filter{MonitorID: x.active, EventID: uuid.NewString(), Limit: page})
-			return err
+		{name: "evidence of an event", rows: 5, call: func() error {
+			return errorOf(s.ListEvidence(ctx, evidence.Filter{MonitorID: active, EventID: uuid.NewString(), Limit: page}))
 		}},
-		{name: "evidence of severe incidents, at each sweep", rows: 3 * few, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.QuarantineSevereEvidence(ctx, 100)
-			return err
-		}},
-		{name: "evidence that expires, none does", rows: 5, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.DeleteExpiredEvidence(ctx, "normal", time.Hour, 100)
-			return err
-		}},
+		{name: "evidence of severe incidents, at each sweep", rows: 3 * few, call: func() error { return errorOf(s.QuarantineSevereEvidence(ctx, 100)) }},
+		{name: "evidence that expires, none does", rows: 5, call: func() error { return errorOf(s.DeleteExpiredEvidence(ctx, "normal", time.Hour, 100)) }},
 
 		// access
-		{name: "an id that is asked for", rows: 2, call: func(ctx context.Context, s *postgres.Store) error {
-			return s.MarkKeyUsed(ctx, uuid.NewString(), noon)
-		}},
-		{name: "the list of audit entries", rows: page, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.Entries(ctx, 0, page)
-			return err
-		}},
+		{name: "an id that is asked for", rows: 2, call: func() error { return s.MarkKeyUsed(ctx, uuid.NewString(), noon) }},
+		{name: "the list of audit entries", rows: page, call: func() error { return errorOf(s.Entries(ctx, 0, page)) }},
 
 		// the feed
-		{name: "the state for the feed, a third of the monitors and an event of each", rows: 4*many + 10, call: func(ctx context.Context, s *postgres.Store) error { _, _, err := s.ReadState(ctx); return err }},
-		{name: "entries of the feed", rows: 2, call: func(ctx context.Context, s *postgres.Store) error { _, err := s.ReadFeed(ctx, 0, 1); return err }},
-		{name: "versions for changes", rows: 15, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.NumberFeed(ctx) // of the report above
-			return err
-		}},
+		{name: "the state for the feed, a third of the monitors and an event of each", rows: 4*many + 10, call: func() error { return errorOf(s.ReadState(ctx)) }},
+		{name: "entries of the feed", rows: 2, call: func() error { return errorOf(s.ReadFeed(ctx, 0, 1)) }},
+		{name: "versions for changes", rows: 15, call: func() error { return errorOf(s.NumberFeed(ctx)) }}, // of the report above
 
 		// deliveries: a lease has both, callbacks and destinations
-		{name: "a lease of callbacks", rows: 130, call: func(ctx context.Context, s *postgres.Store) error {
-			leased, err := s.Lease(ctx, 5, time.Minute)
-			if err != nil || len(leased.Deliveries) != 5 {
-				return fmt.Errorf("%d deliveries are leased: %w", len(leased.Deliveries), err)
-			}
-			_, err = s.Record(ctx, leased.Deliveries[0], outcomeOf(rejecting, notify.Decision{RetryAt: now.Add(time.Minute)}))
-			return err
-		}},
-		{name: "a lease beside a destination that hangs", rows: 4*many + 150, call: func(ctx context.Context, s *postgres.Store) error {
+		{name: "a lease of callbacks", rows: 130, call: func() error { return leaseFive(ctx, s) }},
+		{name: "a lease beside a destination that hangs", rows: 4*many + 150, call: func() error {
 			leased, err := s.Lease(ctx, many+2*notify.MaxPerDestination, time.Minute)
 			if n := len(leased.Deliveries); err != nil || n == 0 {
 				return fmt.Errorf("%d deliveries are leased: %w", n, err)
 			}
 			return nil
 		}},
-		{name: "incidents that have changed, none has", rows: 15, call: func(ctx context.Context, s *postgres.Store) error { _, err := s.RouteIncidents(ctx); return err }},
-		{name: "a page of deliveries", rows: 8 * page, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.Deliveries(ctx, monitors.DeliveryQuery{Limit: page})
-			return err
-		}},
-		{name: "deliveries of an incident", rows: 20, call: func(ctx context.Context, s *postgres.Store) error {
-			_, err := s.Deliveries(ctx, monitors.DeliveryQuery{Limit: page, IncidentID: x.incident})
-			return err
-		}},
+		{name: "incidents that have changed, none has", rows: 15, call: func() error { return errorOf(s.RouteIncidents(ctx)) }},
+		{name: "a page of deliveries", rows: 8 * page, call: func() error { return errorOf(s.Deliveries(ctx, monitors.DeliveryQuery{Limit: page})) }},
+		{name: "deliveries of an incident", rows: 20, call: func() error { return errorOf(s.Deliveries(ctx, monitors.DeliveryQuery{Limit: page, IncidentID: open})) }},
 	}
+}
+
+// leaseFive leases five deliveries and records that one is to be retried.
+func leaseFive(ctx context.Context, s *postgres.Store) error {
+	leased, err := s.Lease(ctx, 5, time.Minute)
+	if err != nil || len(leased.Deliveries) != 5 {
+		return fmt.Errorf("%d deliveries are leased: %w", len(leased.Deliveries), err)
+	}
+	return errorOf(s.Record(ctx, leased.Deliveries[0], outcomeOf(rejecting, notify.Decision{RetryAt: time.Now().Add(time.Minute)})))
+}
+
+// A backlog is what was delivered at each destination, and then the deliveries of so many monitors: of each one that is due
+// now or in an hour, and one behind it in its queue. All that may be in flight is.
+type backlog struct {
+	destinations, monitors int
+
+	most    int       // rows that a lease may read
+	analyse [2]string // before the backlog, and after it
+}
+
+func (b backlog) fill(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
+	alter(t, db, fmt.Sprintf(`
+		INSERT INTO destinations (id, name, kind, language, config) SELECT gen_random_uuid(), n, 'webhook', 'en', '{}' FROM generate_series(1, %[1]d) n;
+		INSERT INTO deliveries (id, destination_id, notice, state, created_at)
+		SELECT gen_random_uuid(), id, '{}', 'delivered', now() - interval '1 h' FROM destinations, generate_series(1, 10000 / %[1]d);
+		%[2]s;
+		INSERT INTO deliveries (id, destination_id, monitor_id, sequence, queue, notice, state, due_at, created_at)
+		SELECT gen_random_uuid(), d.id, 'mon-' || n, k, CAST(d.id AS text) || ' mon-' || n, '{}', 'pending', CASE WHEN k = 1 THEN now() + (n %% 2) * interval '1 h' END, now()
+		FROM destinations d, generate_series(1, 2) k, generate_series(1, %[3]d) n;
+		UPDATE deliveries SET lease = 'other', due_at = now() + interval '1 minute' WHERE id IN (
+			SELECT x.id FROM destinations d CROSS JOIN LATERAL (SELECT id FROM deliveries WHERE destination_id = d.id AND due_at <= now() LIMIT %[4]d) AS x);
+		%[5]s`, b.destinations, b.analyse[0], b.monitors, notify.MaxPerDestination, b.analyse[1]))
+	return []plan{
+		{name: "a lease while all hang", rows: b.most, call: leases(t, s, 0)},
+		{name: "a lease when each can get one", rows: b.most, call: leases(t, s, b.destinations), before: `
+			UPDATE deliveries SET lease = NULL, due_at = NULL, queue = NULL, state = 'delivered' WHERE id IN (
+				SELECT x.id FROM destinations d CROSS JOIN LATERAL (SELECT id FROM deliveries WHERE destination_id = d.id AND lease IS NOT NULL LIMIT 1) AS x)`},
+	}
+}
+
+// analysed takes statistics of what fill has made.
+func analysed(fill filling) filling {
+	return func(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
+		all := fill(t, s, db)
+		alter(t, db, `ANALYZE`)
+		return all
+	}
+}
+
+// fillWithLateEvents stores thousands of late events of two callbacks, each of which gets one at a time.
+func fillWithLateEvents(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
+	registerMany(t, s, db, 2)
+	alter(t, db, `
+		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() FROM monitors, generate_series(1, 2500);
+		INSERT INTO deliveries (id, event_id, monitor_id, state, due_at, tried, created_at)
+		SELECT id, id, monitor_id, 'pending', now() - seq * interval '1 ms', 5, now() FROM monitor_events`)
+	return []plan{
+		{name: "a lease of one of each callback", rows: 30, call: leases(t, s, 2)},
+		{name: "a lease while these are in flight", rows: 30, call: leases(t, s, 0)},
+	}
+}
+
+// fillWithStorm opens incidents at once, about which five leases decide. These read each a few times.
+func fillWithStorm(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
+	const streams = 260
+	addDestination(t, s, notify.Discord, "chat")
+	openIncidents(t, s, 0, streams, streams)
+	route(t, s)
+	return []plan{{name: "leases until all is decided", rows: 45 * streams, table: "incidents", most: 3 * streams, call: func() error {
+		for decided := false; !decided; decided = countRows(t, db, `deliveries WHERE incident_id IS NOT NULL AND changed`) == 0 {
+			if _, err := s.Lease(t.Context(), 128, time.Minute); err != nil {
+				return err
+			}
+		}
+		if n := countRows(t, db, `deliveries WHERE storm_id IS NOT NULL`); n != streams {
+			return fmt.Errorf("%d incidents are in the storm, want %d", n, streams)
+		}
+		return nil
+	}}}
 }
