@@ -31,8 +31,7 @@ const takeRequest = `
 	        FROM rate_limits WHERE client = $1 AND budget = $2) AS wait`
 
 // deleteIdleClients deletes up to $1 clients that made no request in the last hour. It
-// skips locked rows. An array is computed once; IN may run its query for each row, and then
-// deletes more than $1.
+// skips locked rows.
 const deleteIdleClients = `
 	DELETE FROM rate_limits WHERE ctid = ANY (ARRAY(
 		SELECT ctid FROM rate_limits

@@ -112,7 +112,8 @@ type waiting struct {
 // added behind it.
 const leftQueue = `queue IS NOT NULL AND state <> 'pending'`
 
-// readWaiting asks in one statement for all that may be done: mostly there is little.
+// readWaiting asks in one statement for all that may be done: mostly there is little. The first of an order is read by an
+// index whatever the statistics say, while EXISTS may read all deliveries.
 func (o *Outbox) readWaiting(ctx context.Context) (w waiting, err error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
@@ -123,9 +124,8 @@ func (o *Outbox) readWaiting(ctx context.Context) (w waiting, err error) {
 		       COALESCE((SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL) <= now(), false) AS callbacks,
 		       CAST(EXTRACT(EPOCH FROM LEAST(
 		           (SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL AND due_at > now()),
-		           (SELECT min(next.due_at) FROM destinations d CROSS JOIN LATERAL (
-		               SELECT due_at FROM deliveries WHERE destination_id = d.id AND due_at > now() ORDER BY due_at LIMIT 1) AS next
-		            WHERE d.enabled)) - clock_timestamp()) AS float8) AS next_in
+		           (SELECT min((SELECT min(x.due_at) FROM deliveries x WHERE x.destination_id = d.id AND x.due_at > now()))
+		            FROM destinations d WHERE d.enabled)) - clock_timestamp()) AS float8) AS next_in
 		FROM routing_version`); err != nil {
 		return w, err
 	}
@@ -169,7 +169,7 @@ func (l *lease) next(due []*readyDestination, w waiting) (at time.Time, waits bo
 // as insertDeliveries does: whatever leaves later makes the next one due. Behind one that is just leaving nothing is
 // placed: it stays due for the next lease.
 const placeDue = `
-	WITH behind AS MATERIALIZED (
+	WITH behind AS (
 		SELECT x.id FROM deliveries x CROSS JOIN LATERAL (
 			SELECT held.seq FROM deliveries held WHERE held.queue = x.queue ORDER BY held.seq LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS first
 		WHERE x.id = ANY (CAST($1 AS uuid[])) AND first.seq < x.seq)
@@ -194,11 +194,9 @@ const lockDueCallbacks = `
 			(SELECT monitor_id FROM deliveries WHERE ` + isLateCallback + ` ORDER BY monitor_id LIMIT 1)
 			UNION ALL
 			SELECT (SELECT monitor_id FROM deliveries WHERE ` + isLateCallback + ` AND monitor_id > late.monitor_id ORDER BY monitor_id LIMIT 1)
-			FROM late WHERE late.monitor_id IS NOT NULL),
-		busy AS MATERIALIZED (
-			SELECT monitor_id FROM deliveries WHERE destination_id IS NULL AND queue IS NULL AND lease IS NOT NULL AND due_at > now())
+			FROM late WHERE late.monitor_id IS NOT NULL)
 		SELECT x.id FROM late CROSS JOIN LATERAL (
 			SELECT id FROM deliveries WHERE ` + isLateCallback + ` AND monitor_id = late.monitor_id ORDER BY due_at, id LIMIT 1) AS first
 		JOIN deliveries x ON x.id = first.id AND x.due_at <= now()
-		WHERE late.monitor_id NOT IN (SELECT monitor_id FROM busy)
+		WHERE late.monitor_id NOT IN (SELECT monitor_id FROM deliveries WHERE destination_id IS NULL AND queue IS NULL AND lease IS NOT NULL AND due_at > now())
 		ORDER BY x.due_at LIMIT ($1 + 1) / 2 FOR NO KEY UPDATE OF x SKIP LOCKED) AS late`

@@ -57,7 +57,7 @@ const insertDeliveries = `
 		SELECT n.id, n.destination_id, n.route_id, n.monitor_id, n.event_id,
 		       CASE WHEN n.destination_id IS NOT NULL THEN n.place + COALESCE((
 		            SELECT max(x.sequence) FROM deliveries x
-		            WHERE x.destination_id = n.destination_id AND x.monitor_id = n.monitor_id AND x.sequence IS NOT NULL), 0) END,
+		            WHERE x.destination_id = n.destination_id AND x.monitor_id = n.monitor_id), 0) END,
 		       n.queue, 'pending', CASE WHEN n.place = 1 AND held.queue IS NULL THEN now() END, n.created_at
 		FROM (SELECT * FROM json_to_recordset($1)
 		      AS rows (id uuid, destination_id uuid, route_id uuid, monitor_id text, event_id uuid, queue text, place int, created_at timestamptz) LIMIT $2) AS n

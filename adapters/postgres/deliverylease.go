@@ -168,7 +168,7 @@ const readLocked = `
 	       x.notice, x.told, x.tried, x.round_began_at, x.failing_since, clock_timestamp() AS now, ` + mayBeSent + ` AS may_be_sent,
 	       EXTRACT(EPOCH FROM clock_timestamp() - CASE WHEN x.destination_id IS NULL THEN e.created_at ELSE x.round_began_at END) AS age
 	FROM deliveries x
-	LEFT JOIN LATERAL (SELECT event_type, body, created_at FROM monitor_events WHERE id = x.event_id LIMIT 1) AS e ON true
+	LEFT JOIN monitor_events e ON e.id = x.event_id
 	LEFT JOIN monitors m ON x.destination_id IS NULL AND m.id = x.monitor_id
 	WHERE x.id = ANY (CAST($1 AS uuid[]))
 	ORDER BY CASE WHEN x.destination_id IS NOT NULL THEN x.due_at END, x.seq`

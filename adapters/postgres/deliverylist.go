@@ -79,7 +79,7 @@ func deliveryConditions(q monitors.DeliveryQuery) (conditions []string, args []a
 	if q.IncidentID != "" {
 		id := arg(q.IncidentID)
 		add(`x.id = ANY (ARRAY(SELECT id FROM deliveries WHERE incident_id = ` + id + `
-			UNION ALL SELECT of.id FROM monitor_events i JOIN deliveries of ON of.event_id = i.id WHERE i.incident_id = ` + id + `))`) // each by its index
+			UNION ALL SELECT of.id FROM monitor_events i JOIN deliveries of ON of.event_id = i.id WHERE i.incident_id = ` + id + `))`) // each by its index: with OR the list of all is read
 	}
 	if q.State != "" {
 		add(stateCondition(q.State))

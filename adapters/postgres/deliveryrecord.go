@@ -263,7 +263,7 @@ func (o *Outbox) advanceLeft(ctx context.Context) error {
 	return o.db.inTx(ctx, "advance queues", func(tx *sqlx.Tx) error {
 		var queues []string
 		if err := tx.SelectContext(ctx, &queues, `
-			WITH made AS MATERIALIZED (SELECT id, queue FROM deliveries WHERE `+leftQueue+` ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED),
+			WITH made AS (SELECT id, queue FROM deliveries WHERE `+leftQueue+` ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED),
 			out AS (UPDATE deliveries SET queue = NULL WHERE id IN (SELECT id FROM made))
 			SELECT queue FROM made`); err != nil || len(queues) == 0 {
 			return err

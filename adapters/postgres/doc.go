@@ -38,6 +38,9 @@
 //   - Every method may be repeated after an error, and stores nothing twice. Methods repeat
 //     broken transactions up to three times. After a loss during COMMIT the outcome is unknown.
 //
+//   - What limits the rows that it changes selects them with = ANY (ARRAY(SELECT … LIMIT n FOR UPDATE SKIP LOCKED)): an array
+//     is computed once, while IN may run its query for each row, and then changes more than n.
+//
 //   - Times follow the database's clock. If it is set back by more than
 //     seconds, what is due waits until it shows that time again (docs/recovery.md).
 //

@@ -20,7 +20,7 @@ const claimTerm = 5 * time.Minute
 var quarantineSevere = fmt.Sprintf(`
 	UPDATE evidence SET class = '%[1]s' WHERE id = ANY (ARRAY(
 		SELECT e.id FROM incidents i JOIN evidence e ON e.incident_id = i.id
-		WHERE i.severity >= %[3]d AND e.class = '%[2]s' LIMIT $1 FOR UPDATE OF e SKIP LOCKED)) AND class = '%[2]s'`,
+		WHERE i.severity >= %[3]d AND e.class = '%[2]s' LIMIT $1 FOR UPDATE OF e SKIP LOCKED))`,
 	evidence.Quarantine, evidence.Normal, evidence.SevereFrom)
 
 // QuarantineSevereEvidence implements evidences.Expirer.
@@ -41,7 +41,7 @@ func (s *EvidenceStore) DeleteExpiredEvidence(ctx context.Context, c evidence.Cl
 			DELETE FROM evidence WHERE id = ANY (ARRAY(
 				SELECT id FROM evidence WHERE class = $1 AND created_at < now() - make_interval(secs => $2)
 				ORDER BY created_at LIMIT $3
-				FOR UPDATE SKIP LOCKED)) AND class = $1
+				FOR UPDATE SKIP LOCKED))
 			RETURNING `+evidenceColumns, c, age.Seconds(), limit)
 		if err != nil {
 			return err

@@ -16,14 +16,9 @@ import (
 )
 
 // These are for the tests of this package.
-var (
-	CompleteDSN      = completeDSN
-	QuarantineSevere = quarantineSevere
-)
+var CompleteDSN = completeDSN
 
 const (
-	ReadChecker      = readChecker
-	SelectActive     = selectActive
 	ClaimBatch       = claimBatch
 	GroupLockTimeout = groupLockTimeout
 	LockDueCallbacks = lockDueCallbacks

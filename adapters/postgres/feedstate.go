@@ -50,10 +50,10 @@ const (
 
 // ofShownIncidents selects the newest evidence.
 const ofShownIncidents = `
-	incident_id = ANY (ARRAY(
+	incident_id IN (
 		SELECT i.id FROM incidents i WHERE ` + goingOn + `
 		UNION ALL
-		SELECT id FROM incidents WHERE state = 'resolved' AND resolved_at > now() - make_interval(secs => $1)))
+		SELECT id FROM incidents WHERE state = 'resolved' AND resolved_at > now() - make_interval(secs => $1))
 	ORDER BY created_at DESC, id DESC LIMIT $2`
 
 // upTo returns the first rows, at most limit, and whether there are more.

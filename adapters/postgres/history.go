@@ -203,7 +203,7 @@ func (s *HistoryStore) MergeMinutes(ctx context.Context, before time.Time) (more
 	return more, err
 }
 
-// mergeMinutes merges the minutes from $1 until $2 of the next $4 monitors behind $3.
+// mergeMinutes merges the minutes from $1 until $2 of the next $4 monitors behind $3. With IN it would read those of all monitors.
 const mergeMinutes = `
 	WITH next AS (SELECT id FROM monitors WHERE id > $3 ORDER BY id LIMIT $4),
 	merged AS (

@@ -39,8 +39,7 @@ func (s *IncidentStore) ListIncidents(ctx context.Context, f incidents.Filter) (
 		where = append(where, fmt.Sprintf(condition, len(args)))
 	}
 	if f.State != "" {
-		// Written out, the planner uses the partial index of open incidents.
-		where = append(where, `i.state = '`+string(f.State)+`'`)
+		add(`i.state = $%d`, f.State)
 	}
 	if f.Condition != "" {
 		raw, err := json.Marshal([]map[string]incident.Name{{"condition": f.Condition}})

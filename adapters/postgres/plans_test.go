@@ -247,6 +247,8 @@ func fillWithAll(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		{name: "statistics of all monitors", rows: many + 20, entries: 3 * many, call: sums("", -6*time.Hour, -5*time.Hour)},
 		{name: "history that expires, none does", rows: 10, call: func() error { return errorOf(s.DeleteHistory(ctx, now.AddDate(-1, 0, 0), 100)) }},
 
+		{name: "minutes that are merged, of 500 monitors", rows: 12 * 500, call: func() error { return errorOf(s.MergeMinutes(ctx, now.Add(-10*time.Minute))) }},
+
 		// evidence
 		{name: "evidence of an event", rows: 5, call: func() error {
 			return errorOf(s.ListEvidence(ctx, evidence.Filter{MonitorID: active, EventID: uuid.NewString(), Limit: page}))
