@@ -20,30 +20,9 @@ type deliveryListBody struct {
 }
 
 type deliveryBody struct {
-	DeliveryID    *string                `json:"delivery_id"`
-	Destination   *deliveredToBody       `json:"destination"`
-	EventID       *string                `json:"event_id"`
-	EventType     *event.Type            `json:"event_type"`
-	MonitorID     *monitor.ID            `json:"monitor_id"`
-	StreamURL     *monitor.StreamURL     `json:"stream_url"`
-	IncidentID    *string                `json:"incident_id"`
-	StormID       *string                `json:"storm_id"`
-	Sequence      *int64                 `json:"sequence"`
-	CreatedAt     time.Time              `json:"created_at"`
-	State         monitors.DeliveryState `json:"state"`
-	Tried         int                    `json:"tried"`
-	NextAttemptAt *time.Time             `json:"next_attempt_at"`
-	DeliveredAt   *time.Time             `json:"delivered_at"`
-	LastError     *string                `json:"last_error"`
-	LongSchedule  bool                   `json:"long_schedule,omitempty"`
-	Body          string                 `json:"body"`
-	Attempts      []sentAttemptBody      `json:"attempts"`
-}
+	monitors.DeliveryRecord
 
-type deliveredToBody struct {
-	DestinationID string `json:"destination_id"`
-	Name          string `json:"name"`
-	Kind          string `json:"kind"`
+	Attempts []sentAttemptBody `json:"attempts"`
 }
 
 type sentAttemptBody struct {
@@ -115,20 +94,8 @@ func readDeliveryQuery(query url.Values) (q monitors.DeliveryQuery, err error) {
 }
 
 func (h eventHandlers) deliveryBody(d monitors.DeliveryRecord) deliveryBody {
-	body := deliveryBody{
-		DeliveryID: wire.OrNull(d.DeliveryID), EventID: wire.OrNull(d.EventID), EventType: wire.OrNull(d.EventType), MonitorID: wire.OrNull(d.MonitorID), StreamURL: wire.OrNull(d.StreamURL),
-		IncidentID: wire.OrNull(d.IncidentID), StormID: wire.OrNull(d.StormID), Sequence: wire.OrNull(d.Sequence),
-		CreatedAt: h.localTime(d.CreatedAt), State: d.State(), Tried: d.Tried,
-		NextAttemptAt: h.localTimeOrNull(&d.NextAttemptAt), DeliveredAt: h.localTimeOrNull(&d.SentAt),
-		LastError: wire.OrNull(d.LastError), LongSchedule: d.LongSchedule, Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
-	}
-	if d.Destination != nil {
-		body.Destination = &deliveredToBody{d.Destination.ID, d.Destination.Name, d.Destination.Kind}
-	}
-	for _, a := range d.Attempts {
-		body.Attempts = append(body.Attempts, h.sentAttempt(a))
-	}
-	return body
+	d.CreatedAt, d.NextAttemptAt, d.DeliveredAt = h.localTime(d.CreatedAt), h.localTimeOrNull(d.NextAttemptAt), h.localTimeOrNull(d.DeliveredAt)
+	return deliveryBody{d, each(d.Attempts, h.sentAttempt)}
 }
 
 // sentAttempt shows one attempt at a delivery with what was sent and answered.

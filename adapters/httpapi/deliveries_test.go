@@ -18,7 +18,7 @@ func TestDeliveriesShowWhatWasSentAndAnswered(t *testing.T) {
 	api.get(deliveriesURL).hasStatus(http.StatusOK).hasBody(`{"deliveries":[],"next":null}`)
 	reportEvent(api, id)
 	record := &api.store.Records[id][0]
-	record.Status, record.SentAt, record.Attempts = "sent", now, []event.Attempt{
+	record.Status, record.SentAt, record.Attempts = "sent", new(now), []event.Attempt{
 		{At: now, Error: "no answer"},
 		{At: now, Status: 200, Exchange: &event.Exchange{
 			URL: "https://example.com/…", Header: map[string]string{"X-Timestamp": "1705316100"}, DurationMS: 12,

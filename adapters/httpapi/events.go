@@ -27,16 +27,15 @@ type historyBody struct {
 }
 
 type recordBody struct {
-	EventID          string          `json:"event_id"`
-	EventType        event.Type      `json:"event_type"`
-	CreatedAt        time.Time       `json:"created_at"`
-	WebhookStatus    string          `json:"webhook_status"`
-	WebhookLastError *string         `json:"webhook_last_error"`
-	SentAt           *time.Time      `json:"sent_at"`
-	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
-	LongSchedule     bool            `json:"long_schedule,omitempty"`
-	Attempts         []attemptBody   `json:"attempts"`
-	Payload          json.RawMessage `json:"payload"`
+	monitors.EventRecord
+
+	Attempts []attemptBody   `json:"attempts"`
+	Payload  json.RawMessage `json:"payload"`
+}
+
+func (h eventHandlers) recordBody(r monitors.EventRecord) recordBody {
+	r.CreatedAt, r.SentAt, r.ResolvedAt = h.localTime(r.CreatedAt), h.localTimeOrNull(r.SentAt), h.localTimeOrNull(r.ResolvedAt)
+	return recordBody{r, each(r.Attempts, h.attempt), r.Payload}
 }
 
 type attemptBody struct {
@@ -64,26 +63,7 @@ func (h eventHandlers) events(c *gin.Context, id monitor.ID) error {
 	if err != nil {
 		return err
 	}
-	body := historyBody{make([]recordBody, 0, len(records)), paginationBody{total, limit, offset}}
-	for _, r := range records {
-		record := recordBody{
-			EventID:          r.EventID,
-			EventType:        r.EventType,
-			CreatedAt:        h.localTime(r.CreatedAt),
-			WebhookStatus:    r.Status,
-			WebhookLastError: wire.OrNull(r.LastError),
-			SentAt:           h.localTimeOrNull(&r.SentAt),
-			ResolvedAt:       h.localTimeOrNull(&r.ResolvedAt),
-			LongSchedule:     r.LongSchedule,
-			Attempts:         make([]attemptBody, 0, len(r.Attempts)),
-			Payload:          r.Payload,
-		}
-		for _, attempt := range r.Attempts {
-			record.Attempts = append(record.Attempts, h.attempt(attempt))
-		}
-		body.Events = append(body.Events, record)
-	}
-	h.write(c, http.StatusOK, body)
+	h.write(c, http.StatusOK, historyBody{each(records, h.recordBody), paginationBody{total, limit, offset}})
 	return nil
 }
 

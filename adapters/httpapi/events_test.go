@@ -30,7 +30,7 @@ func TestEventsAreListedWithTheirDeliveryAttempts(t *testing.T) {
 	})
 	t.Run("each attempt is listed", func(t *testing.T) {
 		record := &api.store.Records[id][0]
-		record.Status, record.LastError = "failed", "no answer"
+		record.Status, record.LastError = "failed", new("no answer")
 		record.Attempts = []event.Attempt{{At: now, Status: 503, Error: "the receiver answered 503"}, {At: now, Error: "no answer"}}
 		api.get(path).hasStatus(http.StatusOK).hasBody(`{"events":[{"event_id":"` + eventID + `","event_type":"alert.blackout",
 			"created_at":"2024-01-15T20:30:00+09:00","webhook_status":"failed","webhook_last_error":"no answer","sent_at":null,

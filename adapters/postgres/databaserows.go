@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -108,39 +106,6 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		return m, fmt.Errorf("config of %s: %w", r.ID, err)
 	}
 	return m, err
-}
-
-type eventRow struct {
-	ID         string         `db:"id"`
-	EventType  string         `db:"event_type"`
-	Body       string         `db:"body"`
-	Status     string         `db:"webhook_status"`
-	Attempts   []byte         `db:"attempts"`
-	LastError  sql.NullString `db:"webhook_last_error"`
-	CreatedAt  time.Time      `db:"created_at"`
-	SentAt     sql.NullTime   `db:"sent_at"`
-	ResolvedAt sql.NullTime   `db:"resolved_at"`
-
-	LongSchedule bool `db:"long_schedule"`
-}
-
-func (r eventRow) toRecord() (monitors.EventRecord, error) {
-	rec := monitors.EventRecord{
-		EventID:    r.ID,
-		EventType:  event.Type(r.EventType),
-		Payload:    json.RawMessage(r.Body),
-		Status:     r.Status,
-		LastError:  r.LastError.String,
-		CreatedAt:  r.CreatedAt.UTC(),
-		SentAt:     timeOrZero(r.SentAt),
-		ResolvedAt: timeOrZero(r.ResolvedAt),
-
-		LongSchedule: r.LongSchedule,
-	}
-	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
-		return rec, fmt.Errorf("attempts of %s: %w", r.ID, err)
-	}
-	return rec, nil
 }
 
 // logPartly logs a row of which a part cannot be read. A list has the rest of it, so that its

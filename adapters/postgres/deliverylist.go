@@ -3,47 +3,30 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// deliveryRow is an eventRow with what the list of deliveries shows besides.
 type deliveryRow struct {
-	eventRow // its ID is that of the delivery to a destination, or of the event
+	monitors.DeliveryRecord
 
 	DestinationID   sql.NullString `db:"destination_id"`
 	DestinationName sql.NullString `db:"name"`
 	DestinationKind sql.NullString `db:"kind"`
-	EventID         sql.NullString `db:"event_id"`
-	MonitorID       sql.NullString `db:"monitor_id"`
-	StreamURL       sql.NullString `db:"stream_url"`
-	IncidentID      sql.NullString `db:"incident_id"`
-	StormID         sql.NullString `db:"storm_id"`
-	Sequence        sql.NullInt64  `db:"sequence"`
-	Tried           int            `db:"tried"`
-	DueAt           sql.NullTime   `db:"due_at"`
+	EncodedAttempts []byte         `db:"attempts"`
 }
 
 // toDelivery returns the delivery. If its attempts cannot be read, it returns the rest with the error.
 func (r deliveryRow) toDelivery() (monitors.DeliveryRecord, error) {
-	shown, err := r.toRecord()
-	shown.EventID = r.EventID.String
-	d := monitors.DeliveryRecord{
-		EventRecord: shown, MonitorID: monitor.ID(r.MonitorID.String), StreamURL: monitor.StreamURL(r.StreamURL.String), IncidentID: r.IncidentID.String,
-		StormID: r.StormID.String, Sequence: r.Sequence.Int64, Tried: r.Tried,
-	}
 	if r.DestinationID.Valid {
-		d.DeliveryID = r.ID
-		d.Destination = &monitors.DeliveryDestination{ID: r.DestinationID.String, Name: r.DestinationName.String, Kind: r.DestinationKind.String}
+		r.Destination = &monitors.DeliveryDestination{ID: r.DestinationID.String, Name: r.DestinationName.String, Kind: r.DestinationKind.String}
 	}
-	if d.State() == monitors.DeliveryPending {
-		d.NextAttemptAt = timeOrZero(r.DueAt)
-	}
-	return d, err
+	err := json.Unmarshal(r.EncodedAttempts, &r.Attempts)
+	return r.DeliveryRecord, err
 }
 
 // waits is the condition of a thread whose newest message was delivered and which is due
@@ -99,11 +82,12 @@ func (s *EventStore) Deliveries(ctx context.Context, q monitors.DeliveryQuery) (
 	conditions, args := deliveryConditions(q)
 	var rows []deliveryRow
 	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
-		SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, COALESCE(e.event_type, '') AS event_type, COALESCE(e.body, '') AS body,
-		       CASE WHEN x.state = 'pending' AND %[3]s THEN 'delivered' WHEN x.destination_id IS NULL AND x.state = 'delivered' THEN 'sent' ELSE x.state END AS webhook_status,
-		       x.attempts, x.last_error AS webhook_last_error, x.created_at, x.delivered_at AS sent_at, e.resolved_at, x.destination_id IS NULL AND %[4]s AS long_schedule,
+		SELECT CASE WHEN x.destination_id IS NOT NULL THEN x.id END AS delivery_id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, COALESCE(e.body, '') AS body,
+		       CASE WHEN x.state = 'pending' AND %[3]s THEN 'delivered' ELSE x.state END AS state,
+		       x.attempts, NULLIF(x.last_error, '') AS last_error, x.created_at, x.delivered_at, x.destination_id IS NULL AND %[4]s AS long_schedule,
 		       x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id) AS incident_id, CASE WHEN x.storm IS NOT NULL THEN x.id END AS storm_id, x.sequence,
-		       CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END AS tried, x.due_at
+		       CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END AS tried,
+		       CASE WHEN x.state = 'pending' AND %[3]s IS NOT TRUE THEN x.due_at END AS next_attempt_at
 		FROM deliveries x LEFT JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id
 		WHERE d.deleted_at IS NULL AND %[1]s
 		ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d`, strings.Join(conditions, ` AND `), q.Limit, waits, isLate), args...)
@@ -114,7 +98,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q monitors.DeliveryQuery) (
 	for _, r := range rows {
 		d, err := r.toDelivery()
 		if err != nil {
-			logPartly(s.db.log, "deliveries", r.ID, err)
+			logPartly(s.db.log, "deliveries", r.ID(), err)
 		}
 		page = append(page, d)
 	}

@@ -49,8 +49,8 @@ func TestADeliveryKeepsWhatWasSentAndAnswered(t *testing.T) {
 	if !maps.Equal(got.Header, refusal.Exchange.Header) || *got.Answer != *refusal.Exchange.Answer || got.URL != refusal.Exchange.URL || got.DurationMS != 7 {
 		t.Errorf("the exchange is %+v with %+v", got, got.Answer)
 	}
-	if d.State() != monitors.DeliveryPending || d.Tried != 1 || time.Until(d.NextAttemptAt) < 20*time.Second || string(d.Payload) != string(l.Event.Body) ||
-		d.MonitorID != m.ID || d.StreamURL != m.StreamURL || d.IncidentID == "" || d.LastError != "HTTP 500" {
+	if d.State != monitors.DeliveryPending || d.Tried != 1 || time.Until(*d.NextAttemptAt) < 20*time.Second || d.Body != string(l.Event.Body) ||
+		*d.MonitorID != m.ID || *d.StreamURL != m.StreamURL || d.IncidentID == nil || *d.LastError != "HTTP 500" {
 		t.Errorf("the delivery is %+v", d)
 	}
 }
@@ -76,7 +76,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 		{"all", monitors.DeliveryQuery{}, 4},
 		{"of a monitor", monitors.DeliveryQuery{MonitorID: second.ID}, 2},
 		{"of an event", monitors.DeliveryQuery{EventID: twin.ID}, 1},
-		{"of an incident", monitors.DeliveryQuery{IncidentID: all[3].IncidentID}, 2},
+		{"of an incident", monitors.DeliveryQuery{IncidentID: *all[3].IncidentID}, 2},
 		{"of another incident", monitors.DeliveryQuery{IncidentID: uuid.NewString()}, 0},
 		{"pending", monitors.DeliveryQuery{State: monitors.DeliveryPending}, 2},
 		{"delivered", monitors.DeliveryQuery{State: monitors.DeliveryDelivered}, 1},
@@ -97,7 +97,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	q := monitors.DeliveryQuery{Limit: 1}
 	for page := deliveries(t, s, q); len(page) > 0 && len(paged) < 9; page = deliveries(t, s, q) {
 		paged = append(paged, page...)
-		q.Before = monitors.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].EventID}
+		q.Before = monitors.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].ID()}
 	}
 	if eventIDsOf(paged) != eventIDsOf(all) {
 		t.Errorf("the pages have %s, want %s", eventIDsOf(paged), eventIDsOf(all))
@@ -106,7 +106,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 
 func eventIDsOf(page []monitors.DeliveryRecord) (text string) {
 	for _, d := range page {
-		text += d.EventID + " "
+		text += *d.EventID + " "
 	}
 	return text
 }
@@ -119,7 +119,7 @@ func TestAnEventThatIsDeliveredAgainAndAgainDoesNotGrow(t *testing.T) {
 		a := accepting
 		a.At = noon.Add(time.Duration(n) * time.Second)
 		recordAttempt(t, s, leaseOne(t, s), a, sent)
-		if err := s.Redeliver(t.Context(), m.ID, deliveries(t, s, monitors.DeliveryQuery{})[0].EventID); err != nil {
+		if err := s.Redeliver(t.Context(), m.ID, *deliveries(t, s, monitors.DeliveryQuery{})[0].EventID); err != nil {
 			t.Fatal(err)
 		}
 	}

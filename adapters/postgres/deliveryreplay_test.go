@@ -52,11 +52,11 @@ func TestDeliveriesToDestinationsAreListedWithThoseToCallbacks(t *testing.T) {
 		}
 	}
 	event, message := deliveries(t, s, monitors.DeliveryQuery{DestinationID: hook.ID})[0], deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0]
-	if event.DeliveryID == "" || *event.Destination != (monitors.DeliveryDestination{ID: hook.ID, Name: "hook", Kind: "webhook"}) || event.EventID != e.ID || event.Sequence != 1 ||
-		event.IncidentID != i.ID || event.StreamURL != m.StreamURL || event.Tried != 1 || len(event.Attempts) != 1 || event.LastError != "no" || time.Until(event.NextAttemptAt) < 50*time.Minute {
+	if event.DeliveryID == nil || *event.Destination != (monitors.DeliveryDestination{ID: hook.ID, Name: "hook", Kind: "webhook"}) || *event.EventID != e.ID || *event.Sequence != 1 ||
+		*event.IncidentID != i.ID || *event.StreamURL != m.StreamURL || event.Tried != 1 || len(event.Attempts) != 1 || *event.LastError != "no" || time.Until(*event.NextAttemptAt) < 50*time.Minute {
 		t.Errorf("the event is %+v at %+v", event, event.Destination)
 	}
-	if message.EventID != "" || message.IncidentID != i.ID || message.MonitorID != m.ID || message.SentAt.IsZero() || message.LastError != "" {
+	if message.EventID != nil || *message.IncidentID != i.ID || *message.MonitorID != m.ID || message.DeliveredAt == nil || message.LastError != nil {
 		t.Errorf("the message is %+v", message)
 	}
 	var paged []string
@@ -85,7 +85,7 @@ func TestAMessageThatWasSentIsNotPendingUntilItIsRepeated(t *testing.T) {
 		for _, state := range []monitors.DeliveryState{monitors.DeliveryPending, monitors.DeliveryDelivered, ""} {
 			found := 0
 			for _, d := range deliveries(t, s, monitors.DeliveryQuery{State: state}) {
-				if d.Destination != nil && d.State() == want {
+				if d.Destination != nil && d.State == want {
 					found++
 				}
 			}
@@ -181,7 +181,7 @@ func TestAMessageThatWaitsForItsRepetitionIsReplayedNow(t *testing.T) {
 	}))
 	acceptReport(t, s, register(t, s, 1).ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	expectSent(t, s, "chat opened")
-	if err := s.Replay(t.Context(), deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID); err != nil {
+	if err := s.Replay(t.Context(), *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID); err != nil {
 		t.Fatal(err)
 	}
 	expectSent(t, s, "chat opened")
@@ -193,7 +193,7 @@ func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
 	expectSent(t, s, "chat opened")
-	id := deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID
+	id := *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID
 	replay := func() {
 		t.Helper()
 		if err := s.Replay(t.Context(), id); err != nil {

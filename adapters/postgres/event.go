@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"github.com/jmoiron/sqlx"
@@ -13,6 +14,20 @@ import (
 
 // EventStore reads the events of monitors and delivers them again on request.
 type EventStore struct{ db *database }
+
+type eventRow struct {
+	monitors.EventRecord
+
+	Body            string `db:"body"`
+	EncodedAttempts []byte `db:"attempts"`
+}
+
+// toRecord returns the event. If its attempts cannot be read, it returns the rest with the error.
+func (r eventRow) toRecord() (monitors.EventRecord, error) {
+	r.Payload = json.RawMessage(r.Body)
+	err := json.Unmarshal(r.EncodedAttempts, &r.Attempts)
+	return r.EventRecord, err
+}
 
 // Events implements monitors.EventStore.
 func (s *EventStore) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]monitors.EventRecord, int, error) {
@@ -40,7 +55,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	for _, r := range rows {
 		rec, err := r.toRecord()
 		if err != nil {
-			logPartly(s.db.log, "monitor_events", r.ID, err)
+			logPartly(s.db.log, "monitor_events", r.EventID, err)
 		}
 		page = append(page, rec)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -46,40 +47,42 @@ type DeliveryPlace struct {
 }
 
 // DeliveryRecord is a delivery to the callback of a monitor, or to a destination
-// (section 19.4). EventRecord has neither event nor payload if it is a message about an
-// incident or a storm.
+// (section 19.4). It has neither event nor body if it is a message about an incident or a
+// storm. Its JSON is that of the API, which adds attempts.
 type DeliveryRecord struct {
-	EventRecord
-
-	DeliveryID  string               // a UUID; empty: to the callback
-	Destination *DeliveryDestination // nil: to the callback
-	StormID     string               // empty: it is not about a storm
-	Sequence    int64                // of the event at a webhook destination; 0: it has none
-
-	MonitorID     monitor.ID
-	StreamURL     monitor.StreamURL
-	IncidentID    string    // empty: it belongs to none
-	Tried         int       // attempts since the event was stored, or last delivered again
-	NextAttemptAt time.Time // zero unless pending
+	DeliveryID    *string              `json:"delivery_id" db:"delivery_id"` // a UUID; null: to the callback
+	Destination   *DeliveryDestination `json:"destination" db:"-"`           // null: to the callback
+	EventID       *string              `json:"event_id" db:"event_id"`
+	EventType     *event.Type          `json:"event_type" db:"event_type"`
+	MonitorID     *monitor.ID          `json:"monitor_id" db:"monitor_id"` // null: of a storm, or a notice
+	StreamURL     *monitor.StreamURL   `json:"stream_url" db:"stream_url"`
+	IncidentID    *string              `json:"incident_id" db:"incident_id"` // null: it belongs to none
+	StormID       *string              `json:"storm_id" db:"storm_id"`       // null: it is not about a storm
+	Sequence      *int64               `json:"sequence" db:"sequence"`       // of the event at a webhook destination; null: it has none
+	CreatedAt     time.Time            `json:"created_at" db:"created_at"`
+	State         DeliveryState        `json:"state" db:"state"`
+	Tried         int                  `json:"tried" db:"tried"`                     // attempts since the event was stored, or last delivered again
+	NextAttemptAt *time.Time           `json:"next_attempt_at" db:"next_attempt_at"` // null unless pending
+	DeliveredAt   *time.Time           `json:"delivered_at" db:"delivered_at"`
+	LastError     *string              `json:"last_error" db:"last_error"`                 // null: none
+	LongSchedule  bool                 `json:"long_schedule,omitempty" db:"long_schedule"` // as in EventRecord
+	Body          string               `json:"body" db:"body"`
+	Attempts      []event.Attempt      `json:"-" db:"-"`
 }
 
 // DeliveryDestination names a destination (section 19.1).
-type DeliveryDestination struct{ ID, Name, Kind string }
+type DeliveryDestination struct {
+	ID   string `json:"destination_id"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
 
 // ID returns what orders deliveries of the same time.
 func (r DeliveryRecord) ID() string {
-	if r.DeliveryID != "" {
-		return r.DeliveryID
+	if r.DeliveryID != nil {
+		return *r.DeliveryID
 	}
-	return r.EventID
-}
-
-// State returns how far the delivery is.
-func (r DeliveryRecord) State() DeliveryState {
-	if r.Status == "sent" {
-		return DeliveryDelivered
-	}
-	return DeliveryState(r.Status)
+	return *r.EventID
 }
 
 // Deliveries reads a page of deliveries, newest first, and the place after which the next

@@ -106,25 +106,27 @@ type RateLimitStore interface {
 	Refund(ctx context.Context, client Client, limit RateLimit, perMin int) error
 }
 
-// EventRecord is an event with the state of its delivery (decision A8).
+// EventRecord is an event with the state of its delivery (decision A8). Its JSON is that of the API, which adds
+// attempts and payload.
 type EventRecord struct {
-	EventID   string
-	EventType event.Type
-	Payload   json.RawMessage
-	Status    string // pending, sent, failed
-	Attempts  []event.Attempt
-	LastError string
-	CreatedAt time.Time
-	SentAt    time.Time // zero: not sent
+	EventID   string     `json:"event_id" db:"id"`
+	EventType event.Type `json:"event_type" db:"event_type"`
+	CreatedAt time.Time  `json:"created_at" db:"created_at"`
+	Status    string     `json:"webhook_status" db:"webhook_status"`         // pending, sent, failed
+	LastError *string    `json:"webhook_last_error" db:"webhook_last_error"` // null: none
+	SentAt    *time.Time `json:"sent_at" db:"sent_at"`                       // null: not sent
 
 	// ResolvedAt is when the stream could be observed again after a monitor.error event
-	// of reason blind (decision S15). Such an event has no recovery event. Zero for
+	// of reason blind (decision S15). Such an event has no recovery event. Nil for
 	// every other event, and while the stream still cannot be observed.
-	ResolvedAt time.Time
+	ResolvedAt *time.Time `json:"resolved_at,omitempty" db:"resolved_at"`
 
 	// LongSchedule marks an event whose callback has refused it four times, and whose
 	// monitor goes on (section 19.5).
-	LongSchedule bool
+	LongSchedule bool `json:"long_schedule,omitempty" db:"long_schedule"`
+
+	Attempts []event.Attempt `json:"-" db:"-"`
+	Payload  json.RawMessage `json:"-" db:"-"`
 }
 
 // WorkerManager starts and stops workers; supervisor.Supervisor is one.

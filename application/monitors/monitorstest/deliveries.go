@@ -13,9 +13,15 @@ func (s *Store) Deliveries(ctx context.Context, q monitors.DeliveryQuery) (all [
 	err = s.transaction(ctx, "Deliveries", func() error {
 		for _, m := range s.monitors {
 			for _, r := range s.Records[m.ID] {
-				d := monitors.DeliveryRecord{EventRecord: r, MonitorID: m.ID, StreamURL: m.StreamURL, Tried: len(r.Attempts)}
+				d := monitors.DeliveryRecord{
+					EventID: &r.EventID, EventType: &r.EventType, MonitorID: &m.ID, StreamURL: &m.StreamURL, CreatedAt: r.CreatedAt, State: monitors.DeliveryState(r.Status),
+					Tried: len(r.Attempts), DeliveredAt: r.SentAt, LastError: r.LastError, LongSchedule: r.LongSchedule, Body: string(r.Payload), Attempts: r.Attempts,
+				}
+				if r.Status == "sent" {
+					d.State = monitors.DeliveryDelivered
+				}
 				if q.MonitorID != "" && q.MonitorID != m.ID || q.EventID != "" && q.EventID != r.EventID ||
-					q.IncidentID != "" || q.State != "" && q.State != d.State() {
+					q.IncidentID != "" || q.State != "" && q.State != d.State {
 					continue
 				}
 				all = append(all, d)

@@ -131,8 +131,8 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 		}
 		if at, resolved := r.ResolvedAt(); resolved {
 			for i := range s.Records[id] {
-				if e := &s.Records[id][i]; e.ResolvedAt.IsZero() && strings.Contains(string(e.Payload), `"reason":"blind"`) {
-					e.ResolvedAt = at
+				if e := &s.Records[id][i]; e.ResolvedAt == nil && strings.Contains(string(e.Payload), `"reason":"blind"`) {
+					e.ResolvedAt = &at
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) er
 	return s.transaction(ctx, "Redeliver", func() error {
 		for i := range s.Records[id] {
 			if r := &s.Records[id][i]; r.EventID == eventID {
-				r.Status, r.SentAt = "pending", time.Time{}
+				r.Status, r.SentAt = "pending", nil
 				return nil
 			}
 		}
