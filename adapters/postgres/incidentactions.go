@@ -82,21 +82,11 @@ func (s *IncidentStore) ListIncidents(ctx context.Context, f incidents.Filter) (
 	return page, nil
 }
 
-type incidentEntryRow struct {
-	Kind          incident.EntryKind `db:"kind"`
-	At            time.Time          `db:"at"`
-	By            string             `db:"by"`
-	Text          string             `db:"text"`
-	FalsePositive *bool              `db:"false_positive"`
-	Severity      *int               `db:"severity"`
-}
-
-func (r incidentEntryRow) toEntry() incident.Entry {
-	e := incident.Entry{Kind: r.Kind, At: r.At.UTC(), By: r.By, Text: r.Text, FalsePositive: r.FalsePositive}
-	if r.Severity != nil {
-		e.Severity = *r.Severity
-	}
-	return e
+// decodeEntry returns the line of a row of incident_log as JSON, whose columns have the names that an entry has in its JSON.
+func decodeEntry(row []byte) (e incident.Entry, err error) {
+	err = json.Unmarshal(row, &e)
+	e.At = e.At.UTC()
+	return e, err
 }
 
 // GetIncident implements incidents.Store.
@@ -106,17 +96,20 @@ func (s *IncidentStore) GetIncident(ctx context.Context, id string) (incidents.I
 	if errors.Is(err, sql.ErrNoRows) {
 		return incidents.Incident{}, nil, incident.UnknownID(id)
 	}
-	var rows []incidentEntryRow
+	var lines [][]byte
 	if err == nil {
-		err = s.db.SelectContext(ctx, &rows, `
-			SELECT kind, at, by, text, false_positive, severity FROM incident_log WHERE incident_id = $1 ORDER BY id DESC LIMIT $2`, id, incidents.MaxLog)
+		err = s.db.SelectContext(ctx, &lines, `SELECT to_json(l) FROM incident_log l WHERE incident_id = $1 ORDER BY id DESC LIMIT $2`, id, incidents.MaxLog)
 	}
 	if err != nil {
 		return incidents.Incident{}, nil, wrapError(ctx, "read incident "+id, err)
 	}
-	log := make([]incident.Entry, 0, len(rows))
-	for _, r := range slices.Backward(rows) {
-		log = append(log, r.toEntry())
+	log := make([]incident.Entry, 0, len(lines))
+	for _, line := range slices.Backward(lines) {
+		e, err := decodeEntry(line)
+		if err != nil {
+			return incidents.Incident{}, nil, fmt.Errorf("read the log of incident %s: %w", id, err)
+		}
+		log = append(log, e)
 	}
 	i, err := row.toRecord()
 	return i, log, err
@@ -194,16 +187,16 @@ func (s *IncidentStore) awaitMessages(ctx context.Context, incidentID string) {
 
 // findAction reads the line of an action that was done before; nil: it was not.
 func findAction(ctx context.Context, tx *sqlx.Tx, id, opID string) (*incident.Entry, error) {
-	var row incidentEntryRow
-	err := tx.GetContext(ctx, &row, `SELECT kind, at, by, text, false_positive FROM incident_log WHERE incident_id = $1 AND op_id = $2`, id, opID)
+	var line []byte
+	err := tx.GetContext(ctx, &line, `SELECT to_json(l) FROM incident_log l WHERE incident_id = $1 AND op_id = $2`, id, opID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no line and no error is the answer
 	}
 	if err != nil {
 		return nil, err
 	}
-	e := row.toEntry()
-	return &e, nil
+	e, err := decodeEntry(line)
+	return &e, err
 }
 
 func checkLogRoom(ctx context.Context, tx *sqlx.Tx, id string) error {

@@ -16,70 +16,50 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const incidentColumns = `i.id, i.seq, i.monitor_id, i.state, i.severity, i.conditions, i.started_at, i.opened_at, i.resolved_at, i.resolved_by,
-	i.quiet_sec, i.reopened, i.acknowledged_by, i.acknowledged_at, i.acknowledged_severity, i.acknowledgements, i.severity_now,
-	i.false_positive, i.picture, i.updated_at`
+const incidentColumns = `i.id, i.seq, i.monitor_id, i.updated_at, to_json(i) AS incident`
 
 // goingOn selects incidents that are open, and resolved ones in which a condition lasts.
 const goingOn = `(i.state = 'open' OR i.due_at IS NOT NULL)`
 
-// incidentRow is a row of incidents, with columns of its monitor where they are selected. An
-// incident.Incident cannot be scanned: the row has nulls, JSON and seconds.
+// incidentRow is a row of incidents, with columns of its monitor where they are selected. What is outside of its
+// JSON is known even if that cannot be read.
 type incidentRow struct {
-	ID                   string            `db:"id"`
-	Seq                  int64             `db:"seq"`
-	MonitorID            monitor.ID        `db:"monitor_id"`
-	StreamURL            monitor.StreamURL `db:"stream_url"`
-	Metadata             sql.NullString    `db:"metadata_text"`
-	State                incident.State    `db:"state"`
-	Severity             int               `db:"severity"`
-	Conditions           []byte            `db:"conditions"`
-	StartedAt            time.Time         `db:"started_at"`
-	OpenedAt             time.Time         `db:"opened_at"`
-	ResolvedAt           sql.NullTime      `db:"resolved_at"`
-	ResolvedBy           string            `db:"resolved_by"`
-	QuietSec             int               `db:"quiet_sec"`
-	Reopened             int               `db:"reopened"`
-	AcknowledgedBy       string            `db:"acknowledged_by"`
-	AcknowledgedAt       sql.NullTime      `db:"acknowledged_at"`
-	AcknowledgedSeverity int               `db:"acknowledged_severity"`
-	Acknowledgements     []byte            `db:"acknowledgements"`
-	SeverityNow          int               `db:"severity_now"`
-	FalsePositive        *bool             `db:"false_positive"`
-	Picture              []byte            `db:"picture"`
-	UpdatedAt            time.Time         `db:"updated_at"`
+	ID        string            `db:"id"`
+	Seq       int64             `db:"seq"`
+	MonitorID monitor.ID        `db:"monitor_id"`
+	UpdatedAt time.Time         `db:"updated_at"`
+	Incident  []byte            `db:"incident"` // a storedIncident
+	StreamURL monitor.StreamURL `db:"stream_url"`
+	Metadata  sql.NullString    `db:"metadata_text"`
 }
 
 // toIncident returns the incident. If a part cannot be read, it returns the rest with the error.
-func (r incidentRow) toIncident() (*incident.Incident, error) {
-	i := incident.Incident{
-		ID:                   r.ID,
-		State:                r.State,
-		Severity:             r.Severity,
-		SeverityNow:          r.SeverityNow,
-		StartedAt:            r.StartedAt.UTC(),
-		OpenedAt:             r.OpenedAt.UTC(),
-		ResolvedAt:           timeOrZero(r.ResolvedAt),
-		ResolvedBy:           r.ResolvedBy,
-		Quiet:                time.Duration(r.QuietSec) * time.Second,
-		Reopened:             r.Reopened,
-		AcknowledgedBy:       r.AcknowledgedBy,
-		AcknowledgedAt:       timeOrZero(r.AcknowledgedAt),
-		AcknowledgedSeverity: r.AcknowledgedSeverity,
-		FalsePositive:        r.FalsePositive,
+func (r incidentRow) toIncident() (*incident.Incident, error) { return decodeIncident(r.Incident) }
+
+// storedIncident is a row of incidents as JSON. The columns have the names that an incident has in its JSON, but for
+// quiet_sec.
+type storedIncident struct {
+	*incident.Incident
+
+	MonitorID monitor.ID `json:"monitor_id"`
+	QuietSec  int        `json:"quiet_sec"`
+	DueAt     *time.Time `json:"due_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// decodeIncident returns the incident of a row as JSON. If a part cannot be read, it returns the rest with the error.
+func decodeIncident(row []byte) (*incident.Incident, error) {
+	var i incident.Incident
+	stored := storedIncident{Incident: &i}
+	err := json.Unmarshal(row, &stored)
+	i.Quiet = time.Duration(stored.QuietSec) * time.Second
+	for _, at := range []*time.Time{&i.StartedAt, &i.OpenedAt, &i.ResolvedAt, &i.AcknowledgedAt} {
+		*at = at.UTC()
 	}
-	if err := json.Unmarshal(r.Conditions, &i.Conditions); err != nil {
-		return &i, fmt.Errorf("conditions of incident %s: %w", r.ID, err)
+	if err != nil {
+		err = fmt.Errorf("incident %s: %w", i.ID, err)
 	}
-	if err := json.Unmarshal(r.Acknowledgements, &i.Acknowledgements); err != nil {
-		return &i, fmt.Errorf("acknowledgements of incident %s: %w", r.ID, err)
-	}
-	if r.Picture != nil {
-		if err := json.Unmarshal(r.Picture, &i.Picture); err != nil {
-			return &i, fmt.Errorf("picture of incident %s: %w", r.ID, err)
-		}
-	}
-	return &i, nil
+	return &i, err
 }
 
 // incidentSteps are steps of the incidents of one monitor, in a transaction that holds the
@@ -140,21 +120,23 @@ func (s *incidentSteps) changed() (all []*incident.Incident) {
 	return all
 }
 
+// logRow is a new row of incident_log as JSON. Its columns have the names that an entry has in its JSON.
+type logRow struct {
+	incident.Entry
+
+	IncidentID string  `json:"incident_id"`
+	OpID       *string `json:"op_id"` // null: it is not the line of an action
+}
+
 // logRows returns the new rows of incident_log.
-func (s *incidentSteps) logRows() (rows []map[string]any) {
+func (s *incidentSteps) logRows() (rows []logRow) {
 	for _, c := range s.changes {
 		for _, e := range c.Log {
-			var opID *string
-			if e.By != "" && s.opID != "" { // the line of the action
-				opID = &s.opID
+			row := logRow{Entry: e, IncidentID: c.ID}
+			if e.By != "" && s.opID != "" {
+				row.OpID = &s.opID
 			}
-			var severity *int
-			if e.Kind == incident.SeverityRaised {
-				severity = &e.Severity
-			}
-			rows = append(rows, map[string]any{
-				"incident_id": c.ID, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "severity": severity, "op_id": opID,
-			})
+			rows = append(rows, row)
 		}
 	}
 	return rows
@@ -176,15 +158,10 @@ func storeIncidentsOfEvents(ctx context.Context, tx *sqlx.Tx, incidentOf map[str
 }
 
 // incidentRows returns the rows of incidents that have changed.
-func (s *incidentSteps) incidentRows() (rows []map[string]any) {
+func (s *incidentSteps) incidentRows() (rows []storedIncident) {
 	for _, i := range s.changed() {
-		rows = append(rows, map[string]any{
-			"id": i.ID, "monitor_id": s.monitorID, "state": i.State, "severity": i.Severity, "conditions": i.Conditions,
-			"started_at": i.StartedAt.UTC(), "opened_at": i.OpenedAt.UTC(), "resolved_at": timeOrNull(i.ResolvedAt), "resolved_by": i.ResolvedBy,
-			"quiet_sec": int(i.Quiet / time.Second), "reopened": i.Reopened,
-			"acknowledged_by": i.AcknowledgedBy, "acknowledged_at": timeOrNull(i.AcknowledgedAt), "acknowledged_severity": i.AcknowledgedSeverity,
-			"acknowledgements": append([]incident.Acknowledgement{}, i.Acknowledgements...), "severity_now": i.SeverityNow,
-			"false_positive": i.FalsePositive, "picture": i.Picture, "due_at": timeOrNull(i.DueAt()), "updated_at": s.now.UTC(),
+		rows = append(rows, storedIncident{
+			Incident: i, MonitorID: s.monitorID, QuietSec: int(i.Quiet / time.Second), DueAt: timeOrNull(i.DueAt()), UpdatedAt: s.now.UTC(),
 		})
 	}
 	return rows
@@ -223,7 +200,7 @@ const saveIncidents = `
 // storeIncidents stores what the steps of different monitors have changed. What it stores is to be
 // routed.
 func storeIncidents(ctx context.Context, tx *sqlx.Tx, all ...*incidentSteps) error {
-	incidents, log := []map[string]any{}, []map[string]any{}
+	incidents, log := []storedIncident{}, []logRow{}
 	for _, s := range all {
 		incidents, log = append(incidents, s.incidentRows()...), append(log, s.logRows()...)
 	}

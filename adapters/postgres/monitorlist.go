@@ -2,15 +2,12 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -23,34 +20,23 @@ const inTrouble = `m.id IN (
 	SELECT i.monitor_id FROM incidents i WHERE ` + goingOn + `
 	UNION ALL SELECT b.id FROM monitors b WHERE b.` + activePredicate + ` AND (b.health_video NOT IN ('ok', 'unknown', '') OR b.health_audio NOT IN ('ok', 'unknown', '')))`
 
-const listedColumns = monitorColumns + `, m.seq,
-	i.id AS incident_id, i.severity AS incident_severity, i.severity_now AS incident_severity_now, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at`
+const listedColumns = monitorColumns + `, m.seq, to_json(i) AS incident`
 
 type listedRow struct {
 	monitorRow
 
-	Seq                 int64          `db:"seq"`
-	IncidentID          sql.NullString `db:"incident_id"`
-	IncidentSeverity    sql.NullInt64  `db:"incident_severity"`
-	IncidentSeverityNow sql.NullInt64  `db:"incident_severity_now"`
-	IncidentConditions  []byte         `db:"incident_conditions"`
-	IncidentOpenedAt    sql.NullTime   `db:"incident_opened_at"`
+	Seq      int64  `db:"seq"`
+	Incident []byte `db:"incident"` // a storedIncident; NULL: none is open
 }
 
-func (r listedRow) toListed() (listed monitors.ListedMonitor, err error) {
-	listed.Seq = r.Seq
-	if listed.Monitor, err = r.toMonitor(); !r.IncidentID.Valid {
-		return listed, err
-	}
-	listed.Incident = &incident.Incident{
-		ID:          r.IncidentID.String,
-		State:       incident.Open,
-		Severity:    int(r.IncidentSeverity.Int64),
-		SeverityNow: int(r.IncidentSeverityNow.Int64),
-		OpenedAt:    timeOrZero(r.IncidentOpenedAt),
-	}
-	if json.Unmarshal(r.IncidentConditions, &listed.Incident.Conditions) != nil {
-		err = errors.Join(err, fmt.Errorf("the conditions of incident %s", r.IncidentID.String))
+// toListed returns the monitor. If a part cannot be read, it returns the rest with the error.
+func (r listedRow) toListed() (monitors.ListedMonitor, error) {
+	m, err := r.toMonitor()
+	listed := monitors.ListedMonitor{Monitor: m, Seq: r.Seq}
+	if r.Incident != nil {
+		var unread error
+		listed.Incident, unread = decodeIncident(r.Incident)
+		err = errors.Join(err, unread)
 	}
 	return listed, err
 }

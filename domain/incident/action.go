@@ -42,12 +42,12 @@ const (
 	SeverityRaised EntryKind = "severity_raised" // by time, or by another condition
 )
 
-// Entry is one line of an incident's log.
+// Entry is one line of an incident's log. Its JSON is as it is stored.
 type Entry struct {
 	Kind          EntryKind `json:"kind"`
 	At            time.Time `json:"at"`
-	By            string    `json:"by,omitempty"`             // who did it; empty: it happened by itself
-	Text          string    `json:"text,omitempty"`           // of a note
+	By            string    `json:"by"`                       // who did it; empty: it happened by itself
+	Text          string    `json:"text"`                     // of a note
 	FalsePositive *bool     `json:"false_positive,omitempty"` // of a label; nil: it was taken away
 	Severity      int       `json:"severity,omitempty"`       // of SeverityRaised: from then on, 1 to MaxSeverity; 0: another kind
 }

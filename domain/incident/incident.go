@@ -38,26 +38,26 @@ const (
 )
 
 // Incident is the trouble of one stream, from its onset to its recovery. Its JSON is
-// the state that a Tracker needs to go on.
+// the state that a Tracker needs to go on, as it is stored.
 type Incident struct {
 	ID             string        `json:"id,omitempty"` // a UUID; empty until it is stored
 	State          State         `json:"state"`
 	Severity       int           `json:"severity"`     // the worst so far, 0 to MaxSeverity
 	SeverityNow    int           `json:"severity_now"` // of what lasts; 0 also if nothing does
 	Conditions     Conditions    `json:"conditions"`
-	StartedAt      time.Time     `json:"started_at"`            // the earliest onset
-	OpenedAt       time.Time     `json:"opened_at"`             // when the first condition was detected
-	ResolvedAt     time.Time     `json:"resolved_at,omitzero"`  // zero while open
-	ResolvedBy     string        `json:"resolved_by,omitempty"` // who resolved it; empty: nobody, it was quiet
-	Quiet          time.Duration `json:"quiet"`                 // how long all has to be good before it is resolved
-	Reopened       int           `json:"reopened"`              // how often
-	ReopenedAt     time.Time     `json:"reopened_at,omitzero"`  // when the newest reopening was detected; zero: never, or it was not read
-	AcknowledgedBy string        `json:"acknowledged_by,omitempty"`
+	StartedAt      time.Time     `json:"started_at"`           // the earliest onset
+	OpenedAt       time.Time     `json:"opened_at"`            // when the first condition was detected
+	ResolvedAt     time.Time     `json:"resolved_at,omitzero"` // zero while open
+	ResolvedBy     string        `json:"resolved_by"`          // who resolved it; empty: nobody, it was quiet
+	Quiet          time.Duration `json:"quiet"`                // how long all has to be good before it is resolved
+	Reopened       int           `json:"reopened"`             // how often
+	ReopenedAt     time.Time     `json:"reopened_at,omitzero"` // when the newest reopening was detected; zero: never, or it was not read
+	AcknowledgedBy string        `json:"acknowledged_by"`
 	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
 
 	// AcknowledgedSeverity is the severity when it was acknowledged. A higher severity
 	// needs somebody again (section 19.3).
-	AcknowledgedSeverity int `json:"acknowledged_severity,omitempty"`
+	AcknowledgedSeverity int `json:"acknowledged_severity"`
 
 	// Acknowledgements are those that counted, in order. A reopening takes none of them away.
 	Acknowledgements []Acknowledgement `json:"acknowledgements"`

@@ -83,7 +83,7 @@ func (t *Tracker) begin(in Began) {
 // open opens another incident, with episodes that have begun. It takes over what lasts in the
 // resolved one before it, with its onset.
 func (t *Tracker) open(at time.Time, began ...Began) {
-	next := &Incident{State: Open, OpenedAt: at, Quiet: FirstQuiet}
+	next := &Incident{State: Open, OpenedAt: at, Quiet: FirstQuiet, Acknowledgements: []Acknowledgement{}}
 	if t.newest != nil {
 		for _, c := range t.newest.Conditions.Lasting() {
 			next.addEpisode(Began{Condition: c.Name, StartedAt: c.LastStartedAt, Alert: c.Alert})
