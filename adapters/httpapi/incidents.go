@@ -30,10 +30,14 @@ type incidentBody struct {
 	StreamURL monitor.StreamURL `json:"stream_url"`
 	QuietSec  int64             `json:"quiet_sec"`
 	UpdatedAt time.Time         `json:"updated_at"`
+
+	Log []incidentLineBody `json:"log,omitzero"` // nil: a list leaves it out
 }
 
 func (h incidentHandlers) body(i incidents.Incident) incidentBody {
-	return incidentBody{feed.NewIncidentIn(i.MonitorID, i.Incident, h.zone), i.StreamURL, int64(i.Quiet / time.Second), h.localTime(i.UpdatedAt)}
+	return incidentBody{
+		Incident: feed.NewIncidentIn(i.MonitorID, i.Incident, h.zone), StreamURL: i.StreamURL, QuietSec: int64(i.Quiet / time.Second), UpdatedAt: h.localTime(i.UpdatedAt),
+	}
 }
 
 type incidentListBody struct {
@@ -105,12 +109,6 @@ func readIncidentFilter(query url.Values) (f incidents.Filter, wrong []error) {
 	return f, append(wrong, err)
 }
 
-type incidentDetailBody struct {
-	incidentBody
-
-	Log []incidentLineBody `json:"log"`
-}
-
 type incidentLineBody struct {
 	incidentEntryBody
 
@@ -129,20 +127,22 @@ func (h incidentHandlers) entry(e incident.Entry) incidentEntryBody {
 	return incidentEntryBody{e.Kind, h.localTime(e.At), wire.OrNull(e.By), wire.OrNull(e.Text), e.FalsePositive}
 }
 
+func (h incidentHandlers) line(e incident.Entry) incidentLineBody {
+	line := incidentLineBody{incidentEntryBody: h.entry(e)}
+	if e.Kind == incident.SeverityRaised {
+		line.Severity = &e.Severity
+	}
+	return line
+}
+
 // get is GET /api/v1/incidents/{incident_id}.
 func (h incidentHandlers) get(c *gin.Context) error {
 	i, log, err := h.service.Get(c.Request.Context(), c.Param("incident_id"))
 	if err != nil {
 		return err
 	}
-	body := incidentDetailBody{h.body(i), make([]incidentLineBody, 0, len(log))}
-	for _, e := range log {
-		line := incidentLineBody{incidentEntryBody: h.entry(e)}
-		if e.Kind == incident.SeverityRaised {
-			line.Severity = &e.Severity
-		}
-		body.Log = append(body.Log, line)
-	}
+	body := h.body(i)
+	body.Log = each(log, h.line)
 	h.write(c, http.StatusOK, body)
 	return nil
 }
