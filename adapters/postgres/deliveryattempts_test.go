@@ -32,8 +32,8 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 		recordAttempt(t, s, leaseOne(t, s), rejecting, due)
 		l := leaseOne(t, s)
-		if l.Attempts != 1 {
-			t.Errorf("%d attempts before the second", l.Attempts)
+		if l.Tried != 1 {
+			t.Errorf("%d attempts before the second", l.Tried)
 		}
 		second := accepting
 		second.At = noon.Add(time.Second)

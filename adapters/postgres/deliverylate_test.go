@@ -53,7 +53,7 @@ func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
 			t.Errorf("the history has %+v, %v", records, err)
 		}
 		pass(t, db, 8*time.Hour)
-		if l := leaseOne(t, s); l.ID != first.ID || l.Attempts != 1 {
+		if l := leaseOne(t, s); l.ID != first.ID || l.Tried != 1 {
 			t.Errorf("leased %+v", l)
 		}
 	})

@@ -483,7 +483,7 @@ func (l *lease) leaveOutdated(ctx context.Context) (told []delivery.Delivery, er
 // newDelivery returns a delivery that is leased, with its event.
 func (l *lease) newDelivery(r leasableRow) delivery.Delivery {
 	d := delivery.Delivery{
-		ID: r.ID, LeaseID: l.name, Attempts: r.Tried, FirstDueAt: r.RoundBeganAt.UTC(), FailingSince: timeOrZero(r.FailingSince),
+		ID: r.ID, LeaseID: l.name, Tried: r.Tried, RoundBeganAt: r.RoundBeganAt.UTC(), FailingSince: timeOrZero(r.FailingSince),
 		Age: max(time.Duration(r.AgeSec*float64(time.Second)), 0), Now: l.now,
 	}
 	if r.EventID.Valid {

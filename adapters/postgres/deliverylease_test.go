@@ -28,7 +28,7 @@ func isGone() delivery.Outcome {
 func failing(d delivery.Delivery) delivery.Outcome {
 	channel, _ := notify.ChannelOf(d.Destination.Kind)
 	return outcomeOf(attempt("HTTP 500"), channel.Policy().Decide(notify.Attempted{
-		At: time.Now(), RoundBeganAt: d.FirstDueAt, FailingSince: d.FailingSince, Number: d.Attempts + 1, Class: notify.Retry,
+		At: time.Now(), RoundBeganAt: d.RoundBeganAt, FailingSince: d.FailingSince, Number: d.Tried + 1, Class: notify.Retry,
 	}, 0.5))
 }
 
@@ -94,8 +94,8 @@ func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
 	expect := func(sequence int64, attempts int) delivery.Delivery {
 		t.Helper()
 		d := leaseOneForDestination(t, s)
-		if d.Event.MonitorID != m.ID || d.Event.Sequence != sequence || d.Attempts != attempts {
-			t.Fatalf("at %v event %d of %s is leased after %d attempts, want %d after %d", at, d.Event.Sequence, d.Event.MonitorID, d.Attempts, sequence, attempts)
+		if d.Event.MonitorID != m.ID || d.Event.Sequence != sequence || d.Tried != attempts {
+			t.Fatalf("at %v event %d of %s is leased after %d attempts, want %d after %d", at, d.Event.Sequence, d.Event.MonitorID, d.Tried, sequence, attempts)
 		}
 		return d
 	}
@@ -181,15 +181,15 @@ func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
 	t.Run("when the lease expires", func(t *testing.T) {
 		pass(t, db, time.Minute)
 		again := leaseOneForDestination(t, next)
-		if again.ID != lost.ID || again.Attempts != 0 || again.LeaseID == lost.LeaseID {
+		if again.ID != lost.ID || again.Tried != 0 || again.LeaseID == lost.LeaseID {
 			t.Errorf("leased %+v, want %+v again", again, lost)
 		}
 		// The dead one comes back with a failure, which counts no more.
 		recordOutcome(t, dead, lost, retried(time.Hour))
 		recordOutcome(t, next, again, retried(0))
 		lost = leaseOneForDestination(t, dead)
-		if lost.Attempts != 1 {
-			t.Errorf("%d attempts", lost.Attempts)
+		if lost.Tried != 1 {
+			t.Errorf("%d attempts", lost.Tried)
 		}
 	})
 	t.Run("when it is restarted", func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if again := leaseOneForDestination(t, wrong); again.Attempts != 0 || again.Destination.Secrets["bot_token"] != "again" {
+	if again := leaseOneForDestination(t, wrong); again.Tried != 0 || again.Destination.Secrets["bot_token"] != "again" {
 		t.Errorf("leased %+v", again)
 	}
 }

@@ -149,7 +149,7 @@ func TestOnlyTheFirstOfAQueueIsDue(t *testing.T) {
 		s := gateways[turn%2]
 		for _, d := range leaseUpTo(t, s, 5) {
 			o := delivered()
-			if d.Attempts == 0 && turn%3 == 0 {
+			if d.Tried == 0 && turn%3 == 0 {
 				o = retried(0)
 			}
 			all.Go(func() {

@@ -122,7 +122,7 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 		}
 	}
 	again := leaseOneForDestination(t, s)
-	if again.ID != ids[0] || again.Event.Sequence != 1 || again.Attempts != 0 {
+	if again.ID != ids[0] || again.Event.Sequence != 1 || again.Tried != 0 {
 		t.Errorf("leased %+v", again)
 	}
 	recordOutcome(t, s, again, rejected())
@@ -167,7 +167,7 @@ func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
 		t.Fatalf("leased %+v before its time", leased)
 	}
 	replay()
-	if again := leaseOneForDestination(t, s); again.ID != waiting.ID || again.Event.Sequence != 1 || again.Attempts != 0 {
+	if again := leaseOneForDestination(t, s); again.ID != waiting.ID || again.Event.Sequence != 1 || again.Tried != 0 {
 		t.Errorf("leased %+v", again)
 	}
 }

@@ -334,8 +334,8 @@ func TestAMessageOfADeadGatewayKeepsItsName(t *testing.T) {
 				t.Fatalf("leased %d, and then %d", len(sent), len(again))
 			}
 			for i := range sent {
-				if again[i].ID != sent[i].ID || !again[i].FirstDueAt.Equal(sent[i].FirstDueAt) {
-					t.Errorf("leased %s, first due at %s; it was %s at %s", again[i].ID, again[i].FirstDueAt, sent[i].ID, sent[i].FirstDueAt)
+				if again[i].ID != sent[i].ID || !again[i].RoundBeganAt.Equal(sent[i].RoundBeganAt) {
+					t.Errorf("leased %s, first due at %s; it was %s at %s", again[i].ID, again[i].RoundBeganAt, sent[i].ID, sent[i].RoundBeganAt)
 				}
 				recordOutcome(t, s, again[i], delivered())
 			}

@@ -59,7 +59,7 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
 			t.Fatal(err)
 		}
-		if l := leaseOne(t, s); l.ID != e.ID || l.Attempts != 0 {
+		if l := leaseOne(t, s); l.ID != e.ID || l.Tried != 0 {
 			t.Errorf("the delivery is %+v", l)
 		}
 		page, _, err := s.Events(t.Context(), m.ID, 1, 0)

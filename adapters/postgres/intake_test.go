@@ -26,7 +26,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		if string(m.Snapshot) != `{"mode": "monitoring"}` {
 			t.Errorf("the snapshot is %s", m.Snapshot)
 		}
-		if l := leaseOne(t, s); l.Event.EventID != r.Events[0].ID || l.Event.EventType != event.Blackout || l.Event.MonitorID != m.ID || l.Callback != m.CallbackURL || l.Attempts != 0 {
+		if l := leaseOne(t, s); l.Event.EventID != r.Events[0].ID || l.Event.EventType != event.Blackout || l.Event.MonitorID != m.ID || l.Callback != m.CallbackURL || l.Tried != 0 {
 			t.Errorf("the delivery is %+v", l)
 		}
 	})

@@ -23,10 +23,10 @@ type Delivery struct {
 	Destination notify.Destination  // with its secrets
 
 	// All times are of the database, by whose clock they were decided.
-	Attempts     int           // made at the present message before this one
-	FirstDueAt   time.Time     // when the present message was first due; a new message has a new one
+	Tried        int           // attempts at the present message that were made before this one
+	RoundBeganAt time.Time     // when the present message was first due; a new message has a new one
 	FailingSince time.Time     // when the first of these attempts failed; zero: none has failed
-	Age          time.Duration // since FirstDueAt, of a callback since its event, when the delivery was leased
+	Age          time.Duration // since RoundBeganAt, of a callback since its event, when the delivery was leased
 	Now          time.Time     // when the delivery was leased
 
 	Event    *Event
@@ -73,7 +73,7 @@ func (d Delivery) threadID() string {
 }
 
 // key names what is sent: an event, a notice, or one message of a thread.
-func (d Delivery) key() string { return fmt.Sprintf("%s %d", d.ID, d.FirstDueAt.UnixMicro()) }
+func (d Delivery) key() string { return fmt.Sprintf("%s %d", d.ID, d.RoundBeganAt.UnixMicro()) }
 
 // toProcessClock converts a time of the database's clock to this process's clock, whose time at the
 // lease was began. A zero time stays zero.

@@ -220,7 +220,7 @@ func (d *Dispatcher) deliver(ctx context.Context, leased Delivery, leasedUntil t
 		log.Error("result of a delivery could not be stored, the gateway will send it again", "error", err.Error(), "delivered", o.Delivered)
 		return o.Delivered, false
 	}
-	logOutcome(log.With("attempt", leased.Attempts+1, "status", o.Status), leased, o, recorded)
+	logOutcome(log.With("attempt", leased.Tried+1, "status", o.Status), leased, o, recorded)
 	if recorded.EndedMonitor != "" {
 		d.cfg.OnMonitorFailed(recorded.EndedMonitor)
 	}
@@ -233,7 +233,7 @@ func outcomeOf(leased Delivery, r message.Result, began, now time.Time) Outcome 
 	o := Outcome{
 		Decision: leased.Policy.Decide(notify.Attempted{
 			At: now, RoundBeganAt: began.Add(-leased.Age), FailingSince: leased.toProcessClock(leased.FailingSince, began),
-			Number: leased.Attempts + 1, Class: r.Class, RetryAfter: r.RetryAfter,
+			Number: leased.Tried + 1, Class: r.Class, RetryAfter: r.RetryAfter,
 		}, rand.Float64()),
 		Result: r,
 	}

@@ -20,7 +20,7 @@ const evidenceDelay = time.Second
 func (s *Sender) addEvidence(ctx context.Context, d Delivery, body []byte, log *slog.Logger) []byte {
 	e := d.Event
 	_, recovers := e.EventType.Recovers()
-	isNew := d.Attempts == 0 && d.Age < evidenceDelay && !recovers
+	isNew := d.Tried == 0 && d.Age < evidenceDelay && !recovers
 	if s.cfg.Evidence == nil || isNew || !e.EventType.MayHaveEvidence() {
 		return body
 	}

@@ -112,7 +112,7 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 		h.advance(29 * time.Second)
 		o.set(func(o *fakeOutbox) {
 			for _, e := range o.entries {
-				e.delivery.Attempts, e.delivery.LeaseID = 1, "of another gateway"
+				e.delivery.Tried, e.delivery.LeaseID = 1, "of another gateway"
 			}
 		})
 		h.advance(20 * time.Second)

@@ -69,7 +69,7 @@ func (o *fakeOutbox) add(d delivery.Delivery, policy ...notify.ThreadPolicy) {
 }
 
 func (o *fakeOutbox) addLocked(d delivery.Delivery, policy ...notify.ThreadPolicy) {
-	d.FirstDueAt = time.Now()
+	d.RoundBeganAt = time.Now()
 	if channel, is := notify.ChannelOf(d.Destination.Kind); is {
 		d.Policy = channel.Policy()
 	}
@@ -141,7 +141,7 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 		}
 		inFlight[to]++
 		e.leasedUntil, e.delivery.LeaseID = now.Add(duration), fmt.Sprint(o.leases)
-		e.delivery.Age, e.delivery.Now = now.Sub(e.delivery.FirstDueAt), now.Add(o.ahead)
+		e.delivery.Age, e.delivery.Now = now.Sub(e.delivery.RoundBeganAt), now.Add(o.ahead)
 		all.Deliveries = append(all.Deliveries, e.delivery)
 	}
 	all.More = len(all.Deliveries) == limit
@@ -168,7 +168,7 @@ func (o *fakeOutbox) decide(e *entry, now time.Time) (isDue bool) {
 	}
 	if e.state = "idle"; !m.At.IsZero() {
 		e.state, e.due = "pending", m.At.Add(-o.ahead)
-		e.delivery.FirstDueAt = e.due
+		e.delivery.RoundBeganAt = e.due
 	}
 	return false
 }
@@ -186,13 +186,13 @@ func (o *fakeOutbox) Record(_ context.Context, d delivery.Delivery, out delivery
 			continue
 		}
 		e.outcomes, e.leasedUntil, e.due = append(e.outcomes, out), time.Time{}, out.RetryAt
-		e.delivery.Attempts++
+		e.delivery.Tried++
 		if out.Notified != nil {
 			e.delivery.Notified = *out.Notified
 		}
 		switch {
 		case out.Delivered && e.queue() == "" && d.Notice == nil: // the next lease decides what is next in the thread
-			e.delivery.Attempts, e.delivery.FirstDueAt, e.due = 0, now, now
+			e.delivery.Tried, e.delivery.RoundBeganAt, e.due = 0, now, now
 		case out.Delivered:
 			e.state = "delivered"
 		case out.Failed:

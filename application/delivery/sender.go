@@ -46,7 +46,7 @@ func (s *Sender) send(ctx context.Context, d Delivery, log *slog.Logger) message
 	step := d.Message.NextMessage
 	f := message.Facts{
 		ThreadID: d.threadID(), DestinationID: d.Destination.ID, Language: d.Destination.Language,
-		Situation: d.Message.Situation, Notified: d.Notified, Repeat: d.Message.Policy.Repeat, Now: d.Now, Delay: d.Age, Unreachable: d.Attempts > 0,
+		Situation: d.Message.Situation, Notified: d.Notified, Repeat: d.Message.Policy.Repeat, Now: d.Now, Delay: d.Age, Unreachable: d.Tried > 0,
 		Incident: d.Incident, Storm: d.Storm, Notice: d.Notice,
 	}
 	switch {
@@ -160,7 +160,7 @@ func (s *Sender) picture(ctx context.Context, d Delivery, log *slog.Logger) *mes
 // messageID names a message. It is the same at every attempt, also of another gateway,
 // until another message is due. A storm's message does not name its conditions.
 func messageID(d Delivery, step notify.NextMessage) string {
-	name := fmt.Sprintf("%s %d %s", d.ID, d.FirstDueAt.UnixMicro(), step.Kind)
+	name := fmt.Sprintf("%s %d %s", d.ID, d.RoundBeganAt.UnixMicro(), step.Kind)
 	if d.isThread() {
 		name += fmt.Sprintf(" %d", d.Message.Situation.SeverityNow)
 	}

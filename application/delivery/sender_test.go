@@ -167,7 +167,7 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		for _, id := range []string{"old", "new"} {
 			o.add(aboutIncident(id, newDestination(id, notify.Slack)))
 		}
-		o.entries[0].delivery.FirstDueAt = time.Now().Add(-24 * time.Hour)
+		o.entries[0].delivery.RoundBeganAt = time.Now().Add(-24 * time.Hour)
 		h := start(t, o, r, nil)
 		defer h.stop()
 		h.advance(time.Second)
@@ -328,7 +328,7 @@ func TestEvidenceComesWithLaterAttempts(t *testing.T) { // section 16.2
 		scenario(t, c.name, func(t *testing.T) {
 			o, r := &fakeOutbox{}, newReceiver(failing(len(c.want)-1, 503, notify.Retry))
 			o.addEvent("e", "mon-1")
-			o.entries[0].delivery.FirstDueAt = time.Now().Add(-c.age)
+			o.entries[0].delivery.RoundBeganAt = time.Now().Add(-c.age)
 			o.entries[0].delivery.Event.EventType, o.entries[0].delivery.Event.Body = c.of, []byte(plain)
 			h := start(t, o, r, func(s *delivery.SenderConfig, _ *delivery.Config) { s.Evidence = c.find })
 			defer h.stop()
