@@ -62,8 +62,8 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	}
 	limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
-	if w.Left {
-		if err := o.advanceLeft(limited); err != nil {
+	if w.YetToLeave {
+		if err := o.leaveQueues(limited); err != nil {
 			return delivery.Leased{}, wrapError(limited, "advance queues", err)
 		}
 	}
@@ -81,7 +81,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 			ready = append(ready, d.ID)
 		}
 	}
-	if len(ready) > 0 || w.Callbacks || w.Left {
+	if len(ready) > 0 || w.Callbacks || w.YetToLeave {
 		if err := o.db.inTx(limited, "lease deliveries", func(tx *sqlx.Tx) error { return l.take(limited, tx, ready) }); err != nil {
 			return delivery.Leased{}, err
 		}
@@ -96,21 +96,21 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 
 // waiting says what waits for a lease.
 type waiting struct {
-	Version   int64           `db:"version"`   // of the routing
-	Rerouted  bool            `db:"rerouted"`  // the routing has changed: all open incidents are to be routed
-	Unrouted  bool            `db:"unrouted"`  // some incidents are
-	Left      bool            `db:"some_left"` // deliveries have yet to leave their queues
-	Callbacks bool            `db:"callbacks"` // some are due
-	NextInSec sql.NullFloat64 `db:"next_in"`   // when something becomes due that is not; NULL: nothing does
-	Now       time.Time       `db:"now"`
+	Version    int64           `db:"version"`      // of the routing
+	Rerouted   bool            `db:"rerouted"`     // the routing has changed: all open incidents are to be routed
+	Unrouted   bool            `db:"unrouted"`     // some incidents are
+	YetToLeave bool            `db:"yet_to_leave"` // deliveries have yet to leave their queues
+	Callbacks  bool            `db:"callbacks"`    // some are due
+	NextInSec  sql.NullFloat64 `db:"next_in"`      // when something becomes due that is not; NULL: nothing does
+	Now        time.Time       `db:"now"`
 
 	routing notify.Routing
 	locked  bool // incidents could not be routed, because they are being changed: they are looked at again soon
 }
 
-// leftQueue is the condition of a delivery that could not leave its queue when it was made, because an event was being
+// yetToLeave is the condition of a delivery that could not leave its queue when it was made, because an event was being
 // added behind it.
-const leftQueue = `queue IS NOT NULL AND state <> 'pending'`
+const yetToLeave = `queue IS NOT NULL AND state <> 'pending'`
 
 // readWaiting asks in one statement for all that may be done: mostly there is little. The first of an order is read by an
 // index whatever the statistics say, while EXISTS may read all deliveries.
@@ -120,7 +120,7 @@ func (o *Outbox) readWaiting(ctx context.Context) (w waiting, err error) {
 	if err := o.db.GetContext(ctx, &w, `
 		SELECT version, routed_version <> version AS rerouted, clock_timestamp() AS now,
 		       (SELECT id FROM incidents WHERE unrouted > 0 ORDER BY id LIMIT 1) IS NOT NULL AS unrouted,
-		       (SELECT id FROM deliveries WHERE `+leftQueue+` ORDER BY id LIMIT 1) IS NOT NULL AS some_left,
+		       (SELECT id FROM deliveries WHERE `+yetToLeave+` ORDER BY id LIMIT 1) IS NOT NULL AS yet_to_leave,
 		       COALESCE((SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL) <= now(), false) AS callbacks,
 		       CAST(EXTRACT(EPOCH FROM LEAST(
 		           (SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL AND due_at > now()),
@@ -178,8 +178,8 @@ const placeDue = `
 // mayBeSent is the condition of a delivery x that is due, and behind no other one in its queue.
 const mayBeSent = `x.due_at IS NOT NULL AND (x.queue IS NULL OR (SELECT first.seq FROM deliveries first WHERE first.queue = x.queue ORDER BY first.seq LIMIT 1) = x.seq)`
 
-// isLateCallback is the condition of a delivery to a callback for which no other waits, and which is due at some time.
-const isLateCallback = `destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL`
+// callbackOutOfQueue is the condition of a delivery to a callback for which no other waits, and which is due at some time.
+const callbackOutOfQueue = `destination_id IS NULL AND queue IS NULL AND due_at IS NOT NULL`
 
 // lockDueCallbacks locks up to $1 due deliveries to callbacks for which others may wait. It locks up to half as many
 // for which none does: these are older, and must not fill a lease. Each callback gets its first of them, and one at a time. The walk goes from callback to callback, so that it reads as much
@@ -191,12 +191,12 @@ const lockDueCallbacks = `
 	UNION ALL
 	SELECT id FROM (
 		WITH RECURSIVE late (monitor_id) AS (
-			(SELECT monitor_id FROM deliveries WHERE ` + isLateCallback + ` ORDER BY monitor_id LIMIT 1)
+			(SELECT monitor_id FROM deliveries WHERE ` + callbackOutOfQueue + ` ORDER BY monitor_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT monitor_id FROM deliveries WHERE ` + isLateCallback + ` AND monitor_id > late.monitor_id ORDER BY monitor_id LIMIT 1)
+			SELECT (SELECT monitor_id FROM deliveries WHERE ` + callbackOutOfQueue + ` AND monitor_id > late.monitor_id ORDER BY monitor_id LIMIT 1)
 			FROM late WHERE late.monitor_id IS NOT NULL)
 		SELECT x.id FROM late CROSS JOIN LATERAL (
-			SELECT id FROM deliveries WHERE ` + isLateCallback + ` AND monitor_id = late.monitor_id ORDER BY due_at, id LIMIT 1) AS first
+			SELECT id FROM deliveries WHERE ` + callbackOutOfQueue + ` AND monitor_id = late.monitor_id ORDER BY due_at, id LIMIT 1) AS first
 		JOIN deliveries x ON x.id = first.id AND x.due_at <= now()
 		WHERE late.monitor_id NOT IN (SELECT monitor_id FROM deliveries WHERE destination_id IS NULL AND queue IS NULL AND lease IS NOT NULL AND due_at > now())
 		ORDER BY x.due_at LIMIT ($1 + 1) / 2 FOR NO KEY UPDATE OF x SKIP LOCKED) AS late`

@@ -49,7 +49,7 @@ func queueOf(id monitor.ID, destinationID string) string {
 
 // insertDeliveries stores new deliveries of events in their order, and wakes the dispatchers. It keeps the first
 // delivery of each queue from leaving until the transaction ends. One that leaves makes the next one due, and would
-// not see what is being added. It waits for none, and nothing waits for it (advanceLeft). If the first is just
+// not see what is being added. It waits for none, and nothing waits for it (leaveQueues). If the first is just
 // leaving, the added one is due at once, and a lease finds its place.
 const insertDeliveries = `
 	WITH added AS (

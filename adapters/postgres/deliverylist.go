@@ -90,7 +90,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q monitors.DeliveryQuery) (
 		       CASE WHEN x.state = 'pending' AND %[3]s IS NOT TRUE THEN x.due_at END AS next_attempt_at
 		FROM deliveries x LEFT JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id
 		WHERE d.deleted_at IS NULL AND %[1]s
-		ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d`, strings.Join(conditions, ` AND `), q.Limit, waits, isLate), args...)
+		ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d`, strings.Join(conditions, ` AND `), q.Limit, waits, onLongSchedule), args...)
 	if err != nil {
 		return nil, wrapError(ctx, "list deliveries", err)
 	}

@@ -44,8 +44,8 @@ const selectAttempted = `
 	SELECT id, destination_id, incident_id IS NOT NULL OR storm IS NOT NULL AS thread, storm IS NOT NULL AS storm, queue, state, lease, changed, attempts, clock_timestamp() AS now
 	FROM deliveries`
 
-// isOneOfLate reports whether it has left the queue of its callback, where only one of such deliveries is made at a time.
-func (r attemptedRow) isOneOfLate() bool { return !r.DestinationID.Valid && !r.Queue.Valid }
+// isCallbackOutOfQueue reports whether it has left the queue of its callback, where only one of such deliveries is made at a time.
+func (r attemptedRow) isCallbackOutOfQueue() bool { return !r.DestinationID.Valid && !r.Queue.Valid }
 
 // with returns the attempts, the newest last, as JSON. repeated reports whether the new one
 // is stored already.
@@ -231,7 +231,7 @@ func (o *Outbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r attemptedRow, 
 		WHERE id = $1`, r.ID, delivered, state, due, newRound, attempts, lastError, told, leaves); err != nil {
 		return nil, false, err
 	}
-	isDue = due.Valid || r.isOneOfLate()
+	isDue = due.Valid || r.isCallbackOutOfQueue()
 	if leaves && r.Queue.Valid {
 		advanced, err := advanceQueues(ctx, tx, []string{r.Queue.String}, max(time.Until(outcome.NextAt), 0))
 		if err != nil {
@@ -257,13 +257,13 @@ func advanceQueues(ctx context.Context, tx *sqlx.Tx, queues []string, pause time
 	return advanced, err
 }
 
-// advanceLeft takes deliveries out of their queues that could not leave when they were made, because events were
+// leaveQueues takes deliveries out of their queues that could not leave when they were made, because events were
 // being added behind them. It makes the next ones due. It passes over those for which that is still so.
-func (o *Outbox) advanceLeft(ctx context.Context) error {
+func (o *Outbox) leaveQueues(ctx context.Context) error {
 	return o.db.inTx(ctx, "advance queues", func(tx *sqlx.Tx) error {
 		var queues []string
 		if err := tx.SelectContext(ctx, &queues, `
-			WITH made AS (SELECT id, queue FROM deliveries WHERE `+leftQueue+` ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED),
+			WITH made AS (SELECT id, queue FROM deliveries WHERE `+yetToLeave+` ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED),
 			out AS (UPDATE deliveries SET queue = NULL WHERE id IN (SELECT id FROM made))
 			SELECT queue FROM made`); err != nil || len(queues) == 0 {
 			return err

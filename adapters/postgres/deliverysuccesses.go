@@ -56,7 +56,7 @@ func (o *Outbox) recordSuccesses(ctx context.Context, tx *sqlx.Tx, group []*queu
 	if err != nil {
 		return nil, err
 	}
-	// Behind some an event is being added: they are made, and leave their queues later (advanceLeft).
+	// Behind some an event is being added: they are made, and leave their queues later (leaveQueues).
 	const withID = ` WHERE id = ANY (CAST($1 AS uuid[])) ORDER BY id `
 	var leaving, staying []attemptedRow
 	if err := tx.SelectContext(ctx, &leaving, selectAttempted+withID+`FOR UPDATE SKIP LOCKED`, pq.Array(deliveryIDs)); err != nil {
@@ -86,7 +86,7 @@ func (o *Outbox) recordSuccesses(ctx context.Context, tx *sqlx.Tx, group []*queu
 		} else if !known {
 			took = append(took, d.DestinationID.String)
 		}
-		s.recorded.Due = d.isOneOfLate()
+		s.recorded.Due = d.isCallbackOutOfQueue()
 		if n < len(leaving) && d.Queue.Valid {
 			queues[d.Queue.String] = s
 		}

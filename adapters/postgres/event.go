@@ -44,7 +44,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	}
 	var rows []eventRow
 	err := s.db.SelectContext(ctx, &rows, `
-		SELECT e.id, e.event_type, e.body, e.webhook_status, x.attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at, `+isLate+` AS long_schedule
+		SELECT e.id, e.event_type, e.body, e.webhook_status, x.attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at, `+onLongSchedule+` AS long_schedule
 		FROM (SELECT * FROM monitor_events WHERE monitor_id = $1`+begins+` ORDER BY created_at DESC, seq DESC LIMIT $2) AS e
 		JOIN deliveries x ON x.id = e.id
 		ORDER BY e.created_at DESC, e.seq DESC`, args...)
@@ -75,9 +75,9 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	return page, found.Total, err
 }
 
-// isLate is the condition of a delivery x to a callback that is retried while the events behind it do not wait any
+// onLongSchedule is the condition of a delivery x to a callback that is retried while the events behind it do not wait any
 // more (section 19.5).
-const isLate = `(x.state = 'pending' AND x.queue IS NULL)`
+const onLongSchedule = `(x.state = 'pending' AND x.queue IS NULL)`
 
 // Redeliver implements monitors.EventStore. It moves the event to the end of its monitor's
 // queue. In its old place it would become the first while a gateway may be sending
