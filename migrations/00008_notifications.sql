@@ -27,7 +27,7 @@ CREATE TABLE destinations (
     -- The circuit: failures in a row, and when the next attempt may be made.
     failures        INT         NOT NULL DEFAULT 0,
     failing_since   TIMESTAMPTZ,
-    closed_until    TIMESTAMPTZ,
+    circuit_open_until TIMESTAMPTZ,
     last_error      TEXT        NOT NULL DEFAULT '',
     delivered_at    TIMESTAMPTZ,                       -- the newest success
     -- The rate limit: tokens that were left at a time.

@@ -61,7 +61,7 @@ func TestThreadsAreDecidedWhileTheCircuitIsOpen(t *testing.T) {
 	resolveIncident(t, s, quiet.ID) // before anybody was told
 	resolveIncident(t, s, ids[0])
 	alter(t, db, `UPDATE incidents SET unrouted = unrouted + 1`) // of the second there is nothing new
-	alter(t, db, `UPDATE destinations SET failures = 5, failing_since = now(), closed_until = now() + interval '50 seconds'`)
+	alter(t, db, `UPDATE destinations SET failures = 5, failing_since = now(), circuit_open_until = now() + interval '50 seconds'`)
 	route(t, s)
 	state := func(id monitor.ID) (state string) {
 		t.Helper()

@@ -88,7 +88,7 @@ func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
 		t.Helper()
 		second := time.Duration(seconds) * time.Second
 		pass(t, db, second-at)
-		alter(t, db, `UPDATE destinations SET failures = 0, closed_until = NULL`) // the circuit is another matter
+		alter(t, db, `UPDATE destinations SET failures = 0, circuit_open_until = NULL`) // the circuit is another matter
 		at = second
 	}
 	expect := func(sequence int64, attempts int) delivery.Delivery {

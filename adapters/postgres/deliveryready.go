@@ -31,7 +31,7 @@ type readyDestination struct {
 // selectReady reads those of the destinations $1 that are enabled and have something that is due. With
 // min() it reads one entry of an index whatever the statistics say, which EXISTS does not.
 const selectReady = `
-	SELECT id, failures, failing_since, closed_until, tokens, tokens_at, clock_timestamp() AS now,
+	SELECT id, failures, failing_since, circuit_open_until, tokens, tokens_at, clock_timestamp() AS now,
 	       (SELECT count(*) FROM deliveries x WHERE x.destination_id = d.id AND ` + inFlight + `) AS in_flight,
 	       COALESCE((SELECT min(x.due_at) FROM deliveries x WHERE x.destination_id = d.id AND x.changed) <= now(), false) AS changed
 	FROM destinations d

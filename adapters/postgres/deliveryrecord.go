@@ -331,7 +331,7 @@ const knownSuccess = time.Second
 // changes nothing in its row: by a clock that differs from the database's it is stored again.
 func (r destinationRow) staysHealthy(o delivery.Outcome) (stays, isKnown bool) {
 	age := time.Since(r.DeliveredAt.Time)
-	stays = o.Delivered && !o.EditedAndPushed && r.Failures == 0 && !r.FailingSince.Valid && !r.ClosedUntil.Valid && r.LastError == ""
+	stays = o.Delivered && !o.EditedAndPushed && r.Failures == 0 && !r.FailingSince.Valid && !r.CircuitOpenUntil.Valid && r.LastError == ""
 	return stays, stays && r.DeliveredAt.Valid && age >= 0 && age < knownSuccess
 }
 
@@ -345,7 +345,7 @@ func storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Ti
 	after := d.health().After(now, o.Class, o.Status, o.RetryAfter)
 	lastError := storableText(o.Error)
 	if _, err := tx.ExecContext(ctx, `
-		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4, tokens = tokens - CAST($6 AS int),
+		UPDATE destinations SET failures = $2, failing_since = $3, circuit_open_until = $4, tokens = tokens - CAST($6 AS int),
 			last_error = CASE WHEN CAST($5 AS text) = '' AND CAST($4 AS timestamptz) IS NOT NULL THEN last_error ELSE CAST($5 AS text) END,
 			delivered_at = CASE WHEN CAST($5 AS text) = '' THEN now() ELSE delivered_at END
 		WHERE id = $1`, d.ID, after.Failures, nullTime(after.FailingSince), nullTime(after.CircuitOpenUntil), lastError, secondRequests); err != nil {
@@ -372,7 +372,7 @@ func noticeOf(d destinationRow, h notify.Health, now time.Time, o delivery.Outco
 
 // health returns what a destination's row says about its health.
 func (r destinationRow) health() notify.Health {
-	return notify.Health{Failures: r.Failures, FailingSince: timeOrZero(r.FailingSince), CircuitOpenUntil: timeOrZero(r.ClosedUntil)}
+	return notify.Health{Failures: r.Failures, FailingSince: timeOrZero(r.FailingSince), CircuitOpenUntil: timeOrZero(r.CircuitOpenUntil)}
 }
 
 // disabledReason says in words why a destination is disabled.

@@ -225,7 +225,7 @@ func TestADeliveryKeepsItsNewestAttempts(t *testing.T) {
 		o := retried(0)
 		last = o.Attempt
 		recordOutcome(t, s, leaseOneForDestination(t, s), o)
-		alter(t, db, `UPDATE destinations SET closed_until = NULL, failures = 0`)
+		alter(t, db, `UPDATE destinations SET circuit_open_until = NULL, failures = 0`)
 	}
 	attempts := deliveries(t, s, monitors.DeliveryQuery{})[0].Attempts
 	if len(attempts) != 20 || !attempts[19].At.Equal(last.At) {

@@ -146,7 +146,7 @@ func pass(t testing.TB, db *sql.DB, d time.Duration) {
 	t.Helper()
 	alter(t, db, `UPDATE deliveries SET due_at = due_at - make_interval(secs => $1), round_began_at = round_began_at - make_interval(secs => $1),
 		failing_since = failing_since - make_interval(secs => $1)`, d.Seconds())
-	alter(t, db, `UPDATE destinations SET closed_until = closed_until - make_interval(secs => $1), tokens_at = tokens_at - make_interval(secs => $1)`, d.Seconds())
+	alter(t, db, `UPDATE destinations SET circuit_open_until = circuit_open_until - make_interval(secs => $1), tokens_at = tokens_at - make_interval(secs => $1)`, d.Seconds())
 }
 
 // justNow is when the trouble of a test begins that lasts.

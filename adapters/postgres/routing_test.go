@@ -193,7 +193,7 @@ func TestDestinations(t *testing.T) {
 		} {
 			d := createDestination(t, s, "repaired "+what)
 			alter(t, db, `UPDATE destinations SET enabled = false, disabled_reason = 'failing for 5 days', failures = 7,
-				failing_since = now(), closed_until = now(), last_error = 'HTTP 500', delivered_at = now() WHERE id = $1`, d.ID)
+				failing_since = now(), circuit_open_until = now(), last_error = 'HTTP 500', delivered_at = now() WHERE id = $1`, d.ID)
 			failing := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
 			if failing.Failures != 7 || failing.FailingSince.IsZero() || failing.CircuitOpenUntil.IsZero() || failing.LastError != "HTTP 500" || failing.DeliveredAt.IsZero() {
 				t.Errorf("the health is %+v", failing)

@@ -25,7 +25,7 @@ const (
 	selectDestinations = `SELECT ` + destinationColumns + ` FROM destinations WHERE deleted_at IS NULL`
 	destinationColumns = `
 		id, name, kind, language, config, secrets, previous_until, fallback, enabled, disabled_reason, owner,
-		failures, failing_since, CASE WHEN failures > 0 OR closed_until > now() THEN closed_until END AS closed_until, last_error, delivered_at, created_at, updated_at`
+		failures, failing_since, CASE WHEN failures > 0 OR circuit_open_until > now() THEN circuit_open_until END AS circuit_open_until, last_error, delivered_at, created_at, updated_at`
 
 	// askedID is an id that a caller asks for. It is NULL, which no id equals, if it is no UUID.
 	askedID = `CAST(substring($1 FROM '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$') AS uuid)`
@@ -33,24 +33,24 @@ const (
 )
 
 type destinationRow struct {
-	ID             string         `db:"id"`
-	Name           string         `db:"name"`
-	Kind           string         `db:"kind"`
-	Language       string         `db:"language"`
-	Config         []byte         `db:"config"`
-	Secrets        []byte         `db:"secrets"`
-	PreviousUntil  sql.NullTime   `db:"previous_until"`
-	Fallback       sql.NullString `db:"fallback"`
-	Enabled        bool           `db:"enabled"`
-	DisabledReason string         `db:"disabled_reason"`
-	Owner          string         `db:"owner"`
-	Failures       int            `db:"failures"`
-	FailingSince   sql.NullTime   `db:"failing_since"`
-	ClosedUntil    sql.NullTime   `db:"closed_until"`
-	LastError      string         `db:"last_error"`
-	DeliveredAt    sql.NullTime   `db:"delivered_at"`
-	CreatedAt      time.Time      `db:"created_at"`
-	UpdatedAt      time.Time      `db:"updated_at"`
+	ID               string         `db:"id"`
+	Name             string         `db:"name"`
+	Kind             string         `db:"kind"`
+	Language         string         `db:"language"`
+	Config           []byte         `db:"config"`
+	Secrets          []byte         `db:"secrets"`
+	PreviousUntil    sql.NullTime   `db:"previous_until"`
+	Fallback         sql.NullString `db:"fallback"`
+	Enabled          bool           `db:"enabled"`
+	DisabledReason   string         `db:"disabled_reason"`
+	Owner            string         `db:"owner"`
+	Failures         int            `db:"failures"`
+	FailingSince     sql.NullTime   `db:"failing_since"`
+	CircuitOpenUntil sql.NullTime   `db:"circuit_open_until"`
+	LastError        string         `db:"last_error"`
+	DeliveredAt      sql.NullTime   `db:"delivered_at"`
+	CreatedAt        time.Time      `db:"created_at"`
+	UpdatedAt        time.Time      `db:"updated_at"`
 }
 
 func (r destinationRow) toRecord(secrets Secrets) (routing.DestinationRecord, error) {
@@ -190,7 +190,7 @@ func (s *DestinationStore) ChangeDestination(ctx context.Context, id string, cha
 			return err
 		}
 		if before.Enabled != after.Enabled || !maps.Equal(before.Config, after.Config) || !maps.Equal(before.Secrets, after.Secrets) {
-			if _, err := tx.ExecContext(ctx, `UPDATE destinations SET failures = 0, failing_since = NULL, closed_until = NULL WHERE id = $1`, row.ID); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE destinations SET failures = 0, failing_since = NULL, circuit_open_until = NULL WHERE id = $1`, row.ID); err != nil {
 				return err
 			}
 		}

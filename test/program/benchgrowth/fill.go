@@ -46,7 +46,7 @@ const clearDeliveries = `
 	UPDATE deliveries SET state = 'delivered', due_at = NULL, lease = NULL, queue = NULL, changed = false WHERE state = 'pending';
 	UPDATE incidents SET unrouted = 0 WHERE unrouted > 0;
 	UPDATE routing_version SET routed_version = version;
-	UPDATE destinations SET failures = 0, failing_since = NULL, closed_until = NULL, tokens_at = NULL, delivered_at = now() - interval '1 h'`
+	UPDATE destinations SET failures = 0, failing_since = NULL, circuit_open_until = NULL, tokens_at = NULL, delivered_at = now() - interval '1 h'`
 
 // fill stores the monitors and what belongs to them, unless an earlier run has done it. A fill that
 // is interrupted begins anew. Errors: the database was filled with other numbers.
