@@ -96,13 +96,13 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 
 // waiting says what waits for a lease.
 type waiting struct {
-	Version    int64           `db:"version"`      // of the routing
-	Rerouted   bool            `db:"rerouted"`     // the routing has changed: all open incidents are to be routed
-	Unrouted   bool            `db:"unrouted"`     // some incidents are
-	YetToLeave bool            `db:"yet_to_leave"` // deliveries have yet to leave their queues
-	Callbacks  bool            `db:"callbacks"`    // some are due
-	NextInSec  sql.NullFloat64 `db:"next_in"`      // when something becomes due that is not; NULL: nothing does
-	Now        time.Time       `db:"now"`
+	Version        int64           `db:"version"`         // of the routing
+	RoutingChanged bool            `db:"routing_changed"` // all open incidents are to be routed
+	Unrouted       bool            `db:"unrouted"`        // some incidents are
+	YetToLeave     bool            `db:"yet_to_leave"`    // deliveries have yet to leave their queues
+	Callbacks      bool            `db:"callbacks"`       // some are due
+	NextInSec      sql.NullFloat64 `db:"next_in"`         // when something becomes due that is not; NULL: nothing does
+	Now            time.Time       `db:"now"`
 
 	routing notify.Routing
 	locked  bool // incidents could not be routed, because they are being changed: they are looked at again soon
@@ -118,7 +118,7 @@ func (o *Outbox) readWaiting(ctx context.Context) (w waiting, err error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	if err := o.db.GetContext(ctx, &w, `
-		SELECT version, routed_version <> version AS rerouted, clock_timestamp() AS now,
+		SELECT version, routed_version <> version AS routing_changed, clock_timestamp() AS now,
 		       (SELECT id FROM incidents WHERE unrouted > 0 ORDER BY id LIMIT 1) IS NOT NULL AS unrouted,
 		       (SELECT id FROM deliveries WHERE `+yetToLeave+` ORDER BY id LIMIT 1) IS NOT NULL AS yet_to_leave,
 		       COALESCE((SELECT min(due_at) FROM deliveries WHERE destination_id IS NULL) <= now(), false) AS callbacks,

@@ -66,12 +66,12 @@ var storeThreads = `
 // routing leads to, and ends the silences that last until they recover. more is set if others are left. Several
 // gateways may call it at once.
 func (o *Outbox) routeIncidents(ctx context.Context, w *waiting) (more bool, err error) {
-	if !w.Rerouted && !w.Unrouted && !w.routing.WaitsForRecovery() {
+	if !w.RoutingChanged && !w.Unrouted && !w.routing.WaitsForRecovery() {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
-	if w.Rerouted {
+	if w.RoutingChanged {
 		if _, err := o.db.ExecContext(ctx, markByRouting); err != nil {
 			return false, wrapError(ctx, "route incidents anew", err)
 		}
