@@ -27,3 +27,6 @@ func (g wrappedGuard) Dialer(plain bool, timeout time.Duration) *net.Dialer {
 	d.Control = g.wrap(d.Control)
 	return d
 }
+
+// Timeout returns the limit of one attempt.
+func Timeout(s *Sender) time.Duration { return s.cfg.Timeout }

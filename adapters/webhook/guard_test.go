@@ -11,23 +11,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Decision A2.
+// Decision A2. Package outbound tests what is decided of each address.
 func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 	dns := outboundtest.DNSRecords{
-		"public.example":  {"93.184.216.34"},
-		"inside.example":  {"10.1.2.3"},
-		"mixed.example":   {"93.184.216.34 192.168.7.7"},
-		"local.example":   {"127.0.0.1"},
-		"metadata.google": {"169.254.169.254"},
+		"public.example": {"93.184.216.34"},
+		"inside.example": {"10.1.2.3"},
+		"mixed.example":  {"93.184.216.34 192.168.7.7"},
 	}
 	for _, c := range []struct {
 		name, url, allowed string
 		refusal            string // part of the message; empty: accepted
 	}{
 		{"a public name by https is accepted", "https://public.example/hook", "", ""},
-		{"a public address by https is accepted", "https://93.184.216.34/hook", "", ""},
-		{"any port is accepted", "https://public.example:8443/hook", "", ""},
-		{"a public IPv6 address is accepted", "https://[2606:4700:4700::1111]/", "", ""},
 		{"a name that does not exist now is accepted", "https://later.example/", "", ""},
 
 		{"plain http is refused", "http://public.example/hook", "", "plain http"},
@@ -36,38 +31,16 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 		{"plain http into an allowed network is accepted", "http://inside.example/hook", "10.0.0.0/8", ""},
 		{"https into an allowed network is accepted", "https://inside.example/hook", "10.0.0.0/8", ""},
 
-		{"a private name is refused", "https://inside.example/hook", "", "a private address"},
 		{"a name with one private address is refused", "https://mixed.example/", "", "a private address"},
-		{"a private address in another than the allowed network is refused", "https://mixed.example/", "10.0.0.0/8", "a private address"},
-		{"a loopback name is refused", "https://local.example/", "", "a loopback address"},
 		{"localhost is refused", "https://localhost/", "", "a loopback address"},
-		{"a metadata name is refused", "https://metadata.google/", "", "metadata address"},
 		{"a loopback address is refused", "https://127.0.0.1/", "", `the host "127.0.0.1" leads to a loopback address`},
-		{"an IPv6 loopback address is refused", "https://[::1]:9/", "", "a loopback address"},
-		{"a mapped loopback address is refused", "https://[::ffff:127.0.0.1]/", "", "a loopback address"},
-		{"a mapped address in an allowed network is accepted", "https://[::ffff:127.0.0.1]/", "127.0.0.0/8", ""},
-		{"a private address is refused", "https://192.168.0.1/", "", "a private address"},
-		{"a unique local address is refused", "https://[fd00:ec2::254]/", "", "a private address"},
-		{"a unique local address that is allowed is accepted", "https://[fd00::1]/", "fd00::/8", ""},
-		{"a link-local address is refused", "https://169.254.169.254/", "", "metadata address"},
-		{"a link-local address with a zone is refused", "https://[fe80::1%25eth0]/", "", "a link-local"},
-		{"an allowed link-local address with a zone is accepted", "https://[fe80::1%25eth0]/", "fe80::/10", ""},
-		{"Azure's metadata address is refused", "https://168.63.129.16/", "", "metadata address"},
-		{"the unspecified address is refused", "https://0.0.0.0/", "", "no particular address"},
-		{"a carrier's address is refused", "https://100.64.0.1/", "", "a reserved address"},
-		{"broadcast is refused", "https://255.255.255.255/", "", "a reserved address"},
-		{"multicast is refused", "https://224.0.0.1/", "", "a multicast address"},
-		{"a translated loopback address is refused", "https://[64:ff9b::7f00:1]/", "", "a loopback address"},
 		{"a translated address in an allowed network is accepted", "http://[64:ff9b::10.1.2.3]/", "10.0.0.0/8", ""},
-		{"a translated address outside the allowed networks is refused", "https://[64:ff9b::192.168.0.1]/", "10.0.0.0/8", "a private address"},
-		{"a translated address is accepted where translated ones are allowed", "https://[64:ff9b::192.168.0.1]/", "64:ff9b::/96", ""},
 		{"localhost is accepted where one of its addresses is allowed", "http://localhost:8080/", "127.0.0.0/8", ""},
 		{"localhost is accepted where the other of its addresses is allowed", "http://localhost:8080/", "::1", ""},
 		{"localhost is refused where neither is allowed", "https://localhost/", "10.0.0.0/8", "a loopback address"},
 		{"a number in place of a host is refused", "https://2130706433/", "", "write an IPv4 address as four decimal numbers"},
 		{"a number in place of a host is refused wherever it leads", "https://127.1/", "127.0.0.0/8", "write an IPv4 address as four decimal numbers"},
 		{"an invalid host name is refused", "https://*.example/", "", "neither an address nor a name"},
-		{"a 6to4 loopback address is refused", "https://[2002:7f00:1::]/", "", "a reserved address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := webhook.NewGuard(networks(t, c.allowed), dns.Resolver(t))
@@ -105,32 +78,6 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 	})
-}
-
-// Decision A2 also holds at every dial.
-func TestRebindingIsRefusedAtTheDial(t *testing.T) {
-	reached := make(chan struct{}, 10)
-	// The receiver listens where the name leads the second time.
-	receiver := serveRaw(t, hangUp(reached))
-	port := receiver[strings.LastIndex(receiver, ":"):]
-
-	dns := outboundtest.DNSRecords{"rebind.example": {"93.184.216.34", "127.0.0.1"}}
-	g := webhook.NewGuard(nil, dns.Resolver(t))
-	url := "https://rebind.example" + port
-
-	if err := g.Check(t.Context(), monitor.CallbackURL(url)); err != nil {
-		t.Fatalf("registration refused: %v", err)
-	}
-	a := send(t.Context(), sender(t, g, webhook.Config{}), url)
-	if a.Accepted() || !strings.Contains(a.Error, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
-		t.Errorf("answer %+v, want a refusal", a)
-	}
-	if strings.Contains(a.Error, "127.0.0.1") {
-		t.Errorf("error %q shows the address", a.Error)
-	}
-	if len(reached) != 0 {
-		t.Error("the receiver was reached")
-	}
 }
 
 func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {

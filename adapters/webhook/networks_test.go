@@ -14,16 +14,15 @@ func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
 		"10.1.2.3/8, fd00::1/8":         {"10.0.0.0/8", "fd00::/8"},
 		"10.1.2.3,fd00::1,fe80::1%eth0": {"10.1.2.3/32", "fd00::1/128", "fe80::1/128"},
 	} {
-		t.Run("networks and addresses are read from "+text, func(t *testing.T) {
-			var got []string
-			for _, n := range networks(t, text) {
-				got = append(got, n.String())
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
-		})
+		var got []string
+		for _, n := range networks(t, text) {
+			got = append(got, n.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
 	}
+	networks(t, "10.0.0.0/8"+strings.Repeat(",10.0.0.0/8", 255))
 	for text, says := range map[string]string{
 		"10.0.0.0/33":  `"10.0.0.0/33" is not a network; accepted are CIDRs`,
 		"localhost":    "accepted are CIDRs and addresses",
@@ -37,10 +36,8 @@ func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
 		"fd00::/8,::ffff:0:0/96": "write 0.0.0.0/0",
 		"::ffff:10.0.0.0/90":     "accepted are CIDRs",
 	} {
-		t.Run(text[:min(len(text), 30)]+" is refused", func(t *testing.T) {
-			if _, err := webhook.ParseNetworks(text); err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("got %v, want %q", err, says)
-			}
-		})
+		if _, err := webhook.ParseNetworks(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.30s: got %v, want %q", text, err, says)
+		}
 	}
 }
