@@ -11,14 +11,6 @@ import (
 func TestServeInAClusterRunsWorkerPods(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
-	t.Run("pods are the default, and what they need is named at once", func(t *testing.T) {
-		got := mustRefuse(t, "serve")
-		for i, env := range []string{"WORKER_IMAGE", "WORKER_GATEWAY_URL", "INTERNAL_API_KEY"} {
-			if len(got) != 3 || !strings.HasPrefix(got[i], env+" ") || !strings.Contains(got[i], "WORKER_RUNTIME=kubernetes") {
-				t.Errorf("problem %d of %q does not name %s", i, got, env)
-			}
-		}
-	})
 	for env, value := range map[string]string{"WORKER_IMAGE": "sm:1", "WORKER_GATEWAY_URL": "http://gateway:8081", "INTERNAL_API_KEY": "an-internal-key-for-tests"} {
 		t.Setenv(env, value)
 	}

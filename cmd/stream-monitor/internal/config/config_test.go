@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,24 +22,11 @@ import (
 // clearEnvironment removes every setting from the environment of one test.
 func clearEnvironment(t *testing.T) {
 	t.Helper()
-	k, err := kong.New(newCLI(), testOptions(t)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range k.Model.Children {
-		for _, flag := range command.Flags {
-			for _, env := range flag.Envs {
-				t.Setenv(env, "")
-			}
-		}
+	for _, env := range Variables() {
+		t.Setenv(env, "")
 	}
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
-}
-
-func testOptions(t *testing.T) []kong.Option {
-	t.Helper()
-	return append(newSettingMapper().options(), kong.Vars{"data_dir": "/data", "runtime": RuntimeProcess})
 }
 
 // mustParse parses a valid command line.
@@ -77,23 +62,17 @@ func TestUnsetSettingsHaveTheirDefaults(t *testing.T) {
 	if serve.Database.HasExternalDatabase() {
 		t.Error("production without DB_DSN")
 	}
-	if want := filepath.Join(os.Getenv("XDG_DATA_HOME"), "stream-monitor"); serve.Database.DataDir != want {
-		t.Errorf("data directory is %s, want %s", serve.Database.DataDir, want)
+	for _, c := range []struct{ data, home, want string }{
+		{"/data", "/home/ops", "/data/stream-monitor"},
+		{"", "/home/ops", "/home/ops/.local/share/stream-monitor"},
+		{"", "", "/var/lib/stream-monitor"}, // of a service
+	} {
+		t.Setenv("XDG_DATA_HOME", c.data)
+		t.Setenv("HOME", c.home)
+		if got := mustParse(t, "serve").Serve.Database.DataDir; got != c.want {
+			t.Errorf("data directory is %s, want %s", got, c.want)
+		}
 	}
-	t.Run("without XDG_DATA_HOME the data is in the home directory", func(t *testing.T) {
-		t.Setenv("XDG_DATA_HOME", "")
-		t.Setenv("HOME", "/home/ops")
-		if got := mustParse(t, "serve").Serve.Database.DataDir; got != "/home/ops/.local/share/stream-monitor" {
-			t.Errorf("data directory is %s", got)
-		}
-	})
-	t.Run("without a home it is where services keep theirs", func(t *testing.T) {
-		t.Setenv("XDG_DATA_HOME", "")
-		t.Setenv("HOME", "")
-		if got := mustParse(t, "serve").Serve.Database.DataDir; got != "/var/lib/stream-monitor" {
-			t.Errorf("data directory is %s", got)
-		}
-	})
 	t.Run("a watch has the rules of a registration that says nothing", func(t *testing.T) {
 		got := mustParse(t, "watch", "https://youtube.com/watch?v=abcdefghijk&t=1").Watch
 		if got.Config() != monitor.DefaultConfig() {
@@ -106,7 +85,7 @@ func TestUnsetSettingsHaveTheirDefaults(t *testing.T) {
 }
 
 func TestEverySettingOfTheSpecificationExists(t *testing.T) {
-	k, err := kong.New(newCLI(), testOptions(t)...)
+	k, err := kong.New(newCLI(), append(newSettingMapper().options(), kong.Vars{"data_dir": "/data", "runtime": RuntimeProcess})...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +102,7 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "DECODER_PATH", "LAUNCHER_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY", "EGRESS_PROXIES", "EGRESS_QUESTIONS_PER_HOUR",
 		},
 	}
+	variables := Variables()
 	for _, command := range k.Model.Children {
 		var envs []string
 		for _, flag := range command.Flags {
@@ -136,6 +116,9 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 				continue
 			}
 			envs = append(envs, flag.Envs[0])
+			if !slices.Contains(variables, flag.Envs[0]) {
+				t.Errorf("%s is not known as a variable", flag.Envs[0])
+			}
 			if name := strings.ToLower(strings.ReplaceAll(flag.Envs[0], "_", "-")); name != flag.Name {
 				t.Errorf("%s: the flag of %s is --%s, want --%s", command.Name, flag.Envs[0], flag.Name, name)
 			}
@@ -293,17 +276,62 @@ func TestEachSettingAcceptsOnlyItsRange(t *testing.T) {
 	})
 }
 
+// Each problem begins with the name of its setting.
+func TestSettingsThatContradictEachOtherAreNamed(t *testing.T) {
+	const secret = "hunter2-hunter2-hunter2"
+	for name, c := range map[string]struct {
+		args, want []string
+		says       string // in every problem
+	}{
+		"an external database without keys":    {[]string{"serve", "--db-dsn=postgres://db/x"}, []string{"API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY"}, "DB_DSN"},
+		"pods without what they need":          {[]string{"serve", "--worker-runtime=kubernetes"}, []string{"WORKER_IMAGE", "WORKER_GATEWAY_URL", "INTERNAL_API_KEY"}, "WORKER_RUNTIME=kubernetes"},
+		"one address for both APIs":            {[]string{"serve", "--listen-addr=:9", "--internal-listen-addr=:9"}, []string{"INTERNAL_LISTEN_ADDR"}, "another address"},
+		"one key for both APIs (section 8.6)":  {[]string{"serve", "--api-key=" + secret, "--internal-api-key=" + secret}, []string{"INTERNAL_API_KEY"}, "API_KEY (--api-key)"},
+		"a bucket without keys":                {[]string{"serve", "--evidence-store=s3://evidence"}, []string{"EVIDENCE_S3_ACCESS_KEY", "EVIDENCE_S3_SECRET_KEY"}, "s3://evidence"},
+		"a worker without what it starts with": {[]string{"worker"}, []string{"MONITOR_ID", "GENERATION", "GATEWAY_URL", "INTERNAL_API_KEY"}, "is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clearEnvironment(t)
+			var names []string
+			for _, p := range mustRefuse(t, c.args...) {
+				names = append(names, strings.Fields(p)[0])
+				if !strings.Contains(p, c.says) || strings.Contains(p, secret) {
+					t.Errorf("says %q", p)
+				}
+			}
+			if !slices.Equal(names, c.want) {
+				t.Errorf("names %q, want %q", names, c.want)
+			}
+		})
+	}
+	t.Run("ports that the system chooses differ", func(t *testing.T) {
+		clearEnvironment(t)
+		mustParse(t, "serve", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
+	})
+}
+
+func TestNetworksAreShownAsCIDRs(t *testing.T) {
+	clearEnvironment(t)
+	if got := mustParse(t, "serve", "--trusted-proxies=10.1.2.3/8, 192.0.2.1").Serve.TrustedProxies.Strings(); !slices.Equal(got, []string{"10.0.0.0/8", "192.0.2.1/32"}) {
+		t.Errorf("networks are %q", got)
+	}
+}
+
+func TestABucketMayHaveAPrefix(t *testing.T) {
+	clearEnvironment(t)
+	for store, want := range map[string][2]string{
+		"s3://evidence": {"evidence", ""}, "s3://my.bucket-1/a/b": {"my.bucket-1", "a/b"}, "s3://evidence/prod/": {"evidence", "prod"},
+	} {
+		serve := mustParse(t, "serve", "--evidence-store="+store, "--evidence-s3-access-key=a", "--evidence-s3-secret-key=b").Serve
+		if bucket, prefix, is := serve.Evidence.Bucket(); bucket != want[0] || prefix != want[1] || !is {
+			t.Errorf("%s: the bucket is %q, the prefix %q", store, bucket, prefix)
+		}
+	}
+}
+
 func TestAnExternalDatabaseRequiresAllKeys(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("DB_DSN", "postgres://db/monitor?sslmode=require")
-	t.Run("all missing keys are named", func(t *testing.T) {
-		got := mustRefuse(t, "serve")
-		for i, env := range []string{"API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY"} {
-			if len(got) != 3 || !strings.HasPrefix(got[i], env+" ") || !strings.Contains(got[i], "DB_DSN") {
-				t.Errorf("problem %d of %q does not name %s", i, got, env)
-			}
-		}
-	})
 	t.Run("with the keys it starts", func(t *testing.T) {
 		t.Setenv("API_KEY", "an-api-key-for-tests")
 		t.Setenv("WEBHOOK_SIGNING_KEY", "new,old")
@@ -322,27 +350,6 @@ func TestAnExternalDatabaseRequiresAllKeys(t *testing.T) {
 		}
 	})
 	t.Run("migrate needs none", func(t *testing.T) { mustParse(t, "migrate") })
-}
-
-func TestBothAPIsNeedDifferentAddresses(t *testing.T) {
-	clearEnvironment(t)
-	if got := mustRefuse(t, "serve", "--listen-addr=:9", "--internal-listen-addr=:9"); !strings.Contains(got[0], "INTERNAL_LISTEN_ADDR") {
-		t.Errorf("says %q", got)
-	}
-	mustParse(t, "serve", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
-}
-
-func TestNetworksAreParsed(t *testing.T) {
-	clearEnvironment(t)
-	got := mustParse(t, "serve", "--trusted-proxies=10.1.2.3/8, 192.0.2.1,fd00::1/8").Serve.TrustedProxies.Strings()
-	if want := []string{"10.0.0.0/8", "192.0.2.1/32", "fd00::/8"}; !slices.Equal(got, want) {
-		t.Errorf("networks are %q, want %q", got, want)
-	}
-	for _, flag := range []string{"--trusted-proxies", "--callback-allowed-networks"} {
-		if said := mustRefuse(t, "serve", flag+"=::ffff:10.0.0.0/104"); !strings.Contains(said[0], "10.0.0.0/8") {
-			t.Errorf("%s says %q, which does not tell what to write", flag, said)
-		}
-	}
 }
 
 func TestAWorkerGetsItsSettingsFromTheGateway(t *testing.T) {
@@ -371,15 +378,6 @@ func TestAWorkerGetsItsSettingsFromTheGateway(t *testing.T) {
 		want.CheckIntervalSec = 5
 		if got.ConfigJSON != want {
 			t.Errorf("config is %+v, want %+v", got.ConfigJSON, want)
-		}
-	})
-	t.Run("names all that is missing", func(t *testing.T) {
-		clearEnvironment(t)
-		got := strings.Join(mustRefuse(t, "worker"), "\n")
-		for _, env := range []string{"MONITOR_ID", "GENERATION", "GATEWAY_URL", "INTERNAL_API_KEY"} {
-			if !regexp.MustCompile(`(?m)^` + env + ` .* is missing`).MatchString(got) {
-				t.Errorf("%s is not named: %s", env, got)
-			}
 		}
 	})
 	for env, bad := range map[string]string{
@@ -426,38 +424,18 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 		}
 	})
 	t.Run("has the ranges of the domain", func(t *testing.T) {
-		for flag, c := range map[string]struct {
-			values []string
-			set    func(*monitor.Config, int)
-		}{
-			"check-interval-sec":        {[]string{"0", "1", "300", "301"}, func(c *monitor.Config, n int) { c.CheckIntervalSec = n }},
-			"blackout-threshold-sec":    {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Blackout, n) }},
-			"silence-threshold-sec":     {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Silence, n) }},
-			"silence-db-threshold":      {[]string{"-101", "-100", "0", "1"}, func(c *monitor.Config, n int) { c.Set(detector.SilenceDB, float64(n)) }},
-			"start-delay-tolerance-sec": {[]string{"-1", "0", "86400", "86401"}, func(c *monitor.Config, n int) { c.StartDelayToleranceSec = n }},
-		} {
-			for _, value := range c.values {
-				_, _, err := parse([]string{"watch", url, "--" + flag, value}, &bytes.Buffer{})
+		for _, setting := range monitor.Settings() {
+			for _, value := range []float64{setting.Min - 1, setting.Min, setting.Max, setting.Max + 1} {
+				flag := "--" + strings.ReplaceAll(setting.Field, "_", "-")
+				_, _, err := parse([]string{"watch", url, flag, detector.Format(value)}, &bytes.Buffer{})
 				config := monitor.DefaultConfig()
-				n, errN := strconv.Atoi(value)
-				if errN != nil {
-					t.Fatal(errN)
-				}
-				c.set(&config, n)
+				config.Set(setting.Field, value)
 				if (err == nil) != (config.Valid() == nil) {
-					t.Errorf("--%s %s: %v here, %v in the domain", flag, value, err, config.Valid())
+					t.Errorf("%s %v: %v here, %v in the domain", flag, value, err, config.Valid())
 				}
 			}
 		}
 	})
-}
-
-func TestOneKeyForBothAPIsIsRefused(t *testing.T) { // section 8.6
-	clearEnvironment(t)
-	got := mustRefuse(t, "serve", "--api-key=hunter2-hunter2-hunter2", "--internal-api-key=hunter2-hunter2-hunter2")
-	if len(got) != 1 || !strings.HasPrefix(got[0], "INTERNAL_API_KEY ") || !strings.Contains(got[0], "API_KEY (--api-key)") || strings.Contains(got[0], "hunter2") {
-		t.Errorf("says %q", got)
-	}
 }
 
 func TestAThirdDetectorBringsItsFlags(t *testing.T) {
@@ -471,21 +449,5 @@ func TestAThirdDetectorBringsItsFlags(t *testing.T) {
 	}
 	if got := mustRefuse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=0"); !strings.Contains(got[0], flag) {
 		t.Errorf("says %q", got)
-	}
-}
-
-func TestABucketNeedsItsKeys(t *testing.T) {
-	clearEnvironment(t)
-	got := mustRefuse(t, "serve", "--evidence-store=s3://evidence")
-	if len(got) != 2 || !strings.HasPrefix(got[0], "EVIDENCE_S3_ACCESS_KEY ") || !strings.HasPrefix(got[1], "EVIDENCE_S3_SECRET_KEY ") {
-		t.Errorf("serve says %q", got)
-	}
-	for store, want := range map[string][2]string{
-		"s3://evidence": {"evidence", ""}, "s3://my.bucket-1/a/b": {"my.bucket-1", "a/b"}, "s3://evidence/prod/": {"evidence", "prod"},
-	} {
-		serve := mustParse(t, "serve", "--evidence-store="+store, "--evidence-s3-access-key=a", "--evidence-s3-secret-key=b").Serve
-		if bucket, prefix, is := serve.Evidence.Bucket(); bucket != want[0] || prefix != want[1] || !is {
-			t.Errorf("%s: the bucket is %q, the prefix %q", store, bucket, prefix)
-		}
 	}
 }

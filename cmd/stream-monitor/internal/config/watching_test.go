@@ -13,9 +13,10 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 		"STREAM_RENDITION": "best", "EVIDENCE_CAPTURE": "off", "EVIDENCE_BUDGET_MIB": "64", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
 		"EGRESS_PROXIES": "http://u:w@p:3,direct", "EGRESS_QUESTIONS_PER_HOUR": "600",
 	}
-	given := []string{"serve", "--ytdlp-path=/opt/yt-dlp", "--streamlink-path=/opt/streamlink", "--ffmpeg-path=/opt/ffmpeg", "--decoder-path=/opt/segment-decoder", "--launcher-path=/opt/tool-launcher",
-		"--stream-rendition=best", "--evidence-capture=off", "--evidence-budget-mib=64", "--http-proxy=http://p:1", "--https-proxy=http://p:2",
-		"--egress-proxies=http://u:w@p:3,direct", "--egress-questions-per-hour=600"}
+	given := []string{"serve"}
+	for name, value := range flags {
+		given = append(given, "--"+strings.ToLower(strings.ReplaceAll(name, "_", "-"))+"="+value)
+	}
 
 	t.Run("and are the same settings there", func(t *testing.T) {
 		clearEnvironment(t)
