@@ -10,7 +10,6 @@ import (
 )
 
 func TestLargePlaylistsAreDecodedWithinLimits(t *testing.T) {
-	t.Run("50,000 lines are refused", func(t *testing.T) { wantMalformed(t, mediaPlaylist(segments(25_000)), "more than") })
 	t.Run("a master playlist of 400 × 400 entries is refused in time", func(t *testing.T) {
 		start := time.Now()
 		wantMalformed(t, "#EXTM3U\n"+strings.Repeat("#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",URI=\"b\"\n", 400)+variants(400)[len("#EXTM3U\n"):], "more than")

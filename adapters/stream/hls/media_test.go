@@ -85,26 +85,14 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 	})
 	t.Run("segment URLs that look like playlists", func(t *testing.T) {
 		p := mustRead(t, youtube)
-		if len(p.Segments) != 2 || p.TargetDuration != 5*time.Second || p.Ended {
+		if len(p.Segments) != 2 || p.Ended || !strings.Contains(youtube, p.Segments[1].URI+"\n") || p.Segments[1].Sequence != 31875 {
 			t.Fatalf("got %+v", p)
 		}
-		s := p.Segments[1]
-		if !strings.Contains(youtube, s.URI+"\n") || !strings.Contains(s.URI, "/sq/31875/") || s.Sequence != 31875 ||
-			s.Duration != 5005*time.Millisecond || s.ProgramTime.Format(time.RFC3339Nano) != "2026-11-21T03:04:10.683Z" {
-			t.Errorf("got %+v", s)
-		}
 	})
-	t.Run("an ended playlist", func(t *testing.T) {
-		if p := mustRead(t, live+"#EXT-X-ENDLIST\n"); !p.Ended || len(p.Segments) != 3 {
-			t.Errorf("got %+v", p)
+	for text, segments := range map[string]int{live + "#EXT-X-ENDLIST\n": 3, "#EXTM3U\n#EXT-X-ENDLIST": 0, "#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXT-X-ENDLIST\n": 0} {
+		if p := mustRead(t, text); !p.Ended || len(p.Segments) != segments {
+			t.Errorf("of an ended playlist got %+v", p)
 		}
-	})
-	for _, text := range []string{"#EXTM3U\n#EXT-X-ENDLIST", "#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXT-X-ENDLIST\n"} {
-		t.Run("an ended playlist without segments", func(t *testing.T) {
-			if p := mustRead(t, text); !p.Ended || len(p.Segments) != 0 {
-				t.Errorf("got %+v", p)
-			}
-		})
 	}
 	t.Run("only http and https segments can be fetched", func(t *testing.T) {
 		for _, uri := range []string{"file:///etc/passwd", "data:text/plain,x", "ftp://example.com/x", "concat:a|b", "http:///x", "http://", "http:x", "https://[::1/x", "a\x00b", "a\rb", "//a:0=b:"} {
@@ -120,18 +108,12 @@ func TestAMalformedMediaPlaylistIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, detail string }{
 		"a live playlist without segments": {mediaPlaylist(), "without a usable segment"},
 		"a live playlist of gaps only":     {mediaPlaylist("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
-		"a map without URI":                {mediaPlaylist("#EXT-X-MAP:BYTERANGE=\"1@0\"", "#EXTINF:5,", "a"), "EXT-X-MAP has no URI"},
-		"a map to a file":                  {mediaPlaylist(`#EXT-X-MAP:URI="file:///etc/passwd"`, "#EXTINF:5,", "a"), "EXT-X-MAP is not an http"},
 		"a map with a bad range":           {mediaPlaylist(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
-		"an invalid range":                 {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5@-1", "a"), "EXT-X-BYTERANGE is not"},
 		"an empty range":                   {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
-		"a first range without an offset":  {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
 	} {
 		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}
 	for _, duration := range []string{"NaN", "nan", "Inf", "+Inf", "-5", "+5", "0", "0.0", "0.0000000001", "1e1", "0x5", "1_0", "", ".", "5.0.0", "5s", "٥"} {
-		t.Run("a segment of "+duration+" seconds", func(t *testing.T) {
-			wantMalformed(t, mediaPlaylist("#EXTINF:"+duration+",", "a"), "EXTINF is not a positive number")
-		})
+		wantMalformed(t, mediaPlaylist("#EXTINF:"+duration+",", "a"), "EXTINF is not a positive number")
 	}
 }

@@ -35,6 +35,7 @@ func TestAnOddSegmentCostsItselfAlone(t *testing.T) {
 		"a last length without a URI":    {[]string{good("a"), "#EXTINF:5,"}, "1 a", "ends between EXTINF and its URI"},
 		"an invalid range":               {[]string{"#EXT-X-BYTERANGE:x\n" + good("a"), good("b")}, "2 b", "EXT-X-BYTERANGE is not"},
 		"a range that follows nothing":   {[]string{"#EXT-X-BYTERANGE:5\n" + good("a"), "#EXT-X-BYTERANGE:5@5\n" + good("a"), "#EXT-X-BYTERANGE:7\n" + good("a")}, "2 a@5+5, 3 a@10+7", "does not follow"},
+		"a range after another resource": {[]string{"#EXT-X-BYTERANGE:5@0\n" + good("a"), "#EXT-X-BYTERANGE:7\n" + good("b")}, "1 a@0+5", "does not follow"},
 		"ranges that follow nothing":     {[]string{"#EXT-X-BYTERANGE:5\n" + good("a"), "#EXT-X-BYTERANGE:7\n" + good("a"), good("b")}, "3 b", "does not follow"},
 		"a map without a URI":            {[]string{good("a"), "#EXT-X-MAP:BYTERANGE=\"1@0\"", good("b"), `#EXT-X-MAP:URI="i"`, good("c")}, "1 a, 3 c", "EXT-X-MAP has no URI"},
 		"a map that cannot be fetched":   {[]string{`#EXT-X-MAP:URI="file:///x"`, good("a"), `#EXT-X-MAP:URI="i"`, good("b")}, "2 b", "the URI of EXT-X-MAP is not an http"},

@@ -86,29 +86,29 @@ func TestAPlaylistIsRecognisedByItsFirstBytes(t *testing.T) {
 	}
 }
 
-func TestDecodingCanBeStopped(t *testing.T) {
+func TestDecodingThatIsStoppedIsAFailure(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
 	for name, c := range map[string]struct {
-		with func(context.Context) (context.Context, context.CancelFunc)
+		ctx  context.Context
+		base string
 		want watch.FailureKind
 	}{
-		"by its caller":   {context.WithCancel, watch.FailureNetwork},
-		"by its deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
+		"stopped by its caller":   {stopped, playlistURL, watch.FailureNetwork},
+		"a base URL that is none": {t.Context(), "http://[::1", watch.FailureMalformed},
+		"a panic of the library":  {panickingContext{t.Context()}, playlistURL, watch.FailureMalformed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := c.with(t.Context())
-			cancel()
-			if p := readAs(ctx, t, live, playlistURL); p.Failure == nil || p.Failure.Kind != c.want {
-				t.Errorf("failure %v", p.Failure)
-			}
-		})
+		if p := readAs(c.ctx, t, live, c.base); p.Failure == nil || p.Failure.Kind != c.want {
+			t.Errorf("%s: failure %v", name, p.Failure)
+		}
 	}
 }
 
-func TestAnInvalidBaseURLIsMalformed(t *testing.T) {
-	if p := readAs(t.Context(), t, live, "http://[::1"); p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
-		t.Errorf("failure %v", p.Failure)
-	}
-}
+// panickingContext panics when the decoder derives its deadline. It stands for a
+// panic of the library.
+type panickingContext struct{ context.Context }
+
+func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
 
 func TestADocumentThatIsNotAPlaylistIsMalformed(t *testing.T) {
 	for name, c := range map[string]struct{ text, detail string }{
@@ -124,17 +124,5 @@ func TestADocumentThatIsNotAPlaylistIsMalformed(t *testing.T) {
 		"master and media in one":       {live + "#EXT-X-STREAM-INF:BANDWIDTH=1\nx\n", "segments and variants"},
 	} {
 		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
-	}
-}
-
-// panickingContext panics when the decoder derives its deadline. It stands for a
-// panic of the library.
-type panickingContext struct{ context.Context }
-
-func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
-
-func TestAPanicOfTheLibraryIsAMalformedPlaylist(t *testing.T) {
-	if p := readAs(panickingContext{t.Context()}, t, live, playlistURL); p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
-		t.Errorf("got %+v", p)
 	}
 }

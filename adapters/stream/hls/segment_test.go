@@ -2,45 +2,9 @@ package hls_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
-
-func TestTagsApplyToTheirSegment(t *testing.T) {
-	t.Run("a gap is left out, and has a sequence number", func(t *testing.T) {
-		p := mustRead(t, mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:3", "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z", "#EXTINF:5,", "a",
-			"#EXT-X-GAP", "#EXTINF:5,", "b", "#EXTINF:5,", "c"))
-		if len(p.Segments) != 2 || p.Segments[0].Sequence != 3 || p.Segments[1].Sequence != 5 ||
-			!p.Segments[1].ProgramTime.Equal(noon.Add(10*time.Second)) {
-			t.Errorf("got %+v", p.Segments)
-		}
-	})
-	t.Run("a map applies until the next", func(t *testing.T) {
-		p := mustRead(t, mediaPlaylist("#EXTINF:5,", "a", `#EXT-X-MAP:URI="i1",BYTERANGE="100@20"`, "", "#EXTINF:5,", "b", "#EXTINF:5,", "c",
-			`#EXT-X-MAP:URI="/i2",BYTERANGE="100"`, "#EXTINF:5,", "d", `#EXT-X-MAP:URI="i3"`, "#EXTINF:5,", "e"))
-		i1 := &watch.Init{URI: "https://cdn.example.com/live/720p/i1", Range: &watch.ByteRange{Offset: 20, Length: 100}}
-		i2 := &watch.Init{URI: "https://cdn.example.com/i2", Range: &watch.ByteRange{Length: 100}}
-		i3 := &watch.Init{URI: "https://cdn.example.com/live/720p/i3"}
-		for i, want := range []*watch.Init{nil, i1, i1, i2, i3} {
-			if !reflect.DeepEqual(p.Segments[i].Init, want) {
-				t.Errorf("segment %d: %+v, want %+v", i, p.Segments[i].Init, want)
-			}
-		}
-	})
-	t.Run("a range without an offset begins where the one before ended", func(t *testing.T) {
-		p := mustRead(t, mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:10@5", "a", "#EXT-X-BYTERANGE:20", "#EXTINF:5,", "a",
-			"#EXTINF:5,", "#EXT-X-GAP", "#EXT-X-BYTERANGE:30", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:40", "a", "#EXTINF:5,", "b"))
-		for i, want := range []*watch.ByteRange{{Offset: 5, Length: 10}, {Offset: 15, Length: 20}, {Offset: 65, Length: 40}, nil} {
-			if !reflect.DeepEqual(p.Segments[i].Range, want) {
-				t.Errorf("segment %d: %+v, want %+v", i, p.Segments[i].Range, want)
-			}
-		}
-	})
-}
 
 func TestProgramTimesAreExtrapolated(t *testing.T) {
 	const stated = "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:"
@@ -59,6 +23,7 @@ func TestProgramTimesAreExtrapolated(t *testing.T) {
 		"not extrapolated back past a discontinuity":       {[]string{segment("a"), segment("b", "#EXT-X-DISCONTINUITY"), segment("c", stated+"30Z")}, []int{-1, 25, 30}},
 		"stated before the discontinuity tag":              {[]string{segment("a"), segment("b", stated+"30Z", "#EXT-X-DISCONTINUITY"), segment("c")}, []int{-1, 30, 35}},
 		"stated after the discontinuity tag":               {[]string{segment("a"), segment("b", "#EXT-X-DISCONTINUITY", stated+"30Z"), segment("c")}, []int{-1, 30, 35}},
+		"extrapolated over a gap":                          {[]string{segment("a", stated+"00Z"), segment("b", "#EXT-X-GAP"), segment("c")}, []int{0, 10}},
 		"stated between EXTINF and URI":                    {[]string{segment("a"), "#EXTINF:5,\n" + stated + "30Z\nb"}, []int{25, 30}},
 		"a zone with a colon":                              {[]string{segment("a", stated[:35]+"T21:00:10.0+09:00")}, []int{10}},
 		"a zone without a colon":                           {[]string{segment("a", stated[:35]+"T21:00:10+0900")}, []int{10}},
