@@ -14,21 +14,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// findFFmpeg returns the path of the real ffmpeg.
-func findFFmpeg(t *testing.T) string {
-	t.Helper()
-	path, err := testtools.Tool("ffmpeg", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // maxWait is how long a test waits for an encoder on a busy machine.
 const maxWait = 60 * time.Second
 
 // ffmpeg writes the MPDs during a live stream and at its end.
 func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
+	ffmpeg, err := testtools.Tool("ffmpeg", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, options := range map[string][]string{
 		"with a timeline":  {"-use_timeline", "1"},
 		"by number":        {"-use_timeline", "0"},
@@ -44,7 +38,7 @@ func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 				"-window_size", "5", "-extra_window_size", "5", "-streaming", "1",
 				"-adaptation_sets", "id=0,streams=v id=1,streams=a",
 			}, options...)
-			cmd := exec.CommandContext(t.Context(), findFFmpeg(t), append(args, file)...)
+			cmd := exec.CommandContext(t.Context(), ffmpeg, append(args, file)...)
 			keys, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)

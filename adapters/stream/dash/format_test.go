@@ -180,40 +180,23 @@ func TestAnMPDMustBeWellFormed(t *testing.T) {
 	}
 }
 
-func TestDecodingCanBeStopped(t *testing.T) {
+func TestDecodingThatIsStoppedIsAFailure(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
 	for name, c := range map[string]struct {
-		with func(context.Context) (context.Context, context.CancelFunc)
+		ctx  context.Context
+		base string
 		want watch.FailureKind
 	}{
-		"the reader is stopped": {context.WithCancel, watch.FailureNetwork},
-		"the deadline passes":   {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
+		"the reader is stopped":   {stopped, mpdURL, watch.FailureNetwork},
+		"a base URL that is none": {t.Context(), "http://[::1", watch.FailureMalformed},
+		"a panic of the library":  {panickingContext{t.Context()}, mpdURL, watch.FailureMalformed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := c.with(t.Context())
-			if c.want == watch.FailureNetwork {
-				cancel()
-			}
-			defer cancel()
-			_, err := dash.Format{}.Decode(ctx, []byte(slidingMPD), reference.Origin{URL: mpdURL}, "")
-			failure, ok := errors.AsType[*watch.Failure](err)
-			if !ok || failure.Kind != c.want {
-				t.Errorf("got %v", err)
-			}
-		})
+		p, err := dash.Format{}.Decode(c.ctx, []byte(slidingMPD), reference.Origin{URL: c.base}, "")
+		if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != c.want || p.Renditions != nil {
+			t.Errorf("%s: got %+v, %v", name, p, err)
+		}
 	}
-	t.Run("a base URL that cannot be parsed is malformed", func(t *testing.T) {
-		if _, err := (dash.Format{}).Decode(t.Context(), []byte(slidingMPD), reference.Origin{URL: "http://[::1"}, ""); err == nil {
-			t.Error("the base URL was accepted")
-		}
-	})
-	t.Run("the default clock is time.Now", func(t *testing.T) {
-		at := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
-		text := strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$" duration="1"`))), "2026-11-21T11:00:00Z", at)
-		p, err := dash.Format{}.Decode(t.Context(), []byte(text), reference.Origin{URL: mpdURL}, "kind=video&id=v&bandwidth=1")
-		if n := len(p.Segments); err != nil || n < 55 || n > 120 {
-			t.Errorf("got %d segments, %v", n, err)
-		}
-	})
 }
 
 // panickingContext panics when Decode sets a deadline, as a faulty decoder would.
@@ -221,9 +204,11 @@ type panickingContext struct{ context.Context }
 
 func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
 
-func TestAPanicOfTheLibraryIsAMalformedMPD(t *testing.T) {
-	p, err := dash.Format{}.Decode(panickingContext{t.Context()}, []byte(slidingMPD), reference.Origin{URL: mpdURL}, "")
-	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != watch.FailureMalformed || p.Renditions != nil {
-		t.Errorf("got %+v, %v", p, err)
+func TestTheDefaultClockIsThatOfThisMachine(t *testing.T) {
+	at := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
+	text := strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$" duration="1"`))), "2026-11-21T11:00:00Z", at)
+	p, err := dash.Format{}.Decode(t.Context(), []byte(text), reference.Origin{URL: mpdURL}, "kind=video&id=v&bandwidth=1")
+	if n := len(p.Segments); err != nil || n < 55 || n > 120 {
+		t.Errorf("got %d segments, %v", n, err)
 	}
 }

@@ -114,37 +114,32 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("of two with the same id the nearest in bandwidth", func(t *testing.T) {
-		text := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="$Bandwidth$/$Number$" duration="4"/>`, representation("1", "100"), representation("1", "900"))))
-		for bandwidth, want := range map[string]string{"0": "100/899@-8+4", "400": "100/899@-8+4", "600": "900/899@-8+4", "4294967295": "900/899@-8+4"} {
-			if got := last(1, summary(readRendition(t, text, "kind=video&id=1&bandwidth="+bandwidth, noon))); got != want {
-				t.Errorf("%s: got %s", bandwidth, got)
+	numbers := func(media string) string { return `<SegmentTemplate media="` + media + `$Number$" duration="4"/>` }
+	one := func(attributes string, inside ...string) string {
+		return adaptationSet(`mimeType="video/mp4" codecs="avc1.1`+attributes, inside...)
+	}
+	same := one(`"`, numbers("$Bandwidth$/"), representation("1", "100"), representation("1", "900"))
+	languages := adaptationSet(`mimeType="audio/mp4" lang="en"`, role("commentary"), numbers("c/"), representation("1", "100")) +
+		adaptationSet(`mimeType="audio/mp4" lang="fr"`, role("main"), numbers("m/"), representation("2", "100"))
+	for _, c := range []struct{ name, sets, part, want string }{
+		{"of two with the same id the nearest in bandwidth", same, "kind=video&id=1&bandwidth=0", "100/"},
+		{"below the middle", same, "kind=video&id=1&bandwidth=400", "100/"},
+		{"above the middle", same, "kind=video&id=1&bandwidth=600", "900/"},
+		{"beyond both", same, "kind=video&id=1&bandwidth=4294967295", "900/"},
+		{"the id decides before the bandwidth", one(`"`, numbers("$RepresentationID$/"), representation("1", "900"), representation("2", "100")), "kind=video&id=1&bandwidth=100", "1/"},
+		{
+			"video alone before video with sound", one(`,mp4a.40.2"`, numbers("$RepresentationID$/"), representation("v", "100")) + one(`"`, numbers("$RepresentationID$/"), representation("w", "900")),
+			"kind=video&id=v&bandwidth=100", "w/",
+		},
+		{"the main one if no language is asked for", languages, "kind=audio&id=9&bandwidth=100", "m/"},
+		{"the language before the main one", languages, "kind=audio&id=9&bandwidth=100&lang=en", "c/"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := last(1, summary(readRendition(t, liveMPD(period(c.sets)), c.part, noon))); got != c.want+"899@-8+4" {
+				t.Errorf("got %s", got)
 			}
-		}
-	})
-	t.Run("the id decides before the bandwidth", func(t *testing.T) {
-		text := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="$RepresentationID$/$Number$" duration="4"/>`, representation("1", "900"), representation("2", "100"))))
-		if got := last(1, summary(readRendition(t, text, "kind=video&id=1&bandwidth=100", noon))); got != "1/899@-8+4" {
-			t.Errorf("got %s", got)
-		}
-	})
-	t.Run("video alone before video with sound", func(t *testing.T) {
-		numbers := `<SegmentTemplate media="$RepresentationID$/$Number$" duration="4"/>`
-		text := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.1,mp4a.40.2"`, numbers, representation("v", "100")), adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, numbers, representation("w", "900"))))
-		if got := last(1, summary(readRendition(t, text, "kind=video&id=v&bandwidth=100", noon))); got != "w/899@-8+4" {
-			t.Errorf("got %s", got)
-		}
-	})
-	t.Run("the main one if no language is asked for", func(t *testing.T) {
-		text := liveMPD(period(adaptationSet(`mimeType="audio/mp4" lang="en"`, role("commentary"), `<SegmentTemplate media="c/$Number$" duration="4"/>`, representation("1", "100")),
-			adaptationSet(`mimeType="audio/mp4" lang="fr"`, role("main"), `<SegmentTemplate media="m/$Number$" duration="4"/>`, representation("2", "100"))))
-		if got := last(1, summary(readRendition(t, text, "kind=audio&id=9&bandwidth=100", noon))); got != "m/899@-8+4" {
-			t.Errorf("got %s", got)
-		}
-		if got := last(1, summary(readRendition(t, text, "kind=audio&id=9&bandwidth=100&lang=en", noon))); got != "c/899@-8+4" {
-			t.Errorf("got %s", got)
-		}
-	})
+		})
+	}
 }
 
 func TestNoSegmentIsListedTwiceAtAPeriodBoundary(t *testing.T) {
@@ -152,12 +147,16 @@ func TestNoSegmentIsListedTwiceAtAPeriodBoundary(t *testing.T) {
 		return liveMPD(`<Period start="PT0S">`+adaptationSet(`mimeType="video/mp4"`, template(`media="a$Time$" timescale="10"`, timeline(old)), representation("v", "1"))+`</Period>`,
 			`<Period start="PT3570S">`+adaptationSet(`mimeType="video/mp4"`, template(`media="b$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(later)), representation("v", "1"))+`</Period>`)
 	}
-	t.Run("segments on both sides overlap the boundary", func(t *testing.T) {
-		text := then(`<S t="35580" d="40" r="9"/>`, `<S t="950" d="60" r="2"/>`)
-		if got := summary(readFirst(t, text, noon)); got != "a35580@-42+4 a35620@-38+4 b950@-35+6 b1010@-29+6 b1070@-23+6" {
-			t.Errorf("got %s", got)
-		}
-	})
+	for name, c := range map[string]struct{ old, later, want string }{
+		"segments on both sides overlap the boundary": {`<S t="35580" d="40" r="9"/>`, `<S t="950" d="60" r="2"/>`, "a35580@-42+4 a35620@-38+4 b950@-35+6 b1010@-29+6 b1070@-23+6"},
+		"one on each side begins at the same time":    {`<S t="35640" d="20" r="9"/>`, `<S t="980" d="60" r="2"/>`, "a35640@-36+2 a35660@-34+2 b980@-32+6 b1040@-26+6 b1100@-20+6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := summary(readFirst(t, then(c.old, c.later), noon)); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
 	t.Run("the newest of both are kept", func(t *testing.T) {
 		p := readFirst(t, then(`<S t="0" d="2" r="9999"/>`, `<S t="1000" d="1" r="199"/>`), noon)
 		if n := len(p.Segments); n != dash.KeptSegments || p.Segments[n-201].Duration != 200*time.Millisecond || p.Segments[n-200].Sequence != 1000 {

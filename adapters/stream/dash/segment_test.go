@@ -40,6 +40,11 @@ func mp4Template(attributes string, inside ...string) string {
 	return template(`initialization="i.mp4" `+attributes, inside...)
 }
 
+// templated is a live MPD whose only representation has this template.
+func templated(attributes string, inside ...string) string {
+	return liveMPD(videoPeriod(mp4Template(attributes, inside...)))
+}
+
 func segmentList(attributes string, inside ...string) string {
 	return `<SegmentList ` + attributes + `>` + strings.Join(inside, "") + `</SegmentList>`
 }
@@ -62,72 +67,27 @@ func checkLastSegments(t *testing.T, cases map[string]addressingCase) {
 
 func TestASegmentTemplateListsSegments(t *testing.T) {
 	checkLastSegments(t, map[string]addressingCase{
-		"numbers by duration": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10"`))),
-			"357@-40+10 358@-30+10 359@-20+10",
-		},
-		"numbers from another start": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="100" timescale="10" startNumber="0"`))),
-			"356@-40+10 357@-30+10 358@-20+10",
-		},
-		"numbers up to the last": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10" endNumber="12"`))),
-			"10@-3510+10 11@-3500+10 12@-3490+10",
-		},
-		"numbers that begin a little late": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="100" timescale="10" eptDelta="5"`))),
-			"356@-49.5+10 357@-39.5+10 358@-29.5+10",
-		},
-		"times by duration": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$" duration="100" timescale="10" presentationTimeOffset="7"`))),
-			"35607@-40+10 35707@-30+10 35807@-20+10",
-		},
-		"a timeline by number": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number%05d$" timescale="10" startNumber="8"`, timeline(`<S t="35700" d="100"/><S d="90" r="1"/>`)))),
-			"00008@-30+10 00009@-20+9 00010@-11+9",
-		},
-		"a timeline by time": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$" timescale="10"`, timeline(`<S t="35700" d="100"/><S t="35801" d="90" r="1"/>`)))),
-			"35700@-30+10 35801@-19.9+9 35891@-10.9+9",
-		},
-		"a timeline with an offset": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(`<S t="36800" d="100"/><S d="90" r="1"/>`)))),
-			"36800@-20+10 36900@-10+9 36990@-1+9",
-		},
-		"a timeline without an end, by the clock": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$" timescale="10"`, timeline(`<S t="0" d="100" r="-1"/>`)))),
-			"35600@-40+10 35700@-30+10 35800@-20+10",
-		},
-		"a timeline with a repetition up to the next": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number$" timescale="10"`, timeline(`<S t="35500" d="100" r="-1"/><S t="35790" d="100"/>`)))),
-			"2@-40+10 3@-30+10 4@-21+10",
-		},
-		"a timeline that counts far ahead": {
-			liveMPD(videoPeriod(mp4Template(`media="$Number$"`, timeline(`<S t="0" d="10" r="2147483647"/>`)))),
-			"358@-30+10 359@-20+10 360@-10+10",
-		},
-		"segments that overlap a little": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3500" d="12"/><S t="3510" d="12"/><S t="3520" d="12"/>`)))),
-			"3500@-100+12 3510@-90+12 3520@-80+12",
-		},
+		"numbers by duration":                         {templated(`media="$Number$" duration="10"`), "357@-40+10 358@-30+10 359@-20+10"},
+		"numbers from another start":                  {templated(`media="$Number$" duration="100" timescale="10" startNumber="0"`), "356@-40+10 357@-30+10 358@-20+10"},
+		"numbers up to the last":                      {templated(`media="$Number$" duration="10" endNumber="12"`), "10@-3510+10 11@-3500+10 12@-3490+10"},
+		"numbers that begin a little late":            {templated(`media="$Number$" duration="100" timescale="10" eptDelta="5"`), "356@-49.5+10 357@-39.5+10 358@-29.5+10"},
+		"times by duration":                           {templated(`media="$Time$" duration="100" timescale="10" presentationTimeOffset="7"`), "35607@-40+10 35707@-30+10 35807@-20+10"},
+		"a timeline by number":                        {templated(`media="$Number%05d$" timescale="10" startNumber="8"`, timeline(`<S t="35700" d="100"/><S d="90" r="1"/>`)), "00008@-30+10 00009@-20+9 00010@-11+9"},
+		"a timeline by time":                          {templated(`media="$Time$" timescale="10"`, timeline(`<S t="35700" d="100"/><S t="35801" d="90" r="1"/>`)), "35700@-30+10 35801@-19.9+9 35891@-10.9+9"},
+		"a timeline with an offset":                   {templated(`media="$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(`<S t="36800" d="100"/><S d="90" r="1"/>`)), "36800@-20+10 36900@-10+9 36990@-1+9"},
+		"a timeline without an end, by the clock":     {templated(`media="$Time$" timescale="10"`, timeline(`<S t="0" d="100" r="-1"/>`)), "35600@-40+10 35700@-30+10 35800@-20+10"},
+		"a timeline with a repetition up to the next": {templated(`media="$Number$" timescale="10"`, timeline(`<S t="35500" d="100" r="-1"/><S t="35790" d="100"/>`)), "2@-40+10 3@-30+10 4@-21+10"},
+		"a timeline that counts far ahead":            {templated(`media="$Number$"`, timeline(`<S t="0" d="10" r="2147483647"/>`)), "358@-30+10 359@-20+10 360@-10+10"},
+		"segments that overlap a little":              {templated(`media="$Time$"`, timeline(`<S t="3500" d="12"/><S t="3510" d="12"/><S t="3520" d="12"/>`)), "3500@-100+12 3510@-90+12 3520@-80+12"},
 	})
 }
 
 func TestASegmentListListsSegments(t *testing.T) {
 	checkLastSegments(t, map[string]addressingCase{
-		"a list with a timeline": {
-			liveMPD(videoPeriod(segmentList(`timescale="10" startNumber="5"`, timeline(`<S t="35500" d="100" r="5"/>`), threeURLs))),
-			"a@-50+10 b@-40+10 c@-30+10",
-		},
-		"a list with more URLs than times": {
-			liveMPD(videoPeriod(segmentList(``, timeline(`<S t="3500" d="10" r="1"/>`), threeURLs))),
-			"a@-100+10 b@-90+10",
-		},
-		"a list with a repetition without end": {
-			liveMPD(videoPeriod(segmentList(``, timeline(`<S t="3500" d="10" r="-1"/>`), threeURLs))),
-			"a@-100+10 b@-90+10 c@-80+10",
-		},
-		"a list with a duration": {liveMPD(videoPeriod(segmentList(`duration="10" startNumber="50"`, threeURLs))), "a@?+10 b@?+10 c@?+10"},
+		"a list with a timeline":               {liveMPD(videoPeriod(segmentList(`timescale="10" startNumber="5"`, timeline(`<S t="35500" d="100" r="5"/>`), threeURLs))), "a@-50+10 b@-40+10 c@-30+10"},
+		"a list with more URLs than times":     {liveMPD(videoPeriod(segmentList(``, timeline(`<S t="3500" d="10" r="1"/>`), threeURLs))), "a@-100+10 b@-90+10"},
+		"a list with a repetition without end": {liveMPD(videoPeriod(segmentList(``, timeline(`<S t="3500" d="10" r="-1"/>`), threeURLs))), "a@-100+10 b@-90+10 c@-80+10"},
+		"a list with a duration":               {liveMPD(videoPeriod(segmentList(`duration="10" startNumber="50"`, threeURLs))), "a@?+10 b@?+10 c@?+10"},
 		"a list inherits its times": {
 			liveMPD(`<Period start="PT0S">` + segmentList(`timescale="10"`, timeline(`<S t="35500" d="100" r="2"/>`)) + `<AdaptationSet mimeType="video/mp4">` +
 				segmentList(`startNumber="3"`) + `<Representation id="v" bandwidth="1">` + segmentList("", threeURLs) + `</Representation></AdaptationSet></Period>`),
@@ -153,21 +113,12 @@ func TestSegmentsHaveTheURLsOfTheMPD(t *testing.T) {
 				<Representation id="v" bandwidth="1"><BaseURL>ftp://x/</BaseURL><BaseURL>d/e</BaseURL>` + mp4Template(`media="$Number$" duration="10"`) + `</Representation></AdaptationSet></Period>`),
 			"a/b/c/d/357@-40+10 a/b/c/d/358@-30+10 a/b/c/d/359@-20+10",
 		},
-		"brackets in BaseURL": {
-			liveMPD(`<BaseURL>a]]>b/</BaseURL>` + videoPeriod(mp4Template(`media="$Number$" duration="10"`))),
-			"a%5D%5D%3Eb/357@-40+10 a%5D%5D%3Eb/358@-30+10 a%5D%5D%3Eb/359@-20+10",
-		},
-		"brackets in a CDATA section": {
-			liveMPD(`<BaseURL>a<![CDATA[<>&b/]]></BaseURL>` + videoPeriod(mp4Template(`media="$Number$" duration="10"`))),
-			"a%3C%3E&b/357@-40+10 a%3C%3E&b/358@-30+10 a%3C%3E&b/359@-20+10",
-		},
-		"transport stream": {
-			strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$.ts" duration="10"`))), "video/mp4", "video/MP2T"),
-			"357.ts@-40+10 358.ts@-30+10 359.ts@-20+10",
-		},
+		"brackets in BaseURL":         {liveMPD(`<BaseURL>a]]>b/</BaseURL>` + videoPeriod(mp4Template(`media="$Number$" duration="10"`))), "a%5D%5D%3Eb/357@-40+10 a%5D%5D%3Eb/358@-30+10 a%5D%5D%3Eb/359@-20+10"},
+		"brackets in a CDATA section": {liveMPD(`<BaseURL>a<![CDATA[<>&b/]]></BaseURL>` + videoPeriod(mp4Template(`media="$Number$" duration="10"`))), "a%3C%3E&b/357@-40+10 a%3C%3E&b/358@-30+10 a%3C%3E&b/359@-20+10"},
+		"transport stream":            {strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$.ts" duration="10"`))), "video/mp4", "video/MP2T"), "357.ts@-40+10 358.ts@-30+10 359.ts@-20+10"},
 	})
 	t.Run("identifiers", func(t *testing.T) {
-		all := readFirst(t, liveMPD(videoPeriod(mp4Template(`media="$RepresentationID$-$Bandwidth$-$Bandwidth%08d$-$$-$Number%06d$-$Time%01d$-%41" duration="10"`))), noon)
+		all := readFirst(t, templated(`media="$RepresentationID$-$Bandwidth$-$Bandwidth%08d$-$$-$Number%06d$-$Time%01d$-%41" duration="10"`), noon)
 		if uri := all.Segments[len(all.Segments)-1].URI; !strings.HasSuffix(uri, "/v-100000-00100000-$-000359-3580-%41") {
 			t.Errorf("got %s", uri)
 		}
@@ -176,77 +127,35 @@ func TestSegmentsHaveTheURLsOfTheMPD(t *testing.T) {
 
 func TestOnlySegmentsOfThePastAreListed(t *testing.T) {
 	checkLastSegments(t, map[string]addressingCase{
-		"what is listed is available, even if this machine's clock is slow": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3660" d="10" r="1"/>`)))),
-			"3660@60+10 3670@70+10",
-		},
-		"segments that the MPD announces by its own clock are not listed": {
-			byItsClock(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3580" d="10" r="9"/>`)))), noon),
-			"3580@-20+10 3590@-10+10",
-		},
-		"the first of a timeline that is ahead of the MPD's own clock": {
-			byItsClock(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3660" d="10" r="9"/>`)))), noon),
-			"3660@60+10",
-		},
-		"those before a repetition without an end": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="3660" d="10" r="1"/><S d="10" r="-1"/>`)))),
-			"3660@60+10 3670@70+10",
-		},
-		"a Period that has not begun by a slow clock": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="0" d="10" r="1"/>`)))), "11:00:00Z", "12:01:00Z"),
-			"0@60+10 10@70+10",
-		},
+		"what is listed is available, even if this machine's clock is slow": {templated(`media="$Time$"`, timeline(`<S t="3660" d="10" r="1"/>`)), "3660@60+10 3670@70+10"},
+		"segments that the MPD announces by its own clock are not listed":   {byItsClock(templated(`media="$Time$"`, timeline(`<S t="3580" d="10" r="9"/>`)), noon), "3580@-20+10 3590@-10+10"},
+		"the first of a timeline that is ahead of the MPD's own clock":      {byItsClock(templated(`media="$Time$"`, timeline(`<S t="3660" d="10" r="9"/>`)), noon), "3660@60+10"},
+		"those before a repetition without an end":                          {templated(`media="$Time$"`, timeline(`<S t="3660" d="10" r="1"/><S d="10" r="-1"/>`)), "3660@60+10 3670@70+10"},
+		"a Period that has not begun by a slow clock":                       {strings.ReplaceAll(templated(`media="$Time$"`, timeline(`<S t="0" d="10" r="1"/>`)), "11:00:00Z", "12:01:00Z"), "0@60+10 10@70+10"},
 		"numbers when this machine's clock is before the MPD was published": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10"`))), "<MPD ", `<MPD publishTime="2026-11-21T12:01:00Z" `),
+			strings.ReplaceAll(templated(`media="$Number$" duration="10"`), "<MPD ", `<MPD publishTime="2026-11-21T12:01:00Z" `),
 			"363@20+10 364@30+10 365@40+10",
 		},
-		"a timeline far ahead is on another clock": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="9000" d="10" r="1"/>`)))),
-			"9000@?+10 9010@?+10",
-		},
-		"a timeline before the Period is on another clock": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$" presentationTimeOffset="9000"`, timeline(`<S d="10" r="1"/>`)))),
-			"0@?+10 10@?+10",
-		},
-		"a timeline without an end on another clock": {
-			liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="9000" d="10" r="1"/><S d="10" r="-1"/>`)))),
-			"9000@?+10 9010@?+10 9020@?+10",
-		},
-		"without availabilityStartTime there is no time": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="90" d="10" r="1"/>`)))), "availabilityStartTime", "x"),
-			"90@?+10 100@?+10",
-		},
-		"the MPD states the time": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10"`))), "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="2026-11-21T11:30:00Z"/><Period`),
-			"177@-1840+10 178@-1830+10 179@-1820+10",
-		},
-		"a stated time that cannot be parsed": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10"`))), "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="soon"/><Period`),
-			"357@-40+10 358@-30+10 359@-20+10",
-		},
+		"a timeline far ahead is on another clock":         {templated(`media="$Time$"`, timeline(`<S t="9000" d="10" r="1"/>`)), "9000@?+10 9010@?+10"},
+		"a timeline before the Period is on another clock": {templated(`media="$Time$" presentationTimeOffset="9000"`, timeline(`<S d="10" r="1"/>`)), "0@?+10 10@?+10"},
+		"a timeline without an end on another clock":       {templated(`media="$Time$"`, timeline(`<S t="9000" d="10" r="1"/><S d="10" r="-1"/>`)), "9000@?+10 9010@?+10 9020@?+10"},
+		"without availabilityStartTime there is no time":   {strings.ReplaceAll(templated(`media="$Time$"`, timeline(`<S t="90" d="10" r="1"/>`)), "availabilityStartTime", "x"), "90@?+10 100@?+10"},
 	})
 }
 
 func TestSegmentsEndWithTheirPeriod(t *testing.T) {
 	checkLastSegments(t, map[string]addressingCase{
-		"a Period that has ended": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10"`))), `<Period start`, `<Period duration="PT95S" start`),
-			"8@-3530+10 9@-3520+10 10@-3510+5",
-		},
 		"the rest of a Period from rounding is no segment": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10000" timescale="1000"`))), `<Period start`, `<Period duration="PT90.05S" start`),
+			strings.ReplaceAll(templated(`media="$Number$" duration="10000" timescale="1000"`), `<Period start`, `<Period duration="PT90.05S" start`),
 			"7@-3540+10 8@-3530+10 9@-3520+10",
 		},
 		"a longer rest of a Period is a segment": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Number$" duration="10000" timescale="1000"`))), `<Period start`, `<Period duration="PT90.051S" start`),
+			strings.ReplaceAll(templated(`media="$Number$" duration="10000" timescale="1000"`), `<Period start`, `<Period duration="PT90.051S" start`),
 			"8@-3530+10 9@-3520+10 10@-3510+0.051",
 		},
-		"a timeline beyond its Period": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Time$"`, timeline(`<S t="0" d="10" r="99"/>`)))), `<Period start`, `<Period duration="PT95S" start`),
-			"70@-3530+10 80@-3520+10 90@-3510+10",
-		},
+		"a timeline beyond its Period": {strings.ReplaceAll(templated(`media="$Time$"`, timeline(`<S t="0" d="10" r="99"/>`)), `<Period start`, `<Period duration="PT95S" start`), "70@-3530+10 80@-3520+10 90@-3510+10"},
 		"a timeline that begins before its Period": {
-			strings.ReplaceAll(liveMPD(videoPeriod(mp4Template(`media="$Time$" presentationTimeOffset="25"`, timeline(`<S t="0" d="10" r="3"/>`)))), `start="PT0S"`, `start="PT30M"`),
+			strings.ReplaceAll(templated(`media="$Time$" presentationTimeOffset="25"`, timeline(`<S t="0" d="10" r="3"/>`)), `start="PT0S"`, `start="PT30M"`),
 			"20@-1805+10 30@-1795+10",
 		},
 	})
