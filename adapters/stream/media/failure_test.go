@@ -83,50 +83,17 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		begins string
 		quotes string
 	}{
-		"a name that DNS does not have": {
-			"http://later.example", noNames,
-			"later.example cannot be reached: DNS does not resolve later.example", "lookup later.example: no such host",
-		},
-		"a closed port": {
-			"http://" + closed, nil,
-			closed + " cannot be reached: it refuses the connection", "connection refused",
-		},
-		"a closed port after a redirect": {
-			redirecting, nil,
-			closed + " cannot be reached: it refuses the connection", "connection refused",
-		},
-		"a certificate that is not trusted": {
-			untrusted, nil,
-			strings.TrimPrefix(untrusted, "https://") + " cannot be reached: its TLS certificate is not trusted here", "x509: ",
-		},
-		"a server with an old version of TLS": {
-			oldTLS, nil,
-			strings.TrimPrefix(oldTLS, "https://") + " cannot be reached: the TLS handshake failed", "protocol version not supported",
-		},
-		"a server without TLS": {
-			"https://" + plain, nil,
-			plain + " cannot be reached: it does not speak TLS", "",
-		},
-		"a server that does not begin with TLS": {
-			"https://" + silent, shortConnect,
-			silent + " cannot be reached: timed out, it does not answer", "net/http: TLS handshake timeout",
-		},
-		"a server that sends no header": {
-			"http://" + silent, shortHeader,
-			silent + " gave no usable answer: timed out, it does not answer", "net/http: timeout awaiting response headers",
-		},
-		"a proxy that wants a password": {
-			"https://media.example.com", throughProxy(t, refusing),
-			"media.example.com cannot be reached: the proxy refuses to connect to it", "the proxy answered 407",
-		},
-		"a proxy that is not there": {
-			"https://media.example.com", throughProxy(t, closed),
-			"media.example.com cannot be reached: the proxy refuses the connection", "connection refused",
-		},
-		"an address that is not public": {
-			"http://" + closed, func(c *media.Config) { c.Control = nil },
-			closed + " is not asked: its address is not allowed", "public internet",
-		},
+		"a name that DNS does not have":         {"http://later.example", noNames, "later.example cannot be reached: DNS does not resolve later.example", "lookup later.example: no such host"},
+		"a closed port":                         {"http://" + closed, nil, closed + " cannot be reached: it refuses the connection", "connection refused"},
+		"a closed port after a redirect":        {redirecting, nil, closed + " cannot be reached: it refuses the connection", "connection refused"},
+		"a certificate that is not trusted":     {untrusted, nil, strings.TrimPrefix(untrusted, "https://") + " cannot be reached: its TLS certificate is not trusted here", "x509: "},
+		"a server with an old version of TLS":   {oldTLS, nil, strings.TrimPrefix(oldTLS, "https://") + " cannot be reached: the TLS handshake failed", "protocol version not supported"},
+		"a server without TLS":                  {"https://" + plain, nil, plain + " cannot be reached: it does not speak TLS", ""},
+		"a server that does not begin with TLS": {"https://" + silent, shortConnect, silent + " cannot be reached: timed out, it does not answer", "net/http: TLS handshake timeout"},
+		"a server that sends no header":         {"http://" + silent, shortHeader, silent + " gave no usable answer: timed out, it does not answer", "net/http: timeout awaiting response headers"},
+		"a proxy that wants a password":         {"https://media.example.com", throughProxy(t, refusing), "media.example.com cannot be reached: the proxy refuses to connect to it", "the proxy answered 407"},
+		"a proxy that is not there":             {"https://media.example.com", throughProxy(t, closed), "media.example.com cannot be reached: the proxy refuses the connection", "connection refused"},
+		"an address that is not public":         {"http://" + closed, func(c *media.Config) { c.Control = nil }, closed + " is not asked: its address is not allowed", "public internet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := newClient(t, c.change).Get(withTimeout(t), c.base+secret, 100)

@@ -2,9 +2,7 @@ package media_test
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -109,10 +107,8 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v.requests = map[string]int{}
-			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + "/segment", Key: c.key})
-			wantFailure(t, err, c.kind, c.detail)
-			_, err = fetch(t, newClient(t, nil), watch.Segment{URI: base + "/segment", Init: &watch.Init{URI: base + "/section", Key: c.key}})
-			wantFailure(t, err, c.kind, c.detail)
+			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + "/segment", Key: c.key}, c.kind, c.detail)
+			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + "/segment", Init: &watch.Init{URI: base + "/section", Key: c.key}}, c.kind, c.detail)
 			if c.kind != watch.FailureUndecodable && v.requests["/segment"]+v.requests["/section"] > 0 {
 				t.Error("the media were requested although the key is invalid")
 			}
@@ -139,8 +135,7 @@ func TestEncryptedSegmentsHaveTheSameLimits(t *testing.T) {
 		"an init section": {URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/over", Key: key}},
 	} {
 		t.Run(name+" a block larger is too large", func(t *testing.T) {
-			_, err := fetch(t, c, s)
-			wantFailure(t, err, watch.FailureTooLarge, "")
+			wantFetchFailure(t, c, s, watch.FailureTooLarge, "")
 		})
 	}
 }
@@ -162,34 +157,6 @@ func newCountingServer(t *testing.T) *countingServer {
 	return &countingServer{requests: map[string]int{}, files: map[string][]byte{
 		"/key": testKey, "/other": testIV, "/segment": encryptCBC(t, testKey, testIV, pad([]byte("media"))), "/section": encryptCBC(t, testIV, testIV, pad([]byte("section"))),
 	}}
-}
-
-func TestEveryResourceMayRedirect(t *testing.T) {
-	for _, resource := range resources {
-		for hops, allowed := range map[int]bool{media.MaxRedirects: true, media.MaxRedirects + 1: false} {
-			t.Run(fmt.Sprintf("%d of %s", hops, resource), func(t *testing.T) {
-				v := newCountingServer(t)
-				base := serve(t, func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
-					left, _ := strconv.Atoi(r.URL.Query().Get("left"))
-					if r.URL.Path == resource && r.URL.RawQuery == "" {
-						left = hops
-					}
-					if left > 0 {
-						http.Redirect(w, r, fmt.Sprintf("%s?left=%d", resource, left-1), http.StatusFound)
-						return
-					}
-					v.serve(w, r, release)
-				})
-				got, err := fetch(t, newClient(t, nil), encryptedSegment(base))
-				if allowed && (err != nil || string(got) != "sectionmedia") {
-					t.Errorf("got %q, %v", got, err)
-				}
-				if !allowed {
-					wantFailure(t, err, watch.FailureNetwork, "more redirects")
-				}
-			})
-		}
-	}
 }
 
 // Each of four resources takes a third of the budget: it is used up before the last.

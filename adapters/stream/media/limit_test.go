@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,8 +69,7 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 			} else {
 				s.Init.URI = base
 			}
-			_, err := fetch(t, newClient(t, nil), s)
-			wantFailure(t, err, kind, "")
+			wantFetchFailure(t, newClient(t, nil), s, kind, "")
 		})
 	}
 	t.Run("one without an end costs no memory", func(t *testing.T) {
@@ -94,14 +94,12 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 	t.Run("one that becomes nothing, without an end, has come to a halt", func(t *testing.T) {
 		base := serve(t, encoded("gzip", bomb(t, 0)))
 		c := newClient(t, func(c *media.Config) { c.Stall = 200 * time.Millisecond })
-		_, err := fetch(t, c, watch.Segment{URI: base + "/again"})
-		wantFailure(t, err, watch.FailureNetwork, "nothing came")
+		wantFetchFailure(t, c, watch.Segment{URI: base + "/again"}, watch.FailureNetwork, "nothing came")
 	})
 	t.Run("a repeated or unsupported content coding is refused", func(t *testing.T) {
 		for _, coding := range []string{"gzip, gzip", "gzip,identity", "br", "zstd", "deflate", "compress", "x-gzip", "chunked", "rubbish", "identity;gzip"} {
 			base := serve(t, encoded(coding, bomb(t, 100)))
-			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret})
-			wantFailure(t, err, watch.FailureNetwork, "content-encoding")
+			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + secret}, watch.FailureNetwork, "content-encoding")
 		}
 	})
 	t.Run("a second coding in a line of its own is left on", func(t *testing.T) {
@@ -118,8 +116,7 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 	})
 	t.Run("a byte range that is compressed is refused", func(t *testing.T) {
 		base := serve(t, encoded("gzip", bomb(t, 100)))
-		_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: byteRange(0, 10)})
-		wantFailure(t, err, watch.FailureNetwork, "content-encoding")
+		wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: byteRange(0, 10)}, watch.FailureNetwork, "content-encoding")
 	})
 }
 
@@ -154,6 +151,17 @@ func bytesAllocated(t *testing.T, do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// A server may announce what it likes.
+func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
+	base := rawServer(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nx", 1<<29), false)
+	if grew := bytesAllocated(t, func() {
+		_, _, err := newClient(t, nil).Get(withTimeout(t), base, 1<<30)
+		wantFailure(t, err, watch.FailureTruncated, "")
+	}); grew > 64<<20 {
+		t.Errorf("%d bytes were allocated for one", grew)
+	}
+}
+
 func TestTheResponseHeaderIsLimited(t *testing.T) {
 	// The limit is for all header lines together; the server adds a few of its own.
 	answer := func(n int) string {
@@ -166,8 +174,7 @@ func TestTheResponseHeaderIsLimited(t *testing.T) {
 	if _, err := fetch(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader-1024) + secret}); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	_, err := fetch(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader) + secret})
-	wantFailure(t, err, watch.FailureNetwork, "")
+	wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader) + secret}, watch.FailureNetwork, "")
 }
 
 func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
@@ -179,13 +186,12 @@ func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
 		"in the trailer":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			base := drippingServer(t, text)
+			base := rawServer(t, text, true)
 			c := newClient(t, func(c *media.Config) {
 				c.Header, c.Stall, c.MinRate = 300*time.Millisecond, 300*time.Millisecond, 100_000
 			})
 			began := time.Now()
-			_, err := fetch(t, c, watch.Segment{URI: base + secret})
-			wantFailure(t, err, watch.FailureNetwork, "")
+			wantFetchFailure(t, c, watch.Segment{URI: base + secret}, watch.FailureNetwork, "")
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -193,27 +199,31 @@ func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
 	}
 }
 
-// drippingServer answers with text and then with one byte at a time, for ever.
-func drippingServer(t *testing.T, text string) string {
+// rawServer answers every connection with text, and then closes it, or sends one byte at a time
+// for ever.
+func rawServer(t *testing.T, text string, drips bool) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		conn, err := listener.Accept()
-		if err != nil {
-			return
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer func() { _ = conn.Close() }()
+				_, _ = conn.Read(make([]byte, 4096))
+				_, err = io.WriteString(conn, text)
+				for drops := time.NewTicker(5 * time.Millisecond); drips && err == nil; <-drops.C {
+					_, err = io.WriteString(conn, "x")
+				}
+			})
 		}
-		defer func() { _ = conn.Close() }()
-		_, _ = conn.Read(make([]byte, 4096))
-		_, err = io.WriteString(conn, text)
-		for drops := time.NewTicker(5 * time.Millisecond); err == nil; <-drops.C {
-			_, err = io.WriteString(conn, "x")
-		}
-	}()
-	t.Cleanup(func() { _ = listener.Close(); <-done })
+	})
+	t.Cleanup(func() { _ = listener.Close(); serving.Wait() })
 	return "http://" + listener.Addr().String()
 }

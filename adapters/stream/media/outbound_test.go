@@ -203,26 +203,15 @@ func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Only the proxy looks up names, so those that no public host has are refused before.
-func TestAProxyIsNotAskedForNamesOfInternalHosts(t *testing.T) {
-	requests := 0
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
-	defer proxy.Close()
-	at, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = nil, http.ProxyURL(at) })
+	// Only the proxy looks up names, so those that no public host has are refused before.
 	for _, host := range []string{"db", "DB.", "metadata.google.internal", "printer.local", "api.default.svc.cluster.local", "nas.lan", "x.home.arpa", "wiki.corp", "x.intranet", "ｄｂ"} {
+		requests = 0
 		if _, _, err := c.Get(withTimeout(t), "http://"+host+"/", 100); err == nil || requests > 0 {
 			t.Errorf("%s: the proxy was asked, error %v", host, err)
 		}
-		requests = 0
 	}
-	if _, _, err := c.Get(withTimeout(t), "http://media.example.com/", 100); err != nil {
-		t.Error(err)
+	if _, _, err := c.Get(withTimeout(t), "http://media.example.com/", 100); err != nil || requests != 1 {
+		t.Errorf("%d requests, %v", requests, err)
 	}
 }
 
@@ -269,8 +258,7 @@ func TestANameIsCheckedAtEveryDial(t *testing.T) {
 			loopback.Reset()
 			_, _, err := c.Get(withTimeout(t), target+secret, 100)
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
-			_, err = fetch(t, c, watch.Segment{URI: target + secret})
-			wantFailure(t, err, watch.FailureNetwork, "not allowed")
+			wantFetchFailure(t, c, watch.Segment{URI: target + secret}, watch.FailureNetwork, "not allowed")
 			if len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
 				t.Errorf("connected to %v, and %d connections arrived", loopback.AllowedAddrs(), loopback.Connections())
 			}
@@ -284,13 +272,4 @@ func TestANameIsCheckedAtEveryDial(t *testing.T) {
 			t.Errorf("connected to %v, and %d connections arrived", allowed, loopback.Connections())
 		}
 	})
-}
-
-func TestErrorsHideTheDNSServer(t *testing.T) {
-	c := guardedClient(t, outboundtest.NewLoopbackServer(t), outboundtest.DNSRecords{})
-	_, _, err := c.Get(withTimeout(t), "http://later.example"+secret, 100)
-	wantFailure(t, err, watch.FailureNetwork, "(lookup later.example: no such host)")
-	if strings.Contains(err.Error(), "127.0.0.1") {
-		t.Errorf("%v shows the address of the DNS server", err)
-	}
 }
