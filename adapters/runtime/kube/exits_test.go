@@ -32,6 +32,22 @@ func expectNoExit(t *testing.T, l *kube.Launcher) {
 	}
 }
 
+func expectNoExitFor(t *testing.T, l *kube.Launcher, d time.Duration) {
+	t.Helper()
+	time.Sleep(d)
+	expectNoExit(t, l)
+}
+
+// stop stops the worker and returns how long that took.
+func stop(t *testing.T, l *kube.Launcher) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
+		t.Error(err)
+	}
+	return time.Since(start)
+}
+
 // launch launches a worker and waits until it runs.
 func launch(t *testing.T, cluster *fakeCluster, l *kube.Launcher, spec supervisor.WorkerSpec) *corev1.Pod {
 	t.Helper()
@@ -42,6 +58,14 @@ func launch(t *testing.T, cluster *fakeCluster, l *kube.Launcher, spec superviso
 	cluster.mu.Lock()
 	defer cluster.mu.Unlock()
 	return cluster.pods[spec.ID.WorkerName()].DeepCopy()
+}
+
+// startWorker returns a cluster with one worker that runs, its launcher and its pod.
+func startWorker(t *testing.T, cfg kube.Config, b launchertest.Behaviour) (*fakeCluster, *kube.Launcher, *corev1.Pod) {
+	t.Helper()
+	cluster := newFakeCluster(t)
+	l := newLauncher(t, cluster, cfg)
+	return cluster, l, launch(t, cluster, l, workerSpec(b))
 }
 
 // updatePod changes the state of a pod.
@@ -68,39 +92,45 @@ func TestAnExitDescribesHowTheWorkerEnded(t *testing.T) {
 		change func(*corev1.Pod)
 		detail string
 		clean  bool
+		gone   bool // the pod is removed then
 	}{
-		"exit code 0": {func(p *corev1.Pod) { setContainer(p, corev1.PodSucceeded, terminated(0)) }, "exit code 0", true},
+		"exit code 0": {func(p *corev1.Pod) { setContainer(p, corev1.PodSucceeded, terminated(0)) }, "exit code 0", true, false},
 		"exit code 0 while another container runs": {func(p *corev1.Pod) {
 			setContainer(p, corev1.PodRunning, terminated(0))
-		}, "exit code 0", true},
-		"another exit code in a failed pod": {func(p *corev1.Pod) { setContainer(p, corev1.PodFailed, terminated(3)) }, "exit code 3", false},
+		}, "exit code 0", true, false},
+		"another exit code in a failed pod": {func(p *corev1.Pod) { setContainer(p, corev1.PodFailed, terminated(3)) }, "exit code 3", false, false},
 		"out of memory repeatedly": {func(p *corev1.Pod) {
 			setContainer(p, corev1.PodRunning, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}})
 			p.Status.ContainerStatuses[0].RestartCount, p.Status.ContainerStatuses[0].LastTerminationState = 4, oom
-		}, "it crashes repeatedly, 5 times so far, the last time with out of memory: it was killed at the memory limit of its pod (OOMKilled)", false},
+		}, "it crashes repeatedly, 5 times so far, the last time with out of memory: it was killed at the memory limit of its pod (OOMKilled)", false, false},
 		"out of memory": {func(p *corev1.Pod) { setContainer(p, corev1.PodFailed, oom) },
-			"out of memory: it was killed at the memory limit of its pod (OOMKilled)", false},
+			"out of memory: it was killed at the memory limit of its pod (OOMKilled)", false, false},
 		"evicted by its node": {failed("Evicted", "The node was low on resource: memory.\nUsage was high."),
-			"killed by SIGKILL (exit code 137); its pod failed (Evicted): The node was low on resource: memory. Usage was high.", false},
+			"killed by SIGKILL (exit code 137); its pod failed (Evicted): The node was low on resource: memory. Usage was high.", false, false},
 		"rejected by its node": {func(p *corev1.Pod) {
 			p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu", Message: strings.Repeat("é", 150)}
-		}, "its pod failed (OutOfcpu): " + strings.Repeat("é", 100) + "…", false},
+		}, "its pod failed (OutOfcpu): " + strings.Repeat("é", 100) + "…", false, false},
 		"its program does not exist": {func(p *corev1.Pod) {
 			setContainer(p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 				ExitCode: 128, Reason: "StartError", Message: "no such file"}})
-		}, "exit code 128 (StartError): no such file", false},
+		}, "exit code 128 (StartError): no such file", false, false},
 		"its node was drained": {func(p *corev1.Pod) {
 			setContainer(p, corev1.PodSucceeded, terminated(0))
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"})
-		}, "exit code 0; its pod was disrupted (EvictionByEvictionAPI): Eviction API: evicting", true},
+		}, "exit code 0; its pod was disrupted (EvictionByEvictionAPI): Eviction API: evicting", true, false},
+		"deleted":                     {func(*corev1.Pod) {}, "its pod was deleted", false, true},
+		"deleted before it ran":       {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, "its pod was deleted before it ran", false, true},
+		"deleted just after a crash":  {func(p *corev1.Pod) { setContainer(p, corev1.PodRunning, terminated(2)) }, "its pod was deleted, exit code 2", false, true},
+		"deleted between two crashes": {backingOff(2, 7), "its pod was deleted between two crashes, the last with exit code 7", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := newFakeCluster(t)
 			cfg, log := settingsWithLog()
-			l := newLauncher(t, cluster, cfg)
-			p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+			cluster, l, p := startWorker(t, cfg, launchertest.StopsWhenAsked)
 			cluster.updatePod(p, c.change)
+			if c.gone {
+				cluster.removePod(p.Name, p.UID)
+			}
 			if e := nextExit(t, l); e.Detail != c.detail || e.Clean != c.clean || e.Generation != 3 {
 				t.Errorf("got %+v", e)
 			}
@@ -108,50 +138,6 @@ func TestAnExitDescribesHowTheWorkerEnded(t *testing.T) {
 			waitFor(t, "the end in the log", func() bool { return log.Count(`"worker ended"`) == 1 })
 			expectNoExit(t, l)
 		})
-	}
-	for name, c := range map[string]struct {
-		change func(*corev1.Pod)
-		detail string
-	}{
-		"deleted":                     {func(*corev1.Pod) {}, "its pod was deleted"},
-		"deleted before it ran":       {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, "its pod was deleted before it ran"},
-		"deleted just after a crash":  {func(p *corev1.Pod) { setContainer(p, corev1.PodRunning, terminated(2)) }, "its pod was deleted, exit code 2"},
-		"deleted between two crashes": {backingOff(2, 7), "its pod was deleted between two crashes, the last with exit code 7"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cluster := newFakeCluster(t)
-			l := newLauncher(t, cluster, settings())
-			p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-			cluster.updatePod(p, c.change)
-			cluster.removePod(p.Name, p.UID)
-			if e := nextExit(t, l); e.Detail != c.detail || e.Clean {
-				t.Errorf("got %+v", e)
-			}
-		})
-	}
-}
-
-func TestARestartInThePodIsNoExit(t *testing.T) {
-	cluster := newFakeCluster(t)
-	cfg, log := settingsWithLog()
-	l := newLauncher(t, cluster, cfg)
-	p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-	for n := range int32(3) {
-		cluster.updatePod(p, func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State = terminated(2) })
-		cluster.updatePod(p, backingOff(n, 2))
-		cluster.updatePod(p, func(p *corev1.Pod) {
-			p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: "monitor", RestartCount: n + 1,
-				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, LastTerminationState: terminated(2)}
-		})
-	}
-	waitFor(t, "three warnings", func() bool { return log.Count(`restarted in its pod`) == 3 })
-	expectContains(t, log.String(), `"restarts":3`, `"detail":"exit code 2"`)
-	if log.Count("cannot start") > 0 {
-		t.Errorf("the log is\n%s", log)
-	}
-	expectNoExit(t, l)
-	if w, err := l.Workers(t.Context()); err != nil || len(w) != 1 {
-		t.Errorf("Workers() = %v, %v", w, err)
 	}
 }
 
@@ -164,8 +150,7 @@ func TestTheFourthCrashIsAnExit(t *testing.T) {
 		if err := l.Launch(t.Context(), workerSpec(launchertest.ExitsWithError)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(29 * time.Second)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, 29*time.Second)
 		expectListed(t, l, 1)
 		e := nextExit(t, l)
 		if took := time.Since(start); took < 30*time.Second || took > 31*time.Second {
@@ -174,8 +159,9 @@ func TestTheFourthCrashIsAnExit(t *testing.T) {
 		if e.Clean || e.Detail != "it crashes repeatedly, 4 times so far, the last time with exit code 7" {
 			t.Errorf("got %+v", e)
 		}
-		if n := log.Count("restarted in its pod"); n != 3 {
-			t.Errorf("%d restarts were logged, want 3", n)
+		if log.Count("restarted in its pod") != 3 || log.Count("cannot start") > 0 {
+			t.Errorf("want three restarts and nothing else; the log is\n%s", log)
 		}
+		expectContains(t, log.String(), `"restarts":3`, `"detail":"exit code 7"`)
 	})
 }

@@ -76,6 +76,15 @@ func (f *fakeCluster) set(change func(*fakeCluster)) {
 	change(f)
 }
 
+// fail lets requests with these verbs fail from now on; with nil they succeed.
+func (f *fakeCluster) fail(err error, verbs ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, verb := range verbs {
+		f.failures[verb] = err
+	}
+}
+
 func (f *fakeCluster) react(a ktesting.Action) (bool, runtime.Object, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

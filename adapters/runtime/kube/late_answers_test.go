@@ -56,9 +56,7 @@ func TestAStopFindsThePodOfALaunchThatWasCancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), createDelay/2)
 		defer cancel()
 		_ = l.Launch(ctx, workerSpec(launchertest.StopsWhenAsked))
-		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
-			t.Error(err)
-		}
+		stop(t, l)
 		time.Sleep(time.Minute)
 		if cluster.exists(podName) {
 			t.Error("the pod still exists")

@@ -36,16 +36,6 @@ func (f *fakeCluster) expectGraces(want ...int64) {
 }
 
 func TestLaunch(t *testing.T) {
-	scenario(t, "a pod that another gateway has created is adopted", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		a, b := newLauncher(t, cluster, settings()), newLauncher(t, cluster, settings())
-		launch(t, cluster, a, workerSpec(launchertest.StopsWhenAsked))
-		if err := b.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
-			t.Error(err)
-		}
-		cluster.expectRequests("create " + podName + " 3")
-	})
-
 	scenario(t, "a pod whose creation was not answered is adopted", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l := newLauncher(t, cluster, settings())
@@ -77,14 +67,12 @@ func TestLaunch(t *testing.T) {
 	})
 
 	scenario(t, "the pod of an ended worker is replaced", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
+		cluster.fail(errors.New("connection refused"), "delete")
 		cluster.updatePod(p, failed("Evicted", ""))
 		nextExit(t, l)
 		time.Sleep(2 * time.Second)
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = nil })
+		cluster.fail(nil, "delete")
 		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 		expectNoExit(t, l)
 	})
@@ -100,9 +88,7 @@ func TestLaunch(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), podName+" in namespace streams is not a worker of this installation") {
 			t.Errorf("got %v", err)
 		}
-		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
-			t.Error(err)
-		}
+		stop(t, l)
 		expectListed(t, l, 0)
 		cluster.updatePod(p, failed("Evicted", ""))
 		nextExit(t, otherLauncher)
@@ -110,23 +96,18 @@ func TestLaunch(t *testing.T) {
 	})
 
 	scenario(t, "a pod with a worker's labels and another name is ignored", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		p.Name = "copy-of-" + p.Name
-		cluster.set(func(cluster *fakeCluster) { _, _ = cluster.create(p) })
+		cluster.set(func(f *fakeCluster) { _, _ = f.create(p) })
 		time.Sleep(time.Second)
 		expectListed(t, l, 1)
 		cluster.removePod(p.Name, "")
-		time.Sleep(time.Second)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, time.Second)
 	})
 
 	scenario(t, "the refusal of the API server is returned at once", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		cluster.set(func(cluster *fakeCluster) {
-			cluster.failures["create"] = apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota: streams"))
-		})
+		cluster.fail(apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota: streams")), "create")
 		l := newLauncher(t, cluster, settings())
 		start := time.Now()
 		err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked))
@@ -138,9 +119,7 @@ func TestLaunch(t *testing.T) {
 	scenario(t, "a running worker is adopted even if the quota is exhausted", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) {
-			cluster.failures["create"] = apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota"))
-		})
+		cluster.fail(apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota")), "create")
 		if err := newLauncher(t, cluster, settings()).Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 			t.Error(err)
 		}
@@ -149,8 +128,8 @@ func TestLaunch(t *testing.T) {
 	scenario(t, "a temporary error is retried", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l := newLauncher(t, cluster, settings())
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = apierrors.NewTooManyRequests("later", 1) })
-		time.AfterFunc(300*time.Millisecond, func() { cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = nil }) })
+		cluster.fail(apierrors.NewTooManyRequests("later", 1), "get")
+		time.AfterFunc(300*time.Millisecond, func() { cluster.fail(nil, "get") })
 		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 	})
 }

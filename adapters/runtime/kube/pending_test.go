@@ -12,10 +12,8 @@ import (
 )
 
 func TestAPodThatCannotStartIsLoggedOnceForEachReason(t *testing.T) {
-	cluster := newFakeCluster(t)
 	cfg, log := settingsWithLog()
-	l := newLauncher(t, cluster, cfg)
-	p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+	cluster, l, p := startWorker(t, cfg, launchertest.StopsWhenAsked)
 	cluster.updatePod(p, func(p *corev1.Pod) {
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
 			Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}}
@@ -91,7 +89,7 @@ func TestWorkersReportsPendingPodsAndTheirReason(t *testing.T) {
 	} {
 		scenario(t, name, func(t *testing.T) {
 			cluster := newFakeCluster(t)
-			cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+			cluster.set(func(f *fakeCluster) { f.nodeDown = true })
 			l := newLauncher(t, cluster, settings())
 			if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 				t.Fatal(err)

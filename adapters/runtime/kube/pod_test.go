@@ -114,18 +114,6 @@ func TestAWorkerPodFollowsTheSpecification(t *testing.T) {
 	}
 }
 
-func TestOptionalPartsOfAPodAreAbsentByDefault(t *testing.T) {
-	p := launchedPod(t, nil)
-	if n := len(p.Spec.Volumes); n != 2 {
-		t.Errorf("%d volumes, want 2", n)
-	}
-	for _, v := range p.Spec.Containers[0].Env {
-		if v.Name == "GATEWAY_CA_FILE" || v.Name == "HTTP_PROXY" || v.Name == "HTTPS_PROXY" {
-			t.Errorf("%s is set", v.Name)
-		}
-	}
-}
-
 // Kubernetes replaces $(NAME) in a variable by the value of NAME.
 func TestAnAddressCannotRevealTheKey(t *testing.T) {
 	cluster := newFakeCluster(t)
@@ -150,45 +138,35 @@ func TestAnAddressCannotRevealTheKey(t *testing.T) {
 }
 
 func TestAProxyAddressWithAUserIsTakenFromTheSecret(t *testing.T) {
-	for name, c := range map[string]struct{ proxy, want string }{
-		"a password":       {"http://u:geheim@proxy.example:3128", "secret"},
-		"a user":           {"http://geheim@proxy.example:3128", "secret"},
-		"without a scheme": {"u:geheim@proxy.example:3128", "secret"},
-		"characters that do not belong into a URL": {"http://u:gehe%im#@proxy.example:3128", "secret"},
-		"another scheme":   {"socks5h://u:geheim@proxy.example:1080", "secret"},
-		"no user":          {"http://proxy.example:3128", "value"},
-		"an @ in the path": {"http://proxy.example:3128/@", "value"},
+	const list = "EGRESS_PROXIES"
+	for name, c := range map[string]struct {
+		variables []string
+		value     string
+		secret    bool
+	}{
+		"a password":       {[]string{"HTTP_PROXY", "HTTPS_PROXY"}, "http://u:geheim@proxy.example:3128", true},
+		"a user":           {[]string{"HTTPS_PROXY"}, "http://geheim@proxy.example:3128", true},
+		"without a scheme": {[]string{"HTTPS_PROXY"}, "u:geheim@proxy.example:3128", true},
+		"characters that do not belong into a URL": {[]string{"HTTPS_PROXY"}, "http://u:gehe%im#@proxy.example:3128", true},
+		"another scheme":        {[]string{"HTTPS_PROXY"}, "socks5h://u:geheim@proxy.example:1080", true},
+		"no user":               {[]string{"HTTP_PROXY", "HTTPS_PROXY"}, "http://proxy.example:3128", false},
+		"an @ in the path":      {[]string{"HTTPS_PROXY"}, "http://proxy.example:3128/@", false},
+		"a list with a user":    {[]string{list}, "direct,http://u:geheim@proxy.example:3128", true},
+		"a list without a user": {[]string{list}, "direct,http://proxy.example:3128", false},
 	} {
-		for _, variable := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
+		for _, variable := range c.variables {
 			t.Run(name+", "+variable, func(t *testing.T) {
-				p := launchedPod(t, func(cfg *kube.Config) { cfg.Environ = []string{variable + "=" + c.proxy} })
-				var found corev1.EnvVar
-				for _, v := range p.Spec.Containers[0].Env {
-					if v.Name == variable {
-						found = v
-					}
+				p := launchedPod(t, func(cfg *kube.Config) { cfg.Environ = []string{variable + "=" + c.value} })
+				env, want := p.Spec.Containers[0].Env, `{"name":"`+variable+`","value":"`+c.value+`"}`
+				if c.secret {
+					want = `{"name":"` + variable + `","valueFrom":{"secretKeyRef":{"name":"keys","key":"` + variable + `"}}}`
 				}
-				if c.want == "value" {
-					expectJSON(t, variable, found, `{"name":"`+variable+`","value":"`+c.proxy+`"}`)
-					return
-				}
-				expectJSON(t, variable, found, `{"name":"`+variable+`","valueFrom":{"secretKeyRef":{"name":"keys","key":"`+variable+`"}}}`)
+				expectJSON(t, variable, env[slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == variable })], want)
 				if b, _ := json.Marshal(p); strings.Contains(string(b), "geheim") || strings.Contains(string(b), "gehe%") {
 					t.Error("the pod contains the password")
 				}
 			})
 		}
-	}
-}
-
-func TestAListOfProxiesWithAUserIsTakenFromTheSecret(t *testing.T) {
-	for list, want := range map[string]string{
-		"direct,http://u:geheim@proxy.example:3128": `{"name":"EGRESS_PROXIES","valueFrom":{"secretKeyRef":{"name":"keys","key":"EGRESS_PROXIES"}}}`,
-		"direct,http://proxy.example:3128":          `{"name":"EGRESS_PROXIES","value":"direct,http://proxy.example:3128"}`,
-	} {
-		p := launchedPod(t, func(cfg *kube.Config) { cfg.Environ = []string{"EGRESS_PROXIES=" + list} })
-		env := p.Spec.Containers[0].Env
-		expectJSON(t, "the list", env[slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == "EGRESS_PROXIES" })], want)
 	}
 }
 

@@ -45,6 +45,7 @@ spec:
     env:
     - {name: MONITOR_ID, value: mine}
     - {name: GENERATION, value: "99"}
+    - {name: INTERNAL_API_KEY, value: root}
     - {name: LOG_LEVEL, value: debug}
     - {name: TZ, value: Asia/Tokyo}
     resources:
@@ -76,7 +77,9 @@ spec:
 	}
 	for name, want := range map[string]string{
 		"MONITOR_ID": "mon-00000000000070008000000000000000", "GENERATION": "3", // the template cannot change these
-		"LOG_LEVEL": "debug", "TZ": "Asia/Tokyo", "GATEWAY_URL": "https://gateway:8081",
+		"INTERNAL_API_KEY": settings().Tokens.Token(workerSpec("").ID, 3),
+		"LOG_LEVEL":        "debug", "TZ": "Asia/Tokyo", "GATEWAY_URL": "https://gateway:8081",
+		"GATEWAY_CA_FILE": "", "HTTPS_PROXY": "", // absent by default
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

@@ -5,7 +5,6 @@ package kube_test
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -83,13 +82,6 @@ func TestTheStatedRightsAreEnoughInARealCluster(t *testing.T) {
 		if log.Count(`"level":"WARN"`) > 0 {
 			t.Errorf("the log is\n%s", log)
 		}
-	})
-
-	t.Run("Check names the missing rights", func(t *testing.T) {
-		c := r.withRights("nobody", rule("", "pods", "get", "list"))
-		waitFor(t, "the rights", func() bool { err := c.Check(t.Context()); return err != nil && !strings.Contains(err.Error(), "list") })
-		err := c.Check(t.Context())
-		expectContains(t, fmt.Sprint(err), "may not create pods in namespace "+r.Namespace(), "may not delete", "may not watch")
 	})
 
 	t.Run("Uninstall stops the gateways and then the workers", func(t *testing.T) {

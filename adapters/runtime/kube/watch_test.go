@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
@@ -37,9 +36,7 @@ func expectUnknown(t *testing.T, l *kube.Launcher) {
 
 func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 	scenario(t, "a minute of comparisons reads no list but the first", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster, l, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		for range 12 {
 			time.Sleep(5 * time.Second)
 			expectListed(t, l, 1)
@@ -55,15 +52,14 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l := newLauncher(t, cluster, settings())
 		synctest.Wait()
-		cluster.set(func(cluster *fakeCluster) {
-			cluster.watchHangs, cluster.historyExpired, cluster.listsAreOld = true, true, true
+		cluster.set(func(f *fakeCluster) {
+			f.watchHangs, f.historyExpired, f.listsAreOld = true, true, true
 		})
 		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 		cluster.closeWatches()
-		time.Sleep(time.Minute)
-		expectNoExit(t, l)
-		cluster.set(func(cluster *fakeCluster) {
-			cluster.watchHangs, cluster.historyExpired, cluster.listsAreOld = false, false, false
+		expectNoExitFor(t, l, time.Minute)
+		cluster.set(func(f *fakeCluster) {
+			f.watchHangs, f.historyExpired, f.listsAreOld = false, false, false
 		})
 		time.Sleep(time.Minute)
 		expectListed(t, l, 1)
@@ -74,7 +70,7 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 		cluster := newFakeCluster(t)
 		l, otherGateway := newLauncher(t, cluster, settings()), newLauncher(t, cluster, settings())
 		synctest.Wait()
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		cluster.set(func(f *fakeCluster) { f.watchHangs = true })
 		spec := workerSpec(launchertest.StopsWhenAsked)
 		launch(t, cluster, otherGateway, spec)
 		expectListed(t, l, 0)
@@ -87,7 +83,7 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 		if runs, err := l.Runs(t.Context(), spec.ID, 3); err != nil || runs {
 			t.Errorf("Runs() = %v, %v of a pod that is gone", runs, err)
 		}
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = apierrors.NewServiceUnavailable("away") })
+		cluster.fail(apierrors.NewServiceUnavailable("away"), "get")
 		if runs, err := l.Runs(t.Context(), spec.ID, 3); err == nil {
 			t.Errorf("Runs() = %v without an API server", runs)
 		}
@@ -97,14 +93,12 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 		"is refused": apierrors.NewServiceUnavailable("away"), "finds no API server": &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
 	} {
 		scenario(t, "no worker is known while the watch "+name+", and all are soon after", func(t *testing.T) {
-			cluster := newFakeCluster(t)
-			l := newLauncher(t, cluster, settings())
-			launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-			cluster.set(func(cluster *fakeCluster) { cluster.failures["list"], cluster.failures["watch"] = away, away })
+			cluster, l, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
+			cluster.fail(away, "list", "watch")
 			cluster.closeWatches()
 			time.Sleep(10 * time.Minute)
 			expectUnknown(t, l)
-			cluster.set(func(cluster *fakeCluster) { clear(cluster.failures) })
+			cluster.set(func(f *fakeCluster) { clear(f.failures) })
 			time.Sleep(10 * time.Second)
 			expectListed(t, l, 1)
 			expectNoExit(t, l)
@@ -114,33 +108,27 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 
 func TestTheWatchRecoversFromGaps(t *testing.T) {
 	scenario(t, "a watch that was interrupted resumes", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.closeWatches()
 		cluster.updatePod(p, func(p *corev1.Pod) { setContainer(p, corev1.PodFailed, terminated(3)) })
 		if e := nextExit(t, l); e.Detail != "exit code 3" {
 			t.Errorf("got %+v", e)
 		}
-		time.Sleep(time.Minute)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, time.Minute)
 	})
 
 	scenario(t, "a pod that was removed during a gap is reported as vanished, once", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) { cluster.historyExpired, cluster.watchHangs = true, true })
+		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
+		cluster.set(func(f *fakeCluster) { f.historyExpired, f.watchHangs = true, true })
 		cluster.removePod(p.Name, p.UID)
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		cluster.set(func(f *fakeCluster) { f.watchHangs = false })
 		cluster.closeWatches()
 		if e := nextExit(t, l); e.Detail != "its pod has vanished; how it ended is unknown" || e.Clean {
 			t.Errorf("got %+v", e)
 		}
 		synctest.Wait() // the watch begins again
 		expectListed(t, l, 0)
-		time.Sleep(time.Minute)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, time.Minute)
 	})
 
 	scenario(t, "a pod that was replaced during a gap has ended, and its successor has not", func(t *testing.T) {
@@ -149,42 +137,37 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		spec := workerSpec(launchertest.StopsWhenAsked)
 		p := launch(t, cluster, l, spec)
 		otherGateway := newLauncher(t, cluster, settings())
-		cluster.set(func(cluster *fakeCluster) { cluster.historyExpired, cluster.watchHangs = true, true })
+		cluster.set(func(f *fakeCluster) { f.historyExpired, f.watchHangs = true, true })
 		cluster.removePod(p.Name, p.UID)
 		spec.Generation++
 		launch(t, cluster, otherGateway, spec)
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		cluster.set(func(f *fakeCluster) { f.watchHangs = false })
 		cluster.closeWatches()
 		if e := nextExit(t, l); e.Generation != spec.Generation-1 {
 			t.Errorf("got %+v", e)
 		}
-		time.Sleep(time.Minute)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, time.Minute)
 		expectListed(t, l, 1)
 	})
 
 	scenario(t, "a watch that hangs is begun again within a minute, and then delivers the end once", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		synctest.Wait()
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		cluster.set(func(f *fakeCluster) { f.watchHangs = true })
 		cluster.removePod(p.Name, p.UID)
-		time.Sleep(30 * time.Second)
-		expectNoExit(t, l)
-		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		expectNoExitFor(t, l, 30*time.Second)
+		cluster.set(func(f *fakeCluster) { f.watchHangs = false })
 		time.Sleep(35 * time.Second)
 		expectListed(t, l, 0)
 		if e := nextExit(t, l); e.Generation != 3 {
 			t.Errorf("got %+v", e)
 		}
-		time.Sleep(2 * time.Minute)
-		expectNoExit(t, l)
+		expectNoExitFor(t, l, 2*time.Minute)
 	})
 
 	scenario(t, "a watch that fails is logged and retried", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = apierrors.NewServiceUnavailable("away") })
+		cluster.fail(apierrors.NewServiceUnavailable("away"), "list")
 		cfg, log := settingsWithLog()
 		start := time.Now()
 		l := newLauncher(t, cluster, cfg)
@@ -196,7 +179,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		if n := log.Count("cannot watch the worker pods"); n < 5 || n > 20 {
 			t.Errorf("logged %d times", n)
 		}
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = nil })
+		cluster.fail(nil, "list")
 		time.Sleep(10 * time.Second)
 		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
 		expectListed(t, l, 1)
@@ -205,18 +188,17 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 	})
 
 	scenario(t, "the deletion of an ended pod is retried", func(t *testing.T) {
-		cluster := newFakeCluster(t)
 		cfg, log := settingsWithLog()
-		l := newLauncher(t, cluster, cfg)
-		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster, l, p := startWorker(t, cfg, launchertest.StopsWhenAsked)
+		cluster.fail(errors.New("connection refused"), "delete")
 		cluster.updatePod(p, failed("Evicted", ""))
 		nextExit(t, l)
 		time.Sleep(10 * time.Second)
 		if !cluster.exists(p.Name) || log.Count("could not be deleted") != 1 {
 			t.Errorf("the log is\n%s", log)
 		}
-		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = nil })
+		expectListed(t, l, 0)
+		cluster.fail(nil, "delete")
 		time.Sleep(time.Minute)
 		if cluster.exists(p.Name) {
 			t.Error("the pod still exists")
@@ -226,7 +208,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 
 	scenario(t, "a pod whose container is not created within a minute is logged", func(t *testing.T) {
 		cluster := newFakeCluster(t)
-		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
 		cfg, log := settingsWithLog()
 		l := newLauncher(t, cluster, cfg)
 		if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
@@ -235,10 +217,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster.mu.Lock()
 		p := cluster.pods[workerSpec("").ID.WorkerName()]
 		cluster.mu.Unlock()
-		cluster.updatePod(p, func(p *corev1.Pod) {
-			setContainer(p, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-		})
+		cluster.updatePod(p, waits("ContainerCreating", ""))
 		time.Sleep(50 * time.Second)
 		if log.Count("SlowStart") != 0 {
 			t.Error("SlowStart was logged within 50 s")
