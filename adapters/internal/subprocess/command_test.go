@@ -66,27 +66,21 @@ func sh(script string, args ...string) subprocess.Command {
 
 func TestRunReportsWhatTheToolLeft(t *testing.T) {
 	t.Run("output on both streams and an exit code are no error", func(t *testing.T) {
-		res, err := subprocess.Run(t.Context(), sh("echo out; echo err >&2; exit 7"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := mustRun(t, sh("echo out; echo err >&2; exit 7"))
 		if string(res.Stdout) != "out\n" || string(res.Stderr) != "err\n" || res.ExitCode != 7 || res.Signal != "" || res.Truncated {
-			t.Fatalf("got %+v", res)
+			t.Errorf("got %+v", res)
 		}
 	})
-
 	t.Run("the signal that ended it is named", func(t *testing.T) {
-		res, err := subprocess.Run(t.Context(), sh("kill -9 $$"))
-		if err != nil || res.Signal != "killed" || res.ExitCode != -1 {
-			t.Fatalf("got %+v, %v", res, err)
+		if res := mustRun(t, sh("kill -9 $$")); res.Signal != "killed" || res.ExitCode != -1 {
+			t.Errorf("got %+v", res)
 		}
 	})
-
 	t.Run("an environment of its own replaces the inherited one", func(t *testing.T) {
 		c := sh("echo $CHILD_TEST_VALUE")
 		c.Env = []string{"CHILD_TEST_VALUE=theirs"}
-		if res, err := subprocess.Run(t.Context(), c); err != nil || string(res.Stdout) != "theirs\n" {
-			t.Fatalf("got %q, %v", res.Stdout, err)
+		if res := mustRun(t, c); string(res.Stdout) != "theirs\n" {
+			t.Errorf("got %q", res.Stdout)
 		}
 	})
 }
@@ -133,10 +127,7 @@ func TestRunReportsWhyAToolCannotStart(t *testing.T) {
 func TestRunLimitsOutput(t *testing.T) {
 	c := sh("head -c 104857600 /dev/zero; echo loud >&2")
 	c.MaxOutput = 4096
-	res, err := subprocess.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := mustRun(t, c)
 	if len(res.Stdout) != 4096 || cap(res.Stdout) > 1<<20 || !res.Truncated {
 		t.Fatalf("kept %d of 100 MB in %d bytes, truncated %v", len(res.Stdout), cap(res.Stdout), res.Truncated)
 	}
@@ -147,8 +138,8 @@ func TestRunLimitsOutput(t *testing.T) {
 	t.Run("output of exactly the limit is whole", func(t *testing.T) {
 		c := sh("printf 1234")
 		c.MaxOutput = 4
-		if res, err := subprocess.Run(t.Context(), c); err != nil || res.Truncated || string(res.Stdout) != "1234" {
-			t.Fatalf("got %+v, %v", res, err)
+		if res := mustRun(t, c); res.Truncated || string(res.Stdout) != "1234" {
+			t.Errorf("got %+v", res)
 		}
 	})
 }
@@ -157,15 +148,13 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 	tests := map[string]struct {
 		script string // $1 is where to write the ids of all its processes
 		cancel bool
+		stays  bool // it has a session of its own, and must only not delay Run
 	}{
-		"a tool that ends on SIGTERM": {
-			script: `echo $$ >"$1"; exec sleep 60`, cancel: true,
-		},
-		"a tool that ignores SIGTERM": {
-			script: `trap "" TERM; echo $$ >"$1"; while :; do sleep 1; done`, cancel: true,
-		},
-		"a grandchild that holds the pipe after its parent ended": {
-			script: `sleep 60 & echo "$! $$" >"$1"; echo done`,
+		"a tool that ends on SIGTERM":                             {script: `echo $$ >"$1"; exec sleep 60`, cancel: true},
+		"a tool that ignores SIGTERM":                             {script: `trap "" TERM; echo $$ >"$1"; while :; do sleep 1; done`, cancel: true},
+		"a grandchild that holds the pipe after its parent ended": {script: `sleep 60 & echo "$! $$" >"$1"; echo done`},
+		"a grandchild in its own session": {
+			script: `setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "$1" & while [ ! -s "$1" ]; do :; done; echo done`, stays: true,
 		},
 		"a grandchild that ignores SIGTERM": {
 			script: `sh -c 'trap "" TERM; while :; do sleep 1; done' & echo "$! $$" >"$1"; wait`, cancel: true,
@@ -194,25 +183,13 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 				t.Errorf("took %v", took)
 			}
 			for _, id := range readIDs(t, ids) {
+				if tc.stays {
+					_ = syscall.Kill(id, syscall.SIGKILL)
+				}
 				gone(t, id)
 			}
 		})
 	}
-
-	t.Run("a grandchild in its own session does not delay Run", func(t *testing.T) {
-		ids := filepath.Join(t.TempDir(), "ids")
-		began := time.Now()
-		res, err := subprocess.Run(t.Context(), sh(`setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "$1" & while [ ! -s "$1" ]; do :; done; echo done`, ids))
-		if err != nil || string(res.Stdout) != "done\n" {
-			t.Errorf("got %+v, %v", res, err)
-		}
-		if took := time.Since(began); took > patience {
-			t.Errorf("took %v", took)
-		}
-		for _, id := range readIDs(t, ids) {
-			_ = syscall.Kill(id, syscall.SIGKILL)
-		}
-	})
 }
 
 func TestTheToolDiesWithAProcessThatIsKilled(t *testing.T) {
@@ -256,6 +233,19 @@ func TestRunFeedsStandardInput(t *testing.T) {
 		c.Stdin, c.OnExit = stdin, func() { _ = writer.Close() }
 		if res, err := subprocess.Run(t.Context(), c); err != nil || res.ExitCode != 3 {
 			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+
+	t.Run("a tool reads further inputs, or leaves them", func(t *testing.T) {
+		for script, want := range map[string]string{"cat <&4; cat <&3": "secondfirst", "true": ""} {
+			c := sh(script)
+			c.Inputs = []io.Reader{strings.NewReader("first"), strings.NewReader("second")}
+			if want == "" {
+				c.Inputs[0] = zeros{}
+			}
+			if res := mustRun(t, c); string(res.Stdout) != want {
+				t.Errorf("got %q, want %q: %s", res.Stdout, want, res.Stderr)
+			}
 		}
 	})
 

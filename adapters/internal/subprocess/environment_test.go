@@ -1,6 +1,7 @@
 package subprocess_test
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -18,14 +19,9 @@ func TestAToolInheritsOnlyWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said strings.Builder
-	buffer := make([]byte, 1<<16)
-	for n := 1; n > 0; {
-		n, _ = resident.Read(buffer)
-		said.Write(buffer[:n])
-	}
+	said, _ := io.ReadAll(resident)
 	resident.Stop()
-	for how, got := range map[string]string{"run": string(mustRun(t, sh("env")).Stdout), "started": said.String()} {
+	for how, got := range map[string]string{"run": string(mustRun(t, sh("env")).Stdout), "started": string(said)} {
 		for _, name := range slices.Concat(kept, secret) {
 			if has, want := strings.Contains(got, "\n"+name+"=/of-"+name+"\n"), slices.Contains(kept, name); has != want {
 				t.Errorf("a tool that is %s has %s: %v, want %v", how, name, has, want)

@@ -14,13 +14,17 @@ import (
 )
 
 func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
+	limited := func(l subprocess.Limits, script string, args ...string) subprocess.Result {
+		t.Helper()
+		c := sh(script, args...)
+		c.Limits = l
+		return mustRun(t, c)
+	}
+
 	t.Run("allocating more memory fails", func(t *testing.T) {
 		// dd allocates its block size; the shell does nothing of it.
 		for size, fits := range map[int]bool{48: true, 80: false} {
-			c := sh("read _; dd if=/dev/zero of=/dev/null count=1 bs=" + strconv.Itoa(size) + "M")
-			c.Stdin = strings.NewReader("\n")
-			c.Limits = subprocess.Limits{DataBytes: 64 << 20}
-			res := mustRun(t, c)
+			res := limited(subprocess.Limits{DataBytes: 64 << 20}, "dd if=/dev/zero of=/dev/null count=1 bs="+strconv.Itoa(size)+"M")
 			if (res.ExitCode == 0) != fits || !fits && !strings.Contains(string(res.Stderr), "memory") {
 				t.Errorf("%d MB of 64: got %+v, %s", size, res, res.Stderr)
 			}
@@ -28,36 +32,29 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 	})
 
 	t.Run("using more CPU time raises SIGXCPU", func(t *testing.T) {
-		c := sh("read _; while :; do :; done")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second / 2}
-		res := mustRun(t, c)
+		res := limited(subprocess.Limits{CPUTime: time.Second / 2}, "while :; do :; done")
 		if !strings.HasPrefix(res.Signal, "CPU time limit exceeded") || res.CPUTime < time.Second/2 {
 			t.Errorf("got %+v", res)
 		}
 	})
 
 	t.Run("a tool that ignores SIGXCPU is killed a second later", func(t *testing.T) {
-		c := sh("trap '' XCPU; read _; while :; do :; done")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second}
-		res := mustRun(t, c)
+		res := limited(subprocess.Limits{CPUTime: time.Second}, "trap '' XCPU; while :; do :; done")
 		if res.Signal != "killed" || res.CPUTime < 3*time.Second/2 {
 			t.Errorf("got %+v", res)
 		}
 	})
 
 	t.Run("opening more files fails", func(t *testing.T) {
-		c := sh("read _; exec 3<&0 4<&0 5<&0 6<&0 7<&0 && echo five; exec 8<&0; echo six")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{OpenFiles: 8}
-		if res := mustRun(t, c); string(res.Stdout) != "five\n" || res.ExitCode == 0 {
+		res := limited(subprocess.Limits{OpenFiles: 8}, "exec 3<&0 4<&0 5<&0 6<&0 7<&0 && echo five; exec 8<&0; echo six")
+		if string(res.Stdout) != "five\n" || res.ExitCode == 0 {
 			t.Errorf("got %q, %+v", res.Stdout, res)
 		}
 	})
 
 	t.Run("writing to a file fails, writing to a pipe does not", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
-		c := sh(`read _; ulimit -Hc; echo x >"$1"; echo not reached`, file)
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{NoFileWrites: true}
-		res := mustRun(t, c)
+		res := limited(subprocess.Limits{NoFileWrites: true}, `ulimit -Hc; echo x >"$1"; echo not reached`, file)
 		if string(res.Stdout) != "0\n" || res.Signal != "file size limit exceeded" {
 			t.Errorf("got %q, %+v", res.Stdout, res)
 		}
@@ -67,20 +64,16 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 	})
 
 	t.Run("the tool's children have the same limits", func(t *testing.T) {
-		c := sh("read _; sh -c 'ulimit -n; ulimit -d; ulimit -t; ulimit -f'")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{DataBytes: 64 << 20, CPUTime: 5 * time.Second, OpenFiles: 16, NoFileWrites: true}
-		if res := mustRun(t, c); string(res.Stdout) != "16\n65536\n5\n0\n" {
+		all := subprocess.Limits{DataBytes: 64 << 20, CPUTime: 5 * time.Second, OpenFiles: 16, NoFileWrites: true}
+		if res := limited(all, "sh -c 'ulimit -n; ulimit -d; ulimit -t; ulimit -f'"); string(res.Stdout) != "16\n65536\n5\n0\n" {
 			t.Errorf("may have %q", res.Stdout)
 		}
 	})
 
 	t.Run("no other limits are set", func(t *testing.T) {
-		c := sh("read _; cat /proc/self/limits")
-		c.Stdin = strings.NewReader("\n")
-		free := mustRun(t, c)
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: math.MaxInt64}
-		few := strings.Split(string(mustRun(t, c).Stdout), "\n")
-		for i, line := range strings.Split(string(free.Stdout), "\n") {
+		const script = "cat /proc/self/limits"
+		few := strings.Split(string(limited(subprocess.Limits{CPUTime: math.MaxInt64}, script).Stdout), "\n")
+		for i, line := range strings.Split(string(limited(subprocess.Limits{}, script).Stdout), "\n") {
 			if i != 1 && line != few[i] { // the line of CPU time
 				t.Errorf("limits are %q, want %q as without", few[i], line)
 			}
@@ -88,11 +81,9 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 	})
 
 	t.Run("no limit is raised above that of this process", func(t *testing.T) {
-		c := sh("read _; ulimit -Sn; ulimit -Hn")
-		c.Stdin = strings.NewReader("\n")
-		free := mustRun(t, c)
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{OpenFiles: 1 << 40}
-		if high := mustRun(t, c); string(high.Stdout) != string(free.Stdout) {
+		const script = "ulimit -Sn; ulimit -Hn"
+		free, high := limited(subprocess.Limits{}, script), limited(subprocess.Limits{OpenFiles: 1 << 40}, script)
+		if string(high.Stdout) != string(free.Stdout) {
 			t.Errorf("may open %q files, want %q as without", high.Stdout, free.Stdout)
 		}
 	})
