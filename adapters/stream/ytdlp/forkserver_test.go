@@ -153,8 +153,20 @@ type forks struct {
 // startForks makes a fork server whose runs do what main says and then print their answer.
 func startForks(t *testing.T, main string) forks {
 	t.Helper()
-	f := forks{t: t, path: pythonTool(t, main+printAnswer), log: &lockedBuffer{}}
-	f.ForkServer = ytdlp.NewForkServer(f.path, nil, slog.New(slog.NewTextHandler(f.log, nil)))
+	return newForks(t, pythonTool(t, main+printAnswer), nil)
+}
+
+// startConfinedForks is startForks with runs that are confined.
+func startConfinedForks(t *testing.T, main string) forks {
+	t.Helper()
+	path := pythonTool(t, main+printAnswer)
+	return newForks(t, path, []string{filepath.Dir(path)})
+}
+
+func newForks(t *testing.T, path string, files []string) forks {
+	t.Helper()
+	f := forks{t: t, path: path, log: &lockedBuffer{}}
+	f.ForkServer = ytdlp.NewForkServer(path, files, slog.New(slog.NewTextHandler(f.log, nil)))
 	t.Cleanup(f.Close)
 	return f
 }
@@ -312,7 +324,7 @@ if forked:
     while ") T " not in open("/proc/%d/stat" % server).read(): time.sleep(0.01)
     open(folder + "/stopped", "w").close()
     time.sleep(60)`)
-		f.Limit(1000, time.Hour, 2*time.Second, time.Minute)
+		f.Limit(1000, time.Hour, 5*time.Second, time.Minute)
 		var asking sync.WaitGroup
 		ask := func() {
 			if a := f.ask(dir); a.forked() {
@@ -365,6 +377,7 @@ func TestWithoutAProcessTheCommandIsRun(t *testing.T) {
 				text, _ := os.ReadFile(init)
 				_ = os.WriteFile(init, append([]byte("if '-c' in __import__('sys').orig_argv: raise ImportError('no module named lost')\n"), text...), 0o644)
 			}
+			f.Limit(1000, time.Hour, time.Minute, 0) // each run tries again
 			for range 2 {
 				res, err := f.Run(t.Context(), subprocess.Command{Path: command})
 				if err != nil || !strings.Contains(string(res.Stdout), "ImportedBy") {

@@ -67,12 +67,6 @@ func TestOnlyUsableFormatsBecomeRenditions(t *testing.T) {
 			t.Fatalf("got %+v", got)
 		}
 	})
-	t.Run("formats without a live_status are live if is_live is true", func(t *testing.T) {
-		got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":null,"is_live":true,"formats":[`+muxed+`]}`), nil)
-		if got.State != watch.Live || len(got.Renditions) != 1 {
-			t.Fatalf("got %+v", got)
-		}
-	})
 }
 
 func TestDASHIsUsedOnlyWithoutHLS(t *testing.T) {

@@ -2,7 +2,6 @@ package ytdlp_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,14 +26,12 @@ func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
 
 func TestAScriptThatAllocatesForEverCostsOneQuestion(t *testing.T) {
 	deno := filepath.Join(filepath.Dir(pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")), "deno")
-	f := startForks(t, `
+	f := startConfinedForks(t, `
 import subprocess
 script = "const all = []; for (;;) all.push(new Array(1e6).fill(Math.random()))" if args else "console.log(1 + 1)"
 done = subprocess.run(["`+deno+`", "eval", "--v8-flags=--jitless", script], capture_output=True)
 if done.returncode: sys.exit("deno ended with %d" % done.returncode)
 `)
-	f.ForkServer = ytdlp.NewForkServer(f.path, []string{filepath.Dir(f.path)}, slog.New(slog.NewTextHandler(f.log, nil))) // confined
-	t.Cleanup(f.Close)
 	limits := subprocess.Limits{DataBytes: ytdlp.MaxMemory, CPUTime: pythontool.MaxCPU, OpenFiles: pythontool.MaxFiles, FileBytes: pythontool.MaxFile}
 	command := subprocess.Command{Path: f.path, Args: []string{"for ever"}, Limits: limits}
 	for range 2 {
@@ -57,9 +54,7 @@ func TestARunHasLimits(t *testing.T) {
 import json, resource
 names = ["DATA", "CPU", "NOFILE", "FSIZE", "CORE"]
 print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]))`
-	f := forks{t: t, path: pythonTool(t, inspect), log: &lockedBuffer{}}
-	f.ForkServer = ytdlp.NewForkServer(f.path, nil, discardLog)
-	t.Cleanup(f.Close)
+	f := newForks(t, pythonTool(t, inspect), nil)
 	command := subprocess.Command{Path: f.path, Limits: subprocess.Limits{DataBytes: 300 << 20, CPUTime: 5 * time.Second, OpenFiles: 100, FileBytes: 1 << 20}}
 	for how, run := range map[string]func() (subprocess.Result, error){
 		"in a fork":    func() (subprocess.Result, error) { return f.Run(t.Context(), command) },
@@ -117,7 +112,7 @@ func TestARunInAForkIsConfined(t *testing.T) {
 	if err := os.WriteFile(keys, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := startForks(t, `
+	f := startConfinedForks(t, `
 import socket
 for what, do in {
     "reads keys": lambda: open("`+keys+`").read(),
@@ -128,8 +123,6 @@ for what, do in {
     try: do()
     except OSError: continue
     sys.exit("it " + what)`)
-	f.ForkServer = ytdlp.NewForkServer(f.path, []string{filepath.Dir(f.path)}, slog.New(slog.NewTextHandler(f.log, nil)))
-	t.Cleanup(f.Close)
 	if a := f.ask(); !a.forked() || f.log.String() != "" {
 		t.Errorf("the command was run: %s", f.log)
 	}
@@ -168,19 +161,14 @@ for name, pid in ("its own", own.pid), ("the process that stays up", os.getppid(
 meet(str(os.getpid()), 4)
 `
 	for name, c := range map[string]struct {
-		files []string
+		start func(t *testing.T, main string) forks
 		want  string
 	}{
-		"confined":     {[]string{}, "its own\n"},
-		"not confined": {nil, "its own\nthe process that stays up\nanother run\nwhat that has started\n"},
+		"confined":     {startConfinedForks, "its own\n"},
+		"not confined": {startForks, "its own\nthe process that stays up\nanother run\nwhat that has started\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := forks{t: t, path: pythonTool(t, signals+printAnswer), log: &lockedBuffer{}}
-			if c.files != nil {
-				c.files = append(c.files, filepath.Dir(f.path))
-			}
-			f.ForkServer = ytdlp.NewForkServer(f.path, c.files, slog.New(slog.NewTextHandler(f.log, nil)))
-			t.Cleanup(f.Close)
+			f := c.start(t, signals)
 			folder := "meeting-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 			var asking sync.WaitGroup
 			for range 2 {

@@ -33,6 +33,10 @@ func TestOtherWordingsGiveTheSameStates(t *testing.T) {
 		{"ERROR: [youtube] abcdefghijk: This video requires payment to watch", watch.MembersOnly},
 		{"ERROR: [youtube] abcdefghijk: This video isn’t available anymore", watch.Removed},
 		{"ERROR: [youtube] abcdefghijk: Video unavailable. This video is not available", watch.Removed},
+		{"WARNING: [youtube] Video unavailable.", watch.Removed},
+		{"WARNING: [youtube] Video unavailable. This video contains content from ACME, who has blocked it on copyright grounds", watch.Removed},
+		{"WARNING: [youtube] Video unavailable. The uploader has closed their YouTube account.", watch.Removed},
+		{"WARNING: [youtube] Video unavailable. This video is no longer available due to a copyright claim by ACME", watch.Removed},
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: HTTP Error 502: Bad Gateway", watch.Unreachable},
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: Tunnel connection failed: 403 Forbidden", watch.ProxyFailed},
 		{"ERROR: [youtube] abcdefghijk: Unable to download API page: [Errno 104] Connection reset by peer", watch.Unreachable},
@@ -88,31 +92,49 @@ func TestUnusableOutputIsAToolFailure(t *testing.T) {
 
 // TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes covers decision S19: yt-dlp
 // derives was_live and not_live from a page that refuses media, also while the stream
-// is live.
+// is live. Words about the network, the address or the client that asks say nothing about the
+// video, even after "Video unavailable".
 func TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes(t *testing.T) {
-	refusals := map[string]watch.StreamState{
-		"Sign in to confirm you’re not a bot.":                              watch.Blocked,
-		"Video unavailable. This content isn't available, try again later.": watch.RateLimited,
-		"Please sign in": watch.Blocked,
-		"Sign in to confirm your age. This video may be inappropriate for some users.": watch.AgeRestricted,
-		"This video is age-restricted and only available on YouTube.":                  watch.AgeRestricted,
-		"The uploader has not made this video available in your country":               watch.RegionLocked,
-		"Join this channel to get access to members-only content like this video":      watch.MembersOnly,
-		"Private video. Sign in if you've been granted access to this video.":          watch.Private,
-		"Video unavailable. This video is private":                                     watch.Private,
-		"Video unavailable": watch.Removed,
-		"Video unavailable. This video has been removed by the uploader": watch.Removed,
-		"This live event will begin in a few moments.":                   watch.Upcoming,
-	}
-	for _, claim := range []string{"was_live", "not_live"} {
-		for words, want := range refusals {
-			t.Run(claim+" with "+words, func(t *testing.T) {
-				stdout := `{"id":"abcdefghijk","live_status":"` + claim + `","is_live":false,"release_timestamp":1795255200,"formats":[]}`
-				got := ytdlp.Read("abcdefghijk", []byte(stdout), []byte("WARNING: [youtube] "+words+"\nWARNING: No video formats found!\n"))
-				if got.State != want || !strings.HasSuffix(got.Detail, words) {
-					t.Errorf("got %s (%s), want %s", got.State, got.Detail, want)
-				}
-			})
+	const network, address = "the network", "the requests of this address"
+	for words, want := range map[string]struct {
+		state watch.StreamState
+		cause string
+	}{
+		"Sign in to confirm you’re not a bot.":                              {watch.Blocked, "bot check"},
+		"Video unavailable. This content isn't available, try again later.": {watch.RateLimited, address},
+		"Please sign in":                      {watch.Blocked, "demands a sign-in"},
+		"Sign in to confirm that this is you": {watch.Blocked, "demands a sign-in"},
+		"Sign in to confirm your age. This video may be inappropriate for some users.": {watch.AgeRestricted, ""},
+		"This video is age-restricted and only available on YouTube.":                  {watch.AgeRestricted, ""},
+		"The uploader has not made this video available in your country":               {watch.RegionLocked, ""},
+		"Join this channel to get access to members-only content like this video":      {watch.MembersOnly, ""},
+		"Private video. Sign in if you've been granted access to this video.":          {watch.Private, ""},
+		"Video unavailable. This video is private":                                     {watch.Private, ""},
+		"Video unavailable": {watch.Removed, ""},
+		"Video unavailable. This video has been removed by the uploader": {watch.Removed, ""},
+		"This live event will begin in a few moments.":                   {watch.Upcoming, ""},
+
+		"Video unavailable. This video is restricted. Please check the Google Workspace administrator and/or the network administrator restrictions.": {watch.Blocked, network},
+		"Video unavailable. Your network administrator does not allow this":                                                                           {watch.Blocked, network},
+		"Video unavailable. This video is restricted. Please check with your network administrator":                                                   {watch.Blocked, network},
+		"This video is unavailable with Restricted Mode enabled. To view this video, you will need to disable Restricted Mode.":                       {watch.Blocked, network},
+		"Video unavailable. This video is not available in your country. VPN/Proxy Detected":                                                          {watch.Blocked, address},
+		"Video unavailable. This video is unavailable on this device.":                                                                                {watch.Blocked, address},
+		"Video unavailable. This video is not available in this browser":                                                                              {watch.Blocked, address},
+		"Video unavailable. Playback on other websites has been disabled by the video owner":                                                          {watch.Blocked, address},
+		"Video unavailable. This video is not available on this app":                                                                                  {watch.Blocked, address},
+		"The page needs to be reloaded.": {watch.Blocked, address},
+	} {
+		for _, stdout := range []string{
+			`{"id":"abcdefghijk","live_status":null,"is_live":null,"formats":[]}`,
+			`{"id":"abcdefghijk","live_status":"was_live","is_live":false,"release_timestamp":1795255200,"formats":[]}`,
+			`{"id":"abcdefghijk","live_status":"not_live","is_live":false,"formats":[]}`,
+			`{"id":"abcdefghijk","live_status":"is_live","is_live":true,"formats":[]}`, "",
+		} {
+			got := ytdlp.Read("abcdefghijk", []byte(stdout), []byte("WARNING: [youtube] "+words+"\nWARNING: No video formats found!\nWARNING: Requested format is not available\n"))
+			if got.State != want.state || !strings.HasSuffix(got.Detail, words) || !strings.Contains(got.Detail, want.cause) {
+				t.Errorf("%s, with %s: got %s (%s), want %s", words, stdout, got.State, got.Detail, want.state)
+			}
 		}
 	}
 	t.Run("an end in words is an end", func(t *testing.T) {
@@ -130,4 +152,33 @@ func TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes(t *testing.T) {
 			t.Errorf("got %s (%s)", got.State, got.Detail)
 		}
 	})
+}
+
+func TestUnknownWordsEndNothing(t *testing.T) {
+	for _, words := range []string{
+		"Video unavailable. The moon is in the wrong house.", "Something new and strange happened", "This video is resting",
+	} {
+		for _, status := range []string{"null", `"was_live"`, `"not_live"`} {
+			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":`+status+`,"formats":[]}`), []byte("WARNING: [youtube] "+words+"\n"))
+			if got.State.Known() || !strings.Contains(got.Detail, words) {
+				t.Errorf("%s, %s: got %s (%s)", words, status, got.State, got.Detail)
+			}
+		}
+	}
+}
+
+func TestMediaWithoutAStatusAreNoArchive(t *testing.T) {
+	const formats = `"formats":[{"protocol":"https","url":"https://x.example/1"}]`
+	for stdout, want := range map[string]watch.StreamState{
+		`{"id":"abcdefghijk",` + formats + `}`:                                          watch.ToolFailed,
+		`{"id":"abcdefghijk","live_status":null,"is_live":null,` + formats + `}`:        watch.ToolFailed,
+		`{"id":"abcdefghijk","is_live":true,` + formats + `}`:                           watch.Live,
+		`{"id":"abcdefghijk","is_live":false,` + formats + `}`:                          watch.NotALiveStream,
+		`{"id":"abcdefghijk","live_status":"not_live","is_live":false,` + formats + `}`: watch.NotALiveStream,
+		`{"id":"abcdefghijk","live_status":"was_live",` + formats + `}`:                 watch.Ended,
+	} {
+		if got := ytdlp.Read("abcdefghijk", []byte(stdout), nil); got.State != want {
+			t.Errorf("%s: got %s (%s), want %s", stdout, got.State, got.Detail, want)
+		}
+	}
 }
