@@ -15,14 +15,12 @@ import (
 // seconds. The timeout ends a transaction whose client sends nothing more. A gateway with
 // little CPU may pause for some seconds; meanwhile its locks hold back only the alerts of
 // their own monitors. TCP keepalive probes end a session whose client is gone.
-// Each execution of a statement is planned for its arguments. Settings of the DSN take precedence.
+// Those of the DSN take precedence.
 var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "5000", // ms
 	"tcp_keepalives_idle":                 "5",    // s
 	"tcp_keepalives_interval":             "2",    // s
 	"tcp_keepalives_count":                "3",
-	// A kept plan of a prepared statement reads whole tables that have grown since, until they are analysed.
-	"plan_cache_mode": "force_custom_plan",
 }
 
 // migrationSettings let a migration take as long as it needs. On a busy machine its client

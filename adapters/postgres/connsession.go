@@ -190,8 +190,8 @@ func withPrepared(ctx context.Context) context.Context {
 }
 
 // prepare returns a prepared statement for a query of withPrepared, or for one with arguments of a
-// transaction; nil: the query is sent as it is. These repeat few statements, which are parsed once.
-// Each execution is planned for its arguments, as that of other queries (sessionSettings).
+// transaction; nil: the query is sent as it is. These repeat few statements, most of which
+// take less time than their parsing and planning. Other queries are planned for their arguments.
 func (s *session) prepare(ctx context.Context, query string, args []driver.NamedValue) (preparedStmt, error) {
 	if ctx.Value(keepPreparedKey{}) == nil && (!s.inTransaction || len(args) == 0) {
 		return nil, nil //nolint:nilnil // nil says that there is none

@@ -44,7 +44,7 @@ type filling func(t *testing.T, s *postgres.Store, db *sql.DB) []plan
 func TestPlans(t *testing.T) {
 	stocks := map[string]filling{
 		"many of all": fillWithAll, "late events": fillWithLateEvents, "late events, analysed": analysed(fillWithLateEvents),
-		"a storm": fillWithStorm, "tables that have grown": fillByGrowth,
+		"a storm": fillWithStorm,
 	}
 	for name, analyse := range map[string][2]string{"never": {`SELECT`, `SELECT`}, "before": {`ANALYZE`, `SELECT`}, "after": {`SELECT`, `ANALYZE`}} {
 		stocks["a backlog at one destination, analysed "+name] = backlog{1, 10_000, 30, analyse}.fill
@@ -358,28 +358,4 @@ func fillWithStorm(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
 		}
 		return nil
 	}}}
-}
-
-// fillByGrowth fills tables after a session has often executed its statements on nearly empty ones. It is not planned for
-// these any more, though there are no statistics of the others yet.
-func fillByGrowth(t *testing.T, s *postgres.Store, db *sql.DB) []plan {
-	m := register(t, s, 0)
-	call := func(second int) {
-		acceptReport(t, s, m.ID, report(blackout(second)), monitor.Run)
-		for _, d := range lease(t, s) {
-			recordAttempt(t, s, d, accepting, sent)
-		}
-		must[bool](t)(s.NumberFeed(t.Context()))
-	}
-	for second := range 10 {
-		call(second)
-	}
-	registerMany(t, s, db, many)
-	addEvents(t, db, "sent", 5)
-	addEvents(t, db, "pending", 1)
-	return []plan{
-		{name: "a lease of callbacks", rows: 130, call: func() error { return leaseFive(t.Context(), s) }},
-		{name: "a report", rows: 20, call: func() error { return errorOf(s.Accept(t.Context(), m.ID, report(blackout(10)))) }},
-		{name: "versions for changes", rows: 20, call: func() error { return errorOf(s.NumberFeed(t.Context())) }},
-	}
 }
