@@ -67,8 +67,7 @@
 #define MAX_RECORDS 100000 /* of a track: half an hour of sound */
 #define IO_BUFFER (64 << 10)
 #define AAC_LC 1   /* AV_PROFILE_AAC_LOW, by its name of old FF_PROFILE_AAC_LOW */
-#define PERIOD 0.24 /* seconds from one frame of screened sound to the next, at most: with one quiet frame
-                       between them, two that are loud are less than maxUnheard of screen.go apart */
+#define PERIOD 0.2 /* seconds from one frame of screened sound to the next */
 #define MICROSECOND ((AVRational){1, 1000000})
 #define MAX_JUMP 10000000LL /* of timestamps, in microseconds; ffmpeg corrects longer ones */
 #define MAX_STEP_BACK 100000LL
