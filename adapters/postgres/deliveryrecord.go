@@ -195,7 +195,7 @@ func encodeTold(o delivery.Outcome) (sql.NullString, error) {
 }
 
 // storeAttempt stores an attempt, and what follows from it for the delivery and for the one behind it in its
-// queue. What is next in a thread is decided at its next lease. isDue is set if there is one of them.
+// queue. The next lease of a thread decides what comes next in it. isDue is set if there is one of them.
 func (o *Outbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r attemptedRow, attempts string, outcome delivery.Outcome) (changes []feedChange, isDue bool, err error) {
 	told, err := encodeTold(outcome)
 	if err != nil {

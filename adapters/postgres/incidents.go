@@ -21,8 +21,8 @@ const incidentColumns = `i.id, i.seq, i.monitor_id, i.updated_at, to_json(i) AS 
 // goingOn selects incidents that are open, and resolved ones in which a condition lasts.
 const goingOn = `(i.state = 'open' OR i.due_at IS NOT NULL)`
 
-// incidentRow is a row of incidents, with columns of its monitor where they are selected. What is outside of its
-// JSON is known even if that cannot be read.
+// incidentRow is a row of incidents, with columns of its monitor where they are selected. The columns beside its JSON
+// say which incident it is even if that cannot be read.
 type incidentRow struct {
 	ID        string            `db:"id"`
 	Seq       int64             `db:"seq"`

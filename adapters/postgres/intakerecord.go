@@ -36,8 +36,8 @@ func (f found) inputs() []incident.Found {
 	return inputs
 }
 
-// record stores what was found about different monitors, in the order of their IDs: their states, the
-// events, histories and incidents, and the deliveries of the events. It adds all changes to the feed.
+// record stores what was found about different monitors, in the order of their IDs. These are states, events with
+// their deliveries, histories and incidents. It adds all changes to the feed.
 //
 // A monitor whose record is parked gets neither history nor incidents. Its events are delivered
 // wherever the worst goes: a false alert is better than a lost one.

@@ -289,8 +289,8 @@ func leaseFive(ctx context.Context, s *postgres.Store) error {
 	return errorOf(s.Record(ctx, leased.Deliveries[0], outcomeOf(rejecting, notify.Decision{RetryAt: time.Now().Add(time.Minute)})))
 }
 
-// A backlog is what was delivered at each destination, and then the deliveries of so many monitors: of each one that is due
-// now or in an hour, and one behind it in its queue. All that may be in flight is.
+// A backlog has deliveries that were made at each destination, and pending ones of so many monitors. Each monitor has one that
+// is due now or in an hour, and one behind it in its queue. As many as may be are in flight.
 type backlog struct {
 	destinations, monitors int
 

@@ -320,8 +320,8 @@ type trafficRow struct {
 	Failed    int    `db:"failed"`
 }
 
-// attemptsLastDay reads the attempts of the present hour and of the 23 before it, none of a later one: the clock may have been
-// set back since.
+// attemptsLastDay reads the attempts of the present hour and of the 23 before it. It reads none of a later hour, which
+// there may be if the clock was set back.
 const attemptsLastDay = `
 	SELECT destination_id, CAST(EXTRACT(EPOCH FROM date_trunc('hour', now(), 'UTC') - hour) / 3600 AS int) AS hour, delivered, failed
 	FROM destination_hours WHERE hour > now() - interval '24 hours' AND hour <= now()`

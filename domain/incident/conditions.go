@@ -9,7 +9,7 @@ import (
 // at most once.
 type Conditions []Condition
 
-// named returns the condition with a name; nil: there is none.
+// named returns the condition with a name; nil: the incident has no such condition.
 func (all Conditions) named(name Name) *Condition {
 	n := slices.IndexFunc(all, func(c Condition) bool { return c.Name == name })
 	if n < 0 {

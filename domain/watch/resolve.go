@@ -107,8 +107,8 @@ func (a answers) handleWhileMonitoring(o Resolution, mayBeBack bool) {
 
 // mayBeBack reports whether the media of an outage may be back, as far as the answer to a
 // question tells. That is so after a time without an answer, whose cause may have been this
-// host's network, if no playlist has moved since. That is also so if the answer is the first one in
-// the outage, and renews a URL: the quota of questions was used up until then.
+// host's network, if no playlist has moved since. It is also so if the first
+// answer in the outage renews a URL. The quota of questions was used up until then.
 func (a answers) mayBeBack(o Resolution) bool {
 	r, feeds := &a.state.Resolve, a.state.Feeds
 	if r.Failures > 0 || a.now.Sub(o.Began) > lookAgain {

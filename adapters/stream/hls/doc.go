@@ -6,7 +6,7 @@
 //
 // A playlist is scanned once, line by line, within the Max limits. github.com/grafov/m3u8
 // decodes segments (EXTINF and URI), variants (EXT-X-STREAM-INF and URI) and program times.
-// Playlists are untrusted, and from whole ones the library panics on some, needs seconds for 40 KB
+// Playlists are untrusted. Given whole ones, the library panics on some, needs seconds for 40 KB
 // of others, and loses EXT-X-MAP, EXT-X-KEY, gaps and delta updates. So it gets the lines that it
 // decodes right, and the scan decodes all other tags. Numbers and attribute lists are checked here: the library takes
 // any text for them.

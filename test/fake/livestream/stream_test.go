@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The test decodes a scripted stream with ffmpeg. Each detected change is within one frame of the
-// script. What else a stream does is in the suites that watch it.
+// script. The suites that watch a stream test the rest of what it does.
 func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
 	library, err := livestream.Open(livestream.Options{CacheDir: t.TempDir()})
 	if err != nil {

@@ -139,7 +139,7 @@ func OwnCPU() time.Duration {
 // Times are the durations of something that was repeated.
 type Times []time.Duration
 
-// Percentile returns the smallest time that p in 100 of the times do not exceed; 0: there is none.
+// Percentile returns the smallest time that p in 100 of the times do not exceed; 0: nothing was repeated.
 func (t Times) Percentile(p int) time.Duration {
 	if len(t) == 0 {
 		return 0

@@ -166,7 +166,7 @@ type resources struct {
 	Descriptors, Goroutines        int   // of the gateway
 }
 
-// keepPeak keeps the larger of what is held now and what was held before.
+// keepPeak raises the peaks to the present use of resources, where that is higher.
 func (m *run) keepPeak(r *resources) {
 	var now resources
 	all := m.tree.scan()
