@@ -1,8 +1,8 @@
 package monitor
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -120,57 +120,33 @@ func (c *Config) at(field string) *float64 {
 	panic(fmt.Sprintf("monitor: no setting has the field %q", field))
 }
 
-// unaided is the part of a configuration's JSON that Go decodes unaided.
-type unaided struct {
-	Start             *time.Time      `json:"scheduled_start_time"`
-	End               *time.Time      `json:"scheduled_end_time"`
-	OnCallbackFailure CallbackFailure `json:"on_callback_failure"`
-}
-
 // MarshalJSON writes the object of section 3.1, complete, with its fields in a
 // constant order: digests of registrations depend on it (decision A9). The fields that
 // the original lacks are left out while they have their default.
 func (c Config) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	write := func(field string, v any) error {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("config.%s: %w", field, err)
+	object := make([]byte, 0, 256)
+	var err error
+	add := func(field string, v any) {
+		raw, refused := json.Marshal(v)
+		if refused != nil {
+			err = fmt.Errorf("config.%s: %w", field, refused)
 		}
-		separator := byte(',')
-		if b.Len() == 0 {
-			separator = '{'
-		}
-		b.WriteByte(separator)
-		fmt.Fprintf(&b, "%q:%s", field, raw)
-		return nil
+		object = append(append(append(append(object, `,"`...), field...), `":`...), raw...)
 	}
-	if err := write(checkInterval.Field, c.CheckIntervalSec); err != nil {
-		return nil, err
-	}
+	add(checkInterval.Field, c.CheckIntervalSec)
 	for _, s := range detectorSettings() {
-		if err := write(s.Field, c.Value(s.Field)); err != nil {
-			return nil, err
-		}
+		add(s.Field, c.Value(s.Field))
 	}
-	if err := write("scheduled_start_time", c.ScheduledStartTime); err != nil {
-		return nil, err
-	}
-	if err := write(startTolerance.Field, c.StartDelayToleranceSec); err != nil {
-		return nil, err
-	}
+	add("scheduled_start_time", c.ScheduledStartTime)
+	add(startTolerance.Field, c.StartDelayToleranceSec)
 	if c.ScheduledEndTime != nil {
-		if err := write("scheduled_end_time", c.ScheduledEndTime); err != nil {
-			return nil, err
-		}
+		add("scheduled_end_time", c.ScheduledEndTime)
 	}
 	if c.OnCallbackFailure == Continue {
-		if err := write("on_callback_failure", c.OnCallbackFailure); err != nil {
-			return nil, err
-		}
+		add("on_callback_failure", c.OnCallbackFailure)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	object[0] = '{'
+	return append(object, '}'), err
 }
 
 // UnmarshalJSON reads an object of section 3.1. A field that is left out gets
@@ -182,27 +158,29 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	read := DefaultConfig()
-	others := unaided{OnCallbackFailure: read.OnCallbackFailure}
-	if err := json.Unmarshal(b, &others); err != nil {
-		return err
+	take := func(field string, into any) error {
+		raw, is := given[field]
+		if !is {
+			return nil
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return fmt.Errorf("config.%s: %w", field, err)
+		}
+		return nil
 	}
 	for _, s := range Settings() {
-		raw, is := given[s.Field]
-		if !is {
-			continue
-		}
-		var v float64
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return fmt.Errorf("config.%s: %w", s.Field, err)
+		v := read.Value(s.Field)
+		if err := take(s.Field, &v); err != nil {
+			return err
 		}
 		if s.Whole && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
-			return fmt.Errorf("config.%s is %.40s, which is no whole number", s.Field, raw)
+			return fmt.Errorf("config.%s is %.40s, which is no whole number", s.Field, given[s.Field])
 		}
 		read.Set(s.Field, v)
 	}
-	read.ScheduledStartTime, read.ScheduledEndTime, read.OnCallbackFailure = others.Start, others.End, others.OnCallbackFailure
 	*c = read
-	return nil
+	return errors.Join(
+		take("scheduled_start_time", &c.ScheduledStartTime), take("scheduled_end_time", &c.ScheduledEndTime), take("on_callback_failure", &c.OnCallbackFailure))
 }
 
 // Valid reports every value out of its range (decision A4), as one InvalidConfig that names
