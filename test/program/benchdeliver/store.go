@@ -100,14 +100,16 @@ func (b *bed) reportBlackout(ctx context.Context, id monitor.ID) error {
 	return err
 }
 
-// openIncident opens an incident. It was opened before the others, so that they are no storm.
-func (b *bed) openIncident(ctx context.Context, id monitor.ID) error {
+// openIncident opens an incident, and returns when it was stored. It was opened before the others, so that
+// they are no storm.
+func (b *bed) openIncident(ctx context.Context, id monitor.ID) (stored time.Time, err error) {
 	if err := b.reportBlackout(ctx, id); err != nil {
-		return err
+		return time.Time{}, err
 	}
-	_, err := b.db.ExecContext(ctx, `UPDATE incidents SET opened_at = opened_at - make_interval(secs => $1) WHERE monitor_id = $2`,
+	stored = time.Now()
+	_, err = b.db.ExecContext(ctx, `UPDATE incidents SET opened_at = opened_at - make_interval(secs => $1) WHERE monitor_id = $2`,
 		(2 * notify.StormWindow).Seconds(), string(id))
-	return err
+	return stored, err
 }
 
 // reportEvent stores an event, as the report of a worker does.
