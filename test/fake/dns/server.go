@@ -3,10 +3,8 @@ package dns
 import (
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -23,16 +21,7 @@ const (
 	Answering Mode = iota
 	Silent         // no answer
 	Failing        // SERVFAIL for every host
-	Denying        // NXDOMAIN for every host
 )
-
-// Query is a question that the server received.
-type Query struct {
-	At   time.Time
-	Host string // without the final dot
-	Type dnsmessage.Type
-	Mode Mode // of the server at that time
-}
 
 // Server is a fake name server. It is safe for concurrent use.
 type Server struct {
@@ -40,9 +29,8 @@ type Server struct {
 	hosts   map[string]netip.Addr
 	serving sync.WaitGroup
 
-	mu      sync.Mutex
-	mode    Mode
-	queries []Query
+	mu   sync.Mutex
+	mode Mode
 }
 
 // Serve answers on socket until Close, which closes the socket. hosts maps
@@ -58,13 +46,6 @@ func (s *Server) Set(m Mode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = m
-}
-
-// Queries lists the questions received so far, in order.
-func (s *Server) Queries() []Query {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.queries)
 }
 
 // Close closes the socket and waits until the server has ended.
@@ -101,7 +82,6 @@ func (s *Server) answer(message []byte) []byte {
 	host := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	s.mu.Lock()
 	mode := s.mode
-	s.queries = append(s.queries, Query{At: time.Now(), Host: host, Type: q.Type, Mode: mode})
 	s.mu.Unlock()
 
 	address, known := s.address(host)
@@ -111,7 +91,7 @@ func (s *Server) answer(message []byte) []byte {
 		return nil
 	case mode == Failing:
 		code = dnsmessage.RCodeServerFailure
-	case mode == Denying || !known:
+	case !known:
 		code = dnsmessage.RCodeNameError
 	}
 	return reply(header, q, code, address)
