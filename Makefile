@@ -155,7 +155,7 @@ test-api: tools ## fuzz the API with requests generated from openapi.yaml (2 min
 .PHONY: test-faults
 test-faults: tools ## inject faults into processes, network, disk and clock, SEEDS (20) times (5 minutes)
 	@go run ./test/program/chaos -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
-	@go run ./test/program/chaos -seed 1 -mutate
+	@go run ./test/program/chaos -mutate
 
 .PHONY: reproducible
 reproducible: ui ## build the program twice, in two directories, and compare the bytes; FRESH=1: the second time without the cache

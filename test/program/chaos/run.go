@@ -5,108 +5,100 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
 // The longest that each phase of a run may take.
 const (
-	startTimeout    = 40 * time.Second
-	recoveryTimeout = 40 * time.Second // from the last fault
-	endTimeout      = 40 * time.Second // from the end of the streams
+	phaseTimeout    = 40 * time.Second // of the start, of the recovery, and after the end of the streams
+	resourceTimeout = 20 * time.Second // until leftovers of the faults are cleaned up
 )
 
-// playlistWindow is how far back a playlist reaches. A worker that was away for
-// a while still finds every segment.
-const playlistWindow = 64 * time.Second
-
-// result is the outcome of one seed.
-type result struct {
-	schedule schedule
-	findings []string
-	counters counters
-	duration time.Duration
-	report   string // for the report file
-}
-
-// runSeed sets up an environment, runs the schedule of one seed in it, audits
-// the run and tears the environment down.
-func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) result {
-	began := time.Now()
-	env, err := newEnvironment(ctx, shared, s)
-	if err != nil {
-		return result{schedule: s, findings: []string{"set up the environment: " + err.Error()}}
+// runSeed runs the schedule of a seed in an environment of its own, audits the run, and writes the
+// result. It saves the report of a seed that failed, and removes an older one of a seed that passed.
+func runSeed(ctx context.Context, o options) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return err
 	}
-	defer env.close()
-	a := &env.audit
-	fail := func(err error) {
-		if err != nil {
-			a.findings = append(a.findings, err.Error())
-		}
+	disk := filepath.Join(o.dir, "disk")
+	mounts := os.MkdirAll(disk, 0o755) == nil && mountDisk(disk, 1) == nil
+	s := generate(o.seed, mounts)
+	if o.mutates {
+		s.dropFaults()
 	}
-	fail(env.run(ctx))
-	fail(env.collect(ctx, a))
-	env.shutDown()
-	for _, g := range env.gateways {
-		runs, errs := g.history()
-		a.gatewayRuns, a.findings = append(a.gatewayRuns, runs...), append(a.findings, errs...)
+	if o.verbose {
+		fmt.Println(s)
 	}
+	if !mounts {
+		fmt.Printf("seed %d: NOT EVERY FAULT TYPE IS AVAILABLE: a small disk cannot be mounted, so no disk is filled\n", o.seed)
+	}
+	env, err := newEnvironment(ctx, o, s)
+	if err == nil {
+		err = env.run(ctx)
+	}
+	env.close()
 	env.checkLeftovers()
-	a.check()
-	r := result{s, a.findings, a.counters, time.Since(began), env.report()}
-	if env.options.mutates {
-		for _, finding := range a.findings {
-			env.logf("found: %s", finding)
-		}
-		r.findings, r.counters.unreported = missedMutations(a.findings), 0
+	if err != nil {
+		env.audit.find("%v", err)
+	} else {
+		env.check()
 	}
-	return r
+	a := &env.audit
+	path := filepath.Join(logDir, fmt.Sprintf("seed-%d.log", o.seed))
+	_ = os.Remove(path)
+	if len(a.findings) > 0 {
+		_ = os.MkdirAll(logDir, 0o755)
+		_ = os.WriteFile(path, []byte(env.report()), 0o644)
+	}
+	text, err := json.Marshal(result{s.seed, s.setting(), a.findings, a.numbers})
+	return errors.Join(err, os.WriteFile(env.path(resultFile), text, 0o644))
 }
 
 // run registers the monitors, injects the scheduled faults, waits until the
 // service has recovered, and ends the streams. Failed checks are added to the
 // audit's findings.
 func (env *environment) run(ctx context.Context) error {
-	var observing sync.WaitGroup
-	defer observing.Wait()
-	running, end := context.WithCancel(ctx)
-	defer end()
-	observing.Go(func() { env.findDuplicates(running) })
-	if err := env.waitFor(ctx, startTimeout, func(context.Context) error {
-		for _, g := range env.gateways {
-			if g.service() == nil {
-				return errNoGateway
-			}
-		}
-		return nil
-	}); err != nil {
+	if err := env.waitFor(ctx, phaseTimeout, env.checkReady); err != nil {
 		return fmt.Errorf("a gateway did not start: %w", err)
 	}
 	if err := env.createDestinations(ctx); err != nil {
 		return fmt.Errorf("create the destinations: %w", err)
 	}
+	var observing sync.WaitGroup
+	defer observing.Wait()
+	running, end := context.WithCancel(ctx)
+	defer end()
+	observing.Go(func() { env.findDuplicates(running) })
 	if err := env.register(ctx); err != nil {
 		return err
 	}
 	env.injectAll(ctx, env.startedAt, env.schedule.faults)
 	pause(ctx, time.Until(env.startedAt.Add(latestRecovery+2*time.Second)))
 	env.logf("all faults are over")
-	if err := env.waitFor(ctx, recoveryTimeout, env.checkRecovered); err != nil {
-		env.find("the service did not recover: %v", err)
+	if err := env.waitFor(ctx, phaseTimeout, env.checkRecovered); err != nil {
+		env.audit.find("the service did not recover: %v", err)
 	}
 	env.logf("the service has recovered")
 	if env.options.mutates {
 		if err := env.mutate(ctx); err != nil {
-			env.find("mutation: %v", err)
+			return err
 		}
 	}
-	for _, finding := range env.checkResources(ctx) {
-		env.find("%s", finding)
+	if err := env.waitFor(ctx, resourceTimeout, env.checkProcesses); err != nil {
+		env.audit.find("after the recovery: %v", err)
 	}
 	for _, m := range env.monitors {
 		m.stream.End()
@@ -114,10 +106,10 @@ func (env *environment) run(ctx context.Context) error {
 	}
 	env.logf("the streams end")
 	env.injectAll(ctx, time.Now(), env.schedule.finalFaults)
-	if err := env.waitFor(ctx, endTimeout, env.checkCompleted); err != nil {
-		env.find("the monitors did not complete: %v", err)
+	if err := env.waitFor(ctx, phaseTimeout, env.checkCompleted); err != nil {
+		env.audit.find("the monitors did not complete: %v", err)
 	}
-	return nil
+	return env.collect(ctx)
 }
 
 // waitFor polls check until it returns nil twice in a row. After limit it
@@ -145,23 +137,50 @@ func (env *environment) waitFor(ctx context.Context, limit time.Duration, check 
 	}
 }
 
-// checkRecovered returns an error while a gateway is not ready, a monitor is not healthy,
-// or an event is pending.
-func (env *environment) checkRecovered(ctx context.Context) error {
-	for _, g := range env.gateways {
-		if !g.ready() {
-			return errNoGateway
+// createDestinations makes a destination for each receiver and channel, and routes everything to
+// them. No fault is active yet.
+func (env *environment) createDestinations(ctx context.Context) error {
+	var ids []any
+	for _, d := range env.destinations {
+		created, err := env.call(ctx, http.MethodPost, "/api/v1/destinations", d, http.StatusCreated)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, created["destination_id"])
+	}
+	list, err := env.call(ctx, http.MethodGet, "/api/v1/routes", nil, http.StatusOK)
+	if err != nil {
+		return err
+	}
+	routes, _ := list["routes"].([]any)
+	route, _ := routes[0].(map[string]any) // the default route
+	_, err = env.call(ctx, http.MethodPatch, fmt.Sprint("/api/v1/routes/", route["route_id"]), map[string]any{"destinations": ids}, http.StatusOK)
+	return err
+}
+
+// checkReady returns an error while a gateway is not ready.
+func (env *environment) checkReady(context.Context) error {
+	for i, g := range env.gateways {
+		if !g.isReady() {
+			return fmt.Errorf("gateway %d is not ready", i+1)
 		}
 	}
+	return nil
+}
+
+// checkRecovered returns an error while a gateway is not ready, a monitor is not healthy,
+// or something is pending.
+func (env *environment) checkRecovered(ctx context.Context) error {
+	if err := env.checkReady(ctx); err != nil {
+		return err
+	}
 	for i, m := range env.monitors {
-		var last time.Duration
-		for _, span := range append(m.script.black, m.script.silent...) {
-			last = max(last, span.to)
-		}
-		if !env.watchedAfter(m, env.startedAt.Add(last)) {
+		if !slices.ContainsFunc(env.segmentRequests(m), func(r segmentRequest) bool {
+			return r.from.After(env.startedAt.Add(latestRecovery)) && time.Since(r.at) > time.Second // it has been reported
+		}) {
 			return fmt.Errorf("monitor %d has requested no segment since the last episode", i)
 		}
-		monitor, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil, http.StatusOK)
+		monitor, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil, http.StatusOK)
 		if err != nil {
 			return err
 		}
@@ -170,35 +189,56 @@ func (env *environment) checkRecovered(ctx context.Context) error {
 			return fmt.Errorf("monitor %d is %v (%v), health %v", i, monitor["status"], monitor["reason"], health)
 		}
 	}
-	return env.checkNothingPending(ctx, `due_at < now() + interval '1 minute'`)
+	return env.none(ctx, pending+` AND due_at < now() + interval '1 minute'`)
 }
 
-// checkCompleted returns an error until every monitor is completed and no event
-// is pending.
+// checkCompleted returns an error until every monitor is completed and nothing is pending.
 func (env *environment) checkCompleted(ctx context.Context) error {
+	return env.none(ctx, `SELECT format('monitor %s is %s', id, status) FROM monitors WHERE status <> 'completed' UNION ALL `+pending)
+}
+
+// pending names what is pending: events, changes of incidents, and deliveries to destinations.
+const pending = `SELECT 'event ' || id FROM monitor_events WHERE webhook_status = 'pending'
+	UNION ALL SELECT 'a change of incident ' || id FROM incidents WHERE unrouted > 0
+	UNION ALL SELECT 'delivery ' || id FROM deliveries WHERE destination_id IS NOT NULL AND state = 'pending'`
+
+// report formats everything that is known of a run.
+func (env *environment) report() string {
+	var text strings.Builder
+	heading := func(format string, args ...any) { fmt.Fprintf(&text, "\n== "+format+"\n", args...) }
+	fmt.Fprintf(&text, "%s\n\n%s\n", env.schedule, strings.Join(env.audit.findings, "\n"))
+	heading("log of the run; 0 s is %s", formatTime(env.startedAt))
+	fmt.Fprintln(&text, strings.Join(env.log, "\n"))
+	heading("events")
+	for _, e := range env.audit.events {
+		fmt.Fprintf(&text, "%+v\n", e)
+	}
 	for i, m := range env.monitors {
-		monitor, err := env.mustAnswer(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil, http.StatusOK)
-		if err != nil {
-			return err
-		}
-		if monitor["status"] != "completed" {
-			return fmt.Errorf("monitor %d is %v (%v)", i, monitor["status"], monitor["reason"])
+		heading("segments of monitor %d, which was registered %s", i, formatTime(m.registeredAt))
+		for _, request := range m.requests {
+			fmt.Fprintf(&text, "%s requested at %s\n", formatTime(request.from), formatTime(request.at))
 		}
 	}
-	return env.checkNothingPending(ctx, `true`)
+	for name, r := range env.receivers() {
+		heading("deliveries to the %s", name)
+		for _, d := range r.All() {
+			fmt.Fprintf(&text, "%s %s %s accepted %v: %s\n", formatTime(d.Received), d.MonitorID, d.EventID, d.Accepted, d)
+		}
+	}
+	for _, t := range env.audit.threads {
+		heading("%s of %s, opened %v, reopened %d times", t.Channel, t.About, t.Opened, t.Reopened)
+		for _, m := range t.messages {
+			fmt.Fprintf(&text, "%s posted as %q\n%s", formatTime(m.PostedAt), firstLine(m.Posted), m)
+		}
+	}
+	for i, g := range env.gateways {
+		for n, log := range g.logs {
+			heading("gateway %d, log of its run %d", i+1, n+1)
+			fmt.Fprintln(&text, log)
+		}
+	}
+	return text.String()
 }
 
-// checkNothingPending returns an error while an event, a change of an incident, a delivery to a
-// destination that meets a condition, or the removal of a deleted destination is pending.
-func (env *environment) checkNothingPending(ctx context.Context, condition string) error {
-	return env.eachRow(ctx, `
-		SELECT (SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'), (SELECT count(*) FROM incidents WHERE unrouted > 0),
-		       (SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL AND state = 'pending' AND `+condition+`),
-		       (SELECT count(*) FROM destinations WHERE deleted_at IS NOT NULL)`, func(rows *sql.Rows) error {
-		var events, incidents, deliveries, deleted int
-		if err := rows.Scan(&events, &incidents, &deliveries, &deleted); err != nil || events+incidents+deliveries+deleted == 0 {
-			return err
-		}
-		return fmt.Errorf("%d events, %d incidents, %d deliveries to destinations and %d deleted destinations are pending", events, incidents, deliveries, deleted)
-	})
-}
+// formatTime formats a time of the day in UTC.
+func formatTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }

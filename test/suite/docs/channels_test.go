@@ -19,7 +19,6 @@ var channelLists = []struct {
 	{file: "docs/operations/notifications.md", entry: "(?m)^\\| `<kind>` \\|", what: "its row in the table of channels: where its fields come from"},
 	{file: "adapters/httpapi/ui/src/notifications.ts", entry: `type KindName =.*"<kind>"`, what: "its KindName, after which build.sh names the words and the glyph that it needs"},
 	{file: "test/suite/acceptance/channels_test.go", entry: `"<kind>"`, what: "its fake in startChannels", ofMessages: true},
-	{file: "test/program/chaos/channels.go", entry: `add\([^,]+, "<kind>"`, what: "its fake in startChannels", ofMessages: true},
 	{file: "test/program/apifuzz/hooks.py", entry: `KINDS = .*"<kind>"`, what: "its kind, without which generated requests lead to the provider"},
 }
 

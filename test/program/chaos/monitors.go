@@ -12,7 +12,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
-	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
 // monitorUnderTest is a monitor with the stream that it watches.
@@ -22,7 +21,12 @@ type monitorUnderTest struct {
 	stream       *livestream.Stream
 	id           string
 	registeredAt time.Time
+	requests     []segmentRequest // set by collect
 }
+
+// playlistWindow is how far back a playlist reaches. A worker that was away for
+// a while still finds every segment.
+const playlistWindow = 64 * time.Second
 
 // register starts the streams and registers a monitor for each. Like a patient
 // client, it retries with the same idempotency key.
@@ -31,17 +35,14 @@ func (env *environment) register(ctx context.Context) error {
 	for i, script := range env.schedule.scripts {
 		m := &monitorUnderTest{script: script, video: fmt.Sprintf("seed%05d-%c", env.schedule.seed, 'a'+i)}
 		config := livestream.Config{Start: env.startedAt, Preroll: playlistWindow, Window: playlistWindow, Renditions: []livestream.Rendition{livestream.Muxed144p}}
-		cue := func(at time.Duration, do livestream.Action) {
-			config.Script = append(config.Script, livestream.Cue{At: playlistWindow + at, Do: do})
+		cue := func(spans []span, begin, end livestream.Action) {
+			for _, sp := range spans {
+				config.Script = append(config.Script,
+					livestream.Cue{At: playlistWindow + sp.from, Do: begin}, livestream.Cue{At: playlistWindow + sp.to, Do: end})
+			}
 		}
-		for _, sp := range script.black {
-			cue(sp.from, livestream.Black)
-			cue(sp.to, livestream.Picture)
-		}
-		for _, sp := range script.silent {
-			cue(sp.from, livestream.Silence)
-			cue(sp.to, livestream.Sound)
-		}
+		cue(script.black, livestream.Black, livestream.Picture)
+		cue(script.silent, livestream.Silence, livestream.Sound)
 		var err error
 		if m.stream, err = env.library.Start(ctx, config); err != nil {
 			return fmt.Errorf("start a stream: %w", err)
@@ -49,28 +50,20 @@ func (env *environment) register(ctx context.Context) error {
 		env.youtube.Add(m.video, youtube.Video{State: youtube.Live, Source: m.stream})
 		env.monitors = append(env.monitors, m)
 	}
-	callback := "http://" + env.receiverLink.address + "/webhook"
 	for i, m := range env.monitors {
 		key := [2]string{"Idempotency-Key", fmt.Sprintf("seed-%d-monitor-%d", env.schedule.seed, i)}
-		if err := env.waitFor(ctx, startTimeout, func(ctx context.Context) error {
-			if m.id != "" {
-				return nil
-			}
-			response, err := env.call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
-				"stream_url": env.youtube.URL(m.video), "callback_url": callback, "metadata": map[string]any{"monitor": i},
+		if err := env.waitFor(ctx, phaseTimeout, func(ctx context.Context) error {
+			created, err := env.call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
+				"stream_url": env.youtube.URL(m.video), "callback_url": env.callbackURL, "metadata": map[string]any{"monitor": i},
 				"config": map[string]any{
 					"check_interval_sec": m.script.interval, "blackout_threshold_sec": int(threshold.Seconds()), "silence_threshold_sec": int(threshold.Seconds()),
 				},
-			}, key)
-			if err != nil {
-				return err
+			}, http.StatusCreated, key)
+			if m.id == "" {
+				m.registeredAt = time.Now()
 			}
-			m.id, _ = response.Body["monitor_id"].(string)
-			if response.Status != http.StatusCreated {
-				return fmt.Errorf("answered with %d %v", response.Status, response.Body)
-			}
-			m.registeredAt = time.Now()
-			return nil
+			m.id, _ = created["monitor_id"].(string)
+			return err
 		}); err != nil {
 			return fmt.Errorf("register monitor %d: %w", i, err)
 		}
@@ -79,15 +72,24 @@ func (env *environment) register(ctx context.Context) error {
 	return nil
 }
 
-// call sends a request to a gateway.
-func (env *environment) call(ctx context.Context, method, path string, body any, headers ...[2]string) (system.Response, error) {
-	service := env.service()
-	if service == nil {
-		return system.Response{}, errNoGateway
+// episode is a blackout or a silence, of a stream or as events report it.
+type episode struct {
+	condition string // blackout, silence
+	from, to  time.Time
+}
+
+func (e episode) overlaps(other episode) bool {
+	return e.condition == other.condition && e.from.Before(other.to) && other.from.Before(e.to)
+}
+
+// expected lists the episodes of the monitor's stream.
+func (m *monitorUnderTest) expected(startedAt time.Time) (all []episode) {
+	for condition, spans := range map[string][]span{"blackout": m.script.black, "silence": m.script.silent} {
+		for _, sp := range spans {
+			all = append(all, episode{condition, startedAt.Add(sp.from), startedAt.Add(sp.to)})
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
-	defer cancel()
-	return service.Call(ctx, method, path, body, headers...)
+	return all
 }
 
 // segmentRequest is a worker's request for a segment.
@@ -105,20 +107,8 @@ func (env *environment) segmentRequests(m *monitorUnderTest) (all []segmentReque
 		}
 		if n := sequenceInPath.FindStringSubmatch(r.Path); n != nil {
 			sequence, _ := strconv.Atoi(n[1])
-			from := m.stream.Began().Add(time.Duration(sequence) * m.stream.SegmentDuration())
-			all = append(all, segmentRequest{r.At, from})
+			all = append(all, segmentRequest{r.At, m.stream.Began().Add(time.Duration(sequence) * m.stream.SegmentDuration())})
 		}
 	}
 	return all
-}
-
-// watchedAfter reports whether media from after a time were requested, at least
-// a second ago.
-func (env *environment) watchedAfter(m *monitorUnderTest, instant time.Time) bool {
-	for _, request := range env.segmentRequests(m) {
-		if !request.from.Before(instant) && time.Since(request.at) > time.Second {
-			return true
-		}
-	}
-	return false
 }
