@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -23,9 +22,8 @@ import (
 
 // The variables that control this build.
 const (
-	// crashVariable makes the process kill itself with SIGKILL at POINT[:NTH[:DELAY]].
-	// NTH counts how often the process reaches the point (default 1). With DELAY the
-	// process continues for that duration before it is killed.
+	// crashVariable makes the process kill itself with SIGKILL at POINT:NTH. NTH counts how
+	// often the process reaches the point. Empty: nowhere.
 	crashVariable = "CRASH_AT"
 
 	// workersGatewayVariable replaces GATEWAY_URL for workers, so that a test can
@@ -71,10 +69,7 @@ func Environ() (env []string) {
 // Wrap returns ports that crash the process at the point that CRASH_AT names. Its Now
 // returns the time with the offset in CLOCK_OFFSET_FILE.
 func Wrap(p Ports) Ports {
-	c, err := parseCrash(os.Getenv(crashVariable))
-	if err != nil {
-		panic(err)
-	}
+	c := newCrash(os.Getenv(crashVariable))
 	return Ports{
 		SupervisorStore: crashingSupervisorStore{p.SupervisorStore, c},
 		Launcher:        crashingLauncher{p.Launcher, c},
@@ -89,48 +84,27 @@ func Wrap(p Ports) Ports {
 // crash kills the process at a point.
 type crash struct {
 	point string
-	delay time.Duration
 	left  atomic.Int64 // passes of the point until the crash
 }
 
-func parseCrash(text string) (*crash, error) {
-	words := strings.Split(text, ":")
-	c := &crash{point: words[0]}
-	c.left.Store(1)
-	if len(words) > 1 {
-		n, err := strconv.Atoi(words[1])
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%s is %q; accepted is POINT[:NTH[:DELAY]]", crashVariable, text)
-		}
-		c.left.Store(int64(n))
+func newCrash(text string) *crash {
+	point, nth, _ := strings.Cut(text, ":")
+	c := &crash{point: point}
+	n, err := strconv.Atoi(nth)
+	if err != nil && text != "" {
+		panic(fmt.Sprintf("%s is %q; accepted is POINT:NTH", crashVariable, text))
 	}
-	if len(words) > 2 {
-		delay, err := time.ParseDuration(words[2])
-		if err != nil {
-			return nil, fmt.Errorf("%s is %q; accepted is POINT[:NTH[:DELAY]]", crashVariable, text)
-		}
-		c.delay = delay
-	}
-	return c, nil
+	c.left.Store(int64(n))
+	return c
 }
 
-// pass is called at each point. It kills the process if the crash is due here.
-// With a delay it returns, and the process is killed later.
+// pass is called at each point. It ends the process, as the kernel's out-of-memory killer would, if
+// the crash is due here.
 func (c *crash) pass(point string) {
-	if c.point != point || c.left.Add(-1) != 0 {
-		return
+	if c.point == point && c.left.Add(-1) == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
 	}
-	if c.delay > 0 {
-		time.AfterFunc(c.delay, killSelf)
-		return
-	}
-	killSelf()
-}
-
-// killSelf ends the process as the kernel's out-of-memory killer would.
-func killSelf() {
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {}
 }
 
 type crashingSupervisorStore struct {

@@ -27,27 +27,3 @@ func TestASteppedClockMovesTheWallClockOnly(t *testing.T) {
 		}
 	}
 }
-
-func TestCrashSettingsAreParsed(t *testing.T) {
-	for text, want := range map[string]struct {
-		point string
-		left  int64
-		delay time.Duration
-	}{
-		"":              {"", 1, 0},
-		"intent":        {pointLaunchStored, 1, 0},
-		"store:7":       {pointReportStored, 7, 0},
-		"record:2:15ms": {pointLaunching, 2, 15 * time.Millisecond},
-		"launch:1:0s":   {pointLaunched, 1, 0},
-	} {
-		c, err := parseCrash(text)
-		if err != nil || c.point != want.point || c.left.Load() != want.left || c.delay != want.delay {
-			t.Errorf("%q: %+v, %v", text, c, err)
-		}
-	}
-	for _, text := range []string{"store:0", "store:x", "store:1:soon"} {
-		if _, err := parseCrash(text); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
-	}
-}
