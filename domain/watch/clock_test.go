@@ -4,169 +4,126 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestAResetOfProgramTimeChangesNoDuration(t *testing.T) {
-	for _, jump := range []time.Duration{2 * time.Minute, time.Hour, -5 * time.Second, -time.Hour} {
-		t.Run(fmt.Sprintf("by %s", jump), func(t *testing.T) {
-			var alerts []event.Alert
-			segmentsByHand(t, 30, func(i int) (watch.Segment, watch.Analysis) {
-				program := at(float64(2*i - 2))
-				if i >= 10 {
-					program = program.Add(jump)
-				}
-				return watch.Segment{ProgramTime: program}, watch.Analysis{Video: decoded, Audio: decoded, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}}
-			}, func(d event.Data) { alerts = append(alerts, d.(event.Alert)) })
-			if len(alerts) != 1 || alerts[0].DurationSec < 30 || alerts[0].DurationSec > 33 {
-				t.Errorf("got %+v, want one alert after about 30 s", alerts)
-			}
+func TestAResetOfProgramTimeChangesNoDuration(t *testing.T) { // S11
+	for _, by := range []float64{-3600, -60, -5, 60, 3600} {
+		for name, cuts := range map[string][]float64{"while it is watched": nil, "while nobody watches": {201, 204}} {
+			t.Run(fmt.Sprintf("by %v s %s", by, name), func(t *testing.T) {
+				scenario(t, black(300, 340), restarts(cuts...), func(w *world) { w.resetFrom, w.resetBy = 200, by }).from(100).restarting(500).
+					expectDurations("100 started, 330 blackout for 30, 342 blackout_recovered for 40")
+			})
+		}
+		t.Run(fmt.Sprintf("by %v s while it is black", by), func(t *testing.T) {
+			scenario(t, checksEvery(2), black(100, never), func(w *world) { w.resetFrom, w.resetBy = 120, by }).from(50).until(500).
+				expectDurations("50 started, 130 blackout for 30")
 		})
+	}
+}
+
+// expectDurations compares all emitted events, without onsets and ends.
+func (w *world) expectDurations(want string) {
+	w.t.Helper()
+	var got []string
+	for _, e := range w.events {
+		words := strings.Fields(describe(e))
+		text := strings.Join(words[:2], " ")
+		for i, word := range words {
+			if word == "for" {
+				text += " for " + words[i+1]
+			}
+		}
+		got = append(got, text)
+	}
+	if text := strings.Join(got, ", "); text != want {
+		w.t.Errorf("emitted %s, want %s", text, want)
 	}
 }
 
 func TestALateSegmentIsNoResetOfProgramTime(t *testing.T) {
-	notes := segmentsByHand(t, 40, func(i int) (watch.Segment, watch.Analysis) {
-		program := at(float64(2*i - 2))
-		if i >= 10 && i < 30 {
-			program = program.Add(-time.Duration(min(i-9, 30-i)) * 1900 * time.Millisecond) // the lag grows and shrinks again
+	w := scenario(t, checksEvery(2), func(w *world) {
+		w.changePlaylist = func(p *watch.Playlist) { // the lag grows and shrinks again
+			for i := range p.Segments {
+				if n := int(p.Segments[i].Sequence) - 60; n > 0 && n < 20 {
+					p.Segments[i].ProgramTime = p.Segments[i].ProgramTime.Add(-seconds(19*min(n, 20-n)) / 10)
+				}
+			}
 		}
-		return watch.Segment{ProgramTime: program}, watch.Analysis{Video: decoded, Audio: decoded}
-	}, func(d event.Data) { t.Errorf("emitted %+v", d) })
-	if len(notes) > 0 {
-		t.Errorf("noted %q", notes)
-	}
-}
-
-func TestProgramTimeMayBeResetWhileNobodyWatches(t *testing.T) { // S11
-	for _, by := range []float64{-3600, -60, 60, 3600} {
-		t.Run(fmt.Sprintf("by %v s", by), func(t *testing.T) {
-			scenario(t, func(w *world) {
-				w.resetFrom, w.resetBy = 200, by
-				w.black = []span{{300, 340}}
-			}).from(100).until(201).resume(3).until(500).expect(
-				emits(100, event.StreamStarted),
-				emits(330, event.Blackout, lasting(30)),
-				emits(342, event.BlackoutRecovered, lasting(40)),
-			)
-		})
-	}
-}
-
-func TestAStreamDoesNotEndBeforeItStarted(t *testing.T) {
-	w := scenario(t, func(w *world) {
-		w.live, w.endlist = span{50, 200}, true
-		w.resetFrom, w.resetBy = 0, -7200
-	}).from(100).until(300)
-	if end := w.events[len(w.events)-1].Data.(event.Ended); !end.EndedAt.Equal(at(200)) || end.DurationSec != 150 {
-		t.Errorf("got %+v", end)
-	}
+	}).from(100).until(200)
+	w.expect("100 started since 0")
+	w.expectNoLog()
 }
 
 // underAnotherClock ends the watcher. A successor goes on 2 s later. Its clock is
 // ahead of the watcher's by step seconds.
 func (w *world) underAnotherClock(step float64) *world {
 	w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
-	w.now += step
-	w.delay += step // the stream is not affected
-	w.live.from = -1e5
+	w.moveClock(step)
 	return w.restart(2)
 }
 
-func TestASuccessorWithAnotherClockMissesNoEvent(t *testing.T) {
-	for _, step := range []float64{-3600, -60, -20, -5, 5, 60, 3600} {
-		for _, noProgramTime := range []bool{false, true} {
-			for name, cut := range map[string]float64{"before": 55, "at its begin": 65, "after the alert": 95, "after": 130} {
-				t.Run(fmt.Sprintf("%+v s, without program time %v, %s", step, noProgramTime, name), func(t *testing.T) {
-					set := func() *world {
-						return scenario(t, func(w *world) {
-							w.window, w.noProgramTime, w.black = 60, noProgramTime, []span{{60, 120}, {200, 260}}
-						}).from(10)
-					}
-					want := outline(set().until(300))
-					w := set().until(cut).underAnotherClock(step).until(300 + step)
-					slack := 0.1
-					if noProgramTime {
-						slack = abs(step) + 8 // without program time, times follow the clock
-					}
-					if got := outline(w); !sameOutline(got, want, slack) {
-						t.Errorf("emitted\n%sand with one clock\n%s", lines(got), lines(want))
-					}
-					for _, note := range w.messages {
-						t.Errorf("logged: %s", note)
-					}
-				})
-			}
-		}
-	}
-}
-
-func TestAnOutageGoesOnWithAnotherClock(t *testing.T) {
-	for _, step := range []float64{-3600, -60, 60, 3600} {
-		t.Run(fmt.Sprintf("%+v s", step), func(t *testing.T) {
-			w := scenario(t, func(w *world) { w.playlistFails = []span{{60, never}} }).from(10).until(95)
-			w.playlistFails = []span{{-1e6, never}}
-			w.underAnotherClock(step).until(145 + step)
-			if w.emitted(event.SegmentError) != 1 {
-				t.Errorf("emitted %d times by second 145", w.emitted(event.SegmentError))
-			}
-		})
-	}
-}
-
-// setClock sets the watcher's clock forward by step seconds, or back if step is
-// negative. The stream is not affected.
+// setClock sets the watcher's clock forward by step seconds, or back if step is negative.
 func (w *world) setClock(step float64) *world {
 	w.t.Helper()
-	w.now += step
-	w.delay += step
-	w.live.from = -1e5
+	w.moveClock(step)
 	w.step(watch.ClockStep{By: at(step).Sub(at(0))})
 	return w
 }
 
-func TestAStepOfTheClockChangesNoEvent(t *testing.T) {
-	for _, step := range []float64{-7200, -60, -5, 5, 60, 7200} {
-		for _, noProgramTime := range []bool{false, true} {
-			for name, cut := range map[string]float64{"before it is black": 55, "at its onset": 63, "after the alert": 95, "after it": 130} {
-				t.Run(fmt.Sprintf("%+v s, without program time %v, %s", step, noProgramTime, name), func(t *testing.T) {
-					set := func() *world {
-						return scenario(t, func(w *world) {
-							w.window, w.noProgramTime, w.black = 60, noProgramTime, []span{{60, 120}, {200, 260}}
-						}).from(10)
-					}
-					want := outline(set().until(300))
-					w := set().until(cut).setClock(step).until(300 + step)
-					slack := 0.1
-					if noProgramTime {
-						slack = abs(step) + 8 // without program time, times follow the clock
-					}
-					if got := outline(w); !sameOutline(got, want, slack) {
-						t.Errorf("emitted\n%sand with one clock\n%s", lines(got), lines(want))
-					}
-					if len(w.messages) != 1 || !strings.HasPrefix(w.messages[0], "The clock of this machine was set") {
-						t.Errorf("logged %q", w.messages)
-					}
-				})
+// moveClock moves the clock. The stream is not affected.
+func (w *world) moveClock(step float64) {
+	w.now, w.delay, w.live.from = w.now+step, w.delay+step, -1e5
+}
+
+// clockChanges are the ways in which a watch may go on by another clock.
+var clockChanges = map[string]struct {
+	change func(w *world, step float64) *world
+	logged int // how often the log names it
+}{
+	"the clock is set":              {(*world).setClock, 1},
+	"a successor has another clock": {(*world).underAnotherClock, 0},
+}
+
+func TestAnotherClockChangesNoEvent(t *testing.T) {
+	for how, c := range clockChanges {
+		for _, step := range []float64{-7200, -60, -20, -5, 5, 60, 7200} {
+			for _, noProgramTime := range []bool{false, true} {
+				for name, cut := range map[string]float64{"before it is black": 55, "at its onset": 64, "after the alert": 95, "after it": 130} {
+					t.Run(fmt.Sprintf("%s, %+v s, without program time %v, %s", how, step, noProgramTime, name), func(t *testing.T) {
+						set := func() *world {
+							return scenario(t, black(60, 120, 200, 260), func(w *world) { w.window, w.noProgramTime = 60, noProgramTime }).from(10)
+						}
+						want := outline(set().until(300))
+						w := c.change(set().until(cut), step).until(300 + step)
+						slack := 0.1
+						if noProgramTime {
+							slack = abs(step) + 8 // without program time, times follow the clock
+						}
+						if got := outline(w); !sameOutline(got, want, slack) {
+							t.Errorf("emitted\n%sand with one clock\n%s", lines(got), lines(want))
+						}
+						if len(w.log) != c.logged || c.logged > 0 && !strings.HasPrefix(w.log[0].Message, "The clock of this machine was set") {
+							t.Errorf("logged %+v", w.log)
+						}
+					})
+				}
 			}
 		}
 	}
 }
 
-func TestAStepOfTheClockNeitherHastensNorDelaysAnAlert(t *testing.T) {
+func TestAnotherClockNeitherHastensNorDelaysAnAlert(t *testing.T) {
 	for name, tc := range map[string]struct {
 		event event.Type
-		fails func(w *world, s span)
+		fails func(s ...float64) option
 		cut   float64
 	}{
-		"an outage": {event.SegmentError, func(w *world, s span) { w.playlistFails = []span{s} }, 95},
-		"blindness": {event.MonitorError, func(w *world, s span) { w.playlistFails, w.unanswered = []span{s}, []span{s} }, 200},
+		"an outage": {event.SegmentError, noPlaylist, 95},
+		"blindness": {event.MonitorError, unobservable, 200},
 	} {
-		failing := func(w *world) *world { tc.fails(w, span{60, never}); return w.from(10) }
 		emittedAt := func(w *world) float64 {
 			t.Helper()
 			if w.emitted(tc.event) != 1 {
@@ -174,22 +131,31 @@ func TestAStepOfTheClockNeitherHastensNorDelaysAnAlert(t *testing.T) {
 			}
 			return w.events[len(w.events)-1].at
 		}
-		want := emittedAt(failing(scenario(t)).until(500))
-		for _, step := range []float64{-7200, -60, 60, 7200} {
-			t.Run(fmt.Sprintf("%s, %+v s", name, step), func(t *testing.T) {
-				w := failing(scenario(t)).until(tc.cut)
-				tc.fails(w, span{-1e6, never})
-				w.setClock(step).until(500 + step)
-				if got := emittedAt(w) - step; got < want-1 || got > want+10 {
-					t.Errorf("emitted at second %v, with one clock at %v", got, want)
-				}
-				for _, e := range w.events {
-					o, ok := e.Data.(event.Outage)
-					if ok && (abs(sec(o.StartedAt)-(60+step)) > 10 || o.DurationSec > 75) {
-						t.Errorf("out since second %v for %d s", sec(o.StartedAt)-step, o.DurationSec)
+		want := emittedAt(scenario(t, tc.fails(60, never)).from(10).until(500))
+		for how, c := range clockChanges {
+			if c.logged == 0 && tc.event == event.MonitorError {
+				continue // a successor that cannot observe counts the time before it
+			}
+			for _, step := range []float64{-7200, -60, 60, 7200} {
+				t.Run(fmt.Sprintf("%s, %s, %+v s", name, how, step), func(t *testing.T) {
+					w := scenario(t, tc.fails(60, never)).from(10).until(tc.cut)
+					tc.fails(-1e6, never)(w)
+					c.change(w, step).until(500 + step)
+					late := 10.0
+					if c.logged == 0 {
+						late = 50 // a successor does not know how long nobody watched
 					}
-				}
-			})
+					if got := emittedAt(w) - step; got < want-1 || got > want+late {
+						t.Errorf("emitted at second %v, with one clock at %v", got, want)
+					}
+					for _, e := range w.events {
+						o, ok := e.Data.(event.Outage)
+						if ok && c.logged > 0 && (abs(sec(o.StartedAt)-(60+step)) > 10 || o.DurationSec > 75) {
+							t.Errorf("out since second %v for %d s", sec(o.StartedAt)-step, o.DurationSec)
+						}
+					}
+				})
+			}
 		}
 	}
 }
@@ -201,6 +167,6 @@ func TestASuspensionOfTheMachineEmitsNoEvent(t *testing.T) {
 		w := scenario(t, func(w *world) { w.noProgramTime = noProgramTime }).from(100).until(200)
 		w.now += 7200
 		w.step(watch.ClockStep{By: at(7200).Sub(at(0))})
-		w.until(8000).expect(emits(100, event.StreamStarted))
+		w.until(8000).expect("100 started since 0")
 	}
 }

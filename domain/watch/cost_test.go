@@ -10,30 +10,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// withTaskTimes gives each kind of task a usual duration.
-func withTaskTimes(w *world) {
-	w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = 3, 0.1, 0.3
-}
-
 func TestAFailingTrackDelaysNoCheckOfTheOther(t *testing.T) {
 	for _, byMaster := range []bool{false, true} {
-		for name, change := range map[string]func(*world){
-			"its playlist is refused": func(w *world) { w.playlistFailsIn = map[string][]span{"/sound/": {{95, 900}}} },
-			"its segments are":        func(w *world) { w.segmentsFailIn = map[string][]span{"/sound/": {{95, 900}}} },
-		} {
-			for _, threshold := range []int{30, 120} {
-				t.Run(fmt.Sprintf("%s, listed in a master: %v, threshold %d s", name, byMaster, threshold), func(t *testing.T) {
-					w := scenario(t, apart, withTaskTimes, change, func(w *world) {
-						w.viaMaster, w.failure = byMaster, watch.FailureExpired
-						w.rules.Thresholds[detector.Blackout] = seconds(threshold)
-						w.black = []span{{300, 500}}
+		for name, fails := range map[string]option{"its playlist is refused": noPlaylistIn("/sound/", 95, 900), "its segments are": noSegmentIn("/sound/", 95, 900)} {
+			for _, limit := range []int{30, 120} {
+				t.Run(fmt.Sprintf("%s, listed in a master: %v, threshold %d s", name, byMaster, limit), func(t *testing.T) {
+					w := scenario(t, apart, withTaskTimes, fails, failing(watch.FailureExpired), threshold(detector.Blackout, limit), black(300, 500), func(w *world) {
+						w.viaMaster = byMaster
 					}).from(50).until(900)
 					if w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 || w.emitted(event.SegmentError) != 1 {
 						t.Fatalf("emitted %+v", w.events)
 					}
 					for _, e := range w.events {
-						if e.Type == event.Blackout && (e.at > 300+float64(threshold)+15 || since(300)(e.Data) != "") {
-							t.Errorf("emitted at %v: %+v", e.at, e.Data)
+						if a, is := e.Data.(event.Alert); is && (e.at > 300+float64(limit)+15 || abs(sec(a.StartedAt)-300) > tolerance) {
+							t.Errorf("emitted %s", describe(e))
 						}
 					}
 					if n := w.begunIn(watch.TaskResolve, span{100, 900}); n > 85 {
@@ -56,10 +46,8 @@ func TestASlowTrackDoesNotStarveTheOther(t *testing.T) { // S16
 		{1, 1, 0.2, 0.2}, {1, 1, 0.3, 0.8}, {2, 2, 1, 1.2}, {10, 2, 4, 7},
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			w := scenario(t, apart, func(w *world) {
-				w.silent, w.segment, w.rules.CheckInterval = []span{{100, 300}}, c.segment, seconds(c.interval)
-				w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = c.read, c.analyse
-			}).from(50).until(420)
+			w := scenario(t, apart, silent(100, 300), segmentsOf(c.segment), checksEvery(c.interval),
+				takes(watch.TaskPlaylist, c.read), takes(watch.TaskSegment, c.analyse)).from(50).until(420)
 			if w.emitted(event.Silence) != 1 || w.emitted(event.SilenceRecovered) != 1 {
 				t.Errorf("emitted %+v", w.events)
 			}
@@ -67,51 +55,41 @@ func TestASlowTrackDoesNotStarveTheOther(t *testing.T) { // S16
 	}
 }
 
-func TestRefusalsCauseABoundedNumberOfQuestions(t *testing.T) { // S7
-	most := func(t *testing.T, w *world, s span, n int) {
-		t.Helper()
-		if got := w.begunIn(watch.TaskResolve, s); got > n {
-			t.Errorf("asked %d times from second %v to %v", got, s.from, s.to)
+func TestWhatATroubleCostsIsBounded(t *testing.T) { // S1, S7
+	everySecondReading := func(w *world) {
+		for at := 100.0; at < 700; at += 2 {
+			w.playlistFails = append(w.playlistFails, span{at, at + 1})
 		}
 	}
-	t.Run("of every rendition of a master that can be read", func(t *testing.T) {
-		w := scenario(t, withTaskTimes, func(w *world) {
-			w.heights, w.viaMaster, w.failure = []int{144, 240, 360, 480, 720}, true, watch.FailureExpired
-			w.playlistFailsIn = map[string][]span{"p/": {{95, never}}}
-		}).from(50).until(400)
-		most(t, w, span{95, 395}, 15)
-	})
-	t.Run("of every second reading", func(t *testing.T) {
-		w := scenario(t, withTaskTimes, func(w *world) {
-			w.rules.CheckInterval, w.failure = seconds(1), watch.FailureExpired
-			for at := 100.0; at < 700; at += 2 {
-				w.playlistFails = append(w.playlistFails, span{at, at + 1})
+	for name, c := range map[string]struct {
+		set  []option
+		kind watch.TaskKind
+		in   span
+		most int
+	}{
+		"refusals of every rendition of a master that can be read": {[]option{withTaskTimes, renditions(144, 240, 360, 480, 720), func(w *world) { w.viaMaster = true },
+			failing(watch.FailureExpired), noPlaylistIn("p/", 95, never)}, watch.TaskResolve, span{95, 395}, 15},
+		"refusals of every second reading": {[]option{withTaskTimes, checksEvery(1), failing(watch.FailureExpired), everySecondReading}, watch.TaskResolve, span{100, 700}, 11},
+		// With the screen.
+		"a bisection of segments that take 9 s each": {[]option{checksEvery(100), black(160, 400), takes(watch.TaskSegment, 9),
+			func(w *world) { w.window = 100 }}, watch.TaskSegment, span{240, 290}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if n := scenario(t, c.set...).from(50).until(c.in.to+5).begunIn(c.kind, c.in); n > c.most {
+				t.Errorf("%s %d times from second %v to %v, want at most %d", c.kind, n, c.in.from, c.in.to, c.most)
 			}
-		}).from(50).until(700)
-		most(t, w, span{100, 700}, 11)
-	})
+		})
+	}
 }
 
 func TestAnalysesAreNotLostWhenTheOtherTrackIsRenewed(t *testing.T) {
-	analysed := func(change func(*world)) int {
-		w := scenario(t, apart, withTaskTimes, change, func(w *world) {
-			w.failure, w.taskTime[watch.TaskSegment] = watch.FailureExpired, 4
-		}).from(50).until(3000)
+	analyses := func(set ...option) int {
+		w := scenario(t, append(set, apart, withTaskTimes, failing(watch.FailureExpired), takes(watch.TaskSegment, 4))...).from(50).until(3000)
 		return w.watcher.Report().Statistics.TotalSegmentsAnalyzed
 	}
-	wholeSegment := analysed(func(*world) {})
-	if half := analysed(func(w *world) { w.playlistFailsIn = map[string][]span{"/sound/": {{60, never}}} }); half < wholeSegment/2*9/10 {
-		t.Errorf("%d analyses of the picture, of %d of both", half, wholeSegment)
-	}
-}
-
-func TestABisectionIsBounded(t *testing.T) {
-	w := scenario(t, func(w *world) {
-		w.rules.CheckInterval, w.window, w.black = seconds(100), 100, []span{{160, 400}}
-		w.taskTime[watch.TaskSegment] = 9
-	}).from(50).until(290)
-	if n := w.begunIn(watch.TaskSegment, span{240, 290}); n > 5 { // with the screen
-		t.Errorf("%d analyses of 9 s each at one check", n)
+	both := analyses()
+	if half := analyses(noPlaylistIn("/sound/", 60, never)); half < both/2*9/10 {
+		t.Errorf("%d analyses of the picture, of %d of both", half, both)
 	}
 }
 
@@ -172,18 +150,8 @@ func TestNothingIsReadInATightLoop(t *testing.T) {
 }
 
 func TestAnOutageDoesNotBeginBeforeTheStream(t *testing.T) {
-	w := scenario(t, apart, withTaskTimes, func(w *world) {
-		w.live.from = 3600
-		w.endlistIn, w.stallsIn = map[string]span{"/picture/": {0, never}}, map[string][]span{"/picture/": {{3600, never}}}
-	}).from(0).until(4000)
-	if w.emitted(event.SegmentError) != 1 {
-		t.Fatalf("emitted %+v", w.events)
-	}
-	for _, e := range w.events {
-		if o, ok := e.Data.(event.Outage); ok && (sec(o.StartedAt) < 3600 || e.at < sec(o.StartedAt)+60) {
-			t.Errorf("emitted at %v: %+v", e.at, o)
-		}
-	}
+	follow(t, []timeline{{"", []option{apart, withTaskTimes, liveFrom(3600), endlistIn("/picture/", 0, never), stallsIn("/picture/", 3600, never)}, 0, 4000,
+		"3633 started since 3600, 3696.1 segment_error since 3633 for 63 by stalled", nil}})
 }
 
 // BenchmarkCheck measures the watcher at one check: a step with a playlist of 15

@@ -22,8 +22,7 @@ func TestEachKindOfOddEntryIsLoggedOnce(t *testing.T) {
 	for i := range 30 {
 		read("EXTINF is not a positive number of seconds")
 		if read(fmt.Sprintf("a hostile playlist has defect %d", i)); i == 15 {
-			w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
-			w = w.restart(5)
+			w.resume(5)
 		}
 	}
 	if n := len(w.logged("An entry of the stream's manifest is odd; it is left out or repaired, and the rest is used")); n != 8 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -18,11 +17,13 @@ import (
 func imaginary(t *testing.T, found ...span) *world {
 	t.Helper()
 	detectortest.Add(t, detectortest.Imaginary) // its threshold is 45 s
-	return scenario(t, func(w *world) {
-		w.rules.CheckInterval = seconds(5)
+	return scenario(t, checksEvery(5), func(w *world) {
 		w.otherDetectors = map[detector.Name][]span{"imaginary": found}
 	})
 }
+
+// imagined are the events when the detector finds second 100 to 160.
+const imagined = "50 started since 0, 146 imaginary since 100 for 46, 162 imaginary_recovered since 100 until 160 for 60"
 
 func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 	w := imaginary(t, span{100, 160}).from(50)
@@ -30,11 +31,7 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 	if got := w.watcher.Report().Health; got.Video != "imaginary" || got.Audio != monitor.OK {
 		t.Errorf("during the condition health is %+v", got)
 	}
-	w.until(250).expect(
-		emits(50, event.StreamStarted),
-		emits(146, "alert.imaginary", since(100), lasting(46)),
-		emits(162, "alert.imaginary_recovered", since(100), lasting(60)),
-	)
+	w.until(250).expect(imagined)
 	r := w.watcher.Report()
 	if got := r.Statistics; got.Alerts("imaginary") != 1 || got.Alerts(detector.Blackout) != 0 {
 		t.Errorf("the statistics are %+v", got)
@@ -54,11 +51,7 @@ func TestBlackoutComesBeforeAThirdDetectorInHealth(t *testing.T) { // the order 
 
 func TestAThirdDetectorGoesOnAcrossARestart(t *testing.T) { // S11
 	w := imaginary(t, span{100, 160}).from(50).until(120).resume(2).until(150).resume(2).until(250)
-	w.expect(
-		emits(50, event.StreamStarted),
-		emits(146, "alert.imaginary", since(100)),
-		emits(162, "alert.imaginary_recovered", since(100), lasting(60)),
-	)
+	w.expect(imagined)
 	var kept struct {
 		Version    int                        `json:"version"`
 		Conditions map[string]json.RawMessage `json:"conditions"`
@@ -69,23 +62,17 @@ func TestAThirdDetectorGoesOnAcrossARestart(t *testing.T) { // S11
 }
 
 func TestADetectorMissingFromASnapshotBeginsAtOnce(t *testing.T) { // S11
-	w := scenario(t, func(w *world) {
-		w.rules.CheckInterval = seconds(5)
-		w.black = []span{{100, 200}}
+	w := scenario(t, checksEvery(5), black(100, 200), func(w *world) {
 		w.otherDetectors = map[detector.Name][]span{"imaginary": {{100, 200}}}
 	}).from(50).until(140)
 	detectortest.Add(t, detectortest.Imaginary)
-	w.resume(1).until(250)
-	for _, typ := range []event.Type{event.Blackout, event.BlackoutRecovered, "alert.imaginary", "alert.imaginary_recovered"} {
-		if n := w.emitted(typ); n != 1 {
-			t.Errorf("%s was emitted %d times", typ, n)
-		}
-	}
+	w.resume(1).until(250).expect("50 started since 0, 130 blackout since 100 for 30, " +
+		"184.3 imaginary since 138 for 46, 202 blackout_recovered since 100 until 200 for 100, 202 imaginary_recovered since 138 until 200 for 62")
 }
 
 func TestASnapshotOfAReleaseWithMoreDetectorsIsRead(t *testing.T) { // S11
 	detectortest.Add(t, detectortest.Imaginary)
-	w := scenario(t, func(w *world) { w.black = []span{{100, 200}} }).from(50).until(145)
+	w := scenario(t, black(100, 200)).from(50).until(145)
 	all := bytes.ReplaceAll(w.snapshot(), []byte(`"imaginary"`), []byte(`"unknown"`))
 	restored, err := watch.Restore(w.rules, all, at(146))
 	if err != nil {

@@ -34,15 +34,12 @@ func TestSegmentsAreToldApartWhateverTheirURIs(t *testing.T) { // S5
 	for name, rename := range renamed {
 		for _, noProgramTime := range []bool{false, true} {
 			for _, interval := range []int{2, 10} {
-				set := func(w *world) {
-					w.noProgramTime, w.rules.CheckInterval = noProgramTime, seconds(interval)
-					rename(w)
-				}
+				set := []option{checksEvery(interval), rename, func(w *world) { w.noProgramTime = noProgramTime }}
 				t.Run(fmt.Sprintf("%s, without program time: %v, checks every %d s", name, noProgramTime, interval), func(t *testing.T) {
-					w := scenario(t, set, func(w *world) { w.stalls = []span{{100, 400}} }).from(50).until(398).expect(
-						emits(50, event.StreamStarted),
-						emits(160, event.SegmentError, since(100), lasting(60), because("stalled")),
-					)
+					w := scenario(t, append(set, stalls(100, 400))...).from(50).until(398)
+					if len(w.events) != 2 || describe(w.events[1]) != "160 segment_error since 100 for 60 by stalled" {
+						t.Errorf("emitted %v", w.events)
+					}
 					if n := w.begunIn(watch.TaskSegment, span{111, 398}); n > 0 {
 						t.Errorf("analysed the same segment %d times", n)
 					}
@@ -50,7 +47,7 @@ func TestSegmentsAreToldApartWhateverTheirURIs(t *testing.T) { // S5
 					if n := w.begunIn(watch.TaskSegment, span{400, 440}); n < 4 {
 						t.Errorf("analysed only %d of the new segments", n)
 					}
-					w = scenario(t, set, func(w *world) { w.black = []span{{100, 140}} }).from(50).until(300)
+					w = scenario(t, append(set, black(100, 140))...).from(50).until(300)
 					w.expectBlackout(100, 140, 3)
 					w.expectNoLog()
 				})
@@ -60,9 +57,9 @@ func TestSegmentsAreToldApartWhateverTheirURIs(t *testing.T) { // S5
 }
 
 func TestASegmentIsFetchedUnderItsNewestURI(t *testing.T) { // S1, S5, S18
-	w := scenario(t, renamed["a token in the query"], func(w *world) {
+	// The last key frame before it is that of a segment screened at second 110.
+	w := scenario(t, renamed["a token in the query"], groups(1), black(109.3, 150), func(w *world) {
 		w.refusesURI = func(uri string) bool { return !strings.HasSuffix(uri, fmt.Sprintf("token=%d", w.readingCount)) }
-		w.groups, w.black = 1, []span{{109.3, 150}} // the last key frame before is that of a segment screened at second 110
 	}).from(50).until(300)
 	w.expectBlackout(109.3, 150, 0.1)
 	w.expectNoLog()
@@ -71,8 +68,7 @@ func TestASegmentIsFetchedUnderItsNewestURI(t *testing.T) { // S1, S5, S18
 func TestASuccessorTellsSegmentsByTimeAndNumber(t *testing.T) { // S5, S11
 	for name, rename := range renamed {
 		for _, noProgramTime := range []bool{false, true} {
-			w := scenario(t, rename, func(w *world) { w.stalls, w.noProgramTime = []span{{100, 400}}, noProgramTime }).from(50)
-			w.until(120).resume(2).until(150).resume(1).until(380)
+			w := scenario(t, rename, stalls(100, 400), restarts(120, 122, 150, 151), func(w *world) { w.noProgramTime = noProgramTime }).from(50).restarting(380)
 			if len(w.events) != 2 || w.events[1].Type != event.SegmentError || w.events[1].at > 174 {
 				t.Errorf("%s, without program time %v: emitted %v", name, noProgramTime, w.events)
 			}
@@ -93,9 +89,8 @@ func TestAnOlderCopyIsNoNews(t *testing.T) { // S5
 		for _, noProgramTime := range []bool{false, true} {
 			for _, separate := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, without program time: %v, separate tracks: %v", name, noProgramTime, separate), func(t *testing.T) {
-					w := scenario(t, func(w *world) {
+					w := scenario(t, black(200, 290), func(w *world) {
 						w.copyDelays, w.noProgramTime, w.separateTracks = delays, noProgramTime, separate
-						w.black, w.window = []span{{200, 290}}, 30
 					}).from(100).until(500)
 					slack := 0.1
 					if noProgramTime {
@@ -115,9 +110,7 @@ func TestAnOlderCopyIsNoNews(t *testing.T) { // S5
 func TestAnOlderCopyFeedsTheClockOfAStall(t *testing.T) { // S5, S6
 	for name, delays := range map[string][]int{"in turn": {0, 10}, "three in a row": {0, 10, 9, 8}, "more of them": {0, 8, 0, 10, 10, 10, 10}} {
 		for _, noProgramTime := range []bool{false, true} {
-			w := scenario(t, func(w *world) {
-				w.copyDelays, w.noProgramTime, w.stalls = delays, noProgramTime, []span{{100, 400}}
-			}).from(51).until(380)
+			w := scenario(t, stalls(100, 400), func(w *world) { w.copyDelays, w.noProgramTime = delays, noProgramTime }).from(51).until(380)
 			if len(w.events) != 2 || w.events[1].Type != event.SegmentError || w.events[1].at > 192 {
 				t.Errorf("%s, without program time %v: emitted %v", name, noProgramTime, w.events)
 			}
@@ -129,7 +122,7 @@ func TestAnEndInAnOlderCopyEndsNothing(t *testing.T) { // S5, 7.6
 	scenario(t, func(w *world) {
 		w.copyDelays = []int{0, 0, 10}
 		w.changePlaylist = func(p *watch.Playlist) { p.Ended = w.readingCount%3 == 0 }
-	}).from(50).until(400).expect(emits(50, event.StreamStarted))
+	}).from(50).until(400).expect("50 started since 0")
 }
 
 // reading is a playlist of three segments of 2 s.
@@ -137,12 +130,16 @@ type reading struct {
 	time          float64 // program time of the newest segment; negative: none is stated
 	number        uint64  // of the newest segment
 	discontinuity uint64
+	sameURIs      bool // as those of every other such reading
 }
 
 func (r reading) playlist(began float64) watch.Playlist {
 	p := watch.Playlist{Began: at(began), URL: "m", TargetDuration: 2 * time.Second}
 	for i := range 3 {
 		s := watch.Segment{URI: fmt.Sprintf("%d-%d-%d.ts", r.discontinuity, int(r.number)-2+i, int(began)), Duration: 2 * time.Second, Sequence: r.number - 2 + uint64(i), Discontinuity: r.discontinuity}
+		if r.sameURIs {
+			s.URI = fmt.Sprint(i)
+		}
 		if r.time >= 0 {
 			s.ProgramTime = at(r.time - 4 + 2*float64(i))
 		}
@@ -154,31 +151,35 @@ func (r reading) playlist(began float64) watch.Playlist {
 func TestWhatLiesBehindIsAnOlderCopyOrARestartedEncoder(t *testing.T) { // S5
 	first := reading{time: 1000, number: 500}
 	untimed := reading{time: -1, number: 500}
+	reused := func(time float64) reading { return reading{time, 2, 0, true} } // the last of the numbers 0 to 2
 	for name, c := range map[string]struct {
 		first    reading
 		readings []reading // every 10 s after the first
 		analysed int       // which of them is the first to be analysed; 0: none
 	}{
 		"the same segment":                                               {first, []reading{first, first, first, first}, 0},
-		"a later one":                                                    {first, []reading{{1002, 501, 0}}, 1},
-		"a later time with the same number":                              {first, []reading{{1002, 500, 0}}, 1},
-		"the same time with a later number":                              {first, []reading{{1000, 501, 0}}, 1},
-		"a copy by another packager, numbered lower":                     {first, []reading{{1000, 37, 0}, {1000.4, 37, 0}, {999.6, 37, 0}}, 0},
-		"an earlier time with a later number, a reset":                   {first, []reading{{950, 505, 0}}, 1},
-		"a later time with an earlier number":                            {first, []reading{{1030, 5, 0}}, 1},
-		"20 s behind":                                                    {first, []reading{{980, 490, 0}, {990, 495, 0}}, 0},
-		"20 s behind for the third time":                                 {first, []reading{{980, 490, 0}, {980, 490, 0}, {980, 490, 0}}, 3},
-		"20 s behind, but not in a row":                                  {first, []reading{{980, 490, 0}, {980, 490, 0}, first, {980, 490, 0}, {980, 490, 0}}, 0},
-		"60 s behind":                                                    {first, []reading{{940, 470, 0}}, 0},
-		"more than 60 s behind":                                          {first, []reading{{939, 469, 0}}, 1},
+		"a later one":                                                    {first, []reading{{1002, 501, 0, false}}, 1},
+		"a later time with the same number":                              {first, []reading{{1002, 500, 0, false}}, 1},
+		"the same time with a later number":                              {first, []reading{{1000, 501, 0, false}}, 1},
+		"the same time under the same URIs":                              {reused(1000), []reading{reused(1000), reused(1000.5)}, 0},
+		"a later time under the same URIs, a restarted encoder":          {reused(1000), []reading{reused(1040)}, 1},
+		"no time any more under the same URIs":                           {reused(1000), []reading{reused(-1), reused(-1)}, 0},
+		"a copy by another packager, numbered lower":                     {first, []reading{{1000, 37, 0, false}, {1000.4, 37, 0, false}, {999.6, 37, 0, false}}, 0},
+		"an earlier time with a later number, a reset":                   {first, []reading{{950, 505, 0, false}}, 1},
+		"a later time with an earlier number":                            {first, []reading{{1030, 5, 0, false}}, 1},
+		"20 s behind":                                                    {first, []reading{{980, 490, 0, false}, {990, 495, 0, false}}, 0},
+		"20 s behind for the third time":                                 {first, []reading{{980, 490, 0, false}, {980, 490, 0, false}, {980, 490, 0, false}}, 3},
+		"20 s behind, but not in a row":                                  {first, []reading{{980, 490, 0, false}, {980, 490, 0, false}, first, {980, 490, 0, false}, {980, 490, 0, false}}, 0},
+		"60 s behind":                                                    {first, []reading{{940, 470, 0, false}}, 0},
+		"more than 60 s behind":                                          {first, []reading{{939, 469, 0, false}}, 1},
 		"without program time, the same number":                          {untimed, []reading{untimed, untimed, untimed}, 0},
-		"without program time, a later number":                           {untimed, []reading{{-1, 501, 0}}, 1},
-		"without program time, 60 s behind":                              {untimed, []reading{{-1, 470, 0}}, 0},
-		"without program time, more than 60 s behind":                    {untimed, []reading{{-1, 469, 0}}, 1},
-		"without program time, for the third time":                       {untimed, []reading{{-1, 490, 0}, {-1, 495, 0}, {-1, 499, 0}}, 3},
-		"without program time, the same number after a discontinuity":    {untimed, []reading{{-1, 500, 1}}, 1},
-		"without program time, an earlier number after a discontinuity":  {untimed, []reading{{-1, 490, 1}}, 1},
-		"without program time, an earlier number before a discontinuity": {reading{-1, 500, 1}, []reading{{-1, 490, 0}}, 0},
+		"without program time, a later number":                           {untimed, []reading{{-1, 501, 0, false}}, 1},
+		"without program time, 60 s behind":                              {untimed, []reading{{-1, 470, 0, false}}, 0},
+		"without program time, more than 60 s behind":                    {untimed, []reading{{-1, 469, 0, false}}, 1},
+		"without program time, for the third time":                       {untimed, []reading{{-1, 490, 0, false}, {-1, 495, 0, false}, {-1, 499, 0, false}}, 3},
+		"without program time, the same number after a discontinuity":    {untimed, []reading{{-1, 500, 1, false}}, 1},
+		"without program time, an earlier number after a discontinuity":  {untimed, []reading{{-1, 490, 1, false}}, 1},
+		"without program time, an earlier number before a discontinuity": {reading{-1, 500, 1, false}, []reading{{-1, 490, 0, false}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := watch.New(rules(), at(0))
@@ -228,31 +229,14 @@ func TestAPlaylistMovesByTimeOrByNumber(t *testing.T) { // S5, S6
 	}
 }
 
-func TestTheNumber0IsANumber(t *testing.T) { // S5: an encoder's first segment
-	stated := watch.Segment{URI: "https://media.test/0.ts?token=1", Duration: 2 * time.Second}
-	renamed := stated
-	renamed.URI = "https://media.test/0.ts?token=2"
-	if !stated.Same(renamed) {
-		t.Error("another token makes it another segment")
-	}
-	stated.Unnumbered, renamed.Unnumbered = true, true
-	if stated.Same(renamed) {
-		t.Error("without a number, another URI is the same segment")
-	}
-}
-
 func TestWithoutTimeAndNumberTheURITells(t *testing.T) { // S5
-	scenario(t, func(w *world) {
-		w.noProgramTime, w.stalls = true, []span{{100, 400}}
+	follow(t, []timeline{{"", []option{noProgramTime, stalls(100, 400), func(w *world) {
 		w.changePlaylist = func(p *watch.Playlist) {
 			for i := range p.Segments {
 				p.Segments[i].Unnumbered = true
 			}
 		}
-	}).from(50).until(398).expect(
-		emits(50, event.StreamStarted),
-		emits(160, event.SegmentError, since(100), lasting(60), because("stalled")),
-	)
+	}}, 50, 398, "50 started since 0, 160 segment_error since 100 for 60 by stalled", nil}})
 }
 
 func TestARequestOfASegmentAnswersForTheSameListingOnly(t *testing.T) { // S5
@@ -276,5 +260,9 @@ func TestARequestOfASegmentAnswersForTheSameListingOnly(t *testing.T) { // S5
 		if one.Same(other) != c.same || one.SameListing(other) != c.sameListing {
 			t.Errorf("%s: same %v, one listing %v", name, one.Same(other), one.SameListing(other))
 		}
+	}
+	first := watch.Segment{URI: "0.ts?token=1"} // the number 0 is a number
+	if !first.Same(watch.Segment{URI: "0.ts?token=2"}) {
+		t.Error("another token makes an encoder's first segment another one")
 	}
 }

@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,13 +11,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// expiringAfter lets the URLs of every answer expire that long after the question.
-func expiringAfter(d time.Duration) func(*world) {
-	return func(w *world) {
-		w.changeAnswer = func(r *watch.Resolution) { r.Expires = r.Began.Add(d) }
-	}
-}
-
 // expectAsked compares the times of all questions after the first one, which is asked at
 // second 100.
 func (w *world) expectAsked(want ...float64) {
@@ -27,94 +19,76 @@ func (w *world) expectAsked(want ...float64) {
 }
 
 func TestAMovingPlaylistAnswersTheRegularQuestionForAnHour(t *testing.T) { // S17
-	for _, interval := range []int{1, 2, 10, 29, 30, 31, 60, 300} {
-		for name, change := range map[string]func(*world){
-			"tasks take no time":    func(*world) {},
-			"tasks take their time": withTaskTimes,
-			"tasks are slow": func(w *world) {
-				w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = 40, 5, 6
-			},
-			"segments of 10 s":             func(w *world) { w.segment = 10 },
-			"copies of unequal age":        func(w *world) { w.copyDelays = []int{0, 6, 4} },
-			"picture and sound apart":      apart,
-			"the sound stands":             func(w *world) { apart(w); w.stallsIn = map[string][]span{"/sound/": {{2000, 2050}}} },
-			"the picture stands":           func(w *world) { apart(w); w.stallsIn = map[string][]span{"/picture/": {{2000, 2050}}} },
-			"without program time":         func(w *world) { w.noProgramTime = true },
-			"it stands for a moment":       func(w *world) { w.stalls = []span{{1000, 1015}, {2003, 2018}} },
-			"a reading fails":              func(w *world) { w.playlistFails = []span{{1000, 1001}, {2000, 2001}} },
-			"a segment fails":              func(w *world) { w.segmentsFail = []span{{1000, 1005}} },
-			"URLs that live for a minute":  expiringAfter(time.Minute),
-			"URLs that live for 20 min":    expiringAfter(20 * time.Minute),
-			"URLs that expired long ago":   expiringAfter(-100 * 365 * 24 * time.Hour),
-			"URLs that live for centuries": expiringAfter(100 * 365 * 24 * time.Hour),
-		} {
-			if name != "tasks take their time" && !slices.Contains([]int{10, 30, 300}, interval) {
-				continue // one case is enough for the other intervals
-			}
+	copies := func(w *world) { w.copyDelays = []int{0, 6, 4} }
+	for name, set := range map[string][]option{
+		"tasks take no time":           nil,
+		"tasks take their time":        {withTaskTimes},
+		"tasks are slow":               {takes(watch.TaskResolve, 40), takes(watch.TaskPlaylist, 5), takes(watch.TaskSegment, 6)},
+		"segments of 10 s":             {segmentsOf(10)},
+		"copies of unequal age":        {copies},
+		"picture and sound apart":      {apart},
+		"the sound stands":             {apart, stallsIn("/sound/", 2000, 2050)},
+		"the picture stands":           {apart, stallsIn("/picture/", 2000, 2050)},
+		"without program time":         {noProgramTime},
+		"it stands for a moment":       {stalls(1000, 1015, 2003, 2018)},
+		"a reading fails":              {noPlaylist(1000, 1001, 2000, 2001)},
+		"a segment fails":              {noSegment(1000, 1005)},
+		"URLs that live for a minute":  {expiringAfter(time.Minute)},
+		"URLs that live for 20 min":    {expiringAfter(20 * time.Minute)},
+		"URLs that expired long ago":   {expiringAfter(-100 * 365 * 24 * time.Hour)},
+		"URLs that live for centuries": {expiringAfter(100 * 365 * 24 * time.Hour)},
+	} {
+		for _, interval := range []int{10, 30, 300} {
 			t.Run(fmt.Sprintf("checks every %d s, %s", interval, name), func(t *testing.T) {
-				scenario(t, change, func(w *world) { w.rules.CheckInterval = seconds(interval) }).from(100).until(11000).
-					expectAsked(3700, 7300, 10900)
+				scenario(t, append(set, checksEvery(interval))...).from(100).until(7400).expectAsked(3700, 7300)
 			})
 		}
+	}
+	for _, interval := range []int{1, 2, 29, 31, 60} { // one case is enough for the other intervals
+		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
+			scenario(t, withTaskTimes, checksEvery(interval)).from(100).until(7400).expectAsked(3700, 7300)
+		})
 	}
 }
 
 func TestAPlaylistThatStandsStillIsAskedAbout(t *testing.T) { // S17
-	for _, c := range []struct {
-		name   string
-		change func(*world)
-		asked  []float64
+	for name, c := range map[string]struct {
+		set   []option
+		asked []float64
 	}{
-		{"it stands for nearly 30 s", func(w *world) { w.stalls = []span{{1000, 1029.9}} }, []float64{3700}},
-		{"it stands for 30 s", func(w *world) { w.stalls = []span{{1000, 1030.1}} }, []float64{1030, 4630}},
-		{"it stands for more than 30 s", func(w *world) { w.stalls = []span{{1000, 1045}} }, []float64{1030, 4630}},
-		{"it stands, checks every 300 s", func(w *world) {
-			w.rules.CheckInterval, w.stalls = 5*time.Minute, []span{{1000, 1030.1}}
-		}, []float64{1030, 4630}},
-		{"it cannot be read for 45 s", func(w *world) { w.playlistFails = []span{{1000, 1035.1}} }, []float64{1035, 4635}}, // new media until 990
-		{"it cannot be read for less", func(w *world) { w.playlistFails = []span{{1000, 1034.9}} }, []float64{1035, 4635}},
-		{"it cannot be read for 15 s", func(w *world) { w.playlistFails = []span{{1000, 1014.9}} }, []float64{3700}},
-		{"both of two playlists stand", func(w *world) { apart(w); w.stalls = []span{{1000, 1030.1}} }, []float64{1030, 4630}},
-		{"it stands again within 5 minutes", func(w *world) {
-			w.stalls = []span{{1000, 1031}, {1280, 1319.9}}
-		}, []float64{1030, 4630}},
-		{"it stands again after 5 minutes", func(w *world) {
-			w.stalls = []span{{1000, 1031}, {1290, 1331}}
-		}, []float64{1030, 1330, 4930}},
-		{"it stands in the first 5 minutes", func(w *world) { w.stalls = []span{{250, 309}} }, []float64{3700}},
-		{"it stands until the first 5 minutes have passed", func(w *world) { w.stalls = []span{{350, 401}} }, []float64{400, 4000}},
-		{"it stands until the alert and on", func(w *world) {
-			w.stalls = []span{{1000, 1999}}
-		}, []float64{1030, 1060, 1360, 1660, 1960, 5560}},
-		{"its segments fail until the alert and on", func(w *world) {
-			w.segmentsFail = []span{{1000, 1999}}
-		}, []float64{1060, 1360, 1660, 1960, 5560}},
+		"it stands for nearly 30 s":      {[]option{stalls(1000, 1029.9)}, []float64{3700}},
+		"it stands for 30 s":             {[]option{stalls(1000, 1030.1)}, []float64{1030, 4630}},
+		"it stands for more than 30 s":   {[]option{stalls(1000, 1045)}, []float64{1030, 4630}},
+		"it stands, checks every 300 s":  {[]option{checksEvery(300), stalls(1000, 1030.1)}, []float64{1030, 4630}},
+		"it cannot be read for 45 s":     {[]option{noPlaylist(1000, 1035.1)}, []float64{1035, 4635}}, // new media until 990
+		"it cannot be read for less":     {[]option{noPlaylist(1000, 1034.9)}, []float64{1035, 4635}},
+		"it cannot be read for 15 s":     {[]option{noPlaylist(1000, 1014.9)}, []float64{3700}},
+		"both of two playlists stand":    {[]option{apart, stalls(1000, 1030.1)}, []float64{1030, 4630}},
+		"it stands again within 5 min":   {[]option{stalls(1000, 1031, 1280, 1319.9)}, []float64{1030, 4630}},
+		"it stands again after 5 min":    {[]option{stalls(1000, 1031, 1290, 1331)}, []float64{1030, 1330, 4930}},
+		"it stands in the first 5 min":   {[]option{stalls(250, 309)}, []float64{3700}},
+		"it stands until they are over":  {[]option{stalls(350, 401)}, []float64{400, 4000}},
+		"it stands until the alert":      {[]option{stalls(1000, 1999)}, []float64{1030, 1060, 1360, 1660, 1960}},
+		"segments fail until the alert":  {[]option{noSegment(1000, 1999)}, []float64{1060, 1360, 1660, 1960}},
+		"and the hour begins after that": {[]option{noSegment(1000, 1390)}, []float64{1060, 1360, 4960}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			scenario(t, c.change).from(100).until(5800).expectAsked(c.asked...)
+		t.Run(name, func(t *testing.T) {
+			scenario(t, c.set...).from(100).until(5000).expectAsked(c.asked...)
 		})
 	}
 }
 
-func TestAnEndWithoutEndlistIsNoticedBeforeItIsAnOutage(t *testing.T) { // 7.6, S17
+func TestAnEndWithoutEndlistIsNoticedBeforeItIsAnOutage(t *testing.T) { // 7.6, S6, S17
 	for interval, noticed := range map[int]float64{1: 2030, 10: 2030, 30: 2050, 60: 2050, 300: 2050} {
 		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
-			scenario(t, func(w *world) {
-				w.rules.CheckInterval, w.live.to = seconds(interval), 2000
-			}).from(100).until(3000).expect(
-				emits(100, event.StreamStarted),
-				emits(noticed, event.StreamEnded, because("not_live"), lasting(2000)),
-			)
+			scenario(t, checksEvery(interval), endsAt(2000, false)).from(100).until(3000).
+				expect(fmt.Sprintf("100 started since 0, %v ended until 2000 for 2000 by not_live", noticed))
 		})
 	}
-}
-
-func TestAnEndSoonAfterAStandstillIsNoticedByItsOutage(t *testing.T) { // S6, S17
 	for interval, noticed := range map[int]float64{10: 1170, 300: 1180} {
-		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
-			w := scenario(t, func(w *world) {
-				w.rules.CheckInterval, w.stalls, w.live.to = seconds(interval), []span{{1000, 1031}}, 1102
-			}).from(100).until(3000).expect(emits(100, event.StreamStarted), emits(noticed, event.StreamEnded, because("not_live")))
+		t.Run(fmt.Sprintf("but soon after a standstill by its outage, checks every %d s", interval), func(t *testing.T) {
+			w := scenario(t, checksEvery(interval), stalls(1000, 1031), endsAt(1102, false)).from(100).until(3000)
+			w.expect(fmt.Sprintf("100 started since 0, %v ended until 1102 for 1102 by not_live", noticed))
 			w.expectAsked(1030, noticed)
 		})
 	}
@@ -136,28 +110,27 @@ func TestAReadingThatHangsProvesNothingAfter15Seconds(t *testing.T) { // S16, S1
 }
 
 func TestTheManifestIsRenewedBeforeItsURLsExpire(t *testing.T) { // S7, S17
-	const minute, hour = 60.0, 3600.0
 	for _, c := range []struct {
-		lives   float64 // seconds from the question to the expiry; zero: unknown
-		asked   []float64
-		renewed int // manifests read after the first one
+		lives   float64   // minutes from the question to the expiry; zero: unknown
+		asked   []float64 // minutes after the first question
+		renewed int       // manifests read after the first one
 	}{
-		{0, []float64{hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}, 1},
-		{6 * hour, []float64{hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}, 1},
-		{5*hour + 14*minute, []float64{hour, 2 * hour, 3 * hour, 4 * hour, 5*hour - minute}, 1},
-		{2 * hour, []float64{hour, 105 * minute, 165 * minute, 210 * minute, 270 * minute}, 2},
-		{hour + 15*minute, []float64{hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}, 5},
-		{hour + 14*minute, []float64{59 * minute, 118 * minute, 177 * minute, 236 * minute, 295 * minute}, 5},
-		{hour + 16*minute, []float64{hour, 65 * minute, 125 * minute, 130 * minute, 190 * minute, 195 * minute, 255 * minute, 260 * minute}, 4},
+		{0, []float64{60, 120, 180, 240, 300}, 1},
+		{360, []float64{60, 120, 180, 240, 300}, 1},
+		{314, []float64{60, 120, 180, 240, 299}, 1},
+		{120, []float64{60, 105, 165, 210, 270}, 2},
+		{75, []float64{60, 120, 180, 240, 300}, 5},
+		{74, []float64{59, 118, 177, 236, 295}, 5},
+		{76, []float64{60, 65, 125, 130, 190, 195, 255, 260}, 4},
 	} {
-		t.Run(fmt.Sprintf("URLs that live for %v s", c.lives), func(t *testing.T) {
-			w := scenario(t)
+		t.Run(fmt.Sprintf("URLs that live for %v min", c.lives), func(t *testing.T) {
+			w := scenario(t, checksEvery(30))
 			if c.lives > 0 {
-				expiringAfter(time.Duration(c.lives * float64(time.Second)))(w)
+				expiringAfter(time.Duration(c.lives) * time.Minute)(w)
 			}
-			w.from(100).until(100 + 5*hour + 30)
+			w.from(100).until(100 + 5*3600 + 30)
 			for i := range c.asked {
-				c.asked[i] += 100
+				c.asked[i] = 100 + 60*c.asked[i]
 			}
 			w.expectAsked(c.asked...)
 			if len(w.urls)-1 != c.renewed {
@@ -168,51 +141,42 @@ func TestTheManifestIsRenewedBeforeItsURLsExpire(t *testing.T) { // S7, S17
 }
 
 func TestAStreamHourTakesAtMostOneAndAHalfQuestions(t *testing.T) { // S17
-	for _, hours := range []float64{6, 12, 24} {
-		for _, interval := range []int{10, 300} {
-			t.Run(fmt.Sprintf("%v hours, checks every %d s", hours, interval), func(t *testing.T) {
-				w := scenario(t, withTaskTimes, expiringAfter(6*time.Hour), func(w *world) {
-					w.rules.CheckInterval = seconds(interval)
-				}).from(100).until(100 + hours*3600)
-				if n := float64(len(w.begun[watch.TaskResolve])); n < hours || n > 1.5*hours {
-					t.Errorf("asked %v times", n)
-				}
-			})
+	for _, interval := range []int{10, 300} {
+		w := scenario(t, withTaskTimes, expiringAfter(6*time.Hour), checksEvery(interval)).from(100)
+		for _, hours := range []float64{6, 12} {
+			w.until(100 + hours*3600)
+			if n := float64(len(w.begun[watch.TaskResolve])); n < hours || n > 1.5*hours {
+				t.Errorf("checks every %d s: asked %v times in %v hours", interval, n, hours)
+			}
 		}
 	}
 }
 
 func TestTheHourOfTheRegularQuestionGoesOnAcrossRestarts(t *testing.T) { // S11, S17
-	for _, c := range []struct {
-		name   string
-		change func(*world)
-		run    func(*world)
-		asked  []float64
+	for name, c := range map[string]struct {
+		set   []option
+		asked []float64
 	}{
-		{"its playlist moves", nil, func(w *world) { w.until(2000).resume(3) }, []float64{3700}},
-		{"for 10 minutes", nil, func(w *world) { w.until(2000).resume(600) }, []float64{3700}},
-		{"until the hour has passed", nil, func(w *world) { w.until(2000).resume(2000) }, []float64{4000}},
-		{"every 20 minutes", nil, func(w *world) { w.until(1200).resume(1).until(2400).resume(1).until(3600).resume(1) }, []float64{3700}},
-		{"its playlist is read late", func(w *world) { w.taskTime[watch.TaskPlaylist] = 14 }, func(w *world) { w.until(2000).resume(3) }, []float64{3700}},
-		{"the manifest must be renewed", expiringAfter(45 * time.Minute), func(w *world) { w.until(1000).resume(3) }, []float64{1900, 3700}},
-		{"in the first 5 minutes", nil, func(w *world) { w.until(200).resume(3) }, []float64{3700}},
+		"its playlist moves":           {[]option{restarts(2000, 2003)}, []float64{3700}},
+		"for 10 minutes":               {[]option{restarts(2000, 2600)}, []float64{3700}},
+		"until the hour has passed":    {[]option{restarts(2000, 4000)}, []float64{4000}},
+		"every 20 minutes":             {[]option{restarts(1200, 1201, 2400, 2401, 3600, 3601)}, []float64{3700}},
+		"its playlist is read late":    {[]option{takes(watch.TaskPlaylist, 14), restarts(2000, 2003)}, []float64{3700}},
+		"the manifest must be renewed": {[]option{expiringAfter(45 * time.Minute), restarts(1000, 1003)}, []float64{1900, 3700}},
+		"in the first 5 minutes":       {[]option{restarts(200, 203)}, []float64{3700}},
 		// The time after the last step, at 2000, proves nothing.
-		{"its playlist stands", func(w *world) { w.stalls = []span{{2000, 2040}} }, func(w *world) { w.until(2005).resume(3) }, []float64{2038}},
-		{"its playlist cannot be read", func(w *world) { w.playlistFails = []span{{2001, 2050}} }, func(w *world) { w.until(2005).resume(3) }, []float64{2053}},
-		{"in an alerted outage", func(w *world) { w.stalls = []span{{1000, 2100}} }, func(w *world) { w.until(2000).resume(3) }, []float64{1030, 1060, 1360, 1660, 1960, 2003}},
-		{"a claim is open", func(w *world) {
-			w.segmentsFail, w.answers = []span{{3695, 3720}}, map[span]watch.StreamState{{3695, 3705}: watch.Removed}
-		}, func(w *world) { w.until(3702).resume(3) }, []float64{3700, 3705}},
-		{"the clock is set forward", nil, func(w *world) { w.until(1000).setClock(600) }, []float64{4300}},
-		{"the clock is set back", nil, func(w *world) { w.until(1000).setClock(-600) }, []float64{3100}},
+		"its playlist stands":         {[]option{stalls(2000, 2040), restarts(2005, 2008)}, []float64{2038}},
+		"its playlist cannot be read": {[]option{noPlaylist(2001, 2050), restarts(2005, 2008)}, []float64{2053}},
+		"in an alerted outage":        {[]option{stalls(1000, 2100), restarts(2000, 2003)}, []float64{1030, 1060, 1360, 1660, 1960, 2003}},
+		"a claim is open":             {[]option{noSegment(3695, 3720), says(watch.Removed, 3695, 3705), restarts(3702, 3705)}, []float64{3700, 3705}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := scenario(t)
-			if c.change != nil {
-				c.change(w)
-			}
-			c.run(w.from(100))
-			w.until(4400).expectAsked(c.asked...)
+		t.Run(name, func(t *testing.T) {
+			scenario(t, c.set...).from(100).restarting(4400).expectAsked(c.asked...)
+		})
+	}
+	for step, asked := range map[float64]float64{600: 4300, -600: 3100} {
+		t.Run(fmt.Sprintf("the clock is set by %v s", step), func(t *testing.T) {
+			scenario(t).from(100).until(1000).setClock(step).until(4400).expectAsked(asked)
 		})
 	}
 }

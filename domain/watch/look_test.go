@@ -35,53 +35,38 @@ func TestACalmPictureIsScreened(t *testing.T) { // S18
 }
 
 func TestADarkKeyFrameHasEveryFrameDecoded(t *testing.T) { // S18
-	w := scenario(t, func(w *world) { w.segment, w.groups, w.black = 10, 2, []span{{101, 103}} }).from(100).until(135)
-	w.expectLooks(span{105, 200}, "10 closely", "11", "12")
+	scenario(t, segmentsOf(10), black(101, 103), groups(2)).from(100).until(135).expectLooks(span{105, 200}, "10 closely", "11", "12")
 	t.Run("as long as the picture is black", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.black = []span{{110.5, 131}}; w.segment, w.groups = 10, 2 }).from(100).until(165)
-		w.expectLooks(span{115, 200}, "11 closely", "12 closely", "13 closely", "14", "15")
+		scenario(t, segmentsOf(10), black(110.5, 131), groups(2)).from(100).until(165).
+			expectLooks(span{115, 200}, "11 closely", "12 closely", "13 closely", "14", "15")
 	})
 }
 
+func groups(sec float64) option { return func(w *world) { w.groups = sec } }
+
 func TestAScreenIsDoubtedBeforeTheOnset(t *testing.T) { // S18, S1
-	for name, separate := range map[string]bool{"picture and sound together": false, "apart": true} {
-		t.Run(name, func(t *testing.T) {
-			// The picture turns black after the only key frame of the newest segment.
-			scenario(t, func(w *world) {
-				w.black, w.segment, w.separateTracks = []span{{117, 200}}, 5, separate
-			}).from(101).until(260).expect(
-				emits(101, event.StreamStarted),
-				emits(150, event.Blackout, since(117)),
-				emits(205.1, event.BlackoutRecovered, since(117), lasting(83)),
-			)
-		})
-	}
-	t.Run("when the segments between were not looked at", func(t *testing.T) {
-		scenario(t, func(w *world) { w.black, w.segment = []span{{118.5, 200}}, 2 }).from(100).until(250).expect(
-			emits(100, event.StreamStarted),
-			emits(150.5, event.Blackout, since(118.5)),
-			emits(202.2, event.BlackoutRecovered, since(118.5), lasting(81)),
-		)
-	})
-	t.Run("across a restart", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.black, w.segment = []span{{119.5, 200}}, 2 }).from(100).until(121).resume(5)
-		w.until(250).expect(
-			emits(100, event.StreamStarted),
-			emits(150.5, event.Blackout, since(119.5)),
-			emits(202.2, event.BlackoutRecovered, since(119.5), lasting(80)),
-		)
+	follow(t, []timeline{
+		// The picture turns black after the only key frame of the newest segment.
+		{"picture and sound together", []option{segmentsOf(5), black(117, 200)}, 101, 260,
+			"101 started since 0, 150 blackout since 117 for 33, 205 blackout_recovered since 117 until 200 for 83", nil},
+		{"apart", []option{segmentsOf(5), black(117, 200), apart}, 101, 260,
+			"101 started since 0, 150 blackout since 117 for 33, 205 blackout_recovered since 117 until 200 for 83", nil},
+		{"when the segments between were not looked at", []option{black(118.5, 200)}, 100, 250,
+			"100 started since 0, 150.5 blackout since 118.5 for 31, 202 blackout_recovered since 118.5 until 200 for 81", nil},
+		{"across a restart", []option{black(119.5, 200), restarts(121, 126)}, 100, 250,
+			"100 started since 0, 150.5 blackout since 119.5 for 30, 202 blackout_recovered since 119.5 until 200 for 80", nil},
 	})
 }
 
 func TestAPictureThatCannotBeScreenedIsLookedAtClosely(t *testing.T) { // S18
-	for name, change := range map[string]func(*world){
-		"damage":                        func(w *world) { w.damaged = []span{{0, never}} },
-		"no key frame in the segment":   func(w *world) { w.groups = 50 },
-		"a threshold of one interval":   func(w *world) { w.rules.Thresholds[detector.Blackout] = seconds(10) },
-		"key frames that are far apart": func(w *world) { w.segment, w.rules.Thresholds[detector.Blackout] = 10, seconds(20) },
+	for name, set := range map[string][]option{
+		"damage":                        {func(w *world) { w.damaged = []span{{0, never}} }},
+		"no key frame in the segment":   {groups(50)},
+		"a threshold of one interval":   {threshold(detector.Blackout, 10)},
+		"key frames that are far apart": {segmentsOf(10), threshold(detector.Blackout, 20)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := scenario(t, change).from(100).until(1100)
+			w := scenario(t, set...).from(100).until(1100)
 			for _, l := range w.looks {
 				if l.picture {
 					t.Errorf("only key frames of segment %d were decoded", l.sequence)
@@ -94,21 +79,9 @@ func TestAPictureThatCannotBeScreenedIsLookedAtClosely(t *testing.T) { // S18
 	}
 }
 
-func TestASegmentWithoutKeyFrameAndSoundIsNoFailure(t *testing.T) { // S4, S18
-	w := scenario(t, func(w *world) { w.groups, w.noSound = 50, true }).from(100).until(400)
-	w.expect(
-		emits(100, event.StreamStarted),
-		emits(128, event.Silence, since(98)),
-	)
-}
-
 func TestSilenceDoesNotHaveThePictureDecoded(t *testing.T) { // S18
-	w := scenario(t, func(w *world) { w.silent = []span{{120.5, 151}} }).from(100).until(165)
-	w.expect(
-		emits(100, event.StreamStarted),
-		emits(152, event.Silence, since(120.5)),
-		emits(152, event.SilenceRecovered, since(120.5)),
-	)
+	w := scenario(t, silent(120.5, 151)).from(100).until(165).
+		expect("100 started since 0, 152 silence since 120.5 for 30, 152 silence_recovered since 120.5 until 151 for 30")
 	for _, l := range w.looks[1:] {
 		if !l.picture {
 			t.Errorf("every frame of segment %d was decoded", l.sequence)
@@ -121,9 +94,7 @@ func TestARecoveryIsToldWithinASegmentAndASecond(t *testing.T) { // S18
 		for _, delay := range []float64{0, 0.4, 3.7, 8} {
 			t.Run(fmt.Sprintf("segments of %v s, published after %v s", segment, delay), func(t *testing.T) {
 				for _, end := range []float64{180, 180.3, 187.9, 300} {
-					w := scenario(t, func(w *world) {
-						w.segment, w.delay, w.black = segment, delay, []span{{110, end}}
-					}).from(50).until(400)
+					w := scenario(t, segmentsOf(segment), black(110, end), func(w *world) { w.delay = delay }).from(50).until(400)
 					if w.emitted(event.BlackoutRecovered) != 1 {
 						t.Fatalf("black until %v: emitted %v", end, w.events)
 					}
@@ -141,42 +112,38 @@ func TestARecoveryIsToldWithinASegmentAndASecond(t *testing.T) { // S18
 }
 
 func TestAnAlertThatLastsIsLookedAtOnceAnIntervalAgain(t *testing.T) { // S18
-	for name, bad := range map[string]func(*world){
-		"no sound":        func(w *world) { w.noSound = true },
-		"no light":        func(w *world) { w.black = []span{{0, never}} },
-		"they take turns": func(w *world) { w.noSound, w.black = true, []span{{30000, never}} },
+	noSound := func(w *world) { w.noSound = true }
+	// Each of its six hours after the alert has 1,800 segments of 2 s, instead of 360.
+	for name, c := range map[string]struct {
+		set    []option
+		alerts int
+	}{
+		"no sound":        {[]option{noSound}, 1},
+		"they take turns": {[]option{noSound, black(23000, never)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := scenario(t, bad).from(100).until(60000)
-			alerts := w.emitted(event.Silence) + w.emitted(event.Blackout)
-			calm := w.begunIn(watch.TaskSegment, span{58000, 59000})
-			if calm > 101 {
-				t.Errorf("%d segments in 1000 s with a check every 10 s", calm)
+			end := 23000 * float64(c.alerts)
+			w := scenario(t, c.set...).from(100).until(end)
+			if alerts := w.emitted(event.Silence) + w.emitted(event.Blackout); alerts != c.alerts {
+				t.Errorf("emitted %v", w.events)
 			}
-			// Six hours after an alert have 10,800 segments of 2 s, instead of 2,160.
-			if n := w.begunIn(watch.TaskSegment, span{100, 60000}); n < 5990+8640*alerts-100 || n > 5990+8640*alerts+100 {
-				t.Errorf("%d segments, %d alerts", n, alerts)
+			if want, n := int(end-100)/10+8640*c.alerts, w.begunIn(watch.TaskSegment, span{100, end}); n < want-100 || n > want+100 {
+				t.Errorf("%d segments, want %d", n, want)
 			}
-			if n := w.begunIn(watch.TaskPlaylist, span{58000, 59000}); n > 101 {
-				t.Errorf("%d readings in 1000 s", n)
+			for _, kind := range []watch.TaskKind{watch.TaskSegment, watch.TaskPlaylist} {
+				if n := w.begunIn(kind, span{end - 1000, end}); n > 101 {
+					t.Errorf("%s %d times in 1000 s with a check every 10 s", kind, n)
+				}
 			}
 		})
 	}
 	t.Run("and its recovery is told at the next check, with its instant", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.black = []span{{110.5, 30003.5}} }).from(100).until(30100)
-		if w.emitted(event.BlackoutRecovered) != 1 {
-			t.Fatalf("emitted %v", w.events)
-		}
-		last := w.events[len(w.events)-1]
-		recovered, isRecovery := last.Data.(event.Recovered)
-		if !isRecovery || abs(sec(recovered.RecoveredAt)-30003.5) > tolerance || last.at > 30004+10 {
-			t.Errorf("told at %v: %+v", last.at, last.Data)
-		}
+		w := scenario(t, black(110.5, 23003.5)).from(100).until(23100)
+		w.expect("100 started since 0, 142 blackout since 110.5 for 31, 23012 blackout_recovered since 110.5 until 23003.5 for 22893")
 	})
 	t.Run("also after a restart", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.noSound = true }).from(100).until(30000).resume(3)
-		w.until(31000)
-		if n := w.begunIn(watch.TaskSegment, span{30003, 31003}); n > 101 {
+		w := scenario(t, noSound).from(100).until(23000).resume(3).until(24000)
+		if n := w.begunIn(watch.TaskSegment, span{23003, 24003}); n > 101 {
 			t.Errorf("%d segments in 1000 s with a check every 10 s", n)
 		}
 	})

@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,79 +11,60 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// playlistTask is the URL of the playlist that is read next, or "".
+func playlistTask(w *watch.Watcher) string {
+	for _, task := range w.Next() {
+		if task.Kind == watch.TaskPlaylist {
+			return task.URL
+		}
+	}
+	return ""
+}
+
 func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 	qualities := func(w *world) {
 		w.heights, w.failure = []int{144, 360, 720}, watch.FailureExpired
 		w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist] = 1, 0.1
 	}
-	watched := func(w *world) (url string) {
-		for _, task := range w.watcher.Next() {
-			if task.Kind == watch.TaskPlaylist {
-				url = task.URL
-			}
+	expectWatched := func(t *testing.T, w *world, rendition string) {
+		t.Helper()
+		if url := playlistTask(w.watcher); !strings.Contains(url, rendition) {
+			t.Errorf("watches %s at %v, want %s", url, w.now, rendition)
 		}
-		return url
 	}
 	t.Run("but not when only its URL has expired", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.playlistFailsIn = map[string][]span{"/1/": {{95, never}}} }).from(50).until(400)
-		w.expect(emits(51, event.StreamStarted))
-		if url := watched(w); !strings.Contains(url, "/144p/") {
-			t.Errorf("watches %s", url)
-		}
+		w := scenario(t, qualities, noPlaylistIn("/1/", 95, never)).from(50).until(400).expect("51 started since 0")
+		expectWatched(t, w, "/144p/")
 	})
 	t.Run("nor before its renewed URL has been tried", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.failure, w.playlistFails = watch.FailureNetwork, []span{{95, 110}} }).from(50).until(103)
+		w := scenario(t, qualities, failing(watch.FailureNetwork), noPlaylist(95, 110)).from(50).until(103)
 		for range 2 {
-			r := w.resolve(w.now)
-			w.step(r)
+			w.step(w.resolve(w.now))
 		}
-		w.until(200)
-		if url := watched(w); !strings.Contains(url, "/144p/") {
-			t.Errorf("watches %s", url)
-		}
+		expectWatched(t, w.until(200), "/144p/")
 	})
 	t.Run("nor when there is no other", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.heights, w.playlistFails = []int{144}, []span{{95, 300}} }).from(50).until(400)
-		if slices.ContainsFunc(w.messages, func(n string) bool { return strings.Contains(n, "another is tried") }) {
-			t.Errorf("the log says %q", w.messages)
+		w := scenario(t, qualities, renditions(144), noPlaylist(95, 300)).from(50).until(400)
+		for _, e := range w.log {
+			if strings.Contains(e.Message, "another is tried") {
+				t.Errorf("the log says %q", e.Message)
+			}
 		}
 	})
 	t.Run("until the outage ends and the manifest is renewed", func(t *testing.T) {
-		for renewed, refused := range map[float64][]span{600: {{500, 510}}, 5*3600 + 600: nil} {
-			w := scenario(t, qualities, func(w *world) {
-				w.playlistFailsIn = map[string][]span{"/144p/": {{95, 300}}, "/360p/": refused}
-			}).from(50).until(400)
-			if url := watched(w); !strings.Contains(url, "/360p/") {
-				t.Errorf("watches %s", url)
-			}
-			w.until(renewed)
-			if url := watched(w); !strings.Contains(url, "/144p/") {
-				t.Errorf("watches %s at %v", url, renewed)
-			}
+		for renewed, refused := range map[float64][]float64{600: {500, 510}, 5*3600 + 600: nil} {
+			w := scenario(t, qualities, noPlaylistIn("/144p/", 95, 300), noPlaylistIn("/360p/", refused...)).from(50).until(400)
+			expectWatched(t, w, "/360p/")
+			expectWatched(t, w.until(renewed), "/144p/")
 		}
 	})
-	t.Run("by the next, if it fails with a renewed URL, too", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) {
-			w.playlistFailsIn = map[string][]span{"/144p/": {{95, never}}}
-			w.black = []span{{100, 140}}
-		}).from(50).until(400)
-		w.expect(
-			emits(51, event.StreamStarted),
-			emits(130.2, event.Blackout, since(100)),
-			emits(142, event.BlackoutRecovered, since(100), lasting(40)),
-		)
-		if n := w.begunIn(watch.TaskResolve, span{95, 125}); n > 3 {
-			t.Errorf("asked %d times for the next", n)
-		}
-	})
-	t.Run("by the next but one, if that one is gone, too", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) {
-			w.playlistFailsIn = map[string][]span{"/144p/": {{95, never}}, "/360p/": {{95, never}}}
-		}).from(50).until(400).expect(emits(51, event.StreamStarted))
-		w.expectBegun(watch.TaskResolve, span{60, 400}, 101.1, 111.1, 121.1)
-	})
-	t.Run("and those of picture or sound each by its own", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) {
+	follow(t, []timeline{
+		{"by the next, if it fails with a renewed URL, too", []option{qualities, noPlaylistIn("/144p/", 95, never), black(100, 140)}, 50, 400,
+			"51 started since 0, 130.2 blackout since 100 for 30, 142 blackout_recovered since 100 until 140 for 40", []tasks{asked(95, 125, 101.1, 111.1)}},
+		{"by the next but one, if that one is gone, too", []option{qualities, noPlaylistIn("/144p/", 95, never), noPlaylistIn("/360p/", 95, never)}, 50, 400,
+			"51 started since 0",
+			[]tasks{asked(60, 400, 101.1, 111.1, 121.1)}},
+		{"and those of picture or sound each by its own", []option{qualities, noPlaylistIn("/sound/1/", 95, never), func(w *world) {
 			w.changeAnswer = func(r *watch.Resolution) {
 				r.Manifest = ""
 				for _, track := range []string{"picture", "sound"} {
@@ -96,18 +76,11 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 					}
 				}
 			}
-			w.playlistFailsIn = map[string][]span{"/sound/1/": {{95, never}}}
-		}).from(50).until(400)
-		w.expect(emits(51, event.StreamStarted))
+		}}, 50, 400, "51 started since 0", nil},
 	})
 	t.Run("but when all are gone it is an outage, and nobody is asked without end", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) {
-			w.heights, w.playlistFails = []int{144, 160, 180, 240, 270, 360, 480, 540, 720, 1080}, []span{{95, 395}}
-		}).from(50).until(600)
-		w.expect(
-			emits(51, event.StreamStarted),
-			emits(162.1, event.SegmentError, since(101)),
-		)
+		w := scenario(t, qualities, renditions(144, 160, 180, 240, 270, 360, 480, 540, 720, 1080), noPlaylist(95, 395)).from(50).until(600).
+			expect("51 started since 0, 162.1 segment_error since 101 for 61 by manifest")
 		if n := w.begunIn(watch.TaskResolve, span{95, 395}); n > 14 {
 			t.Errorf("asked %d times in five minutes", n)
 		}
@@ -115,39 +88,26 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 }
 
 func TestPlaylistsMayMergeInAnOutage(t *testing.T) { // S6: it stays one outage
-	w := scenario(t, apart, func(w *world) {
-		w.playlistFailsIn = map[string][]span{"/sound/": {{95, never}}, "/picture/": {{125, never}}, "/144p/": {{95, 170}}}
-		w.failure = watch.FailureExpired
-	}).from(50).until(140)
+	w := scenario(t, apart, failing(watch.FailureExpired),
+		noPlaylistIn("/sound/", 95, never), noPlaylistIn("/picture/", 125, never), noPlaylistIn("/144p/", 95, 170)).from(50).until(140)
 	w.separateTracks, w.heights = false, []int{144}
-	w.until(400).expect(
-		emits(50, event.StreamStarted),
-		emits(160, event.SegmentError, since(100)),
-	)
+	w.until(400).expect("50 started since 0, 160 segment_error since 100 for 60 by manifest")
 }
 
 func TestAMasterPlaylistInsideAMasterPlaylistIsRefused(t *testing.T) {
-	nested := func(depth int) *watch.Watcher {
-		w := watch.New(rules(), at(0))
-		w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "0"})
-		for i := range depth {
-			w.Step(at(0), watch.Playlist{Began: at(0), URL: fmt.Sprint(i), Renditions: []watch.Rendition{{URL: fmt.Sprint(i + 1), HasVideo: true, HasAudio: true}}})
-		}
-		return w
-	}
-	nextPlaylist := func(w *watch.Watcher) string {
+	w := watch.New(rules(), at(0))
+	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "0"})
+	for i, want := range []string{"1", ""} { // what is read at once, after one master playlist, and after one inside it
+		w.Step(at(0), watch.Playlist{Began: at(0), URL: fmt.Sprint(i), Renditions: []watch.Rendition{{URL: fmt.Sprint(i + 1), HasVideo: true, HasAudio: true}}})
+		got := ""
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskPlaylist && !task.At.After(at(0)) {
-				return task.URL
+				got = task.URL
 			}
 		}
-		return ""
-	}
-	if got := nextPlaylist(nested(1)); got != "1" {
-		t.Errorf("one master playlist: reads %q next", got)
-	}
-	if got := nextPlaylist(nested(2)); got != "" {
-		t.Errorf("a master playlist inside another: reads %q at once", got)
+		if got != want {
+			t.Errorf("after %d master playlists: reads %q at once, want %q", i+1, got, want)
+		}
 	}
 }
 
@@ -165,19 +125,14 @@ func TestARenewedManifestIsReadBeforeItIsUsed(t *testing.T) { // S7
 	// next returns the playlists that the media lane reads after these readings. The
 	// feed before them comes from a master playlist.
 	next := func(readings ...watch.Playlist) string {
-		w := scenario(t, func(w *world) { w.heights, w.viaMaster = []int{144}, true }).from(50).until(399.9)
+		w := scenario(t, renditions(144), func(w *world) { w.viaMaster = true }).from(50).until(399.9)
 		w.now = 400
 		w.step(refused("https://media.test/1/144p/list.m3u8"))
 		w.step(watch.Resolution{Began: at(400), State: watch.Live, Manifest: "renewed"})
 		for _, p := range readings {
 			w.step(p)
 		}
-		for _, task := range w.watcher.Next() {
-			if task.Kind == watch.TaskPlaylist {
-				return task.URL
-			}
-		}
-		return ""
+		return playlistTask(w.watcher)
 	}
 	const before = "https://media.test/1/144p/list.m3u8"
 	for _, c := range []struct {
@@ -197,13 +152,6 @@ func TestARenewedManifestIsReadBeforeItIsUsed(t *testing.T) { // S7
 			}
 		})
 	}
-}
-
-func TestAManifestWithoutAReadablePlaylistIsDropped(t *testing.T) { // 5.2, 7.1
-	w := scenario(t, func(w *world) {
-		w.answers, w.playlistFails = map[span]watch.StreamState{{0, never}: watch.ManifestFound}, []span{{0, 100}}
-	}).from(50).findManifest().until(60).findManifest().until(120).findManifest().until(130)
-	w.expect(emits(120, event.StreamStarted))
 }
 
 func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
@@ -263,75 +211,72 @@ const refusedSoon = "The stream's URLs are refused soon after each renewal; they
 
 func TestURLsThatLiveForSecondsAreRenewedEverLessOften(t *testing.T) { // S7
 	for _, playlistToo := range []bool{false, true} {
-		for _, life := range []float64{7, 10, 25, 39, 59} {
-			for _, interval := range []int{2, 10} {
-				t.Run(fmt.Sprintf("for %v s, playlists too: %v, checks every %d s", life, playlistToo, interval), func(t *testing.T) {
-					w := scenario(t, livingFor(life, playlistToo), func(w *world) { w.rules.CheckInterval = seconds(interval) }).from(50).until(1840)
-					if w.busy(watch.LaneResolve) {
-						w.until(1850) // a successor would not know of that question
+		for _, c := range []struct {
+			life     float64
+			interval int
+		}{{7, 2}, {10, 10}, {25, 2}, {39, 10}, {59, 2}} {
+			t.Run(fmt.Sprintf("for %v s, playlists too: %v, checks every %d s", c.life, playlistToo, c.interval), func(t *testing.T) {
+				w := scenario(t, livingFor(c.life, playlistToo), checksEvery(c.interval)).from(50).until(1840)
+				if w.busy(watch.LaneResolve) {
+					w.until(1850) // a successor would not know of that question
+				}
+				w.resume(2).until(3650)
+				asked := w.begun[watch.TaskResolve]
+				if n := len(asked); n > 60 || n < 55 {
+					t.Errorf("asked %d times in an hour", n)
+				}
+				shortest := []float64{0, 10, 20, 40, 60} // before each of the first renewals
+				for i := 1; i < len(asked); i++ {
+					if pause := asked[i] - asked[i-1]; pause < shortest[min(i, len(shortest))-1] && (asked[i] < 1842 || asked[i] > 1912) { // a successor asks by itself
+						t.Errorf("asked at %v and %v", asked[i-1], asked[i])
 					}
-					w.resume(2).until(3650)
-					asked := w.begun[watch.TaskResolve]
-					if n := len(asked); n > 60 || n < 55 {
-						t.Errorf("asked %d times in an hour", n)
-					}
-					shortest := []float64{0, 10, 20, 40, 60} // before each of the first renewals
-					for i := 1; i < len(asked); i++ {
-						if pause := asked[i] - asked[i-1]; pause < shortest[min(i, len(shortest))-1] && (asked[i] < 1842 || asked[i] > 1912) { // a successor asks by itself
-							t.Errorf("asked at %v and %v", asked[i-1], asked[i])
-						}
-					}
-					if n := len(w.logged(refusedSoon)); n != 1 {
-						t.Errorf("the log names the pattern %d times", n)
-					}
-					if n := w.watcher.Report().Statistics.TotalSegmentsAnalyzed; n < 58 {
-						t.Errorf("analysed %d segments", n)
-					}
-					if life >= 10 {
-						w.expect(emits(53, event.StreamStarted))
-					}
-				})
-			}
+				}
+				if n := len(w.logged(refusedSoon)); n != 1 {
+					t.Errorf("the log names the pattern %d times", n)
+				}
+				if n := w.watcher.Report().Statistics.TotalSegmentsAnalyzed; n < 58 {
+					t.Errorf("analysed %d segments", n)
+				}
+				if c.life >= 10 {
+					w.expect("53 started since 0")
+				}
+			})
 		}
 	}
-	t.Run("of picture and sound, and the log names the pattern once", func(t *testing.T) {
-		w := scenario(t, apart, livingFor(20, true)).from(50).until(1840)
-		if n := len(w.logged(refusedSoon)); n != 1 {
-			t.Errorf("the log names the pattern %d times", n)
-		}
-	})
-	t.Run("but not if the questions are refused, too", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.refused = []span{{400, 900}} }).from(50).until(1840)
-		if n := len(w.logged(refusedSoon)); n != 0 {
-			t.Error("the log complains")
-		}
-	})
-	t.Run("but seldom refused ones at once, and without a word", func(t *testing.T) {
-		w := scenario(t, livingFor(400, true)).from(50).until(4000)
-		asked := w.begun[watch.TaskResolve]
-		for i := 1; i < len(asked); i++ {
-			if pause := asked[i] - asked[i-1]; pause > 412 {
-				t.Errorf("asked at %v and %v", asked[i-1], asked[i])
+	for name, c := range map[string]struct {
+		set      []option
+		until    float64
+		complain int // how often the log names the pattern
+	}{
+		"of picture and sound, and the log names the pattern once": {[]option{apart, livingFor(20, true)}, 1840, 1},
+		"but not if the questions are refused, too":                {[]option{refused(400, 900)}, 1840, 0},
+		"but seldom refused ones at once, and without a word":      {[]option{livingFor(400, true)}, 4000, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, c.set...).from(50).until(c.until)
+			if n := len(w.logged(refusedSoon)); n != c.complain {
+				t.Errorf("the log names the pattern %d times", n)
 			}
-		}
-		if n := len(w.logged(refusedSoon)); n != 0 {
-			t.Error("the log complains")
-		}
-		w.expect(emits(53, event.StreamStarted))
-	})
+			if c.until < 4000 {
+				return
+			}
+			w.expect("53 started since 0")
+			asked := w.begun[watch.TaskResolve]
+			for i := 1; i < len(asked); i++ {
+				if pause := asked[i] - asked[i-1]; pause > 412 {
+					t.Errorf("asked at %v and %v", asked[i-1], asked[i])
+				}
+			}
+		})
+	}
 }
 
 func TestAURLThatIsRefusedAgainIsRenewedAfterABackoff(t *testing.T) { // S7
-	for _, part := range []func(*world, []span){
-		func(w *world, refused []span) { w.playlistFails = refused },
-		func(w *world, refused []span) { w.segmentsFail = refused },
-	} {
-		w := scenario(t, func(w *world) {
-			w.heights, w.failure = []int{144}, watch.FailureExpired
-			part(w, []span{{149, 250}, {700, never}})
-		}).from(50).until(208)
-		w.expectBegun(watch.TaskResolve, span{140, 208}, 150, 160, 180)
-		w.until(738) // by then a URL has lived for more than 5 minutes
-		w.expectBegun(watch.TaskResolve, span{600, 738}, 700, 700, 710, 730)
+	for name, fails := range map[string]option{"playlists": noPlaylist(149, 250, 700, never), "segments": noSegment(149, 250, 700, never)} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, renditions(144), failing(watch.FailureExpired), fails).from(50).until(738)
+			w.expectBegun(watch.TaskResolve, span{140, 208}, 150, 160, 180)
+			w.expectBegun(watch.TaskResolve, span{600, 738}, 700, 700, 710, 730) // by then a URL has lived for more than 5 minutes
+		})
 	}
 }

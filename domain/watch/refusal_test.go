@@ -17,7 +17,7 @@ import (
 
 // sixStreams runs a scenario for six streams whose checks fall at different times, each
 // with both answers that refuse the media.
-func sixStreams(t *testing.T, run func(*testing.T, func(*world))) {
+func sixStreams(t *testing.T, run func(*testing.T, option)) {
 	for i := range 6 {
 		for _, refusal := range []watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited} {
 			t.Run(fmt.Sprintf("stream %d, media are %s", i, refusal), func(t *testing.T) {
@@ -42,9 +42,9 @@ func (w *world) signalled(c trouble.Name) (all []monitor.Signal) {
 }
 
 func TestARefusalOfEverythingIsBlindnessAndNoOutage(t *testing.T) { // S6, S15, S20
-	sixStreams(t, func(t *testing.T, phase func(*world)) {
+	sixStreams(t, func(t *testing.T, phase option) {
 		for _, cuts := range [][]float64{nil, {400}, {210, 420, 538}} {
-			w := scenario(t, phase, func(w *world) { w.refused = []span{{200, 540}} }).from(100)
+			w := scenario(t, phase, refused(200, 540)).from(100)
 			for _, cut := range cuts {
 				w.until(cut).resume(1)
 			}
@@ -52,82 +52,35 @@ func TestARefusalOfEverythingIsBlindnessAndNoOutage(t *testing.T) { // S6, S15, 
 			if w.emitted(event.SegmentError) != 0 || w.emitted(event.MonitorError) != 1 || len(w.events) != 2 {
 				t.Errorf("restarts at %v: emitted %v", cuts, w.events)
 			}
-			if len(w.signalled(trouble.NoMedia)) != 0 {
+			blind := w.signalled(trouble.Blind)
+			if len(w.signals) != 2 || len(blind) != 2 || abs(sec(blind[1].StartedAt)-195) > 8 || abs(sec(blind[1].EndedAt)-540) > 65 {
 				t.Errorf("restarts at %v: signalled %v", cuts, w.signals)
 			}
-			blind := w.signalled(trouble.Blind)
-			if len(blind) != 2 || abs(sec(blind[1].StartedAt)-195) > 8 || abs(sec(blind[1].EndedAt)-540) > 65 {
-				t.Errorf("restarts at %v: signalled %v", cuts, blind)
-			}
+		}
+		if w := scenario(t, phase, refused(200, 420)).from(100).until(1200); len(w.events) != 1 || len(w.signals) != 0 {
+			t.Errorf("for less than 5 minutes: emitted %v, signalled %v", w.events, w.signals)
 		}
 	})
 }
 
-func TestARefusalShorterThanBlindnessIsNoOutage(t *testing.T) { // S6
-	sixStreams(t, func(t *testing.T, phase func(*world)) {
-		w := scenario(t, phase, func(w *world) { w.refused = []span{{200, 420}} }).from(100).until(1200)
-		if len(w.events) != 1 || len(w.signals) != 0 {
-			t.Errorf("emitted %v, signalled %v", w.events, w.signals)
-		}
+func TestRefusedQuestionsOrMediaAloneAreNoBlindness(t *testing.T) { // S6, S7, 6.6
+	follow(t, []timeline{
+		{"while the media are seen, nothing", []option{says(watch.Blocked, 150, never)}, 100, 9000, "100 started since 0", nil},
+		{"while the question is answered, an outage", []option{noPlaylist(200, 540), noSegment(200, 540), failing(watch.FailureRefused)}, 100, 900,
+			"100 started since 0, 260 segment_error since 200 for 60 by manifest", nil},
+		// Else the outage would contain blind time.
+		{"a playlist that moved before the limit proves nothing",
+			[]option{apart, unanswered(105, 500), stallsIn("/picture/", 100, 500), noPlaylistIn("/sound/", 140, 500)}, 50, 900,
+			"50 started since 0, 430 error by blind", nil}, // S20
 	})
-}
-
-func TestTheHealthIsUnknownUntilMediaAreSeenAgain(t *testing.T) { // S6, S14
-	w := scenario(t, func(w *world) {
-		w.refused, w.playlistFails = []span{{200, 540}}, []span{{540, 700}}
-	}).from(100)
-	for _, c := range []struct {
-		at   float64
-		want monitor.TrackHealth
-	}{{195, monitor.OK}, {215, monitor.Unknown}, {530, monitor.Unknown}, {550, monitor.Unknown}, {600, monitor.Unknown}, {690, monitor.Unknown}, {790, monitor.OK}} {
-		w.until(c.at)
-		if h := w.watcher.Report().Health; h.Video != c.want || h.Audio != c.want {
-			t.Errorf("at %v: picture %s, sound %s; want %s", c.at, h.Video, h.Audio, c.want)
-		}
-	}
-}
-
-func TestAnAlertedBlackIsUnknownUntilMediaAreSeenAgain(t *testing.T) { // S6, S14
-	w := scenario(t, func(w *world) {
-		w.black, w.refused, w.segmentsFail = []span{{120, 900}}, []span{{200, 540}}, []span{{540, 700}}
-	}).from(100)
-	for _, c := range []struct {
-		at   float64
-		want monitor.TrackHealth
-	}{{195, monitor.Black}, {300, monitor.Unknown}, {560, monitor.Unknown}, {600, monitor.Unknown}, {690, monitor.Unknown}, {790, monitor.Black}, {930, monitor.OK}} {
-		w.until(c.at)
-		if h := w.watcher.Report().Health; h.Video != c.want {
-			t.Errorf("at %v: picture %s; want %s", c.at, h.Video, c.want)
-		}
-	}
-}
-
-func TestARefusedQuestionAloneChangesNothing(t *testing.T) { // S6: the media are seen
-	w := scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{150, never}: watch.Blocked} }).from(100).until(9000)
-	if len(w.events) != 1 || len(w.signals) != 0 {
-		t.Errorf("emitted %v, signalled %v", w.events, w.signals)
-	}
-}
-
-func TestRefusedMediaOfAnAnsweredStreamAreAnOutage(t *testing.T) { // S7, 6.6
-	scenario(t, func(w *world) {
-		w.playlistFails, w.segmentsFail, w.failure = []span{{200, 540}}, []span{{200, 540}}, watch.FailureRefused
-	}).from(100).until(900).expect(
-		emits(100, event.StreamStarted),
-		emits(260, event.SegmentError, since(200), lasting(60), because("manifest")),
-	)
 }
 
 func TestMediaThatStillFailAfterARefusalAreAnOutageFromThen(t *testing.T) { // S6
-	for name, broken := range map[string]func(*world){
-		"no playlist":       func(w *world) { w.playlistFails = []span{{300, 1000}} },
-		"no segment":        func(w *world) { w.segmentsFail = []span{{300, 1000}} },
-		"a playlist stands": func(w *world) { w.stalls = []span{{300, 1000}} },
-	} {
+	for name, broken := range map[string]option{"no playlist": noPlaylist(300, 1000), "no segment": noSegment(300, 1000), "a playlist stands": stalls(300, 1000)} {
 		for _, lasts := range []float64{150, 340} {
 			t.Run(fmt.Sprintf("%s, refused for %v s", name, lasts), func(t *testing.T) {
 				end := 200 + lasts
-				w := scenario(t, broken, func(w *world) { w.refused = []span{{200, end}} }).from(100).until(900)
+				w := scenario(t, broken, refused(200, end)).from(100).until(900)
 				if w.emitted(event.SegmentError) != 1 {
 					t.Fatalf("emitted %v", w.events)
 				}
@@ -142,9 +95,7 @@ func TestMediaThatStillFailAfterARefusalAreAnOutageFromThen(t *testing.T) { // S
 }
 
 func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 16.1: no_media pauses while blind
-	w := scenario(t, func(w *world) {
-		w.playlistFails, w.refused = []span{{150, 900}}, []span{{300, 700}}
-	}).from(100).until(1200)
+	w := scenario(t, noPlaylist(150, 900), refused(300, 700)).from(100).until(1200)
 	if w.emitted(event.SegmentError) != 1 {
 		t.Errorf("emitted %v", w.events)
 	}
@@ -160,7 +111,7 @@ func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 1
 func TestMediaAreLookedAtOnceMoreWhenTheQuestionIsAnsweredAgain(t *testing.T) { // S6: the own network failed, and is back
 	for i := range 30 {
 		end := 280 + 7*float64(i)
-		for name, change := range map[string]func(*world){
+		for name, change := range map[string]option{
 			"questions fail":              unobservable(200, end),
 			"a question hangs until then": func(w *world) { w.playlistFails, w.questionsHang = []span{{200, end}}, []span{{200, end}} },
 		} {
@@ -172,20 +123,9 @@ func TestMediaAreLookedAtOnceMoreWhenTheQuestionIsAnsweredAgain(t *testing.T) { 
 	}
 }
 
-func TestAPlaylistThatMovedBeforeTheLimitProvesNothing(t *testing.T) { // S6, S20: else the outage would contain blind time
-	w := scenario(t, func(w *world) {
-		w.separateTracks, w.unanswered = true, []span{{105, 500}}
-		w.stallsIn = map[string][]span{"/picture/": {{100, 500}}}
-		w.playlistFailsIn = map[string][]span{"/sound/": {{140, 500}}}
-	}).from(50).until(900)
-	if w.emitted(event.SegmentError) != 0 || w.emitted(event.MonitorError) != 1 || len(w.events) != 2 {
-		t.Errorf("emitted %v", w.events)
-	}
-}
-
 func TestBlackGoesOnAcrossARefusalWithoutItsTime(t *testing.T) { // S3, S20
 	for _, end := range []float64{400, 900} {
-		w := scenario(t, func(w *world) { w.black, w.refused = []span{{120, end}}, []span{{200, 540}} }).from(100).until(1200)
+		w := scenario(t, black(120, end), refused(200, 540)).from(100).until(1200)
 		if w.emitted(event.SegmentError) != 0 || w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 {
 			t.Fatalf("black until %v: emitted %v", end, w.events)
 		}
@@ -202,15 +142,14 @@ func TestBlackGoesOnAcrossARefusalWithoutItsTime(t *testing.T) { // S3, S20
 
 func TestMediaThatWereRefusedDoNotStandStill(t *testing.T) { // S19: the first answer after a refusal may be wrong
 	for _, state := range []watch.StreamState{watch.Removed, watch.Ended} {
-		scenario(t, func(w *world) {
-			w.refused, w.playlistFails = []span{{200, 400}}, []span{{400, 441}}
+		scenario(t, refused(200, 400), noPlaylist(400, 441), func(w *world) {
 			wrong := true
 			w.changeAnswer = func(r *watch.Resolution) {
 				if wrong && sec(r.Began) >= 400 {
 					wrong, *r = false, watch.Resolution{Began: r.Began, State: state}
 				}
 			}
-		}).from(100).until(1200).expect(emits(100, event.StreamStarted))
+		}).from(100).until(1200).expect("100 started since 0")
 	}
 }
 
@@ -234,9 +173,8 @@ func (w *world) totals(end float64) history.Totals {
 }
 
 func TestStatisticsCountARefusalAsBlind(t *testing.T) { // 16.3
-	sixStreams(t, func(t *testing.T, phase func(*world)) {
-		w := scenario(t, phase, func(w *world) { w.refused = []span{{200, 540}} }).from(100)
-		times := w.totals(1200).Time
+	sixStreams(t, func(t *testing.T, phase option) {
+		times := scenario(t, phase, refused(200, 540)).from(100).totals(1200).Time
 		blind := times[history.BlindID].Seconds()
 		known := times[history.Watched].Seconds() + blind // at most all; the first report after it is up to 10 s late
 		if times[history.Out] != 0 || blind < 330 || blind > 410 || known > 1090 || known < 1078 {
@@ -244,23 +182,17 @@ func TestStatisticsCountARefusalAsBlind(t *testing.T) { // 16.3
 		}
 	})
 	t.Run("without an alert it is unknown", func(t *testing.T) {
-		times := scenario(t, func(w *world) { w.refused = []span{{200, 400}} }).from(100).totals(1200).Time
+		times := scenario(t, refused(200, 400)).from(100).totals(1200).Time
 		if watched := times[history.Watched].Seconds(); times[history.Out] != 0 || times[history.BlindID] != 0 || watched > 890 || watched < 820 {
 			t.Errorf("%v", times)
 		}
 	})
 	t.Run("black and outages before it go on after it", func(t *testing.T) {
-		w := scenario(t, func(w *world) {
-			w.black, w.refused = []span{{120, 900}}, []span{{200, 540}}
-		}).from(100)
-		times := w.totals(1200).Time
+		times := scenario(t, black(120, 900), refused(200, 540)).from(100).totals(1200).Time
 		if black, blind := times["black"].Seconds(), times[history.BlindID].Seconds(); abs(black+blind-775) > 15 || times[history.Out] != 0 {
 			t.Errorf("%v", times)
 		}
-		w = scenario(t, func(w *world) {
-			w.playlistFails, w.refused = []span{{150, 900}}, []span{{300, 700}}
-		}).from(100)
-		times = w.totals(1200).Time
+		times = scenario(t, noPlaylist(150, 900), refused(300, 700)).from(100).totals(1200).Time
 		if out, blind := times[history.Out].Seconds(), times[history.BlindID].Seconds(); abs(out+blind-770) > 30 || blind < 400 {
 			t.Errorf("%v", times)
 		}

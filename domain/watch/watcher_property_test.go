@@ -161,41 +161,49 @@ func duration(d event.Data) int64 {
 	return 0
 }
 
+// anyPublication draws how a stream is published.
+func anyPublication(r *rapid.T) option {
+	return func(w *world) {
+		w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
+		w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+		w.rename = anyNames(r, w)
+		w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
+	}
+}
+
+// checkBlackout checks that the second and the third event are a blackout's.
+func checkBlackout(r *rapid.T, w *world, onset, until float64) {
+	if len(w.events) < 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
+		r.Fatalf("want an alert and a recovery, got %+v", w.events)
+	}
+	back := w.events[2].Data.(event.Recovered)
+	alerted := w.events[1].Data.(event.Alert).StartedAt
+	if abs(sec(alerted)-onset) > 0.11 || abs(sec(back.StartedAt)-onset) > 0.11 || abs(sec(back.RecoveredAt)-until) > 0.11 {
+		r.Fatalf("black from %v to %v, emitted %+v", onset, until, w.events)
+	}
+}
+
 func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		w := scenario(t, func(w *world) {
-			w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
-			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+		w := scenario(t, anyPublication(r), func(w *world) {
 			w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
-			w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
-			w.rename = anyNames(r, w)
 			w.taskTime[watch.TaskPlaylist] = rapid.Float64Range(0, 0.2).Draw(r, "reading")
 			w.taskTime[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")
 		})
-		threshold := rapid.IntRange(1, 40).Draw(r, "threshold")
-		w.rules.Thresholds[detector.Blackout] = seconds(threshold)
+		limit := rapid.IntRange(1, 40).Draw(r, "threshold")
 		onset := rapid.Float64Range(60, 120).Draw(r, "onset")
 		// The blackout is long enough for one check after the threshold.
-		length := float64(threshold) + w.segment + float64(w.rules.CheckInterval.Seconds()) + rapid.Float64Range(0.2, 100).Draw(r, "length")
-		w.black = []span{{onset, onset + length}}
+		until := onset + float64(limit) + w.segment + w.rules.CheckInterval.Seconds() + rapid.Float64Range(0.2, 100).Draw(r, "length")
+		threshold(detector.Blackout, limit)(w)
+		black(onset, until)(w)
 		w.from(30).until(400)
-		if t.Failed() {
-			r.Fatal("see above")
-		}
-		if len(w.events) != 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
-			r.Fatalf("want an alert and a recovery, got %+v", w.events)
-		}
-		alert, back := w.events[1].Data.(event.Alert), w.events[2].Data.(event.Recovered)
-		if abs(sec(alert.StartedAt)-onset) > 0.11 {
-			r.Fatalf("black since %v, emitted %v", onset, sec(alert.StartedAt))
-		}
-		if abs(sec(back.RecoveredAt)-onset-length) > 0.11 {
-			r.Fatalf("black until %v, emitted %v", onset+length, sec(back.RecoveredAt))
+		if checkBlackout(r, w, onset, until); t.Failed() || len(w.events) != 3 {
+			r.Fatalf("emitted %+v", w.events)
 		}
 		// The alert is due one threshold after the publication of the first black frame.
 		published := (float64(int(onset/w.segment))+1)*w.segment + w.delay
 		// A check interval longer than the threshold delays the alert.
-		if latest := published + max(float64(threshold), w.rules.CheckInterval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
+		if latest := published + max(float64(limit), w.rules.CheckInterval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
 			r.Fatalf("emitted at %v, later than %v (onset %v, published %v)", w.events[1].at, latest, onset, published)
 		}
 	})
@@ -206,27 +214,17 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 // standstill is noticed (decisions S5, S6).
 func TestCopiesOfDifferentAgeAreNoNews(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		w := scenario(t, func(w *world) {
-			w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
-			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+		w := scenario(t, anyPublication(r), func(w *world) {
 			w.window = 60
-			w.rename = anyNames(r, w)
 			w.copyDelays = anyCopies(r, w.segment, 60)
-			w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
 		})
 		onset := rapid.Float64Range(150, 200).Draw(r, "onset")
 		until := onset + rapid.Float64Range(80, 200).Draw(r, "length")
-		w.black, w.stalls = []span{{onset, until}}, []span{{500, 700}}
+		black(onset, until)(w)
+		stalls(500, 700)(w)
 		w.from(100).until(690)
-		if t.Failed() {
-			r.Fatal("see above")
-		}
-		if len(w.events) != 4 || w.events[3].Type != event.SegmentError || w.events[3].at > 625 {
+		if checkBlackout(r, w, onset, until); t.Failed() || len(w.events) != 4 || w.events[3].Type != event.SegmentError || w.events[3].at > 625 {
 			r.Fatalf("want an alert, a recovery and an outage, got %+v", w.events)
-		}
-		back := w.events[2].Data.(event.Recovered)
-		if abs(sec(back.StartedAt)-onset) > 0.11 || abs(sec(back.RecoveredAt)-until) > 0.11 {
-			r.Fatalf("black from %v to %v, emitted %v to %v", onset, until, sec(back.StartedAt), sec(back.RecoveredAt))
 		}
 	})
 }

@@ -1,117 +1,153 @@
 package watch_test
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// want is an expected event, with checks of its data. Times may differ by
-// tolerance.
-type want struct {
-	at    float64
-	typ   event.Type
-	check []func(event.Data) string
+// timeline is a watch from one second to another, with all events that it emits, as
+// describe writes them, and the times at which it begins some tasks.
+type timeline struct {
+	name        string
+	set         []option
+	from, until float64
+	events      string
+	tasks       []tasks
 }
 
-const tolerance = 0.001
+// tasks are all tasks of a kind that begin in a time.
+type tasks struct {
+	kind watch.TaskKind
+	in   span
+	at   []float64
+}
 
-// expect compares all emitted events with the expected ones.
-func (w *world) expect(wants ...want) *world {
-	w.t.Helper()
-	ok := len(wants) == len(w.events)
-	for i := 0; ok && i < len(wants); i++ {
-		e := w.events[i]
-		late := tolerance
-		if strings.HasSuffix(string(e.Type), "_recovered") {
-			late = 1 // after the publication of the first good segment (decision S18)
-		}
-		ok = e.Type == wants[i].typ && e.at >= wants[i].at-tolerance && e.at <= wants[i].at+late
-		for _, c := range wants[i].check {
-			if complaint := c(e.Data); ok && complaint != "" {
-				w.t.Errorf("%s at %v: %s", e.Type, e.at, complaint)
+func asked(from, to float64, at ...float64) tasks {
+	return tasks{watch.TaskResolve, span{from, to}, at}
+}
+
+func read(from, to float64, at ...float64) tasks {
+	return tasks{watch.TaskPlaylist, span{from, to}, at}
+}
+
+func analysed(from, to float64, at ...float64) tasks {
+	return tasks{watch.TaskSegment, span{from, to}, at}
+}
+
+// follow checks timelines. Each is a subtest.
+func follow(t *testing.T, all []timeline) {
+	t.Helper()
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			w := scenario(t, c.set...).from(c.from).restarting(c.until).expect(c.events)
+			for _, want := range c.tasks {
+				w.expectBegun(want.kind, want.in, want.at...)
 			}
-		}
+		})
 	}
-	if !ok {
-		var b strings.Builder
-		for _, x := range wants {
-			fmt.Fprintf(&b, "  wanted  %8.3f %s\n", x.at, x.typ)
-		}
-		for _, e := range w.events {
-			fmt.Fprintf(&b, "  emitted %8.3f %s %+v\n", e.at, e.Type, e.Data)
-		}
-		w.t.Errorf("the events differ:\n%s", b.String())
+}
+
+// expect compares all emitted events with a description of them.
+func (w *world) expect(want string) *world {
+	w.t.Helper()
+	var got []string
+	for _, e := range w.events {
+		got = append(got, describe(e))
+	}
+	if text := strings.Join(got, ", "); text != want {
+		w.t.Errorf("emitted\n  %s\nwant\n  %s", text, want)
 	}
 	return w
 }
 
-func emits(at float64, t event.Type, check ...func(event.Data) string) want {
-	return want{at, t, check}
+// describe writes an event as "130 blackout since 100 for 30". Times are seconds of the
+// timeline, durations are whole seconds. That of a recovery is rounded down: it is emitted
+// within a second of the publication of the first good segment (decision S18).
+func describe(e seenEvent) string {
+	second := func(t time.Time) float64 { return cmp.Or(math.Round(sec(t)*1000)/1000, 0) }
+	name, when := string(e.Type), second(at(e.at))
+	if _, ok := e.Data.(event.Recovered); ok {
+		when = math.Floor(when)
+	}
+	text := fmt.Sprint(when, " ", name[strings.IndexByte(name, '.')+1:])
+	switch d := e.Data.(type) {
+	case event.Started:
+		return text + fmt.Sprint(" since ", second(d.StartedAt))
+	case event.Delayed:
+		return text + fmt.Sprint(" for ", d.DelaySec)
+	case event.Alert:
+		return text + fmt.Sprint(" since ", second(d.StartedAt), " for ", d.DurationSec)
+	case event.Recovered:
+		return text + fmt.Sprint(" since ", second(d.StartedAt), " until ", second(d.RecoveredAt), " for ", d.TotalDurationSec)
+	case event.Outage:
+		return text + fmt.Sprint(" since ", second(d.StartedAt), " for ", d.DurationSec, " by ", d.Failure)
+	case event.Ended:
+		return text + fmt.Sprint(" until ", second(d.EndedAt), " for ", d.DurationSec, " by ", d.Reason)
+	case event.MonitorFailure:
+		return text + " by " + d.Reason
+	}
+	return text
 }
 
-// since checks the time at which the event's condition began.
-func since(want float64) func(event.Data) string {
-	return func(d event.Data) string {
-		var got time.Time
-		switch d := d.(type) {
-		case event.Alert:
-			got = d.StartedAt
-		case event.Recovered:
-			got = d.StartedAt
-		case event.Outage:
-			got = d.StartedAt
-		case event.Started:
-			got = d.StartedAt
+// emitted counts the events of a type.
+func (w *world) emitted(typ event.Type) (n int) {
+	for _, e := range w.events {
+		if e.Type == typ {
+			n++
 		}
-		if abs(sec(got)-want) > tolerance {
-			return fmt.Sprintf("since %v, want %v", sec(got), want)
+	}
+	return n
+}
+
+// begunIn counts the tasks of a kind that began in a time.
+func (w *world) begunIn(k watch.TaskKind, s span) (n int) {
+	for _, at := range w.begun[k] {
+		if s.has(at) {
+			n++
 		}
-		return ""
+	}
+	return n
+}
+
+const tolerance = 0.001
+
+// expectBegun compares the times at which tasks of a kind began.
+func (w *world) expectBegun(k watch.TaskKind, s span, want ...float64) {
+	w.t.Helper()
+	var got []float64
+	for _, x := range w.begun[k] {
+		if s.has(x) {
+			got = append(got, x)
+		}
+	}
+	if !slices.EqualFunc(got, want, func(a, b float64) bool { return abs(a-b) < tolerance }) {
+		w.t.Errorf("%s began at %v, want %v", k, got, want)
 	}
 }
 
-// lasting checks the duration in whole seconds.
-func lasting(want int64) func(event.Data) string {
-	return func(d event.Data) string {
-		var got int64
-		switch d := d.(type) {
-		case event.Alert:
-			got = d.DurationSec
-		case event.Recovered:
-			got = d.TotalDurationSec
-		case event.Outage:
-			got = d.DurationSec
-		case event.Ended:
-			got = d.DurationSec
-		case event.Delayed:
-			got = d.DelaySec
+// logged returns the entries of the log with this message.
+func (w *world) logged(message string) (entries []watch.LogEntry) {
+	for _, e := range w.log {
+		if e.Message == message {
+			entries = append(entries, e)
 		}
-		if got != want {
-			return fmt.Sprintf("lasting %d s, want %d s", got, want)
-		}
-		return ""
 	}
+	return entries
 }
 
-// because checks the reason of an event, or the failure of an outage.
-func because(want string) func(event.Data) string {
-	return func(d event.Data) string {
-		var got string
-		switch d := d.(type) {
-		case event.Ended:
-			got = d.Reason
-		case event.MonitorFailure:
-			got = d.Reason
-		case event.Outage:
-			got = d.Failure
-		}
-		if got != want {
-			return fmt.Sprintf("because of %q, want %q", got, want)
-		}
-		return ""
+// expectNoLog expects that nothing was logged.
+func (w *world) expectNoLog() {
+	w.t.Helper()
+	if len(w.log) > 0 {
+		w.t.Errorf("logged %+v", w.log)
 	}
 }
 

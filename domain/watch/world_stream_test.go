@@ -193,6 +193,9 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 		a.Audio = watch.Track{Present: true, To: s.Duration}
 		found(detector.Silence, w.silent)
 	}
+	if w.changeAnalysis != nil {
+		w.changeAnalysis(&a)
+	}
 	return a
 }
 

@@ -86,7 +86,9 @@ type world struct {
 	endlistIn       map[string]span            // playlists whose URL contains the key have ENDLIST
 	changeAnswer    func(*watch.Resolution)    // changes each answer
 	changePlaylist  func(*watch.Playlist)      // changes each media playlist
+	changeAnalysis  func(*watch.Analysis)      // changes each analysis that succeeds
 	taskTime        map[watch.TaskKind]float64 // how long a task takes
+	cuts            []span                     // restarting replaces the watcher at these times
 
 	watcher       *watch.Watcher
 	now           float64
@@ -100,7 +102,6 @@ type world struct {
 	urgencies     []watch.Urgency              // of each TaskResolve
 	analysed      []float64                    // when analyses ended
 	looks         []seenLook                   // of all analyses
-	messages      []string                     // of the log
 	log           []watch.LogEntry
 	over          bool
 
@@ -143,18 +144,21 @@ func rules() watch.Rules {
 }
 
 // scenario returns a stream that is live from second 0 on and has no fault.
-func scenario(t *testing.T, change ...func(*world)) *world {
+func scenario(t *testing.T, set ...option) *world {
 	t.Helper()
 	w := &world{
 		t: t, rules: rules(),
 		segment: 2, window: 30, live: span{0, never}, afterLive: watch.Ended,
 		failure: watch.FailureNetwork, refusal: watch.FailureRefused,
-		begun:    map[watch.TaskKind][]float64{},
-		urls:     map[string]bool{},
-		taskTime: map[watch.TaskKind]float64{},
+		begun:           map[watch.TaskKind][]float64{},
+		urls:            map[string]bool{},
+		taskTime:        map[watch.TaskKind]float64{},
+		answers:         map[span]watch.StreamState{},
+		playlistFailsIn: map[string][]span{}, segmentsFailIn: map[string][]span{},
+		stallsIn: map[string][]span{}, endlistIn: map[string]span{},
 	}
-	for _, c := range change {
-		c(w)
+	for _, change := range set {
+		change(w)
 	}
 	return w
 }
@@ -178,6 +182,15 @@ func (w *world) resume(pause float64) *world {
 	w.t.Helper()
 	w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
 	return w.restart(pause)
+}
+
+// restarting lets time pass, with the restarts of the scenario.
+func (w *world) restarting(end float64) *world {
+	w.t.Helper()
+	for _, cut := range w.cuts {
+		w.until(cut.from).resume(cut.to - cut.from)
+	}
+	return w.until(end)
 }
 
 // until lets time pass.
@@ -286,7 +299,6 @@ func (w *world) step(o watch.Observation) {
 			}
 			w.signals = append(w.signals, e.Signal)
 		case watch.LogEntry:
-			w.messages = append(w.messages, e.Message)
 			w.log = append(w.log, e)
 		case watch.Finished:
 			w.over = true
@@ -346,14 +358,4 @@ func (w *world) restart(pause float64) *world {
 		w.t.Fatal(err)
 	}
 	return w
-}
-
-// logged returns the entries of the log with this message.
-func (w *world) logged(message string) (entries []watch.LogEntry) {
-	for _, e := range w.log {
-		if e.Message == message {
-			entries = append(entries, e)
-		}
-	}
-	return entries
 }
