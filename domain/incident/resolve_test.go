@@ -3,7 +3,6 @@ package incident_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	spans "github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -62,6 +61,10 @@ func TestWhatAPersonResolvesGoesOnUntilItEnds(t *testing.T) { // section 16.1
 			h.step(100, incident.MonitorEnded{At: at(100), Failed: true})
 			h.sweep(5000)
 		}, []string{"resolved 1 black-", "open 2 error+"}},
+		"whoever resolves it at once, too": {func(h *history) {
+			h.step(60, incident.Resolve{By: "bob"})
+			h.step(still, incident.Tick{}, incident.Tick{})
+		}, []string{"resolved 1 black-", "open 3 black+"}},
 		"whoever resolves it again": {func(h *history) { h.step(400, incident.Resolve{By: "bob"}); h.sweep(still) }, []string{"resolved 1 black-", "open 3 black+"}},
 		"whoever acknowledges it":   {func(h *history) { h.step(400, incident.Acknowledge{By: "bob"}); h.sweep(still) }, []string{"resolved 1 black- ack", "open 3 black+"}},
 		"each time for half an hour": {func(h *history) {
@@ -138,15 +141,6 @@ func TestAnAlertThatWaitedIsAnEpisodeOfWhatIsResolved(t *testing.T) { // section
 	}
 }
 
-func TestResolvingEndsAnErrorAlone(t *testing.T) { // section 16.1
-	h := newHistory(t)
-	h.step(50, incident.MonitorEnded{At: at(50), Failed: true}, incident.Resolve{By: "ann"})
-	h.expect("resolved 2 error-")
-	if due := h.newest().DueAt(); !due.IsZero() {
-		t.Errorf("it is due at %v", due)
-	}
-}
-
 func TestAnOutageWithoutSoundIsOverOnceAPersonSaysSo(t *testing.T) { // section 16.1
 	picture := func(since float64) spans.Current {
 		return spans.Current{Seen: at(1000), Lanes: map[spans.Lane]spans.Open{spans.Video: {State: spans.OK, Since: at(since)}, spans.Audio: {State: spans.Unknown}}}
@@ -172,18 +166,5 @@ func TestAnOutageWithoutSoundIsOverOnceAPersonSaysSo(t *testing.T) { // section 
 		if i := h.newest(); i.Lasts() == c.ends {
 			t.Errorf("%s: %v leave %s", name, inputs, describe(i))
 		}
-	}
-}
-
-func TestTwoWhoPressAtOnceMakeOneResolution(t *testing.T) { // two gateways sweep, and two people press at once
-	h := newHistory(t)
-	h.step(30, began(black, 0), incident.Resolve{By: "ann"}, incident.Resolve{By: "bob"})
-	if by := h.newest().ResolvedBy; by != "ann" {
-		t.Errorf("resolved by %s, want the first", by)
-	}
-	h.step(30+incident.ResolvedFor.Seconds(), incident.Tick{}, incident.Tick{})
-	h.expectAll("resolved 1 black-", "open 3 black+")
-	if due := h.all[0].DueAt(); due != (time.Time{}) {
-		t.Errorf("the old one is due at %v", due)
 	}
 }

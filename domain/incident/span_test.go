@@ -2,7 +2,6 @@ package incident_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,22 +85,6 @@ func TestTheSeverityNowFallsAndTheWorstStays(t *testing.T) { // section 16.1
 	expect("silent for two minutes", 3, 2)
 	h.step(940, incident.MonitorEnded{At: at(940)})
 	expect("resolved", 3, 0)
-}
-
-func TestEveryAcknowledgementIsKept(t *testing.T) {
-	h := newHistory(t)
-	h.step(30, began(black, 0), incident.Acknowledge{By: "ann"}, incident.Acknowledge{By: "eve"})
-	h.step(50, ended(black, 40))
-	h.sweep(200)
-	h.step(330, began(silent, 300))
-	if i := h.newest(); i.AcknowledgedBy != "" {
-		t.Errorf("after the reopening %s has it", i.AcknowledgedBy)
-	}
-	h.step(340, incident.Acknowledge{By: "bob"})
-	want := []incident.Acknowledgement{{By: "ann", At: at(30), Severity: 1}, {By: "bob", At: at(340), Severity: 1}}
-	if got := h.newest().Acknowledgements; !slices.Equal(got, want) {
-		t.Errorf("the acknowledgements are %+v, want %+v", got, want)
-	}
 }
 
 func TestTheTroubleOfAnIncidentIsEverySpanOfEveryConditionOnce(t *testing.T) { // section 16.1
