@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,9 +78,7 @@ func TestAnAlertArrivesWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
 						t.Errorf("the alert arrived %s after the return", took)
 					}
 					cancel()
-					if err := wait(); err != nil {
-						t.Error(err)
-					}
+					endsWell(t, wait)
 				})
 			})
 		}
@@ -112,9 +109,7 @@ func TestASlowGatewayGetsEveryEvent(t *testing.T) {
 			t.Errorf("once the worker knows that the gateway is slow: accepted %s", got)
 		}
 		cancel()
-		if err := wait(); err != nil {
-			t.Error(err)
-		}
+		endsWell(t, wait)
 	})
 }
 
@@ -122,18 +117,13 @@ func TestAGatewayOutageIsLoggedEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s, g := &fakeStream{}, newFakeGateway()
-		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		wait := startWorker(t.Context(), t, s, g, logTo(&log))
 		time.Sleep(20 * time.Second)
-		g.set(func(g *fakeGateway) {
-			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
-		})
+		g.isDown(true)
 		time.Sleep(10 * time.Minute)
-		g.set(func(g *fakeGateway) { g.respond = nil })
+		g.isDown(false)
 		time.Sleep(10 * time.Second)
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		if n := strings.Count(log.String(), "trying again"); n < 19 || n > 21 {
 			t.Errorf("logged %d times in 10 minutes, want every 30 s", n)
 		}
@@ -171,10 +161,7 @@ func TestManyEventsAreSplitIntoConsistentReports(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("took %s", took)
 		}
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		if largest > 200 || len(g.accepted) < 1200 {
 			t.Errorf("%d events were accepted, at most %d in one report", len(g.accepted), largest)
 		}
@@ -237,11 +224,9 @@ func TestASupersededWorkerEndsWithinAHeartbeat(t *testing.T) { // decision O2
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
 			s, g := &fakeStream{}, newFakeGateway()
-			wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+			wait := startWorker(t.Context(), t, s, g, logTo(&log))
 			time.Sleep(20 * time.Second)
-			g.set(func(g *fakeGateway) {
-				g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
-			})
+			g.isDown(true)
 			s.set(func(s *fakeStream) { s.black = true })
 			time.Sleep(20 * time.Second)
 			g.set(func(g *fakeGateway) { g.newestGeneration = 2 })
@@ -306,14 +291,12 @@ func TestAWorkerGoesOnUntilTheEndOfItsStreamIsAccepted(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		wait := startWorker(t.Context(), t, s, g)
 		time.Sleep(20 * time.Second)
-		g.set(func(g *fakeGateway) {
-			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
-		})
+		g.isDown(true)
 		s.set(func(s *fakeStream) { s.ended = true })
 		began := time.Now()
-		time.AfterFunc(20*time.Minute, func() { g.set(func(g *fakeGateway) { g.respond = nil }) })
-		if err := wait(); err != nil || time.Since(began) < 20*time.Minute {
-			t.Errorf("ended with %v after %v", err, time.Since(began))
+		time.AfterFunc(20*time.Minute, func() { g.isDown(false) })
+		if err := wait(); err != nil || time.Since(began) < 20*time.Minute || g.eventTypes() != "stream.started stream.ended" {
+			t.Errorf("ended with %v after %v and the events %s", err, time.Since(began), g.eventTypes())
 		}
 	})
 }
@@ -331,8 +314,6 @@ func TestAHeartbeatCarriesTheCurrentState(t *testing.T) {
 			t.Errorf("%d reports in 10 minutes, want one every 10 s", n)
 		}
 		cancel()
-		if err := wait(); err != nil {
-			t.Error(err)
-		}
+		endsWell(t, wait)
 	})
 }

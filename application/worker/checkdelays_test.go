@@ -30,9 +30,7 @@ func lateChecks(t *testing.T, analysis time.Duration, changes ...func(*monitor.C
 		}
 		time.Sleep(2 * time.Minute)
 		stop()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		delays.Close()
 		for line := range bytes.Lines(log.Bytes()) {
 			var l lateLine

@@ -43,9 +43,7 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 				time.Sleep(10 * time.Minute) // longer than any limit on an outage or blindness
 				began := time.Now()
 				playBlackout(s)
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endsWell(t, wait)
 				if got := g.eventTypes(); got != blackoutEvents {
 					t.Errorf("events %s, want %s", got, blackoutEvents)
 				}
@@ -96,10 +94,7 @@ func TestAClockStepDoesNotCountAsTimeWithoutObservation(t *testing.T) {
 				}
 				s.set(func(s *fakeStream) { s.unreadable, s.resolve = false, nil })
 				time.Sleep(10 * time.Second)
-				s.set(func(s *fakeStream) { s.ended = true })
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endStream(t, s, wait)
 			})
 		})
 	}
@@ -126,10 +121,7 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 				time.Sleep(30 * time.Second)
 				clock.set(-back)
 				time.Sleep(time.Minute)
-				s.set(func(s *fakeStream) { s.ended = true })
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endStream(t, s, wait)
 				if overtaken > 0 {
 					t.Errorf("%d reports count as overtaken", overtaken)
 				}
@@ -151,10 +143,7 @@ func TestASuspendedMachineSendsNoEventForThatTime(t *testing.T) {
 		clock.set(3 * time.Hour)
 		s.set(func(s *fakeStream) { s.ahead = 3 * time.Hour })
 		time.Sleep(10 * time.Minute)
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		if got := g.eventTypes(); got != "stream.started stream.ended" {
 			t.Errorf("events %s", got)
 		}

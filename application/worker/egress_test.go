@@ -61,9 +61,7 @@ func TestMediaAreFetchedThroughTheAddressOfTheirURLs(t *testing.T) { // decision
 			wait := startWorkerUntil(ctx, context.Background(), p)
 			time.Sleep(time.Minute)
 			cancel()
-			if err := wait(); err != nil {
-				t.Fatal(err)
-			}
+			endsWell(t, wait)
 		}
 		if s.strays > 0 || s.requests < 100 {
 			t.Errorf("%d of %d requests left through another address", s.strays, s.requests)
@@ -103,9 +101,7 @@ func TestARefusalWhileWaitingIsConfirmedThroughAnotherAddress(t *testing.T) { //
 		wait := startWorkerUntil(ctx, context.Background(), p)
 		time.Sleep(5 * time.Minute)
 		cancel()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		if len(s.avoided) < 6 || !slices.Equal(s.avoided[:4], []string{"", "", "a", ""}) {
 			t.Errorf("avoided %q", s.avoided)
 		}

@@ -124,9 +124,7 @@ func TestARecoveryJustBeforeTheEndHasAPicture(t *testing.T) { // section 16.2
 				}
 				end(s, stop)
 				stopped := time.Now()
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endsWell(t, wait)
 				if took := time.Since(stopped); took > 5*time.Second {
 					t.Errorf("the worker ended after %s", took)
 				}
@@ -149,10 +147,7 @@ func TestTheRecoveryFromAnOutageHasAPicture(t *testing.T) { // section 16.2
 		time.Sleep(2 * time.Minute)
 		s.set(func(s *fakeStream) { s.unreadable = false })
 		time.Sleep(3 * time.Minute) // the playlist is read at growing intervals
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		want := []string{"alert before", "alert levels", "alert level", "alert clip", "recovery recovery", "recovery levels", "recovery level"}
 		if !slices.Equal(e.uploads, want) {
 			t.Errorf("uploaded %v, want %v", e.uploads, want)

@@ -227,6 +227,15 @@ func (g *fakeGateway) lastReport() monitor.Report {
 	return g.reports[len(g.reports)-1]
 }
 
+// isDown lets every report fail, or none.
+func (g *fakeGateway) isDown(down bool) {
+	g.set(func(g *fakeGateway) {
+		if g.respond = nil; down {
+			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+		}
+	})
+}
+
 var errGatewayDown = errors.New("the gateway is down")
 
 // startWorker runs a worker in the background and returns a function that waits for its
@@ -259,4 +268,24 @@ func newWorker(p worker.Ports, configure ...func(*worker.Config)) *worker.Worker
 		c(&cfg)
 	}
 	return worker.New(p, cfg)
+}
+
+// logTo makes a worker write its log there.
+func logTo(out io.Writer) func(*worker.Config) {
+	return func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(out, nil)) }
+}
+
+// endsWell waits for the end of a worker.
+func endsWell(t *testing.T, wait func() error) {
+	t.Helper()
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// endStream ends a stream, and waits for the end of its worker.
+func endStream(t *testing.T, s *fakeStream, wait func() error) {
+	t.Helper()
+	s.set(func(s *fakeStream) { s.ended = true })
+	endsWell(t, wait)
 }

@@ -32,9 +32,7 @@ func TestAWorkerBetweenTwoChecksHasFourGoroutines(t *testing.T) {
 		}
 		cancel()
 		for _, wait := range waits {
-			if err := wait(); err != nil {
-				t.Error(err)
-			}
+			endsWell(t, wait)
 		}
 	})
 }

@@ -63,9 +63,7 @@ func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
 				wait := startWorkerUntil(ctx, context.Background(), p)
 				time.Sleep(15 * time.Minute)
 				cancel()
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endsWell(t, wait)
 				minutes := minutesOf(g.reports)
 				for at := began.Truncate(time.Minute).Add(time.Minute); at.Before(time.Now().Add(-2 * time.Minute)); at = at.Add(time.Minute) {
 					if r := minutes[at.UTC()]; r.N < 50 || r.Min > 1 || r.Max < 58 {
@@ -87,9 +85,7 @@ func TestMeasuresBeyondTheirSegmentAreLeftOut(t *testing.T) {
 		wait := startWorkerUntil(ctx, context.Background(), p)
 		time.Sleep(5 * time.Minute)
 		cancel()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		minutes := minutesOf(g.reports)
 		if n := len(minutes); n < 4 || n > 7 {
 			t.Errorf("%d minutes are reported of 5 minutes of media", n)
@@ -145,9 +141,7 @@ func TestMinutesOfARejectedReportAreReportedAgain(t *testing.T) {
 				wait := startWorkerUntil(ctx, context.Background(), p)
 				time.Sleep(10 * time.Minute)
 				cancel()
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endsWell(t, wait)
 				minutes := minutesOf(stored)
 				if !c.kept {
 					if len(minutes) > 0 || len(stored) < 50 {

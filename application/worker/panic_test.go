@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -110,7 +109,7 @@ func TestAPanicEndsOneWorkerAndIsLogged(t *testing.T) {
 				s, g := &fakeStream{}, newFakeGateway()
 				p := &panickingPorts{where: where}
 				p.armed.Store(where == "assignment")
-				wait := startPanicking(t.Context(), p, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+				wait := startPanicking(t.Context(), p, s, g, logTo(&log))
 				time.Sleep(59*time.Minute + 50*time.Second) // both lanes have a task due within 10 s
 				began := time.Now()
 				p.armed.Store(true)

@@ -207,14 +207,11 @@ func TestASuccessorContinuesBetweenTwoReportsOfABacklog(t *testing.T) {
 		if err := wait(); !errors.Is(err, worker.ErrForced) || len(g.accepted) != 200 || g.accepted[199].Type != event.Blackout {
 			t.Fatalf("ended with %v after %d events", err, len(g.accepted))
 		}
-		g.set(func(g *fakeGateway) { g.respond = nil })
+		g.isDown(false)
 		s.set(func(s *fakeStream) { s.blackAt = nil })
 		wait = startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.NewEventID = func() string { return time.Now().String() } })
 		time.Sleep(20 * time.Second)
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		if got := g.eventTypes(); !strings.HasSuffix(got, "alert.blackout alert.blackout_recovered stream.ended") || len(g.accepted) != 202 {
 			t.Errorf("%d events were accepted, the last are %s", len(g.accepted), got[len(got)-80:])
 		}

@@ -43,12 +43,9 @@ func TestARejectedReportIsSentInParts(t *testing.T) {
 					}
 					return monitor.Run, nil
 				}
-				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+				wait := startWorker(t.Context(), t, s, g, logTo(&log))
 				time.Sleep(30 * time.Second)
-				s.set(func(s *fakeStream) { s.ended = true })
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endStream(t, s, wait)
 				if got := g.eventTypes(); got != c.accepted {
 					t.Errorf("accepted %s, want %s", got, c.accepted)
 				}
@@ -74,9 +71,7 @@ func TestAWorkerWaitsForAGatewayThatIsGone(t *testing.T) {
 		g := newFakeGateway()
 		wait := startWorker(ctx, t, &fakeStream{}, g)
 		time.Sleep(time.Minute)
-		g.set(func(g *fakeGateway) {
-			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
-		})
+		g.isDown(true)
 		end := time.AfterFunc(time.Hour, cancel)
 		if err := wait(); end.Stop() {
 			t.Errorf("it ended by itself, with %v", err)
@@ -89,7 +84,7 @@ func TestAWorkerWaitsForAGatewayThatIsGone(t *testing.T) {
 			defer cancel()
 			g := newFakeGateway()
 			g.assignmentErr = errGatewayDown
-			if err := startWorker(ctx, t, &fakeStream{}, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })(); err != nil || ctx.Err() == nil {
+			if err := startWorker(ctx, t, &fakeStream{}, g, logTo(&log))(); err != nil || ctx.Err() == nil {
 				t.Errorf("ended with %v", err)
 			}
 			if n := strings.Count(log.String(), "gives no assignment"); n < 2 || n > 10 {
@@ -117,10 +112,7 @@ func TestAFailedRecordingIsLoggedOnceAndDisturbsNothing(t *testing.T) {
 			c.Recording, c.Log = &fullDisk{left: 3}, slog.New(slog.NewTextHandler(&log, nil))
 		})
 		time.Sleep(30 * time.Second)
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		if n := strings.Count(log.String(), "The recording cannot be written"); n != 1 {
 			t.Errorf("logged %d times", n)
 		}

@@ -74,10 +74,7 @@ func TestAChangedConfigurationIsAdoptedWithoutAGap(t *testing.T) { // 16.6
 		if got := spy.silence.Load(); got != -42.0 {
 			t.Errorf("the analyser has silence_db_threshold %v", got)
 		}
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 		if got, want := g.eventTypes(), "stream.started alert.blackout stream.ended"; got != want {
 			t.Errorf("events %s, want %s", got, want)
 		}
@@ -108,9 +105,6 @@ func TestNoReportWaitsForAChangedConfiguration(t *testing.T) { // 16.6
 		if alerts := g.alerts(); len(alerts) != 1 {
 			t.Errorf("the alerts by the new configuration are %+v", alerts)
 		}
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 	})
 }

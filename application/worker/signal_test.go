@@ -43,10 +43,7 @@ func TestSignalsAreRepeatedUntilTheGatewayHasThem(t *testing.T) {
 				time.Sleep(2*time.Minute + time.Second) // not at the moment of a retry
 				s.set(func(s *fakeStream) { s.unreadable = false })
 				time.Sleep(time.Minute + away)
-				s.set(func(s *fakeStream) { s.ended = true })
-				if err := wait(); err != nil {
-					t.Fatal(err)
-				}
+				endStream(t, s, wait)
 				all := g.signals()
 				if len(all) != 2 || all[0].Condition != trouble.NoMedia || !all[0].EndedAt.IsZero() ||
 					all[1].EndedAt.IsZero() || !all[1].StartedAt.Equal(all[0].StartedAt) {

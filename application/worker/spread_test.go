@@ -38,9 +38,7 @@ func TestChecksOfWorkersThatStartAtOnceAreSpread(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		for _, wait := range waits {
-			if err := wait(); err != nil {
-				t.Error(err)
-			}
+			endsWell(t, wait)
 		}
 		mu.Lock()
 		defer mu.Unlock()

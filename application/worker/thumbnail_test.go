@@ -103,9 +103,7 @@ func watchWall(t *testing.T, w *wall, then func()) {
 	wait := startWorkerUntil(ctx, context.Background(), w.ports())
 	then()
 	cancel()
-	if err := wait(); err != nil {
-		t.Error(err)
-	}
+	endsWell(t, wait)
 }
 
 func TestAClosedWallCostsNothing(t *testing.T) {
@@ -168,9 +166,7 @@ func TestThumbnailsAreTimedWhileTheClockIsSet(t *testing.T) {
 			clock.set(time.Duration(i) * time.Hour)
 		}
 		cancel()
-		if err := wait(); err != nil {
-			t.Error(err)
-		}
+		endsWell(t, wait)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if n := len(w.taken); n < 5 || w.taken[n-1].Sub(w.taken[0]) < 24*time.Hour {

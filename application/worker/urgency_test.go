@@ -43,9 +43,7 @@ func TestAQuestionThatWaitsBecomesUrgentWhenItsStreamFails(t *testing.T) {
 			t.Errorf("it became urgent after %v", after)
 		}
 		s.set(func(s *fakeStream) { s.unreadable, s.ended = false, true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 	})
 }
 
@@ -62,8 +60,6 @@ func TestAQuestionThatWaitsBecomesUrgentAtTheScheduledStart(t *testing.T) {
 			t.Errorf("it became urgent %v after the scheduled start", late)
 		}
 		cancel()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 	})
 }

@@ -3,13 +3,11 @@ package worker_test
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -19,7 +17,7 @@ func TestReportsSaySinceWhenTheStreamCannotBeObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		var log bytes.Buffer
-		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		wait := startWorker(t.Context(), t, s, g, logTo(&log))
 		time.Sleep(30 * time.Second)
 		v := g.lastReport().Visibility
 		if v == nil || v.LastError != "" || !v.BlindSince.IsZero() || time.Since(v.LastObservedAt) > 15*time.Second {
@@ -52,9 +50,6 @@ func TestReportsSaySinceWhenTheStreamCannotBeObserved(t *testing.T) {
 		if text := log.String(); !strings.Contains(text, `level=INFO msg="The stream can be observed again"`) {
 			t.Errorf("the log says\n%s", text)
 		}
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endStream(t, s, wait)
 	})
 }

