@@ -66,77 +66,81 @@ func anyTimeline(r *rapid.T) *world {
 	return w.at(sec, incident.MonitorEnded{At: at(sec)}).at(sec + 30000)
 }
 
-func TestWhateverIsOpenedAtADestinationIsResolvedThere(t *testing.T) {
+// TestMessagesAreConsistentWhateverHappens checks all messages to all destinations.
+func TestMessagesAreConsistentWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		for _, d := range anyTimeline(r).all {
-			open := map[*incident.Incident]bool{}
-			for _, m := range d.sent {
-				ok := open[m.incident]
-				switch {
-				case m.step.Kind == notify.Opened && ok, m.step.Kind == notify.Recovered && !ok:
-					r.Fatalf("%v: %s", m.at, m.step.Kind)
-				case m.step.Kind == notify.Opened, m.step.Kind == notify.Reopened:
-					open[m.incident] = true
-				case m.step.Kind == notify.Recovered:
-					delete(open, m.incident)
-				}
-			}
-			if len(open) > 0 {
-				r.Fatalf("%d incidents were opened and never resolved: %+v", len(open), d.sent)
-			}
-		}
-	})
-}
-
-func TestEveryPushHasAConditionThatWasQuietForTenMinutesOrIsWorse(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		for _, d := range anyTimeline(r).all {
-			type thing struct {
-				of        *incident.Incident
-				condition incident.Name // empty: the incident
-			}
-			pushed, severity := map[thing]time.Time{}, map[*incident.Incident]int{}
-			for _, m := range d.sent {
-				before, ok := severity[m.incident]
-				severity[m.incident] = m.about.SeverityNow
-				if !m.step.Push {
-					continue
-				}
-				quiet := func(t thing) bool { return m.at.Sub(pushed[t]) >= notify.PushInterval }
-				allowed := !ok || m.about.SeverityNow > before
-				for _, c := range m.about.Conditions {
-					allowed = allowed || quiet(thing{m.incident, c})
-					pushed[thing{m.incident, c}] = m.at
-				}
-				pushed[thing{of: m.incident}] = m.at
-				if len(m.about.Conditions) == 0 {
-					r.Fatalf("%+v makes a sound although nothing lasts", m)
-				}
-				if !allowed {
-					r.Fatalf("%+v comes too early", m)
-				}
-			}
-		}
-	})
-}
-
-func TestNobodyIsWokenForWhatSomebodyHasTaken(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		for _, d := range anyTimeline(r).all {
+			checkResolved(r, d)
+			checkPushes(r, d)
 			for _, m := range d.sent {
 				taken := m.about.Handled()
-				if taken && m.step.Push {
+				switch {
+				case taken && m.step.Push:
 					r.Fatalf("%s makes a sound although %s has taken it: %+v", m.step.Kind, m.about.AcknowledgedBy, m)
-				}
-				if taken && d.plan.Delay > 0 && m.step.Kind == notify.Opened {
+				case taken && d.plan.Delay > 0 && m.step.Kind == notify.Opened:
 					r.Fatalf("%+v is escalated although somebody has taken it", m)
-				}
-				if m.step.Kind == notify.Updated && !d.plan.Edits {
+				case m.step.Kind == notify.Updated && !d.plan.Edits:
 					r.Fatalf("a channel that cannot edit has sent %+v", m)
 				}
 			}
+			for _, th := range d.threads {
+				raw, _ := json.Marshal(th.told)
+				var read notify.Notified
+				if err := json.Unmarshal(raw, &read); err != nil {
+					r.Fatal(err)
+				}
+				if again, _ := json.Marshal(read); string(raw) != string(again) {
+					r.Fatalf("%+v became %+v", th.told, read)
+				}
+			}
 		}
 	})
+}
+
+// checkResolved checks that whatever is opened at a destination is resolved there.
+func checkResolved(r *rapid.T, d *destined) {
+	open := map[*incident.Incident]bool{}
+	for _, m := range d.sent {
+		ok := open[m.incident]
+		switch {
+		case m.step.Kind == notify.Opened && ok, m.step.Kind == notify.Recovered && !ok:
+			r.Fatalf("%v: %s", m.at, m.step.Kind)
+		case m.step.Kind == notify.Opened, m.step.Kind == notify.Reopened:
+			open[m.incident] = true
+		case m.step.Kind == notify.Recovered:
+			delete(open, m.incident)
+		}
+	}
+	if len(open) > 0 {
+		r.Fatalf("%d incidents were opened and never resolved: %+v", len(open), d.sent)
+	}
+}
+
+// checkPushes checks that every sound has a condition that was quiet for ten minutes, or is worse.
+func checkPushes(r *rapid.T, d *destined) {
+	type thing struct {
+		of        *incident.Incident
+		condition incident.Name
+	}
+	pushed, severity := map[thing]time.Time{}, map[*incident.Incident]int{}
+	for _, m := range d.sent {
+		before, ok := severity[m.incident]
+		severity[m.incident] = m.about.SeverityNow
+		if !m.step.Push {
+			continue
+		}
+		allowed := !ok || m.about.SeverityNow > before
+		for _, c := range m.about.Conditions {
+			allowed = allowed || m.at.Sub(pushed[thing{m.incident, c}]) >= notify.PushInterval
+			pushed[thing{m.incident, c}] = m.at
+		}
+		if len(m.about.Conditions) == 0 {
+			r.Fatalf("%+v makes a sound although nothing lasts", m)
+		}
+		if !allowed {
+			r.Fatalf("%+v comes too early", m)
+		}
+	}
 }
 
 func TestAChannelThatEditsMakesTheSameSoundsAsOneThatDoesNot(t *testing.T) {
@@ -169,23 +173,6 @@ func sounds(d *destined) (all []float64) {
 		}
 	}
 	return all
-}
-
-func TestWhatADestinationKnowsSurvivesItsJSON(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		for _, d := range anyTimeline(r).all {
-			for _, th := range d.threads {
-				raw, _ := json.Marshal(th.told)
-				var read notify.Notified
-				if err := json.Unmarshal(raw, &read); err != nil {
-					r.Fatal(err)
-				}
-				if again, _ := json.Marshal(read); string(raw) != string(again) {
-					r.Fatalf("%+v became %+v", th.told, read)
-				}
-			}
-		}
-	})
 }
 
 func TestAfterChangesNothingOfWhatItWasGiven(t *testing.T) {

@@ -252,18 +252,3 @@ func TestALongOwnerIsRefused(t *testing.T) {
 		expectWrong(t, s.Check(at(0)), fields...)
 	}
 }
-
-func TestAnIncidentIsExplainedWithTheWebhooksThatGetItsEvents(t *testing.T) {
-	r := notify.Routing{
-		Destinations: map[string]notify.Destination{"webhook": destination("webhook", notify.Webhook), "chat": destination("chat", notify.Slack)},
-		Routes:       []notify.Route{{Destinations: []string{"webhook", "chat"}}},
-	}
-	e := r.Explain(notify.Subject{Conditions: []incident.Name{black, silent}, Severity: 1}, eight)
-	var got []string
-	for _, to := range e.Targets {
-		got = append(got, to.Destination.ID)
-	}
-	if !slices.Equal(got, []string{"chat", "webhook"}) || e.Routes[0].Result != notify.Matched {
-		t.Errorf("it goes to %v: %+v", got, e.Routes)
-	}
-}

@@ -13,32 +13,48 @@ func policy(kind notify.Kind) notify.Policy {
 	return c.Policy()
 }
 
-// attempts returns when attempts at something that always fails are made, and when it is
-// given up.
-func attempts(kind notify.Kind, jitter float64) (all []time.Duration, failed time.Duration) {
-	p, now := policy(kind), eight
+// attempts returns when attempts at something that always fails are made, the last of which
+// is final.
+func attempts(p notify.Policy, jitter float64) (all []time.Duration) {
+	now := eight
 	for {
 		all = append(all, now.Sub(eight))
 		o := p.Decide(notify.Attempted{At: now, RoundBeganAt: eight, Number: len(all), Class: notify.Retry}, jitter)
 		if o.Failed || len(all) > 1000 {
-			return all, now.Sub(eight)
+			return all
 		}
 		now = o.RetryAt
 	}
 }
 
-func TestWebhooksAreRetriedByTheirSchedule(t *testing.T) {
-	got, _ := attempts(notify.Webhook, 0.5)
-	want := []time.Duration{0, 1 * time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
-		1 * time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour}
-	if len(got) != len(want) {
-		t.Fatalf("%d attempts, want %d", len(got), len(want))
-	}
-	sum := time.Duration(0)
-	for n := range want {
-		if sum += want[n]; got[n] != sum {
-			t.Errorf("attempt %d after %v, want %v", n+1, got[n], sum)
+func TestWhatFailsIsTriedByItsSchedule(t *testing.T) { // sections 19.4 and 19.5
+	webhook, message, callback := policy(notify.Webhook), policy(notify.Slack), notify.CallbackPolicy(monitor.Continue)
+	for _, c := range []struct {
+		name   string
+		policy notify.Policy
+		jitter float64
+		pauses []int // seconds before each of the first attempts
+		count  int
+		last   time.Duration
+	}{
+		{"webhooks", webhook, 0.5, []int{0, 1, 2, 4, 30, 120, 600, 1800, 3600, 7200, 14400, 28800, 28800}, 13, 85357 * time.Second},
+		{"webhooks early, from the fifth attempt on", webhook, 0, []int{0, 1, 2, 4, 24, 96}, 13, 0},
+		{"webhooks late, from the fifth attempt on", webhook, 1, []int{0, 1, 2, 4, 36, 144}, 13, 0},
+		{"callbacks of a monitor that goes on", callback, 0.5, []int{0, 1, 2, 4, 30, 120}, 13, 85357 * time.Second},
+		{"messages for a day", message, 0, []int{0, 2, 5, 15, 30, 60, 120, 300, 600, 600}, 151, 86332 * time.Second},
+	} {
+		got, sum := attempts(c.policy, c.jitter), time.Duration(0)
+		if last := got[len(got)-1]; len(got) != c.count || c.last > 0 && last != c.last {
+			t.Errorf("%s: %d attempts, the last after %v; want %d and %v", c.name, len(got), last, c.count, c.last)
 		}
+		for n, sec := range c.pauses {
+			if sum += time.Duration(sec) * time.Second; got[n] != sum {
+				t.Errorf("%s: attempt %d after %v, want %v", c.name, n+1, got[n], sum)
+			}
+		}
+	}
+	if o := message.Decide(notify.Attempted{At: at(600), RoundBeganAt: at(-86400), Number: 3, Class: notify.Retry}, 0); !o.Failed {
+		t.Errorf("a message of yesterday: %+v", o)
 	}
 }
 
@@ -52,38 +68,6 @@ func TestOnlyAnAcceptedDeliveryIsDelivered(t *testing.T) {
 		if got := policy(notify.Slack).Decide(notify.Attempted{At: at(0), RoundBeganAt: at(0), Number: 1, Class: class}, 0.5); got != want {
 			t.Errorf("%q: %+v, want %+v", class, got, want)
 		}
-	}
-}
-
-func TestJitterMovesWebhooksFromTheFifthAttemptOn(t *testing.T) {
-	early, _ := attempts(notify.Webhook, 0)
-	late, _ := attempts(notify.Webhook, 1)
-	if len(early) != 13 || len(late) != 13 {
-		t.Errorf("%d and %d attempts, want 13", len(early), len(late))
-	}
-	for n, want := range []struct{ early, late time.Duration }{
-		{0, 0}, {1 * time.Second, 1 * time.Second}, {3 * time.Second, 3 * time.Second}, {7 * time.Second, 7 * time.Second},
-		{31 * time.Second, 43 * time.Second}, {127 * time.Second, 187 * time.Second},
-	} {
-		if early[n] != want.early || late[n] != want.late {
-			t.Errorf("attempt %d after %v to %v, want %v to %v", n+1, early[n], late[n], want.early, want.late)
-		}
-	}
-}
-
-func TestMessagesAreTriedForADay(t *testing.T) {
-	got, failed := attempts(notify.Slack, 0)
-	sum := time.Duration(0)
-	for n, sec := range []int{0, 2, 5, 15, 30, 60, 120, 300, 600, 600} {
-		if sum += time.Duration(sec) * time.Second; got[n] != sum {
-			t.Errorf("attempt %d after %v, want %v", n+1, got[n], sum)
-		}
-	}
-	if last := got[len(got)-1]; last > 24*time.Hour || last <= 24*time.Hour-10*time.Minute || failed != last {
-		t.Errorf("the last attempt is after %v", last)
-	}
-	if o := policy(notify.Slack).Decide(notify.Attempted{At: at(600), RoundBeganAt: at(-86400), Number: 3, Class: notify.Retry}, 0); !o.Failed {
-		t.Errorf("a message of yesterday: %+v", o)
 	}
 }
 
@@ -155,20 +139,6 @@ func TestACallbackHasFourAttemptsOfWhichOnlyTheLastIsFinal(t *testing.T) { // de
 				t.Errorf("%s, %q: %+v, want %+v", c.name, mode, got, want)
 			}
 		}
-	}
-}
-
-func TestACallbackOfAMonitorThatGoesOnIsTriedForADay(t *testing.T) { // section 19.5
-	now, p := eight, notify.CallbackPolicy(monitor.Continue)
-	for number := 1; ; number++ {
-		d := p.Decide(notify.Attempted{At: now, RoundBeganAt: eight, Number: number, Class: notify.Retry}, 0.5)
-		if d.Failed {
-			if number != 13 || now.Sub(eight).Round(time.Hour) != 24*time.Hour {
-				t.Errorf("after attempt %d and %v: %+v", number, now.Sub(eight), d)
-			}
-			return
-		}
-		now = d.RetryAt
 	}
 }
 

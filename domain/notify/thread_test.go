@@ -39,23 +39,6 @@ func TestAFirstMessageIsSentAtOnceAndItsEndQuietly(t *testing.T) {
 	}
 }
 
-func TestWhatWasNeverOpenedIsNotResolved(t *testing.T) {
-	if step := notify.Next(at(100), resolved(situation(1), 100), notify.Notified{}, notify.ThreadPolicy{}); step != (notify.NextMessage{}) {
-		t.Errorf("got %+v", step)
-	}
-}
-
-func TestAChannelThatCannotEditWaitsForAPicture(t *testing.T) {
-	s, p := situation(1, black), notify.ThreadPolicy{PictureWait: 3 * time.Second}
-	if step := notify.Next(at(0), s, notify.Notified{}, p); step != (notify.NextMessage{At: at(3)}) {
-		t.Errorf("without a picture %+v", step)
-	}
-	s.HasPicture = true
-	if step := notify.Next(at(1), s, notify.Notified{}, p); step.Kind != notify.Opened {
-		t.Errorf("with a picture %+v", step)
-	}
-}
-
 // A message of a reopening that got no answer may have been seen.
 func TestTheEndOfAReopeningThatGotNoAnswerIsTold(t *testing.T) {
 	at := func(sec int) time.Time { return time.Date(2026, 11, 28, 20, 0, sec, 0, time.UTC) }
