@@ -217,7 +217,7 @@ func (w *world) oldestCopy() (seconds float64) {
 }
 
 func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // S17
-	const end = 4000
+	const end = 2400
 	rapid.Check(t, func(r *rapid.T) {
 		w := anyWorld(r, t, end)
 		w.live.from, w.unanswered, w.refused, w.playlistFailsIn, w.stallsIn = 0, nil, nil, nil, nil

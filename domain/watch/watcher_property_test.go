@@ -12,12 +12,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// someSpans draws spans of a timeline, which may touch and overlap.
-func someSpans(t *rapid.T, what string, end float64) []span {
+// moment draws a number up to most. Each is as likely; rapid prefers small ones.
+func moment(r *rapid.T, what string, most float64) float64 {
+	wholes := make([]float64, int(most))
+	for n := range wholes {
+		wholes[n] = float64(n)
+	}
+	return rapid.SampledFrom(wholes).Draw(r, what) + rapid.Float64Range(0, 1).Draw(r, what+", fraction")
+}
+
+// someSpans draws spans of a timeline, which may touch and overlap. Half of all have none.
+func someSpans(r *rapid.T, what string, end float64) []span {
 	var out []span
-	for range rapid.IntRange(0, 4).Draw(t, what) {
-		from := rapid.Float64Range(0, end).Draw(t, what+" from")
-		out = append(out, span{from, from + rapid.Float64Range(0.1, 150).Draw(t, what+" for")})
+	for range rapid.SampledFrom([]int{0, 0, 0, 1, 2, 4}).Draw(r, what) {
+		from := moment(r, what+" from", end)
+		out = append(out, span{from, from + 0.1 + moment(r, what+" for", 150)})
 	}
 	return out
 }
@@ -28,8 +37,12 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
 		w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
 		w.noProgramTime = rapid.Bool().Draw(r, "no program time")
-		w.live.from = rapid.Float64Range(0, end/2).Draw(r, "live from")
-		w.live.to = rapid.Float64Range(w.live.from, end).Draw(r, "live to")
+		if rapid.Bool().Draw(r, "begins late") {
+			w.live.from = moment(r, "live from", end/2)
+		}
+		if rapid.Bool().Draw(r, "ends") {
+			w.live.to = w.live.from + moment(r, "live for", end-w.live.from)
+		}
 		w.endlist = rapid.Bool().Draw(r, "endlist")
 		w.afterLive = rapid.SampledFrom([]watch.StreamState{watch.Ended, watch.Private, watch.Removed, watch.NotALiveStream, watch.Offline}).Draw(r, "afterwards")
 		w.black = someSpans(r, "black", end)
