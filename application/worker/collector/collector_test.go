@@ -78,6 +78,16 @@ func (w *world) start(t *testing.T) *collector.Collector {
 	}, slog.New(slog.NewTextHandler(&w.log, nil)))
 }
 
+// collect runs jobs to their end.
+func (w *world) collect(t *testing.T, jobs ...capture.Job) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := w.start(t)
+		c.Add(jobs...)
+		c.Stop(time.Minute)
+	})
+}
+
 // memoryFile is a temporary file in memory.
 type memoryFile struct {
 	w       *world
@@ -295,18 +305,11 @@ func TestNothingIsUploadedBeforeTheAlert(t *testing.T) {
 }
 
 func TestMissingMediaCostANote(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{missing: func(s watch.Segment) bool { return true }}
-		c := w.start(t)
-		c.Add(job(capture.Complete, "alert", 92))
-		c.Stop(time.Minute)
-		if len(w.stored) != 1 || !strings.Contains(w.stored[0], "note: segment 90: expired: HTTP 404") {
-			t.Errorf("stored: %v", w.stored)
-		}
-		if !strings.Contains(w.log.String(), "Evidence is incomplete") {
-			t.Errorf("the log is %s", w.log.String())
-		}
-	})
+	w := &world{missing: func(watch.Segment) bool { return true }}
+	w.collect(t, job(capture.Complete, "alert", 92))
+	if len(w.stored) != 1 || !strings.Contains(w.stored[0], "note: segment 90: expired: HTTP 404") || !strings.Contains(w.log.String(), "Evidence is incomplete") {
+		t.Errorf("stored: %v; the log is %s", w.stored, w.log.String())
+	}
 }
 
 func TestTheBudgetOfTheHostCostsANote(t *testing.T) {
@@ -441,64 +444,48 @@ func TestStopEndsACaptureThatTakesTooLong(t *testing.T) {
 }
 
 func TestAPanicCostsTheEvidenceOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		broken := true
-		w := &world{}
-		w.pictureHook = func() {
-			if broken {
-				broken = false
-				panic("a defect")
-			}
+	broken := true
+	w := &world{pictureHook: func() {
+		if broken {
+			broken = false
+			panic("a defect")
 		}
-		c := w.start(t)
-		c.Add(job(capture.Complete, "first", 104), job(capture.Complete, "second", 104))
-		c.Stop(time.Minute)
-		if len(w.stored) != 5 || !strings.Contains(w.log.String(), "a defect") {
-			t.Errorf("stored %v", w.stored)
-		}
-	})
+	}}
+	w.collect(t, job(capture.Complete, "first", 104), job(capture.Complete, "second", 104))
+	if len(w.stored) != 5 || !strings.Contains(w.log.String(), "a defect") {
+		t.Errorf("stored %v", w.stored)
+	}
 }
 
 func TestADiscardedCaptureLeavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
-		c := w.start(t)
-		c.Add(job(capture.Collect, "", 104), capture.Job{Key: "black", Step: capture.Discard})
-		c.Stop(time.Minute)
-		w.expect(t)
-	})
+	w := &world{}
+	w.collect(t, job(capture.Collect, "", 104), capture.Job{Key: "black", Step: capture.Discard})
+	w.expect(t)
+}
+
+// recoveryJob takes a picture of a recovery of media until a second.
+func recoveryJob(recovered time.Time, until int) capture.Job {
+	return capture.Job{
+		Key: "recovery", Step: capture.Complete, Condition: "black", Phase: evidence.RecoveryPhase, EventID: "recovery", Instant: recovered, Fetch: true,
+		Pictures: []capture.Picture{{Variant: evidence.Recovery, At: recovered.Add(500 * time.Millisecond)}},
+		Tracks:   []capture.Track{{Video: true, Segments: segmentsOf("144", 90, until)}},
+	}
 }
 
 // The recovery is often seen in the last frames of the newest segment.
 func TestARecoveryAtTheEndOfTheMediaHasItsPicture(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
-		c := w.start(t)
-		c.Add(capture.Job{
-			Key: "recovery", Step: capture.Complete, Condition: "black", Phase: evidence.RecoveryPhase, EventID: "recovery", Instant: at(111.8), Fetch: true,
-			Pictures: []capture.Picture{{Variant: evidence.Recovery, At: at(112.3)}},
-			Tracks:   []capture.Track{{Video: true, Segments: segmentsOf("144", 90, 112)}},
-		})
-		c.Stop(time.Minute)
-		w.expect(t, "id-1 recovery recovery recovery 180")
-	})
+	w := &world{}
+	w.collect(t, recoveryJob(at(111.8), 112))
+	w.expect(t, "id-1 recovery recovery recovery 180")
 }
 
 // No picture begins in the last moments of a segment, and the tools then take one of up to a
 // second before.
 func TestThePictureOfARecoveryIsNeverBeforeIt(t *testing.T) {
 	for recovered := at(110); recovered.Before(at(112)); recovered = recovered.Add(50 * time.Millisecond) {
-		synctest.Test(t, func(t *testing.T) {
-			w := &world{blackTo: recovered}
-			c := w.start(t)
-			c.Add(capture.Job{
-				Key: "recovery", Step: capture.Complete, Condition: "black", Phase: evidence.RecoveryPhase, EventID: "recovery", Instant: recovered, Fetch: true,
-				Pictures: []capture.Picture{{Variant: evidence.Recovery, At: recovered.Add(500 * time.Millisecond)}},
-				Tracks:   []capture.Track{{Video: true, Segments: segmentsOf("144", 90, 114)}},
-			})
-			c.Stop(time.Minute)
-			w.expect(t, "id-1 recovery recovery recovery 180")
-		})
+		w := &world{blackTo: recovered}
+		w.collect(t, recoveryJob(recovered, 114))
+		w.expect(t, "id-1 recovery recovery recovery 180")
 	}
 }
 

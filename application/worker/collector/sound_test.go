@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
@@ -18,39 +17,35 @@ import (
 )
 
 func TestTheLevelsAreNumbersAndAPicture(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
-		c := w.start(t)
-		c.Add(job(capture.Complete, "alert", 120))
-		c.Stop(time.Minute)
-		var numbers struct {
-			Threshold float64 `json:"threshold_dbfs"`
-			Levels    []struct {
-				At   time.Time
-				DBFS float64
-			}
+	w := &world{}
+	w.collect(t, job(capture.Complete, "alert", 120))
+	var numbers struct {
+		Threshold float64 `json:"threshold_dbfs"`
+		Levels    []struct {
+			At   time.Time
+			DBFS float64
 		}
-		if err := json.Unmarshal(w.bodies["levels"], &numbers); err != nil || numbers.Threshold != -50 || len(numbers.Levels) != 30 {
-			t.Fatalf("%v: %s", err, w.bodies["levels"])
+	}
+	if err := json.Unmarshal(w.bodies["levels"], &numbers); err != nil || numbers.Threshold != -50 || len(numbers.Levels) != 30 {
+		t.Fatalf("%v: %s", err, w.bodies["levels"])
+	}
+	for _, l := range numbers.Levels {
+		if silent := !l.At.Before(at(100)) && l.At.Before(at(110)); silent != (l.DBFS < -50) {
+			t.Errorf("at %v: %v dBFS", l.At, l.DBFS)
 		}
-		for _, l := range numbers.Levels {
-			if silent := !l.At.Before(at(100)) && l.At.Before(at(110)); silent != (l.DBFS < -50) {
-				t.Errorf("at %v: %v dBFS", l.At, l.DBFS)
-			}
+	}
+	img, err := png.Decode(bytes.NewReader(w.bodies["level"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A third of the time axis is silent: nothing stands in the middle of it.
+	for fraction, loud := range map[float64]bool{0.2: true, 0.5: false, 0.9: true} {
+		x := 34 + int(fraction*float64(img.Bounds().Dx()-34))
+		r, _, b, _ := img.At(x, 80).RGBA()
+		if blue := b>>8 > 150 && r>>8 < 100; blue != loud {
+			t.Errorf("at %v of the time the plot is %v", fraction, color.RGBAModel.Convert(img.At(x, 80)))
 		}
-		img, err := png.Decode(bytes.NewReader(w.bodies["level"]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		// A third of the time axis is silent: nothing stands in the middle of it.
-		for fraction, loud := range map[float64]bool{0.2: true, 0.5: false, 0.9: true} {
-			x := 34 + int(fraction*float64(img.Bounds().Dx()-34))
-			r, _, b, _ := img.At(x, 80).RGBA()
-			if blue := b>>8 > 150 && r>>8 < 100; blue != loud {
-				t.Errorf("at %v of the time the plot is %v", fraction, color.RGBAModel.Convert(img.At(x, 80)))
-			}
-		}
-	})
+	}
 }
 
 // checked returns levels that checks have measured, one a second from one time to another.
@@ -76,18 +71,13 @@ func TestTheLevelsOfTheLastMinuteComeFromTheChecks(t *testing.T) {
 		"without any media, for lack of a place": {nil, -1, checked(60, 105, -30), "60-104 -30"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{missing: c.missing, room: c.room}
-				collecting := w.start(t)
-				j := job(capture.Complete, "alert", 110)
-				j.Levels = c.checked
-				j.LevelsFrom, j.LevelsTo = at(40), at(130)
-				collecting.Add(j)
-				collecting.Stop(time.Minute)
-				if got := w.levelRuns(t); got != c.want {
-					t.Errorf("got  %s\nwant %s", got, c.want)
-				}
-			})
+			w := &world{missing: c.missing, room: c.room}
+			j := job(capture.Complete, "alert", 110)
+			j.Levels, j.LevelsFrom, j.LevelsTo = c.checked, at(40), at(130)
+			w.collect(t, j)
+			if got := w.levelRuns(t); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
 		})
 	}
 }
@@ -127,36 +117,32 @@ func (w *world) levelRuns(t *testing.T) string {
 // A bar stands where a level is known, at any length of the axis.
 func TestThePlotShowsUnknownTimeAsEmpty(t *testing.T) {
 	for _, minutes := range []int{1, 10, 60} {
-		synctest.Test(t, func(t *testing.T) {
-			w := &world{room: -1}
-			collecting := w.start(t)
-			j := job(capture.Complete, "alert", 110)
-			end := 40 + 60*minutes
-			j.Levels = slices.Concat(checked(40, 40+end/4, -20), checked(end-end/4, end, -80))
-			j.LevelsFrom, j.LevelsTo = at(40), at(float64(end+1))
-			collecting.Add(j)
-			collecting.Stop(time.Minute)
-			columns, err := levelplot.Read(w.bodies["level"], at(40.25), at(float64(end)+0.25))
-			if err != nil {
-				t.Fatal(err)
-			}
-			margin := time.Second + time.Duration(minutes)*time.Minute/600 // a second, and a column
-			known, all := 0, 0
-			for _, c := range columns {
-				first, last := c.At.Before(at(float64(40+end/4)).Add(-margin)), c.At.After(at(float64(end-end/4)).Add(margin))
-				between := c.At.After(at(float64(40+end/4)).Add(margin)) && c.At.Before(at(float64(end-end/4)).Add(-margin))
-				if first || last {
-					if all++; c.Known {
-						known++
-					}
-				}
-				if c.Known && (first && (c.DBFS < -21 || c.Red) || last && (c.DBFS > -79 || !c.Red) || between) {
-					t.Errorf("%d min: %s is %+v", minutes, c.At.Sub(at(40)), c)
+		w := &world{room: -1}
+		j := job(capture.Complete, "alert", 110)
+		end := 40 + 60*minutes
+		j.Levels = slices.Concat(checked(40, 40+end/4, -20), checked(end-end/4, end, -80))
+		j.LevelsFrom, j.LevelsTo = at(40), at(float64(end+1))
+		w.collect(t, j)
+		columns, err := levelplot.Read(w.bodies["level"], at(40.25), at(float64(end)+0.25))
+		if err != nil {
+			t.Fatal(err)
+		}
+		margin := time.Second + time.Duration(minutes)*time.Minute/600 // a second, and a column
+		known, all := 0, 0
+		for _, c := range columns {
+			first, last := c.At.Before(at(float64(40+end/4)).Add(-margin)), c.At.After(at(float64(end-end/4)).Add(margin))
+			between := c.At.After(at(float64(40+end/4)).Add(margin)) && c.At.Before(at(float64(end-end/4)).Add(-margin))
+			if first || last {
+				if all++; c.Known {
+					known++
 				}
 			}
-			if known < all*8/10 { // bars of seconds have a space between them
-				t.Errorf("%d min: %d of %d columns have a bar", minutes, known, all)
+			if c.Known && (first && (c.DBFS < -21 || c.Red) || last && (c.DBFS > -79 || !c.Red) || between) {
+				t.Errorf("%d min: %s is %+v", minutes, c.At.Sub(at(40)), c)
 			}
-		})
+		}
+		if known < all*8/10 { // bars of seconds have a space between them
+			t.Errorf("%d min: %d of %d columns have a bar", minutes, known, all)
+		}
 	}
 }
