@@ -25,57 +25,25 @@ var columns = []struct {
 	name string
 	make func(t *testing.T) *world
 }{
-	{"initializing", func(t *testing.T) *world {
-		return scenario(t).from(tableTime)
-	}},
-	{"waiting", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.live.from = never }).from(500).until(tableTime)
-	}},
-	{"waiting, late", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(299) }).from(596).until(tableTime)
-	}},
-	{"waiting, unanswered", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.unanswered = []span{{0, never}} }).from(500).until(tableTime)
-	}},
-	{"monitoring", func(t *testing.T) *world {
-		return scenario(t).from(500).until(tableTime)
-	}},
-	{"black, before the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.black = []span{{572, never}} }).from(500).until(tableTime)
-	}},
-	{"black, after the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(tableTime)
-	}},
-	{"outage of the playlist, 20 s old", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.playlistFails = []span{{580, never}} }).from(500).until(tableTime)
-	}},
-	{"outage, is_live unknown", func(t *testing.T) *world {
-		return scenario(t, func(w *world) {
-			w.playlistFails, w.unanswered = []span{{520, never}}, []span{{520, never}}
-		}).from(500).until(tableTime)
-	}},
-	{"outage of the playlist, alerted", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.playlistFails = []span{{520, never}} }).from(500).until(tableTime)
-	}},
-	{"blind", func(t *testing.T) *world {
-		return scenario(t, func(w *world) {
-			w.playlistFails, w.unanswered = []span{{220, never}}, []span{{220, never}}
-		}).from(200).until(tableTime)
-	}},
-	{"outage of a stalled playlist, alerted", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.stalls = []span{{520, never}} }).from(500).until(tableTime)
-	}},
-	{"outage of segments, alerted", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.segmentsFail = []span{{520, never}} }).from(500).until(tableTime)
-	}},
-	{"silent, after the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.silent = []span{{550, never}} }).from(500).until(tableTime)
-	}},
+	{"initializing", watched(tableTime)},
+	{"waiting", watched(500, liveFrom(never))},
+	{"waiting, late", watched(596, liveFrom(never), scheduled(299))},
+	{"waiting, unanswered", watched(500, unanswered(0, never))},
+	{"monitoring", watched(500)},
+	{"black, before the alert", watched(500, black(572, never))},
+	{"black, after the alert", watched(500, black(550, never))},
+	{"outage of the playlist, 20 s old", watched(500, noPlaylist(580, never))},
+	{"outage, is_live unknown", watched(500, unobservable(520, never))},
+	{"outage of the playlist, alerted", watched(500, noPlaylist(520, never))},
+	{"blind", watched(200, unobservable(220, never))},
+	{"outage of a stalled playlist, alerted", watched(500, stalls(520, never))},
+	{"outage of segments, alerted", watched(500, noSegment(520, never))},
+	{"silent, after the alert", watched(500, silent(550, never))},
 	{"waiting, with a manifest not yet proven", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).from(tableTime).findManifest()
+		return scenario(t, says(watch.ManifestFound, 0, never)).from(tableTime).findManifest()
 	}},
 	{"resumed while black, after the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(tableTime - 3).resume(3)
+		return scenario(t, black(550, never)).from(500).until(tableTime - 3).resume(3)
 	}},
 	{"an end claimed 9.9 s ago, segments fail", withClaim(watch.Ended, 9.9, true)},
 	{"an end claimed 10 s ago, segments fail", withClaim(watch.Ended, 10, true)},
@@ -83,23 +51,30 @@ var columns = []struct {
 	{"a refusal claimed 29.9 s ago, segments fail", withClaim(watch.AgeRestricted, 29.9, true)},
 	{"a refusal claimed 30 s ago, segments fail", withClaim(watch.AgeRestricted, 30, true)},
 	{"a refusal claimed 30 s ago, a segment analysed since", withClaim(watch.AgeRestricted, 30, false)},
-	{"completed", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(tableTime)
-	}},
-	{"error", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{0, never}: watch.Private} }).from(500).until(tableTime)
-	}},
+	{"completed", watched(500, endsAt(550, true))},
+	{"error", watched(500, says(watch.Private, 0, never))},
+}
+
+// watched makes a column of a watch that began at a second.
+func watched(from float64, set ...option) func(t *testing.T) *world {
+	return func(t *testing.T) *world {
+		w := scenario(t, set...).from(from)
+		if from < tableTime {
+			w.until(tableTime)
+		}
+		return w
+	}
 }
 
 // withClaim makes a column with an unconfirmed claim (decision S19). YouTube made it
 // ago seconds before tableTime.
 func withClaim(state watch.StreamState, ago float64, segmentsFail bool) func(t *testing.T) *world {
 	return func(t *testing.T) *world {
-		w := scenario(t, func(w *world) {
-			if segmentsFail {
-				w.segmentsFail = []span{{tableTime - 35, never}}
-			}
-		}).from(500).until(tableTime - ago)
+		w := scenario(t).from(500)
+		if segmentsFail {
+			noSegment(tableTime-35, never)(w)
+		}
+		w.until(tableTime - ago)
 		w.taskTime[watch.TaskResolve] = never // the next question is not answered before tableTime
 		w.step(watch.Resolution{Began: at(w.now), State: state})
 		return w.until(tableTime)
