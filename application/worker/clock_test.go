@@ -2,9 +2,7 @@ package worker_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -66,40 +64,6 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 	}
 }
 
-// A step during an outage makes no alert earlier or later.
-func TestAClockStepDoesNotCountAsTimeWithoutObservation(t *testing.T) {
-	for _, step := range []time.Duration{-5 * time.Hour, -10 * time.Minute, 10 * time.Minute, 5 * time.Hour} {
-		t.Run(step.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{}, newFakeGateway()
-				var clock wallClock
-				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
-				time.Sleep(30 * time.Second)
-				s.set(func(s *fakeStream) {
-					s.unreadable = true
-					s.resolve = func(context.Context) watch.Resolution {
-						return watch.Resolution{State: watch.Unreachable, Detail: "no answer"}
-					}
-				})
-				failed := time.Now()
-				time.Sleep(200 * time.Second)
-				clock.set(step)
-				time.Sleep(80 * time.Second)
-				if got := g.eventTypes(); strings.Contains(got, "monitor.error") {
-					t.Errorf("after %s without an answer: %s", time.Since(failed), got)
-				}
-				time.Sleep(130 * time.Second)
-				if got := g.eventTypes(); got != "stream.started monitor.error" {
-					t.Errorf("events %s", got)
-				}
-				s.set(func(s *fakeStream) { s.unreadable, s.resolve = false, nil })
-				time.Sleep(10 * time.Second)
-				endStream(t, s, wait)
-			})
-		})
-	}
-}
-
 // A report that is older than the newest one counts as overtaken (monitor.Report).
 // This must not happen to many minutes of reports after the clock is set back.
 func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
@@ -131,24 +95,4 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 			})
 		})
 	}
-}
-
-// While a machine is suspended, its monotonic clock stands still and the stream continues.
-func TestASuspendedMachineSendsNoEventForThatTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		var clock wallClock
-		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
-		time.Sleep(30 * time.Second)
-		clock.set(3 * time.Hour)
-		s.set(func(s *fakeStream) { s.ahead = 3 * time.Hour })
-		time.Sleep(10 * time.Minute)
-		endStream(t, s, wait)
-		if got := g.eventTypes(); got != "stream.started stream.ended" {
-			t.Errorf("events %s", got)
-		}
-		if off := time.Since(g.lastReport().At.Add(-3 * time.Hour)); off.Abs() > 5*time.Second {
-			t.Errorf("the end is stamped %s off", off)
-		}
-	})
 }

@@ -33,8 +33,7 @@ type fakeStream struct {
 	ended    bool
 	resolves int // number of calls of Resolve
 
-	unreadable bool          // reading the playlist fails
-	ahead      time.Duration // of the virtual time; how long the machine was suspended
+	unreadable bool // reading the playlist fails
 }
 
 func (s *fakeStream) set(change func(*fakeStream)) {
@@ -66,7 +65,7 @@ func (s *fakeStream) ReadPlaylist(_ context.Context, url string) watch.Playlist 
 		p.Failure = watch.NewFailure(watch.FailureNetwork, "no playlist")
 		return p
 	}
-	newest := time.Now().Add(s.ahead).Unix() / 2
+	newest := time.Now().Unix() / 2
 	for n := newest - 15; n < newest; n++ {
 		p.Segments = append(p.Segments, watch.Segment{
 			URI:         fmt.Sprintf("https://media.test/%d.ts", n),

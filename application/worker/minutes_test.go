@@ -39,6 +39,17 @@ func minutesOf(reports []monitor.Report) map[time.Time]monitor.Range {
 	return merged
 }
 
+// expectMinutes expects nearly every second of each minute since a time but the last two.
+func expectMinutes(t *testing.T, began time.Time, reports []monitor.Report) {
+	t.Helper()
+	minutes := minutesOf(reports)
+	for at := began.Truncate(time.Minute).Add(time.Minute); at.Before(time.Now().Add(-2 * time.Minute)); at = at.Add(time.Minute) {
+		if r := minutes[at.UTC()]; r.N < 50 || r.Min > 1 || r.Max < 58 {
+			t.Errorf("the minute %s has %+v", at.Format("15:04"), r)
+		}
+	}
+}
+
 func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
 	for name, fails := range map[string]func(call int, elapsed time.Duration) bool{
 		"to a gateway that accepts all":         func(int, time.Duration) bool { return false },
@@ -64,12 +75,7 @@ func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
 				time.Sleep(15 * time.Minute)
 				cancel()
 				endsWell(t, wait)
-				minutes := minutesOf(g.reports)
-				for at := began.Truncate(time.Minute).Add(time.Minute); at.Before(time.Now().Add(-2 * time.Minute)); at = at.Add(time.Minute) {
-					if r := minutes[at.UTC()]; r.N < 50 || r.Min > 1 || r.Max < 58 {
-						t.Errorf("the minute %s has %+v, want nearly every second", at.Format("15:04"), r)
-					}
-				}
+				expectMinutes(t, began, g.reports)
 			})
 		})
 	}
@@ -142,17 +148,10 @@ func TestMinutesOfARejectedReportAreReportedAgain(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				cancel()
 				endsWell(t, wait)
-				minutes := minutesOf(stored)
-				if !c.kept {
-					if len(minutes) > 0 || len(stored) < 50 {
-						t.Errorf("%d minutes and %d reports are stored", len(minutes), len(stored))
-					}
-					return
-				}
-				for at := began.Truncate(time.Minute).Add(time.Minute); at.Before(time.Now().Add(-2 * time.Minute)); at = at.Add(time.Minute) {
-					if r := minutes[at.UTC()]; r.N < 50 {
-						t.Errorf("the minute %s has %+v, want nearly every second", at.Format("15:04"), r)
-					}
+				if c.kept {
+					expectMinutes(t, began, stored)
+				} else if n := len(minutesOf(stored)); n > 0 || len(stored) < 50 {
+					t.Errorf("%d minutes and %d reports are stored", n, len(stored))
 				}
 			})
 		})
