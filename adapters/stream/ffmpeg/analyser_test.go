@@ -188,7 +188,7 @@ func TestIntervalsAreFoundInEveryKindOfSegment(t *testing.T) {
 			track{from: mp2, to: 3 + mp2, intervals: [][2]float64{{1 + mp2, 3 + mp2}}}, track{to: 3},
 		},
 		"an MP4 in fragments": {
-			scene{mux: []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}, black: [][2]float64{{1, 9}}, silent: [][2]float64{{2, 9}}},
+			scene{mux: fragmentedMP4, black: [][2]float64{{1, 9}}, silent: [][2]float64{{2, 9}}},
 			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{2 + p, 3 + p}),
 		},
 	})

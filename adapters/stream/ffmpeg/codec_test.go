@@ -5,78 +5,87 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Black lasts from 1 s to 2.5 s, silence from 1 s to 2 s.
-func TestCodecsOfLiveStreamsAreDecoded(t *testing.T) {
+// Picture and sound are bad at the beginning, in the middle and at the end. A segment that a
+// decoder leaves to the command costs twenty times as much.
+func TestEveryKindOfStreamIsAnalysed(t *testing.T) {
 	codec := func(args ...string) []string { return args }
 	var (
-		hevc = codec("-c:v", "libx265", "-x265-params", "log-level=none")
-		vp9  = codec("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8")
-		av1  = codec("-c:v", "libsvtav1", "-preset", "12")
-		deep = codec("-pix_fmt", "yuv420p10le")
-		opus = codec("-c:a", "libopus")
-		mp3  = codec("-c:a", "libmp3lame")
-		none = []string{}
+		every = keyFramesEvery("30")
+		hevc  = codec("-c:v", "libx265", "-x265-params", "log-level=none")
+		vp9   = codec("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8")
+		av1   = codec("-c:v", "libsvtav1", "-preset", "12")
+		deep  = codec("-pix_fmt", "yuv420p10le")
+		opus  = codec("-c:a", "libopus")
+		mp3   = codec("-c:a", "libmp3lame")
+		// Packed audio may have an ID3 tag with its time (RFC 8216, 3.4).
+		tagged = codec("-write_id3v2", "1", "-metadata", "title=a", "-f", "adts")
 	)
-	var (
-		ts   []string // the default of a scene
-		mp4  = []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
-		adts = []string{"-f", "adts"}
-		// Packed audio has an ID3 tag with its time (RFC 8216, 3.4).
-		tagged = []string{"-write_id3v2", "1", "-metadata", "title=a", "-f", "adts"}
-		packed = []string{"-f", "mp3"}
-	)
-	for name, c := range map[string]struct {
-		video, audio, mux []string
-	}{
-		"HEVC and AAC in MPEG-TS":             {hevc, none, ts},
-		"HEVC of 10 bits and AAC in MPEG-TS":  {slices.Concat(hevc, deep), none, ts},
-		"H.264 of 10 bits and MP3 in MPEG-TS": {deep, mp3, ts},
-		"H.264 and Opus in MPEG-TS":           {none, opus, ts},
-		"HEVC and Opus in MP4":                {hevc, opus, mp4},
-		"H.264 of 10 bits and MP3 in MP4":     {deep, mp3, mp4},
-		"VP9 and Opus in MP4":                 {vp9, opus, mp4},
-		"VP9 of 10 bits and AAC in MP4":       {slices.Concat(vp9, deep), none, mp4},
-		"AV1 and AAC in MP4":                  {av1, none, mp4},
-		"AV1 of 10 bits and Opus in MP4":      {slices.Concat(av1, deep), opus, mp4},
-		"AV1 alone in MP4":                    {av1, nil, mp4},
-		"H.264 alone in MPEG-TS":              {none, nil, ts},
-		"Opus alone in MP4":                   {nil, opus, mp4},
-		"AAC alone in MPEG-TS":                {nil, none, ts},
-		"packed AAC":                          {nil, none, adts},
-		"packed AAC after a tag":              {nil, none, tagged},
-		"packed MP3":                          {nil, mp3, packed},
+	for name, s := range map[string]scene{
+		"H.264 and AAC in MPEG-TS":            {codec: every},
+		"large timestamps":                    {codec: every, offset: 71_234},
+		"open groups of pictures":             {codec: slices.Concat(every, codec("-bf", "3", "-x264-params", "open-gop=1"))},
+		"full-range luma":                     {codec: slices.Concat(every, codec("-pix_fmt", "yuvj420p"))},
+		"one channel at 44.1 kHz":             {codec: slices.Concat(every, codec("-ar", "44100")), layout: "mono"},
+		"5.1 channels":                        {codec: every, layout: "5.1"},
+		"H.264 of 10 bits and MP3 in MPEG-TS": {codec: slices.Concat(deep, mp3)},
+		"H.264 and Opus in MPEG-TS":           {codec: opus},
+		"HEVC of 10 bits in MPEG-TS":          {codec: slices.Concat(hevc, deep)},
+		"H.264 in MP4 with an init section":   {codec: every, mux: fragmentedMP4},
+		"H.264 of 10 bits and MP3 in MP4":     {codec: slices.Concat(deep, mp3), mux: fragmentedMP4},
+		"HEVC and Opus in MP4":                {codec: slices.Concat(hevc, opus), mux: fragmentedMP4},
+		"VP9 and Opus in MP4":                 {codec: slices.Concat(vp9, opus), mux: fragmentedMP4},
+		"VP9 of 10 bits in MP4":               {codec: slices.Concat(vp9, deep), mux: fragmentedMP4},
+		"AV1 and AAC in MP4":                  {codec: av1, mux: fragmentedMP4},
+		"AV1 of 10 bits and Opus in MP4":      {codec: slices.Concat(av1, deep, opus), mux: fragmentedMP4},
+		"AV1 alone in MP4":                    {codec: slices.Concat(av1, codec("-an")), mux: fragmentedMP4},
+		"the picture alone":                   {codec: slices.Concat(every, codec("-an"))},
+		"the sound alone in MPEG-TS":          {codec: codec("-vn")},
+		"the sound alone in MP4":              {codec: codec("-vn"), mux: fragmentedMP4},
+		"Opus alone in MP4":                   {codec: slices.Concat(opus, codec("-vn")), mux: fragmentedMP4},
+		"packed AAC":                          {codec: codec("-vn"), mux: codec("-f", "adts")},
+		"packed AAC after a tag":              {codec: codec("-vn"), mux: tagged},
+		"packed MP3":                          {codec: slices.Concat(mp3, codec("-vn")), mux: codec("-f", "mp3")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scene{mux: c.mux, black: [][2]float64{{1, 2.5}}, silent: [][2]float64{{1, 2}}}
-			s.codec = slices.Concat(c.video, c.audio)
-			if c.video == nil {
-				s.codec = append(s.codec, "-vn")
+			s.black = [][2]float64{{0, 0.6}, {1, 1.8}, {2.3, 9}}
+			s.silent = s.black
+			segment := s.make(t)
+			for _, look := range []watch.Calm{{}, calmest} {
+				got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkScene(t, got, !slices.Contains(s.codec, "-vn"), !slices.Contains(s.codec, "-an"))
+				if !checkDecoder(t, watch.Segment{}, look, segment, settings, got) {
+					t.Errorf("%s: the decoder left it to the command", lookName(look))
+				}
 			}
-			if c.audio == nil {
-				s.codec = append(s.codec, "-an")
-			}
-			checkScene(t, analyse(t, s.make(t)), c.video != nil, c.audio != nil)
+			checkNoSubprocess(t)
 		})
 	}
 }
 
-// checkScene checks a scene of 3 s with black from 1 s to 2.5 s and silence from 1 s to
-// 2 s. The encoders decide where it begins.
-func checkScene(t *testing.T, got result, video, audio bool) {
+// checkScene checks a scene of 3 s that is bad until 0.6 s, from 1 s to 1.8 s, and from 2.3 s on.
+// The encoders decide where it begins.
+func checkScene(t *testing.T, a watch.Analysis, hasVideo, hasAudio bool) {
 	t.Helper()
-	if got.Video.Present != video || got.Audio.Present != audio {
-		t.Fatalf("present: video %v, audio %v", got.Video.Present, got.Audio.Present)
+	video, audio := ffmpeg.Results(a)
+	if video.Present != hasVideo || audio.Present != hasAudio {
+		t.Fatalf("present: video %v, audio %v", video.Present, audio.Present)
 	}
-	zero := got.Video.From.Seconds()
-	if video {
-		compareTrack(t, "video", got.Video, track{from: zero, to: zero + 3, intervals: [][2]float64{{zero + 1, zero + 2.5}}}, printPrecision)
-	} else {
-		zero = 0.025 // an encoder's priming
+	zero := 0.025 // an encoder's priming
+	if hasVideo {
+		zero = video.From.Seconds()
+		compareTrack(t, "video", video, track{from: zero, to: zero + 3, intervals: [][2]float64{{zero, zero + 0.6}, {zero + 1, zero + 1.8}, {zero + 2.3, zero + 3}}}, printPrecision)
 	}
-	if audio {
-		compareTrack(t, "audio", got.Audio, track{from: zero, to: zero + 3, intervals: [][2]float64{{zero + 1, zero + 2}}}, 50*time.Millisecond)
+	if hasAudio { // it may be silent from its priming on
+		from := audio.From.Seconds()
+		compareTrack(t, "audio", audio, track{from: zero, to: zero + 3, intervals: [][2]float64{{from, zero + 0.6}, {zero + 1, zero + 1.8}, {zero + 2.3, zero + 3}}}, 50*time.Millisecond)
 	}
 }
 
@@ -86,7 +95,7 @@ func checkScene(t *testing.T, got result, video, audio bool) {
 func TestHEAACIsDecoded(t *testing.T) {
 	lc := scene{
 		codec:  []string{"-vn", "-ar", "24000"},
-		mux:    []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"},
+		mux:    fragmentedMP4,
 		silent: [][2]float64{{1, 2}},
 	}.make(t)
 	// AudioSpecificConfig: first AAC-LC, 24 kHz, stereo, no SBR; then SBR, 24 kHz,

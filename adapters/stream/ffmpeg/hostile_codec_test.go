@@ -13,7 +13,7 @@ func elementaryStream(t *testing.T, format string, codec ...string) []byte {
 	return encode(t, append(append([]string{"-f", "lavfi", "-i", "testsrc2=s=256x144:r=10:d=1", "-pix_fmt", "yuv420p"}, codec...), "-f", format)...)
 }
 
-var fragmentedMP4 = []string{"-movflags", "empty_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
+var fragmentedMP4 = []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
 
 // hostilePictures state a size larger than they have, or change it.
 var hostilePictures = map[string]func(t *testing.T) []byte{

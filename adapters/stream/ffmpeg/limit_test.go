@@ -22,7 +22,7 @@ func TestASegmentWithoutEndIsTooLarge(t *testing.T) {
 		"200 MB of filler after a segment": {io.MultiReader(bytes.NewReader(ts), io.LimitReader(&endless{null}, 200<<20)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: c.limit})
+			a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxInput: c.limit})
 			analyseFails(t, a, c.body, watch.FailureTooLarge)
 		})
 	}
@@ -38,19 +38,19 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestTruncatedOutputIsUndecodable(t *testing.T) {
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxOutput: 4 << 10})
+	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxOutput: 4 << 10})
 	analyseFails(t, a, bytes.NewReader(scene{}.make(t)), watch.FailureUndecodable)
 }
 
 func TestASegmentAsLargeAsTheLimitIsAnalysed(t *testing.T) {
 	ts := scene{}.make(t)
 	size := int64(len(ts))
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: size})
+	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxInput: size})
 	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
 	t.Run("but not one a byte larger", func(t *testing.T) {
-		analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: size - 1}), bytes.NewReader(ts), watch.FailureTooLarge)
+		analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxInput: size - 1}), bytes.NewReader(ts), watch.FailureTooLarge)
 	})
 }
 
@@ -124,7 +124,7 @@ func TestTooLittleMemoryIsAToolFailure(t *testing.T) {
 	// In MB: with 1 and 90 the program cannot be loaded, with 140 the segment nearly fits.
 	// From about 104 on the sound and some pictures are decoded.
 	for _, memory := range []int64{1, 90, 100, 104, 108, 112, 120, 130, 140} {
-		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: memory << 20})
+		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxMemory: memory << 20})
 		f := analyseFails(t, a, bytes.NewReader(segment), watch.FailureTool)
 		if !strings.Contains(f.Detail, "of memory") {
 			t.Errorf("with %d MB: %v", memory, f)
@@ -141,7 +141,7 @@ func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
 		t.Errorf("got %v", f)
 	}
 	t.Run("with more memory it is decoded", func(t *testing.T) {
-		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: 512 << 20})
+		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxMemory: 512 << 20})
 		if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings); err != nil {
 			t.Errorf("Analyse: %v", err)
 		}
@@ -155,7 +155,7 @@ func TestAPictureThatIsTooLargeIsAToolFailure(t *testing.T) {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	small := ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxMemory: 128 << 20} // for 3.3 million pixels
+	small := ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxMemory: 128 << 20} // for 3.3 million pixels
 	f := analyseFails(t, ffmpeg.New(small), bytes.NewReader(encode(t, "-f", "lavfi", "-i", "color=s=3840x2160:r=10:d=0.5",
 		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")), watch.FailureTool)
 	if !strings.Contains(f.Detail, "pixels") {
@@ -165,7 +165,7 @@ func TestAPictureThatIsTooLargeIsAToolFailure(t *testing.T) {
 
 func TestTooLittleCPUTimeIsAToolFailure(t *testing.T) {
 	segment := bytes.Repeat(scene{}.make(t), 200)
-	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxCPU: time.Second}), bytes.NewReader(segment), watch.FailureTool)
+	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxCPU: time.Second}), bytes.NewReader(segment), watch.FailureTool)
 	if !strings.Contains(f.Detail, "the 1s of CPU time") {
 		t.Errorf("got %v", f)
 	}
@@ -174,7 +174,7 @@ func TestTooLittleCPUTimeIsAToolFailure(t *testing.T) {
 		"ignores SIGXCPU": "trap '' XCPU; while :; do :; done",
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: fakeFFmpeg(t, body), MaxCPU: time.Second}), bytes.NewReader(scene{}.make(t)), watch.FailureTool)
+			f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: fakeFFmpeg(t, body), Timeout: patience, MaxCPU: time.Second}), bytes.NewReader(scene{}.make(t)), watch.FailureTool)
 			if !strings.Contains(f.Detail, "the 1s of CPU time") {
 				t.Errorf("got %v", f)
 			}

@@ -33,10 +33,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
+// patience is how long ffmpeg may take on a busy machine.
+const patience = 2 * time.Minute
+
 // realTool is the configuration of the real ffmpeg, with time for a busy machine.
 func realTool(tb testing.TB) ffmpeg.Config {
 	tb.Helper()
-	return ffmpeg.Config{Files: []string{}, Path: ffmpegPath(tb), Timeout: 2 * time.Minute}
+	return ffmpeg.Config{Files: []string{}, Path: ffmpegPath(tb), Timeout: patience}
 }
 
 // ffmpegPath returns the path of the real ffmpeg. Without it the test fails.

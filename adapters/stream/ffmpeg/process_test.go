@@ -138,7 +138,7 @@ func TestCancellingWhileTheBodyStallsReturnsTheCause(t *testing.T) {
 		cancel(stopped)
 	}()
 	began := time.Now()
-	_, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(ctx, watch.Segment{}, watch.Calm{}, r, settings)
+	_, err := ffmpeg.New(realTool(t)).Analyse(ctx, watch.Segment{}, watch.Calm{}, r, settings)
 	if !errors.Is(err, stopped) {
 		t.Errorf("error = %v, want %v", err, stopped)
 	}

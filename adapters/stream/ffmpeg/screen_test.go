@@ -3,6 +3,7 @@ package ffmpeg_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func lookName(calm watch.Calm) string {
 // leave the segment to the command.
 func lookCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,6 @@ func keyFramesEvery(n string) []string {
 }
 
 func TestAScreenSeesTheKeyFramesOfEveryKindOfStream(t *testing.T) { // S18
-	fragmented := []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
 	every := keyFramesEvery("30")
 	for name, c := range map[string]struct {
 		codec, mux []string
@@ -64,9 +64,9 @@ func TestAScreenSeesTheKeyFramesOfEveryKindOfStream(t *testing.T) { // S18
 		"H.264 with key frames only":   {[]string{"-g", "1"}, nil, 90, time.Second / 30},
 		"H.264 with one key frame":     {keyFramesEvery("300"), nil, 1, 0},
 		"H.264 that refreshes columns": {append(every, "-x264-params", "intra-refresh=1"), nil, 1, 0},
-		"HEVC with open groups":        {[]string{"-c:v", "libx265", "-x265-params", "log-level=none:keyint=30:min-keyint=30:scenecut=0:open-gop=1"}, nil, 3, time.Second},
-		"VP9":                          {[]string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "30", "-keyint_min", "30"}, fragmented, 3, time.Second},
-		"AV1":                          {[]string{"-c:v", "libsvtav1", "-preset", "12", "-g", "30"}, fragmented, 3, time.Second},
+		"HEVC with open groups":        {[]string{"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=30:min-keyint=30:scenecut=0:open-gop=1"}, nil, 3, time.Second},
+		"VP9":                          {[]string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "30", "-keyint_min", "30"}, fragmentedMP4, 3, time.Second},
+		"AV1":                          {[]string{"-c:v", "libsvtav1", "-preset", "12", "-g", "30"}, fragmentedMP4, 3, time.Second},
 		"MPEG-2":                       {[]string{"-c:v", "mpeg2video", "-g", "30", "-sc_threshold", "1000000000"}, nil, 3, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +80,9 @@ func TestAScreenSeesTheKeyFramesOfEveryKindOfStream(t *testing.T) { // S18
 				if closer := lookCalmly(t, segment, watch.Calm{Video: c.gap - printPrecision}); closer.Video.Screened {
 					t.Errorf("key frames were enough, though they are %v apart", c.gap)
 				}
+			}
+			if strings.HasPrefix(name, "H.264 ") {
+				return // one of its kinds is enough
 			}
 			black := lookCalmly(t, scene{codec: c.codec, mux: c.mux, black: [][2]float64{{0, 9}}}.make(t), calmest)
 			if black.Video.Screened || len(black.Intervals[detector.Blackout]) == 0 {
@@ -169,7 +172,7 @@ func TestAScreenOfTheSoundFindsEverySilence(t *testing.T) { // S18
 	pool := newPool(t, nil)
 	analyser := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
 	for length := 0.45; length < 0.9; length += 0.09 {
-		for from := 0.5; from < 1; from += 0.083 {
+		for from := 0.5; from < 1; from += 0.17 {
 			segment := scene{silent: [][2]float64{{from, from + length}}, codec: []string{"-vn"}}.make(t)
 			var found [2][]watch.Interval
 			for i, calm := range []watch.Calm{calmest, {}} {
@@ -207,7 +210,7 @@ func TestADamagedSegmentIsDecodedWhole(t *testing.T) { // S18
 
 func TestADetectorOfManyFramesHasThemAllDecoded(t *testing.T) { // S18
 	ffmpeg.AddFilter(t, detector.Blackout, func(ffmpeg.Settings) string { return "freezedetect=d=0.5" }, "lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, calmest, bytes.NewReader(scene{}.make(t)), settings)
+	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, calmest, bytes.NewReader(scene{}.make(t)), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestDarkPicturesAreBlack(t *testing.T) {
 func TestTheSettingDecidesWhatIsSilence(t *testing.T) {
 	ts := scene{volume: -26}.make(t) // a tone of -47 dBFS
 	for silenceDB, silent := range map[float64]bool{-45.5: true, -48.5: false} {
-		got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
+		got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
 		_, audio := ffmpeg.Results(got)
 		if err != nil || (len(audio.Found) == 1) != silent {
 			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, audio.Found, err, silent)

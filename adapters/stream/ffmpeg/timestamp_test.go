@@ -47,6 +47,9 @@ func TestIntervalsContinueWhenTheEncoderRestartsWithOtherSettings(t *testing.T) 
 			offset    float64
 			tolerance time.Duration // of the joint
 		}{"with continuous timestamps": {102, audioFrame}, "with timestamps from zero": {0, 3 * time.Second / 30}} {
+			if c.offset == 0 && second.size == "" && second.layout == "" {
+				continue // the picture's and the sound's other format are enough
+			}
 			t.Run(name+", "+where, func(t *testing.T) {
 				second.seconds, second.offset = 2, c.offset
 				second.black, second.silent = [][2]float64{{0, 0.5}}, [][2]float64{{0, 0.5}}
