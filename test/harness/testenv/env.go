@@ -1,10 +1,12 @@
 package testenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +34,12 @@ type Config struct {
 	// it. Empty: it makes a database of its own.
 	Database string
 
+	// Address is the host at which the fakes listen. Empty: 127.0.0.1.
+	Address string
+
+	// SigningKey is that of the webhooks. Empty: system.SigningKey.
+	SigningKey string
+
 	// Recording makes a stand-in for yt-dlp answer where a test allows it
 	// (youtube.Server.Replay), also after restarts. Nil: the real one always answers.
 	Recording *youtube.Recording
@@ -50,13 +58,20 @@ type Env struct {
 
 // Start starts an environment and its gateway. It blocks until the gateway
 // listens.
-func Start(ctx context.Context, c Config) (e *Env, err error) {
+func Start(ctx context.Context, c Config) (*Env, error) {
+	e, err := StartFakes(c)
+	if err == nil {
+		err = e.StartGateway(ctx, c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// StartFakes starts the parts of an environment that are around a gateway.
+func StartFakes(c Config) (e *Env, err error) {
 	e = &Env{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.Close())
-		}
-	}()
 	if e.dir, err = os.MkdirTemp("", "stream-monitor-testenv-"); err != nil {
 		return e, err
 	}
@@ -67,7 +82,8 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 	if e.Library, err = livestream.Open(livestream.Options{}); err != nil {
 		return e, err
 	}
-	if e.YouTube, err = youtube.Start(youtube.Config{}); err != nil {
+	address := net.JoinHostPort(cmp.Or(c.Address, "127.0.0.1"), "0")
+	if e.YouTube, err = youtube.Start(youtube.Config{Addr: address, Dir: e.FakeDir()}); err != nil {
 		return e, err
 	}
 	if c.Recording != nil {
@@ -75,22 +91,31 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 			return e, err
 		}
 	}
-	if e.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
-		return e, err
-	}
+	e.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Addr: address, Key: cmp.Or(c.SigningKey, system.SigningKey), Out: c.Out})
+	return e, err
+}
+
+// Dir returns the directory of everything that the environment stores.
+func (e *Env) Dir() string { return e.dir }
+
+// FakeDir returns the directory of the files that the variables of the fake YouTube name.
+func (e *Env) FakeDir() string { return filepath.Join(e.dir, "youtube") }
+
+// StartGateway starts the gateway of an environment, and blocks until it listens.
+func (e *Env) StartGateway(ctx context.Context, c Config) (err error) {
 	if e.internal, err = loopback.FreeAddress(); err != nil {
-		return e, err
+		return err
 	}
 	if c.Database != "" {
 		if err := os.Mkdir(e.dataDir(), 0o755); err != nil {
-			return e, err
+			return err
 		}
 		// The files keep their owner.
 		if out, err := exec.CommandContext(ctx, "cp", "-a", c.Database, filepath.Join(e.dataDir(), database)).CombinedOutput(); err != nil {
-			return e, fmt.Errorf("copy the database: %w: %s", err, out)
+			return fmt.Errorf("copy the database: %w: %s", err, out)
 		}
 	}
-	return e, e.startService(ctx, c)
+	return e.startService(ctx, c)
 }
 
 // PrepareDatabase starts a gateway with its data below dir, stops it, and returns the

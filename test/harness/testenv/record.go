@@ -3,6 +3,7 @@ package testenv
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -10,16 +11,20 @@ import (
 	_ "image/png"  // plots of the level
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 )
 
-// CheckRecord checks the incident and the evidence of a main scenario that has been played
-// (sections 16.1 and 16.2). It waits for them, and reads every file by a signed link. It
+// CheckRecord checks the incident, the evidence and the history of a main scenario that has been
+// played (sections 16.1 to 16.3). It waits for them, and reads every file by a signed link. It
 // returns an error if a part is missing at the end of ctx, or differs from the stream.
 func (e *Env) CheckRecord(ctx context.Context, t GroundTruth, logf func(format string, args ...any)) error {
 	if err := e.checkIncident(ctx, t); err != nil {
+		return err
+	}
+	if err := e.checkHistory(ctx, t); err != nil {
 		return err
 	}
 	luma := map[string]float64{}
@@ -84,6 +89,56 @@ func (e *Env) checkIncident(ctx context.Context, t GroundTruth) error {
 		return fmt.Errorf("want one resolved incident of late, black and silent, there are: %s: %w", last, err)
 	}
 	return nil
+}
+
+// checkHistory waits until the timeline and the totals show the black and the silent part.
+func (e *Env) checkHistory(ctx context.Context, t GroundTruth) error {
+	var last string
+	err := poll(ctx, func() bool {
+		black, err := e.bucket(ctx, t.MonitorID, t.BlackUntil.Add(-time.Second))
+		silent, silentErr := e.bucket(ctx, t.MonitorID, t.SilentUntil.Add(-time.Second))
+		totals, totalsErr := e.Service.Call(ctx, http.MethodGet, "/api/v1/statistics?by=hour&monitor_id="+t.MonitorID, nil)
+		total, _ := totals.Body["total"].(map[string]any)
+		seconds, _ := total["seconds"].(map[string]any)
+		last = fmt.Sprintf("black %+v, silent %+v, totals %v, %v", black, silent, total, errors.Join(err, silentErr, totalsErr))
+		return black.Video.State == "black" && black.Audio.State == "ok" && black.Luma.Min <= 5 && black.Luma.Max >= 60 &&
+			silent.Video.State == "ok" && silent.Audio.State == "silent" && silent.Level.Min <= -60 && silent.Level.Max >= -20 &&
+			isAbout(seconds["black"], t.BlackUntil.Sub(t.BlackFrom)) && isAbout(seconds["silent"], t.SilentUntil.Sub(t.SilentFrom)) && seconds["out"] == 0.0
+	})
+	if err != nil {
+		return fmt.Errorf("the history shows not what happened: %s: %w", last, err)
+	}
+	return nil
+}
+
+// isAbout reports whether a number of seconds is that of a part of the scenario. A state changes
+// by the next report, and on a busy machine the recovery is seen late.
+func isAbout(seconds any, truth time.Duration) bool {
+	n, _ := seconds.(float64)
+	return n >= (truth-8*time.Second).Seconds() && n > 0 && n < (truth+time.Minute).Seconds()
+}
+
+// bucket is a second of the timeline.
+type bucket struct {
+	Video, Audio struct{ State string }
+	Luma, Level  struct{ Min, Max float64 } // of its minute
+}
+
+func (e *Env) bucket(ctx context.Context, monitorID string, at time.Time) (bucket, error) {
+	query := url.Values{"from": {at.Format(time.RFC3339Nano)}, "to": {at.Add(time.Second).Format(time.RFC3339Nano)}, "buckets": {"1"}}
+	a, err := e.Service.Call(ctx, http.MethodGet, "/api/v1/monitors/"+monitorID+"/timeline?"+query.Encode(), nil)
+	if err != nil {
+		return bucket{}, err
+	}
+	raw, err := json.Marshal(a.Body)
+	if err != nil {
+		return bucket{}, err
+	}
+	var timeline struct{ Buckets []bucket }
+	if err := json.Unmarshal(raw, &timeline); err != nil || len(timeline.Buckets) != 1 {
+		return bucket{}, errors.Join(fmt.Errorf("the timeline is %s", raw), err)
+	}
+	return timeline.Buckets[0], nil
 }
 
 // waitEvidence waits until the record of an event has these variants.
