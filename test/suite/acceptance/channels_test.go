@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/smtp"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/teams"
 	"github.com/stream-monitor/stream-monitor/test/fake/channel/telegram"
-	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
 // told is a destination of messages that people read, with the fake behind it.
@@ -46,26 +46,17 @@ const (
 	alert               // in the state of an alert
 )
 
-// newSlack starts a Slack with a bot.
-func newSlack(t *testing.T, name string) *told {
-	s := slack.New()
-	t.Cleanup(s.Close)
-	return &told{
-		name: name, kind: "slack", language: "en", shape: edited, messages: s.Messages,
-		config: map[string]any{"channel": slack.Channel, "api_url": s.APIURL()}, secrets: map[string]any{"bot_token": slack.Token},
-	}
-}
-
 // startChannels starts a fake of every channel. Languages alternate. A gateway needs env
 // to trust the mail server.
 func startChannels(t *testing.T) (all []*told, env []string) {
 	t.Helper()
-	all = []*told{newSlack(t, "slack")}
 	add := func(name, kind string, s *channel.Server, by shape, config, secrets map[string]any) {
 		t.Cleanup(s.Close)
 		all = append(all, &told{name: name, kind: kind, shape: by, config: config, secrets: secrets, messages: s.Messages})
 	}
 	none := map[string]any{}
+	bot := slack.New()
+	add("slack", "slack", bot.Server, edited, map[string]any{"channel": slack.Channel, "api_url": bot.APIURL()}, map[string]any{"bot_token": slack.Token})
 	hook := slack.New()
 	add("slack webhook", "slack", hook.Server, each, none, map[string]any{"webhook_url": hook.WebhookURL()})
 	d := discord.New()
@@ -101,24 +92,13 @@ func startChannels(t *testing.T) (all []*told, env []string) {
 	return all, []string{"SSL_CERT_DIR=" + trusted}
 }
 
-// create makes an object by the API and returns its id.
-func create(t *testing.T, env *testenv.Env, path, idField string, body map[string]any) string {
-	t.Helper()
-	a, err := env.Service.Call(t.Context(), http.MethodPost, path, body)
-	id, _ := a.Body[idField].(string)
-	if err != nil || a.Status != http.StatusCreated || id == "" {
-		t.Fatalf("POST %s is answered %d %v, %v", path, a.Status, a.Body, err)
-	}
-	return id
-}
-
 // createDestination creates the destination, and checks that no answer has its secrets.
-func (c *told) createDestination(t *testing.T, env *testenv.Env) {
+func (c *told) createDestination(t *testing.T, s *system.Service) {
 	t.Helper()
-	c.id = create(t, env, "/api/v1/destinations", "destination_id", map[string]any{
+	c.id = create(t, s, "/api/v1/destinations", "destination_id", map[string]any{
 		"name": c.name, "kind": c.kind, "language": c.language, "config": c.config, "secrets": c.secrets,
 	})
-	shown := fmt.Sprint(callOK(t, env, http.MethodGet, "/api/v1/destinations", nil))
+	shown := fmt.Sprint(callOK(t, s, http.MethodGet, "/api/v1/destinations", nil))
 	for name, secret := range c.secrets {
 		if strings.Contains(shown, fmt.Sprint(secret)) {
 			t.Errorf("the list of destinations shows %s of %s", name, c.name)
@@ -150,7 +130,7 @@ func waitAll(t *testing.T, all []*told, within time.Duration, en, ja, state stri
 	t.Helper()
 	var missing []string
 	within += busyMachine
-	for deadline := time.Now().Add(within); ; sleep(t.Context(), pollInterval) {
+	for deadline := time.Now().Add(within); ; scenario.Sleep(t.Context(), 250*time.Millisecond) {
 		missing = nil
 		for _, c := range all {
 			if !c.shows(en, ja, state) {
@@ -180,37 +160,4 @@ func (c *told) link(t *testing.T, text string) (path string) {
 		t.Fatalf("%s has no link %q below %s: %v", c.name, text, publicURL, c.messages())
 	}
 	return path
-}
-
-// story records how the messages of all channels look after each chapter.
-type story struct {
-	all  []*told
-	text strings.Builder
-	seen map[string]string // by channel and message
-}
-
-// token is the part of a link that differs at each run.
-var token = regexp.MustCompile(`(/act/|/internal/|/evidence/)[^\s>]+`)
-
-// chapter records the messages that are new or have changed.
-func (s *story) chapter(title string) {
-	fmt.Fprintf(&s.text, "\n===== %s =====\n", title)
-	for _, c := range s.all {
-		for n, m := range c.messages() {
-			shown := token.ReplaceAllString(m.String(), "$1…")
-			if key := fmt.Sprint(c.name, n); s.seen[key] != shown {
-				s.seen[key] = shown
-				fmt.Fprintf(&s.text, "--- %s (%s)\n%s", c.name, c.language, shown)
-			}
-		}
-	}
-}
-
-// write logs the record, and writes it into the directory of the test's artifacts.
-func (s *story) write(t *testing.T) {
-	t.Helper()
-	t.Log(s.text.String())
-	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "messages.txt"), []byte(s.text.String()), 0o600); err != nil {
-		t.Error(err)
-	}
 }

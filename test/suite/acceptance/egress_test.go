@@ -1,58 +1,30 @@
 package acceptance_test
 
 import (
-	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
-	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
-	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// egressEnv starts a gateway with inline workers and two proxies. egress maps the URL of
-// each of the fake's proxies to the name that the gateway has for it.
-func egressEnv(t *testing.T, user string) (env *testenv.Env, egress map[string]string) {
-	t.Helper()
-	var relays [2]*relay
-	var list, names []string
-	for i := range relays {
-		relays[i] = newRelay()
-		host := strings.TrimPrefix(relays[i].serveProxy(t), "http://")
-		list, names = append(list, "http://"+user+"@"+host), append(names, host)
-	}
-	env = startEnv(t, "WORKER_RUNTIME=inline", "EGRESS_PROXIES="+strings.Join(list, ","), "LOG_LEVEL=debug",
-		"YTDLP_PATH="+toolPath(t, "yt-dlp"), "STREAMLINK_PATH="+writeScript(t, "exit 1"))
-	second, err := env.YouTube.AddProxy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	egress = map[string]string{}
-	for i, proxy := range []string{env.YouTube.Proxy(), second} {
-		relays[i].forwardTo(proxy)
-		egress[proxy] = names[i]
-	}
-	return env, egress
-}
-
-// proxiesOf returns the proxies through which requests for a video came since a time.
-func proxiesOf(env *testenv.Env, video string, since time.Time, classes ...youtube.Class) map[string]int {
+// proxiesOf returns the proxies through which requests for a stream came since a time, and how many.
+func proxiesOf(s *scenario.Stream, since time.Time, classes ...youtube.Class) map[string]int {
 	found := map[string]int{}
-	for _, r := range env.YouTube.Requests() {
-		for _, class := range classes {
-			if r.Video == video && r.Class == class && r.At.After(since) {
-				found[r.Proxy]++
-			}
+	for _, r := range s.YouTube.Requests() {
+		if r.Video == s.Video && slices.Contains(classes, r.Class) && r.At.After(since) {
+			found[r.Proxy]++
 		}
 	}
 	return found
 }
 
-// only returns the only key of a map.
-func only(t *testing.T, what string, counts map[string]int) (key string) {
+// onlyKey returns the only key of a map.
+func onlyKey(t *testing.T, what string, counts map[string]int) (key string) {
 	t.Helper()
 	if len(counts) != 1 {
 		t.Fatalf("%s came through %v, want one proxy", what, counts)
@@ -63,15 +35,24 @@ func only(t *testing.T, what string, counts map[string]int) (key string) {
 }
 
 func TestAStreamMovesToAnotherAddressWhenItsOwnIsBlocked(t *testing.T) { // section 10.3, decision O8
-	runCostlyTimeline(t, 2, 110*time.Second)
+	runTimeline(t, 2)
 	const password = "never-to-be-seen"
-	env, egress := egressEnv(t, "user:"+password)
-	var live [2]*watchedStream
+	env := startConfigured(t, func(fakes *testenv.Env) []string {
+		second, err := fakes.YouTube.AddProxy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := strings.ReplaceAll(fakes.YouTube.Proxy()+","+second, "http://", "http://user:"+password+"@")
+		return []string{"WORKER_RUNTIME=inline", "EGRESS_PROXIES=" + list, "LOG_LEVEL=debug", "EVIDENCE_CAPTURE=off",
+			"YTDLP_PATH=" + toolPath(t, "yt-dlp"), "STREAMLINK_PATH=" + writeScript(t, "exit 1")}
+	})
 	media := []youtube.Class{youtube.Playlist, youtube.Segment}
+	everything := append(slices.Clone(media), youtube.Watch, youtube.Player)
+	var live [2]*scenario.Stream
 	var used [2]string
 	for i := range live {
-		live[i] = watchStream(t, env, livestream.Config{}, nil)
-		used[i] = only(t, "its questions and media", proxiesOf(env, live[i].video, time.Time{}, append(media, youtube.Watch, youtube.Player)...))
+		live[i] = env.Watch(t, scenario.Video{})
+		used[i] = onlyKey(t, "its questions and media", proxiesOf(live[i], time.Time{}, everything...))
 	}
 	if used[0] == used[1] {
 		t.Fatalf("both streams use %s", used[0])
@@ -79,45 +60,34 @@ func TestAStreamMovesToAnotherAddressWhenItsOwnIsBlocked(t *testing.T) { // sect
 	for range 4 { // they wait for their start, half of them through each proxy
 		v := newVideoID()
 		env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-		waitStatus(t, env, register(t, env, v, fastConfig()), "waiting", startTimeout)
+		env.WaitStatus(t, env.Register(t, v, fastConfig()), "waiting", scenario.StartTimeout)
 	}
 
 	blocked, other := used[0], used[1]
 	for _, class := range []youtube.Class{youtube.Watch, youtube.Player, youtube.Other} {
 		env.YouTube.InjectAt(blocked, class, httpfault.Status(403))
 	}
-	env.YouTube.ExpireNow(live[0].video) // its URLs have to be renewed
-	rests, err := env.Service.WaitLog(timeoutContext(t, 120*time.Second), func(l system.Line) bool {
-		return strings.HasPrefix(l.Message, "An egress address fails repeatedly and rests")
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rests.Level != "WARN" || rests.Data["egress"] != egress[blocked] || rests.Data["failure"] != "blocked" {
-		t.Errorf("the log says %s, want %s", rests.Raw, egress[blocked])
+	env.YouTube.ExpireNow(live[0].Video) // its URLs have to be renewed
+	name := strings.TrimPrefix(blocked, "http://")
+	rests := waitLog(t, env.Service, 2*time.Minute, hasPrefix("An egress address fails repeatedly and rests"))
+	if rests.Level != "WARN" || rests.Data["egress"] != name || rests.Data["failure"] != "blocked" {
+		t.Errorf("the log says %s, want %s", rests.Raw, name)
 	}
 	resting := time.Now()
-	eventually(t, 90*time.Second, "the media of the stream come through the other proxy", func() bool {
-		return proxiesOf(env, live[0].video, resting, youtube.Segment)[other] > 2
+	env.Eventually(t, 90*time.Second, "the media of the stream come through the other proxy", func() bool {
+		return proxiesOf(live[0], resting, youtube.Segment)[other] > 2
 	})
 	moved := time.Now()
-	eventually(t, 30*time.Second, "more of its media are requested", func() bool {
-		return len(proxiesOf(env, live[0].video, moved, media...)) > 0
-	})
-	if got := only(t, "its media", proxiesOf(env, live[0].video, moved, media...)); got != other {
+	env.Eventually(t, 30*time.Second, "more of its media are requested", func() bool { return len(proxiesOf(live[0], moved, media...)) > 0 })
+	if got := onlyKey(t, "its media", proxiesOf(live[0], moved, media...)); got != other {
 		t.Errorf("its media come through %s again", got)
 	}
-	if got := only(t, "the other stream's requests", proxiesOf(env, live[1].video, time.Time{}, append(media, youtube.Watch, youtube.Player)...)); got != other {
+	if got := onlyKey(t, "the other stream's requests", proxiesOf(live[1], time.Time{}, everything...)); got != other {
 		t.Errorf("the other stream moved to %s", got)
 	}
-
-	service, err := env.Service.Call(t.Context(), http.MethodGet, "/api/v1/service", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range service.Body["egress"].([]any) {
+	for _, a := range callOK(t, env.Service, "GET", "/api/v1/service", nil)["egress"].([]any) {
 		a := a.(map[string]any)
-		if is := a["rest_sec"].(float64) > 1700; is != (a["name"] == egress[blocked]) {
+		if is := a["rest_sec"].(float64) > 1700; is != (a["name"] == name) {
 			t.Errorf("the API shows %v", a)
 		}
 	}

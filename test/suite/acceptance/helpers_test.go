@@ -2,23 +2,27 @@ package acceptance_test
 
 import (
 	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// How far an instant that comes from the media may be off. It is exact to some pictures where
-// every segment is looked at. When checks are late, or the watcher has changed to other URLs,
-// the one in which the picture changes may be left out, and one of the next two is taken, up to
-// 4 s later. The shortest threshold is 6 s: that is how late an alert's own time would be.
-const (
-	exactTolerance = 500 * time.Millisecond
-	mediaTolerance = exactTolerance + 4*time.Second
-)
+// mediaTolerance is how far an instant that comes from the media may be off. It is exact to some
+// pictures where every segment is looked at. When checks are late, or the watcher has changed to
+// other URLs, the one in which the picture changes may be left out, and one of the next two is
+// taken, up to 4 s later.
+const mediaTolerance = scenario.ExactTolerance + 4*time.Second
 
 // busyMachine is how much later than on an idle machine something may happen. A dozen
 // timelines, runs of yt-dlp that each need seconds of CPU time, and other tests share the
@@ -28,36 +32,59 @@ const (
 // application. Nothing may come too early, and nothing twice.
 const busyMachine = 45 * time.Second
 
-// startTimeout is how long the report of a stream's start may take. Many streams
-// may start at once, and each needs a run of yt-dlp.
-const startTimeout = 2 * time.Minute
+// lateChecks is in the warning that the machine is busy, which no test is about.
+const lateChecks = "Checks began late"
 
 // starts holds one for each gateway that is being started. A start takes seconds of CPU time, so few at once are over sooner.
 var starts = make(chan struct{}, 2)
 
+// installed returns an environment in which scenarios can be played.
+func installed(env *testenv.Env) *scenario.Env {
+	return &scenario.Env{Env: env, Patience: busyMachine, Tolerance: mediaTolerance, Workers: func(_ *testing.T, id string) (all []string) {
+		for _, p := range system.WorkersOf(id) {
+			all = append(all, strconv.Itoa(p.PID))
+		}
+		return all
+	}}
+}
+
 // startEnv starts a gateway with its surroundings for one test. env is added to
 // the gateway's environment.
-func startEnv(t *testing.T, env ...string) *testenv.Env {
+func startEnv(t *testing.T, env ...string) *scenario.Env {
 	t.Helper()
+	return startConfigured(t, func(*testenv.Env) []string { return env })
+}
+
+// startConfigured is startEnv with an environment that depends on the fakes.
+func startConfigured(t *testing.T, env func(fakes *testenv.Env) []string) *scenario.Env {
+	t.Helper()
+	c := testenv.Config{Binary: binary, Database: migrated, Recording: recording}
 	starts <- struct{}{}
-	s, err := testenv.Start(t.Context(), testenv.Config{Binary: binary, Database: migrated, Env: env, Recording: recording})
-	<-starts
-	if err != nil {
-		t.Fatal(err)
+	s, err := testenv.StartFakes(c)
+	if err == nil {
+		c.Env = env(s)
+		err = s.StartGateway(t.Context(), c)
 	}
+	<-starts
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() {
+		if t.Failed() && s.Service != nil {
 			t.Logf("the gateway's log ends:\n%s", s.Service.Tail(60))
 		}
 	})
-	return s
+	if err != nil {
+		t.Fatal(err)
+	}
+	return installed(s)
 }
 
 // newVideoID returns the id of a video that no other test uses.
 func newVideoID() string { return youtube.NewVideoID() }
+
+// newVideoURL returns the URL of a video that does not exist.
+func newVideoURL() string { return "https://www.youtube.com/watch?v=" + newVideoID() }
 
 // timeoutContext returns a context for one wait of d, on an idle machine.
 func timeoutContext(t *testing.T, d time.Duration) context.Context {
@@ -67,137 +94,154 @@ func timeoutContext(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
-}
-
-// fastConfig is a configuration with short thresholds: checks every 2 s, alerts
-// after 6 s. Each pair of extra strings is one more field and its value.
-func fastConfig(extra ...string) map[string]any {
-	c := map[string]any{"check_interval_sec": 2, "blackout_threshold_sec": 6, "silence_threshold_sec": 6}
-	for i := 0; i+1 < len(extra); i += 2 {
-		c[extra[i]] = extra[i+1]
-	}
-	return c
-}
-
-// register registers a monitor of a video. It is stopped when the test ends, so
-// that its worker costs the other tests no time.
-func register(t *testing.T, env *testenv.Env, video string, config map[string]any) (id string) {
-	t.Helper()
-	id, err := env.Service.Register(t.Context(), env.YouTube.URL(video), env.Receiver.URL(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = env.Service.Call(context.Background(), "DELETE", "/api/v1/monitors/"+id, nil)
-	})
-	return id
-}
-
-// waitEvent waits for an event of a monitor, busyMachine longer than timeout.
-func waitEvent(t *testing.T, env *testenv.Env, id, event string, timeout time.Duration) webhookreceiver.Delivery {
-	t.Helper()
-	d, err := env.WaitEvent(timeoutContext(t, timeout), id, event)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// eventsOf returns the accepted events of a monitor, in order.
-func eventsOf(env *testenv.Env, id string) (events []webhookreceiver.Delivery) {
-	for _, d := range env.Receiver.Accepted() {
-		if d.MonitorID == id {
-			events = append(events, d)
-		}
-	}
-	return events
-}
-
-// assertEvents fails the test unless a monitor's events are exactly these, all
-// with valid signatures.
-func assertEvents(t *testing.T, env *testenv.Env, id string, want ...string) {
-	t.Helper()
-	var got []string
-	for _, d := range eventsOf(env, id) {
-		got = append(got, d.EventType)
-		if !d.Verified {
-			t.Errorf("%s is not verified: %s", d.EventType, d.Problem)
-		}
-	}
-	if strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("events %v, want %v", got, want)
-	}
-}
-
-// waitStatus waits until a monitor has a status, and returns the monitor.
-func waitStatus(t *testing.T, env *testenv.Env, id, status string, timeout time.Duration) map[string]any {
-	t.Helper()
-	m, err := env.Service.WaitStatus(timeoutContext(t, timeout), id, status)
-	if err != nil {
-		t.Fatalf("%v; the gateway's log ends:\n%s", err, env.Service.Tail(30))
-	}
-	return m
-}
-
-// waitNoWorker waits until a monitor has no worker.
-func waitNoWorker(t *testing.T, env *testenv.Env, id string) {
-	t.Helper()
-	eventually(t, 10*time.Second, "the monitor has no worker", func() bool {
-		for _, p := range env.Service.Workers() {
-			if p.Env("MONITOR_ID") == id {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// checks returns how many segments of a monitor have been analysed.
-func checks(t *testing.T, env *testenv.Env, id string) float64 {
-	t.Helper()
-	m, err := env.Service.Monitor(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, _ := m["statistics"].(map[string]any)["total_segments_analyzed"].(float64)
-	return n
-}
-
-// assertNear fails the test unless a time is within a tolerance of the truth.
-func assertNear(t *testing.T, what string, got, truth time.Time, tolerance time.Duration) {
-	t.Helper()
-	if d := got.Sub(truth).Abs(); d > tolerance {
-		t.Errorf("%s is %s, the truth is %s: off by %s, more than %s", what,
-			got.UTC().Format(time.StampMilli), truth.UTC().Format(time.StampMilli), d, tolerance)
-	}
-}
-
-// assertAfter fails the test unless a time is the truth, or after it by at most
-// delay.
-func assertAfter(t *testing.T, what string, got, truth time.Time, delay time.Duration) {
-	t.Helper()
-	if d := got.Sub(truth); d < -exactTolerance || d > mediaTolerance+delay {
-		t.Errorf("%s is off by %s, more than %s", what, d, mediaTolerance+delay)
-	}
-}
-
-// pollInterval is the time between two looks at a condition. Many tests look at once, and
-// most of them ask the gateway.
-const pollInterval = 250 * time.Millisecond
-
 // eventually polls until a condition holds, and fails the test when it does not hold
 // busyMachine after timeout.
 func eventually(t *testing.T, timeout time.Duration, what string, holds func() bool) {
 	t.Helper()
-	timeout += busyMachine
-	for deadline := time.Now().Add(timeout); !holds(); sleep(t.Context(), pollInterval) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", timeout, what)
-		}
+	shared.Eventually(t, timeout, what, holds)
+}
+
+// fastConfig is a configuration with short thresholds: checks every 2 s, alerts
+// after 6 s.
+func fastConfig() map[string]any {
+	return map[string]any{"check_interval_sec": 2, "blackout_threshold_sec": 6, "silence_threshold_sec": 6}
+}
+
+// callOK calls the API and fails the test unless it answers 200.
+func callOK(t *testing.T, s *system.Service, method, path string, body any) map[string]any {
+	t.Helper()
+	answer, err := s.Call(t.Context(), method, path, body)
+	if err != nil || answer.Status != http.StatusOK {
+		t.Fatalf("%s %s is answered %d %v, %v", method, path, answer.Status, answer.Body, err)
 	}
+	return answer.Body
+}
+
+// create makes an object by the API and returns its id.
+func create(t *testing.T, s *system.Service, path, idField string, body map[string]any) string {
+	t.Helper()
+	a, err := s.Call(t.Context(), http.MethodPost, path, body)
+	id, _ := a.Body[idField].(string)
+	if err != nil || a.Status != http.StatusCreated || id == "" {
+		t.Fatalf("POST %s is answered %d %v, %v", path, a.Status, a.Body, err)
+	}
+	return id
+}
+
+// waitLog waits for a line of the gateway's log.
+func waitLog(t *testing.T, s *system.Service, within time.Duration, is func(system.Line) bool) system.Line {
+	t.Helper()
+	line, err := s.WaitLog(timeoutContext(t, within), is)
+	if err != nil {
+		t.Fatalf("a line of the log is missing: %v; it ends:\n%s", err, s.Tail(20))
+	}
+	return line
+}
+
+// onlyWorker returns the only worker of a monitor.
+func onlyWorker(t *testing.T, monitorID string) system.Process {
+	t.Helper()
+	workers := system.WorkersOf(monitorID)
+	if len(workers) != 1 {
+		t.Fatalf("%d workers run, want 1", len(workers))
+	}
+	return workers[0]
+}
+
+// toolPath returns the path of an installed tool.
+func toolPath(t *testing.T, tool string) string {
+	t.Helper()
+	path, err := testtools.Tool(tool, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// writeScript writes a shell script that stands in for a tool.
+func writeScript(t *testing.T, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// startGateway starts a gateway without surroundings. Its tools find no stream.
+func startGateway(t *testing.T, c system.Config) *system.Service {
+	t.Helper()
+	s := launchGateway(t, c)
+	if err := s.WaitListening(timeoutContext(t, 30*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// launchGateway is startGateway without waiting.
+func launchGateway(t *testing.T, c system.Config) *system.Service {
+	t.Helper()
+	if c.DataDir == "" {
+		c.DataDir = filepath.Join(t.TempDir(), "data")
+	}
+	c.Binary, c.Env = binary, append([]string{"YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true"}, c.Env...)
+	s, err := system.Launch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = s.Stop() // most tests have stopped it
+		if t.Failed() {
+			t.Logf("the gateway's log ends:\n%s", s.Tail(30))
+		}
+	})
+	return s
+}
+
+// database is a PostgreSQL server of one test.
+type database struct {
+	*embedded.Server
+	dir string
+}
+
+// newDatabase starts a database that ends with the test, after its gateways. The path of its
+// directory is shorter than that of t.TempDir, because a socket's path has at most 107 bytes.
+// With a longer path each start of the server has its socket in another directory.
+func newDatabase(t *testing.T) *database {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stream-monitor-db-") //nolint:usetesting // see above
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // the server runs as another user than root
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	db := &database{dir: dir}
+	db.start(t)
+	t.Cleanup(func() { _ = db.Stop(context.Background()) })
+	return db
+}
+
+func (d *database) start(t *testing.T) {
+	t.Helper()
+	var err error
+	if d.Server, err = embedded.Start(t.Context(), embedded.Config{DataDir: d.dir}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *database) stop(t *testing.T) {
+	t.Helper()
+	if err := d.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dsn is the setting of a gateway that uses the database.
+func (d *database) dsn() string { return "DB_DSN=" + d.DSN() }
+
+// hasPrefix returns a condition: a line of the log begins so.
+func hasPrefix(message string) func(system.Line) bool {
+	return func(l system.Line) bool { return strings.HasPrefix(l.Message, message) }
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
@@ -19,10 +20,10 @@ var (
 	binary    string             // of stream-monitor, built once
 	migrated  string             // directory of an empty database with all migrations
 	recording *youtube.Recording // of the real yt-dlp, for the tests that are not about it
-	shared    *testenv.Env       // watched by all tests that need neither a gateway of their own nor evidence
+	shared    *scenario.Env      // watched by all tests that need neither a gateway of their own nor evidence
 )
 
-// unlimited is the value of -parallel: schedule_test.go limits the timelines instead.
+// unlimited is the value of -parallel: runTimeline limits the timelines instead.
 const unlimited = "1000"
 
 func TestMain(m *testing.M) {
@@ -53,9 +54,11 @@ func run(m *testing.M) int {
 	if err := errors.Join(buildErr, recordErr); err != nil {
 		return fail(err)
 	}
-	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Database: migrated, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording}); err != nil {
+	env, err := testenv.Start(ctx, testenv.Config{Binary: binary, Database: migrated, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording})
+	if err != nil {
 		return fail(err)
 	}
+	shared = installed(env)
 	status := m.Run()
 	// Close fails if a process is left behind.
 	if err := shared.Close(); err != nil {

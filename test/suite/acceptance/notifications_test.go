@@ -14,14 +14,15 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
-	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
 // publicURL is where people reach the gateway, as links in messages have it.
 const publicURL = "https://monitor.example"
 
 // startReceiver starts a receiver with a signing key of its own and creates its destination.
-func startReceiver(t *testing.T, env *testenv.Env, name string) (r *webhookreceiver.Receiver, destinationID string) {
+func startReceiver(t *testing.T, env *scenario.Env, name string) (r *webhookreceiver.Receiver, destinationID string) {
 	t.Helper()
 	key := "the-own-signing-key-of-" + name
 	r, err := webhookreceiver.Start(webhookreceiver.Config{Key: key})
@@ -29,14 +30,14 @@ func startReceiver(t *testing.T, env *testenv.Env, name string) (r *webhookrecei
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	return r, create(t, env, "/api/v1/destinations", "destination_id", map[string]any{
+	return r, create(t, env.Service, "/api/v1/destinations", "destination_id", map[string]any{
 		"name": name, "kind": "webhook", "config": map[string]any{}, "secrets": map[string]any{"url": r.URL(), "signing_key": key},
 	})
 }
 
 // notified is a gateway with destinations and routes.
 type notified struct {
-	env       *testenv.Env
+	env       *scenario.Env
 	everybody []*told                   // of the default route, in every channel
 	system    *webhookreceiver.Receiver // of the default route
 	other     *webhookreceiver.Receiver // of a route for streams of another channel
@@ -52,88 +53,84 @@ func startNotified(t *testing.T) (n notified) {
 	n.other, ids[1] = startReceiver(t, n.env, "other")
 	byDefault := []string{ids[0]}
 	for _, c := range n.everybody {
-		c.createDestination(t, n.env)
+		c.createDestination(t, n.env.Service)
 		byDefault = append(byDefault, c.id)
 	}
-	create(t, n.env, "/api/v1/routes", "route_id", map[string]any{
+	create(t, n.env.Service, "/api/v1/routes", "route_id", map[string]any{
 		"name": "another channel", "match": map[string]any{"metadata": map[string]any{"channel_name": "Another Channel"}}, "destinations": []string{ids[1]},
 	})
-	routes := callOK(t, n.env, http.MethodGet, "/api/v1/routes", nil)["routes"].([]any)
+	routes := callOK(t, n.env.Service, http.MethodGet, "/api/v1/routes", nil)["routes"].([]any)
 	last := routes[len(routes)-1].(map[string]any)["route_id"].(string)
-	callOK(t, n.env, http.MethodPatch, "/api/v1/routes/"+last, map[string]any{"destinations": byDefault})
+	callOK(t, n.env.Service, http.MethodPatch, "/api/v1/routes/"+last, map[string]any{"destinations": byDefault})
 	return n
 }
 
 // Every channel is told from the onset to the recovery of one incident.
 func TestEveryChannelTellsTheStoryOfAnIncident(t *testing.T) { // section 19
-	runTimeline(t, 1, 100*time.Second)
+	runTimeline(t, 1)
 	n := startNotified(t)
-	assertEveryKind(t, n.env, n.everybody)
-	told := &story{all: n.everybody, seen: map[string]string{}}
-	t.Cleanup(func() { told.write(t) })
-	p := watchStream(t, n.env, livestream.Config{Preroll: 30 * time.Second}, nil)
+	assertEveryKind(t, n.env.Service, n.everybody)
+	p := n.env.Watch(t, scenario.Video{Config: livestream.Config{Preroll: 30 * time.Second}})
 
-	p.goBlack()
+	p.GoBlack()
 	waitAll(t, n.everybody, 60*time.Second, "Black video", "映像が真っ黒", "")
-	eventually(t, evidenceLimit, "every channel has the picture", func() bool {
+	eventually(t, 75*time.Second, "every channel has the picture", func() bool {
 		return !slices.ContainsFunc(n.everybody, hasNoPicture)
 	})
-	told.chapter("the picture has gone black")
 	p.Silence(true)
 	waitAll(t, n.everybody, 60*time.Second, "Black video + No sound", "映像が真っ黒＋無音", "")
-	told.chapter("the sound has gone, too")
 
-	p.acknowledgeByLink(n.everybody[0])
+	acknowledgeByLink(p, n.everybody[0])
 	waitAll(t, n.everybody, 20*time.Second, "Acknowledged by 山田 Ann", "対応者: 山田 Ann", "acknowledged")
-	told.chapter("somebody has acknowledged it")
 
-	p.silenceByLink(n.everybody[1])
+	silenceByLink(p, n.everybody[1])
 	p.Black(false)
 	p.Silence(false)
 	waitAll(t, n.everybody, 120*time.Second, "RESOLVED", "復旧", "resolved")
-	told.chapter("it is resolved")
 	p.End()
-	p.waitEvent("stream.ended", 60*time.Second)
+	p.WaitEvent(scenario.Ended, time.Minute)
 
 	for _, c := range n.everybody {
-		t.Run(c.name, func(t *testing.T) { assertToldOnce(t, n.env, c) })
+		t.Run(c.name, func(t *testing.T) { assertToldOnce(t, n.env.Service, c) })
 	}
 	assertSequence(t, n.system, p)
 	if got := n.other.All(); len(got) > 0 {
 		t.Errorf("the receiver of another channel got %v", got)
 	}
-	assertNoFailures(t, n.env)
+	assertNoFailures(t, n.env.Service)
 }
 
 // acknowledgeByLink acknowledges the incident by a link in a message.
-func (p *watchedStream) acknowledgeByLink(c *told) {
-	p.t.Helper()
-	path := c.link(p.t, c.words("Acknowledge", "対応中にする"))
-	assertPage(p.t, p.env, http.MethodGet, path, "", http.StatusOK, "<form")
-	if i := p.incidents()[0]; i["acknowledged_by"] != nil {
-		p.t.Errorf("a GET has acknowledged: %v", i)
+func acknowledgeByLink(p *scenario.Stream, c *told) {
+	p.T.Helper()
+	path := c.link(p.T, c.words("Acknowledge", "対応中にする"))
+	assertPage(p.T, p.Service, http.MethodGet, path, "", http.StatusOK, "<form")
+	for _, i := range callOK(p.T, p.Service, http.MethodGet, "/api/v1/incidents?monitor_id="+p.ID, nil)["incidents"].([]any) {
+		if i := i.(map[string]any); i["acknowledged_by"] != nil {
+			p.T.Errorf("a GET has acknowledged: %v", i)
+		}
 	}
-	assertPage(p.t, p.env, http.MethodPost, path, "山田 Ann", http.StatusOK, "山田 Ann")
-	assertPage(p.t, p.env, http.MethodPost, path, "山田 Ann", http.StatusOK, "山田 Ann")
-	assertPage(p.t, p.env, http.MethodPost, path, "Bob", http.StatusConflict, "山田 Ann")
+	assertPage(p.T, p.Service, http.MethodPost, path, "山田 Ann", http.StatusOK, "山田 Ann")
+	assertPage(p.T, p.Service, http.MethodPost, path, "山田 Ann", http.StatusOK, "山田 Ann")
+	assertPage(p.T, p.Service, http.MethodPost, path, "Bob", http.StatusConflict, "山田 Ann")
 }
 
 // silenceByLink silences the stream by a link in a message.
-func (p *watchedStream) silenceByLink(c *told) {
-	p.t.Helper()
-	path := c.link(p.t, c.words("Silence 1 h", "1時間ミュート"))
-	assertPage(p.t, p.env, http.MethodGet, path, "", http.StatusOK, "<form")
-	assertPage(p.t, p.env, http.MethodPost, path, "Bob", http.StatusOK, "")
-	assertPage(p.t, p.env, http.MethodPost, path, "Bob", http.StatusOK, "")
-	if active := callOK(p.t, p.env, http.MethodGet, "/api/v1/silences?state=active", nil)["silences"].([]any); len(active) != 1 {
-		p.t.Errorf("the silences are %v, want one", active)
+func silenceByLink(p *scenario.Stream, c *told) {
+	p.T.Helper()
+	path := c.link(p.T, c.words("Silence 1 h", "1時間ミュート"))
+	assertPage(p.T, p.Service, http.MethodGet, path, "", http.StatusOK, "<form")
+	assertPage(p.T, p.Service, http.MethodPost, path, "Bob", http.StatusOK, "")
+	assertPage(p.T, p.Service, http.MethodPost, path, "Bob", http.StatusOK, "")
+	if active := callOK(p.T, p.Service, http.MethodGet, "/api/v1/silences?state=active", nil)["silences"].([]any); len(active) != 1 {
+		p.T.Errorf("the silences are %v, want one", active)
 	}
 }
 
 // assertEveryKind asserts that the test has a destination of every kind.
-func assertEveryKind(t *testing.T, env *testenv.Env, all []*told) {
+func assertEveryKind(t *testing.T, s *system.Service, all []*told) {
 	t.Helper()
-	for _, k := range callOK(t, env, http.MethodGet, "/api/v1/destination-kinds", nil)["kinds"].([]any) {
+	for _, k := range callOK(t, s, http.MethodGet, "/api/v1/destination-kinds", nil)["kinds"].([]any) {
 		kind := k.(map[string]any)["kind"].(string)
 		if kind != "webhook" && !slices.ContainsFunc(all, func(c *told) bool { return c.kind == kind }) {
 			t.Errorf("the test has no %s", kind)
@@ -154,13 +151,13 @@ func (c *told) picture() string {
 }
 
 // assertPage opens a link, or sends its form with a name, as a browser without an API key does.
-func assertPage(t *testing.T, env *testenv.Env, method, path, by string, status int, shows string) {
+func assertPage(t *testing.T, s *system.Service, method, path, by string, status int, shows string) {
 	t.Helper()
 	form := url.Values{}
 	if by != "" {
 		form.Set("by", by)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, env.Service.URL()+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +177,7 @@ func assertPage(t *testing.T, env *testenv.Env, method, path, by string, status 
 
 // assertToldOnce asserts that a channel was told each chapter once, with a sound for the
 // onset and for what made it worse.
-func assertToldOnce(t *testing.T, env *testenv.Env, c *told) {
+func assertToldOnce(t *testing.T, s *system.Service, c *told) {
 	t.Helper()
 	all := c.messages()
 	sounds, mentions := 0, 0
@@ -212,7 +209,7 @@ func assertToldOnce(t *testing.T, env *testenv.Env, c *told) {
 	case c.picture() == "":
 		t.Errorf("no message has a picture: %v", all)
 	case linked:
-		status, picture := download(t, env.Service, link)
+		status, picture := download(t, s, link)
 		if _, err := jpeg.Decode(bytes.NewReader(picture)); status != http.StatusOK || err != nil {
 			t.Errorf("the link to the picture answers %d, %v", status, err)
 		}
@@ -221,9 +218,9 @@ func assertToldOnce(t *testing.T, env *testenv.Env, c *told) {
 
 // assertSequence asserts that a receiver got all events of the stream in order, numbered
 // from 1 and signed with its own key.
-func assertSequence(t *testing.T, r *webhookreceiver.Receiver, p *watchedStream) {
+func assertSequence(t *testing.T, r *webhookreceiver.Receiver, p *scenario.Stream) {
 	t.Helper()
-	want := eventsOf(p.env, p.id)
+	want := p.Events(p.ID)
 	eventually(t, 20*time.Second, "the destination has every event", func() bool { return len(r.All()) >= len(want) })
 	var got []string
 	for n, d := range r.All() {
@@ -245,10 +242,10 @@ func assertSequence(t *testing.T, r *webhookreceiver.Receiver, p *watchedStream)
 
 // assertNoFailures asserts that every delivery was accepted at once, and that the gateway
 // warns of none.
-func assertNoFailures(t *testing.T, env *testenv.Env) {
+func assertNoFailures(t *testing.T, s *system.Service) {
 	t.Helper()
 	deliveries := func() []any {
-		return callOK(t, env, http.MethodGet, "/api/v1/deliveries?limit=100", nil)["deliveries"].([]any)
+		return callOK(t, s, http.MethodGet, "/api/v1/deliveries?limit=100", nil)["deliveries"].([]any)
 	}
 	// The receiver has the last one before the gateway has recorded it.
 	eventually(t, 10*time.Second, "every delivery is recorded", func() bool {
@@ -265,7 +262,7 @@ func assertNoFailures(t *testing.T, env *testenv.Env) {
 			}
 		}
 	}
-	for _, l := range env.Service.Log() {
+	for _, l := range s.Log() {
 		if (l.Level == "WARN" || l.Level == "ERROR") && (l.Component == "destinations" || l.Component == "messages") {
 			t.Errorf("the gateway logs %s", l.Raw)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
 // packagingLead is how much of the recording has been broadcast when the resolver first
@@ -19,9 +20,6 @@ const packagingLead = 17 * time.Second
 // packagingInterval is the time between two checks of a packaging, longer than that of
 // fastConfig: fifty of them are watched with the real tools.
 const packagingInterval = 3 * time.Second
-
-// lateChecks is in the warning that the machine is busy, which is not about a packaging.
-const lateChecks = "Checks began late"
 
 // partialSegmentPath matches the path of a partial segment (low-latency HLS), which
 // a worker must not request.
@@ -44,7 +42,8 @@ func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
 	t.Parallel()
 	for _, s := range broadcast.Shapes() {
 		t.Run(s.Name, func(t *testing.T) {
-			runCostlyTimeline(t, 1, 50*time.Second)
+			t.Parallel()
+			packagings.take(t, 1)
 			watchPackaging(t, library, s.Shape)
 		})
 	}
@@ -62,19 +61,19 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 	}
 	v := newVideoID()
 	shared.YouTube.Add(v, youtube.Video{State: youtube.Live, Origin: origin})
-	id := register(t, shared, v, map[string]any{
+	id := shared.Register(t, v, map[string]any{
 		"check_interval_sec": packagingInterval.Seconds(), "blackout_threshold_sec": 6, "silence_threshold_sec": 6,
 	})
-	waitEvent(t, shared, id, "stream.started", startTimeout)
-	waitEvent(t, shared, id, "stream.ended", time.Until(stream.At(broadcast.Program.End))+30*time.Second)
+	shared.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
+	shared.WaitEvent(t, id, scenario.Ended, time.Until(stream.At(broadcast.Program.End))+30*time.Second)
 
-	assertEvents(t, shared, id, expectedEvents(s)...)
+	shared.AssertEvents(t, id, expectedEvents(s)...)
 	if t.Failed() {
 		t.Logf("the log of the monitor:\n%s", monitorLog(id, "DEBUG", "INFO", "WARN", "ERROR"))
 		return
 	}
 	events := map[string]webhookreceiver.Delivery{}
-	for _, e := range eventsOf(shared, id) {
+	for _, e := range shared.Events(id) {
 		events[e.EventType] = e
 	}
 	tolerance := instantTolerance(s)
@@ -82,18 +81,18 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 		what, alert, recovered string
 		from, to               time.Duration
 	}{
-		{"black", "alert.blackout", "alert.blackout_recovered", broadcast.Program.Black, broadcast.Program.Picture},
+		{"black", scenario.Blackout, scenario.BlackoutRecovered, broadcast.Program.Black, broadcast.Program.Picture},
 		{"silence", "alert.silence", "alert.silence_recovered", broadcast.Program.Silence, broadcast.Program.Sound},
 	} {
 		back, recovered := events[c.recovered]
 		if !recovered { // the track is missing from the start
-			if at := events[c.alert].Data.StartedAt; at.After(events["stream.started"].Received.Add(5*time.Second + busyMachine)) {
+			if at := events[c.alert].Data.StartedAt; at.After(events[scenario.Started].Received.Add(5*time.Second + busyMachine)) {
 				t.Errorf("%s: started_at is %s, long after the watch started", c.what, at)
 			}
 			continue
 		}
-		assertNear(t, c.what+": started_at", events[c.alert].Data.StartedAt, stream.At(c.from), tolerance)
-		assertNear(t, c.what+": recovered_at", back.Data.RecoveredAt, stream.At(c.to), tolerance)
+		scenario.AssertNear(t, c.what+": started_at", events[c.alert].Data.StartedAt, stream.At(c.from), tolerance)
+		scenario.AssertNear(t, c.what+": recovered_at", back.Data.RecoveredAt, stream.At(c.to), tolerance)
 		t.Logf("%s: started_at off by %s, recovered_at by %s", c.what,
 			events[c.alert].Data.StartedAt.Sub(stream.At(c.from)), back.Data.RecoveredAt.Sub(stream.At(c.to)))
 	}
@@ -117,12 +116,12 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 func expectedEvents(s broadcast.Shape) []string {
 	switch {
 	case s.Audio == broadcast.NoAudio && s.Video != broadcast.NoVideo:
-		return []string{"stream.started", "alert.silence", "alert.blackout", "alert.blackout_recovered", "stream.ended"}
+		return []string{scenario.Started, "alert.silence", scenario.Blackout, scenario.BlackoutRecovered, scenario.Ended}
 	case s.Video == broadcast.NoVideo && s.Audio != broadcast.NoAudio:
-		return []string{"stream.started", "alert.blackout", "alert.silence", "alert.silence_recovered", "stream.ended"}
+		return []string{scenario.Started, scenario.Blackout, "alert.silence", "alert.silence_recovered", scenario.Ended}
 	}
 	return []string{
-		"stream.started", "alert.blackout", "alert.blackout_recovered", "alert.silence", "alert.silence_recovered", "stream.ended",
+		scenario.Started, scenario.Blackout, scenario.BlackoutRecovered, "alert.silence", "alert.silence_recovered", scenario.Ended,
 	}
 }
 
@@ -131,9 +130,9 @@ func expectedEvents(s broadcast.Shape) []string {
 // be a check interval after it appeared, and more on a busy machine.
 func instantTolerance(s broadcast.Shape) time.Duration {
 	if s.ProgramTime == broadcast.NoDateTime {
-		return packagingInterval + 2*exactTolerance + busyMachine
+		return packagingInterval + 2*scenario.ExactTolerance + busyMachine
 	}
-	return exactTolerance
+	return scenario.ExactTolerance
 }
 
 // monitorLog returns the log lines about a monitor with one of these levels.
