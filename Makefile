@@ -181,7 +181,7 @@ image-smoke: tools image ## run the image as it is deployed: no root, read-only,
 	@IMAGE=stream-monitor:$(VERSION) go test -tags image -count=1 -v ./test/suite/image
 
 .PHONY: test-compose
-test-compose: tools image ## test deploy/compose.yaml on a real Docker (3 minutes)
+test-compose: tools image ## test deploy/compose.yaml on a real Docker (5 minutes)
 	@test/suite/image/bases.sh postgres:17-trixie
 	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/suite/compose
 

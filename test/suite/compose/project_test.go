@@ -3,9 +3,9 @@
 package compose_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,63 +13,102 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/docker"
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
 // project is a copy of deploy/compose.yaml with an .env by compose-env.sh and a
-// unique project name.
+// unique project name, and the fakes that it uses.
 type project struct {
+	*scenario.Env
 	name, dir string
 	env       []string // overrides .env
-	secrets   map[string]string
+	newImage  string   // that it was upgraded to
 }
 
-// newProject copies the files and makes the .env.
-func newProject(t *testing.T, image string, env ...string) *project {
+// newProject copies the files, makes the .env, and starts the fakes at an address that
+// containers reach. The project's environment points to them.
+func newProject(t *testing.T, image string) *project {
 	t.Helper()
-	p := &project{name: fmt.Sprintf("stream-monitor-compose-%d", os.Getpid()), dir: t.TempDir(), env: env, secrets: map[string]string{}}
+	address, err := loopback.FreeAddress()
+	must(t, err)
+	p := &project{name: fmt.Sprintf("stream-monitor-compose-%d", os.Getpid()), dir: t.TempDir(), env: []string{"LISTEN=" + address}}
 	for _, name := range []string{"compose.yaml", "compose-env.sh", "compose.env.example"} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(p.dir, name), b, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(p.dir, name), b, 0o755))
 	}
-	run(t, exec.Command(filepath.Join(p.dir, "compose-env.sh"), image))
-	settings, err := os.ReadFile(filepath.Join(p.dir, ".env"))
-	if err != nil {
-		t.Fatal(err)
+	docker.Exec(t, exec.Command(filepath.Join(p.dir, "compose-env.sh"), image))
+	secrets := p.readSettings(t)
+
+	network, host := docker.NewNetwork(t)
+	fakes, err := testenv.StartFakes(testenv.Config{Address: host, SigningKey: secrets["WEBHOOK_SIGNING_KEY"]})
+	t.Cleanup(func() { _ = fakes.Close() })
+	must(t, err)
+	fakes.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: apiKeyTransport{secrets["API_KEY"]}})
+	p.Env = &scenario.Env{Env: fakes, Workers: p.workers}
+	environment := map[string]string{"CALLBACK_ALLOWED_NETWORKS": host + "/32", "RATE_LIMIT_QUERY_PER_MIN": "0"}
+	for _, line := range fakes.YouTube.Env() {
+		name, value, _ := strings.Cut(line, "=")
+		environment[name] = value
 	}
-	if info, err := os.Stat(filepath.Join(p.dir, ".env")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf(".env has mode %v", info.Mode())
-	}
-	for line := range strings.Lines(string(settings)) {
-		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
-			p.secrets[name] = value
-		}
-	}
+	override, err := json.Marshal(map[string]any{
+		"services": map[string]any{"gateway": map[string]any{
+			"environment": environment,
+			"networks":    []string{"fakes"},
+			"volumes":     []string{fakes.FakeDir() + ":" + fakes.FakeDir() + ":ro"},
+		}},
+		"networks": map[string]any{"fakes": map[string]any{"external": true, "name": network}},
+	})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(p.dir, "compose.override.yaml"), override, 0o600))
+	t.Cleanup(func() { p.remove(t) })
 	return p
+}
+
+// readSettings reads the .env.
+func (p *project) readSettings(t *testing.T) map[string]string {
+	t.Helper()
+	file := filepath.Join(p.dir, ".env")
+	text, err := os.ReadFile(file)
+	must(t, err)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf(".env has mode %v, %v", info.Mode(), err)
+	}
+	settings := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
+			settings[name] = value
+		}
+	}
+	return settings
+}
+
+// apiKeyTransport adds the project's API key, and ignores HTTP_PROXY.
+type apiKeyTransport struct{ key string }
+
+var directTransport = &http.Transport{DisableKeepAlives: true} // the gateway is restarted
+
+func (k apiKeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("X-API-Key", k.key)
+	return directTransport.RoundTrip(req)
 }
 
 // remove takes the project down. It logs the end of the log after a failure.
 func (p *project) remove(t *testing.T) {
 	t.Helper()
 	if t.Failed() {
-		t.Logf("the end of the log:\n%s", p.try(t, "logs", "--no-color", "--tail", "60"))
+		out, err := p.command("logs", "--no-color", "--tail", "60").CombinedOutput()
+		t.Logf("the end of the log, %v:\n%s", err, out)
 	}
-	_ = p.try(t, "down", "--volumes", "--timeout", "10")
-}
-
-// override writes compose.override.yaml.
-func (p *project) override(t *testing.T, settings map[string]any) {
-	t.Helper()
-	b, err := json.Marshal(settings)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(p.dir, "compose.override.yaml"), b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
+	_ = p.command("down", "--volumes", "--timeout", "10").Run()
+	if p.newImage != "" {
+		_, _ = docker.Try("rmi", p.newImage)
 	}
 }
 
@@ -82,57 +121,40 @@ func (p *project) command(args ...string) *exec.Cmd {
 // compose runs a compose command and returns its standard output.
 func (p *project) compose(t *testing.T, args ...string) string {
 	t.Helper()
-	return run(t, p.command(args...))
+	return docker.Exec(t, p.command(args...))
 }
 
-func (p *project) try(t *testing.T, args ...string) string {
+// gateway names the gateway's container.
+func (p *project) gateway() string { return p.name + "-gateway-1" }
+
+// inspectGateway reads the state of the gateway's container.
+func (p *project) inspectGateway(t *testing.T, format string) string {
 	t.Helper()
-	out, err := p.command(args...).CombinedOutput()
-	if err != nil {
-		return fmt.Sprintf("%v\n%s", err, out)
-	}
-	return string(out)
+	return docker.Run(t, "inspect", "-f", format, p.gateway())
+}
+
+// workers lists the ids of a monitor's worker processes in the gateway's container.
+func (p *project) workers(t *testing.T, monitorID string) []string {
+	t.Helper()
+	list := `for p in /proc/[0-9]*; do
+		[[ $(tr '\0' ' ' <"$p/cmdline") == */"stream-monitor worker "*--monitor-id=` + monitorID + `* ]] && echo "${p#/proc/}"
+	done 2>/dev/null; true`
+	return strings.Fields(p.compose(t, "exec", "-T", "gateway", "bash", "-c", list))
 }
 
 // leftovers lists the containers, volumes and networks of the project.
 func (p *project) leftovers(t *testing.T) (all []string) {
 	t.Helper()
-	filter := "label=com.docker.compose.project=" + p.name
 	for _, list := range [][]string{
 		{"ps", "--all", "--format", "container {{.Names}}"},
 		{"volume", "ls", "--format", "volume {{.Name}}"},
 		{"network", "ls", "--format", "network {{.Name}}"},
 	} {
-		for line := range strings.Lines(docker(t, append(list, "--filter", filter)...)) {
+		for line := range strings.Lines(docker.Run(t, append(list, "--filter", "label=com.docker.compose.project="+p.name)...)) {
 			all = append(all, strings.TrimSpace(line))
 		}
 	}
 	return all
-}
-
-func docker(t *testing.T, args ...string) string {
-	t.Helper()
-	return run(t, exec.Command("docker", args...))
-}
-
-func run(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, stdout.Bytes(), stderr.Bytes())
-	}
-	return strings.TrimSpace(stdout.String())
-}
-
-// waitFor polls a condition.
-func waitFor(t *testing.T, within time.Duration, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !condition(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", within, what)
-		}
-	}
 }
 
 func must(t *testing.T, err error) {
