@@ -6,22 +6,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/docker"
 )
 
 // The test gives doctor what the image does not have: a database and keys. It does
 // not depend on the internet (--offline).
 func TestDoctorFindsNothingWrongWithTheImage(t *testing.T) {
-	name, _ := newNetwork(t)
-	t.Cleanup(func() { _, _ = try(t, "rm", "-f", "-v", name) })
-	docker(t, "run", "--detach", "--name", name, "--network", name, "--network-alias", "postgres",
+	name, _ := docker.NewNetwork(t)
+	t.Cleanup(func() { _, _ = docker.Try("rm", "-f", "-v", name) })
+	docker.Run(t, "run", "--detach", "--name", name, "--network", name, "--network-alias", "postgres",
 		"--env", "POSTGRES_PASSWORD=secret", "postgres:17-trixie")
 	output := func() string { return logs(t, name) }
 	waitFor(t, time.Minute, "a database", output, func() bool {
-		_, err := try(t, "exec", name, "pg_isready", "-q", "-h", "127.0.0.1", "-U", "postgres")
+		_, err := docker.Try("exec", name, "pg_isready", "-q", "-h", "127.0.0.1", "-U", "postgres")
 		return err == nil
 	})
 	args := append([]string{"run", "--rm", "--network", name}, hardened...)
-	report := docker(t, append(args,
+	report := docker.Run(t, append(args,
 		"--env", "DB_DSN=postgres://postgres:secret@postgres/postgres?sslmode=disable",
 		"--env", "API_KEY=an-api-key-for-tests", "--env", "INTERNAL_API_KEY=an-internal-key-for-tests",
 		"--env", "WEBHOOK_SIGNING_KEY=a-signing-key-for-tests",

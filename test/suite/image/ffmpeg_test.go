@@ -18,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/docker"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // it starts tools
 )
@@ -105,10 +106,10 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 // extract copies a program of the image, which is linked statically, to this machine.
 func extract(t *testing.T, program string) (path string) {
 	t.Helper()
-	container := docker(t, "create", image)
-	defer docker(t, "rm", container)
+	container := docker.Run(t, "create", image)
+	defer docker.Run(t, "rm", container)
 	path = filepath.Join(t.TempDir(), program)
-	if _, err := try(t, "cp", container+":/usr/local/bin/"+program, path); err != nil {
+	if _, err := docker.Try("cp", container+":/usr/local/bin/"+program, path); err != nil {
 		t.Fatalf("the image was not built with FFMPEG=static: %v", err)
 	}
 	return path

@@ -3,7 +3,6 @@
 package image_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/docker"
 )
 
 // image is the image under test.
@@ -31,44 +32,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// docker runs a docker command and returns its standard output.
-func docker(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := try(t, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func try(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "docker", args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("docker %s: %w\n%s%s", strings.Join(args, " "), err, stdout.Bytes(), stderr.Bytes())
-	}
-	return strings.TrimSpace(stdout.String()), nil
-}
-
 // runInside runs a program of the image in a hardened container without a network.
 func runInside(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	all := append([]string{"run", "--rm", "--network", "none"}, hardened...)
-	return docker(t, append(append(all, "--entrypoint", program, image), args...)...)
-}
-
-// newNetwork makes a network that is removed after the test. host is this machine's
-// address in it.
-func newNetwork(t *testing.T) (name, host string) {
-	t.Helper()
-	name = fmt.Sprintf("stream-monitor-image-%d-%s", os.Getpid(), strings.ToLower(t.Name()))
-	docker(t, "network", "create", name)
-	t.Cleanup(func() { _, _ = try(t, "network", "rm", name) })
-	return name, docker(t, "network", "inspect", "-f", "{{(index .IPAM.Config 0).Gateway}}", name)
+	return docker.Run(t, append(append(all, "--entrypoint", program, image), args...)...)
 }
 
 // logs returns what a container has printed.
@@ -83,17 +51,25 @@ func logs(t *testing.T, container string) string {
 
 // imageConfig is the configuration that the image declares.
 type imageConfig struct {
-	User         string
-	Entrypoint   []string
-	Cmd          []string
-	Labels       map[string]string
-	ExposedPorts map[string]any
+	User       string
+	Entrypoint []string
+	Cmd        []string
+	Labels     map[string]string
 }
 
 func inspect(t *testing.T) (c imageConfig) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(docker(t, "image", "inspect", "-f", "{{json .Config}}", image)), &c); err != nil {
+	if err := json.Unmarshal([]byte(docker.Run(t, "image", "inspect", "-f", "{{json .Config}}", image)), &c); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func waitFor(t *testing.T, within time.Duration, what string, output func() string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !condition(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s; the output is:\n%s", within, what, output())
+		}
+	}
 }

@@ -3,7 +3,6 @@
 package image_test
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
-	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/docker"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
@@ -21,20 +19,12 @@ import (
 // A worker ends with a killed gateway. The next gateway launches another one, which can create temporary files.
 func TestTheSystemdUnitStartsAnotherGatewayWhenOneDies(t *testing.T) {
 	h := bootHost(t)
+	env := &scenario.Env{Env: h.Env}
 	if output := h.exec(t, "systemd-analyze", "verify", "--man=no", unit); output != "" {
 		t.Errorf("systemd-analyze prints %s", output)
 	}
-	const video = "imageUnit01"
-	_, err := h.StartStream(t.Context(), video, livestream.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	h.waitUntilReady(t)
-	id, err := h.Service.Register(t.Context(), h.YouTube.URL(video), h.Receiver.URL(), map[string]any{"check_interval_sec": 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.waitForChecks(t, id, 2)
+	s := env.Watch(t, scenario.Video{})
 	for property, want := range map[string]string{"ActiveState": "active", "WatchdogUSec": "1min"} {
 		if got := h.exec(t, "systemctl", "show", "--property", property, "--value", unit); got != want {
 			t.Errorf("of a ready gateway, systemd says %s=%s, want %s", property, got, want)
@@ -44,7 +34,7 @@ func TestTheSystemdUnitStartsAnotherGatewayWhenOneDies(t *testing.T) {
 	h.exec(t, "kill", "-9", gateway)
 	h.waitFor(t, "another gateway", func() bool { now := h.gatewayPID(t); return now != "0" && now != gateway })
 	h.waitUntilReady(t)
-	h.waitForChecks(t, id, 2)
+	s.WaitChecks(2, time.Minute)
 	old := worker
 	if worker = h.workerPID(t); worker == old {
 		t.Errorf("the worker is process %s still", worker)
@@ -69,28 +59,17 @@ type host struct {
 // bootHost starts a host with the service.
 func bootHost(t *testing.T) *host {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { // the service runs as another user
-		t.Fatal(err)
-	}
-	network, address := newNetwork(t)
-	docker(t, "buildx", "build", "--load", "--tag", network, "--build-arg", "IMAGE="+image,
+	network, address := docker.NewNetwork(t)
+	docker.Run(t, "buildx", "build", "--load", "--tag", network, "--build-arg", "IMAGE="+image,
 		"--file", filepath.Join("systemd", "Dockerfile"), filepath.Join("..", "..", "..", "deploy", "systemd"))
-	t.Cleanup(func() { docker(t, "rmi", network) })
+	t.Cleanup(func() { docker.Run(t, "rmi", network) })
 
-	h := &host{name: network, Env: &testenv.Env{}}
-	var err error
-	if h.Library, err = livestream.Open(livestream.Options{}); err != nil {
+	fakes, err := testenv.StartFakes(testenv.Config{Address: address})
+	t.Cleanup(func() { _ = fakes.Close() })
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.YouTube, err = youtube.Start(youtube.Config{Addr: address + ":0", Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = h.YouTube.Close() })
-	if h.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Addr: address + ":0", Key: system.SigningKey}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = h.Receiver.Close() })
+	h, dir := &host{name: network, Env: fakes}, t.TempDir()
 	settings := append(h.YouTube.Env(), "LISTEN_ADDR=0.0.0.0:8080", "CALLBACK_ALLOWED_NETWORKS="+address+"/32",
 		"INTERNAL_API_KEY="+system.InternalKey, "WEBHOOK_SIGNING_KEY="+system.SigningKey)
 	environment := filepath.Join(dir, "environment")
@@ -101,13 +80,13 @@ func bootHost(t *testing.T) *host {
 	if err := os.WriteFile(credential, []byte(system.APIKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = try(t, "rm", "-f", "-v", h.name) })
-	docker(t, "run", "--detach", "--name", h.name, "--network", network,
+	t.Cleanup(func() { _, _ = docker.Try("rm", "-f", "-v", h.name) })
+	docker.Run(t, "run", "--detach", "--name", h.name, "--network", network,
 		"--cgroupns", "private", "--cap-add", "SYS_ADMIN", "--cap-add", "SYS_PTRACE",
 		"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
-		"--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp", "--volume", dir+":"+dir+":ro",
+		"--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp", "--volume", h.FakeDir()+":"+h.FakeDir()+":ro",
 		"--volume", environment+":/etc/stream-monitor/environment:ro", "--volume", credential+":/etc/credstore/stream-monitor.API_KEY:ro", network)
-	ip := docker(t, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", h.name)
+	ip := docker.Run(t, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", h.name)
 	h.Service = system.Remote("http://"+ip+":8080", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
 	return h
 }
@@ -115,7 +94,7 @@ func bootHost(t *testing.T) *host {
 // exec runs a command on the host and returns its output.
 func (h *host) exec(t *testing.T, args ...string) string {
 	t.Helper()
-	return docker(t, append([]string{"exec", h.name}, args...)...)
+	return docker.Run(t, append([]string{"exec", h.name}, args...)...)
 }
 
 // waitFor polls a condition for a minute, and shows the service's log if it fails.
@@ -132,19 +111,6 @@ func (h *host) waitUntilReady(t *testing.T) {
 		a, err := h.Service.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && a.Status == http.StatusOK
 	})
-}
-
-// waitForChecks waits until so many more segments of a monitor have been analysed.
-func (h *host) waitForChecks(t *testing.T, id string, more float64) {
-	t.Helper()
-	total := func() float64 {
-		m, _ := h.Service.Monitor(t.Context(), id)
-		statistics, _ := m["statistics"].(map[string]any)
-		n, _ := statistics["total_segments_analyzed"].(float64)
-		return n
-	}
-	before := total()
-	h.waitFor(t, fmt.Sprintf("%v checks after %v", more, before), func() bool { return total() >= before+more })
 }
 
 // gatewayPID is the service's main process; "0": it has none.
