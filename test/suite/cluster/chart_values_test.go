@@ -77,8 +77,8 @@ func TestTheChartKeepsWhatOnlyItsSecretsHave(t *testing.T) {
 			t.Errorf("%s: the policy is %v, want %v", name, got, want)
 		}
 	}
-	const delete = "delete secret stream-monitor stream-monitor-ca"
-	if notes := renderNotes(t, tag); !strings.Contains(notes, delete) {
+	const removal = "delete secret stream-monitor stream-monitor-ca"
+	if notes := renderNotes(t, tag); !strings.Contains(notes, removal) {
 		t.Errorf("the notes do not say how to delete what stays: %s", notes)
 	}
 	if notes := renderNotes(t, tag, "secret.existingSecret=keys", "tls.existingSecret=certificate"); strings.Contains(notes, "delete secret") {

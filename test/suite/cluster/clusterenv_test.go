@@ -5,7 +5,6 @@ package cluster_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,12 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"testing"
 
-	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
-	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
-	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
@@ -33,46 +29,29 @@ type clusterEnv struct {
 	nodeAddress    string         // the first node's; NodePorts listen there
 	podNetworks    []netip.Prefix // networks of pods and nodes
 	localAddresses []netip.Prefix // of this machine, with their networks
-	dir            string
 	database       *database
-	*testenv.Env
+	*scenario.Env
 }
 
-// newClusterEnv starts the fakes and the database, and creates the namespace.
-func newClusterEnv(ctx context.Context) (s *clusterEnv, err error) {
-	s = &clusterEnv{Env: &testenv.Env{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	if s.dir, err = os.MkdirTemp("", "stream-monitor-cluster-"); err != nil {
-		return s, err
-	}
-	// The private database does not run as root, and needs access.
-	if err = os.Chmod(s.dir, 0o755); err != nil {
-		return s, err
-	}
-	if s.api, err = startAPIClient(); err != nil {
-		return s, err
-	}
-	if err = s.findAddresses(ctx); err != nil {
-		return s, err
-	}
-	if s.Library, err = livestream.Open(livestream.Options{}); err != nil {
-		return s, err
-	}
-	address := net.JoinHostPort(s.hostAddress, "0")
-	if s.YouTube, err = youtube.Start(youtube.Config{Addr: address, Dir: filepath.Join(s.dir, "youtube")}); err != nil {
-		return s, err
-	}
-	if s.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Addr: address}); err != nil {
-		return s, err
-	}
-	if s.database, err = startDatabase(ctx, filepath.Join(s.dir, "data"), s.hostAddress, s.isKnown); err != nil {
-		return s, err
-	}
-	return s, s.createNamespace(ctx)
+// newClusterEnv starts the fakes and the database, and creates the namespace. They end with the test.
+func newClusterEnv(t *testing.T) *clusterEnv {
+	t.Helper()
+	s := &clusterEnv{}
+	var err error
+	s.api, err = startAPIClient()
+	must(t, err)
+	t.Cleanup(s.api.close)
+	must(t, s.findAddresses(t.Context()))
+	fakes, err := testenv.StartFakes(testenv.Config{Address: s.hostAddress})
+	t.Cleanup(func() { must(t, fakes.Close()) })
+	must(t, err)
+	s.Env = &scenario.Env{Env: fakes, Workers: s.workerPods}
+	s.database, err = startDatabase(t.Context(), filepath.Join(fakes.Dir(), "data"), s.hostAddress, s.isKnown)
+	must(t, err)
+	t.Cleanup(func() { must(t, s.database.close()) })
+	t.Cleanup(func() { must(t, s.deleteNamespace(context.Background())) })
+	must(t, s.createNamespace(t.Context()))
+	return s
 }
 
 // findAddresses learns the addresses of this machine and of the nodes.
@@ -115,7 +94,7 @@ func (s *clusterEnv) createNamespace(ctx context.Context) error {
 	}
 	_, err := run(ctx, "kubectl", "-n", namespace, "create", "configmap", fakeConfigMap,
 		"--from-file=ca.pem="+s.YouTube.CAFile(),
-		"--from-file=certifi="+filepath.Join(s.dir, "youtube", "python", "certifi", "__init__.py"))
+		"--from-file=certifi="+filepath.Join(s.FakeDir(), "python", "certifi", "__init__.py"))
 	return err
 }
 
@@ -135,29 +114,6 @@ func (s *clusterEnv) workerEnv() (env []map[string]any) {
 		}
 	}
 	return env
-}
-
-func (s *clusterEnv) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	var errs []error
-	if s.api != nil {
-		errs = append(errs, s.deleteNamespace(ctx))
-		s.api.close()
-	}
-	if s.database != nil {
-		errs = append(errs, s.database.close())
-	}
-	if s.Receiver != nil {
-		errs = append(errs, s.Receiver.Close())
-	}
-	if s.YouTube != nil {
-		errs = append(errs, s.YouTube.Close())
-	}
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
-	}
-	return errors.Join(errs...)
 }
 
 // readNetworks reads the networks of pods and of this machine. A node's address

@@ -8,12 +8,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"regexp"
 	"sync"
-	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
@@ -83,31 +79,4 @@ func (d *database) close() error {
 	err := d.server.Stop(context.Background()) // closes the connections
 	d.serving.Wait()
 	return err
-}
-
-func TestTheDatabaseRefusesUnknownAddresses(t *testing.T) {
-	dir := t.TempDir()
-	for parent := dir; parent != os.TempDir(); parent = filepath.Dir(parent) { // the server does not run as root
-		must(t, os.Chmod(parent, 0o755))
-	}
-	s := &clusterEnv{podNetworks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
-	d, err := startDatabase(t.Context(), filepath.Join(dir, "data"), "127.0.0.1", s.isKnown)
-	must(t, err)
-	defer func() { must(t, d.close()) }()
-	firstByte := func() string {
-		c, err := net.Dial("tcp", d.port.Addr().String())
-		must(t, err)
-		defer c.Close()
-		must(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-		_, _ = c.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}) // SSLRequest
-		answer, _ := io.ReadAll(io.LimitReader(c, 1))
-		return string(answer)
-	}
-	if got := firstByte(); got != "" {
-		t.Errorf("an unknown address was answered %q", got)
-	}
-	s.podNetworks = append(s.podNetworks, netip.MustParsePrefix("127.0.0.0/8"))
-	if got := firstByte(); got != "N" {
-		t.Errorf("a pod was answered %q", got)
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
 func install(t *testing.T, s *clusterEnv) {
@@ -96,7 +98,7 @@ func (s *clusterEnv) gatewayNames(t *testing.T) (names []string) {
 // uninstall removes the release while a stream is being watched. The keys and the authority
 // stay, and another installation has them.
 func uninstall(t *testing.T, s *clusterEnv) {
-	watchNewStream(t, s)
+	s.Watch(t, scenario.Video{})
 	kept := func() string {
 		var keys, authority object
 		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release, &keys))

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -93,24 +92,6 @@ func cgroupMemory(group string) (working, anonymous int64) {
 		}
 	}
 	return max(used, 0), anonymous
-}
-
-func TestPodMemoryIsMeasuredAsTheKubeletDoes(t *testing.T) {
-	for version, files := range map[string]map[string]string{
-		"version 2": {"memory.current": "100\n", "memory.peak": "900\n", "memory.stat": "anon 60\nfile 40\ninactive_file 30\nactive_file 10\n"},
-		"version 1": {"memory.usage_in_bytes": "100\n", "memory.max_usage_in_bytes": "900\n",
-			"memory.stat": "rss 1\ninactive_file 2\ntotal_rss 60\ntotal_inactive_file 30\ntotal_active_file 10\n"},
-	} {
-		t.Run(version, func(t *testing.T) {
-			group := t.TempDir()
-			for name, content := range files {
-				must(t, os.WriteFile(filepath.Join(group, name), []byte(content), 0o600))
-			}
-			if working, anonymous := cgroupMemory(group); working != 70 || anonymous != 60 {
-				t.Errorf("the working set is %d, %d without file pages; want 70 and 60", working, anonymous)
-			}
-		})
-	}
 }
 
 func readInt(file string) int64 {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
 const (
@@ -29,8 +31,8 @@ var enforcement = os.Getenv("STREAM_MONITOR_NETWORK_POLICIES")
 func networkPolicies(t *testing.T, s *clusterEnv) {
 	c := newConnections(t, s)
 	requireEnforcement(t, c.pods["neighbour"], c.destinations["gateway"]["stranger:80"], strangers)
-	p := watchNewStream(t, s)
-	c.serveInWorker(t, p.pod())
+	p := s.Watch(t, scenario.Video{})
+	c.serveInWorker(t, s.workerPod(t, p.ID))
 
 	c.expect(t, "with policies", func(from, to string) bool { return slices.Contains(allowed[from], to) })
 	must(t, s.upgrade(t.Context(), "networkPolicy.enabled=false"))
@@ -38,9 +40,7 @@ func networkPolicies(t *testing.T, s *clusterEnv) {
 	must(t, s.upgrade(t.Context()))
 	c.expect(t, "with policies again", func(from, to string) bool { return slices.Contains(allowed[from], to) })
 
-	p.stream.End()
-	p.waitForEvent("stream.ended", 60*time.Second)
-	p.waitUntilPodGone()
+	p.EndAndAssert()
 }
 
 // allowed lists what each pod reaches with the chart's policies (section 14.3). The rest of

@@ -14,9 +14,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
@@ -46,7 +46,6 @@ func splitImage(image string) (repository, tag string) {
 // others are the chart's defaults.
 func (s *clusterEnv) values() map[string]any {
 	repository, tag := splitImage(firstImage)
-	mount := filepath.Join(s.dir, "youtube")
 	return map[string]any{
 		"image": map[string]any{"repository": repository, "tag": tag, "pullPolicy": "IfNotPresent", "architecture": runtime.GOARCH},
 		"secret": map[string]any{"values": map[string]any{
@@ -63,7 +62,7 @@ func (s *clusterEnv) values() map[string]any {
 		"worker": map[string]any{
 			"extraEnv":          s.workerEnv(),
 			"extraVolumes":      []any{map[string]any{"name": "youtube", "configMap": map[string]any{"name": fakeConfigMap, "items": []any{map[string]any{"key": "ca.pem", "path": "ca.pem"}, map[string]any{"key": "certifi", "path": "python/certifi/__init__.py"}}}}},
-			"extraVolumeMounts": []any{map[string]any{"name": "youtube", "mountPath": mount, "readOnly": true}},
+			"extraVolumeMounts": []any{map[string]any{"name": "youtube", "mountPath": s.FakeDir(), "readOnly": true}},
 		},
 	}
 }
@@ -111,16 +110,26 @@ func selectedPath(kind, labels string) string {
 	return apiPath(kind) + "?labelSelector=" + url.QueryEscape(labels)
 }
 
-// workerPod returns a monitor's pod, or an object without a name.
-func (s *clusterEnv) workerPod(ctx context.Context, id string) (object, error) {
-	pods, err := s.api.list(ctx, selectedPath("pods", workerSelector+",monitor-id="+id))
-	if err != nil || len(pods) == 0 {
-		return object{}, err
+// workerPods lists the UIDs of a monitor's pods.
+func (s *clusterEnv) workerPods(t *testing.T, id string) (uids []string) {
+	t.Helper()
+	pods, err := s.api.list(t.Context(), selectedPath("pods", workerSelector+",monitor-id="+id))
+	must(t, err)
+	for _, p := range pods {
+		uids = append(uids, p.Metadata.UID)
 	}
-	if len(pods) > 1 {
-		return object{}, fmt.Errorf("monitor %s has %d pods", id, len(pods))
+	return uids
+}
+
+// workerPod returns the only pod of a monitor.
+func (s *clusterEnv) workerPod(t *testing.T, id string) object {
+	t.Helper()
+	pods, err := s.api.list(t.Context(), selectedPath("pods", workerSelector+",monitor-id="+id))
+	must(t, err)
+	if len(pods) != 1 {
+		t.Fatalf("monitor %s has %d pods", id, len(pods))
 	}
-	return pods[0], nil
+	return pods[0]
 }
 
 // gatewayPods lists the pods of the gateway.
