@@ -56,22 +56,23 @@ func (f *fixture) expectRuns(spec supervisor.WorkerSpec, want bool) {
 	}
 }
 
-func launchStarts(f *fixture) {
-	a, b := f.newSpec(StopsWhenAsked), f.newSpec(StopsWhenAsked)
-	f.launch(a)
-	f.launch(b)
-	f.expectAlive(a.ID, 1)
-	f.expectAlive(b.ID, 1)
+func runningAreListed(f *fixture, running []supervisor.WorkerSpec) {
+	f.expectListed(running...)
+	for _, spec := range running {
+		f.expectAlive(spec.ID, spec.Generation)
+	}
 	f.expectNoExit()
+	f.expectListed(running...)
 }
 
-func launchIsIdempotent(f *fixture) {
-	spec := f.newSpec(StopsWhenAsked)
+func launchIsIdempotent(f *fixture, running []supervisor.WorkerSpec) {
+	spec := running[0]
 	for range 3 {
 		f.launch(spec)
 	}
-	f.expectAlive(spec.ID, 1)
+	f.expectAlive(spec.ID, spec.Generation)
 	f.expectNoExit()
+	f.expectListed(spec)
 }
 
 func concurrentLaunchesStartOne(f *fixture) {
@@ -89,43 +90,51 @@ func concurrentLaunchesStartOne(f *fixture) {
 	f.expectNoExit()
 }
 
-func newerGenerationReplaces(f *fixture) {
-	spec := f.newSpec(StopsWhenAsked)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
-	f.launch(withGeneration(spec, 2))
-	f.expectExit(spec, true)
-	f.expectAlive(spec.ID, 2)
-}
-
-func newerGenerationReplacesByForce(f *fixture) {
-	spec := f.newSpec(IgnoresStop)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
-	f.replace(spec, 2)
-	f.expectExit(spec, false)
-	f.expectAlive(spec.ID, 2)
-}
-
-// replace launches a newer generation and sees that it does not take long,
+// newerGenerationReplaces launches a newer generation and sees that it does not take long,
 // whatever the older does.
-func (f *fixture) replace(older supervisor.WorkerSpec, generation int) {
-	f.t.Helper()
+func newerGenerationReplaces(f *fixture, running []supervisor.WorkerSpec) {
+	older := running[0]
+	newer := withGeneration(older, older.Generation+1)
 	began := time.Now()
-	f.launch(withGeneration(older, generation))
+	f.launch(newer)
 	if took, limit := time.Since(began), min(replacementGracePeriod, f.GracePeriod)+f.Timeout; took > limit {
 		f.t.Errorf("the older generation was replaced after %v, want at most %v", took, limit)
 	}
+	f.expectExit(older, BehaviourOf(older.StreamURL) == StopsWhenAsked)
+	f.expectAlive(older.ID, newer.Generation)
+	f.expectListed(newer)
 }
 
-func olderGenerationIsRefused(f *fixture) {
-	spec := withGeneration(f.newSpec(StopsWhenAsked), 5)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 5)
-	if err := f.Launcher.Launch(f.t.Context(), withGeneration(spec, 4)); err == nil {
+func olderGenerationIsRefused(f *fixture, running []supervisor.WorkerSpec) {
+	spec := running[0]
+	if err := f.Launcher.Launch(f.t.Context(), withGeneration(spec, spec.Generation-1)); err == nil {
 		f.t.Error("an older generation was launched")
 	}
-	f.expectAlive(spec.ID, 5)
+	f.expectAlive(spec.ID, spec.Generation)
+	f.expectNoExit()
+}
+
+func othersAreLaunchedBeside(f *fixture, running []supervisor.WorkerSpec) {
+	spec := f.newSpec(StopsWhenAsked)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
+	f.expectListed(spec, running[0])
+	f.stop(spec.ID)
+	f.expectExit(spec, true)
+	f.expectAlive(running[0].ID, running[0].Generation)
+	f.expectNoExit()
+}
+
+func endIsReported(f *fixture, running []supervisor.WorkerSpec) {
+	spec, other := running[0], running[1]
+	f.Kill(spec.ID)
+	f.expectExit(spec, false)
+	f.expectListed(other)
+	f.expectAlive(spec.ID)
+	next := withGeneration(spec, spec.Generation+1)
+	f.launch(next)
+	f.expectAlive(spec.ID, next.Generation)
+	f.expectListed(next, other)
 	f.expectNoExit()
 }
 
@@ -133,13 +142,6 @@ func crashIsReported(f *fixture) {
 	spec := f.newSpec(ExitsWithError)
 	f.launch(spec)
 	f.expectExit(spec, false)
-	f.expectAlive(spec.ID)
-}
-
-func cleanExitIsReported(f *fixture) {
-	spec := f.newSpec(ExitsCleanly)
-	f.launch(spec)
-	f.expectExit(spec, true)
 	f.expectAlive(spec.ID)
 }
 

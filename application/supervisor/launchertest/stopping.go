@@ -20,21 +20,24 @@ func (f *fixture) stop(id monitor.ID) time.Duration {
 	return time.Since(began)
 }
 
-func stopEndsWorker(f *fixture) {
-	spec := f.newSpec(StopsWhenAsked)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
+func stopEndsWorker(f *fixture, running []supervisor.WorkerSpec) {
+	spec, other := running[0], running[1]
 	f.stop(spec.ID)
 	if left := f.Alive(spec.ID); len(left) > 0 {
 		f.t.Errorf("Stop returned while %v ran", left)
 	}
 	f.expectExit(spec, true)
+	f.expectListed(other)
+	f.expectAlive(other.ID, other.Generation)
+	f.stop(spec.ID)
+	f.expectNoExit()
+	next := withGeneration(spec, spec.Generation+1)
+	f.launch(next)
+	f.expectAlive(spec.ID, next.Generation)
 }
 
-func stopForcesAfterGracePeriod(f *fixture) {
-	spec := f.newSpec(IgnoresStop)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
+func stopForcesAfterGracePeriod(f *fixture, running []supervisor.WorkerSpec) {
+	spec := running[0]
 	if took := f.stop(spec.ID); took < f.GracePeriod || took > f.GracePeriod+f.Timeout {
 		f.t.Errorf("took %v, want the grace of %v and little more", took, f.GracePeriod)
 	}
@@ -79,26 +82,12 @@ func abandonedStopIsCarriedOut(f *fixture) {
 	f.expectAlive(spec.ID)
 }
 
-func stopLeavesOthersRunning(f *fixture) {
-	a, b := f.newSpec(StopsWhenAsked), f.newSpec(StopsWhenAsked)
-	f.launch(a)
-	f.launch(b)
-	f.expectAlive(a.ID, 1)
-	f.expectAlive(b.ID, 1)
-	f.stop(a.ID)
-	f.expectExit(a, true)
-	f.expectAlive(b.ID, 1)
-	f.expectNoExit()
-}
-
-func stoppedMonitorIsLaunchedAgain(f *fixture) {
-	spec := f.newSpec(StopsWhenAsked)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
-	f.stop(spec.ID)
-	f.expectExit(spec, true)
-	f.launch(withGeneration(spec, 2))
-	f.expectAlive(spec.ID, 2)
+func closeEndsRunning(f *fixture, running []supervisor.WorkerSpec) {
+	ends := f.countExits()
+	if err := f.Close(f.t.Context()); err != nil {
+		f.t.Errorf("close: %v", err)
+	}
+	f.expectClosed(ends, running)
 }
 
 func closeEndsAll(f *fixture) {
@@ -125,10 +114,8 @@ func closeEndsAll(f *fixture) {
 	}
 }
 
-func closeForcesWhenContextIsDone(f *fixture) {
-	spec := f.newSpec(IgnoresStop)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
+func closeForcesWhenContextIsDone(f *fixture, running []supervisor.WorkerSpec) {
+	spec := running[0]
 	ctx, cancel := context.WithCancel(f.t.Context())
 	cancel()
 	began := time.Now()
@@ -137,7 +124,7 @@ func closeForcesWhenContextIsDone(f *fixture) {
 		f.t.Errorf("closing took %v", took)
 	}
 	if f.KeepsWorkers {
-		f.expectAlive(spec.ID, 1)
+		f.expectAlive(spec.ID, spec.Generation)
 		return
 	}
 	if !errors.Is(err, context.Canceled) {
