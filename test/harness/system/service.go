@@ -56,7 +56,6 @@ type Service struct {
 	cmd      *exec.Cmd
 	out      io.Closer // the reading end of the log's pipe
 	client   client
-	began    time.Time
 	exited   chan struct{} // closed when the process has been reaped
 	exit     error
 	scanning sync.WaitGroup
@@ -107,7 +106,7 @@ func Launch(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{cmd: cmd, out: out, began: time.Now(), exited: make(chan struct{}), news: make(chan struct{})}
+	s := &Service{cmd: cmd, out: out, exited: make(chan struct{}), news: make(chan struct{})}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Binary, err)
 	}
@@ -201,9 +200,6 @@ func (s *Service) CloseLogPipe() error { return s.out.Close() }
 
 // PID is the id of the service's process.
 func (s *Service) PID() int { return s.cmd.Process.Pid }
-
-// StartedAt is when the process was started.
-func (s *Service) StartedAt() time.Time { return s.began }
 
 // Signal sends the service a signal.
 func (s *Service) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
