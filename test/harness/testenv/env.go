@@ -51,6 +51,10 @@ type Env struct {
 	Library  *livestream.Library
 	Receiver *webhookreceiver.Receiver
 	Service  *system.Service // the gateway that was started last
+
+	// Renditions are those of the main scenario's stream. Nil: picture and sound together.
+	Renditions []livestream.Rendition
+
 	dir      string
 	internal string   // address of the internal API, the same after a restart: surviving workers report there
 	tools    []string // environment variables

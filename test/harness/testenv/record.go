@@ -190,14 +190,14 @@ func (e *Env) downloadEvidence(ctx context.Context, id, variant string) ([]byte,
 }
 
 // readEvidence decodes a picture and returns its mean luma, 0 to 255. It recognises an
-// MP4 file.
+// MP4 file with picture and sound, by the handlers of its tracks.
 func readEvidence(variant string, content []byte) (luma float64, err error) {
 	switch variant {
 	case "levels":
 		return 0, nil
 	case "clip":
-		if len(content) < 12 || string(content[4:8]) != "ftyp" {
-			err = fmt.Errorf("%d bytes that are no MP4 file", len(content))
+		if len(content) < 12 || string(content[4:8]) != "ftyp" || !bytes.Contains(content, []byte("vide")) || !bytes.Contains(content, []byte("soun")) {
+			err = fmt.Errorf("%d bytes that are no MP4 file with picture and sound", len(content))
 		}
 		return 0, err
 	}

@@ -62,7 +62,7 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	if err != nil {
 		return t, err
 	}
-	t.Stream, err = e.Library.Start(ctx, livestream.Config{})
+	t.Stream, err = e.Library.Start(ctx, livestream.Config{Renditions: e.Renditions})
 	if err != nil {
 		return t, err
 	}

@@ -116,6 +116,10 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 		}
 	}
 	eventually(t, 30*time.Second, "workers at the first gateway", watches(both[0], ids))
+	eventually(t, time.Minute, "the other gateway says that no stream can be seen", func() bool { // section 17.4
+		spot, _ := callOK(t, both[1], http.MethodGet, "/api/v1/service", nil)["blind_spot"].(map[string]any)
+		return spot["monitors"] == 3.0 && spot["watched"] == 3.0
+	})
 	if a := callOK(t, both[1], http.MethodDelete, "/api/v1/monitors/"+ids[1], nil); a["status"] != "stopped" {
 		t.Errorf("stopping at the second gateway is answered %v", a)
 	}

@@ -1,14 +1,22 @@
 package acceptance_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+)
 
 // With evidence, which must not delay an alert.
-func TestTheMainScenario(t *testing.T) { // decision P2
+func TestTheMainScenario(t *testing.T) { // decisions P2, S1
 	t.Parallel()
-	for name, settings := range map[string][]string{"worker processes": nil, "inline workers": {"WORKER_RUNTIME=inline"}} {
-		t.Run(name, func(t *testing.T) {
-			runTimeline(t, 1)
-			startEnv(t, settings...).PlayMain(t)
-		})
-	}
+	t.Run("worker processes", func(t *testing.T) {
+		runTimeline(t, 1)
+		startEnv(t).PlayMain(t)
+	})
+	t.Run("inline workers, picture and sound in two playlists", func(t *testing.T) {
+		runTimeline(t, 1)
+		env := startEnv(t, "WORKER_RUNTIME=inline")
+		env.Renditions = []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
+		env.PlayMain(t)
+	})
 }

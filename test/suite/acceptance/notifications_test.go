@@ -231,6 +231,9 @@ func assertSequence(t *testing.T, r *webhookreceiver.Receiver, p *scenario.Strea
 		}
 	}
 	for n, d := range want {
+		if d.EventType == scenario.BlackoutRecovered && !bytes.Contains(d.Body, []byte(`"evidence":{`)) { // section 16.2
+			t.Errorf("the recovery has no evidence: %s", d.Body)
+		}
 		if n < len(got) && got[n] != d.EventID {
 			t.Errorf("delivery %d is not %s", n+1, d.EventType)
 		}
