@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
@@ -20,29 +21,59 @@ type Stream struct {
 	library  *Library
 	config   Config
 	timeline timeline
+
+	mu       sync.Mutex
+	began    time.Time // zero: not yet
+	notFound []string
 }
 
-// Start begins a stream. It first encodes the renditions that the library does not
-// have yet: half a second for the default ones, once per machine.
+// Start begins a stream. It first encodes what the library does not have yet: 0.2 s for a unit, of
+// which a loop has some. Units with a change of picture or sound in them follow when they are
+// requested, or before the stream begins if it is to wait for a request.
 func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 	if err := c.applyDefaults(); err != nil {
 		return nil, err
 	}
 	s := &Stream{library: l, config: c}
+	prepared := loopDuration
 	for _, cue := range c.Script {
 		if err := cue.valid(); err != nil {
 			return nil, err
 		}
 		s.timeline.add(s.align(cue))
+		if c.Waits {
+			prepared = max(prepared, cue.At+loopDuration)
+		}
 	}
-	if err := l.prepare(ctx, c.Renditions, c.Segment); err != nil {
-		return nil, err
+	for _, r := range c.Renditions {
+		for offset := time.Duration(0); offset < prepared; offset += c.Segment {
+			if _, err := l.load(ctx, s.unit(r, offset)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !c.Waits {
+		s.Began()
 	}
 	return s, nil
 }
 
 // Began returns the instant of the first frame.
-func (s *Stream) Began() time.Time { return s.config.Start }
+func (s *Stream) Began() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.began.IsZero() {
+		start := s.config.Start
+		if start.IsZero() {
+			start = s.config.Now()
+		}
+		s.began = start.Add(-s.config.Preroll).Truncate(time.Millisecond) // as playlists state times
+	}
+	return s.began
+}
+
+// At returns the instant at an offset from the first frame.
+func (s *Stream) At(offset time.Duration) time.Time { return s.Began().Add(offset) }
 
 // SegmentDuration returns the duration of each segment.
 func (s *Stream) SegmentDuration() time.Duration { return s.config.Segment }
@@ -63,10 +94,6 @@ func (s *Stream) Quiet(on bool) time.Time { return s.toggle(on, Quiet, Loud) }
 // Freeze stops the playlists, or lets them jump to the live edge, and returns
 // the instant.
 func (s *Stream) Freeze(on bool) time.Time { return s.toggle(on, Freeze, Thaw) }
-
-// Discontinuity starts a new timeline of timestamps with the next segment and
-// returns the instant at which that begins.
-func (s *Stream) Discontinuity() time.Time { return s.Do(Cue{Do: Discontinuity}) }
 
 // End ends the stream with EXT-X-ENDLIST and returns the end of its last
 // segment. The unfinished segment is lost.
@@ -92,7 +119,7 @@ func (s *Stream) Do(c Cue) time.Time {
 	c.At = max(c.At, s.offset())
 	c = s.align(c)
 	s.timeline.add(c)
-	return s.config.Start.Add(c.At)
+	return s.At(c.At)
 }
 
 func (s *Stream) toggle(on bool, start, stop Action) time.Time {
@@ -104,17 +131,14 @@ func (s *Stream) toggle(on bool, start, stop Action) time.Time {
 
 func (s *Stream) finish(a Action) time.Time {
 	s.Do(Cue{Do: a})
-	return s.config.Start.Add(time.Duration(s.published(s.offset())) * s.config.Segment)
+	return s.At(s.begin(s.published(s.offset())))
 }
 
-// align moves a cue to the boundary on which it takes effect: of a frame for
-// the picture, of a segment for a discontinuity.
+// align moves a cue of the picture to the frame with which it takes effect. A frame's time is rounded
+// down, so that the frame does not begin before it.
 func (s *Stream) align(c Cue) Cue {
-	switch c.Do {
-	case Black, Picture:
-		c.At = frameTime(videoFramesBefore(c.At))
-	case Discontinuity:
-		c.At = roundUp(c.At, s.config.Segment)
+	if c.Do == Black || c.Do == Picture {
+		c.At = time.Duration(videoFramesBefore(c.At)) * time.Second / fps
 	}
 	return c
 }
@@ -122,68 +146,54 @@ func (s *Stream) align(c Cue) Cue {
 // Available returns when the media at instant at appear in the playlist, if it
 // is not frozen: when the segment that holds them is complete.
 func (s *Stream) Available(at time.Time) time.Time {
-	n := int64(at.Sub(s.config.Start)/s.config.Segment) + 1
-	return s.config.Start.Add(s.begin(n))
+	return s.At(s.begin(int64(s.Sequence(at)) + 1))
 }
 
 // Sequence returns the media sequence number of the segment that holds the
 // media at instant at, which is not before Began.
 func (s *Stream) Sequence(at time.Time) uint64 {
-	return uint64(max(0, at.Sub(s.config.Start)/s.config.Segment))
-}
-
-// offset returns the time since the first frame.
-func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.config.Start) }
-
-// published returns how many segments are published at offset at.
-func (s *Stream) published(at time.Duration) int64 {
-	edge, _ := s.timeline.edge(at)
-	return int64(max(0, edge) / s.config.Segment)
+	return uint64(max(0, at.Sub(s.Began())/s.config.Segment))
 }
 
 // Fault returns the current fault of part, or nil.
 func (s *Stream) Fault(part Part) httpfault.Fault { return s.timeline.fault(s.offset(), part) }
 
-// Playlist returns the current playlist of the rendition with itag. Its error is
-// ErrNotFound.
-func (s *Stream) Playlist(itag int) (Playlist, error) {
-	if _, err := s.rendition(itag); err != nil {
-		return Playlist{}, err
-	}
-	at := s.offset()
-	end := s.published(at)
-	first := max(0, end-int64(s.config.Window/s.config.Segment))
-	_, ended := s.timeline.edge(at)
-	p := Playlist{
-		Target:              s.config.Segment,
-		First:               uint64(first),
-		DiscontinuityNumber: s.timeline.discontinuities(s.begin(first)),
-		Ended:               ended,
-	}
-	for n := first; n < end; n++ {
-		e := Entry{Sequence: uint64(n), Duration: s.config.Segment, ProgramTime: s.config.Start.Add(s.begin(n))}
-		e.Discontinuity = n > first && s.timeline.discontinuities(s.begin(n)) > s.timeline.discontinuities(s.begin(n-1))
-		p.Entries = append(p.Entries, e)
-	}
-	return p, nil
+// NotFound lists the requested files that did not exist: not yet published, in a gap, or unknown.
+func (s *Stream) NotFound() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notFound)
 }
 
-// Segment returns the bytes of a segment, MPEG-TS. It may run ffmpeg. Its errors are
-// ErrNotFound, ctx's, and ffmpeg's.
-func (s *Stream) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
-	r, err := s.rendition(itag)
-	if err != nil {
-		return nil, err
+// offset returns the time since the first frame.
+func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.Began()) }
+
+// published returns how many segments are published at an offset.
+func (s *Stream) published(at time.Duration) int64 {
+	edge, _ := s.timeline.edge(at)
+	p, n := s.config.Packaging, int64(max(0, edge)/s.config.Segment)
+	if p.Reconnect > 0 && edge > p.Reconnect {
+		n = int64(max(p.Reconnect, edge-p.ReconnectGap) / s.config.Segment)
 	}
-	n, end := int64(sequence), s.published(s.offset())
-	// A player may fetch a segment that was listed a moment ago.
-	available := 2 * int64(s.config.Window/s.config.Segment)
-	if n < 0 || n >= end || n < end-available {
-		return nil, fmt.Errorf("segment %d: %w", sequence, ErrNotFound)
-	}
-	return s.buildSegment(ctx, r, n)
+	return n
 }
 
+// begin returns the offset of segment n.
+func (s *Stream) begin(n int64) time.Duration {
+	at := time.Duration(n) * s.config.Segment
+	if s.reconnected(n) {
+		at += s.config.Packaging.ReconnectGap
+	}
+	return at
+}
+
+// reconnected reports whether segment n was captured after the encoder has reconnected.
+func (s *Stream) reconnected(n int64) bool {
+	r := s.config.Packaging.Reconnect
+	return r > 0 && time.Duration(n)*s.config.Segment >= r
+}
+
+// rendition returns the rendition with itag. Error: ErrNotFound.
 func (s *Stream) rendition(itag int) (Rendition, error) {
 	for _, r := range s.config.Renditions {
 		if r.Itag == itag {
@@ -192,6 +202,3 @@ func (s *Stream) rendition(itag int) (Rendition, error) {
 	}
 	return Rendition{}, fmt.Errorf("rendition %d: %w", itag, ErrNotFound)
 }
-
-// begin returns the offset of segment n.
-func (s *Stream) begin(n int64) time.Duration { return time.Duration(n) * s.config.Segment }

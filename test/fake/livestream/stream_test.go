@@ -3,7 +3,10 @@ package livestream_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -22,10 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // The test decodes a scripted stream with ffmpeg. Each detected change is within one frame of the
 // script. The suites that watch a stream test the rest of what it does.
 func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
-	library, err := livestream.Open(livestream.Options{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	library := open(t, livestream.Options{CacheDir: t.TempDir()})
 	for _, segment := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second} {
 		t.Run(fmt.Sprintf("segments of %v", segment), func(t *testing.T) {
 			stream, err := library.Start(t.Context(), livestream.Config{
@@ -45,7 +45,7 @@ func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
 			for _, r := range stream.Renditions() {
 				out := detect(t, stream, r.Itag)
 				checkTimes(t, out, `black_start:([\d.]+)`, 4.7, 16.2)
-				checkTimes(t, out, `black_end:([\d.]+)`, 9.31, 16.8)
+				checkTimes(t, out, `black_end:([\d.]+)`, 9.333, 16.8)
 				checkTimes(t, out, `silence_start: ([\d.-]+)`, 11.5)
 				checkTimes(t, out, `silence_end: ([\d.]+)`, 14.25)
 				if wrong := regexp.MustCompile(`(?im)^.*(error|corrupt|invalid|non-monoton|continuity|concealing).*$`).FindString(out); wrong != "" {
@@ -97,4 +97,70 @@ func checkTimes(t *testing.T, out, pattern string, want ...float64) {
 			t.Errorf("%s: ffmpeg detected %s, the script has %v", pattern, match[1], want[n])
 		}
 	}
+}
+
+// A packaging without what its name says would be watched alike, and nobody would notice.
+func TestAPackagingIsWhatItsNameSays(t *testing.T) {
+	library := open(t, livestream.Options{})
+	for _, p := range livestream.Packagings() {
+		t.Run(p.Name, func(t *testing.T) {
+			p.Preroll += 55 * time.Second
+			stream, err := library.Start(t.Context(), p.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifest := get(t, stream, stream.Entry())
+			if first := regexp.MustCompile(`(?m)^itag/.*m3u8$`).FindString(manifest); first != "" {
+				manifest = get(t, stream, first)
+			}
+			for tag, want := range tagsOf(p) {
+				if got := strings.Contains(manifest, tag); got != want {
+					t.Errorf("it has %q: %t, want %t:\n%s", tag, got, want, manifest)
+				}
+			}
+			if n := strings.Count(manifest, "#EXTINF"); p.Window >= time.Hour && n < 3600 {
+				t.Errorf("%d segments of 1 s are listed, want those of an hour", n)
+			}
+		})
+	}
+}
+
+// tagsOf returns what the manifest of a packaging must have, and what not.
+func tagsOf(c livestream.Packaged) map[string]bool {
+	p := c.Packaging
+	hls := p.DASH == livestream.HLS
+	return map[string]bool{
+		"<MPD":                      !hls,
+		"$Time$":                    p.DASH == livestream.TimelineTime,
+		"<SegmentTimeline>":         p.DASH == livestream.TimelineTime || p.DASH == livestream.Timeline,
+		"#EXTINF":                   hls,
+		"#EXT-X-MAP":                hls && p.Container == livestream.FMP4,
+		"#EXT-X-BYTERANGE":          p.SingleFile,
+		"#EXT-X-KEY:METHOD=AES-128": p.Keys != livestream.Clear,
+		"key-5.bin":                 p.Keys == livestream.Rotating,
+		"#EXT-X-PROGRAM-DATE-TIME":  hls && p.ProgramTime != livestream.NoDateTime,
+		"#EXT-X-GAP":                p.Gaps != nil,
+		"#EXT-X-DISCONTINUITY\n":    p.Reconnect > 0 && !p.NoDiscontinuity,
+	}
+}
+
+func open(t *testing.T, o livestream.Options) *livestream.Library {
+	t.Helper()
+	library, err := livestream.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return library
+}
+
+// get returns a file that the handler of a stream serves.
+func get(t *testing.T, s *livestream.Stream, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+path, nil))
+	body, err := io.ReadAll(w.Body)
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%s: %d, %v", path, w.Code, err)
+	}
+	return string(body)
 }

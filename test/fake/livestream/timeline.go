@@ -97,19 +97,6 @@ func (t *timeline) edge(at time.Duration) (edge time.Duration, ended bool) {
 	return at, false
 }
 
-// discontinuities counts the discontinuities at or before at.
-func (t *timeline) discontinuities(at time.Duration) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := 0
-	for _, c := range t.cues {
-		if c.Do == Discontinuity && c.At <= at {
-			n++
-		}
-	}
-	return n
-}
-
 // fault returns the fault of part at instant at, or nil.
 func (t *timeline) fault(at time.Duration, part Part) httpfault.Fault {
 	t.mu.Lock()

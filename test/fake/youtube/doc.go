@@ -13,7 +13,7 @@
 //
 // Each [Video] has a [State] that can change while it is watched. Live media come
 // from a [Source], usually a livestream.Stream, or from an [Origin] with any
-// packaging, usually a broadcast.Broadcast. Media URLs have the form of the real
+// packaging, such as the handler of a livestream.Stream. Media URLs have the form of the real
 // ones, expire like them, and answer 403 from then on. Faults are injected by
 // class of request.
 package youtube

@@ -1,62 +1,54 @@
 package acceptance_test
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
-// packagingLead is how much of the recording has been broadcast when the resolver first
+// packagingLead is how much of the script has been broadcast when the resolver first
 // requests it. The picture goes black 13 s later.
 const packagingLead = 17 * time.Second
 
 // packagingInterval is the time between two checks of a packaging, longer than that of
-// fastConfig: fifty of them are watched with the real tools.
+// fastConfig: thirty of them are watched with the real tools.
 const packagingInterval = 3 * time.Second
-
-// partialSegmentPath matches the path of a partial segment (low-latency HLS), which
-// a worker must not request.
-var partialSegmentPath = regexp.MustCompile(`/seg-\d+\.\d+\.`)
 
 // TestEveryPackagingIsWatchedAlike watches the same recording in every packaging.
 // The events must not depend on it.
 func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
-	library, err := broadcast.Open(broadcast.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	// All material is encoded before other tests run, because encoders would delay
 	// them.
-	for _, s := range broadcast.Shapes() {
-		if err := library.Prepare(t.Context(), s.Shape); err != nil {
+	streams := map[string]*livestream.Stream{}
+	for _, p := range livestream.Packagings() {
+		c := p.Config
+		c.Preroll += packagingLead
+		stream, err := shared.Library.Start(t.Context(), c)
+		if err != nil {
 			t.Fatal(err)
 		}
+		streams[p.Name] = stream
 	}
 	t.Parallel()
-	for _, s := range broadcast.Shapes() {
-		t.Run(s.Name, func(t *testing.T) {
+	for _, p := range livestream.Packagings() {
+		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			packagings.take(t, 1)
-			watchPackaging(t, library, s.Shape)
+			watchPackaging(t, streams[p.Name], p)
 		})
 	}
 }
 
-func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape) {
+func watchPackaging(t *testing.T, stream *livestream.Stream, p livestream.Packaged) {
 	t.Helper()
-	stream, err := library.Start(t.Context(), s, broadcast.Config{Preroll: packagingLead})
-	if err != nil {
-		t.Fatal(err)
-	}
 	origin := &youtube.Origin{Handler: stream.Handler(), HLS: stream.Entry()}
-	if s.MPD != broadcast.HLS {
+	if p.Packaging.DASH != livestream.HLS {
 		origin.HLS, origin.DASH = "", stream.Entry()
 	}
 	v := newVideoID()
@@ -65,9 +57,9 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 		"check_interval_sec": packagingInterval.Seconds(), "blackout_threshold_sec": 6, "silence_threshold_sec": 6,
 	})
 	shared.WaitEvent(t, id, scenario.Started, scenario.StartTimeout)
-	shared.WaitEvent(t, id, scenario.Ended, time.Until(stream.At(broadcast.Program.End))+30*time.Second)
+	shared.WaitEvent(t, id, scenario.Ended, time.Until(stream.At(p.Offset(livestream.Program.End)))+30*time.Second)
 
-	shared.AssertEvents(t, id, expectedEvents(s)...)
+	shared.AssertEvents(t, id, expectedEvents(p)...)
 	if t.Failed() {
 		t.Logf("the log of the monitor:\n%s", monitorLog(id, "DEBUG", "INFO", "WARN", "ERROR"))
 		return
@@ -76,13 +68,13 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 	for _, e := range shared.Events(id) {
 		events[e.EventType] = e
 	}
-	tolerance := instantTolerance(s)
+	tolerance := instantTolerance(p)
 	for _, c := range []struct {
 		what, alert, recovered string
 		from, to               time.Duration
 	}{
-		{"black", scenario.Blackout, scenario.BlackoutRecovered, broadcast.Program.Black, broadcast.Program.Picture},
-		{"silence", "alert.silence", "alert.silence_recovered", broadcast.Program.Silence, broadcast.Program.Sound},
+		{"black", scenario.Blackout, scenario.BlackoutRecovered, livestream.Program.Black, livestream.Program.Picture},
+		{"silence", "alert.silence", "alert.silence_recovered", livestream.Program.Silence, livestream.Program.Sound},
 	} {
 		back, recovered := events[c.recovered]
 		if !recovered { // the track is missing from the start
@@ -91,18 +83,13 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 			}
 			continue
 		}
-		scenario.AssertNear(t, c.what+": started_at", events[c.alert].Data.StartedAt, stream.At(c.from), tolerance)
-		scenario.AssertNear(t, c.what+": recovered_at", back.Data.RecoveredAt, stream.At(c.to), tolerance)
+		scenario.AssertNear(t, c.what+": started_at", events[c.alert].Data.StartedAt, stream.At(p.Offset(c.from)), tolerance)
+		scenario.AssertNear(t, c.what+": recovered_at", back.Data.RecoveredAt, stream.At(p.Offset(c.to)), tolerance)
 		t.Logf("%s: started_at off by %s, recovered_at by %s", c.what,
-			events[c.alert].Data.StartedAt.Sub(stream.At(c.from)), back.Data.RecoveredAt.Sub(stream.At(c.to)))
+			events[c.alert].Data.StartedAt.Sub(stream.At(p.Offset(c.from))), back.Data.RecoveredAt.Sub(stream.At(p.Offset(c.to))))
 	}
 	if missed := stream.NotFound(); len(missed) > 0 {
 		t.Errorf("requested what was not there: %v", missed)
-	}
-	for _, r := range shared.YouTube.Requests() {
-		if r.Video == v && partialSegmentPath.MatchString(r.Path) {
-			t.Errorf("requested a partial segment: %s", r.Path[strings.LastIndex(r.Path, "/"):])
-		}
 	}
 	for line := range strings.SplitSeq(monitorLog(id, "WARN", "ERROR"), "\n") {
 		if line != "" && !strings.Contains(line, lateChecks) {
@@ -111,13 +98,13 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 	}
 }
 
-// expectedEvents returns the events of a shape, in order. The alert of a missing
+// expectedEvents returns the events of a packaging, in order. The alert of a missing
 // track comes at the start and is never resolved (decision S4).
-func expectedEvents(s broadcast.Shape) []string {
-	switch {
-	case s.Audio == broadcast.NoAudio && s.Video != broadcast.NoVideo:
+func expectedEvents(p livestream.Packaged) []string {
+	switch r := p.Renditions[0]; {
+	case len(p.Renditions) == 1 && !r.HasAudio():
 		return []string{scenario.Started, "alert.silence", scenario.Blackout, scenario.BlackoutRecovered, scenario.Ended}
-	case s.Video == broadcast.NoVideo && s.Audio != broadcast.NoAudio:
+	case len(p.Renditions) == 1 && !r.HasVideo():
 		return []string{scenario.Started, scenario.Blackout, "alert.silence", "alert.silence_recovered", scenario.Ended}
 	}
 	return []string{
@@ -128,8 +115,8 @@ func expectedEvents(s broadcast.Shape) []string {
 // instantTolerance is how far an instant may be off. Without program times a
 // segment ends when the playlist that lists it is fetched (decision S1). That may
 // be a check interval after it appeared, and more on a busy machine.
-func instantTolerance(s broadcast.Shape) time.Duration {
-	if s.ProgramTime == broadcast.NoDateTime {
+func instantTolerance(p livestream.Packaged) time.Duration {
+	if p.Packaging.ProgramTime == livestream.NoDateTime {
 		return packagingInterval + 2*scenario.ExactTolerance + busyMachine
 	}
 	return scenario.ExactTolerance
