@@ -31,7 +31,7 @@ func (l *Library) encode(ctx context.Context, i Item, dir string) error {
 // encodingArgs returns ffmpeg's arguments without the output file. One thread encodes, so
 // that the result is the same everywhere.
 func (i Item) encodingArgs() []string {
-	codec, sound := i.codec(), i.Sound.filterGraph()
+	codec, sound := i.Codec, i.Sound.filterGraph()
 	if i.stream.opus {
 		sound += ",asetnsamples=n=960:p=0" // as in filterGraph
 	}
@@ -40,7 +40,10 @@ func (i Item) encodingArgs() []string {
 		"-filter_complex", i.Picture.filterGraph() + "[v];" + sound + "[a]",
 		"-map", "[v]", "-map", "[a]", "-t", fmt.Sprint(i.Length),
 	}
-	args = append(args, codec.args...)
+	if codec == nil {
+		codec = h264
+	}
+	args = append(args, codec...)
 	if i.stream.opus {
 		args = append(args, "-c:a", "libopus", "-b:a", "64k")
 	} else {
@@ -52,13 +55,6 @@ func (i Item) encodingArgs() []string {
 	return append(args, "-f", "mpegts")
 }
 
-func (i Item) codec() Codec {
-	if i.Codec.args == nil {
-		return h264
-	}
-	return i.Codec
-}
-
 // packagingArgs returns the arguments that cut a clip into segments at key frames, without
 // encoding it again.
 func packagingArgs(i Item, clip, dir string) []string {
@@ -68,7 +64,7 @@ func packagingArgs(i Item, clip, dir string) []string {
 	} else {
 		args = append(args, "-map", "0")
 	}
-	args = append(args, "-c", "copy", "-f", "hls", "-hls_time", strconv.Itoa(int(i.Target().Seconds())), "-hls_list_size", "0")
+	args = append(args, "-c", "copy", "-f", "hls", "-hls_time", strconv.Itoa(int(i.Segment.Seconds())), "-hls_list_size", "0")
 	if i.stream.offset > 0 {
 		args = append(args, "-output_ts_offset", fmt.Sprint(i.stream.offset.Seconds()))
 	}
@@ -76,4 +72,25 @@ func packagingArgs(i Item, clip, dir string) []string {
 		args = append(args, "-strict", "experimental", "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", initName)
 	}
 	return append(args, "-hls_segment_filename", filepath.Join(dir, "%03d.ts"), filepath.Join(dir, playlistName))
+}
+
+// The codecs of the corpus. All have B-frames, as television has, and a key
+// frame each second, where the packager may cut. Both the pixel format and the flag
+// state the range, because encoders differ in which one they use.
+var (
+	h264            = x264("yuv420p")
+	h264full        = x264("yuvj420p")
+	h264FlaggedFull = x264("yuv420p", "-color_range", "pc")
+	h264TenBit      = x264("yuv420p10le")
+	hevcTenBit      = []string{
+		"-c:v", "libx265", "-preset", "ultrafast", "-crf", "28", "-pix_fmt", "yuv420p10le",
+		"-x265-params", "log-level=none:keyint=25:min-keyint=25:scenecut=0:open-gop=0:bframes=2:pools=none:frame-threads=1",
+	}
+)
+
+func x264(format string, more ...string) []string {
+	return append([]string{
+		"-c:v", "libx264", "-preset", "ultrafast", "-crf", "28", "-pix_fmt", format,
+		"-g", "25", "-keyint_min", "25", "-sc_threshold", "0", "-bf", "2", "-threads", "1",
+	}, more...)
 }

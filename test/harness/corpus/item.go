@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -19,12 +20,12 @@ const Threshold = 10 * time.Second
 
 // Item is one clip of the corpus.
 type Item struct {
-	Name        string  // unique
-	Description string  // what the clip shows, and the reason for the verdict
-	Length      float64 // seconds
-	Picture     Picture
-	Sound       Sound
-	Codec       Codec         // of the picture, default H264
+	Name        string        // unique
+	Description string        // what the clip shows, and the reason for the verdict
+	Length      float64       // seconds, default 36
+	Picture     Picture       // default show
+	Sound       Sound         // default music
+	Codec       []string      // of the picture: arguments of ffmpeg, default H.264
 	Segment     time.Duration // target of the packager, whole seconds, default 2 s
 	Missing     *MissingTrack // a track that is missing for a while, default none
 	Truth       []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
@@ -36,12 +37,8 @@ type Item struct {
 type BadInterval struct {
 	Of       Condition
 	From, To float64 // seconds of the clip; To is the first good time or the end of the clip
-	Alert    bool    // an alert is expected that starts at From; otherwise none is expected
 	Fade     float64 // seconds that the fade out and the fade in take; 0: a cut
 }
-
-// Duration is To minus From.
-func (s BadInterval) Duration() time.Duration { return seconds(s.To - s.From) }
 
 // MissingTrack is a track without packets in the segments that begin in a part of the
 // clip.
@@ -55,21 +52,11 @@ type MissingTrack struct {
 func black(from, to float64) BadInterval  { return BadInterval{Of: Black, From: from, To: to} }
 func silent(from, to float64) BadInterval { return BadInterval{Of: Silent, From: from, To: to} }
 
-// alert expects an alert for the interval.
-func (s BadInterval) alert() BadInterval { s.Alert = true; return s }
+// Alert reports whether an alert is expected that starts at From; otherwise none is.
+func (s BadInterval) Alert() bool { return seconds(s.To-s.From) >= Threshold }
 
 // faded makes the edges of the interval fades of d seconds.
 func (s BadInterval) faded(d float64) BadInterval { s.Fade = d; return s }
-
-// splitBlack returns the black intervals between from and to. Each flash is the start
-// of one frame that is not black.
-func splitBlack(from, to float64, flashes ...float64) (all []BadInterval) {
-	for _, m := range flashes {
-		all = append(all, black(from, m))
-		from = m + 1./Rate
-	}
-	return append(all, black(from, to))
-}
 
 // silences returns silent intervals without an alert.
 func silences(spans ...[2]float64) (all []BadInterval) {
@@ -79,19 +66,18 @@ func silences(spans ...[2]float64) (all []BadInterval) {
 	return all
 }
 
-// Target returns the target duration of the segments, default 2 s.
-func (i Item) Target() time.Duration {
-	if i.Segment == 0 {
-		return 2 * time.Second
-	}
-	return i.Segment
-}
-
 // Items lists the corpus, pictures first. Names are unique.
 func Items() []Item {
-	var all []Item
-	for _, table := range [][]Item{cutsAndFades, darkScenes, formats, sounds, missingTracks, combined} {
-		all = append(all, table...)
+	all := slices.Concat(cutsAndFades, darkScenes, formats, sounds, missingTracks, combined)
+	for n := range all {
+		i := &all[n]
+		i.Length, i.Segment = cmp.Or(i.Length, 36), cmp.Or(i.Segment, 2*time.Second)
+		if i.Picture.source == "" {
+			i.Picture = show()
+		}
+		if i.Sound.source == "" {
+			i.Sound = music()
+		}
 	}
 	return all
 }

@@ -60,7 +60,7 @@ func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 // path returns the directory of an item's segments. Its name has a hash of ffmpeg's
 // arguments.
 func (l *Library) path(i Item) string {
-	key := strings.Join(append(i.encodingArgs(), fmt.Sprint(cacheVersion, i.Target(), i.Missing.cacheKey())+i.stream.cacheKey()), "\x00")
+	key := strings.Join(append(i.encodingArgs(), fmt.Sprint(cacheVersion, i.Segment, i.Missing.cacheKey())+i.stream.cacheKey()), "\x00")
 	sum := sha256.Sum256([]byte(key))
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

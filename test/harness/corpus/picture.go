@@ -51,11 +51,6 @@ func crowd() Picture {
 		Width/2, Height/2, Rate, Width, Height, grain)}
 }
 
-// snow is the noise of a television without a signal.
-func snow() Picture {
-	return Picture{source: fmt.Sprintf("color=gray:s=%dx%d:r=%d,format=yuv420p,noise=alls=100:allf=t", Width, Height, Rate)}
-}
-
 // withFilter adds a filter.
 func (p Picture) withFilter(format string, args ...any) Picture {
 	p.filters = append(slices.Clip(p.filters), fmt.Sprintf(format, args...))

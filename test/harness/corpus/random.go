@@ -67,17 +67,22 @@ func Random(seed uint64) Item {
 }
 
 // randomEncoding returns a codec and how the tracks reach the player, with a name for both.
-func randomEncoding(r *rand.Rand, group int) (Codec, stream, string) {
+func randomEncoding(r *rand.Rand, group int) ([]string, stream, string) {
 	every := strconv.Itoa(group)
-	h264 := func(more ...string) Codec {
-		return Codec{Name: "H.264", Bits: 8, args: append([]string{
+	h264 := func(more ...string) []string {
+		return append([]string{
 			"-c:v", "libx264", "-preset", "ultrafast", "-crf", "30", "-pix_fmt", "yuv420p", "-g", every, "-keyint_min", every,
-			"-sc_threshold", "0", "-threads", "1"}, more...)}
+			"-sc_threshold", "0", "-threads", "1",
+		}, more...)
 	}
-	vp9 := Codec{Name: "VP9", Bits: 8, args: []string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "300k",
-		"-pix_fmt", "yuv420p", "-g", every, "-keyint_min", every, "-threads", "1"}}
-	hevc := Codec{Name: "HEVC", Bits: 8, args: []string{"-c:v", "libx265", "-preset", "ultrafast", "-crf", "30", "-pix_fmt", "yuv420p",
-		"-x265-params", "log-level=none:scenecut=0:open-gop=0:bframes=2:pools=none:frame-threads=1:keyint=" + every + ":min-keyint=" + every}}
+	vp9 := []string{
+		"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "300k",
+		"-pix_fmt", "yuv420p", "-g", every, "-keyint_min", every, "-threads", "1",
+	}
+	hevc := []string{
+		"-c:v", "libx265", "-preset", "ultrafast", "-crf", "30", "-pix_fmt", "yuv420p",
+		"-x265-params", "log-level=none:scenecut=0:open-gop=0:bframes=2:pools=none:frame-threads=1:keyint=" + every + ":min-keyint=" + every,
+	}
 	switch n := r.IntN(20); {
 	case n < 7:
 		return h264("-bf", "0"), stream{}, "H.264 and AAC in MPEG-TS"

@@ -36,11 +36,6 @@ func speech(pauses ...[2]float64) Sound {
 	return s.withFilter("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").muted(pauses...)
 }
 
-// bass is a hum of 30 Hz, which small loudspeakers do not reproduce.
-func bass() Sound {
-	return Sound{source: fmt.Sprintf("sine=f=30:r=%d", SampleRate), stereo: bothSides}
-}
-
 // tone is a test tone with peaks at −20 dBFS.
 func tone() Sound {
 	return Sound{source: fmt.Sprintf("sine=f=997:r=%d,volume=-1.94dB", SampleRate), stereo: "pan=stereo|c0=c0|c1=c0"}
@@ -63,9 +58,6 @@ func (s Sound) withFilter(format string, args ...any) Sound {
 func (s Sound) muted(parts ...[2]float64) Sound {
 	return s.withFilter("volume=0:enable='%s'", during(0.0005, parts...))
 }
-
-// louder changes the level, in dB.
-func (s Sound) louder(db float64) Sound { return s.withFilter("volume=%gdB", db) }
 
 // mixedWith adds another sound.
 func (s Sound) mixedWith(other Sound) Sound {

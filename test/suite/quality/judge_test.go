@@ -32,7 +32,6 @@ type alertInterval struct {
 	of        corpus.Condition
 	from, to  time.Duration // in the clip
 	recovered bool          // otherwise to is the end of the clip
-	alertedAt time.Duration // since the epoch
 }
 
 // pairAlerts pairs alerts with their recoveries. It returns unexpected events as text.
@@ -47,7 +46,7 @@ func pairAlerts(events []received, length time.Duration) (all []alertInterval, w
 		case event.Started, event.Ended:
 		case event.Alert:
 			last[of] = len(all)
-			all = append(all, alertInterval{of: of, from: data.StartedAt.Sub(epoch), to: length, alertedAt: e.at})
+			all = append(all, alertInterval{of: of, from: data.StartedAt.Sub(epoch), to: length})
 		case event.Recovered:
 			n, alerted := last[of]
 			if !alerted || all[n].recovered {
@@ -64,7 +63,7 @@ func pairAlerts(events []received, length time.Duration) (all []alertInterval, w
 
 // judge compares one watch with the truth. It returns what is missed, false or inexact, as text. An
 // alert belongs to the interval that it overlaps most; an interval has one alert.
-func (all *errorsOfAlerts) judge(clip corpus.Clip, w watched) (wrong []string) {
+func judge(clip corpus.Clip, w watched) (wrong []string) {
 	alerts, wrong := pairAlerts(w.events, clip.Length())
 	truth := clip.Item.Truth
 	taken := make([]bool, len(truth))
@@ -75,39 +74,32 @@ func (all *errorsOfAlerts) judge(clip corpus.Clip, w watched) (wrong []string) {
 				best, most = n, overlap
 			}
 		}
-		if best < 0 || !truth[best].Alert || taken[best] {
+		if best < 0 || !truth[best].Alert() || taken[best] {
 			wrong = append(wrong, fmt.Sprintf("a false alarm: %s from %v to %v", a.of, a.from, a.to))
 			continue
 		}
 		taken[best] = true
-		wrong = append(wrong, all.add(truth[best], a, w.first, clip.Length())...)
+		wrong = append(wrong, inexact(truth[best], a, w.first, clip.Length())...)
 	}
 	for n, s := range truth {
-		if s.Alert && !taken[n] && clipTime(s.To)-max(clipTime(s.From), w.first) >= corpus.Threshold {
+		if s.Alert() && !taken[n] && clipTime(s.To)-max(clipTime(s.From), w.first) >= corpus.Threshold {
 			wrong = append(wrong, fmt.Sprintf("%s from %v to %v s is missed", s.Of, s.From, s.To))
 		}
 	}
 	return wrong
 }
 
-// add records the errors of an alert. It returns those that are too large as text.
-func (all *errorsOfAlerts) add(s corpus.BadInterval, a alertInterval, first, length time.Duration) (wrong []string) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
+// inexact returns what is wrong with the times of an alert, as text. What was before the first
+// analysed segment is not known to a watch.
+func inexact(s corpus.BadInterval, a alertInterval, first, length time.Duration) (wrong []string) {
 	from, to, limit := max(clipTime(s.From), first), clipTime(s.To), bound(s)
-	all.onsets = append(all.onsets, (a.from - from).Abs())
-	all.delays = append(all.delays, a.alertedAt-from-corpus.Threshold)
 	if off := a.from - from; off.Abs() > limit {
 		wrong = append(wrong, fmt.Sprintf("the onset of %s from %v s is off by %v, at most %v is allowed", s.Of, s.From, off, limit))
 	}
 	if ends := to < length; ends != a.recovered {
 		return append(wrong, fmt.Sprintf("%s from %v s has recovered: %t, it ends: %t", s.Of, s.From, a.recovered, ends))
 	}
-	if !a.recovered {
-		return wrong
-	}
-	all.ends = append(all.ends, (a.to - to).Abs())
-	if off := a.to - to; off.Abs() > limit {
+	if off := a.to - to; a.recovered && off.Abs() > limit {
 		wrong = append(wrong, fmt.Sprintf("the end of %s at %v s is off by %v, at most %v is allowed", s.Of, s.To, off, limit))
 	}
 	return wrong

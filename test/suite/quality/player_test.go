@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
@@ -143,24 +143,19 @@ func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, 
 	return a, nil
 }
 
-// playlist is the live playlist, written as a packager writes it.
+// playlist returns the live playlist.
 func (p *player) playlist(now, endListAt time.Time) string {
-	since, target := now.Sub(epoch)-latency, p.clip.Item.Target()
-	var b strings.Builder
-	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:%d\n", int(target.Seconds()))
-	listed := false
+	since, target := now.Sub(epoch)-latency, p.clip.Item.Segment
+	list := livestream.Playlist{Target: target, Ended: !now.Before(endListAt)}
 	for n, s := range p.clip.Segments {
 		if s.End() > since || s.Start < since-window-target {
 			continue
 		}
-		if !listed {
-			fmt.Fprintf(&b, "#EXT-X-MEDIA-SEQUENCE:%d\n#EXT-X-PROGRAM-DATE-TIME:%s\n", n, epoch.Add(s.Start).Format("2006-01-02T15:04:05.000Z07:00"))
-			listed = true
+		e := livestream.Entry{Sequence: uint64(n), Duration: s.Duration}
+		if list.Entries == nil {
+			list.First, e.ProgramTime = e.Sequence, epoch.Add(s.Start)
 		}
-		fmt.Fprintf(&b, "#EXTINF:%.6f,\n%s\n", s.Duration.Seconds(), s.Name)
+		list.Entries = append(list.Entries, e)
 	}
-	if !now.Before(endListAt) {
-		b.WriteString("#EXT-X-ENDLIST\n")
-	}
-	return b.String()
+	return list.Text(func(e livestream.Entry) string { return p.clip.Segments[e.Sequence].Name })
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
-	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // it starts tools
@@ -49,26 +47,20 @@ func TestEveryEventIsFoundAndNoFalseAlarmIsGiven(t *testing.T) {
 	if *whole {
 		items = corpus.Items()
 	}
-	var all errorsOfAlerts
-	t.Run("clips", func(t *testing.T) {
-		for _, i := range items {
-			t.Run(i.Name, func(t *testing.T) {
-				t.Parallel()
-				clip, err := l.Clip(t.Context(), i)
-				if err != nil {
-					t.Fatal(err)
+	for _, i := range items {
+		t.Run(i.Name, func(t *testing.T) {
+			t.Parallel()
+			clip, err := l.Clip(t.Context(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watchClip(t, clip, l, pool, *whole, func(where string, w watched) {
+				for _, wrong := range judge(clip, w) {
+					t.Errorf("%s: %s", where, wrong)
 				}
-				watchClip(t, clip, l, pool, *whole, func(where string, w watched) {
-					for _, wrong := range all.judge(clip, w) {
-						t.Errorf("%s: %s", where, wrong)
-					}
-				})
 			})
-		}
-	})
-	t.Logf("onsets are off by: %s", all.onsets)
-	t.Logf("ends are off by:   %s", all.ends)
-	t.Logf("alerts after the threshold: %s, %s of it from a segment's end to its publication", all.delays, latency)
+		})
+	}
 }
 
 func TestSegmentDecoderFindsWhatFFmpegFindsInRandomClips(t *testing.T) {
@@ -163,10 +155,4 @@ func (a *withFallback) Analyse(ctx context.Context, s watch.Segment, calm watch.
 	}
 	a.left++
 	return a.command.analyse(ctx, s, calm, setting)
-}
-
-// errorsOfAlerts collects the errors of all alerts, without their signs.
-type errorsOfAlerts struct {
-	mu                   sync.Mutex
-	onsets, ends, delays bench.Times
 }
