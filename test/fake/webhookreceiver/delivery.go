@@ -26,6 +26,8 @@ type Delivery struct {
 	Verified bool   // see the package's comment
 	Problem  string // why it is not verified
 	Accepted bool   // verified, and answered 204
+
+	data json.RawMessage // Data, as it was sent
 }
 
 // Data holds the data of any event type (section 4.3, decision W7). Fields that
@@ -64,14 +66,17 @@ func parse(d *Delivery) error {
 		MonitorID string          `json:"monitor_id"`
 		StreamURL string          `json:"stream_url"`
 		Timestamp time.Time       `json:"timestamp"`
-		Data      Data            `json:"data"`
+		Data      json.RawMessage `json:"data"`
 		Metadata  json.RawMessage `json:"metadata"`
 	}
 	if err := json.Unmarshal(d.Body, &body); err != nil {
 		return fmt.Errorf("body: %w", err)
 	}
 	d.EventID, d.EventType, d.MonitorID, d.StreamURL = body.EventID, body.EventType, body.MonitorID, body.StreamURL
-	d.Timestamp, d.Data, d.Metadata = body.Timestamp, body.Data, body.Metadata
+	d.Timestamp, d.data, d.Metadata = body.Timestamp, body.Data, body.Metadata
+	if err := json.Unmarshal(d.data, &d.Data); err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
 	return nil
 }
 
@@ -84,35 +89,5 @@ func (d Delivery) String() string {
 	if d.Attempt > 1 {
 		verdict += fmt.Sprintf(", attempt %d", d.Attempt)
 	}
-	return fmt.Sprintf("%-25s  %s  %s", d.EventType, verdict, d.Data.describe(d.EventType))
-}
-
-// describe returns the data of an event of type t in words.
-func (d Data) describe(t string) string {
-	clock := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
-	switch t {
-	case "stream.started":
-		s := "live since " + clock(d.StartedAt)
-		if d.DelaySec > 0 {
-			s += fmt.Sprintf(", %.0f s late", d.DelaySec)
-		}
-		return s
-	case "stream.ended":
-		return fmt.Sprintf("ended at %s after %.0f s (%s)", clock(d.EndedAt), d.DurationSec, d.Reason)
-	case "stream.delayed":
-		return fmt.Sprintf("was to start at %s, %.0f s ago", clock(d.ScheduledStartTime), d.DelaySec)
-	case "alert.blackout":
-		return fmt.Sprintf("black since %s for %.0f s", clock(d.StartedAt), d.DurationSec)
-	case "alert.silence":
-		return fmt.Sprintf("silent since %s for %.0f s", clock(d.StartedAt), d.DurationSec)
-	case "alert.blackout_recovered":
-		return fmt.Sprintf("picture back at %s, black for %.0f s", clock(d.RecoveredAt), d.TotalDurationSec)
-	case "alert.silence_recovered":
-		return fmt.Sprintf("sound back at %s, silent for %.0f s", clock(d.RecoveredAt), d.TotalDurationSec)
-	case "alert.segment_error":
-		return fmt.Sprintf("no media since %s for %.0f s (%s: %s)", clock(d.StartedAt), d.DurationSec, d.Failure, d.LastError)
-	case "monitor.error":
-		return fmt.Sprintf("%s: %s", d.Reason, d.ErrorDetails)
-	}
-	return ""
+	return fmt.Sprintf("%-25s  %s  %s", d.EventType, verdict, d.data)
 }

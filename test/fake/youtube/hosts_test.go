@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 // Without this a test could reach the real YouTube, and nobody would notice.
 func TestOtherHostsAreRefusedAndRecorded(t *testing.T) {
-	y, err := youtube.Start(youtube.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer y.Close()
+	y := startServer(t)
 	client := newClient(t, y)
 	for _, u := range []string{"https://example.com/", "http://www.youtube.com/", "https://www.youtube.com:8443/", "https://notyoutube.com/"} {
 		if resp, err := client.Get(u); err == nil {
@@ -31,6 +31,20 @@ func TestOtherHostsAreRefusedAndRecorded(t *testing.T) {
 	if got := strings.Join(y.RefusedHosts(), " "); got != "example.com:443 www.youtube.com www.youtube.com:8443 notyoutube.com:443" {
 		t.Errorf("RefusedHosts = %s", got)
 	}
+}
+
+func startServer(t *testing.T) *youtube.Server {
+	t.Helper()
+	y, err := youtube.Start(youtube.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := y.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return y
 }
 
 // newClient returns an HTTP client that follows the variables of Env.

@@ -35,9 +35,6 @@ func playability(v entry, r refusal, refused bool) object {
 	if !refused {
 		return object{"status": "OK", "playableInEmbed": true}
 	}
-	if v.Reason != "" {
-		r.reason = v.Reason
-	}
 	p := object{"status": r.status, "reason": r.reason, "playableInEmbed": r.hasDetails}
 	message := object{"reason": object{"simpleText": r.reason}}
 	if r.subreason != "" {

@@ -3,6 +3,7 @@ package youtube_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -12,15 +13,28 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // it starts tools
 )
 
 func TestTheStandInPrintsWhatYtdlpWouldPrint(t *testing.T) {
-	const recorded = "recorded-id"
-	y, stream := startServer(t)
-	tool := find(t, "YTDLP_PATH", "yt-dlp")
+	const recorded, id = "recorded-id", "fakeyoutube"
+	y := startServer(t)
+	library, err := livestream.Open(livestream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := library.Start(t.Context(), livestream.Config{Preroll: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, err := testtools.Tool("yt-dlp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	y.Add(recorded, youtube.Video{State: youtube.Live, Source: stream, Started: noon})
-	recording, err := y.Record(recorded, []byte(ask(t, y, tool, recorded).stdout))
+	recording, err := y.Record(recorded, ask(t, y, tool, recorded))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +49,7 @@ func TestTheStandInPrintsWhatYtdlpWouldPrint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replays := func() bool { t.Helper(); return ask(t, y, standIn, id).stdout != "the real tool\n" }
+	replays := func() bool { t.Helper(); return string(ask(t, y, standIn, id)) != "the real tool\n" }
 	if replays() {
 		t.Error("the recording is printed before a test allows it")
 	}
@@ -88,11 +102,24 @@ func (audioOnly) Renditions() []livestream.Rendition {
 var different = regexp.MustCompile(`expire/\d+/ei/issue-\d+/| \d{4}-\d\d-\d\d \d\d[:_]\d\d|Chrome/[\d.]+`)
 
 // fields returns the JSON that yt-dlp printed, without what differs between two runs.
-func fields(t *testing.T, a answer) (all map[string]any) {
+func fields(t *testing.T, printed []byte) (all map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal(different.ReplaceAll([]byte(a.stdout), nil), &all); err != nil {
-		t.Fatalf("%v: %s%s", err, a.stdout, a.stderr)
+	if err := json.Unmarshal(different.ReplaceAll(printed, nil), &all); err != nil {
+		t.Fatalf("%v: %s", err, printed)
 	}
 	delete(all, "epoch")
 	return all
+}
+
+// ask runs yt-dlp, or what stands in for it, as the product does.
+func ask(t *testing.T, y *youtube.Server, tool, video string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tool, "--ignore-config", "--ignore-no-formats-error", "--no-playlist",
+		"--socket-timeout", "10", "--extractor-retries", "1", "--dump-json", "--", y.URL(video))
+	cmd.Env = append(os.Environ(), y.Env()...)
+	out, err := cmd.Output()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -26,7 +26,6 @@ type Video struct {
 	Title     string    // default "A test of the stream monitor"
 	Scheduled time.Time // start of an upcoming one; zero: unknown
 	Started   time.Time // actual start; default: when it was first set Live
-	Reason    string    // instead of the state's own words
 	Source    Source    // of the media; nil: live without formats, unless there is an Origin
 	Origin    *Origin   // of the media, instead of a Source
 }
@@ -44,8 +43,8 @@ type Origin struct {
 // be safe for concurrent use.
 type Source interface {
 	Renditions() []livestream.Rendition
-	Playlist(itag int) (livestream.Playlist, error)                         // livestream.ErrNotThere: 404
-	Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) // livestream.ErrNotThere: 404
+	Playlist(itag int) (livestream.Playlist, error)                         // livestream.ErrNotFound: 404
+	Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) // livestream.ErrNotFound: 404
 	Fault(part livestream.Part) httpfault.Fault                             // the fault that requests meet now, or nil
 }
 
@@ -74,7 +73,7 @@ func (y *Server) Add(id string, v Video) {
 // Set changes the state of a video.
 func (y *Server) Set(id string, s State) {
 	y.change(id, func(e *entry) {
-		e.State, e.Reason = s, ""
+		e.State = s
 		e.setStarted()
 	})
 }
@@ -82,7 +81,7 @@ func (y *Server) Set(id string, s State) {
 // Broadcast makes a video live, with these media.
 func (y *Server) Broadcast(id string, source Source) {
 	y.change(id, func(e *entry) {
-		e.State, e.Reason, e.Source, e.Origin = Live, "", source, nil
+		e.State, e.Source, e.Origin = Live, source, nil
 		e.setStarted()
 	})
 }
