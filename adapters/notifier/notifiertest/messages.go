@@ -28,7 +28,7 @@ func example(kind notify.MessageKind, language notify.Language) message.Message 
 		Lines:    []string{"Since 20:14:55 JST. The sound is fine.", "First: the output of the encoder."},
 		Link:     message.Link{Text: "Incident", URL: "https://monitor.example/ui/incidents/1?a=1&b=2"},
 		Stream:   message.Link{Text: "Stream", URL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=1"},
-		Actions:  []message.Link{{Text: "Acknowledge", URL: "https://monitor.example/act/abc.def"}, {Text: "Silence for 1 h", URL: "https://monitor.example/act/ghi.jkl"}},
+		Actions:  []message.Link{{Text: "Acknowledge", URL: "https://monitor.example/act/_abc_.d-_ef_"}, {Text: "Silence for 1 h", URL: "https://monitor.example/act/ghi.jkl"}},
 		At:       time.Date(2026, 1, 15, 11, 14, 55, 0, time.UTC),
 	}
 	if kind == notify.Recovered {

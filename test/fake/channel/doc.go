@@ -1,4 +1,4 @@
-// Package channel holds what the fakes of message providers have in common: the messages
+// Package channel holds what the fakes of message providers have in common: one server, the messages
 // as people see them, and faults.
 //
 //	request ──▶ Fault ──▶ the fake's checks ──▶ Message, or the provider's own error

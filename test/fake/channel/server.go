@@ -26,8 +26,39 @@ type Fault struct {
 	HTTP httpfault.Fault // it answers by this; nil: by the fields above
 }
 
-// Refuse writes a provider's own answer with a status. after is how long it asks to wait.
-type Refuse func(w http.ResponseWriter, status int, after time.Duration)
+// Answer is what a provider answers.
+type Answer struct {
+	Status int
+	Body   any           // as JSON; a string as plain text; nil: none
+	After  time.Duration // the header Retry-After in whole seconds, rounded up; 0: none
+}
+
+// OK answers 200 with a value as JSON.
+func OK(body any) Answer { return Answer{Status: http.StatusOK, Body: body} }
+
+// Handler answers a request.
+type Handler func(*http.Request) Answer
+
+// ServeHTTP implements http.Handler.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a := h(r)
+	if a.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(Seconds(a.After)))
+	}
+	switch body := a.Body.(type) {
+	case nil:
+		w.WriteHeader(a.Status)
+	case string:
+		http.Error(w, body, a.Status)
+	default:
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(a.Status)
+		_ = json.NewEncoder(w).Encode(body)
+	}
+}
+
+// Refuse returns a provider's own answer with a status. after is how long it asks to wait.
+type Refuse func(status int, after time.Duration) Answer
 
 // Server is the HTTP server of a fake on loopback.
 type Server struct {
@@ -46,10 +77,14 @@ type Server struct {
 	fault    *Fault
 }
 
-// NewServer starts a server whose requests handler answers. Close ends it.
-func NewServer(handler http.Handler, refuse Refuse) *Server {
+// NewServer starts a server with the handlers of these patterns. Close ends it.
+func NewServer(handlers map[string]Handler, refuse Refuse) *Server {
 	s := &Server{NumberFormat: strconv.Itoa, refuse: refuse}
-	s.http = httptest.NewServer(httpfault.Wrap(handler, s.choose))
+	mux := http.NewServeMux()
+	for pattern, h := range handlers {
+		mux.Handle(pattern, h)
+	}
+	s.http = httptest.NewServer(httpfault.Wrap(mux, s.choose))
 	s.URL = s.http.URL
 	return s
 }
@@ -99,7 +134,10 @@ func (s *Server) choose(*http.Request) httpfault.Fault {
 	if f.Fails--; f.Fails == 0 {
 		s.fault = nil
 	}
-	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { s.refuse(w, f.Status, f.After) }
+	answer := s.refuse(f.Status, f.After)
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		Handler(func(*http.Request) Answer { return answer }).ServeHTTP(w, r)
+	}
 }
 
 // Requests returns how many requests came.
@@ -151,6 +189,15 @@ func (s *Server) Edit(id string, change func(m *Message)) bool {
 	return false
 }
 
+// Replace replaces the message with an ID by another, which keeps its ID, its sound and what it
+// answers. It reports whether there is one.
+func (s *Server) Replace(id string, m Message) bool {
+	return s.Edit(id, func(old *Message) {
+		m.ID, m.Sound, m.ReplyTo, m.Edits = old.ID, old.Sound, old.ReplyTo, old.Edits+1
+		*old = m
+	})
+}
+
 // Delete removes a message, as a person does, and reports whether there was one.
 func (s *Server) Delete(id string) bool {
 	s.mu.Lock()
@@ -162,20 +209,6 @@ func (s *Server) Delete(id string) bool {
 		}
 	}
 	return false
-}
-
-// JSON answers with a status and a value as JSON.
-func JSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
-}
-
-// RetryAfter sets the header of this name in whole seconds, rounded up; 0 sets none.
-func RetryAfter(w http.ResponseWriter, after time.Duration) {
-	if after > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(Seconds(after)))
-	}
 }
 
 // Seconds returns whole seconds, rounded up.

@@ -3,11 +3,7 @@ package discord
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"regexp"
 	"strings"
@@ -33,17 +29,16 @@ type Server struct{ *channel.Server }
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+path, s.execute)
-	mux.HandleFunc("PATCH "+path+"/messages/{id}", s.edit)
-	mux.HandleFunc("/api/webhooks/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/api/webhooks/"+webhookID+"/") {
-			answer(w, http.StatusUnauthorized, 50027, "Invalid Webhook Token")
-			return
-		}
-		answer(w, http.StatusNotFound, 10015, "Unknown Webhook")
-	})
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{
+		"POST " + path:                     s.execute,
+		"PATCH " + path + "/messages/{id}": s.edit,
+		"/api/webhooks/": func(r *http.Request) channel.Answer {
+			if strings.HasPrefix(r.URL.Path, "/api/webhooks/"+webhookID+"/") {
+				return answer(http.StatusUnauthorized, 50027, "Invalid Webhook Token")
+			}
+			return answer(http.StatusNotFound, 10015, "Unknown Webhook")
+		},
+	}, refuse)
 	s.NumberFormat = func(n int) string { return fmt.Sprintf("11000000000000%04d", n) }
 	return s
 }
@@ -51,29 +46,26 @@ func New() *Server {
 // WebhookURL returns the URL of the webhook.
 func (s *Server) WebhookURL() string { return s.URL + path }
 
-func answer(w http.ResponseWriter, status, code int, text string) {
-	channel.JSON(w, status, map[string]any{"message": text, "code": code})
+func answer(status, code int, text string) channel.Answer {
+	return channel.Answer{Status: status, Body: map[string]any{"message": text, "code": code}}
 }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
+func refuse(status int, after time.Duration) channel.Answer {
 	switch status {
 	case http.StatusTooManyRequests:
 		// A header has the same in whole seconds. The body is exact.
-		channel.JSON(w, status, map[string]any{"message": "You are being rate limited.", "retry_after": after.Seconds() - 0.36, "global": false})
+		return channel.Answer{Status: status, Body: map[string]any{"message": "You are being rate limited.", "retry_after": after.Seconds() - 0.36, "global": false}}
 	case http.StatusBadRequest:
-		answer(w, status, 50035, "Invalid Form Body")
-	default:
-		answer(w, status, 0, fmt.Sprint(status, ": ", http.StatusText(status)))
+		return answer(status, 50035, "Invalid Form Body")
 	}
+	return answer(status, 0, fmt.Sprint(status, ": ", http.StatusText(status)))
 }
 
 type payload struct {
 	Content string `json:"content"`
 	Embeds  []struct {
-		Title, Description, URL, Timestamp string
-		Image                              struct{ URL string }
-		Footer                             struct{ Text string }
-		Fields                             []struct{ Name, Value string }
+		Title, Description, Timestamp string
+		Image                         struct{ URL string }
 	}
 	AllowedMentions *struct{ Parse []string } `json:"allowed_mentions"`
 	Attachments     *[]struct {
@@ -84,81 +76,62 @@ type payload struct {
 	Flags int
 }
 
-func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
-	p, files, ok := read(w, r)
-	if !ok {
-		return
-	}
-	m, refusal := render(p, files)
-	if refusal != "" {
-		answer(w, http.StatusBadRequest, 50035, "Invalid Form Body: "+refusal)
-		return
+func (s *Server) execute(r *http.Request) channel.Answer {
+	m, p, refusal := read(r)
+	if refusal != nil {
+		return *refusal
 	}
 	m.Sound = p.Flags&(1<<12) == 0 // SUPPRESS_NOTIFICATIONS
 	m = s.Post(m)
 	if r.URL.Query().Get("wait") != "true" {
-		w.WriteHeader(http.StatusNoContent)
-		return
+		return channel.Answer{Status: http.StatusNoContent}
 	}
-	channel.JSON(w, http.StatusOK, map[string]any{"id": m.ID, "content": m.Text, "webhook_id": webhookID})
+	return channel.OK(map[string]any{"id": m.ID, "content": m.Text, "webhook_id": webhookID})
 }
 
-func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
-	p, files, ok := read(w, r)
-	if !ok {
-		return
+func (s *Server) edit(r *http.Request) channel.Answer {
+	m, p, refusal := read(r)
+	if refusal != nil {
+		return *refusal
 	}
-	m, refusal := render(p, files)
-	if refusal != "" {
-		answer(w, http.StatusBadRequest, 50035, "Invalid Form Body: "+refusal)
-		return
+	id := r.PathValue("id")
+	if p.Attachments == nil && m.Picture == "" { // those of before stay
+		s.Edit(id, func(old *channel.Message) { m.Picture, m.Alt = old.Picture, old.Alt })
 	}
-	known := s.Edit(r.PathValue("id"), func(old *channel.Message) {
-		if p.Attachments == nil && m.Picture == "" {
-			m.Picture, m.Alt = old.Picture, old.Alt
-		}
-		m.ID, m.Sound, m.Edits = old.ID, old.Sound, old.Edits+1
-		*old = m
-	})
-	if !known {
-		answer(w, http.StatusNotFound, 10008, "Unknown Message")
-		return
+	if !s.Replace(id, m) {
+		return answer(http.StatusNotFound, 10008, "Unknown Message")
 	}
-	channel.JSON(w, http.StatusOK, map[string]any{"id": r.PathValue("id")})
+	return channel.OK(map[string]any{"id": id})
 }
 
-// read reads a body of JSON, or a form with payload_json and files.
-func read(w http.ResponseWriter, r *http.Request) (p payload, files map[string]int, ok bool) {
-	files = map[string]int{}
-	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind == "application/json" {
+// read reads a body of JSON, or a form with payload_json and files. It returns the message as people
+// see it, or why it is refused.
+func read(r *http.Request) (m channel.Message, p payload, refusal *channel.Answer) {
+	refused := func(status, code int, text string) (channel.Message, payload, *channel.Answer) {
+		a := answer(status, code, text)
+		return m, p, &a
+	}
+	sizes := map[string]int{}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		if json.NewDecoder(r.Body).Decode(&p) != nil {
-			answer(w, http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
-			return p, nil, false
+			return refused(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
 		}
-		return p, files, true
-	}
-	form := multipart.NewReader(r.Body, params["boundary"])
-	for {
-		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
-			return p, files, true
+	} else {
+		fields, files, err := channel.ReadForm(r)
+		if err != nil || json.Unmarshal([]byte(fields["payload_json"]), &p) != nil {
+			return refused(http.StatusBadRequest, 50035, "Invalid Form Body")
 		}
-		if err != nil {
-			answer(w, http.StatusBadRequest, 50035, "Invalid Form Body")
-			return p, nil, false
-		}
-		data, _ := io.ReadAll(part)
-		switch {
-		case part.FormName() == "payload_json":
-			_ = json.Unmarshal(data, &p)
-		case len(data) > maxFile:
-			answer(w, http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
-			return p, nil, false
-		default:
-			files[part.FileName()] = len(data)
+		for _, f := range files {
+			if sizes[f.Name] = f.Size; f.Size > maxFile {
+				return refused(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+			}
 		}
 	}
+	m, problem := render(p, sizes)
+	if problem != "" {
+		return refused(http.StatusBadRequest, 50035, "Invalid Form Body: "+problem)
+	}
+	return m, p, nil
 }
 
 // render checks the limits and returns the message as people see it.
@@ -186,7 +159,7 @@ func render(p payload, files map[string]int) (m channel.Message, refusal string)
 		if utf8.RuneCountInString(e.Description) > maxDescription {
 			return m, "description: Must be 4096 or fewer in length."
 		}
-		total += utf8.RuneCountInString(e.Title + e.Description + e.Footer.Text)
+		total += utf8.RuneCountInString(e.Title + e.Description)
 		if total > maxEmbedText {
 			return m, "embeds: Embed size exceeds maximum size of 6000"
 		}

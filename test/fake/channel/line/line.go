@@ -2,6 +2,7 @@
 package line
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -40,11 +41,11 @@ type Server struct {
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{accepted: map[string]bool{}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v2/bot/message/push", s.push)
-	mux.HandleFunc("GET /v2/bot/message/quota", s.quota)
-	mux.HandleFunc("GET /v2/bot/message/quota/consumption", s.consumption)
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{
+		"POST /v2/bot/message/push":             authorized(s.push),
+		"GET /v2/bot/message/quota":             authorized(s.quota),
+		"GET /v2/bot/message/quota/consumption": authorized(s.consumption),
+	}, refuse)
 	return s
 }
 
@@ -53,21 +54,19 @@ type detail struct {
 	Property string `json:"property"`
 }
 
-func answer(w http.ResponseWriter, status int, text string, details ...detail) {
+func answer(status int, text string, details ...detail) channel.Answer {
 	v := map[string]any{"message": text}
 	if len(details) > 0 {
 		v["details"] = details
 	}
-	channel.JSON(w, status, v)
+	return channel.Answer{Status: status, Body: v}
 }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
-	channel.RetryAfter(w, after)
-	text := map[int]string{400: "The request body has 1 error(s)", 429: "The API rate limit has been exceeded. Try again later."}[status]
-	if text == "" {
-		text = http.StatusText(status)
-	}
-	answer(w, status, text)
+func refuse(status int, after time.Duration) channel.Answer {
+	texts := map[int]string{400: "The request body has 1 error(s)", 429: "The API rate limit has been exceeded. Try again later."}
+	a := answer(status, cmp.Or(texts[status], http.StatusText(status)))
+	a.After = after
+	return a
 }
 
 type object struct {
@@ -84,31 +83,27 @@ var (
 )
 
 // authorized answers requests without the token.
-func authorized(w http.ResponseWriter, r *http.Request) bool {
-	if r.Header.Get("Authorization") == "Bearer "+Token {
-		return true
-	}
-	answer(w, http.StatusUnauthorized, "Authentication failed. Confirm that the access token in the authorization header is valid.")
-	return false
-}
-
-func (s *Server) quota(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case !authorized(w, r):
-	case s.Quota == 0:
-		channel.JSON(w, http.StatusOK, map[string]any{"type": "none"})
-	default:
-		channel.JSON(w, http.StatusOK, map[string]any{"type": "limited", "value": s.Quota})
+func authorized(h channel.Handler) channel.Handler {
+	return func(r *http.Request) channel.Answer {
+		if r.Header.Get("Authorization") != "Bearer "+Token {
+			return answer(http.StatusUnauthorized, "Authentication failed. Confirm that the access token in the authorization header is valid.")
+		}
+		return h(r)
 	}
 }
 
-func (s *Server) consumption(w http.ResponseWriter, r *http.Request) {
-	if authorized(w, r) {
-		channel.JSON(w, http.StatusOK, map[string]any{"totalUsage": len(s.Messages())})
+func (s *Server) quota(*http.Request) channel.Answer {
+	if s.Quota == 0 {
+		return channel.OK(map[string]any{"type": "none"})
 	}
+	return channel.OK(map[string]any{"type": "limited", "value": s.Quota})
 }
 
-func (s *Server) push(w http.ResponseWriter, r *http.Request) {
+func (s *Server) consumption(*http.Request) channel.Answer {
+	return channel.OK(map[string]any{"totalUsage": len(s.Messages())})
+}
+
+func (s *Server) push(r *http.Request) channel.Answer {
 	var req struct {
 		To                   string
 		Messages             []object
@@ -116,42 +111,31 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 	}
 	key := r.Header.Get("X-Line-Retry-Key")
 	switch {
-	case !authorized(w, r):
-		return
 	case !keyPattern.MatchString(key):
-		answer(w, http.StatusBadRequest, "The retry key is invalid")
-		return
+		return answer(http.StatusBadRequest, "The retry key is invalid")
 	case json.NewDecoder(r.Body).Decode(&req) != nil:
-		answer(w, http.StatusBadRequest, "The request body could not be parsed as JSON")
-		return
+		return answer(http.StatusBadRequest, "The request body could not be parsed as JSON")
 	case req.To != Group:
-		answer(w, http.StatusBadRequest, "The property, 'to', in the request body is invalid (line: -, column: -)")
-		return
-	}
-	if s.NoMore {
-		answer(w, http.StatusTooManyRequests, "You have reached your monthly limit.")
-		return
+		return answer(http.StatusBadRequest, "The property, 'to', in the request body is invalid (line: -, column: -)")
+	case s.NoMore:
+		return answer(http.StatusTooManyRequests, "You have reached your monthly limit.")
 	}
 	m := channel.Message{Sound: !req.NotificationDisabled}
 	if len(req.Messages) > 0 && req.Messages[0].Type == "flex" && (s.NoFlex || !renderFlex(&m, req.Messages[0])) {
-		answer(w, http.StatusBadRequest, "A message (messages[0]) in the request body is invalid", detail{"invalid property", "/body/contents/0"})
-		return
+		return answer(http.StatusBadRequest, "A message (messages[0]) in the request body is invalid", detail{"invalid property", "/body/contents/0"})
 	}
 	if details := render(&m, req.Messages); len(details) > 0 {
-		answer(w, http.StatusBadRequest, "The request body has 1 error(s)", details...)
-		return
+		return answer(http.StatusBadRequest, "The request body has 1 error(s)", details...)
 	}
 	s.mu.Lock()
 	known := s.accepted[key]
 	s.accepted[key] = true
 	s.mu.Unlock()
 	if known {
-		w.Header().Set("X-Line-Accepted-Request-Id", "123e4567-e89b-12d3-a456-426655440002")
-		answer(w, http.StatusConflict, "The retry key is already accepted")
-		return
+		return answer(http.StatusConflict, "The retry key is already accepted")
 	}
 	s.Post(m)
-	channel.JSON(w, http.StatusOK, map[string]any{"sentMessages": []map[string]any{{"id": "461230966842064897"}}})
+	return channel.OK(map[string]any{"sentMessages": []map[string]any{{"id": "461230966842064897"}}})
 }
 
 // render returns what is wrong with the objects of a message.

@@ -2,6 +2,7 @@
 package ntfy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -40,25 +41,25 @@ type Server struct {
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /{$}", s.publishJSON)
-	mux.HandleFunc("PUT /{topic}", s.upload)
-	mux.HandleFunc("POST /page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>no ntfy</html>") })
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{
+		"POST /{$}":    s.publishJSON,
+		"PUT /{topic}": s.upload,
+		"POST /page": func(*http.Request) channel.Answer {
+			return channel.Answer{Status: http.StatusOK, Body: "<html>no ntfy</html>"}
+		},
+	}, refuse)
 	return s
 }
 
-func fail(w http.ResponseWriter, code int, text string) {
-	channel.JSON(w, code/100, map[string]any{"code": code, "http": code / 100, "error": text, "link": "https://ntfy.sh/docs/publish/"})
+func fail(code int, text string) channel.Answer {
+	return channel.Answer{Status: code / 100, Body: map[string]any{"code": code, "http": code / 100, "error": text, "link": "https://ntfy.sh/docs/publish/"}}
 }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
-	channel.RetryAfter(w, after) // as a proxy before it does
-	text := map[int]string{400: "invalid request: message must be UTF-8 encoded", 429: "limit reached: too many requests"}[status]
-	if text == "" {
-		text = "internal server error"
-	}
-	fail(w, status*100+1, text)
+func refuse(status int, after time.Duration) channel.Answer {
+	texts := map[int]string{400: "invalid request: message must be UTF-8 encoded", 429: "limit reached: too many requests"}
+	a := fail(status*100+1, cmp.Or(texts[status], "internal server error"))
+	a.After = after // as a proxy before it does
+	return a
 }
 
 type action struct{ Action, Label, URL string }
@@ -76,47 +77,41 @@ type publication struct {
 	uploaded   int
 }
 
-func (s *Server) publishJSON(w http.ResponseWriter, r *http.Request) {
+func (s *Server) publishJSON(r *http.Request) channel.Answer {
 	body, err := io.ReadAll(r.Body)
 	var p publication
 	switch {
 	case len(body) > maxJSON:
-		fail(w, 41303, "JSON body too large")
+		return fail(41303, "JSON body too large")
 	case err != nil || json.Unmarshal(body, &p) != nil:
-		fail(w, 40024, "invalid request: request body must be valid JSON")
-	default:
-		if title, err := new(mime.WordDecoder).DecodeHeader(p.Title); err == nil {
-			p.Title = title // ntfy makes headers of all but the message, and decodes RFC 2047 there
-		}
-		s.publish(w, r, p)
+		return fail(40024, "invalid request: request body must be valid JSON")
 	}
+	if title, err := new(mime.WordDecoder).DecodeHeader(p.Title); err == nil {
+		p.Title = title // ntfy makes headers of all but the message, and decodes RFC 2047 there
+	}
+	return s.publish(r, p)
 }
 
-func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
+func (s *Server) upload(r *http.Request) channel.Answer {
 	q := r.URL.Query()
 	p := publication{Topic: r.PathValue("topic"), SequenceID: q.Get("sid"), Title: q.Get("title"), Message: strings.ReplaceAll(q.Get("message"), `\n`, "\n"), Click: q.Get("click")}
 	p.Priority, _ = strconv.Atoi(q.Get("priority"))
 	if text := q.Get("actions"); text != "" && json.Unmarshal([]byte(text), &p.Actions) != nil {
-		fail(w, 40018, "invalid request: actions invalid")
-		return
+		return fail(40018, "invalid request: actions invalid")
 	}
 	data, _ := io.ReadAll(r.Body)
 	switch {
 	case s.NoUploads:
-		fail(w, 40014, "invalid request: attachments not allowed")
-		return
+		return fail(40014, "invalid request: attachments not allowed")
 	case s.NoBandwidth:
-		fail(w, 42905, "limit reached: daily bandwidth reached")
-		return
+		return fail(42905, "limit reached: daily bandwidth reached")
 	case q.Get("filename") == "":
-		fail(w, 40001, "the fake takes files only")
-		return
+		return fail(40001, "the fake takes files only")
 	case len(r.URL.RawQuery) > maxQuery: // as a proxy before it does
-		w.WriteHeader(http.StatusRequestURITooLong)
-		return
+		return channel.Answer{Status: http.StatusRequestURITooLong}
 	}
 	p.uploaded = len(data)
-	s.publish(w, r, p)
+	return s.publish(r, p)
 }
 
 var (
@@ -124,26 +119,20 @@ var (
 	sequencePattern = regexp.MustCompile(`^[-_A-Za-z0-9]{0,64}$`)
 )
 
-func (s *Server) publish(w http.ResponseWriter, r *http.Request, p publication) {
+func (s *Server) publish(r *http.Request, p publication) channel.Answer {
 	switch {
 	case !topicPattern.MatchString(p.Topic):
-		fail(w, 40009, "invalid request: topic invalid")
-		return
+		return fail(40009, "invalid request: topic invalid")
 	case r.Header.Get("Authorization") != "" && r.Header.Get("Authorization") != "Bearer "+Token:
-		fail(w, 40101, "unauthorized")
-		return
+		return fail(40101, "unauthorized")
 	case r.Header.Get("Authorization") == "" || p.Topic != Topic:
-		fail(w, 40301, "forbidden")
-		return
+		return fail(40301, "forbidden")
 	case p.Priority < 0 || p.Priority > 5:
-		fail(w, 40007, "invalid request: priority invalid")
-		return
+		return fail(40007, "invalid request: priority invalid")
 	case !sequencePattern.MatchString(p.SequenceID):
-		fail(w, 40049, "invalid request: sequence ID invalid")
-		return
+		return fail(40049, "invalid request: sequence ID invalid")
 	case len(p.Actions) > maxActions:
-		fail(w, 40018, "invalid request: actions invalid: only 3 actions allowed")
-		return
+		return fail(40018, "invalid request: actions invalid: only 3 actions allowed")
 	}
 	m := channel.Message{ID: p.SequenceID, Text: strings.TrimSpace(channel.Visible(p.Title + "\n" + p.Message)), Sound: p.Priority == 0 || p.Priority > 2, Priority: strconv.Itoa(p.Priority), Picture: p.Attach}
 	if len(p.Message) > maxMessage {
@@ -160,17 +149,12 @@ func (s *Server) publish(w http.ResponseWriter, r *http.Request, p publication) 
 	}
 	for _, a := range p.Actions {
 		if a.Action != "view" || a.Label == "" || a.URL == "" {
-			fail(w, 40018, "invalid request: actions invalid")
-			return
+			return fail(40018, "invalid request: actions invalid")
 		}
 		m.Links = append(m.Links, channel.Link{Text: a.Label, URL: a.URL})
 	}
-	known := s.Edit(p.SequenceID, func(old *channel.Message) {
-		m.Edits, m.Sound = old.Edits+1, old.Sound // apps replace what they show in silence
-		*old = m
-	})
-	if !known {
+	if !s.Replace(p.SequenceID, m) { // else apps replace what they show, in silence
 		m = s.Post(m)
 	}
-	channel.JSON(w, http.StatusOK, map[string]any{"id": m.ID, "event": "message", "topic": p.Topic, "message": p.Message})
+	return channel.OK(map[string]any{"id": m.ID, "event": "message", "topic": p.Topic, "message": p.Message})
 }

@@ -27,26 +27,24 @@ type Server struct{ *channel.Server }
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v2/enqueue", s.enqueue)
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{"POST /v2/enqueue": s.enqueue}, refuse)
 	return s
 }
 
-func invalid(w http.ResponseWriter, errors ...string) {
-	channel.JSON(w, http.StatusBadRequest, map[string]any{"status": "invalid event", "message": "Event object is invalid", "errors": errors})
+func invalid(errors ...string) channel.Answer {
+	return channel.Answer{Status: http.StatusBadRequest, Body: map[string]any{"status": "invalid event", "message": "Event object is invalid", "errors": errors}}
 }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
-	channel.RetryAfter(w, after)
+func refuse(status int, after time.Duration) channel.Answer {
+	a := channel.Answer{Status: status, Body: http.StatusText(status)}
 	switch status {
 	case http.StatusBadRequest:
-		invalid(w, "'payload.summary' is missing or blank")
+		a = invalid("'payload.summary' is missing or blank")
 	case http.StatusTooManyRequests:
-		channel.JSON(w, status, map[string]any{"status": "throttle exceeded", "message": "Requests for this service are arriving too quickly. Please retry later."})
-	default:
-		http.Error(w, http.StatusText(status), status)
+		a.Body = map[string]any{"status": "throttle exceeded", "message": "Requests for this service are arriving too quickly. Please retry later."}
 	}
+	a.After = after
+	return a
 }
 
 type request struct {
@@ -61,41 +59,34 @@ type request struct {
 	Links  []struct{ Href, Text string }
 }
 
-func (s *Server) enqueue(w http.ResponseWriter, r *http.Request) {
+func (s *Server) enqueue(r *http.Request) channel.Answer {
 	body, err := io.ReadAll(r.Body)
 	var req request
 	switch {
 	case len(body) > maxBody:
-		channel.JSON(w, http.StatusRequestEntityTooLarge, map[string]any{"status": "invalid event", "message": "Event is too large"})
-		return
+		return channel.Answer{Status: http.StatusRequestEntityTooLarge, Body: map[string]any{"status": "invalid event", "message": "Event is too large"}}
 	case err != nil || json.Unmarshal(body, &req) != nil:
-		invalid(w, "JSON is invalid")
-		return
+		return invalid("JSON is invalid")
 	case len(req.RoutingKey) != keyLength:
-		invalid(w, "Length of 'routing_key' is incorrect (should be 32 characters)")
-		return
+		return invalid("Length of 'routing_key' is incorrect (should be 32 characters)")
 	case req.RoutingKey != RoutingKey:
-		invalid(w, "Invalid routing key")
-		return
+		return invalid("Invalid routing key")
 	case len(req.DedupKey) > maxKey || req.DedupKey == "" && req.Action != "trigger":
-		invalid(w, "Length of 'dedup_key' is incorrect (should be between 1 and 255 characters)")
-		return
+		return invalid("Length of 'dedup_key' is incorrect (should be between 1 and 255 characters)")
 	}
 	switch req.Action {
 	case "trigger":
 		if problem := s.trigger(req); problem != "" {
-			invalid(w, problem)
-			return
+			return invalid(problem)
 		}
 	case "acknowledge":
 		s.setState(req.DedupKey, "acknowledged")
 	case "resolve":
 		s.setState(req.DedupKey, "resolved")
 	default:
-		invalid(w, "'event_action' is incorrect (should be 'trigger', 'acknowledge' or 'resolve')")
-		return
+		return invalid("'event_action' is incorrect (should be 'trigger', 'acknowledge' or 'resolve')")
 	}
-	channel.JSON(w, http.StatusAccepted, map[string]any{"status": "success", "message": "Event processed", "dedup_key": req.DedupKey})
+	return channel.Answer{Status: http.StatusAccepted, Body: map[string]any{"status": "success", "message": "Event processed", "dedup_key": req.DedupKey}}
 }
 
 // trigger opens an alert, or adds to an open one. An alert that was resolved is never opened again.

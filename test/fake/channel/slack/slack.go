@@ -38,12 +38,14 @@ type Server struct {
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api/chat.postMessage", s.api(s.post))
-	mux.HandleFunc("POST /api/chat.update", s.api(s.update))
-	mux.HandleFunc("POST "+webhookPath, s.webhook)
-	mux.HandleFunc("POST /services/", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no_service", http.StatusNotFound) })
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{
+		"POST /api/chat.postMessage": api(s.post),
+		"POST /api/chat.update":      api(s.update),
+		"POST " + webhookPath:        s.webhook,
+		"POST /services/": func(*http.Request) channel.Answer {
+			return channel.Answer{Status: http.StatusNotFound, Body: "no_service"}
+		},
+	}, refuse)
 	s.NumberFormat = func(n int) string { return fmt.Sprintf("1700000000.%06d", n) }
 	return s
 }
@@ -54,23 +56,16 @@ func (s *Server) APIURL() string { return s.URL + "/api" }
 // WebhookURL returns the URL of the incoming webhook.
 func (s *Server) WebhookURL() string { return s.URL + webhookPath }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
-	channel.RetryAfter(w, after)
+func refuse(status int, after time.Duration) channel.Answer {
 	name := map[int]string{400: "invalid_arguments", 410: "channel_is_archived", 429: "ratelimited", 500: "internal_error", 503: "service_unavailable"}[status]
-	channel.JSON(w, status, map[string]any{"ok": false, "error": name})
-}
-
-type object struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	return channel.Answer{Status: status, After: after, Body: map[string]any{"ok": false, "error": name}}
 }
 
 type block struct {
-	Type     string          `json:"type"`
-	Text     json.RawMessage `json:"text"`
-	Elements []object        `json:"elements"`
-	ImageURL string          `json:"image_url"`
-	AltText  string          `json:"alt_text"`
+	Type     string
+	Text     struct{ Type, Text string }
+	ImageURL string `json:"image_url"`
+	AltText  string `json:"alt_text"`
 }
 
 type request struct {
@@ -83,8 +78,8 @@ type request struct {
 }
 
 // api checks what all methods check. Errors come with status 200.
-func (s *Server) api(method func(request) (channel.Message, string)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func api(method func(request) (channel.Message, string)) channel.Handler {
+	return func(r *http.Request) channel.Answer {
 		var req request
 		refusal := ""
 		switch {
@@ -104,10 +99,9 @@ func (s *Server) api(method func(request) (channel.Message, string)) http.Handle
 			m, refusal = method(req)
 		}
 		if refusal != "" {
-			channel.JSON(w, http.StatusOK, map[string]any{"ok": false, "error": refusal})
-			return
+			return channel.OK(map[string]any{"ok": false, "error": refusal})
 		}
-		channel.JSON(w, http.StatusOK, map[string]any{"ok": true, "channel": ChannelID, "ts": m.ID})
+		return channel.OK(map[string]any{"ok": true, "channel": ChannelID, "ts": m.ID})
 	}
 }
 
@@ -129,28 +123,23 @@ func (s *Server) update(req request) (channel.Message, string) {
 	if refusal != "" {
 		return m, refusal
 	}
-	known := s.Edit(req.TS, func(old *channel.Message) {
-		m.ID, m.Sound, m.ReplyTo, m.Edits = old.ID, old.Sound, old.ReplyTo, old.Edits+1
-		*old = m
-	})
-	if !known {
+	m.ID = req.TS
+	if !s.Replace(m.ID, m) {
 		return m, "message_not_found"
 	}
 	return m, ""
 }
 
 // webhook answers in plain text, with the status of the error.
-func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
+func (s *Server) webhook(r *http.Request) channel.Answer {
 	var req request
 	if json.NewDecoder(r.Body).Decode(&req) != nil {
-		http.Error(w, "invalid_payload", http.StatusBadRequest)
-		return
+		return channel.Answer{Status: http.StatusBadRequest, Body: "invalid_payload"}
 	}
 	if _, refusal := s.post(req); refusal != "" {
-		http.Error(w, refusal, http.StatusBadRequest)
-		return
+		return channel.Answer{Status: http.StatusBadRequest, Body: refusal}
 	}
-	_, _ = w.Write([]byte("ok"))
+	return channel.Answer{Status: http.StatusOK, Body: "ok"}
 }
 
 // render checks the limits and returns the message as people see it.
@@ -158,13 +147,8 @@ func (s *Server) render(req request) (m channel.Message, refusal string) {
 	switch {
 	case utf8.RuneCountInString(req.Text) > maxText:
 		return m, "msg_too_long"
-	case len(req.Blocks) == 0 && req.Text == "":
-		return m, "no_text"
-	case len(req.Blocks) > maxBlocks:
+	case len(req.Blocks) == 0 || len(req.Blocks) > maxBlocks:
 		return m, "invalid_blocks"
-	case len(req.Blocks) == 0:
-		markup(&m, req.Text)
-		return m, ""
 	}
 	for _, b := range req.Blocks {
 		if !s.renderBlock(&m, b) {
@@ -178,51 +162,35 @@ func (s *Server) render(req request) (m channel.Message, refusal string) {
 	return m, ""
 }
 
+// renderBlock takes what has one text, and pictures.
 func (s *Server) renderBlock(m *channel.Message, b block) (valid bool) {
-	texts, most := b.Elements, maxSection
-	if len(b.Text) > 0 {
-		var one object
-		if json.Unmarshal(b.Text, &one) != nil {
-			return false
-		}
-		texts = append(texts, one)
-	}
-	switch b.Type {
-	case "image":
+	most := maxSection
+	switch {
+	case b.Type == "image":
 		u, err := url.Parse(b.ImageURL)
 		if err != nil || u.Host == "" || len(b.ImageURL) > maxURL || b.AltText == "" || utf8.RuneCountInString(b.AltText) > maxAlt || s.BadPictures {
 			return false
 		}
 		m.Picture, m.Alt = b.ImageURL, b.AltText
 		return true
-	case "header":
+	case b.Type == "header" && b.Text.Type == "plain_text":
 		most = maxHeader
-		if texts[0].Type != "plain_text" {
-			return false
-		}
-	case "section":
-	case "context":
-		if len(texts) > 10 {
-			return false
-		}
+	case b.Type != "section":
+		return false
+	}
+	if n := utf8.RuneCountInString(b.Text.Text); n == 0 || n > most {
+		return false
+	}
+	switch b.Text.Type {
+	case "plain_text":
+		m.Text += unescape(b.Text.Text) + "\n"
+	case "mrkdwn":
+		markup(m, b.Text.Text)
+		m.Text += "\n"
 	default:
 		return false
 	}
-	for _, text := range texts {
-		if text.Text == "" || utf8.RuneCountInString(text.Text) > most {
-			return false
-		}
-		switch text.Type {
-		case "plain_text":
-			m.Text += unescape(text.Text) + "\n"
-		case "mrkdwn":
-			markup(m, text.Text)
-			m.Text += "\n"
-		default:
-			return false
-		}
-	}
-	return len(texts) > 0
+	return true
 }
 
 var (

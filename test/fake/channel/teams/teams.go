@@ -28,12 +28,12 @@ type Server struct{ *channel.Server }
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+path, s.invoke)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusNotFound, "WorkflowNotFound", "The workflow could not be found.")
-	})
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{
+		"POST " + path: s.invoke,
+		"/": func(*http.Request) channel.Answer {
+			return answer(http.StatusNotFound, "WorkflowNotFound", "The workflow could not be found.")
+		},
+	}, refuse)
 	return s
 }
 
@@ -42,65 +42,55 @@ func (s *Server) WorkflowURL() string {
 	return s.URL + path + "?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=" + signature
 }
 
-func answer(w http.ResponseWriter, status int, code, text string) {
-	channel.JSON(w, status, map[string]any{"error": map[string]any{"code": code, "message": text}})
+func answer(status int, code, text string) channel.Answer {
+	return channel.Answer{Status: status, Body: map[string]any{"error": map[string]any{"code": code, "message": text}}}
 }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
-	channel.RetryAfter(w, after)
-	answer(w, status, strings.ReplaceAll(http.StatusText(status), " ", ""), fmt.Sprintf("The request was answered with %d.", status))
+func refuse(status int, after time.Duration) channel.Answer {
+	a := answer(status, strings.ReplaceAll(http.StatusText(status), " ", ""), fmt.Sprintf("The request was answered with %d.", status))
+	a.After = after
+	return a
 }
 
 type element struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	URL     string          `json:"url"`
-	AltText string          `json:"altText"`
-	Inlines []element       `json:"inlines"`
-	Title   string          `json:"title"`
-	MSTeams json.RawMessage `json:"msteams"`
+	Type, Text, URL, AltText, Title string
+	Inlines                         []element
 }
 
 type card struct {
-	Type    string    `json:"type"`
-	Version string    `json:"version"`
-	Body    []element `json:"body"`
-	Actions []element `json:"actions"`
-	MSTeams struct {
-		Entities []any `json:"entities"`
-	} `json:"msteams"`
+	Type, Version string
+	Body, Actions []element
+	MSTeams       struct{ Entities []any }
 }
 
-func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
+func (s *Server) invoke(r *http.Request) channel.Answer {
 	if r.URL.Query().Get("sig") != signature {
-		answer(w, http.StatusUnauthorized, "DirectApiAuthorizationRequired", "The request must be authenticated by Shared Access scheme.")
-		return
+		return answer(http.StatusUnauthorized, "DirectApiAuthorizationRequired", "The request must be authenticated by Shared Access scheme.")
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil || len(body) > maxMessage {
-		answer(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "The message is too large.")
-		return
+		return answer(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "The message is too large.")
 	}
 	var req struct {
-		Type        string `json:"type"`
+		Type        string
 		Attachments []struct {
-			ContentType string `json:"contentType"`
-			Content     card   `json:"content"`
-		} `json:"attachments"`
+			ContentType string
+			Content     card
+		}
 	}
 	if json.Unmarshal(body, &req) != nil || req.Type != "message" || len(req.Attachments) != 1 ||
 		req.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" {
-		answer(w, http.StatusBadRequest, "TriggerInputSchemaMismatch", "The input body for trigger 'manual' did not match its schema definition.")
-		return
+		return answer(http.StatusBadRequest, "TriggerInputSchemaMismatch", "The input body for trigger 'manual' did not match its schema definition.")
 	}
 	// The workflow answers before it posts the card, valid or not.
-	w.WriteHeader(http.StatusAccepted)
 	if m, valid := render(req.Attachments[0].Content); valid {
 		m.Sound = true
 		s.Post(m)
 	}
+	return channel.Answer{Status: http.StatusAccepted}
 }
 
+// render returns a card as people see it. It takes what has no Markdown: text blocks are not valid.
 func render(c card) (m channel.Message, valid bool) {
 	if c.Type != "AdaptiveCard" || c.Version > "1.4" || len(c.Actions) > 6 {
 		return m, false
@@ -108,8 +98,6 @@ func render(c card) (m channel.Message, valid bool) {
 	m.Mentions = len(c.MSTeams.Entities)
 	for _, e := range c.Body {
 		switch e.Type {
-		case "TextBlock":
-			m.Text += markdown(&m, e.Text) + "\n"
 		case "RichTextBlock":
 			for _, run := range e.Inlines {
 				if run.Type != "TextRun" {
@@ -137,17 +125,4 @@ func render(c card) (m channel.Message, valid bool) {
 	return m, true
 }
 
-var (
-	macro = regexp.MustCompile(`\{\{(DATE|TIME)\([^)]*\)\}\}`)
-	link  = regexp.MustCompile(`\[([^\[\]]*)\]\(([^()]*)\)`)
-	marks = regexp.MustCompile(`[*_]`)
-)
-
-func markdown(m *channel.Message, s string) string {
-	s = link.ReplaceAllStringFunc(macro.ReplaceAllString(s, "a date"), func(s string) string {
-		parts := link.FindStringSubmatch(s)
-		m.Links = append(m.Links, channel.Link{Text: parts[1], URL: parts[2]})
-		return parts[1]
-	})
-	return marks.ReplaceAllString(s, "")
-}
+var macro = regexp.MustCompile(`\{\{(DATE|TIME)\([^)]*\)\}\}`)

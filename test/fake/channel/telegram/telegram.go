@@ -3,12 +3,8 @@ package telegram
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html"
-	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -43,100 +39,57 @@ type Server struct {
 // New starts a server. Close ends it.
 func New() *Server {
 	s := &Server{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /bot"+Token+"/{method}", s.call)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusUnauthorized, "Unauthorized", nil) })
-	s.Server = channel.NewServer(mux, refuse)
+	s.Server = channel.NewServer(map[string]channel.Handler{
+		"POST /bot" + Token + "/{method}": s.call,
+		"/":                               func(*http.Request) channel.Answer { return answer(http.StatusUnauthorized, "Unauthorized", nil) },
+	}, refuse)
 	return s
 }
 
-func answer(w http.ResponseWriter, status int, description string, parameters map[string]any) {
+func answer(status int, description string, parameters map[string]any) channel.Answer {
 	v := map[string]any{"ok": false, "error_code": status, "description": description}
 	if parameters != nil {
 		v["parameters"] = parameters
 	}
-	channel.JSON(w, status, v)
+	return channel.Answer{Status: status, Body: v}
 }
 
-func refuse(w http.ResponseWriter, status int, after time.Duration) {
+func refuse(status int, after time.Duration) channel.Answer {
 	if status == http.StatusTooManyRequests {
 		// Telegram sends no header that says how long to wait.
-		answer(w, status, fmt.Sprintf("Too Many Requests: retry after %d", channel.Seconds(after)), map[string]any{"retry_after": channel.Seconds(after)})
-		return
+		return answer(status, fmt.Sprintf("Too Many Requests: retry after %d", channel.Seconds(after)), map[string]any{"retry_after": channel.Seconds(after)})
 	}
-	answer(w, status, http.StatusText(status), nil)
+	return answer(status, http.StatusText(status), nil)
 }
 
-// request holds the fields of a request, and its files by name.
+// request holds the fields of a request, and the sizes of its files by field.
 type request struct {
 	fields map[string]string
 	files  map[string]int
 }
 
-func read(r *http.Request) (req request, err error) {
-	req = request{fields: map[string]string{}, files: map[string]int{}}
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+func (s *Server) call(r *http.Request) channel.Answer {
+	fields, files, err := channel.ReadForm(r)
 	if err != nil {
-		return req, err
+		return answer(http.StatusBadRequest, "Bad Request: can't parse the request", nil)
 	}
-	if kind == "application/json" {
-		var values map[string]json.RawMessage
-		if err := json.NewDecoder(r.Body).Decode(&values); err != nil {
-			return req, err
-		}
-		for name, raw := range values {
-			var text string
-			if json.Unmarshal(raw, &text) != nil {
-				text = string(raw)
-			}
-			req.fields[name] = text
-		}
-		return req, nil
-	}
-	for form := multipart.NewReader(r.Body, params["boundary"]); ; {
-		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
-			return req, nil
-		}
-		if err != nil {
-			return req, err
-		}
-		data, err := io.ReadAll(part)
-		if err != nil {
-			return req, err
-		}
-		if part.FileName() != "" {
-			req.files[part.FormName()] = len(data)
-		} else {
-			req.fields[part.FormName()] = string(data)
-		}
-	}
-}
-
-func (s *Server) call(w http.ResponseWriter, r *http.Request) {
-	req, err := read(r)
-	if err != nil {
-		answer(w, http.StatusBadRequest, "Bad Request: can't parse the request", nil)
-		return
-	}
-	switch chat := req.fields["chat_id"]; {
-	case chat == ChatID && !s.Moved:
+	id, _ := strconv.ParseInt(ChatID, 10, 64)
+	switch chat := fields["chat_id"]; {
 	case chat == OldChatID, s.Moved:
-		id, _ := strconv.ParseInt(ChatID, 10, 64)
-		answer(w, http.StatusBadRequest, "Bad Request: group chat was upgraded to a supergroup chat", map[string]any{"migrate_to_chat_id": id})
-		return
-	default:
-		answer(w, http.StatusBadRequest, "Bad Request: chat not found", nil)
-		return
+		return answer(http.StatusBadRequest, "Bad Request: group chat was upgraded to a supergroup chat", map[string]any{"migrate_to_chat_id": id})
+	case chat != ChatID:
+		return answer(http.StatusBadRequest, "Bad Request: chat not found", nil)
+	}
+	req := request{fields, map[string]int{}}
+	for _, f := range files {
+		req.files[f.Field] = f.Size
 	}
 	m, refusal := s.handle(r.PathValue("method"), req)
 	if refusal != "" {
-		answer(w, http.StatusBadRequest, "Bad Request: "+refusal, nil)
-		return
+		return answer(http.StatusBadRequest, "Bad Request: "+refusal, nil)
 	}
-	id, _ := strconv.Atoi(m.ID)
-	chat, _ := strconv.ParseInt(ChatID, 10, 64)
-	channel.JSON(w, http.StatusOK, map[string]any{"ok": true, "result": map[string]any{"message_id": id, "chat": map[string]any{"id": chat}}})
+	message, _ := strconv.Atoi(m.ID)
+	return channel.OK(map[string]any{"ok": true, "result": map[string]any{"message_id": message, "chat": map[string]any{"id": id}}})
 }
 
 func (s *Server) handle(method string, req request) (m channel.Message, refusal string) {

@@ -1,4 +1,0 @@
-package slack
-
-// Markup is markup.
-var Markup = markup
