@@ -55,6 +55,19 @@ func TestAPictureWithoutURLIsUploaded(t *testing.T) {
 	}
 }
 
+func TestAMessageWithAnUploadedPictureIsReplaced(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	m := message.Message{ID: "1", ThreadID: "thread", Title: "opened", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")}}
+	r := sender.Send(t.Context(), destination(s), m)
+	m.ID, m.Ref, m.Title, m.Picture = "2", r.Ref, "recovered", nil
+	sender.Send(t.Context(), destination(s), m)
+	if all := s.Messages(); len(all) != 1 || all[0].Text != "recovered" {
+		t.Errorf("people see %v", all)
+	}
+}
+
 func TestAMessageIsNotLateBecauseOfItsPicture(t *testing.T) {
 	s := fake.New()
 	t.Cleanup(s.Close)
