@@ -204,7 +204,7 @@ nightly: ## run what takes hours: the cluster, 200 seeds of faults, random clips
 	$(MAKE) fuzz FUZZTIME=10m
 
 .PHONY: quality
-quality: tools ## measure the detectors on 51 clips whose truth is known, with segment-decoder and with ffmpeg (3 minutes)
+quality: tools ## measure the detectors on 44 clips whose truth is known, with segment-decoder and with ffmpeg (3 minutes)
 	go test -count=1 -v -timeout 30m -run TestEveryEventIsFoundAndNoFalseAlarmIsGiven ./test/suite/quality -whole
 
 .PHONY: quality-random

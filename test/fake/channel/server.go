@@ -20,7 +20,6 @@ type Fault struct {
 	Hang     bool          // it never answers
 	Redirect string        // it answers 302 to this URL
 	HangUp   bool          // a mail server takes the message and ends the connection without an answer
-	After1st int           // how many requests it lets pass before
 	Fails    int           // how many requests it answers with Status; 0: all until Recover
 
 	HTTP httpfault.Fault // it answers by this; nil: by the fields above
@@ -117,9 +116,6 @@ func (s *Server) choose(*http.Request) httpfault.Fault {
 	f := s.fault
 	switch {
 	case f == nil:
-		return nil
-	case f.After1st > 0:
-		f.After1st--
 		return nil
 	case f.HTTP != nil:
 		return f.HTTP

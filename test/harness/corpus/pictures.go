@@ -70,11 +70,6 @@ var cutsAndFades = []Item{
 		Segment:     5 * time.Second,
 		Truth:       []BadInterval{black(13.6, 28.4).faded(4)},
 	},
-	{
-		Name:        "dip to nearly black",
-		Description: "The picture fades to a fifth of its brightness, stays there for 14 s, and comes back: never black.",
-		Picture:     studio().withFilter("lutyuv=y='16+(val-16)*0.2':enable='%s'", frames([2]float64{12, 26})),
-	},
 }
 
 // darkScenes lists dark pictures, some with bright spots.
@@ -94,13 +89,6 @@ var darkScenes = []Item{
 		Sound:       speech(),
 	},
 	{
-		Name:        "starry night",
-		Description: "All below 7 % but for stars that are half a percent: black, as a viewer's dark screen is, and an alert.",
-		Picture:     studio().withFilter("lutyuv=y='16+(val-16)*0.07':enable='%[1]s',drawbox=x=30:y=20:w=9:h=8:c=white:t=fill:enable='%[1]s',drawbox=x=180:y=70:w=12:h=9:c=white:t=fill:enable='%[1]s'", frames([2]float64{12.52, 27.16})),
-		Sound:       speech(),
-		Truth:       []BadInterval{black(12.52, 27.16)},
-	},
-	{
 		Name:        "black with a small logo",
 		Description: "The station's logo, 1.3 % of the picture, stays on the black: black by pic_th, and an alert.",
 		Picture:     film().black([2]float64{12.52, 27.16}).box("220", "12", 24, 20, "0xf0f0f0"),
@@ -110,19 +98,6 @@ var darkScenes = []Item{
 		Name:        "black with a lower third",
 		Description: "A bar with a name, 6 % of the picture, stays on the black: not black by pic_th. Viewers get a message.",
 		Picture:     film().black([2]float64{12.52, 27.16}).box("12", "112", 120, 18, "0x3060c0"),
-	},
-	{
-		Name:        "credits",
-		Description: "Lines of white letters, 4 % of the picture, roll over black: not black.",
-		Picture: film().black([2]float64{12, 28}).
-			box("70", "144-mod(20*t,160)", 116, 4, "white").box("90", "144-mod(20*t+40,160)", 76, 4, "white").
-			box("60", "144-mod(20*t+80,160)", 136, 4, "white").box("80", "144-mod(20*t+120,160)", 96, 4, "white"),
-	},
-	{
-		Name:        "letterbox",
-		Description: "A film of 2.39:1 between two bars, which are a quarter of the picture.",
-		Length:      24,
-		Picture:     film().box("0", "0", Width, 18, "black").box("0", "126", Width, 18, "black"),
 	},
 	{
 		Name:        "windowbox around the dark",

@@ -30,19 +30,6 @@ var sounds = []Item{
 		Truth:       []BadInterval{silent(12.5, 22.7)},
 	},
 	{
-		Name:        "silence at the very start",
-		Description: "The stream begins silent.",
-		Sound:       music().muted([2]float64{-1, 24.3}),
-		Truth:       []BadInterval{silent(0, 24.3)},
-	},
-	{
-		Name:        "silence to the very end",
-		Description: "The stream ends silent: an alert, and no recovery after it.",
-		Length:      40,
-		Sound:       music().muted([2]float64{16.3, 99}),
-		Truth:       []BadInterval{silent(16.3, 40)},
-	},
-	{
 		Name:        "hiss at -60 dB",
 		Description: "The microphone is unplugged, and its input hisses at −60 dBFS: silent at the default of −50.",
 		Sound:       music().muted([2]float64{12.5, 27.2}).mixedWith(hiss(-60)),
@@ -74,15 +61,6 @@ var sounds = []Item{
 		Picture:     studio(),
 		Sound:       speech(periodicPauses...),
 		Truth:       silences(periodicPauses...),
-	},
-	{
-		Name:        "speech with pauses, segments of 5 s",
-		Description: "As with pauses of 2 to 4 s.",
-		Length:      50,
-		Picture:     studio(),
-		Sound:       speech(irregularPauses...),
-		Segment:     5 * time.Second,
-		Truth:       silences(irregularPauses...),
 	},
 	{
 		Name:        "sound that fades out",
