@@ -28,26 +28,26 @@ type Stream struct {
 }
 
 // Start begins a stream. It first encodes what the library does not have yet: 0.2 s for a unit, of
-// which a loop has some. Units with a change of picture or sound in them follow when they are
+// which a loop has some. Units in which the picture or the sound changes follow when they are
 // requested, or before the stream begins if it is to wait for a request.
 func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 	if err := c.applyDefaults(); err != nil {
 		return nil, err
 	}
 	s := &Stream{library: l, config: c}
-	prepared := loopDuration
+	end := loopDuration
 	for _, cue := range c.Script {
 		if err := cue.valid(); err != nil {
 			return nil, err
 		}
 		s.timeline.add(s.align(cue))
 		if c.Waits {
-			prepared = max(prepared, cue.At+loopDuration)
+			end = max(end, cue.At+loopDuration)
 		}
 	}
 	for _, r := range c.Renditions {
-		for offset := time.Duration(0); offset < prepared; offset += c.Segment {
-			if _, err := l.load(ctx, s.unit(r, offset)); err != nil {
+		for offset := time.Duration(0); offset < end; offset += c.Segment {
+			if err := s.prepare(ctx, r, offset); err != nil {
 				return nil, err
 			}
 		}
@@ -56,6 +56,24 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 		s.Began()
 	}
 	return s, nil
+}
+
+// prepare encodes the unit at an offset: as the script has it, and all black, silent or quiet, as a
+// cue may make it.
+func (s *Stream) prepare(ctx context.Context, r Rendition, offset time.Duration) error {
+	scripted := s.unit(r, offset)
+	units := []unit{scripted}
+	if whole := []span{{0, scripted.length}}; !s.config.Waits {
+		black, silent, quiet := scripted, scripted, scripted
+		black.black, silent.silent, quiet.quiet = whole, whole, whole
+		units = append(units, black, silent, quiet)
+	}
+	for _, u := range units {
+		if _, err := s.library.load(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Began returns the instant of the first frame.
