@@ -3,7 +3,6 @@ package supervisor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -23,66 +21,63 @@ type cluster struct {
 	policy   supervisor.MissingWorkerPolicy
 	outlives bool // workers of gateways that start from now on outlive them, as pods do
 	monitors int
-	gateways map[string]*inlineGateway // by runtime ID
+	gateways []*inlineGateway
 	passed   time.Duration
-
-	mu     sync.Mutex
-	leader string // who holds the leader's lock
 }
 
 // newCluster starts gateways, of which the first leads, and launches a worker of every monitor at
 // the first. Some time passes, in which the workers report.
-func newCluster(t *testing.T, monitors int, names ...string) *cluster {
+func newCluster(t *testing.T, monitors, gateways int) *cluster {
 	t.Helper()
-	c := &cluster{t: t, store: newFakeStore(), policy: supervisor.Relaunch, monitors: monitors, gateways: map[string]*inlineGateway{}, leader: names[0]}
+	c := &cluster{t: t, store: newFakeStore(), policy: supervisor.Relaunch, monitors: monitors}
+	var ids []monitor.ID
 	for i := range monitors {
 		m := monitored(monitor.NewID([16]byte{0: byte(i >> 8), 1: byte(i)}))
-		m.RuntimeID = names[0]
-		c.store.monitors[m.ID] = m
+		m.RuntimeID = runtimeID(0)
+		c.store.add(m)
+		ids = append(ids, m.ID)
 	}
-	for i, name := range names {
-		var ids []monitor.ID
-		for _, m := range c.all() {
-			if i == 0 {
-				ids = append(ids, m.ID)
-			}
-		}
-		c.start(name, ids...)
+	c.elect(runtimeID(0))
+	for i := range gateways {
+		c.start(runtimeID(i), ids...)
+		ids = nil
 	}
 	c.advance(12 * time.Second)
 	return c
 }
 
+func newPair(t *testing.T, monitors int) (c *cluster, a, b *inlineGateway) {
+	t.Helper()
+	c = newCluster(t, monitors, 2)
+	return c, c.gateways[0], c.gateways[1]
+}
+
+func runtimeID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", n) }
+
 // start starts a gateway with workers of these monitors.
 func (c *cluster) start(name string, ids ...monitor.ID) *inlineGateway {
 	c.t.Helper()
-	launcher := newFakeLauncher()
-	launcher.exits = make(chan supervisor.Exit, 1000)
-	launcher.runtime = supervisor.Runtime{ID: name, Shared: c.outlives, NotFoundMessage: "Worker not found here"}
-	g := &inlineGateway{harness: &harness{t: c.t, store: c.store, launcher: launcher}, name: name, cluster: c}
-	sup, err := supervisor.New(g, launcher, supervisor.Config{
-		NewEventID: func() string { return "event" }, MissingWorker: c.policy, Log: slog.New(slog.NewTextHandler(&g.log, nil)),
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	g.sup = sup
+	g := &inlineGateway{cluster: c, name: name}
+	g.harness = newHarnessOn(c.t, &fakeStore{c.store.database, name, g.reach}, newFakeLauncher())
+	g.launcher.runtime = supervisor.Runtime{ID: name, Shared: c.outlives, NotFoundMessage: "Worker not found here"}
+	g.cfg.MissingWorker = c.policy
 	g.run(ids...)
 	joined, leave := context.WithCancel(c.t.Context())
 	done := make(chan struct{})
 	go func() { g.sup.Join(joined); close(done) }()
 	g.leave = func() { leave(); <-done }
-	c.gateways[name] = g
+	c.t.Cleanup(func() { g.resume(); g.leave() })
+	c.gateways = append(c.gateways, g)
 	return g
 }
 
-// stop ends what is left of all gateways.
-func (c *cluster) stop() {
-	for _, g := range c.gateways {
-		g.resume()
-		g.leave()
-		g.stop()
-	}
+// addAt adds a gateway with a worker of another monitor.
+func (c *cluster) addAt(name string, id monitor.ID) *inlineGateway {
+	c.t.Helper()
+	m := monitored(id)
+	m.RuntimeID = name
+	c.store.add(m)
+	return c.start(name, id)
 }
 
 // advance lets time pass. Every 10 s the workers of all gateways that run report.
@@ -100,54 +95,50 @@ func (c *cluster) advance(d time.Duration) {
 
 // all returns the monitors.
 func (c *cluster) all() (all []monitor.Monitor) {
-	c.store.set(func(s *fakeStore) { all = slices.Collect(maps.Values(s.monitors)) })
+	c.store.set(func(d *database) { all = slices.Collect(maps.Values(d.monitors)) })
 	return all
 }
 
 // elect gives a gateway the leader's lock.
-func (c *cluster) elect(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.leader = name
-}
-
-func (c *cluster) leads(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.leader == name
-}
+func (c *cluster) elect(name string) { c.store.set(func(d *database) { d.leader = name }) }
 
 // watchedAt counts the monitors whose newest worker runs at each gateway that is not dead.
 func (c *cluster) watchedAt() map[string]int {
 	at := map[string]int{}
 	for _, m := range c.all() {
-		if g := c.gateways[m.RuntimeID]; g != nil && !g.is(dead) && g.launcher.generation(m.ID) == m.Generation {
-			at[g.name]++
+		for _, g := range c.gateways {
+			if g.name == m.RuntimeID && !g.is(dead) && g.launcher.generation(m.ID) == m.Generation {
+				at[g.name]++
+			}
 		}
 	}
 	return at
 }
 
-// waitWatched lets time pass until all monitors are watched, and returns how long that took.
-func (c *cluster) waitWatched() time.Duration {
+// expectWatched compares how many monitors are watched at a gateway.
+func (g *inlineGateway) expectWatched(want int) {
+	g.t.Helper()
+	if at := g.cluster.watchedAt(); at[g.name] != want {
+		g.t.Errorf("watched at %v, want %d at %s", at, want, g.name)
+	}
+}
+
+// waitWatched lets time pass until all monitors are watched, and expects that it took no longer than most.
+func (c *cluster) waitWatched(most time.Duration) (took time.Duration) {
 	c.t.Helper()
 	for began := time.Now(); ; c.advance(50 * time.Millisecond) {
 		watched := 0
 		for _, n := range c.watchedAt() {
 			watched += n
 		}
-		if took := time.Since(began); watched == c.monitors || took > time.Minute {
-			return took
+		if took = time.Since(began); watched == c.monitors || took > most {
+			break
 		}
 	}
-}
-
-// expectLaunches fails the test unless the launcher of the gateway was asked for n launches and nothing else.
-func (g *inlineGateway) expectLaunches(n int) {
-	g.t.Helper()
-	if got := len(g.launcher.requests()); got != n {
-		g.t.Errorf("%s launched %d workers, want %d", g.name, got, n)
+	if took > most {
+		c.t.Errorf("%v of %d are watched after %v", c.watchedAt(), c.monitors, took)
 	}
+	return took
 }
 
 // gatewayState is whether a gateway runs, and what it can reach.
@@ -160,8 +151,7 @@ const (
 	dead
 )
 
-// inlineGateway is a gateway with inline workers. It is the supervisor.Store of its supervisor, and
-// passes on what gets through to the database.
+// inlineGateway is a gateway with inline workers.
 type inlineGateway struct {
 	*harness
 	name    string
@@ -173,7 +163,13 @@ type inlineGateway struct {
 	resumed chan struct{} // closed when it is not suspended any more
 }
 
-var _ supervisor.Store = (*inlineGateway)(nil)
+// expectLaunches fails the test unless the launcher was asked for n launches and nothing else.
+func (g *inlineGateway) expectLaunches(n int) {
+	g.t.Helper()
+	if got := len(g.launcher.requests()); got != n {
+		g.t.Errorf("%s launched %d workers, want %d", g.name, got, n)
+	}
+}
 
 func (g *inlineGateway) is(s gatewayState) bool {
 	g.mu.Lock()
@@ -207,11 +203,13 @@ func (g *inlineGateway) resume() {
 // the leader.
 func (g *inlineGateway) kill() {
 	g.set(dead)
-	for name := range g.cluster.gateways {
-		if name != g.name && g.cluster.leads(g.name) {
-			g.cluster.elect(name)
+	g.cluster.store.set(func(d *database) {
+		for _, other := range g.cluster.gateways {
+			if d.leader == g.name && !other.is(dead) {
+				d.leader = other.name
+			}
 		}
-	}
+	})
 }
 
 // workersReport lets the workers report. One that is not the newest ends (decision O2).
@@ -249,87 +247,5 @@ func (g *inlineGateway) reach(ctx context.Context) error {
 	return nil
 }
 
-func (g *inlineGateway) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
-	if err := g.reach(ctx); err != nil {
-		return nil, err
-	}
-	return g.store.ListActive(ctx)
-}
-
-func (g *inlineGateway) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
-	if err := g.reach(ctx); err != nil {
-		return monitor.Monitor{}, err
-	}
-	return g.store.Get(ctx, id)
-}
-
-func (g *inlineGateway) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error) {
-	if err := g.reach(ctx); err != nil {
-		return monitor.Monitor{}, err
-	}
-	return g.store.AdvanceGeneration(ctx, id, generation, runtimeID)
-}
-
-func (g *inlineGateway) Fail(ctx context.Context, m monitor.Monitor, reason string, last event.Event) error {
-	if err := g.reach(ctx); err != nil {
-		return err
-	}
-	return g.store.Fail(ctx, m, reason, last)
-}
-
-func (g *inlineGateway) AddEvent(ctx context.Context, m monitor.Monitor, e event.Event) error {
-	if err := g.reach(ctx); err != nil {
-		return err
-	}
-	return g.store.AddEvent(ctx, m, e)
-}
-
-func (g *inlineGateway) TryLead(ctx context.Context) (bool, error) {
-	if err := g.reach(ctx); err != nil {
-		return false, err
-	}
-	_, err := g.store.TryLead(ctx)
-	return err == nil && g.cluster.leads(g.name), err
-}
-
-func (g *inlineGateway) ClaimDue(ctx context.Context, term time.Duration) ([]supervisor.Reservation, time.Time, error) {
-	if err := g.reach(ctx); err != nil {
-		return nil, time.Time{}, err
-	}
-	return g.store.ClaimDue(ctx, term)
-}
-
-func (g *inlineGateway) Promote(ctx context.Context, r supervisor.Reservation, runtimeID string) (monitor.Monitor, error) {
-	if err := g.reach(ctx); err != nil {
-		return monitor.Monitor{}, err
-	}
-	return g.store.Promote(ctx, r, runtimeID)
-}
-
-func (g *inlineGateway) Release(ctx context.Context, all []supervisor.Reservation) error {
-	if err := g.reach(ctx); err != nil {
-		return err
-	}
-	return g.store.Release(ctx, all)
-}
-
-func (g *inlineGateway) Heartbeat(ctx context.Context, runtimeID string) (map[string]int64, error) {
-	if err := g.reach(ctx); err != nil {
-		return nil, err
-	}
-	return g.store.Heartbeat(ctx, runtimeID)
-}
-
-func (g *inlineGateway) Leave(ctx context.Context, runtimeID string) error {
-	if err := g.reach(ctx); err != nil {
-		return err
-	}
-	return g.store.Leave(ctx, runtimeID)
-}
-
-func names(n int) (all []string) {
-	for i := range n {
-		all = append(all, fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", i))
-	}
-	return all
-}
+// end ends what is left of a dead gateway, so that another one may have its name.
+func (g *inlineGateway) end() { g.leave(); g.stop() }

@@ -28,52 +28,82 @@ func newMonitor(id monitor.ID) monitor.Monitor {
 		StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", CallbackURL: "https://receiver.example/hook"}
 }
 
-// harness is a supervisor with fakes around it.
+// monitored is a monitor whose worker was launched here and has reported.
+func monitored(id monitor.ID) monitor.Monitor {
+	m := newMonitor(id)
+	m.Status, m.RuntimeID, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
+	m.ReportedAt = m.UpdatedAt
+	return m
+}
+
+// newReservation is a monitor that gets its worker so much later.
+func newReservation(id monitor.ID, in time.Duration) monitor.Monitor {
+	m := newMonitor(id)
+	m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, time.Now().Add(in)
+	return m
+}
+
+// harness is a gateway's supervisor with fakes around it.
 type harness struct {
 	t        *testing.T
-	store    *fakeStore
-	launcher *fakeLauncher
-	sup      *supervisor.Supervisor
+	store    *fakeStore    // others may share its database
+	launcher *fakeLauncher // others may share it
+	exits    chan supervisor.Exit
+	cfg      supervisor.Config
+	sup      *supervisor.Supervisor // from run on
 	log      logbuffer.Buffer
-	stop     func() // ends Run and waits for it
+	stop     func() // ends Run and waits for it, as the end of the test does
 }
 
 func newHarness(t *testing.T, ms ...monitor.Monitor) *harness {
 	t.Helper()
-	return newHarnessOn(t, newFakeStore(ms...))
+	return newHarnessOn(t, newFakeStore(ms...), newFakeLauncher())
 }
 
-// newHarnessOn uses a store that other harnesses may share.
-func newHarnessOn(t *testing.T, all *fakeStore, change ...func(*supervisor.Config)) *harness {
+func newHarnessOn(t *testing.T, store *fakeStore, launcher *fakeLauncher) *harness {
 	t.Helper()
-	return newHarnessWith(t, all, newFakeLauncher(), change...)
-}
-
-// newHarnessWith uses a launcher that other harnesses may share, too.
-func newHarnessWith(t *testing.T, all *fakeStore, l *fakeLauncher, change ...func(*supervisor.Config)) *harness {
-	t.Helper()
-	h := &harness{t: t, store: all, launcher: l}
+	h := &harness{t: t, store: store, launcher: launcher}
 	var ids atomic.Int64
-	cfg := supervisor.Config{
-		NewEventID: func() string { return fmt.Sprintf("event-%d", ids.Add(1)) },
+	h.cfg = supervisor.Config{
+		NewEventID: func() string { return fmt.Sprintf("event-%p-%d", h, ids.Add(1)) },
 		Log:        slog.New(slog.NewTextHandler(&h.log, nil)),
 	}
-	for _, c := range change {
-		c(&cfg)
-	}
-	sup, err := supervisor.New(h.store, h.launcher, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.sup = sup
 	return h
 }
 
-// relaunchPolicy is the policy that replaces lost workers.
-func relaunchPolicy(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
+// beside returns another gateway with the same database. Its launcher is its own unless it is shared.
+func (h *harness) beside() *harness {
+	h.t.Helper()
+	launcher := newFakeLauncher()
+	if h.launcher.runtime.Shared {
+		launcher = h.launcher
+	}
+	other := newHarnessOn(h.t, h.store, launcher)
+	other.cfg.MissingWorker = h.cfg.MissingWorker
+	return other
+}
 
-// run starts Run, which stop ends. These monitors are started before.
+// relaunching sets the policy that replaces lost workers.
+func (h *harness) relaunching() *harness {
+	h.cfg.MissingWorker = supervisor.Relaunch
+	return h
+}
+
+func (h *harness) inSharedRuntime() *harness {
+	h.launcher.runtime.Shared = true
+	return h
+}
+
+// run starts Run. These monitors are started before.
 func (h *harness) run(ids ...monitor.ID) *harness {
+	h.t.Helper()
+	port := h.launcher.connect()
+	h.exits = port.exits
+	sup, err := supervisor.New(h.store, port, h.cfg)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.sup = sup
 	for _, id := range ids {
 		h.sup.Start(h.store.get(id))
 	}
@@ -81,7 +111,26 @@ func (h *harness) run(ids ...monitor.ID) *harness {
 	done := make(chan struct{})
 	go func() { h.sup.Run(ctx); close(done) }()
 	h.stop = func() { cancel(); <-done }
+	h.t.Cleanup(h.stop)
 	return h
+}
+
+// started runs the supervisor and waits for the end of its startup reconciliation.
+func (h *harness) started(ids ...monitor.ID) *harness {
+	h.t.Helper()
+	h.run(ids...)
+	h.sup.AwaitStart(h.t.Context())
+	h.advance(0)
+	return h
+}
+
+// release closes the launcher of a gateway that was stopped, and releases its monitors.
+func (h *harness) release() {
+	h.t.Helper()
+	close(h.exits)
+	if err := h.sup.Release(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 func (h *harness) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
@@ -131,4 +180,37 @@ func (h *harness) expectFailed(id monitor.ID, reason, detail string) {
 	if e.Type != event.MonitorError || trouble.Reason != reason || !trouble.Terminal || !strings.Contains(trouble.ErrorDetails, detail) {
 		h.t.Errorf("event %+v, want monitor.error, %s, terminal, %q", e, reason, detail)
 	}
+}
+
+// expectReleased compares whether a monitor was released.
+func (h *harness) expectReleased(id monitor.ID, want bool) {
+	h.t.Helper()
+	if m := h.store.get(id); m.ReservedUntil.IsZero() == want {
+		h.t.Errorf("%s is reserved until %v; want it released: %v", id, m.ReservedUntil, want)
+	}
+}
+
+// expectRunning compares the generation of a monitor's worker that runs; 0: none.
+func (h *harness) expectRunning(id monitor.ID, want int) {
+	h.t.Helper()
+	if g := h.launcher.generation(id); g != want {
+		h.t.Errorf("generation %d of %s runs, want %d", g, id, want)
+	}
+}
+
+// expectCounts reads the report of the startup reconciliation in the log.
+func (h *harness) expectCounts(want ...string) {
+	h.t.Helper()
+	for line := range strings.Lines(h.log.String()) {
+		if !strings.Contains(line, "Startup Reconciliation Report") {
+			continue
+		}
+		for _, w := range want {
+			if !strings.Contains(line, " "+w) {
+				h.t.Errorf("the report does not say %s: %s", w, line)
+			}
+		}
+		return
+	}
+	h.t.Errorf("no report:\n%s", h.log.String())
 }

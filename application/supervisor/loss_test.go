@@ -5,17 +5,13 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Decision O3.
 func TestALostWorkerFailsItsMonitor(t *testing.T) {
 	for _, how := range []string{"exit status 2", "killed by SIGKILL", "exit status 0"} {
 		scenario(t, "a worker lost by "+how+" fails its monitor", func(t *testing.T) {
-			m := newMonitor("mon-a")
-			h := newHarness(t, m).run()
-			defer h.stop()
-			h.sup.Start(m)
+			h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 			h.advance(time.Minute)
 			h.launcher.exit("mon-a", how)
 			h.advance(2 * time.Second)
@@ -24,30 +20,10 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 		})
 	}
 
-	scenario(t, "a worker that ends after its final report is no loss", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
-		h.advance(time.Minute)
-		h.store.set(func(r *fakeStore) {
-			m.Status = monitor.Completed
-			r.monitors["mon-a"] = m
-		})
-		h.launcher.exit("mon-a", "exit status 0")
-		h.advance(time.Minute)
-		if s := h.store.get("mon-a").Status; s != monitor.Completed || len(h.store.storedEvents()) != 0 {
-			t.Errorf("status %s and %d events, want completed and none", s, len(h.store.storedEvents()))
-		}
-	})
-
 	scenario(t, "a worker that was replaced is no loss", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Second)
-		h.launcher.exits <- supervisor.Exit{ID: "mon-a", Generation: 1, Detail: "exit status 0", Clean: true}
+		h.launcher.report(supervisor.Exit{ID: "mon-a", Generation: 1, Detail: "exit status 0", Clean: true})
 		next, _ := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here")
 		h.sup.Start(next)
 		h.advance(time.Minute)
@@ -56,10 +32,7 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 	})
 
 	scenario(t, "the loss of a worker that replaced another is noticed", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Second)
 		h.launcher.set(func(l *fakeLauncher) { l.launchTime = 3 * time.Second })
 		next, _ := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here")
@@ -72,10 +45,7 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 	})
 
 	scenario(t, "a worker that another gateway has replaced is no loss", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Second)
 		_, _ = h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here")
 		h.launcher.exit("mon-a", "exit status 0")
@@ -83,36 +53,22 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "the exit of an unknown worker is ignored", func(t *testing.T) {
-		h := newHarness(t, newMonitor("mon-a")).run()
-		defer h.stop()
-		h.launcher.exits <- supervisor.Exit{ID: "mon-a", Generation: 1, Detail: "exit status 1"}
-		h.advance(time.Minute)
-		h.expectActive("mon-a")
-	})
-
 	scenario(t, "a loss during a database outage is handled once, when it is over", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Minute)
-		h.store.set(func(r *fakeStore) { r.down, r.reads = true, 0 })
+		h.store.set(func(r *database) { r.down = true; clear(r.calls) })
 		h.launcher.exit("mon-a", "exit status 2")
 		h.advance(10 * time.Minute)
-		if h.store.reads > 130 {
-			t.Errorf("asked %d times in 10 minutes", h.store.reads)
+		if h.store.asked("get") > 130 {
+			t.Errorf("asked %d times in 10 minutes", h.store.asked("get"))
 		}
-		h.store.set(func(r *fakeStore) { r.down = false })
+		h.store.set(func(r *database) { r.down = false })
 		h.advance(time.Minute)
 		h.expectFailed("mon-a", "worker_lost", "exit status 2")
 	})
 
 	scenario(t, "a stop cancels the handling of a loss", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Minute)
 		h.launcher.exit("mon-a", "exit status 2")
 		h.advance(500 * time.Millisecond)
@@ -125,9 +81,7 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 
 func TestAShutdownFailsNoMonitor(t *testing.T) {
 	scenario(t, "a shutdown ends no monitor, even if workers went first", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Minute)
 		h.launcher.exit("mon-a", "killed by SIGTERM")
 		h.advance(500 * time.Millisecond)
@@ -155,8 +109,7 @@ func TestAShutdownFailsNoMonitor(t *testing.T) {
 
 	scenario(t, "a closed launcher does not end Run", func(t *testing.T) {
 		h := newHarness(t).run()
-		defer h.stop()
-		close(h.launcher.exits)
+		close(h.exits)
 		h.advance(time.Minute)
 		h.sup.Stop("mon-a")
 		h.advance(0)

@@ -17,14 +17,10 @@ const takeoverLimit = 7 * time.Second
 func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
 	for after, monitors := range map[time.Duration]int{0: 500, 200 * time.Millisecond: 20, 550 * time.Millisecond: 20, 990 * time.Millisecond: 20} {
 		scenario(t, fmt.Sprintf("%d within 7 s, %v after a heartbeat", monitors, after), func(t *testing.T) {
-			n := names(2)
-			c := newCluster(t, monitors, n...)
-			defer c.stop()
-			a, b := c.gateways[n[0]], c.gateways[n[1]]
+			c, a, b := newPair(t, monitors)
 			c.advance(after)
 			a.kill()
-			took := c.waitWatched()
-			if t.Logf("watched again after %v", took); took > takeoverLimit || took < 3*time.Second {
+			if took := c.waitWatched(takeoverLimit); took < 3*time.Second {
 				t.Errorf("watched again after %v, want 3 to 7 s", took)
 			}
 			b.expectLaunches(monitors)
@@ -37,59 +33,44 @@ func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
 	}
 
 	scenario(t, "20 within 12 s, though an exchange with the database fails meanwhile", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 20, n...)
-		defer c.stop()
-		a, b := c.gateways[n[0]], c.gateways[n[1]]
+		c, a, b := newPair(t, 20)
 		a.kill()
-		died := time.Now()
 		c.advance(1500 * time.Millisecond)
 		b.disconnect()
 		c.advance(time.Second)
 		b.resume()
-		c.waitWatched()
-		if took := time.Since(died); took > 12*time.Second {
-			t.Errorf("watched again after %v", took)
-		}
+		c.waitWatched(9500 * time.Millisecond)
 		b.expectLaunches(20)
 	})
 
 	scenario(t, "their workers start one after the other", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 500, n...)
-		defer c.stop()
-		c.gateways[n[0]].kill()
-		for c.watchedAt()[n[1]] == 0 {
+		c, a, b := newPair(t, 500)
+		a.kill()
+		for c.watchedAt()[b.name] == 0 {
 			c.advance(50 * time.Millisecond)
 		}
 		c.advance(time.Second)
-		if at := c.watchedAt()[n[1]]; at < 200 || at > 300 {
+		if at := c.watchedAt()[b.name]; at < 200 || at > 300 {
 			t.Errorf("after a second %d of 500 are watched", at)
 		}
 	})
 
 	scenario(t, "two gateways that survive share them, without the leader", func(t *testing.T) {
-		n := names(3)
-		c := newCluster(t, 500, n...)
-		defer c.stop()
-		c.gateways[n[0]].kill()
+		c := newCluster(t, 500, 3)
+		c.gateways[0].kill()
 		c.elect("nobody")
-		if took := c.waitWatched(); took > takeoverLimit {
-			t.Errorf("watched again after %v", took)
-		}
+		c.waitWatched(takeoverLimit)
 		at := c.watchedAt()
-		if t.Logf("watched at %v", at); at[n[1]] < 200 || at[n[2]] < 200 {
-			t.Errorf("watched at %v, want about as many at each", at)
+		for _, g := range c.gateways[1:] {
+			if at[g.name] < 200 {
+				t.Errorf("watched at %v, want about as many at each", at)
+			}
+			g.expectLaunches(at[g.name]) // nobody launched what the other had taken
 		}
-		c.gateways[n[1]].expectLaunches(at[n[1]]) // nobody launched what the other had taken
-		c.gateways[n[2]].expectLaunches(at[n[2]])
 	})
 
 	scenario(t, "a gateway that hangs is replaced, and launches nothing when it goes on", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 20, n...)
-		defer c.stop()
-		a, b := c.gateways[n[0]], c.gateways[n[1]]
+		c, a, b := newPair(t, 20)
 		a.suspend()
 		c.advance(takeoverLimit)
 		b.expectLaunches(20)
@@ -101,98 +82,64 @@ func TestMonitorsOfADeadGatewayAreTakenOver(t *testing.T) {
 		}
 		c.advance(time.Minute)
 		b.expectLaunches(20)
-		if at := c.watchedAt(); at[n[1]] != 20 {
-			t.Errorf("watched at %v", at)
-		}
+		b.expectWatched(20)
 	})
 
-	scenario(t, "under the policy error, too", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 20, n...)
-		defer c.stop()
-		c.policy = supervisor.EndMonitor
-		m := monitored("mon-a")
-		m.RuntimeID = "c"
-		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
-		a, b := c.start("c", m.ID), c.start("d")
-		c.advance(20 * time.Second)
-		a.kill()
-		c.advance(takeoverLimit + 3*time.Second)
-		b.expectActive("mon-a")
-		if at := c.store.get("mon-a").RuntimeID; at == "c" {
-			t.Errorf("it is still at the dead gateway")
-		}
-	})
-
-	scenario(t, "under the policy error, if the database was away when it died, too", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 20, n...)
-		defer c.stop()
-		c.policy = supervisor.EndMonitor
-		m := monitored("mon-a")
-		m.RuntimeID = "c"
-		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
-		a, b := c.start("c", m.ID), c.start("d")
-		c.elect("d")
-		c.advance(20 * time.Second)
-		for _, g := range c.gateways {
-			g.disconnect()
-		}
-		a.kill()
-		c.advance(time.Minute)
-		for _, g := range c.gateways {
-			if g != a {
-				g.resume()
+	for name, outage := range map[string]bool{"too": false, "if the database was away when it died, too": true} {
+		scenario(t, "under the policy error, "+name, func(t *testing.T) {
+			c, _, _ := newPair(t, 20)
+			c.policy = supervisor.EndMonitor
+			a, b := c.addAt("c", "mon-a"), c.start("d")
+			c.elect("d")
+			c.advance(20 * time.Second)
+			for _, g := range c.gateways {
+				if outage {
+					g.disconnect()
+				}
 			}
-		}
-		c.advance(time.Minute)
-		b.expectActive("mon-a")
-		if at := c.store.get("mon-a").RuntimeID; at == "c" {
-			t.Errorf("it is still at the dead gateway")
-		}
-	})
+			a.kill()
+			if outage {
+				c.advance(time.Minute)
+				for _, g := range c.gateways {
+					g.resume()
+				}
+				c.advance(50 * time.Second)
+			}
+			c.advance(takeoverLimit + 3*time.Second)
+			b.expectActive("mon-a")
+			if at := c.store.get("mon-a").RuntimeID; at == "c" {
+				t.Errorf("it is still at the dead gateway")
+			}
+		})
+	}
 
 	scenario(t, "a gateway that dies soon after another one leaves both to the third", func(t *testing.T) {
-		n := names(3)
-		c := newCluster(t, 100, n...)
-		defer c.stop()
-		c.gateways[n[0]].kill()
+		c := newCluster(t, 100, 3)
+		c.gateways[0].kill()
 		c.advance(1500 * time.Millisecond)
-		c.gateways[n[1]].kill()
-		if took := c.waitWatched(); took > takeoverLimit {
-			t.Errorf("watched again after %v", took)
-		}
-		c.gateways[n[2]].expectLaunches(100)
+		c.gateways[1].kill()
+		c.waitWatched(takeoverLimit)
+		c.gateways[2].expectLaunches(100)
 	})
 
 	scenario(t, "a gateway that has not seen the dead one alive delays nothing for long", func(t *testing.T) {
-		n := names(3)
-		c := newCluster(t, 100, n[:2]...)
-		defer c.stop()
-		c.gateways[n[0]].kill()
+		c, a, _ := newPair(t, 100)
+		a.kill()
 		c.advance(time.Second)
-		c.start(n[2])
-		if took := c.waitWatched(); took > 8*time.Second {
-			t.Errorf("watched again after %v", took)
-		}
+		c.start(runtimeID(2))
+		c.waitWatched(8 * time.Second)
 	})
 
 	scenario(t, "a monitor whose takeover fails is taken over at the next comparison", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 20, n...)
-		defer c.stop()
+		c, a, b := newPair(t, 20)
 		failing := c.all()[0].ID
-		c.store.set(func(s *fakeStore) { s.failingID = failing })
-		c.gateways[n[0]].kill()
+		c.store.set(func(s *database) { s.failingID = failing })
+		a.kill()
 		c.advance(takeoverLimit)
-		if at := c.watchedAt(); at[n[1]] != 19 {
-			t.Errorf("watched at %v", at)
-		}
-		c.store.set(func(s *fakeStore) { s.failingID = "" })
+		b.expectWatched(19)
+		c.store.set(func(s *database) { s.failingID = "" })
 		c.advance(5 * time.Second)
-		if at := c.watchedAt(); at[n[1]] != 20 {
-			t.Errorf("watched at %v", at)
-		}
+		b.expectWatched(20)
 	})
 }
 
@@ -200,10 +147,7 @@ func TestNoMonitorIsTakenOverWithoutNeed(t *testing.T) {
 	// quiet is a scenario of two gateways, at the end of which neither has launched more workers.
 	quiet := func(name string, f func(c *cluster, a, b *inlineGateway)) {
 		scenario(t, name, func(t *testing.T) {
-			n := names(2)
-			c := newCluster(t, 20, n...)
-			defer c.stop()
-			a, b := c.gateways[n[0]], c.gateways[n[1]]
+			c, a, b := newPair(t, 20)
 			f(c, a, b)
 			a.expectLaunches(20)
 			b.expectLaunches(0)
@@ -277,23 +221,19 @@ func TestNoMonitorIsTakenOverWithoutNeed(t *testing.T) {
 
 func TestAGatewayThatStartsAgainWithoutHeartbeatsKeepsItsWorkers(t *testing.T) {
 	scenario(t, "because its workers outlive it now", func(t *testing.T) {
-		n := names(2)
-		c := newCluster(t, 20, n...)
-		defer c.stop()
-		first := c.gateways[n[0]]
+		c, first, _ := newPair(t, 20)
 		first.kill()
 		c.advance(takeoverLimit + time.Second)
-		first.leave()
-		first.stop()
+		first.end()
 		c.outlives = true
-		again := c.start(n[0])
+		again := c.start(first.name)
 		c.advance(2 * time.Second) // the other gateway reads that it has left
 		m := monitored("mon-new")
-		m.RuntimeID = n[0]
-		c.store.set(func(s *fakeStore) { s.monitors[m.ID] = m })
+		m.RuntimeID = again.name
+		c.store.add(m)
 		again.sup.Start(m)
 		c.advance(30 * time.Second)
-		if m := c.store.get(m.ID); m.RuntimeID != n[0] {
+		if m := c.store.get(m.ID); m.RuntimeID != again.name {
 			t.Errorf("its new monitor was taken over by %s", m.RuntimeID)
 		}
 	})
@@ -302,22 +242,17 @@ func TestAGatewayThatStartsAgainWithoutHeartbeatsKeepsItsWorkers(t *testing.T) {
 func TestARestartedGatewayAndItsSuccessorLaunchEachWorkerOnce(t *testing.T) {
 	for after, want := range map[time.Duration]int{2 * time.Second: 100, 8 * time.Second: 0} {
 		scenario(t, "it starts again after "+after.String(), func(t *testing.T) {
-			n := names(2)
-			c := newCluster(t, 100, n...)
-			defer c.stop()
-			first := c.gateways[n[0]]
+			c, first, other := newPair(t, 100)
 			first.kill()
 			c.advance(after)
-			first.leave()
-			first.stop()
-			again := c.start(n[0])
+			first.end()
+			again := c.start(first.name)
 			again.sup.AwaitStart(t.Context())
 			c.advance(time.Minute)
 			again.expectLaunches(want)
-			c.gateways[n[1]].expectLaunches(100 - want)
-			if at := c.watchedAt(); at[n[0]] != want || at[n[1]] != 100-want {
-				t.Errorf("watched at %v", at)
-			}
+			other.expectLaunches(100 - want)
+			again.expectWatched(want)
+			other.expectWatched(100 - want)
 		})
 	}
 }

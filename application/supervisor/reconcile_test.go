@@ -2,7 +2,6 @@ package supervisor_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,39 +9,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// monitored is a monitor whose worker was launched here and has reported.
-func monitored(id monitor.ID) monitor.Monitor {
-	m := newMonitor(id)
-	m.Status, m.RuntimeID, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
-	m.ReportedAt = m.UpdatedAt
-	return m
-}
-
-// expectCounts reads the report in the log.
-func (h *harness) expectCounts(want ...string) {
-	h.t.Helper()
-	for line := range strings.Lines(h.log.String()) {
-		if !strings.Contains(line, "Startup Reconciliation Report") {
-			continue
-		}
-		for _, w := range want {
-			if !strings.Contains(line, " "+w) {
-				h.t.Errorf("the report does not say %s: %s", w, line)
-			}
-		}
-		return
-	}
-	h.t.Errorf("no report:\n%s", h.log.String())
-}
-
 // Section 10.4.
 func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	scenario(t, "a worker that outlived its gateway is adopted, and its exit is noticed", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.launcher.running["mon-a"] = 1
-		h.run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
+		h.started()
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 1") // which does nothing
 		h.expectCounts("active=1", "adopted=1", "relaunched=0", "timed_out=false")
@@ -53,11 +25,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	})
 
 	scenario(t, "a missing worker of a shared runtime fails its monitor under the policy error", func(t *testing.T) {
-		here := newFakeLauncher()
-		here.runtime.Shared = true
-		h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here).run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
+		h := newHarness(t, monitored("mon-a")).inSharedRuntime().started()
 		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
 		h.expectCounts("marked_as_error=1", "relaunched=0")
 		h.expectCalls()
@@ -69,10 +37,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	})
 
 	scenario(t, "a worker that ended with its gateway is replaced under the policy error, too", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
-		h.advance(0)
+		h := newHarness(t, monitored("mon-a")).started()
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("relaunched=1", "marked_as_error=0")
 		h.expectActive("mon-a")
@@ -81,10 +46,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	scenario(t, "a monitor that never had a worker gets one under either policy", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
-		h.advance(0)
+		h := newHarness(t, m).started()
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("launched=1")
 		h.expectActive("mon-a")
@@ -94,13 +56,9 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		ended, waiting := monitored("mon-ended"), monitored("mon-reserved")
 		ended.Status = monitor.Stopped
 		waiting.ReservedUntil = time.Now().Add(time.Hour)
-		h := newHarness(t, ended, waiting).run()
-		defer h.stop()
-		h.launcher.set(func(l *fakeLauncher) {
-			l.running = map[monitor.ID]int{"mon-ended": 1, "mon-reserved": 1, "mon-unknown": 7}
-		})
-		h.sup.AwaitStart(t.Context())
-		h.advance(0)
+		h := newHarness(t, ended, waiting)
+		h.launcher.running = map[monitor.ID]int{"mon-ended": 1, "mon-reserved": 1, "mon-unknown": 7}
+		h.started()
 		got := h.launcher.requests()
 		slices.Sort(got)
 		if want := []string{"stop mon-ended", "stop mon-reserved", "stop mon-unknown"}; !slices.Equal(got, want) {
@@ -110,9 +68,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	})
 
 	scenario(t, "an orphaned worker of this gateway gets 40 s to end by itself", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run("mon-a")
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, monitored("mon-a")).started("mon-a")
 		h.reportFor(20*time.Second, "mon-a")
 		h.store.end("mon-a") // by another gateway
 		h.advance(40 * time.Second)
@@ -122,10 +78,9 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 	})
 
 	scenario(t, "a repeated reconciliation launches nothing twice", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).relaunching()
 		h.launcher.running["mon-b"] = 1
 		h.run()
-		defer h.stop()
 		for range 3 {
 			h.sup.AwaitStart(t.Context())
 			h.advance(time.Second)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -30,11 +29,10 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	}
 
 	scenario(t, "a database outage at the start delays the reconciliation", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.store.down = true
 		h.run()
-		defer h.stop()
-		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *fakeStore) { r.down = false }) })
+		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *database) { r.down = false }) })
 		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 2")
@@ -42,7 +40,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	})
 
 	scenario(t, "a reconciliation without a database times out, sends a notice and is completed later", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.store.down = true
 		h.run()
 		began := time.Now()
@@ -51,19 +49,17 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 			t.Errorf("took %v, want 30 s", took)
 		}
 		h.expectCounts("timed_out=true")
-		defer h.stop()
 		h.advance(time.Minute)
-		h.store.set(func(r *fakeStore) { r.down = false })
+		h.store.set(func(r *database) { r.down = false })
 		h.advance(10 * time.Second)
 		h.expectCalls("launch mon-a 2")
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
 	scenario(t, "a reconciliation without a list of workers times out and sends notices at once", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.launcher.set(func(l *fakeLauncher) { l.listFails = true; l.running["mon-a"] = 1 })
 		h.run()
-		defer h.stop()
 		h.reportFor(30*time.Second, "mon-a")
 		h.sup.AwaitStart(t.Context())
 		h.reportFor(10*time.Second, "mon-a")
@@ -77,10 +73,9 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	})
 
 	scenario(t, "a monitor whose loss cannot be handled is skipped, logged, and handled later", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).relaunching()
 		h.store.failingID = "mon-a"
-		h.run()
-		h.sup.AwaitStart(t.Context())
+		h.started()
 		h.advance(time.Second)
 		h.expectCalls("launch mon-b 2")
 		h.expectCounts("relaunched=1", "skipped=1")
@@ -88,32 +83,28 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 			t.Errorf("mon-a is not named:\n%s", h.log.String())
 		}
 		h.store.report("mon-b", monitor.Monitoring)
-		h.store.set(func(r *fakeStore) { r.failingID = "" })
-		defer h.stop()
+		h.store.set(func(r *database) { r.failingID = "" })
 		h.advance(15 * time.Second)
 		h.expectCalls("launch mon-b 2", "launch mon-a 2")
 	})
 
 	scenario(t, "a database query that hangs delays the reconciliation", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.store.hanging = "active"
 		h.run()
-		defer h.stop()
-		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *fakeStore) { r.hanging = "" }) })
+		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *database) { r.hanging = "" }) })
 		h.sup.AwaitStart(t.Context())
 		h.advance(time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "only monitors that are not decided about get a timeout notice, each once", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy,
-			func(c *supervisor.Config) { c.ReconcileTimeout = 3 * time.Second })
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).relaunching()
+		h.cfg.ReconcileTimeout = 3 * time.Second
 		h.store.failingID = "mon-a" // and is skipped after 7 s
-		h.run()
-		h.sup.AwaitStart(t.Context())
+		h.started()
 		h.expectCounts("timed_out=true", "unsettled=1", "unsettled_monitors=[mon-a]")
-		h.store.set(func(r *fakeStore) { r.lostAnswers.event = 3 })
-		defer h.stop()
+		h.store.set(func(r *database) { r.lostAnswers.event = 3 })
 		h.reportFor(time.Minute, "mon-b")
 		expectTimeoutNotice(t, h, "mon-a")
 	})
@@ -121,30 +112,27 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	scenario(t, "monitors of other gateways and later registrations get no timeout notice", func(t *testing.T) {
 		others := monitored("mon-other")
 		others.RuntimeID = "there"
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), others), relaunchPolicy)
-		h.store.set(func(r *fakeStore) { r.down, r.otherLeads = true, true })
-		h.run()
-		h.sup.AwaitStart(t.Context())
-		h.store.set(func(r *fakeStore) { r.down = false })
-		defer h.stop()
+		h := newHarness(t, monitored("mon-a"), others).relaunching()
+		h.store.set(func(r *database) { r.down, r.leader = true, "another" })
+		h.started()
+		h.store.set(func(r *database) { r.down = false })
 		h.reportFor(20*time.Second, "mon-a", "mon-other")
-		h.store.set(func(r *fakeStore) { r.monitors["mon-later"] = monitored("mon-later") })
+		h.store.add(monitored("mon-later"))
 		h.reportFor(20*time.Second, "mon-a", "mon-other")
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
 	for _, blind := range []bool{false, true} {
 		scenario(t, fmt.Sprintf("a monitor registered meanwhile gets no timeout notice (the launcher cannot list: %v)", blind), func(t *testing.T) {
-			h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+			h := newHarness(t, monitored("mon-a")).relaunching()
 			h.launcher.set(func(l *fakeLauncher) { l.listFails = blind })
 			h.store.down = !blind
 			h.run()
 			h.sup.AwaitStart(t.Context())
-			defer h.stop()
 			h.advance(500 * time.Millisecond)
 			fresh := newMonitor("mon-fresh")
 			fresh.RuntimeID, fresh.CreatedAt, fresh.UpdatedAt = "here", time.Now(), time.Now()
-			h.store.set(func(r *fakeStore) { r.down = false; r.monitors["mon-fresh"] = fresh })
+			h.store.set(func(r *database) { r.down = false; r.monitors["mon-fresh"] = fresh })
 			h.sup.Start(fresh)
 			h.advance(20 * time.Second)
 			expectTimeoutNotice(t, h, "mon-a")
@@ -155,23 +143,19 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	}
 
 	scenario(t, "a monitor whose worker is replaced during its notice gets the notice later", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.store.down = true
-		h.run()
-		h.sup.AwaitStart(t.Context())
-		h.store.set(func(r *fakeStore) { r.down, r.advancesBeforeEvent = false, 1 })
-		defer h.stop()
+		h.started()
+		h.store.set(func(r *database) { r.down, r.advancesBeforeEvent = false, 1 })
 		h.advance(20 * time.Second)
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
 	scenario(t, "a timeout notice that cannot be stored delays nothing else", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).relaunching()
 		h.store.down = true
-		h.run()
-		h.sup.AwaitStart(t.Context())
-		h.store.set(func(r *fakeStore) { r.down = false; r.hanging = "event mon-a" })
-		defer h.stop()
+		h.started()
+		h.store.set(func(r *database) { r.down = false; r.hanging = "event mon-a" })
 		h.advance(30 * time.Second)
 		for _, id := range []monitor.ID{"mon-a", "mon-b"} {
 			if g := h.launcher.generation(id); g != 2 {
@@ -181,7 +165,8 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 	})
 
 	scenario(t, "a shutdown ends the reconciliation", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), func(c *supervisor.Config) { c.ReconcileTimeout = time.Hour })
+		h := newHarness(t, monitored("mon-a"))
+		h.cfg.ReconcileTimeout = time.Hour
 		h.store.down = true
 		h.run()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

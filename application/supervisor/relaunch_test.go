@@ -12,14 +12,13 @@ import (
 // Decision O3.
 func TestALostWorkerIsRelaunched(t *testing.T) {
 	start := func(t *testing.T) *harness {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run("mon-a")
+		h := newHarness(t, monitored("mon-a")).relaunching().run("mon-a")
 		h.advance(time.Second)
 		return h
 	}
 
 	scenario(t, "a worker that was lost is replaced at once, in the next generation", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
 		h.launcher.exit("mon-a", "killed by SIGKILL")
 		h.advance(1100 * time.Millisecond)
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
@@ -28,7 +27,6 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a worker is replaced five times in ten minutes with growing pauses, then its monitor fails", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
 		want := []string{"launch mon-a 1"}
 		for n := range 5 {
 			h.launcher.exit("mon-a", "exit status 2")
@@ -46,37 +44,32 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a worker that is lost every two minutes is replaced without limit", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
 		for range 30 {
 			h.launcher.exit("mon-a", "exit status 2")
 			h.advance(2*time.Minute + time.Second)
 		}
 		h.expectActive("mon-a")
-		if g := h.launcher.generation("mon-a"); g != 31 {
-			t.Errorf("generation %d runs", g)
-		}
+		h.expectRunning("mon-a", 31)
 	})
 
 	scenario(t, "a database outage delays the replacement", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
-		h.store.set(func(r *fakeStore) { r.down = true })
+		h.store.set(func(r *database) { r.down = true })
 		h.launcher.exit("mon-a", "killed by SIGKILL")
 		h.advance(10 * time.Minute)
 		h.expectCalls("launch mon-a 1")
-		h.store.set(func(r *fakeStore) { r.down = false })
+		h.store.set(func(r *database) { r.down = false })
 		h.advance(30 * time.Second)
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
 	for _, shared := range []bool{false, true} {
 		scenario(t, fmt.Sprintf("a generation whose answer was lost is launched (shared runtime: %v)", shared), func(t *testing.T) {
-			here := newFakeLauncher()
-			here.runtime.Shared = shared
-			h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here, relaunchPolicy).run("mon-a")
-			defer h.stop()
+			h := newHarness(t, monitored("mon-a")).relaunching()
+			h.launcher.runtime.Shared = shared
+			h.run("mon-a")
 			h.advance(time.Second)
-			h.store.set(func(r *fakeStore) { r.lostAnswers.advance = 1 })
+			h.store.set(func(r *database) { r.lostAnswers.advance = 1 })
 			h.launcher.exit("mon-a", "killed by SIGKILL")
 			h.advance(3 * time.Second) // the exit grace period and one pause
 			h.expectCalls("launch mon-a 1", "launch mon-a 2")
@@ -86,11 +79,10 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a generation stored for another runtime is left to it", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
-		h.store.set(func(r *fakeStore) { r.lostAnswers.advance = 1 })
+		h.store.set(func(r *database) { r.lostAnswers.advance = 1 })
 		h.launcher.exit("mon-a", "killed by SIGKILL")
 		h.advance(1500 * time.Millisecond)
-		h.store.set(func(r *fakeStore) { m := r.monitors["mon-a"]; m.RuntimeID = "there"; r.monitors["mon-a"] = m })
+		h.store.change("mon-a", func(m *monitor.Monitor) { m.RuntimeID = "there" })
 		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 1")
 		h.expectActive("mon-a")
@@ -98,7 +90,6 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a running worker that does not report for 30 s is replaced", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
 		h.reportFor(time.Minute, "mon-a")
 		h.advance(29 * time.Second)
 		h.expectCalls("launch mon-a 1")
@@ -111,7 +102,6 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a worker that does not report fails its monitor under the policy error", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run("mon-a")
-		defer h.stop()
 		h.advance(40 * time.Second)
 		h.expectFailed("mon-a", "worker_lost", "has not reported for 30s")
 		h.expectCalls("launch mon-a 1", "stop mon-a")
@@ -119,11 +109,10 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a database outage expires no lease", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
 		h.advance(10 * time.Second)
-		h.store.set(func(r *fakeStore) { r.down = true })
+		h.store.set(func(r *database) { r.down = true })
 		h.advance(time.Minute)
-		h.store.set(func(r *fakeStore) { r.down = false })
+		h.store.set(func(r *database) { r.down = false })
 		h.advance(5 * time.Second)
 		h.store.report("mon-a", monitor.Monitoring)
 		h.reportFor(time.Minute, "mon-a")
@@ -132,21 +121,17 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a database that cannot be written to expires no lease", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
-		h.store.set(func(r *fakeStore) { r.failingID = "mon-a" })
+		h.store.set(func(r *database) { r.failingID = "mon-a" })
 		h.advance(50 * time.Second) // expired after 30 s, tried once, would expire again after 30 s
-		h.store.set(func(r *fakeStore) { r.failingID = "" })
+		h.store.set(func(r *database) { r.failingID = "" })
 		h.advance(8 * time.Second)
 		h.store.report("mon-a", monitor.Monitoring)
 		h.reportFor(time.Minute, "mon-a")
-		if g := h.launcher.generation("mon-a"); g != 1 {
-			t.Errorf("generation %d runs", g)
-		}
+		h.expectRunning("mon-a", 1)
 	})
 
 	scenario(t, "a report that could not be stored renews the lease", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
 		for range 20 {
 			h.advance(10 * time.Second)
 			h.sup.RenewLease("mon-a", 1)
@@ -156,37 +141,32 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 
 	scenario(t, "a worker that reports during its replacement is not replaced", func(t *testing.T) {
 		h := start(t)
-		defer h.stop()
-		h.store.set(func(r *fakeStore) { r.reportsBeforeGet = 1 })
+		h.store.set(func(r *database) { r.reportsBeforeGet = 1 })
 		h.advance(30*time.Second + 500*time.Millisecond)
 		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "under the policy relaunch a failing launch is retried for ten minutes", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.launcher.launchFailures = 1000
 		h.run("mon-a")
-		defer h.stop()
 		h.advance(9 * time.Minute)
 		h.expectActive("mon-a")
 		h.launcher.set(func(l *fakeLauncher) { l.launchFailures = 0 })
 		h.advance(10 * time.Second)
-		if g := h.launcher.generation("mon-a"); g != 1 {
-			t.Errorf("generation %d runs", g)
-		}
+		h.expectRunning("mon-a", 1)
 		h.launcher.set(func(l *fakeLauncher) { l.launchFailures = 1000 })
 		h.store.end("mon-a")
 		h.sup.Start(monitored("mon-b"))
-		h.store.set(func(r *fakeStore) { r.monitors["mon-b"] = monitored("mon-b") })
+		h.store.add(monitored("mon-b"))
 		h.advance(11 * time.Minute)
 		h.expectFailed("mon-b", "launch_failed", "no room")
 	})
 
 	scenario(t, "the lease of a worker that is being launched does not expire", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
+		h := newHarness(t, monitored("mon-a")).relaunching()
 		h.launcher.launchTime = 80 * time.Second
 		h.run("mon-a")
-		defer h.stop()
 		h.advance(100 * time.Second)
 		h.expectCalls("launch mon-a 1")
 	})

@@ -19,13 +19,9 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 		for _, id := range ids {
 			h.launcher.exit(id, "exit status 0")
 		}
-		close(h.launcher.exits)
-		if err := h.sup.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		h.release()
 
-		next := newHarnessOn(t, h.store).run()
-		defer next.stop()
+		next := h.beside().run()
 		active, known := next.sup.AwaitStart(t.Context())
 		if active != 3 || !known {
 			t.Errorf("%d monitors are active (known: %v), want 3", active, known)
@@ -36,29 +32,14 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 			t.Errorf("the log says:\n%s", log)
 		}
 		for _, id := range ids {
-			if g := next.launcher.generation(id); g != 2 {
-				t.Errorf("generation %d of %s runs, want 2", g, id)
-			}
-		}
-	})
-
-	scenario(t, "a monitor that is registered without a start time is no reservation in the log", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		m.ReservedUntil = time.Now().Add(10 * time.Second)
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
-		h.advance(time.Second)
-		h.expectCalls("launch mon-a 1")
-		if log := h.log.String(); strings.Contains(log, "reservation") {
-			t.Errorf("the log says:\n%s", log)
+			next.expectRunning(id, 2)
 		}
 	})
 
 	scenario(t, "a gateway that stops while it asks for an orphan's monitor logs no error", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run("mon-a")
 		h.launcher.set(func(l *fakeLauncher) { l.running["mon-x"] = 1 })
-		h.store.set(func(r *fakeStore) { r.hanging = "get" })
+		h.store.set(func(r *database) { r.hanging = "get" })
 		h.advance(6 * time.Second)
 		h.stop()
 		if log := h.log.String(); strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {

@@ -10,10 +10,7 @@ import (
 // Decisions O2, O3 and O5.
 func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "a missing worker is replaced under the policy relaunch", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
-		h.advance(0)
+		h := newHarness(t, monitored("mon-a")).relaunching().started()
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("relaunched=1", "marked_as_error=0")
 		h.expectActive("mon-a")
@@ -22,24 +19,17 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "a worker of an older generation is replaced", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.Generation = 4
-		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy)
+		h := newHarness(t, m).relaunching()
 		h.launcher.running["mon-a"] = 3
-		h.run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
-		h.advance(0)
+		h.started()
 		h.expectCalls("launch mon-a 5")
-		if g := h.launcher.generation("mon-a"); g != 5 {
-			t.Errorf("generation %d runs", g)
-		}
+		h.expectRunning("mon-a", 5)
 	})
 
 	scenario(t, "a worker of another runtime is replaced only when its lease has expired", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
-		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, m).relaunching().started()
 		h.reportFor(100*time.Second, "mon-a")
 		h.expectCalls()
 		h.advance(28 * time.Second)
@@ -54,9 +44,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "time before the start of this gateway expires no lease", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
-		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, m).relaunching().started()
 		h.advance(28 * time.Second)
 		h.expectCalls()
 		h.advance(10 * time.Second)
@@ -64,9 +52,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "a worker whose successor runs in another runtime is ended", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run("mon-a")
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, monitored("mon-a")).relaunching().started("mon-a")
 		h.advance(time.Second)
 		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "there"); err != nil {
 			t.Fatal(err)
@@ -77,9 +63,7 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "a generation that was never launched is missing", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run("mon-a")
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, monitored("mon-a")).relaunching().started("mon-a")
 		h.advance(time.Second)
 		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
 			t.Fatal(err)
@@ -89,10 +73,9 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "a monitor that is being promoted is not missed", func(t *testing.T) {
-		h := newHarnessOn(t, newFakeStore(newReservation("mon-a", 0)), relaunchPolicy)
+		h := newHarness(t, newReservation("mon-a", 0)).relaunching()
 		h.store.lostAnswers.promote = 4 // answers, so that 15 s pass
 		h.run()
-		defer h.stop()
 		h.advance(20 * time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
@@ -100,10 +83,8 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "the worker of a monitor registered just now is not orphaned", func(t *testing.T) {
 		h := newHarness(t)
 		h.launcher.running["mon-a"] = 1
-		h.store.set(func(r *fakeStore) { r.hiddenID = "mon-a"; r.monitors["mon-a"] = monitored("mon-a") })
-		h.run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
+		h.store.set(func(r *database) { r.hiddenID = "mon-a"; r.monitors["mon-a"] = monitored("mon-a") })
+		h.started()
 		h.advance(time.Second)
 		h.expectCalls()
 	})
@@ -111,33 +92,17 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "a gateway that is not the leader replaces only its own workers", func(t *testing.T) {
 		own, others := monitored("mon-own"), monitored("mon-other")
 		others.RuntimeID, others.UpdatedAt = "there", time.Now().Add(-time.Minute)
-		h := newHarnessOn(t, newFakeStore(own, others), relaunchPolicy)
-		h.store.otherLeads = true
-		h.run()
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, own, others).relaunching()
+		h.store.leader = "another"
+		h.started()
 		h.advance(time.Minute)
 		h.expectCalls("launch mon-own 2")
 	})
 
-	scenario(t, "in a shared runtime the second comparison at the start finds a missing worker", func(t *testing.T) {
-		here := newFakeLauncher()
-		here.runtime.Shared = true
-		h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here).run()
-		defer h.stop()
-		h.sup.AwaitStart(t.Context())
-		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
-		h.expectCounts("marked_as_error=1")
-	})
-
 	scenario(t, "in a shared runtime a generation that was never launched is launched", func(t *testing.T) {
-		here := newFakeLauncher()
-		here.runtime.Shared = true
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
-		h := newHarnessWith(t, newFakeStore(m), here).run()
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, m).inSharedRuntime().started()
 		h.advance(25 * time.Second)
 		h.expectCalls() // it may be being launched
 		h.advance(20 * time.Second)
@@ -145,14 +110,11 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "in a shared runtime a worker may be pending for ten minutes, and the event says why", func(t *testing.T) {
-		here := newFakeLauncher()
-		here.runtime.Shared = true
-		here.running["mon-a"], here.pendingReason = 1, "ErrImagePull: no such image"
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
-		h := newHarnessWith(t, newFakeStore(m), here).run()
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
+		h := newHarness(t, m).inSharedRuntime()
+		h.launcher.running["mon-a"], h.launcher.pendingReason = 1, "ErrImagePull: no such image"
+		h.started()
 		h.advance(595 * time.Second)
 		h.expectActive("mon-a")
 		h.advance(15 * time.Second)
@@ -160,15 +122,10 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "an expired lease counts when workers cannot be listed", func(t *testing.T) {
-		here := newFakeLauncher()
-		here.runtime.Shared = true
-		here.running["mon-a"] = 1
-		h := newHarnessWith(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), here)
-		here.running["mon-b"] = 1
-		h.run()
-		h.sup.AwaitStart(t.Context())
-		defer h.stop()
-		here.set(func(l *fakeLauncher) { l.listFails = true })
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).inSharedRuntime()
+		h.launcher.running["mon-a"], h.launcher.running["mon-b"] = 1, 1
+		h.started()
+		h.launcher.set(func(l *fakeLauncher) { l.listFails = true })
 		h.reportFor(time.Minute, "mon-b")
 		h.expectFailed("mon-a", event.ReasonWorkerLost, "the worker has not reported for 30s")
 		if m := h.store.get("mon-b"); !m.Status.Active() {
@@ -177,20 +134,14 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	})
 
 	scenario(t, "two gateways that find the same loss launch one worker", func(t *testing.T) {
-		all := newFakeStore(monitored("mon-a"))
-		shared := newFakeLauncher()
-		shared.runtime.Shared = true
-		a, b := newHarnessWith(t, all, shared, relaunchPolicy), newHarnessWith(t, all, shared, relaunchPolicy)
-		a.run()
-		b.run()
-		a.sup.AwaitStart(t.Context())
-		b.sup.AwaitStart(t.Context())
-		defer a.stop()
-		defer b.stop()
+		a := newHarness(t, monitored("mon-a")).relaunching().inSharedRuntime().run()
+		a.beside().started()
 		a.advance(40 * time.Second)
 		a.reportFor(2*time.Minute, "mon-a")
-		if g, m := a.launcher.generation("mon-a"), all.get("mon-a"); g != 2 || m.Generation != 2 || !m.Status.Active() {
-			t.Errorf("generation %d runs, of %+v", g, m)
+		a.expectActive("mon-a")
+		a.expectRunning("mon-a", 2)
+		if m := a.store.get("mon-a"); m.Generation != 2 {
+			t.Errorf("stored is %+v", m)
 		}
 	})
 }

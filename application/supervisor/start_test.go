@@ -13,20 +13,10 @@ import (
 )
 
 func TestWorkersAreStartedAndStopped(t *testing.T) {
-	scenario(t, "a started monitor gets a worker of its generation", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
-		h.advance(0)
-		h.expectCalls("launch mon-a 1")
-	})
-
 	scenario(t, "starting a monitor again, or an older generation, launches nothing", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		m.Generation = 2
 		h := newHarness(t, m).run()
-		defer h.stop()
 		h.sup.Start(m)
 		h.sup.Start(m)
 		m.Generation = 1
@@ -35,21 +25,12 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "commands before Run are carried out by Run", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m)
-		h.sup.Start(m)
-		h.run()
-		defer h.stop()
-		h.advance(0)
-		h.expectCalls("launch mon-a 1")
-	})
-
-	scenario(t, "a stopped monitor loses its worker, which is no error", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+	scenario(t, "a monitor stopped twice is stopped once, which is no error", func(t *testing.T) {
+		h := newHarness(t, newMonitor("mon-a"))
+		h.launcher.stopTime = 20 * time.Second
+		h.run("mon-a")
+		h.advance(time.Second)
+		h.sup.Stop("mon-a")
 		h.advance(time.Second)
 		h.sup.Stop("mon-a")
 		h.advance(time.Minute)
@@ -57,53 +38,22 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 		h.expectActive("mon-a") // ending it is the caller's
 	})
 
-	scenario(t, "a monitor stopped twice is stopped once", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m)
-		h.launcher.stopTime = 20 * time.Second
-		h.run()
-		defer h.stop()
-		h.sup.Start(m)
-		h.advance(time.Second)
-		h.sup.Stop("mon-a")
-		h.advance(time.Second)
-		h.sup.Stop("mon-a")
-		h.advance(time.Minute)
-		h.expectCalls("launch mon-a 1", "stop mon-a")
-	})
-
-	scenario(t, "stopping an unknown monitor asks the launcher", func(t *testing.T) {
-		h := newHarness(t).run()
-		defer h.stop()
-		h.sup.Stop("mon-x")
-		h.advance(0)
-		h.expectCalls("stop mon-x")
-	})
-
 	scenario(t, "a stop during a launch leaves no worker behind", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m)
+		h := newHarness(t, newMonitor("mon-a"))
 		h.launcher.launchTime = 10 * time.Second
-		h.run()
-		defer h.stop()
-		h.sup.Start(m)
+		h.run("mon-a")
 		h.advance(time.Second)
 		h.sup.Stop("mon-a")
 		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
-		if g := h.launcher.generation("mon-a"); g != 0 {
-			t.Errorf("generation %d runs", g)
-		}
+		h.expectRunning("mon-a", 0)
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "a stop between two tries of a launch ends the retries", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m)
+		h := newHarness(t, newMonitor("mon-a"))
 		h.launcher.launchFailures = 100
-		h.run()
-		defer h.stop()
-		h.sup.Start(m)
+		h.run("mon-a")
 		h.advance(500 * time.Millisecond)
 		h.sup.Stop("mon-a")
 		h.advance(time.Minute)
@@ -112,46 +62,34 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 	})
 
 	scenario(t, "a start after a stop waits for the stop and launches", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m).run()
-		defer h.stop()
-		h.sup.Start(m)
+		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Second)
 		h.launcher.set(func(l *fakeLauncher) { l.stopTime = 5 * time.Second })
 		h.sup.Stop("mon-a")
 		h.advance(10 * time.Second)
+		m := newMonitor("mon-a")
 		m.Generation = 2
 		h.sup.Start(m)
 		h.advance(time.Second)
-		if g := h.launcher.generation("mon-a"); g != 2 {
-			t.Errorf("generation %d runs, want 2", g)
-		}
+		h.expectRunning("mon-a", 2)
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "a failing launch is retried after 1, 2 and 4 s", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m)
+		h := newHarness(t, newMonitor("mon-a"))
 		h.launcher.launchFailures = 3
-		h.run()
-		defer h.stop()
-		h.sup.Start(m)
+		h.run("mon-a")
 		h.advance(6900 * time.Millisecond)
 		h.expectCalls("launch mon-a 1", "launch mon-a 1", "launch mon-a 1")
 		h.advance(200 * time.Millisecond)
-		if g := h.launcher.generation("mon-a"); g != 1 {
-			t.Errorf("generation %d runs, want 1", g)
-		}
+		h.expectRunning("mon-a", 1)
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "a launch that fails for two minutes fails the monitor", func(t *testing.T) {
-		m := newMonitor("mon-a")
-		h := newHarness(t, m)
+		h := newHarness(t, newMonitor("mon-a"))
 		h.launcher.launchFailures = 100
-		h.run()
-		defer h.stop()
-		h.sup.Start(m)
+		h.run("mon-a")
 		h.advance(2 * time.Minute)
 		h.expectActive("mon-a") // a control plane that is restarted may take as long
 		h.advance(10 * time.Second)
@@ -166,7 +104,6 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 		h := newHarness(t, all...)
 		h.launcher.launchTime = time.Second
 		h.run()
-		defer h.stop()
 		for _, m := range all {
 			h.sup.Start(m)
 		}
@@ -181,15 +118,12 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 		h := newHarness(t, a, b)
 		h.launcher.stopTime = 30 * time.Second
 		h.run()
-		defer h.stop()
 		h.sup.Start(a)
 		h.advance(time.Second)
 		h.sup.Stop("mon-a")
 		h.sup.Start(b)
 		h.advance(time.Second)
-		if g := h.launcher.generation("mon-b"); g != 1 {
-			t.Errorf("generation %d of mon-b runs, want 1", g)
-		}
+		h.expectRunning("mon-b", 1)
 	})
 }
 
@@ -200,7 +134,7 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 		"a negative timeout":  {NewEventID: func() string { return "" }, ReconcileTimeout: -1},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			if _, err := supervisor.New(newFakeStore(), newFakeLauncher(), cfg); err == nil {
+			if _, err := supervisor.New(newFakeStore(), newFakeLauncher().connect(), cfg); err == nil {
 				t.Error("accepted")
 			}
 		})
@@ -209,7 +143,7 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 
 func TestTheSupervisorIsAliveWhileItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sup, err := supervisor.New(newFakeStore(), newFakeLauncher(), supervisor.Config{NewEventID: func() string { return "" }, Log: slog.New(slog.DiscardHandler)})
+		sup, err := supervisor.New(newFakeStore(), newFakeLauncher().connect(), supervisor.Config{NewEventID: func() string { return "" }, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
