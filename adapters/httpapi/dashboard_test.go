@@ -5,8 +5,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 )
 
 func TestPagesNeedNoKey(t *testing.T) {
@@ -32,7 +30,7 @@ func TestPagesNeedNoKey(t *testing.T) {
 
 func TestWithoutADashboardThereAreNeitherPagesNorSessions(t *testing.T) {
 	signedIn := newTestAPI(t).signIn()
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Dashboard = nil })
+	api := newTestAPI(t, func(c *testConfig) { c.Dashboard = nil })
 	api.unvalidated = true
 	api.withSession(signedIn, http.MethodGet, "/api/v1/monitors").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
 	api.post("/api/v1/session", `{"api_key":"`+apiKey+`"}`).hasError(http.StatusNotFound, "ROUTE_NOT_FOUND")

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
@@ -94,40 +92,6 @@ func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 	}
 	if want != string(httpapi.Document()) {
 		t.Errorf("%s does not follow detector.Table; write it: WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors", openapi)
-	}
-}
-
-func TestAThirdDetectorIsDescribedByItsRow(t *testing.T) {
-	detectortest.Add(t, detectortest.Imaginary)
-	doc, err := openapi3.NewLoader().LoadFromData([]byte(rendered(t, string(httpapi.Document()))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
-		t.Error(err)
-	}
-	schemas := doc.Components.Schemas
-	setting := schemas["Config"].Value.Properties["imaginary_threshold_sec"]
-	if setting == nil || !setting.Value.Type.Is("integer") || *setting.Value.Min != 5 || *setting.Value.Max != 600 || setting.Value.Default != 45.0 {
-		t.Errorf("its threshold is %+v", setting)
-	}
-	setting = schemas["Config"].Value.Properties["imaginary_difference"]
-	if setting == nil || !setting.Value.Type.Is("number") || setting.Value.Default != 0.25 {
-		t.Errorf("its setting is %+v", setting)
-	}
-	if schemas["Statistics"].Value.Properties["imaginary_events"] == nil ||
-		!slices.Contains(schemas["Monitor"].Value.Properties["statistics"].Value.AllOf[1].Value.Required, "imaginary_events") {
-		t.Error("its statistic is missing")
-	}
-	for schema, word := range map[string]string{
-		"VideoCondition": "imaginary", "EventType": "alert.imaginary_recovered",
-	} {
-		if !slices.Contains(schemas[schema].Value.Enum, any(word)) {
-			t.Errorf("%s has no %s: %v", schema, word, schemas[schema].Value.Enum)
-		}
-	}
-	if slices.Contains(schemas["AudioCondition"].Value.Enum, any("imaginary")) {
-		t.Error("a condition of the picture is one of the sound, too")
 	}
 }
 

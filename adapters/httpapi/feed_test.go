@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/application/feed/feedtest"
 )
 
@@ -20,17 +19,11 @@ type feedStream struct {
 	lines    *bufio.Scanner
 }
 
-// openFeed connects to a server without limits.
+// openFeed connects to a server whose limits end every other response within a second.
 func (api *testAPI) openFeed(path string, header http.Header) feedStream {
 	api.t.Helper()
-	return api.openFeedWithin(path, header, 0, 0)
-}
-
-// openFeedWithin connects to a server with limits.
-func (api *testAPI) openFeedWithin(path string, header http.Header, read, write time.Duration) feedStream {
-	api.t.Helper()
 	server := httptest.NewUnstartedServer(api.handlers.Public())
-	server.Config.ReadTimeout, server.Config.WriteTimeout = read, write
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 500*time.Millisecond, 600*time.Millisecond
 	server.Start()
 	api.t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(api.t.Context(), time.Minute)
@@ -90,17 +83,17 @@ func TestTheFeedIsSentAsServerSentEvents(t *testing.T) {
 	s.until(`data: {"id":"` + position("3") + `","version":3,"type":"monitor.updated","at":"2024-01-15T10:55:00.123Z","data":{`)
 }
 
-// The test is longer than the timeouts of its server.
+// The test is longer than the timeouts of its server and of its requests.
 func TestTheFeedOutlivesTheTimeoutsOfTheServer(t *testing.T) {
 	t.Parallel()
-	s := newTestAPI(t).openFeedWithin("/api/v1/feed", nil, 500*time.Millisecond, 600*time.Millisecond)
+	s := newTestAPI(t, func(c *testConfig) { c.RequestTimeout = 500 * time.Millisecond }).openFeed("/api/v1/feed", nil)
 	for began := time.Now(); time.Since(began) < time.Second; {
 		s.until("event: heartbeat")
 	}
 }
 
 func TestTheFeedEndsWhenItsKeyIsRevoked(t *testing.T) { // section 12.4
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = time.Now })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = time.Now })
 	s := api.openFeed("/api/v1/feed", http.Header{publicKeyHeader: {api.createKey("ann", "view")}})
 	s.until("heartbeat")
 	api.delete(keyURL).hasStatus(http.StatusOK)
@@ -108,14 +101,6 @@ func TestTheFeedEndsWhenItsKeyIsRevoked(t *testing.T) { // section 12.4
 	}
 	if err := s.lines.Err(); err != nil { // its end is no timeout of this test
 		t.Error(err)
-	}
-}
-
-func TestTheFeedOutlivesTheTimeLimitOfRequests(t *testing.T) {
-	t.Parallel()
-	s := newTestAPI(t, func(c *httpapi.Config) { c.RequestTimeout = 500 * time.Millisecond }).openFeed("/api/v1/feed", nil)
-	for began := time.Now(); time.Since(began) < time.Second; {
-		s.until("event: heartbeat")
 	}
 }
 
@@ -207,16 +192,6 @@ func TestReadersOfTheFeedBeyondTheLimitAreRefused(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-func TestTheFeedNeedsTheKeyAndCountsAsOneRequest(t *testing.T) {
-	t.Parallel()
-	api := newTestAPI(t)
-	r := newRequest("GET", "/api/v1/feed", nil)
-	r.Header.Del(publicKeyHeader)
-	api.do(r).hasError(http.StatusUnauthorized, "UNAUTHORIZED")
-	api.exhaustRateLimits()
-	api.get("/api/v1/feed?after=").hasError(http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
 }
 
 func TestAFailedQueryOfTheFeedIsAnsweredInTheEnvelope(t *testing.T) {

@@ -1,8 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -101,29 +99,4 @@ func TestSessionsHaveTheirTotals(t *testing.T) {
 	api.history.Started = []time.Time{ago(3600)}
 	api.get(path).hasStatus(http.StatusOK).hasBody(`{"monitor_id":"` + watchedID + `","sessions":[{"started_at":"2024-01-15T18:55:00.123+09:00","ended_at":null,
 		"seconds":{"watched":0,"black":0,"silent":0,"out":0,"blind":0},"alerts":0,"incidents":0,"time_to_alert_sec":null}]}`)
-}
-
-// historyCases are the responses of the routes of the history.
-func historyCases() (list []responseCase) {
-	for path, refused := range map[string]string{
-		"/api/v1/monitors/" + watchedID + "/timeline":       "/api/v1/monitors/" + watchedID + "/timeline?buckets=0",
-		"/api/v1/monitors/" + watchedID + "/sessions":       "/api/v1/monitors/" + watchedID + "/sessions?limit=1",
-		"/api/v1/statistics?by=day&monitor_id=" + watchedID: "/api/v1/statistics?by=week",
-	} {
-		with := func(name string, status int, change func(*testAPI, *http.Request)) {
-			list = append(list, responseCase{path + " " + name, status, func(api *testAPI) *http.Request {
-				r := newRequest("GET", path, nil)
-				change(api, r)
-				return r
-			}})
-		}
-		with("", 200, func(*testAPI, *http.Request) {})
-		with("with a wrong key", 401, func(_ *testAPI, r *http.Request) { r.Header.Set(publicKeyHeader, "wrong") })
-		with("of no monitor", 404, func(api *testAPI, _ *http.Request) { api.history.Unknown = map[monitor.ID]bool{watchedID: true} })
-		with("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })
-		with("on a broken store", 500, func(api *testAPI, _ *http.Request) { api.history.Err = errors.New("disk full") })
-		with("on a slow store", 503, func(api *testAPI, _ *http.Request) { api.history.Err = context.DeadlineExceeded })
-		list = append(list, responseCase{path + " refused", 400, func(*testAPI) *http.Request { return newRequest("GET", refused, nil) }})
-	}
-	return list
 }

@@ -24,7 +24,8 @@ func storedIncident(id string) incidents.Incident {
 		Incident: incident.Incident{
 			ID: id, State: incident.Open, Severity: 2, SeverityNow: 1, StartedAt: now, OpenedAt: now.Add(30 * time.Second), Quiet: time.Minute,
 			Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now.Add(time.Minute), Count: 2, Longest: 40500 * time.Millisecond,
-				Spans: []incident.Span{{StartedAt: now, EndedAt: now.Add(40500 * time.Millisecond)}, {StartedAt: now.Add(time.Minute)}}}},
+				Spans: []incident.Span{{StartedAt: now, EndedAt: now.Add(40500 * time.Millisecond)}, {StartedAt: now.Add(time.Minute)}},
+				Alert: &incident.Alert{EventID: eventID, At: now, DurationSec: 31, ThresholdSec: 30, Criteria: map[string]float64{"luma_below_percent": 10, "area_percent": 98}}}},
 		},
 		MonitorID: noSuchID, StreamURL: streamURL, UpdatedAt: now.Add(time.Minute),
 	}
@@ -67,7 +68,8 @@ func TestAnIncidentIsShownWithItsLog(t *testing.T) {
 	addIncident(api, "")
 	shown := `"incident_id": "` + incidentID + `", "monitor_id": "` + noSuchID + `", "stream_url": "` + streamURL + `", "state": "open", "severity": 2, "severity_now": 1,
 		"conditions": [{"name": "black", "started_at": "2024-01-15T19:55:00.123+09:00", "last_started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null, "count": 2, "longest_sec": 40,
-			"spans": [{"started_at": "2024-01-15T19:55:00.123+09:00", "ended_at": "2024-01-15T19:55:40.623+09:00"}, {"started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null}], "alert": null}],
+			"spans": [{"started_at": "2024-01-15T19:55:00.123+09:00", "ended_at": "2024-01-15T19:55:40.623+09:00"}, {"started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null}],
+			"alert": {"event_id": "` + eventID + `", "at": "2024-01-15T19:55:00.123+09:00", "duration_sec": 31, "threshold_sec": 30, "criteria": {"area_percent": 98, "luma_below_percent": 10}, "reason": null, "detail": null}}],
 		"started_at": "2024-01-15T19:55:00.123+09:00", "opened_at": "2024-01-15T19:55:30.123+09:00", "resolved_at": null, "resolved_by": null, "quiet_sec": 60, "reopened": 0,
 		"acknowledged_by": null, "acknowledged_at": null, "acknowledged_severity": null, "acknowledgements": [], "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
 	api.get("/api/v1/incidents").hasStatus(http.StatusOK).hasBody(`{"incidents": [{` + shown + `}], "next": null}`)

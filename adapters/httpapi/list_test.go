@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,9 +47,16 @@ func TestAListShowsWhatAnOperatorAsks(t *testing.T) { // section 16.6
 	}
 }
 
-func TestAListGoesOnAfterAPage(t *testing.T) { // section 16.6
+func TestMonitorsAreListedInPages(t *testing.T) { // section 3.4
 	api := newTestAPI(t)
+	api.get("/api/v1/monitors").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":0,"limit":50,"offset":0},"next":null}`)
 	ids := []monitor.ID{api.register("A"), api.register("B"), api.register("C")}
+	api.get("/api/v1/monitors?limit=1&offset=1").hasStatus(http.StatusOK).hasBody(`{"monitors":[{"monitor_id":"` + string(ids[1]) + `","number":2,
+		"stream_url":"https://www.youtube.com/watch?v=dQw4w9WgXcB","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00",
+		"stream_status":"unknown","health":{"video":"unknown","audio":"unknown","last_check_at":null},"last_error":null,"blind_since":null,
+		"scheduled_start_time":null,"metadata":{},"revision":0,"incident":null}],
+		"pagination":{"total":3,"limit":1,"offset":1},"next":"bTEuMg"}`)
+	api.get("/api/v1/monitors?offset=9").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":3,"limit":50,"offset":9},"next":null}`)
 	var got []string
 	for path := "/api/v1/monitors?limit=2"; path != ""; {
 		body := api.get(path).hasStatus(http.StatusOK).json()
@@ -63,16 +71,57 @@ func TestAListGoesOnAfterAPage(t *testing.T) { // section 16.6
 	if want := []string{string(ids[2]), string(ids[1]), string(ids[0])}; strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("the pages are %v, want %v", got, want)
 	}
-	next := api.get("/api/v1/monitors?limit=1").json()["next"].(string)
-	for query, word := range map[string]string{
-		"after=" + next + "&offset=1":   "offset is not accepted with after",
-		"after=x":                       `after is "x"`,
-		"after=aTEuMQ":                  "the next of an earlier page", // a cursor of incidents
-		"trouble=yes":                   `trouble is "yes"; accepted are true and false`,
-		"q=" + strings.Repeat("x", 201): "at most 200 bytes",
-		"q=%00":                         "without NUL",
-		"live=true&colour=red":          `"colour" is not a parameter`,
+}
+
+func TestEveryListTakesTheSpecifiedQueryParameters(t *testing.T) { // sections 3.4 and 16.6, decision A7
+	api := newTestAPI(t)
+	events := "/api/v1/monitors/" + string(api.register("Q")) + "/events"
+	both := []string{"/api/v1/monitors", events}
+	next := "bTEuMg"
+	for _, c := range []struct {
+		lists []string
+		query string
+		says  string // empty: it is accepted
+	}{
+		{both, "limit=1&offset=0", ""},
+		{both, "limit=200&offset=2147483647", ""},
+		{both, "limit=0", "accepted is 1 to 200"},
+		{both, "limit=201", "accepted is 1 to 200"},
+		{both, "limit=1.5", "whole number"},
+		{both, "limit=", "whole number"},
+		{both, "limit=99999999999999999999", "whole number"},
+		{both, "limit=%zz", "malformed"},
+		{both, "offset=-1", "accepted is 0 to"},
+		{both, "offset=2147483648", "accepted is 0 to"},
+		{both, "offset=one", "whole number"},
+		{both[1:], "status=sent", "accepted are limit, offset"},
+		{both[:1], "status=error", ""},
+		{both[:1], "status=running", "accepted is one of"},
+		{both[:1], "status=", "accepted is one of"},
+		{both[:1], "status=error&status=error", "given twice"},
+		{both[:1], "state=error", "accepted are status, trouble, blind, live, q, after, limit, offset"},
+		{both[:1], "after=" + next, ""},
+		{both[:1], "after=" + next + "&offset=1", "offset is not accepted with after"},
+		{both[:1], "after=x", `after is "x"`},
+		{both[:1], "after=aTEuMQ", "the next of an earlier page"}, // a cursor of incidents
+		{both[:1], "trouble=yes", `trouble is "yes"; accepted are true and false`},
+		{both[:1], "q=" + strings.Repeat("x", 201), "at most 200 bytes"},
+		{both[:1], "q=%00", "without NUL"},
 	} {
-		api.get("/api/v1/monitors?"+query).hasError(http.StatusBadRequest, monitor.InvalidConfig, word)
+		for _, list := range c.lists {
+			t.Run(list+"?"+c.query, func(t *testing.T) {
+				a := api.get(list + "?" + c.query)
+				if c.says != "" {
+					a.hasError(http.StatusBadRequest, monitor.InvalidConfig, c.says)
+					return
+				}
+				shown := a.hasStatus(http.StatusOK).json()["pagination"].(map[string]any)
+				for name, value := range map[string]any{"limit": shown["limit"], "offset": shown["offset"]} {
+					if text := fmt.Sprintf("%s=%.0f", name, value); strings.Contains(c.query, name) && !strings.Contains(c.query, text) {
+						t.Errorf("shown is %s", text)
+					}
+				}
+			})
+		}
 	}
 }

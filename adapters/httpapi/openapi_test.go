@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -236,27 +237,41 @@ func TestTheDocumentIsServed(t *testing.T) {
 	}
 }
 
-// TestEveryDescribedResponseOccurs causes each response that the document describes. do
-// validates it against the document.
+// TestEveryDescribedResponseOccurs causes each response and each code that the document describes. do
+// validates them against the document, which says which code has which status.
 func TestEveryDescribedResponseOccurs(t *testing.T) {
-	seen := map[string]bool{}
+	responses, codes := map[string]bool{}, map[string]bool{}
 	for _, c := range responseCases() {
 		t.Run(c.name, func(t *testing.T) {
 			api := newTestAPI(t)
 			r := c.request(api)
-			api.do(r).hasStatus(c.status)
+			a := api.do(r).hasStatus(c.status)
 			template, _ := document(t).find(r.Method, r.URL.Path)
-			seen[r.Method+" "+template+" "+http.StatusText(c.status)] = true
+			responses[r.Method+" "+template+" "+strconv.Itoa(c.status)] = true
+			if a.status < 400 || a.header.Get("Content-Type") != "application/json" {
+				return
+			}
+			codes[a.json()["error"].(map[string]any)["code"].(string)] = true
+			if again := a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable; again != (a.header.Get("Retry-After") != "") {
+				t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+			}
+			if bytes.Contains(a.body, []byte("exploded")) {
+				t.Error("the response shows an internal detail")
+			}
 		})
 	}
 	for path, item := range document(t).doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
-				name := method + " " + path + " " + statusTextOf(status)
-				if !seen[name] {
-					t.Errorf("no test causes %s", name)
+				if !responses[method+" "+path+" "+status] {
+					t.Errorf("no test causes %s %s %s", method, path, status)
 				}
 			}
+		}
+	}
+	for _, code := range document(t).doc.Components.Schemas["Error"].Value.Properties["error"].Value.Properties["code"].Value.Enum {
+		if !codes[code.(string)] {
+			t.Errorf("no test causes %s", code)
 		}
 	}
 }

@@ -1,53 +1,17 @@
 package httpapi_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/intake"
-	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 const rateLimited monitor.Code = "RATE_LIMIT_EXCEEDED"
-
-// newTestAPIWithLimits makes an API with these rate limits per minute; 0: none.
-func newTestAPIWithLimits(t *testing.T, create, query int, change ...func(*httpapi.Config)) *testAPI {
-	t.Helper()
-	return newTestAPIOnStore(t, &monitorstest.Store{}, create, query, change...)
-}
-
-// newTestAPIOnStore makes an API on a store that other APIs may share.
-func newTestAPIOnStore(t *testing.T, store *monitorstest.Store, create, query int, change ...func(*httpapi.Config)) *testAPI {
-	t.Helper()
-	api := &testAPI{t: t, store: store, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}}
-	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(nil), api.sender, monitors.Config{
-		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, CreatePerMin: create, QueryPerMin: query,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey}
-	for _, c := range change {
-		c(&cfg)
-	}
-	if api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Routing: &routing.Services{}, Workers: intake.NewWorkerService(api.store, api.workers, nil, nil)}, func(context.Context) error { return nil }, cfg); err != nil {
-		t.Fatal(err)
-	}
-	return api
-}
 
 // isRateLimited expects a refusal with the Retry-After of so many seconds.
 func (a response) isRateLimited(after string) {
@@ -65,15 +29,6 @@ func (a response) isNotRateLimited() {
 	}
 }
 
-// unreadableBody is a body that must not be read.
-type unreadableBody struct{ t *testing.T }
-
-func (u unreadableBody) Read([]byte) (int, error) {
-	u.t.Error("the body was read")
-	return 0, io.EOF
-}
-
-// TestEachRateLimitCountsItsRequests tests section 12.3, row by row.
 // guessKeys sends as many wrong keys as an address may send in a minute.
 func (api *testAPI) guessKeys() {
 	api.t.Helper()
@@ -88,7 +43,7 @@ func (api *testAPI) guessKeys() {
 
 func TestRequestsWithAWrongKeyAreLimitedByAddress(t *testing.T) { // section 12.1
 	clock := now
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return clock } })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return clock } })
 	send := func(key, from string) response {
 		r := newRequestWithoutKey("/api/v1/monitors")
 		r.RemoteAddr = from + ":1234"
@@ -127,88 +82,61 @@ func TestWrongKeysOfWorkersAreNotLimited(t *testing.T) { // all workers of a hos
 	}
 }
 
-func TestEachRateLimitCountsItsRequests(t *testing.T) {
+func TestEachRateLimitCountsItsRequests(t *testing.T) { // section 12.3
+	post := func(path string) func(*testAPI) response {
+		return func(api *testAPI) response { return api.post(path, `{`) }
+	}
+	get := func(path string) func(*testAPI) response {
+		return func(api *testAPI) response { return api.get(path) }
+	}
+	monitorURL := "/api/v1/monitors/" + noSuchID
 	n := 0
-	creating := map[string]func(*testAPI) response{
-		"POST /api/v1/monitors": func(api *testAPI) response {
-			n++
-			return api.post("/api/v1/monitors", strings.Replace(registration, "dQw4w", fmt.Sprintf("%05d", n), 1))
-		},
-		"POST /api/v1/webhooks/test": func(api *testAPI) response { return api.post("/api/v1/webhooks/test", `{`) },
+	register := func(api *testAPI) response {
+		n++
+		return api.post("/api/v1/monitors", strings.Replace(registration, "dQw4w", fmt.Sprintf("%05d", n), 1))
 	}
-	querying := map[string]func(*testAPI) response{
-		"GET /api/v1/monitors":             func(api *testAPI) response { return api.get("/api/v1/monitors") },
-		"GET /api/v1/monitors/{id}":        func(api *testAPI) response { return api.get("/api/v1/monitors/" + noSuchID) },
-		"GET /api/v1/monitors/{id}/events": func(api *testAPI) response { return api.get("/api/v1/monitors/" + noSuchID + "/events") },
-		"POST …/events/{id}/redeliver": func(api *testAPI) response {
-			return api.post("/api/v1/monitors/"+noSuchID+"/events/"+eventID+"/redeliver", "")
+	creating := []func(*testAPI) response{post("/api/v1/webhooks/test"), register}
+	querying := []func(*testAPI) response{get("/api/v1/monitors"), get(monitorURL), get(monitorURL + "/events"), post(monitorURL + "/events/" + eventID + "/redeliver")}
+	free := []func(*testAPI) response{
+		func(api *testAPI) response { return api.delete(monitorURL) },
+		func(api *testAPI) response { return api.do(newRequestWithoutKey("/healthz")) },
+		func(api *testAPI) response { return api.do(newRequestWithoutKey("/openapi.yaml")) },
+		func(api *testAPI) response {
+			return api.do(with(request("GET", "/api/v1/monitors", ""), withWrongKey)(api))
 		},
+		get("/api/v1/nothing"), get("/internal/v1/monitors/" + noSuchID + "?generation=1"),
 	}
-	free := map[string]func(*testAPI) response{
-		"DELETE /api/v1/monitors/{id}": func(api *testAPI) response { return api.delete("/api/v1/monitors/" + noSuchID) },
-		"GET /healthz":                 func(api *testAPI) response { return api.do(newRequestWithoutKey("/healthz")) },
-		"GET /readyz":                  func(api *testAPI) response { return api.do(newRequestWithoutKey("/readyz")) },
-		"GET /openapi.yaml":            func(api *testAPI) response { return api.do(newRequestWithoutKey("/openapi.yaml")) },
-		"a path that does not exist":   func(api *testAPI) response { return api.get("/api/v1/nothing") },
-		"a wrong key": func(api *testAPI) response {
-			r := newRequestWithoutKey("/api/v1/monitors")
-			r.Header.Set(publicKeyHeader, "wrong")
-			return api.do(r)
-		},
-		"GET /internal/v1/monitors/{id}": func(api *testAPI) response { return api.get("/internal/v1/monitors/" + noSuchID + "?generation=1") },
-	}
-	for _, row := range []struct {
-		name          string
+	for name, c := range map[string]struct {
 		create, query int
-		spend         map[string]func(*testAPI) response
-		after         string
-		others        map[string]func(*testAPI) response
+		spent, others []func(*testAPI) response
 	}{
-		{"creating", 4, 1000, creating, "15", querying},
-		{"querying", 1000, 4, querying, "15", creating},
+		"creating": {4, 1000, creating, querying},
+		"querying": {1000, 4, querying, creating},
 	} {
-		for name, ask := range row.spend {
-			t.Run(name+" counts against the rate limit of "+row.name, func(t *testing.T) {
-				api := newTestAPIWithLimits(t, row.create, row.query)
+		for _, ask := range c.spent {
+			t.Run(name, func(t *testing.T) {
+				api := newTestAPI(t, rateLimits(c.create, c.query))
+				for _, other := range slices.Concat(c.others, free) { // none of them counts
+					other(api)
+					other(api)
+				}
 				for range 4 {
 					ask(api).isNotRateLimited()
 				}
-				for name, ask := range row.spend { // all of them share it
-					t.Run("then limits "+name, func(*testing.T) { ask(api).isRateLimited(row.after) })
+				for _, ask := range c.spent { // all of them share it
+					ask(api).isRateLimited("15")
 				}
-				for name, ask := range row.others {
-					t.Run("then does not limit "+name, func(*testing.T) { ask(api).isNotRateLimited() })
-				}
-				for name, ask := range free {
-					t.Run("then does not limit "+name, func(*testing.T) { ask(api).isNotRateLimited() })
+				for _, other := range slices.Concat(c.others, free) {
+					other(api).isNotRateLimited()
 				}
 			})
 		}
 	}
-	for name, ask := range free {
-		t.Run(name+" counts against no rate limit", func(t *testing.T) {
-			api := newTestAPIWithLimits(t, 1, 1)
-			for range 20 {
-				ask(api).isNotRateLimited()
-			}
-			api.get("/api/v1/monitors").hasStatus(http.StatusOK)
-			api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
-		})
-	}
 	t.Run("the body of a refused request is not read", func(t *testing.T) {
-		api := newTestAPIWithLimits(t, 1, 1)
+		api := newTestAPI(t, rateLimits(1, 1))
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 		for _, path := range []string{"/api/v1/monitors", "/api/v1/webhooks/test"} {
-			api.do(newRequest("POST", path, unreadableBody{t})).isRateLimited("60")
-		}
-	})
-	t.Run("a rate limit that cannot be counted is answered with 500", func(t *testing.T) {
-		api := newTestAPIWithLimits(t, 1, 1)
-		api.store.Fail = func(context.Context, string) error { return errors.New("the database is gone") }
-		a := api.get("/api/v1/monitors")
-		a.hasError(http.StatusInternalServerError, monitor.Internal)
-		if a.header.Get("Retry-After") != "" {
-			t.Error("Retry-After is sent")
+			api.do(newRequest("POST", path, unreadable{t})).isRateLimited("60")
 		}
 	})
 }
@@ -312,7 +240,7 @@ func TestARateLimitAppliesToOneClient(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := newTestAPIWithLimits(t, 1, 1, func(c *httpapi.Config) { c.TrustedProxies = []string{"10.0.0.0/8"} })
+			api := newTestAPI(t, rateLimits(1, 1), func(c *testConfig) { c.TrustedProxies = []string{"10.0.0.0/8"} })
 			from(api, c.first).hasStatus(http.StatusOK)
 			from(api, c.first).isRateLimited("60")
 			if a := from(api, c.second); (a.status == http.StatusTooManyRequests) != c.same {
@@ -321,42 +249,12 @@ func TestARateLimitAppliesToOneClient(t *testing.T) {
 		})
 	}
 	t.Run("another key is another client", func(t *testing.T) {
-		api := newTestAPIWithLimits(t, 1, 1)
+		api := newTestAPI(t, rateLimits(1, 1))
 		api.get("/api/v1/monitors").hasStatus(http.StatusOK)
-		other := newTestAPIOnStore(t, api.store, 1, 1, func(c *httpapi.Config) { c.APIKey = "another key" })
+		other := newTestAPI(t, rateLimits(1, 1), besides(api, "another key"))
 		r := newRequestWithoutKey("/api/v1/monitors")
 		r.Header.Set(publicKeyHeader, "another key")
 		other.do(r).hasStatus(http.StatusOK)
-		newTestAPIOnStore(t, api.store, 1, 1).get("/api/v1/monitors").isRateLimited("60")
+		newTestAPI(t, rateLimits(1, 1), besides(api, "")).get("/api/v1/monitors").isRateLimited("60")
 	})
-}
-
-func TestTheMaximumOfMonitorsIsAnsweredWithRetryAfter(t *testing.T) {
-	api := newTestAPI(t)
-	for _, last := range []string{"A", "B", "C"} {
-		api.register(last)
-	}
-	a := api.post("/api/v1/monitors", registration)
-	a.hasError(http.StatusTooManyRequests, monitor.MaxMonitorsExceeded)
-	if after := a.header.Get("Retry-After"); after != "60" {
-		t.Errorf("Retry-After is %q", after)
-	}
-}
-
-func TestTheRateLimitExamplesShowTheRealMessages(t *testing.T) {
-	for _, send := range []func(*testAPI) response{
-		func(api *testAPI) response { return api.post("/api/v1/monitors", "") },
-		func(api *testAPI) response { return api.post("/api/v1/webhooks/test", "") },
-		func(api *testAPI) response { return api.get("/api/v1/monitors") },
-	} {
-		api := newTestAPIWithLimits(t, 10, 100)
-		a := send(api)
-		for a.status != http.StatusTooManyRequests {
-			a = send(api)
-		}
-		message := a.json()["error"].(map[string]any)["message"].(string)
-		if !strings.Contains(string(httpapi.Document()), strconv.Quote(message)) {
-			t.Errorf("no example says %q", message)
-		}
-	}
 }

@@ -57,7 +57,7 @@ func TestAnOnCallbackFailureOfNullIsTheDefaultOfARegistration(t *testing.T) {
 func TestRefusedRegistrationsHaveARateLimitOfTheirOwn(t *testing.T) { // section 12.3
 	wrong := `{"stream_url":"https://youtu.be/x","callback_url":"https://example.com/"}`
 	t.Run("refusals do not count against the limit of successful registrations", func(t *testing.T) {
-		api := newTestAPIWithLimits(t, 3, 1000)
+		api := newTestAPI(t, rateLimits(3, 1000))
 		for _, body := range []string{wrong, `{`, `[]`} {
 			api.post("/api/v1/monitors", body).hasStatus(http.StatusBadRequest)
 		}
@@ -67,7 +67,7 @@ func TestRefusedRegistrationsHaveARateLimitOfTheirOwn(t *testing.T) { // section
 		api.post("/api/v1/monitors", registration).isRateLimited("20")
 	})
 	t.Run("the limit of refusals is as large and has its own Retry-After", func(t *testing.T) {
-		api := newTestAPIWithLimits(t, 3, 1000)
+		api := newTestAPI(t, rateLimits(3, 1000))
 		for range 3 {
 			api.post("/api/v1/monitors", wrong).hasStatus(http.StatusBadRequest)
 		}
@@ -79,7 +79,7 @@ func TestRefusedRegistrationsHaveARateLimitOfTheirOwn(t *testing.T) { // section
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 	})
 	t.Run("a duplicate counts as a refusal", func(t *testing.T) {
-		api := newTestAPIWithLimits(t, 2, 1000)
+		api := newTestAPI(t, rateLimits(2, 1000))
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusConflict)
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusConflict)

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -22,93 +21,58 @@ type responseCase struct {
 	request func(*testAPI) *http.Request
 }
 
+func withoutKey(path string) func(*testAPI) *http.Request {
+	return func(*testAPI) *http.Request { return newRequestWithoutKey(path) }
+}
+
 func newRequestWithoutKey(path string) *http.Request {
 	return httptest.NewRequest(http.MethodGet, path, nil)
 }
 
-func statusTextOf(status string) string {
-	n, _ := strconv.Atoi(status)
-	return http.StatusText(n)
-}
-
-// operation is a valid request to one operation of the API.
-type operation struct {
-	name    string
-	success int
-	body    string // empty: none
-	send    func(id monitor.ID) (method, path string)
-	setUp   func(*testAPI, monitor.ID)
-	limited bool // by section 12.3
-}
-
-func operations() []operation {
-	const eventID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
-	return []operation{
-		{"register", 201, strings.Replace(registration, "XcQ", "XcZ", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors" }, nil, true},
-		{"batch", 200, `{"monitors":[` + strings.Replace(registration, "XcQ", "XcZ", 1) + `]}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors/batch" }, nil, true},
-		{"list", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/monitors" }, nil, true},
-		{"get", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) }, nil, true},
-		{"change", 200, `{"config":{"check_interval_sec":5}}`, func(id monitor.ID) (string, string) { return "PATCH", "/api/v1/monitors/" + string(id) }, nil, true},
-		{"stop", 200, "", func(id monitor.ID) (string, string) { return "DELETE", "/api/v1/monitors/" + string(id) }, nil, false},
-		{"events", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/events" }, reportEvent, true},
-		{"redeliver", 202, "", func(id monitor.ID) (string, string) {
-			return "POST", "/api/v1/monitors/" + string(id) + "/events/" + eventID + "/redeliver"
-		}, reportEvent, true},
-		{"webhook test", 200, `{"callback_url":"https://example.com/hook"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/webhooks/test" }, nil, true},
-		{"deliveries", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/deliveries?state=pending" }, reportEvent, true},
-		{"service", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/service" }, nil, true},
-		{"preview", 200, registration, func(monitor.ID) (string, string) { return "POST", "/api/v1/preview" }, nil, true},
-		{"incidents", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/incidents" }, addIncident, true},
-		{"incident", 200, "", func(monitor.ID) (string, string) { return "GET", incidentURL }, addIncident, true},
-		{"acknowledge", 200, `{"op_id":"1","by":"ann"}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/acknowledge" }, addIncident, true},
-		{"resolve", 200, `{"op_id":"1","by":"ann"}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/resolve" }, addIncident, true},
-		{"note", 200, `{"op_id":"1","by":"ann","text":"the encoder hangs"}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/notes" }, addIncident, true},
-		{"label", 200, `{"op_id":"1","by":"ann","false_positive":null}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/label" }, addIncident, true},
-		{"thumbnails watch", 200, `{"monitor_ids":["` + noSuchID + `"]}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/thumbnails/watch" }, nil, true},
-		{"thumbnail", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/thumbnail" }, addThumbnail, false},
-		{"kinds", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/destination-kinds" }, nil, true},
-		{"destinations", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/destinations" }, addRouting, true},
-		{"create destination", 201, strings.Replace(newDestination, "operations", "another", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/destinations" }, addRouting, true},
-		{"destination", 200, "", func(monitor.ID) (string, string) { return "GET", destinationURL }, addRouting, true},
-		{"change destination", 200, `{"language":"ja"}`, func(monitor.ID) (string, string) { return "PATCH", destinationURL }, addRouting, true},
-		{"delete destination", 200, "", func(monitor.ID) (string, string) { return "DELETE", destinationURL }, addRouting, true},
-		{"test destination", 200, `{}`, func(monitor.ID) (string, string) { return "POST", destinationURL + "/test" }, addRouting, true},
-		{"routes", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/routes" }, addRouting, true},
-		{"create route", 201, `{"name":"day"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/routes" }, addRouting, true},
-		{"route", 200, "", func(monitor.ID) (string, string) { return "GET", routeURL }, addRouting, true},
-		{"change route", 200, `{"delay_sec":60}`, func(monitor.ID) (string, string) { return "PATCH", routeURL }, addRouting, true},
-		{"delete route", 204, "", func(monitor.ID) (string, string) { return "DELETE", routeURL }, addRouting, true},
-		{"order routes", 200, `{"routes":["` + storedRoute + `"]}`, func(monitor.ID) (string, string) { return "PUT", "/api/v1/routes/order" }, addRouting, true},
-		{"explain", 200, `{"severity":2,"metadata":{"a":{"b":1}}}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/routes/explain" }, addRouting, true},
-		{"silences", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/silences" }, addRouting, true},
-		{"create silence", 201, newSilence, func(monitor.ID) (string, string) { return "POST", "/api/v1/silences" }, nil, true},
-		{"silence", 200, "", func(monitor.ID) (string, string) { return "GET", silenceURL }, addRouting, true},
-		{"change silence", 200, `{"comment":"soon"}`, func(monitor.ID) (string, string) { return "PATCH", silenceURL }, addRouting, true},
-		{"end silence", 200, "", func(monitor.ID) (string, string) { return "DELETE", silenceURL }, addRouting, true},
-		{"replay", 200, "", func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/" + storedDelivery + "/replay" }, addRouting, true},
-		{"replay failed", 200, `{"since":"2024-01-15T20:00:00+09:00"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/replay" }, addRouting, true},
-		{"keys", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/keys" }, addKey, true},
-		{"create key", 201, `{"name":"ann","role":"operate"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/keys" }, nil, true},
-		{"revoke key", 200, "", func(monitor.ID) (string, string) { return "DELETE", keyURL }, addKey, true},
-		{"audit", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/audit" }, nil, true},
-		{"feed", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/feed?after=" }, nil, true},
-		{"assignment", 200, "", func(id monitor.ID) (string, string) {
-			return "GET", "/internal/v1/monitors/" + string(id) + "?generation=1"
-		}, nil, false},
-		{"report", 200, `{"generation":1,"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
+// request returns a request without or with a body.
+func request(method, path, body string) func(*testAPI) *http.Request {
+	return func(*testAPI) *http.Request {
+		if body == "" {
+			return newRequest(method, path, nil)
+		}
+		return newRequest(method, path, strings.NewReader(body))
 	}
 }
 
-func reportEvent(api *testAPI, id monitor.ID) {
-	api.put("/internal/v1/monitors/"+string(id)+"/status", completeReport).hasStatus(http.StatusOK)
+// after returns a request that is made after a change of the API.
+func after(change func(*testAPI), request func(*testAPI) *http.Request) func(*testAPI) *http.Request {
+	return func(api *testAPI) *http.Request {
+		change(api)
+		return request(api)
+	}
+}
+
+// with returns a request that is changed.
+func with(request func(*testAPI) *http.Request, changes ...func(*testAPI, *http.Request)) func(*testAPI) *http.Request {
+	return func(api *testAPI) *http.Request {
+		r := request(api)
+		for _, change := range changes {
+			change(api, r)
+		}
+		return r
+	}
+}
+
+// withHeader sets headers of a request, given as pairs.
+func withHeader(pairs ...string) func(*testAPI, *http.Request) {
+	return func(_ *testAPI, r *http.Request) {
+		for i := 0; i < len(pairs); i += 2 {
+			r.Header.Set(pairs[i], pairs[i+1])
+		}
+	}
 }
 
 // withToken gives a request the token of a worker.
 func withToken(id monitor.ID, generation int) func(*testAPI, *http.Request) {
-	return func(_ *testAPI, r *http.Request) {
-		r.Header.Set(internalKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(id, generation))
-	}
+	return withHeader(internalKeyHeader, monitor.NewTokenKey(internalAPIKey).Token(id, generation))
 }
+
+var withWrongKey = withHeader(publicKeyHeader, "wrong", internalKeyHeader, "wrong")
 
 // stalledBody is a body that does not arrive in time.
 type stalledBody struct{}
@@ -117,141 +81,205 @@ func (stalledBody) Read([]byte) (int, error) {
 	return 0, fmt.Errorf("read: %w", os.ErrDeadlineExceeded)
 }
 
-func responseCases() []responseCase {
-	list := []responseCase{
-		{"healthz", 200, func(*testAPI) *http.Request { return newRequestWithoutKey("/healthz") }},
-		{"readyz", 200, func(*testAPI) *http.Request { return newRequestWithoutKey("/readyz") }},
-		{"readyz when not ready", 503, func(api *testAPI) *http.Request {
-			api.ready = errors.New("no database")
-			return newRequestWithoutKey("/readyz")
-		}},
-		{"openapi.yaml", 200, func(*testAPI) *http.Request { return newRequestWithoutKey("/openapi.yaml") }},
-		{"register twice", 409, func(api *testAPI) *http.Request {
-			api.register("Q")
-			return newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
-		}},
-		{"register with a key of another request", 409, func(api *testAPI) *http.Request {
-			api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
-			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(strings.Replace(registration, "XcQ", "XcZ", 1)))
-			r.Header.Set(idempotencyKey, "k")
-			return r
-		}},
-		{"register again with a key", 201, func(api *testAPI) *http.Request {
-			api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
-			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
-			r.Header.Set(idempotencyKey, "k")
-			return r
-		}},
-		{"register with a bad key", 400, func(*testAPI) *http.Request {
-			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
-			r.Header.Set(idempotencyKey, "a key")
-			return r
-		}},
-		{"register too many", 429, func(api *testAPI) *http.Request {
-			for _, last := range []string{"A", "B", "C"} {
-				api.register(last)
-			}
-			return newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
-		}},
-		{"change of an ended monitor", 409, func(api *testAPI) *http.Request {
-			id := api.register("Q")
-			api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
-			return newRequest("PATCH", "/api/v1/monitors/"+string(id), strings.NewReader(`{}`))
-		}},
-		{"list with a bad filter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/monitors?status=running", nil) }},
-		{"events with a bad page", 400, func(api *testAPI) *http.Request {
-			return newRequest("GET", "/api/v1/monitors/"+string(api.register("Q"))+"/events?limit=0", nil)
-		}},
-		{"deliveries in a bad state", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/deliveries?state=sent", nil) }},
-		{"kinds with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/destination-kinds?a=1", nil) }},
-		{"destinations with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/destinations?a=1", nil) }},
-		{"routes with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/routes?a=1", nil) }},
-		{"silences in no state", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/silences?state=over", nil) }},
-		{"service with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/service?a=1", nil) }},
-		{"feed after no position", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/feed?after=9", nil) }},
-		{"assignment of a bad generation", 400, func(api *testAPI) *http.Request {
-			return newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q"))+"?generation=0", nil)
-		}},
-		{"assignment of no generation", 400, func(api *testAPI) *http.Request {
-			return newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q")), nil)
-		}},
-		{"report of no generation", 400, func(api *testAPI) *http.Request {
-			return newRequest("PUT", "/internal/v1/monitors/"+string(api.register("Q"))+"/status", strings.NewReader(`{"status":"waiting"}`))
-		}},
-		{"assignment of an old generation", 409, func(api *testAPI) *http.Request {
-			id := api.register("Q")
-			api.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
-			return newRequest("GET", "/internal/v1/monitors/"+string(id)+"?generation=1", nil)
-		}},
-		{"report of an old generation", 409, func(api *testAPI) *http.Request {
-			id := api.register("Q")
-			api.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
-			return newRequest("PUT", "/internal/v1/monitors/"+string(id)+"/status", strings.NewReader(`{"status":"waiting","generation":1}`))
-		}},
+func withStalledBody(_ *testAPI, r *http.Request) {
+	r.Body, r.ContentLength = io.NopCloser(stalledBody{}), -1
+}
+
+func withLargeBody(_ *testAPI, r *http.Request) {
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 3<<20))), -1
+}
+
+// brokenCases are the responses to a request while what it asks fails or does not answer.
+func brokenCases(name string, request func(*testAPI) *http.Request, breaks func(*testAPI, error)) []responseCase {
+	breakBy := func(err error) func(*testAPI, *http.Request) {
+		return func(api *testAPI, _ *http.Request) { breaks(api, err) }
 	}
-	list = slices.Concat(list, evidenceCases(), historyCases(), incidentCases(), sessionCases(), thumbnailCases(), routingCases(), actionCases(), keyCases())
+	return []responseCase{
+		{name + " on a broken store", 500, with(request, breakBy(errors.New("disk full exploded")))},
+		{name + " on a slow store", 503, with(request, breakBy(context.DeadlineExceeded))},
+	}
+}
+
+// operation is a valid request to one operation of the API. ID in its path is the ID of a monitor.
+type operation struct {
+	name    string
+	success int
+	method  string
+	path    string
+	body    string // empty: none
+	setUp   func(*testAPI, monitor.ID)
+}
+
+func operations() []operation {
+	another := strings.Replace(registration, "XcQ", "XcZ", 1)
+	return []operation{
+		{"register", 201, "POST", "/api/v1/monitors", another, nil},
+		{"batch", 200, "POST", "/api/v1/monitors/batch", `{"monitors":[` + another + `]}`, nil},
+		{"list", 200, "GET", "/api/v1/monitors", "", nil},
+		{"get", 200, "GET", "/api/v1/monitors/ID", "", nil},
+		{"change", 200, "PATCH", "/api/v1/monitors/ID", `{"config":{"check_interval_sec":5}}`, nil},
+		{"stop", 200, "DELETE", "/api/v1/monitors/ID", "", nil},
+		{"events", 200, "GET", "/api/v1/monitors/ID/events", "", reportEvent},
+		{"redeliver", 202, "POST", "/api/v1/monitors/ID/events/" + eventID + "/redeliver", "", reportEvent},
+		{"webhook test", 200, "POST", "/api/v1/webhooks/test", `{"callback_url":"https://example.com/hook"}`, nil},
+		{"deliveries", 200, "GET", "/api/v1/deliveries?state=pending", "", reportEvent},
+		{"service", 200, "GET", "/api/v1/service", "", nil},
+		{"preview", 200, "POST", "/api/v1/preview", registration, nil},
+		{"incidents", 200, "GET", "/api/v1/incidents", "", addIncident},
+		{"incident", 200, "GET", incidentURL, "", addIncident},
+		{"acknowledge", 200, "POST", incidentURL + "/acknowledge", `{"op_id":"1","by":"ann"}`, addIncident},
+		{"resolve", 200, "POST", incidentURL + "/resolve", `{"op_id":"1","by":"ann"}`, addIncident},
+		{"note", 200, "POST", incidentURL + "/notes", `{"op_id":"1","by":"ann","text":"the encoder hangs"}`, addIncident},
+		{"label", 200, "POST", incidentURL + "/label", `{"op_id":"1","by":"ann","false_positive":null}`, addIncident},
+		{"timeline", 200, "GET", "/api/v1/monitors/ID/timeline", "", nil},
+		{"sessions", 200, "GET", "/api/v1/monitors/ID/sessions", "", nil},
+		{"statistics", 200, "GET", "/api/v1/statistics?by=day&monitor_id=ID", "", nil},
+		{"list evidence", 200, "GET", "/api/v1/evidence", "", addEvidence},
+		{"evidence", 200, "GET", evidenceURL, "", addEvidence},
+		{"link", 200, "POST", evidenceURL + "/link", `{"variant":"onset"}`, addEvidence},
+		{"class", 200, "POST", evidenceURL + "/class", `{"class":"case"}`, addEvidence},
+		{"thumbnails watch", 200, "POST", "/api/v1/thumbnails/watch", `{"monitor_ids":["` + noSuchID + `"]}`, nil},
+		{"thumbnail", 200, "GET", "/api/v1/monitors/ID/thumbnail", "", addThumbnail},
+		{"kinds", 200, "GET", "/api/v1/destination-kinds", "", nil},
+		{"destinations", 200, "GET", "/api/v1/destinations", "", addRouting},
+		{"create destination", 201, "POST", "/api/v1/destinations", strings.Replace(newDestination, "operations", "another", 1), addRouting},
+		{"destination", 200, "GET", destinationURL, "", addRouting},
+		{"change destination", 200, "PATCH", destinationURL, `{"language":"ja"}`, addRouting},
+		{"delete destination", 200, "DELETE", destinationURL, "", addRouting},
+		{"test destination", 200, "POST", destinationURL + "/test", `{}`, addRouting},
+		{"routes", 200, "GET", "/api/v1/routes", "", addRouting},
+		{"create route", 201, "POST", "/api/v1/routes", `{"name":"day"}`, addRouting},
+		{"route", 200, "GET", routeURL, "", addRouting},
+		{"change route", 200, "PATCH", routeURL, `{"delay_sec":60}`, addRouting},
+		{"delete route", 204, "DELETE", routeURL, "", addRouting},
+		{"order routes", 200, "PUT", "/api/v1/routes/order", `{"routes":["` + storedRoute + `"]}`, addRouting},
+		{"explain", 200, "POST", "/api/v1/routes/explain", `{"severity":2,"metadata":{"a":{"b":1}}}`, addRouting},
+		{"silences", 200, "GET", "/api/v1/silences", "", addRouting},
+		{"create silence", 201, "POST", "/api/v1/silences", newSilence, nil},
+		{"silence", 200, "GET", silenceURL, "", addRouting},
+		{"change silence", 200, "PATCH", silenceURL, `{"comment":"soon"}`, addRouting},
+		{"end silence", 200, "DELETE", silenceURL, "", addRouting},
+		{"replay", 200, "POST", "/api/v1/deliveries/" + storedDelivery + "/replay", "", addRouting},
+		{"replay failed", 200, "POST", "/api/v1/deliveries/replay", `{"since":"2024-01-15T20:00:00+09:00"}`, addRouting},
+		{"keys", 200, "GET", "/api/v1/keys", "", addKey},
+		{"create key", 201, "POST", "/api/v1/keys", `{"name":"ann","role":"operate"}`, nil},
+		{"revoke key", 200, "DELETE", keyURL, "", addKey},
+		{"audit", 200, "GET", "/api/v1/audit", "", nil},
+		{"feed", 200, "GET", "/api/v1/feed?after=", "", nil},
+		{"assignment", 200, "GET", "/internal/v1/monitors/ID?generation=1", "", nil},
+		{"report", 200, "PUT", "/internal/v1/monitors/ID/status", `{"generation":1,"status":"monitoring"}`, nil},
+		{"note of evidence", 200, "PUT", noteURL, "", nil},
+	}
+}
+
+func reportEvent(api *testAPI, id monitor.ID) {
+	api.put("/internal/v1/monitors/"+string(id)+"/status", completeReport).hasStatus(http.StatusOK)
+}
+
+// ready sets up what an operation needs, and returns its request.
+func (op operation) ready(api *testAPI) *http.Request {
+	id := api.register("Q")
+	if op.setUp != nil {
+		op.setUp(api, id)
+	}
+	return request(op.method, strings.Replace(op.path, "ID", string(id), 1), op.body)(api)
+}
+
+// cases are the responses of an operation that follow from what it is.
+func (op operation) cases() []responseCase {
+	breaks := (*testAPI).breakStores
+	if slices.Contains([]string{"batch", "service", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
+		breaks = (*testAPI).breakRateLimits
+	}
+	list := append(brokenCases(op.name, op.ready, breaks),
+		responseCase{op.name + " valid", op.success, op.ready},
+		responseCase{op.name + " with a wrong key", 401, with(op.ready, withWrongKey)})
+	add := func(name string, status int, change func(*testAPI, *http.Request)) {
+		list = append(list, responseCase{op.name + " " + name, status, with(op.ready, change)})
+	}
+	if strings.HasPrefix(op.path, "/internal/") {
+		add("with a token of another monitor", 403, withToken(firstID+"0", 1))
+	} else {
+		add("after too many wrong keys", 429, func(api *testAPI, r *http.Request) {
+			api.guessKeys()
+			r.Header.Set(publicKeyHeader, "guess")
+		})
+		if op.name != "stop" && op.name != "thumbnail" { // section 12.3
+			add("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })
+		}
+	}
+	if strings.Contains(op.path, "ID") {
+		unknown := func(api *testAPI) { api.history.Unknown = map[monitor.ID]bool{noSuchID: true} }
+		list = append(list, responseCase{op.name + " of no monitor", 404, after(unknown, request(op.method, strings.Replace(op.path, "ID", noSuchID, 1), op.body))})
+	}
+	if op.body != "" {
+		add("with a truncated body", 400, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"`)) })
+		add("with a body that does not arrive", 408, withStalledBody)
+		add("with a body that is too large", 413, withLargeBody)
+		add("with plain text", 415, withHeader("Content-Type", "text/plain"))
+	}
+	return list
+}
+
+func registered(api *testAPI) { api.register("Q") }
+
+// takenOver makes the worker of the first monitor one of an old generation.
+func takenOver(api *testAPI) {
+	api.store.Update(api.register("Q"), func(m *monitor.Monitor) { m.Generation = 2 })
+}
+
+func responseCases() []responseCase {
+	const first = "/api/v1/monitors/" + firstID
+	assignment, report := "/internal/v1/monitors/"+firstID, request("PUT", "/internal/v1/monitors/"+firstID+"/status", `{"status":"waiting","generation":1}`)
+	register, other := request("POST", "/api/v1/monitors", registration), request("POST", "/api/v1/monitors", strings.Replace(registration, "XcQ", "XcZ", 1))
+	withKey := withHeader(idempotencyKey, "k")
+	registeredWithKey := func(api *testAPI) { api.postWithKeys(registration, "k").hasStatus(http.StatusCreated) }
+	list := []responseCase{
+		{"healthz", 200, withoutKey("/healthz")},
+		{"readyz", 200, withoutKey("/readyz")},
+		{"readyz when not ready", 503, after(func(api *testAPI) { api.ready = errors.New("no database") }, withoutKey("/readyz"))},
+		{"openapi.yaml", 200, withoutKey("/openapi.yaml")},
+		{"no route", 404, request("GET", "/nowhere", "")},
+		{"no method", 405, request("DELETE", "/api/v1/monitors", "")},
+		{"from a page of another site", 403, func(api *testAPI) *http.Request {
+			return sessionRequest(api.signIn(), http.MethodPost, "/api/v1/monitors", "Sec-Fetch-Site", "cross-site")
+		}},
+		{"with a key that may not", 403, func(api *testAPI) *http.Request {
+			return with(register, withHeader(publicKeyHeader, api.createKey("ann", "view")))(api)
+		}},
+		{"register no stream", 400, request("POST", "/api/v1/monitors", `{}`)},
+		{"register twice", 409, after(registered, register)},
+		{"register with a key of another request", 409, after(registeredWithKey, with(other, withKey))},
+		{"register again with a key", 201, after(registeredWithKey, with(register, withKey))},
+		{"register with a bad key", 400, with(register, withHeader(idempotencyKey, "a key"))},
+		{"register too many", 429, after(func(api *testAPI) { api.register("A"); api.register("B"); api.register("C") }, register)},
+		{"change of an ended monitor", 409, after(func(api *testAPI) {
+			api.register("Q")
+			api.delete(first).hasStatus(http.StatusOK)
+		}, request("PATCH", first, `{}`))},
+		{"list with a bad filter", 400, request("GET", "/api/v1/monitors?status=running", "")},
+		{"events with a bad page", 400, after(registered, request("GET", first+"/events?limit=0", ""))},
+		{"deliveries in a bad state", 400, request("GET", "/api/v1/deliveries?state=sent", "")},
+		{"kinds with a parameter", 400, request("GET", "/api/v1/destination-kinds?a=1", "")},
+		{"destinations with a parameter", 400, request("GET", "/api/v1/destinations?a=1", "")},
+		{"routes with a parameter", 400, request("GET", "/api/v1/routes?a=1", "")},
+		{"silences in no state", 400, request("GET", "/api/v1/silences?state=over", "")},
+		{"service with a parameter", 400, request("GET", "/api/v1/service?a=1", "")},
+		{"feed after no position", 400, request("GET", "/api/v1/feed?after=9", "")},
+		{"timeline of no bucket", 400, request("GET", first+"/timeline?buckets=0", "")},
+		{"sessions of a page", 400, request("GET", first+"/sessions?limit=1", "")},
+		{"statistics by no period", 400, request("GET", "/api/v1/statistics?by=week", "")},
+		{"keys with a parameter", 400, request("GET", "/api/v1/keys?a=1", "")},
+		{"audit of a cursor of another list", 400, request("GET", "/api/v1/audit?cursor=bTEuNDI", "")},
+		{"assignment of a bad generation", 400, after(registered, request("GET", assignment+"?generation=0", ""))},
+		{"assignment of no generation", 400, after(registered, request("GET", assignment, ""))},
+		{"report of no generation", 400, after(registered, request("PUT", assignment+"/status", `{"status":"waiting"}`))},
+		{"assignment of an old generation", 409, after(takenOver, request("GET", assignment+"?generation=1", ""))},
+		{"report of an old generation", 409, after(takenOver, report)},
+	}
+	list = slices.Concat(list, evidenceCases(), incidentCases(), sessionCases(), thumbnailCases(), routingCases(), actionCases(), keyCases())
 	for _, op := range operations() {
-		ready := func(api *testAPI) *http.Request {
-			id := api.register("Q")
-			if op.setUp != nil {
-				op.setUp(api, id)
-			}
-			method, path := op.send(id)
-			if op.body == "" {
-				return newRequest(method, path, nil)
-			}
-			return newRequest(method, path, strings.NewReader(op.body))
-		}
-		with := func(name string, status int, change func(*testAPI, *http.Request)) {
-			list = append(list, responseCase{op.name + " " + name, status, func(api *testAPI) *http.Request {
-				r := ready(api)
-				change(api, r)
-				return r
-			}})
-		}
-		broken := func(err error) func(*testAPI, *http.Request) {
-			return func(api *testAPI, _ *http.Request) {
-				api.policy = err
-				api.store.Fail = func(context.Context, string) error { return err }
-				api.incidents.Fail, api.thumbnails.Fail = api.store.Fail, api.store.Fail
-				api.keys.Fail = api.store.Fail
-				api.routing.Fail, api.replayer.Fail = api.store.Fail, api.store.Fail
-			}
-		}
-		with("valid", op.success, func(*testAPI, *http.Request) {})
-		with("with a wrong key", 401, func(_ *testAPI, r *http.Request) {
-			for _, header := range []string{publicKeyHeader, internalKeyHeader} {
-				r.Header.Set(header, "wrong")
-			}
-		})
-		if _, path := op.send(noSuchID); strings.HasPrefix(path, "/internal/") {
-			with("with a token of another monitor", 403, withToken(firstID+"0", 1))
-		} else {
-			with("after too many wrong keys", 429, func(api *testAPI, r *http.Request) {
-				api.guessKeys()
-				r.Header.Set(publicKeyHeader, "guess")
-			})
-		}
-		if op.limited {
-			with("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })
-		}
-		with("on a broken store", 500, broken(errors.New("disk full")))
-		with("on a slow store", 503, broken(context.DeadlineExceeded))
-		if _, path := op.send(noSuchID); strings.Contains(path, noSuchID) {
-			list = append(list, responseCase{op.name + " of no monitor", 404, func(*testAPI) *http.Request {
-				method, path := op.send(noSuchID)
-				return newRequest(method, path, strings.NewReader(op.body))
-			}})
-		}
-		if op.body == "" {
-			continue
-		}
-		with("with a truncated body", 400, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"`)) })
-		with("with a body that does not arrive", 408, func(_ *testAPI, r *http.Request) { r.Body, r.ContentLength = io.NopCloser(stalledBody{}), -1 })
-		with("with a body that is too large", 413, func(_ *testAPI, r *http.Request) {
-			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 3<<20))), -1
-		})
-		with("with plain text", 415, func(_ *testAPI, r *http.Request) { r.Header.Set("Content-Type", "text/plain") })
+		list = append(list, op.cases()...)
 	}
 	return list
 }

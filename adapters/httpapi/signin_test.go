@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 )
 
 const sessionURL = "/api/v1/session"
@@ -52,15 +48,17 @@ func (a response) cookie() *http.Cookie {
 	return cookies[0]
 }
 
-// withSession sends a request with a cookie instead of a key, and headers in pairs.
-func (api *testAPI) withSession(c *http.Cookie, method, path string, headers ...string) response {
-	api.t.Helper()
+// sessionRequest returns a request with a cookie instead of a key, and headers in pairs.
+func sessionRequest(c *http.Cookie, method, path string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, path, nil)
 	r.AddCookie(c)
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	return api.do(r)
+	withHeader(headers...)(nil, r)
+	return r
+}
+
+func (api *testAPI) withSession(c *http.Cookie, method, path string, headers ...string) response {
+	api.t.Helper()
+	return api.do(sessionRequest(c, method, path, headers...))
 }
 
 func TestASessionStandsForTheKey(t *testing.T) {
@@ -75,8 +73,9 @@ func TestASessionStandsForTheKey(t *testing.T) {
 	}
 	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
 	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00","sign_in_again_at":"2024-01-22T19:55:00+09:00","name":"API_KEY","role":"admin"}`)
+	api.withSession(api.signInWith(api.createKey("ann", "view"), "").cookie(), http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00","sign_in_again_at":"2024-01-22T19:55:00+09:00","name":"ann","role":"view"}`)
 	api.withSession(cookie, http.MethodDelete, "/api/v1/monitors/"+string(id)).hasStatus(http.StatusOK)
-	other := newTestAPIWithKeys(t, api.keys) // another gateway with the same keys
+	other := newTestAPI(t, besides(api, "")) // another gateway with the same keys
 	other.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
 }
 
@@ -99,7 +98,7 @@ func TestAWrongKeyGivesNoSession(t *testing.T) {
 
 func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
 	at := now
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
 	cookie := api.signIn()
 	accepted := func(value string) bool {
 		return api.withSession(&http.Cookie{Name: cookie.Name, Value: value}, http.MethodGet, "/api/v1/monitors").status == http.StatusOK
@@ -121,7 +120,7 @@ func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"another key", apiKey + "2"} {
-		changed := newTestAPIWithKeys(t, api.keys, func(c *httpapi.Config) { c.APIKey = key })
+		changed := newTestAPI(t, besides(api, key))
 		changed.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
 	}
 	at = now.Add(12*time.Hour - time.Second)
@@ -142,7 +141,7 @@ func TestAWrongKeyIsNotHealedByASession(t *testing.T) {
 
 func TestASessionInUseIsRenewed(t *testing.T) {
 	at := now
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
 	cookie := api.signIn()
 	at = now.Add(5 * time.Hour)
 	if a := api.withSession(cookie, http.MethodGet, "/api/v1/monitors"); a.header.Get("Set-Cookie") != "" {
@@ -158,7 +157,7 @@ func TestASessionInUseIsRenewed(t *testing.T) {
 // TestSigningInAgainIsNecessaryAfter7Days: a copied cookie could be renewed for ever.
 func TestSigningInAgainIsNecessaryAfter7Days(t *testing.T) {
 	at := now
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
 	cookie := api.signIn()
 	last := now.Add(7 * 24 * time.Hour).Truncate(time.Second)
 	for at = now; at.Before(last); at = at.Add(time.Hour) {
@@ -235,7 +234,7 @@ func TestSigningOutDeletesTheCookie(t *testing.T) {
 // TestAPageOfAnotherSiteCannotUseTheSession sends what browsers send for such a page:
 // new ones Sec-Fetch-Site, old ones and those on plain HTTP only Origin.
 func TestAPageOfAnotherSiteCannotUseTheSession(t *testing.T) {
-	api := newTestAPI(t, func(c *httpapi.Config) { c.PublicURL = "https://monitor.example.org/base" })
+	api := newTestAPI(t, func(c *testConfig) { c.PublicURL = "https://monitor.example.org/base" })
 	id := api.register("Q")
 	cookie := api.signIn()
 	foreign := [][]string{
@@ -278,7 +277,7 @@ func TestAPageOfAnotherSiteCannotUseTheSession(t *testing.T) {
 
 func TestWrongKeysAreLimitedByAddress(t *testing.T) {
 	at := now
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
 	const one, network, other = "192.0.2.1:1111", "[2001:db8::1]:1", "192.0.2.2:1111"
 	for _, address := range []string{one, network} {
 		for range 10 {
@@ -330,7 +329,7 @@ func TestTheCookieIsSecureUnderTLS(t *testing.T) {
 
 func TestALinkSignsInOnce(t *testing.T) {
 	at := now
-	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
 	api.unvalidated = true // openapi.yaml describes the API, not the pages
 	open := func(method, path string) response {
 		t.Helper()
@@ -392,7 +391,7 @@ func TestADashboardDoesNotRaiseTheLimitOfKeys(t *testing.T) {
 func TestAFeedEndsWithItsSession(t *testing.T) {
 	var late atomic.Bool
 	accepting := make(chan struct{}, 1)
-	api := newTestAPI(t, func(c *httpapi.Config) {
+	api := newTestAPI(t, func(c *testConfig) {
 		c.Now = func() time.Time {
 			if late.Load() {
 				select {
@@ -419,45 +418,30 @@ func TestAFeedEndsWithItsSession(t *testing.T) {
 
 // sessionCases are the responses of the routes of sessions.
 func sessionCases() []responseCase {
-	post := func(body io.Reader) *http.Request {
-		r := newRequest("POST", sessionURL, body)
-		r.Header.Del(publicKeyHeader)
-		return r
+	signIn := func(body string) func(*testAPI) *http.Request {
+		return with(request("POST", sessionURL, body), func(_ *testAPI, r *http.Request) { r.Header.Del(publicKeyHeader) })
 	}
-	right := `{"api_key":"` + apiKey + `"}`
-	return []responseCase{
-		{"sign in", 204, func(*testAPI) *http.Request { return post(strings.NewReader(right)) }},
-		{"sign in without a key", 400, func(*testAPI) *http.Request { return post(strings.NewReader(`{}`)) }},
-		{"sign in with a wrong key", 401, func(*testAPI) *http.Request { return post(strings.NewReader(`{"api_key":"wrong"}`)) }},
-		{"sign in with a body that does not arrive", 408, func(*testAPI) *http.Request { return post(stalledBody{}) }},
-		{"sign in with a body that is too large", 413, func(*testAPI) *http.Request { return post(strings.NewReader(strings.Repeat(" ", 1<<20))) }},
-		{"sign in with plain text", 415, func(*testAPI) *http.Request {
-			r := post(strings.NewReader(right))
-			r.Header.Set("Content-Type", "text/plain")
-			return r
-		}},
-		{"sign in after too many wrong keys", 429, func(api *testAPI) *http.Request {
-			for range 10 {
-				api.signInWith("wrong", "")
-			}
-			return post(strings.NewReader(right))
-		}},
-		{"read the session", 200, func(api *testAPI) *http.Request {
-			r := httptest.NewRequest(http.MethodGet, sessionURL, nil)
-			r.AddCookie(api.signIn())
-			return r
-		}},
-		{"sign in on a broken store", 500, func(api *testAPI) *http.Request {
-			api.keys.Fail = func(context.Context, string) error { return errors.New("disk full") }
-			return post(strings.NewReader(`{"api_key":"another"}`))
-		}},
-		{"sign in on a slow store", 503, func(api *testAPI) *http.Request {
-			api.keys.Fail = func(context.Context, string) error { return context.DeadlineExceeded }
-			return post(strings.NewReader(`{"api_key":"another"}`))
-		}},
-		{"read the session on a broken store", 500, func(api *testAPI) *http.Request { return api.readSessionAfter(errors.New("disk full")) }},
-		{"read the session on a slow store", 503, func(api *testAPI) *http.Request { return api.readSessionAfter(context.DeadlineExceeded) }},
-		{"read no session", 401, func(*testAPI) *http.Request { return newRequestWithoutKey(sessionURL) }},
+	right := signIn(`{"api_key":"` + apiKey + `"}`)
+	ofKey := func(api *testAPI) *http.Request { // whose session is checked anew
+		cookie := api.signInWith(api.createKey("ann", "view"), "").hasStatus(http.StatusNoContent).cookie()
+		api.clock = func() time.Time { return now.Add(time.Minute) }
+		return sessionRequest(cookie, http.MethodGet, sessionURL)
+	}
+	guessed := func(api *testAPI) {
+		for range 10 {
+			api.signInWith("wrong", "")
+		}
+	}
+	return slices.Concat([]responseCase{
+		{"sign in", 204, right},
+		{"sign in without a key", 400, signIn(`{}`)},
+		{"sign in with a wrong key", 401, signIn(`{"api_key":"wrong"}`)},
+		{"sign in with a body that does not arrive", 408, with(right, withStalledBody)},
+		{"sign in with a body that is too large", 413, with(right, withLargeBody)},
+		{"sign in with plain text", 415, with(right, withHeader("Content-Type", "text/plain"))},
+		{"sign in after too many wrong keys", 429, after(guessed, right)},
+		{"read the session", 200, func(api *testAPI) *http.Request { return sessionRequest(api.signIn(), http.MethodGet, sessionURL) }},
+		{"read no session", 401, withoutKey(sessionURL)},
 		{"sign out", 204, func(*testAPI) *http.Request { return httptest.NewRequest(http.MethodDelete, sessionURL, nil) }},
-	}
+	}, brokenCases("sign in", signIn(`{"api_key":"another"}`), (*testAPI).breakStores), brokenCases("read the session", ofKey, (*testAPI).breakStores))
 }

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -91,22 +92,47 @@ type testAPI struct {
 	unvalidated bool // responses are not compared with openapi.yaml
 }
 
-func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
-	t.Helper()
-	return newTestAPIWithKeys(t, &keyringtest.Store{Now: now}, change...)
+// testConfig is the configuration of a testAPI.
+type testConfig struct {
+	httpapi.Config
+	maxMonitors               int
+	createPerMin, queryPerMin int                 // 0: no limit
+	monitors                  *monitorstest.Store // which gateways may share
+	keys                      *keyringtest.Store
 }
 
-// newTestAPIWithKeys returns a testAPI whose keys are those of a store, which gateways may share.
-func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(*httpapi.Config)) *testAPI {
+// rateLimits sets the rate limits per minute, and allows more monitors than they do.
+func rateLimits(create, query int) func(*testConfig) {
+	return func(c *testConfig) { c.createPerMin, c.queryPerMin, c.maxMonitors = create, query, 50 }
+}
+
+// besides makes another gateway on the stores of this one, with another API_KEY if it is not empty.
+func besides(api *testAPI, key string) func(*testConfig) {
+	return func(c *testConfig) { c.monitors, c.keys, c.APIKey = api.store, api.keys, cmp.Or(key, apiKey) }
+}
+
+func newTestAPI(t *testing.T, change ...func(*testConfig)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, keys: stored, store: &monitorstest.Store{}, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, incidents: &incidentstest.Store{Now: now}, feed: feedtest.NewStore(now), thumbnails: &evidencetest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
-	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
+	dashboard, err := dashboardOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := &testAPI{t: t, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, incidents: &incidentstest.Store{Now: now}, feed: feedtest.NewStore(now), thumbnails: &evidencetest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	cfg := testConfig{
+		Config:      httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: api.now},
+		maxMonitors: 3, createPerMin: requestsPerMin, queryPerMin: requestsPerMin, monitors: &monitorstest.Store{}, keys: &keyringtest.Store{Now: now},
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	api.store, api.keys = cfg.monitors, cfg.keys
+	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	n := uint32(0)
 	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
-		MaxMonitors:  3,
-		CreatePerMin: requestsPerMin,
-		QueryPerMin:  requestsPerMin,
+		MaxMonitors:  cfg.maxMonitors,
+		CreatePerMin: cfg.createPerMin,
+		QueryPerMin:  cfg.queryPerMin,
 		NewUUID: func() (u [16]byte) {
 			n++
 			u[6], u[8] = 0x70, 0x80
@@ -120,19 +146,6 @@ func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	dashboard, err := dashboardOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: func() time.Time {
-		if api.clock != nil {
-			return api.clock()
-		}
-		return now
-	}}
-	for _, c := range change {
-		c(&cfg)
 	}
 	records, err := evidences.NewService(api.evidence, api.blobs, evidences.Config{
 		Keys: evidence.LinkKeys{linkKey}, MaxUploads: 2, MaxDownloads: 2, MaxWait: time.Millisecond,
@@ -167,11 +180,37 @@ func newTestAPIWithKeys(t *testing.T, stored *keyringtest.Store, change ...func(
 			api.whenChecked()
 		}
 		return api.ready
-	}, cfg)
+	}, cfg.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return api
+}
+
+// now is the clock of the API.
+func (api *testAPI) now() time.Time {
+	if api.clock != nil {
+		return api.clock()
+	}
+	return now
+}
+
+// breakStores lets every store fail, but counts and records requests.
+func (api *testAPI) breakStores(err error) {
+	fail := func(_ context.Context, op string) error {
+		if op == "Allow" || op == "BeginEntry" || op == "FinishEntry" {
+			return nil
+		}
+		return err
+	}
+	api.policy, api.history.Err = err, err
+	api.store.Fail, api.evidence.Fail, api.blobs.Fail, api.incidents.Fail, api.thumbnails.Fail = fail, fail, fail, fail, fail
+	api.keys.Fail, api.routing.Fail, api.replayer.Fail = fail, fail, fail
+}
+
+// breakRateLimits lets the count of requests fail.
+func (api *testAPI) breakRateLimits(err error) {
+	api.store.Fail = func(context.Context, string) error { return err }
 }
 
 // dashboardOnce returns the embedded dashboard, which may not be built.

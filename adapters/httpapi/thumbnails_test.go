@@ -1,16 +1,11 @@
 package httpapi_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"image"
 	"image/jpeg"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -42,43 +37,28 @@ func addThumbnail(api *testAPI, id monitor.ID) {
 
 // thumbnailCases are the responses of the routes of thumbnails beyond those of operations.
 func thumbnailCases() []responseCase {
-	put := func(url string, body []byte, change ...func(*testAPI, *http.Request)) func(*testAPI) *http.Request {
-		return func(api *testAPI) *http.Request {
-			r := putThumbnail(url, body)
-			for _, c := range change {
-				c(api, r)
-			}
-			return r
-		}
+	put := func(url string, body []byte) func(*testAPI) *http.Request {
+		return func(*testAPI) *http.Request { return putThumbnail(url, body) }
 	}
-	small, fail := jpegOf(16, 9), func(err error) func(*testAPI, *http.Request) {
-		return func(api *testAPI, _ *http.Request) {
-			api.thumbnails.Fail = func(context.Context, string) error { return err }
-		}
+	small := put(putThumbnailURL, jpegOf(16, 9))
+	again := func(api *testAPI) *http.Request {
+		id := api.register("Q")
+		addThumbnail(api, id)
+		return with(request("GET", "/api/v1/monitors/"+string(id)+"/thumbnail", ""), withHeader("If-None-Match", `"1705316098500000"`))(api)
 	}
-	return []responseCase{
-		{"thumbnails of nothing", 400, func(*testAPI) *http.Request {
-			return newRequest("POST", "/api/v1/thumbnails/watch", strings.NewReader(`{}`))
-		}},
-		{"thumbnail again", 304, func(api *testAPI) *http.Request {
-			id := api.register("Q")
-			addThumbnail(api, id)
-			r := newRequest("GET", "/api/v1/monitors/"+string(id)+"/thumbnail", nil)
-			r.Header.Set("If-None-Match", `"1705316098500000"`)
-			return r
-		}},
-		{"upload of a thumbnail", 200, put(putThumbnailURL, small)},
-		{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), small)},
-		{"upload of a thumbnail with a wrong key", 401, put(putThumbnailURL, small, func(_ *testAPI, r *http.Request) { r.Header.Set(internalKeyHeader, "wrong") })},
-		{"upload of a thumbnail with another worker's token", 403, put(putThumbnailURL, small, withToken(noSuchID, 2))},
-		{"upload of a thumbnail of no monitor", 404, put(putThumbnailURL, small, func(api *testAPI, _ *http.Request) { api.thumbnails.Unknown = noSuchID })},
-		{"upload of a thumbnail that does not arrive", 408, put(putThumbnailURL, small, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(stalledBody{}) })},
-		{"upload of a thumbnail by an old worker", 409, put(strings.Replace(putThumbnailURL, "generation=1", "generation=2", 1), small)},
-		{"upload of a large thumbnail", 413, put(putThumbnailURL, make([]byte, 32<<10+1))},
-		{"upload of a thumbnail of another type", 415, put(putThumbnailURL, small, func(_ *testAPI, r *http.Request) { r.Header.Set("Content-Type", "image/png") })},
-		{"upload of a thumbnail to a broken store", 500, put(putThumbnailURL, small, fail(errors.New("disk full")))},
-		{"upload of a thumbnail to a slow store", 503, put(putThumbnailURL, small, fail(context.DeadlineExceeded))},
-	}
+	return append(brokenCases("upload of a thumbnail", small, (*testAPI).breakStores),
+		responseCase{"thumbnails of nothing", 400, request("POST", "/api/v1/thumbnails/watch", `{}`)},
+		responseCase{"thumbnail again", 304, again},
+		responseCase{"upload of a thumbnail", 200, small},
+		responseCase{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), jpegOf(16, 9))},
+		responseCase{"upload of a thumbnail with a wrong key", 401, with(small, withWrongKey)},
+		responseCase{"upload of a thumbnail with another worker's token", 403, with(small, withToken(noSuchID, 2))},
+		responseCase{"upload of a thumbnail of no monitor", 404, after(func(api *testAPI) { api.thumbnails.Unknown = noSuchID }, small)},
+		responseCase{"upload of a thumbnail that does not arrive", 408, with(small, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(stalledBody{}) })},
+		responseCase{"upload of a thumbnail by an old worker", 409, put(strings.Replace(putThumbnailURL, "generation=1", "generation=2", 1), jpegOf(16, 9))},
+		responseCase{"upload of a large thumbnail", 413, put(putThumbnailURL, make([]byte, 32<<10+1))},
+		responseCase{"upload of a thumbnail of another type", 415, with(small, withHeader("Content-Type", "image/png"))},
+	)
 }
 
 func TestAThumbnailIsStoredOnlyWhileAPageShowsItsMonitor(t *testing.T) {
@@ -118,49 +98,20 @@ func TestWrongThumbnailsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOnlyReadersThatAskGetAnnouncements follows the feed with two readers.
 func TestOnlyReadersThatAskGetAnnouncements(t *testing.T) {
 	api := newTestAPI(t)
-	server := httptest.NewServer(api.handlers.Public())
-	t.Cleanup(server.Close)
-	connect := func(query string) (next func() string) {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/feed?follow=true"+query, http.NoBody)
-		r.Header.Set(publicKeyHeader, apiKey)
-		r.Header.Set("Accept", "application/x-ndjson")
-		response, err := http.DefaultClient.Do(r)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Fatal(response, err)
-		}
-		t.Cleanup(func() { _ = response.Body.Close() })
-		lines := bufio.NewScanner(response.Body)
-		return func() string {
-			for lines.Scan() {
-				var m struct{ Type, ID string }
-				if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-					t.Fatal(err)
-				}
-				if m.Type == "thumbnail.updated" && m.ID != "" {
-					t.Errorf("the announcement has an id: %s", lines.Bytes())
-				}
-				if m.Type != "heartbeat" {
-					return m.Type
-				}
-			}
-			return "the end"
-		}
-	}
-	with, without := connect("&thumbnails=true"), connect("")
-	for _, next := range []func() string{with, without} {
-		if first := next(); first != "state.replace" {
-			t.Fatalf("the first message is %s", first)
-		}
-	}
+	lines := http.Header{"Accept": {"application/x-ndjson"}}
+	with, without := api.openFeed("/api/v1/feed?follow=true&thumbnails=true", lines), api.openFeed("/api/v1/feed?follow=true", lines)
+	with.until("state.replace")
+	without.until("state.replace")
 	api.hub.Announce(feed.NewThumbnail(noSuchID, now))
-	if got := with(); got != "thumbnail.updated" {
-		t.Errorf("the reader that asks gets %s", got)
+	if line := with.until("thumbnail.updated"); strings.Contains(line, `{"id"`) {
+		t.Errorf("the announcement has an id: %s", line)
 	}
 	api.feed.Append(1)
-	if got := without(); got != "monitor.updated" {
-		t.Errorf("the other reader gets %s", got)
+	for without.lines.Scan() && !strings.Contains(without.lines.Text(), "monitor.updated") {
+		if strings.Contains(without.lines.Text(), "thumbnail") {
+			t.Errorf("the other reader gets %s", without.lines.Text())
+		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // blindReport is the report of a worker that was blind for 5 minutes.
@@ -56,23 +54,5 @@ func TestBlindnessThatEndedBeforeItWasReportedIsResolved(t *testing.T) {
 	events := api.get(strings.Replace(path, "internal", "api", 1) + "/events").json()["events"].([]any)
 	if got := events[0].(map[string]any)["resolved_at"]; got != "2024-01-15T20:04:30+09:00" {
 		t.Errorf("resolved_at is %v", got)
-	}
-}
-
-func TestAnInvalidVisibilityIsRefused(t *testing.T) {
-	api := newTestAPI(t)
-	path := "/internal/v1/monitors/" + string(api.register("Q")) + "/status"
-	for body, says := range map[string]string{
-		`{"visibility":null}`:                                                      "visibility is null or empty",
-		`{"visibility":{"last_error":""}}`:                                         "visibility.last_error is null or empty",
-		`{"visibility":{"blind_since":null}}`:                                      "visibility.blind_since is null or empty",
-		`{"visibility":{"blind_since":"1999-01-01T00:00:00Z"}}`:                    "visibility.blind_since is in the year 1999",
-		`{"visibility":{"unseen":{"class":"dns"}}}`:                                "visibility.unseen.since is missing",
-		`{"visibility":{"unseen":{"since":"2024-01-15T20:05:00Z"}}}`:               "visibility.unseen.class is",
-		`{"visibility":{"unseen":{"since":"2024-01-15T20:05:00Z","class":"bad"}}}`: "visibility.unseen.class is",
-		`{"visibility":{"last_observed_at":"9999-12-31T00:00:00Z"}}`:               "visibility.last_observed_at is in the year 9999",
-		`{"visibility":{"last_error":"` + strings.Repeat("x", 4097) + `"}}`:        "visibility.last_error is 4097 bytes long; accepted is at most 4096",
-	} {
-		api.put(path, ofFirstGeneration(body)).hasError(http.StatusBadRequest, monitor.InvalidConfig, says)
 	}
 }
