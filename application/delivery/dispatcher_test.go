@@ -16,21 +16,9 @@ import (
 )
 
 func TestADispatcherSendsWhatIsDue(t *testing.T) {
-	scenario(t, "what is pending at the start is sent at once", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
-		h := start(t, o, r, nil)
-		defer h.stop()
-		h.advance(0)
-		h.expect("e1", "delivered", 1)
-		h.expect("d1", "idle", 1)
-	})
-
 	scenario(t, "a notification sends what is new at once", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(10*time.Second + 500*time.Millisecond)
 		o.addEvent("e1", "mon-a")
 		h.wake <- struct{}{}
@@ -41,7 +29,6 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 	scenario(t, "what is new is sent within a second if its notification was lost", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(10*time.Second + 500*time.Millisecond)
 		o.addEvent("e1", "mon-a")
 		h.advance(time.Second)
@@ -51,7 +38,6 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 	scenario(t, "the dispatcher polls after the wake channel was closed", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		close(h.wake)
 		h.advance(30 * time.Second)
 		if o.leases > 40 {
@@ -65,7 +51,6 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 	scenario(t, "the end of a delivery is no reason to look for more, unless it made something due or others wait for it", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		leases := func(when string, want int) {
 			t.Helper()
 			before := o.leases
@@ -96,7 +81,6 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 			o.addEvent(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
 		}
 		h := start(t, o, r, func(_ *delivery.SenderConfig, c *delivery.Config) { c.MaxInFlight = 3 })
-		defer h.stop()
 		h.advance(9 * time.Second)
 		if n := len(r.sendings); n != 3 {
 			t.Errorf("%d deliveries in flight, want 3", n)
@@ -115,7 +99,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 		o.addEvent("e2", "mon-a")
 		o.addEvent("e3", "mon-b")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Minute)
 		if got, want := r.times("e1"), seconds(0, 1, 3, 7); !slices.Equal(got, want) {
 			t.Errorf("attempts at %v, want %v", got, want)
@@ -143,7 +126,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 		o.addEvent("e1", "mon-a", monitor.Continue)
 		o.addEvent("e2", "mon-a", monitor.Continue)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(20 * time.Second)
 		if got, want := r.times("e2"), seconds(7, 8, 10, 14); len(r.times("e1")) != 4 || !slices.Equal(got, want) || len(h.ended) != 0 {
 			t.Errorf("after 20 s: attempts at %v and %v, ended %v", r.times("e1"), got, h.ended)
@@ -166,7 +148,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 		})
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Minute)
 		if got, want := r.times("e1"), seconds(0, 25); !slices.Equal(got, want) {
 			t.Errorf("attempts at %v, want %v", got, want)
@@ -178,7 +159,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(2, 410, notify.Gone))
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Minute)
 		h.expect("e1", "delivered", 3)
 	})
@@ -196,7 +176,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 			o.addEvent(fmt.Sprintf("e%d", i+1), "mon-a")
 		}
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(10 * time.Second)
 		var order []string
 		for _, s := range r.sendings {
@@ -216,7 +195,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 			o.addEvent(fmt.Sprintf("e%d", i), "mon-a")
 		}
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(0)
 		h.expect("e99", "delivered", 1)
 	})
@@ -235,7 +213,6 @@ func TestAnEventThatFailsForAMinuteLetsTheNextOnePass(t *testing.T) { // section
 		o.add(aboutEvent("e1", hook))
 		o.add(aboutEvent("e2", hook))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(59 * time.Second)
 		h.expect("e2", "pending", 0)
 		h.advance(2 * time.Second)
@@ -260,7 +237,6 @@ func TestAReceiverThatHangsDelaysNoOther(t *testing.T) {
 			o.addEvent(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
 		}
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		o.addEvent("g1", "mon-good")
 		h.wake <- struct{}{}
@@ -288,7 +264,6 @@ func TestAReceiverThatHangsDelaysNoOther(t *testing.T) {
 			}
 			o.add(aboutIncident("last", newDestination("fine", notify.Slack)))
 			h := start(t, o, r, nil)
-			defer h.stop()
 			h.advance(50 * time.Millisecond)
 			h.expect("last", "idle", 1)
 			if n := len(r.sent("hangs 0")); n != notify.MaxPerDestination {

@@ -21,7 +21,6 @@ func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(29 * time.Second)
 		h.expect("e1", "pending", 0)
 		h.advance(2 * time.Second)
@@ -32,7 +31,6 @@ func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
 		o, r := &fakeOutbox{down: true}, newReceiver(accepts)
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Minute)
 		if o.leases > 65 {
 			t.Errorf("asked %d times in a minute", o.leases)
@@ -46,7 +44,6 @@ func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
 		o, r := &fakeOutbox{recordFails: true}, newReceiver(accepts)
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(5 * time.Second)
 		o.set(func(o *fakeOutbox) { o.recordFails = false })
 		h.advance(10 * time.Second)
@@ -57,7 +54,6 @@ func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
 		o, r := &fakeOutbox{recordFails: true}, newReceiver(failing(1, 500, notify.Retry))
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(29 * time.Second)
 		h.expect("e1", "pending", 1)
 		h.advance(1900 * time.Millisecond)
@@ -99,7 +95,6 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 				return accepts(ctx, s, tried)
 			})
 			h := start(t, o, r, nil)
-			defer h.stop()
 			h.advance(100 * time.Second)
 			expectOne(t, h)
 		})
@@ -108,7 +103,6 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 	scenario(t, "when another gateway has tried it since and failed", func(t *testing.T) {
 		o, r := both(&fakeOutbox{recordFails: true}), newReceiver(accepts)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(29 * time.Second)
 		o.set(func(o *fakeOutbox) {
 			for _, e := range o.entries {
@@ -122,7 +116,6 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 	scenario(t, "when its success is stored while it is leased again", func(t *testing.T) {
 		o, r := both(&fakeOutbox{recordFails: true}), newReceiver(accepts)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(29 * time.Second)
 		o.set(func(o *fakeOutbox) { o.leaseDelay = 2 * time.Second })
 		for first := o.find("e1").delivery.LeaseID; o.find("e1").delivery.LeaseID == first; {
@@ -136,7 +129,6 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 		o.addEvent("e1", "mon-a")
 		o.addEvent("e2", "mon-a")
 		h := start(t, o, r, func(_ *delivery.SenderConfig, c *delivery.Config) { c.MaxInFlight = 1 })
-		defer h.stop()
 		h.advance(50 * time.Second)
 		o.set(func(o *fakeOutbox) { o.recordFails = false })
 		h.advance(2 * time.Second)
@@ -163,7 +155,6 @@ func TestWhatIsInFlightIsNotSentASecondTimeWhenItsLeaseEndsEarly(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(slow(accepts))
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		o.set(expireLeases)
 		h.advance(10 * time.Second)
@@ -174,7 +165,6 @@ func TestWhatIsInFlightIsNotSentASecondTimeWhenItsLeaseEndsEarly(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(slow(failing(1, 500, notify.Retry)))
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(500 * time.Millisecond)
 		o.set(expireLeases)
 		h.advance(50 * time.Second)

@@ -34,7 +34,7 @@ type harness struct {
 	outbox   *fakeOutbox
 	receiver *fakeReceiver
 	wake     chan struct{}
-	stop     func() // ends Run and waits for it
+	stop     func() // ends Run and waits for it, as the end of the test does
 
 	mu    sync.Mutex
 	ended []monitor.ID
@@ -70,6 +70,7 @@ func start(t *testing.T, o *fakeOutbox, r *fakeReceiver, change func(*delivery.S
 	done := make(chan struct{})
 	go func() { d.Run(ctx); close(done) }()
 	h.stop = func() { cancel(); <-done }
+	t.Cleanup(h.stop)
 	return h
 }
 

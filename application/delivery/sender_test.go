@@ -20,7 +20,6 @@ func TestAMessageShowsThePresentSituation(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "idle", 1)
 		m := r.sent("slack")[0].message
@@ -42,7 +41,6 @@ func TestAMessageShowsThePresentSituation(t *testing.T) {
 		})
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		if !o.find("d1").outcomes[0].EditedAndPushed {
 			t.Error("the outbox does not know")
@@ -53,7 +51,6 @@ func TestAMessageShowsThePresentSituation(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)), notify.ThreadPolicy{Repeat: 15 * time.Minute})
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(31 * time.Minute)
 		h.expect("d1", "pending", 3)
 		var ids, kinds []string
@@ -80,7 +77,6 @@ func TestAMessageShowsThePresentSituation(t *testing.T) {
 		})
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(5 * time.Second)
 		h.expect("d1", "idle", 2)
 		if last := r.sent("slack")[1].message; last.Kind != notify.Recovered || last.Ref != "ref" {
@@ -98,7 +94,6 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 			})
 			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), func(d *delivery.Delivery) { d.Incident.OpenedAt = time.Now().Add(ahead) }))
 			h := start(t, o, r, nil)
-			defer h.stop()
 			h.advance(10 * time.Second)
 			if at := r.times("slack"); !slices.Equal(at, seconds(0, 5)) {
 				t.Errorf("attempts at %v", at)
@@ -117,7 +112,6 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 		o, r := &fakeOutbox{ahead: time.Hour}, newReceiver(refuses)
 		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(50 * time.Second)
 		out := o.find("e1").outcomes
 		if last := out[len(out)-1]; len(out) != 5 || !last.LeavesQueue || time.Until(last.NextAt) != 10*time.Second {
@@ -131,7 +125,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(1, 500, notify.Retry))
 		o.add(aboutStorm("s", newDestination("teams", notify.Teams)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		o.set(func(o *fakeOutbox) {
 			o.entries[0].delivery.Message.Situation.Conditions = []incident.Name{"black", "silent"}
@@ -146,7 +139,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(3, 500, notify.Retry))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Minute)
 		h.expect("d1", "idle", 4)
 		for _, s := range r.sent("slack") {
@@ -169,7 +161,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		}
 		o.entries[0].delivery.RoundBeganAt = time.Now().Add(-24 * time.Hour)
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		h.expect("old", "failed", 1)
 		h.expect("new", "pending", 1)
@@ -183,7 +174,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 			d.Incident.Conditions[0].EndedAt = time.Time{}
 		}), notify.ThreadPolicy{Edits: true})
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		if out := o.find("d1").outcomes; len(out) != 1 || out[0].Notified == nil || !out[0].Notified.MaybeReopened {
 			t.Errorf("the outcomes are %+v", out)
@@ -194,7 +184,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(1, 400, notify.Rejected))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("d1", "failed", 1)
 		if !strings.Contains(h.log.String(), "level=ERROR") || !strings.Contains(h.log.String(), "failed for good") {
@@ -206,7 +195,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(1, 400, notify.Rejected))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("d1", "idle", 2)
 		first, again := r.sent("slack")[0].message, r.sent("slack")[1].message
@@ -225,7 +213,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(failing(2, 400, notify.Rejected))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("d1", "failed", 2)
 	})
@@ -234,7 +221,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{disabled: "HTTP 410"}, newReceiver(failing(1, 410, notify.Gone))
 		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Hour)
 		h.expect("e1", "failed", 1)
 		if !o.find("e1").outcomes[0].DisableDestination || !strings.Contains(h.log.String(), `destination disabled`) || !strings.Contains(h.log.String(), `reason="HTTP 410"`) {
@@ -246,7 +232,6 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		o.add(aboutIncident("d1", newDestination("line", notify.LINE)))
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		h.expect("d1", "pending", 0)
 		if e := o.find("d1").outcomes[0].Error; !strings.Contains(e, "kind line") {
@@ -278,7 +263,6 @@ func TestAWebhookOfADestinationHasItsKeysAndItsSequence(t *testing.T) {
 					return &event.Evidence{EvidenceID: "ev", ExpiresAt: time.Unix(0, 0)}, nil
 				})
 			})
-			defer h.stop()
 			h.advance(time.Second)
 			h.expect("e1", "delivered", 1)
 			s := r.sent("e1")[0]
@@ -295,7 +279,6 @@ func TestACallbackHasTheKeysOfCallbacksAndNoSequence(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		o.addEvent("e1", "mon-a")
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(0)
 		if s := r.sent("e1")[0]; s.keys != nil || s.url != secretURL || string(s.event.Body) != "{}" {
 			t.Errorf("sent was %q to %s: %s", s.keys, s.url, s.event.Body)
@@ -331,7 +314,6 @@ func TestEvidenceComesWithLaterAttempts(t *testing.T) { // section 16.2
 			o.entries[0].delivery.RoundBeganAt = time.Now().Add(-c.age)
 			o.entries[0].delivery.Event.EventType, o.entries[0].delivery.Event.Body = c.of, []byte(plain)
 			h := start(t, o, r, func(s *delivery.SenderConfig, _ *delivery.Config) { s.Evidence = c.find })
-			defer h.stop()
 			h.advance(20 * time.Second)
 			h.expect("e", "delivered", len(c.want))
 			for n, s := range r.sent("e") {
@@ -393,7 +375,6 @@ func TestAMessageShowsThePictureWhereItIsOfUse(t *testing.T) {
 			o, r, p := &fakeOutbox{}, newReceiver(accepts), &pictures{err: c.err}
 			o.add(aboutIncident("d1", newDestination("slack", notify.Slack), c.change), notify.ThreadPolicy{Edits: c.edits})
 			h := start(t, o, r, func(c *delivery.SenderConfig, _ *delivery.Config) { c.Pictures = p })
-			defer h.stop()
 			h.advance(time.Second)
 			h.expect("d1", "idle", 1)
 			if shown := r.sent("slack")[0].message.Picture; (shown != nil) != c.shown || p.reads != c.reads {
@@ -409,7 +390,6 @@ func TestStormsAndNoticesAreSent(t *testing.T) {
 		o.add(aboutStorm("s", newDestination("storm", notify.Teams)))
 		o.add(delivery.Delivery{ID: "n", Destination: newDestination("notice", notify.Teams), Notice: &message.Notice{Destination: "Ops", Cause: message.Gone, At: time.Now().Add(-time.Minute)}})
 		h := start(t, o, r, nil)
-		defer h.stop()
 		h.advance(time.Second)
 		h.expect("s", "idle", 1)
 		h.expect("n", "delivered", 1)

@@ -249,21 +249,34 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	})
 
 	for name, change := range map[string]func(*monitor.Report){
-		"generation is -1":                   func(r *monitor.Report) { r.Generation = -1 },
-		"generation is 0":                    func(r *monitor.Report) { r.Generation = 0 },
-		"status":                             func(r *monitor.Report) { r.Status = "running" },
-		"stream_status":                      func(r *monitor.Report) { r.StreamStatus = "paused" },
-		"health.video":                       func(r *monitor.Report) { r.Health.Video = monitor.Silent },
-		"health.audio":                       func(r *monitor.Report) { r.Health.Audio = monitor.Black },
-		"statistics.total_segments_analyzed": func(r *monitor.Report) { r.Statistics.TotalSegmentsAnalyzed = -1 },
-		"statistics.blackout_events":         func(r *monitor.Report) { r.Statistics = r.Statistics.With(detector.Blackout, 1<<31) },
-		"statistics.silence_events":          func(r *monitor.Report) { r.Statistics = r.Statistics.With(detector.Silence, -5) },
-		"at is in the year 10000":            func(r *monitor.Report) { r.At = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60)) },
-		"health.last_check_at is in":         func(r *monitor.Report) { r.Health.LastCheckAt = time.Date(9999, 2, 1, 0, 0, 0, 0, time.UTC) },
-		"snapshot is 262146 bytes":           func(r *monitor.Report) { r.Snapshot = []byte(`"` + strings.Repeat("x", intake.MaxSnapshot) + `"`) },
-		"snapshot is not valid JSON":         func(r *monitor.Report) { r.Snapshot = []byte(`{`) },
-		"events has 1001 entries":            func(r *monitor.Report) { r.Events = make([]event.Event, intake.MaxReportEvents+1) },
-		"events[0]: event: unknown type":     func(r *monitor.Report) { r.Events = []event.Event{{}} },
+		"generation is -1":                    func(r *monitor.Report) { r.Generation = -1 },
+		"generation is 0":                     func(r *monitor.Report) { r.Generation = 0 },
+		"status":                              func(r *monitor.Report) { r.Status = "running" },
+		"stream_status":                       func(r *monitor.Report) { r.StreamStatus = "paused" },
+		"health.video":                        func(r *monitor.Report) { r.Health.Video = monitor.Silent },
+		"health.audio":                        func(r *monitor.Report) { r.Health.Audio = monitor.Black },
+		"statistics.total_segments_analyzed":  func(r *monitor.Report) { r.Statistics.TotalSegmentsAnalyzed = -1 },
+		"statistics.blackout_events":          func(r *monitor.Report) { r.Statistics = r.Statistics.With(detector.Blackout, 1<<31) },
+		"statistics.silence_events":           func(r *monitor.Report) { r.Statistics = r.Statistics.With(detector.Silence, -5) },
+		"at is in the year 10000":             func(r *monitor.Report) { r.At = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60)) },
+		"health.last_check_at is in":          func(r *monitor.Report) { r.Health.LastCheckAt = time.Date(9999, 2, 1, 0, 0, 0, 0, time.UTC) },
+		"visibility.last_error is 4097 bytes": func(r *monitor.Report) { r.Visibility = &monitor.Visibility{LastError: strings.Repeat("x", 4097)} },
+		"visibility.blind_since is in the year 1999": func(r *monitor.Report) {
+			r.Visibility = &monitor.Visibility{BlindSince: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)}
+		},
+		"visibility.last_observed_at is in the year 9999": func(r *monitor.Report) {
+			r.Visibility = &monitor.Visibility{LastObservedAt: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
+		},
+		"visibility.unseen.since is missing": func(r *monitor.Report) {
+			r.Visibility = &monitor.Visibility{Unseen: monitor.Unseen{Class: monitor.NoDNS}}
+		},
+		"visibility.unseen.class is": func(r *monitor.Report) {
+			r.Visibility = &monitor.Visibility{Unseen: monitor.Unseen{Since: noon, Class: "bad"}}
+		},
+		"snapshot is 262146 bytes":       func(r *monitor.Report) { r.Snapshot = []byte(`"` + strings.Repeat("x", intake.MaxSnapshot) + `"`) },
+		"snapshot is not valid JSON":     func(r *monitor.Report) { r.Snapshot = []byte(`{`) },
+		"events has 1001 entries":        func(r *monitor.Report) { r.Events = make([]event.Event, intake.MaxReportEvents+1) },
+		"events[0]: event: unknown type": func(r *monitor.Report) { r.Events = []event.Event{{}} },
 		"events[0]: event alert.silence: data": func(r *monitor.Report) {
 			e := blackout(1)
 			e.Type, e.Data = event.Silence, event.Outage{}
@@ -389,18 +402,5 @@ func TestAMinuteThatCannotBeIsLeftOutOfAReport(t *testing.T) {
 	}
 	if _, err := s.Report(t.Context(), id, r); err != nil || len(s.store.Reports[1].Minutes) > history.MaxReported {
 		t.Errorf("more than %d minutes are stored, or %v", history.MaxReported, err)
-	}
-}
-
-func TestErrorsOfTheStoreAreReturned(t *testing.T) {
-	s := newService()
-	id := s.register(t)
-	broken := errors.New("connection lost")
-	s.store.Fail = func(context.Context, string) error { return broken }
-	if _, err := s.Assignment(t.Context(), id, 1); !errors.Is(err, broken) {
-		t.Errorf("Assign returned %v", err)
-	}
-	if _, err := s.Report(t.Context(), id, completeReport()); !errors.Is(err, broken) {
-		t.Errorf("Report returned %v", err)
 	}
 }

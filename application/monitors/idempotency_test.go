@@ -35,25 +35,12 @@ func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 		}
 	}
 
-	t.Run("registers like Register", func(t *testing.T) {
+	t.Run("returns the first result after the monitor has ended, and starts no second worker", func(t *testing.T) {
 		s := newServiceWith(t)
 		m := registerFirst(t, s, request("Q"))
 		if stored, err := s.Get(ctx, m.ID); err != nil || stored.StreamURL != streamURL {
 			t.Errorf("stored is %+v, %v", stored, err)
 		}
-		if started := s.workers.Started(); len(started) != 1 || started[0] != m.ID {
-			t.Errorf("workers started: %v", started)
-		}
-	})
-
-	t.Run("returns the first result of a repeated request and starts no second worker", func(t *testing.T) {
-		s := newServiceWith(t)
-		requireReplay(t, s, request("Q"), registerFirst(t, s, request("Q")))
-	})
-
-	t.Run("returns the first result after the monitor has ended", func(t *testing.T) {
-		s := newServiceWith(t)
-		m := registerFirst(t, s, request("Q"))
 		if _, err := s.Stop(ctx, m.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -128,14 +115,6 @@ func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		registerFirst(t, s, request("Q"))
-	})
-
-	t.Run("refuses what Register refuses", func(t *testing.T) {
-		s := newServiceWith(t)
-		r := request("Q")
-		r.StreamURL = "https://www.youtube.com/@news"
-		_, _, err := s.RegisterIdempotent(ctx, r, idempotencyKey)
-		requireCode(t, err, monitor.InvalidURL)
 	})
 
 	t.Run("starts no worker when the store fails", func(t *testing.T) {

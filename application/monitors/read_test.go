@@ -3,7 +3,6 @@ package monitors_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -144,27 +143,6 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, err := monitors.NewServices(nil, nil, nil, nil, cfg); err == nil {
 				t.Error("no error")
-			}
-		})
-	}
-}
-
-func TestErrorsOfTheStoreAreReturned(t *testing.T) {
-	s := newService(t, 50, nil)
-	id := s.register("Q").ID
-	broken := errors.New("connection lost")
-	s.store.Fail = func(context.Context, string) error { return broken }
-	ctx := context.Background()
-	for name, call := range map[string]func() error{
-		"Get":       func() error { _, err := s.Get(ctx, id); return err },
-		"List":      func() error { _, err := s.List(ctx, monitors.MonitorQuery{Limit: 50}); return err },
-		"Stop":      func() error { _, err := s.Stop(ctx, id); return err },
-		"Events":    func() error { _, _, err := s.Events(ctx, id, 50, 0); return err },
-		"Redeliver": func() error { return s.Redeliver(ctx, id, "0190a5d0-1c2b-7d8a-9c1d-000000000001") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			if err := call(); !errors.Is(err, broken) {
-				t.Errorf("error is %v", err)
 			}
 		})
 	}

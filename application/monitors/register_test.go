@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -49,15 +50,29 @@ func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
 		}
 	})
 
-	t.Run("refuses more than the maximum until one is stopped", func(t *testing.T) {
-		s := newService(t, 1, nil)
-		m := s.register("Q")
-		_, err := s.Register(ctx, request("A"))
+	t.Run("refuses more than the maximum, by default 50, until one is stopped", func(t *testing.T) {
+		s := newServiceWith(t)
+		numbered := func(n int) monitors.Request {
+			r := request("Q")
+			r.StreamURL = strings.Replace(r.StreamURL, "dQw4w9WgXcQ", fmt.Sprintf("%011d", n), 1)
+			return r
+		}
+		var last monitor.Monitor
+		for n := range 50 {
+			m, err := s.Register(ctx, numbered(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = m
+		}
+		_, err := s.Register(ctx, numbered(50))
 		requireCode(t, err, monitor.MaxMonitorsExceeded)
-		if _, err := s.Stop(ctx, m.ID); err != nil {
+		if _, err := s.Stop(ctx, last.ID); err != nil {
 			t.Fatal(err)
 		}
-		s.register("A")
+		if _, err := s.Register(ctx, numbered(50)); err != nil {
+			t.Error(err)
+		}
 	})
 
 	t.Run("refuses a callback that the policy refuses, before anything is stored", func(t *testing.T) {
@@ -97,28 +112,6 @@ func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
 			t.Error("a worker was started")
 		}
 	})
-}
-
-func TestAnInvalidRegistrationIsRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(*monitors.Request)
-		code   monitor.Code
-	}{
-		"a missing stream URL":       {func(r *monitors.Request) { r.StreamURL = "" }, monitor.InvalidURL},
-		"a channel URL":              {func(r *monitors.Request) { r.StreamURL = "https://www.youtube.com/@news" }, monitor.InvalidURL},
-		"a missing callback URL":     {func(r *monitors.Request) { r.CallbackURL = "" }, monitor.InvalidURL},
-		"a callback with a user":     {func(r *monitors.Request) { r.CallbackURL = "https://me@example.com/" }, monitor.InvalidURL},
-		"a value out of its range":   {func(r *monitors.Request) { r.Config.CheckIntervalSec = 301 }, monitor.InvalidConfig},
-		"metadata that is no object": {func(r *monitors.Request) { r.Metadata = []byte(`[]`) }, monitor.InvalidConfig},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newService(t, 50, nil)
-			r := request("Q")
-			c.change(&r)
-			_, err := s.Register(context.Background(), r)
-			requireCode(t, err, c.code)
-		})
-	}
 }
 
 func TestMetadataIsStoredUnchangedOrRefused(t *testing.T) {
