@@ -13,13 +13,10 @@ import (
 // of an entry, <kind> is the kind of the channel.
 var channelLists = []struct {
 	file, entry, what string
-	ofMessages        bool // it lists channels of messages only
 }{
 	{file: "docs/specification.md", entry: "(?m)^\\| `<kind>` \\| (events|incidents) \\|.*", what: "its row in section 19.1"},
 	{file: "docs/operations/notifications.md", entry: "(?m)^\\| `<kind>` \\|", what: "its row in the table of channels: where its fields come from"},
 	{file: "adapters/httpapi/ui/src/notifications.ts", entry: `type KindName =.*"<kind>"`, what: "its KindName, after which build.sh names the words and the glyph that it needs"},
-	{file: "test/suite/acceptance/channels_test.go", entry: `"<kind>"`, what: "its fake in startChannels", ofMessages: true},
-	{file: "test/program/apifuzz/hooks.py", entry: `KINDS = .*"<kind>"`, what: "its kind, without which generated requests lead to the provider"},
 }
 
 // TestEveryChannelIsInEveryList says what a channel lacks that has a row in domain/notify.
@@ -30,9 +27,6 @@ func TestEveryChannelIsInEveryList(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range notify.Channels() {
-			if list.ofMessages && c.GetsEvents {
-				continue
-			}
 			if !regexp.MustCompile(strings.ReplaceAll(list.entry, "<kind>", string(c.Kind))).Match(text) {
 				t.Errorf("%s lacks %s: %s", list.file, c.Kind, list.what)
 			}

@@ -3,7 +3,6 @@ package docs_test
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -27,10 +26,6 @@ const (
 	leastPaths     = 40
 )
 
-// decisionGroups are the letters of decisions and the least number of each. A
-// later decision takes the next number.
-var decisionGroups = map[string]int{"P": 5, "A": 11, "W": 7, "S": 20, "O": 10, "C": 31}
-
 func TestEveryCitationResolves(t *testing.T) {
 	texts := trackedTexts(t)
 	known := collectTargets(texts)
@@ -46,49 +41,6 @@ func TestEveryCitationResolves(t *testing.T) {
 	if total.sections < leastSections || total.decisions < leastDecisions || total.paths < leastPaths {
 		t.Errorf("found %+v citations in %d files, want at least %d, %d and %d: the search is broken",
 			total, len(texts), leastSections, leastDecisions, leastPaths)
-	}
-}
-
-func TestTheSpecificationHasEverySectionAndDecision(t *testing.T) {
-	text := string(readFile(t, specification))
-	known := collectTargets(map[string]string{specification: text})
-	subsections := []int{2, 2, 5, 4, 4, 7, 6, 7, 1, 4, 2, 3, 3, 4, 2} // of chapters 1 to 15
-	for i, n := range subsections {
-		for j := range n + 1 {
-			number := strings.TrimSuffix(fmt.Sprintf("%d.%d", i+1, j), ".0")
-			if !known.sections[number] {
-				t.Errorf("section %s is missing", number)
-			}
-		}
-	}
-	for _, number := range []string{"2.2.1", "2.2.2"} {
-		if !known.sections[number] {
-			t.Errorf("section %s is missing", number)
-		}
-	}
-	for _, letter := range []string{"A", "B", "C"} {
-		if !known.appendices[letter] {
-			t.Errorf("appendix %s is missing", letter)
-		}
-	}
-	for group, least := range decisionGroups {
-		n := 0
-		for known.decisions[fmt.Sprint(group, n+1)] {
-			n++
-		}
-		if n < least {
-			t.Errorf("decision %s%d has no anchor", group, n+1)
-		}
-	}
-	_, index, _ := strings.Cut(text, "## Index of decisions")
-	for decision := range known.decisions {
-		id := strings.ToLower(decision)
-		if n := strings.Count(text, `<a id="`+id+`"></a>`); n != 1 {
-			t.Errorf("decision %s has %d anchors, want 1", decision, n)
-		}
-		if decision[0] != 'C' && !strings.Contains(index, "["+decision+"](#"+id+")") {
-			t.Errorf("decision %s is not in the index", decision)
-		}
 	}
 }
 
