@@ -17,8 +17,6 @@ import (
 	"testing"
 	"text/template"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
@@ -90,7 +88,7 @@ func TestThePageShowsWhatIsSent(t *testing.T) {
 	var made bytes.Buffer
 	if err := page.Execute(&made, map[string]any{
 		"Key": signingKey, "Raw": shown.raw, "Body": string(shown.body), "Timestamp": stamp,
-		"Digest": hex.EncodeToString(mac.Sum(nil)), "Secret": secret, "Python": strings.TrimSpace(python), "Go": goExample(),
+		"Digest": hex.EncodeToString(mac.Sum(nil)), "Secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(signingKey)), "Python": strings.TrimSpace(python), "Go": goExample(),
 		"Headers": headers, "Reasons": reasons, "Types": append(event.Types(), "webhook.test"),
 	}); err != nil {
 		t.Fatal(err)
@@ -113,35 +111,10 @@ func TestThePageShowsWhatIsSent(t *testing.T) {
 	}
 }
 
-const secret = "whsec_YW4tZXhhbXBsZS1rZXk="
-
 // goExample is the example of verification as the page shows it.
 func goExample() string {
 	_, function, _ := strings.Cut(golang, "func Verify")
 	return "func verify" + strings.TrimSpace(function)
-}
-
-func TestTheSignaturesOfTheExamplesAreValid(t *testing.T) {
-	if want := "whsec_" + base64.StdEncoding.EncodeToString([]byte(signingKey)); secret != want {
-		t.Errorf("the secret is %s, want %s", secret, want)
-	}
-	for name, d := range deliveries(t) {
-		t.Run(name, func(t *testing.T) {
-			mac := hmac.New(sha256.New, []byte(signingKey))
-			mac.Write([]byte(d.header.Get("X-Timestamp") + "."))
-			mac.Write(d.body)
-			if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); d.header.Get("X-Signature-256") != want {
-				t.Errorf("X-Signature-256 is %s, want %s", d.header.Get("X-Signature-256"), want)
-			}
-			standard, err := standardwebhooks.NewWebhook(secret)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := standard.VerifyIgnoringTimestamp(d.body, d.header); err != nil { // it is of 2024
-				t.Error(err)
-			}
-		})
-	}
 }
 
 // TestEverythingSentIsExplained compares fields, headers and reasons with the text
