@@ -37,28 +37,24 @@ func addIncident(api *testAPI, _ monitor.ID) {
 }
 
 // incidentCases are the responses of the routes of incidents beyond those of operations.
-func incidentCases() (list []responseCase) {
-	add := func(name string, status int, method, path, body string) {
-		list = append(list, responseCase{name, status, func(api *testAPI) *http.Request {
-			addIncident(api, "")
-			return newRequest(method, path, strings.NewReader(body))
-		}})
+func incidentCases() []responseCase {
+	list := []responseCase{
+		{"incidents by a bad filter", 400, request("GET", "/api/v1/incidents?severity=4", "")},
+		{"no incident", 404, request("GET", incidentURL, "")},
 	}
-	other := strings.Replace(incidentURL, "7d8a", "7d8b", 1)
-	add("incidents by a bad filter", 400, "GET", "/api/v1/incidents?severity=4", "")
-	add("no incident", 404, "GET", other, "")
 	for path, body := range map[string]string{
 		"/acknowledge": `{"op_id":"1","by":"ann"}`,
 		"/resolve":     `{"op_id":"1","by":"ann"}`,
 		"/notes":       `{"op_id":"1","by":"ann","text":"x"}`,
 		"/label":       `{"op_id":"1","by":"ann","false_positive":true}`,
 	} {
-		add(path+" of no incident", 404, "POST", other+path, body)
-		list = append(list, responseCase{path + " with the op_id of another action", 409, func(api *testAPI) *http.Request {
+		done := func(api *testAPI) {
 			addIncident(api, "")
 			api.post(incidentURL+path, body).hasStatus(http.StatusOK)
-			return newRequest("POST", incidentURL+path, strings.NewReader(strings.Replace(body, "ann", "bob", 1)))
-		}})
+		}
+		list = append(list,
+			responseCase{path + " of no incident", 404, request("POST", incidentURL+path, body)},
+			responseCase{path + " with the op_id of another action", 409, after(done, request("POST", incidentURL+path, strings.Replace(body, "ann", "bob", 1)))})
 	}
 	return list
 }

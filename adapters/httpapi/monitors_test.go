@@ -26,26 +26,6 @@ func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
 	}
 }
 
-func TestTheSpecifiedExampleIsRegistered(t *testing.T) {
-	newTestAPI(t).post("/api/v1/monitors", `{
-		"stream_url": "https://www.youtube.com/watch?v=XXXXXXXXXXX",
-		"callback_url": "https://example.com/webhook/stream-alert",
-		"config": {
-			"check_interval_sec": 10,
-			"blackout_threshold_sec": 30,
-			"silence_threshold_sec": 30,
-			"silence_db_threshold": -50,
-			"scheduled_start_time": "2024-01-15T20:00:00+09:00",
-			"start_delay_tolerance_sec": 300
-		},
-		"metadata": {
-			"channel_name": "Example Channel",
-			"stream_title": "配信タイトル",
-			"custom_data": {}
-		}
-	}`).hasStatus(http.StatusCreated)
-}
-
 func TestARegistrationIsParsedStrictly(t *testing.T) {
 	with := func(fields string) string { return strings.TrimSuffix(registration, "}") + fields + "}" }
 	for name, c := range map[string]struct{ body, says string }{

@@ -43,11 +43,11 @@ func addRouting(api *testAPI, _ monitor.ID) {
 
 // routingCases are the responses of the routes of section 19 beyond those of operations.
 func routingCases() (list []responseCase) {
-	add := func(name string, status int, method, path, body string) {
-		list = append(list, responseCase{name, status, func(api *testAPI) *http.Request {
-			addRouting(api, "")
-			return newRequest(method, path, strings.NewReader(body))
-		}})
+	stored := func(api *testAPI) { addRouting(api, "") }
+	taken := func(api *testAPI) {
+		addRouting(api, "")
+		api.post("/api/v1/destinations", strings.Replace(newDestination, "operations", "taken", 1)).hasStatus(http.StatusCreated)
+		api.post("/api/v1/routes", `{"name":"taken"}`).hasStatus(http.StatusCreated)
 	}
 	for _, missing := range []struct{ method, path, body string }{
 		{"GET", destinationURL, ""}, {"PATCH", destinationURL, "{}"}, {"DELETE", destinationURL, ""}, {"POST", destinationURL + "/test", "{}"},
@@ -55,23 +55,18 @@ func routingCases() (list []responseCase) {
 		{"GET", silenceURL, ""}, {"PATCH", silenceURL, "{}"}, {"DELETE", silenceURL, ""},
 		{"POST", "/api/v1/deliveries/" + storedDelivery + "/replay", ""},
 	} {
-		add(missing.method+" "+missing.path+" of another", 404, missing.method, strings.Replace(missing.path, "-7000-", "-7001-", 1), missing.body)
+		list = append(list, responseCase{missing.method + " " + missing.path + " of none", 404, request(missing.method, missing.path, missing.body)})
 	}
-	add("explain no event", 404, "POST", "/api/v1/routes/explain", `{"event_id":"`+storedDelivery+`"}`)
-	add("create a destination twice", 409, "POST", "/api/v1/destinations", newDestination)
-	add("create a route twice", 409, "POST", "/api/v1/routes", `{"name":"night"}`)
-	for name, path := range map[string]string{"destination": destinationURL, "route": routeURL} {
-		list = append(list, responseCase{"rename a " + name + " like another", 409, func(api *testAPI) *http.Request {
-			addRouting(api, "")
-			api.post("/api/v1/destinations", strings.Replace(newDestination, "operations", "taken", 1)).hasStatus(http.StatusCreated)
-			api.post("/api/v1/routes", `{"name":"taken"}`).hasStatus(http.StatusCreated)
-			return newRequest("PATCH", path, strings.NewReader(`{"name":"taken"}`))
-		}})
-	}
-	add("delete the default route", 400, "DELETE", "/api/v1/routes/"+routingtest.DefaultRoute, "")
-	add("replay what failed at no destination", 404, "POST", "/api/v1/deliveries/replay", `{"since":"2024-01-15T20:00:00Z","destination_id":"`+storedDelivery+`"}`)
-	add("replay since no time", 400, "POST", "/api/v1/deliveries/replay", `{"since":null}`)
-	return list
+	return append(list,
+		responseCase{"explain no event", 404, request("POST", "/api/v1/routes/explain", `{"event_id":"`+storedDelivery+`"}`)},
+		responseCase{"create a destination twice", 409, after(stored, request("POST", "/api/v1/destinations", newDestination))},
+		responseCase{"create a route twice", 409, after(stored, request("POST", "/api/v1/routes", `{"name":"night"}`))},
+		responseCase{"rename a destination like another", 409, after(taken, request("PATCH", destinationURL, `{"name":"taken"}`))},
+		responseCase{"rename a route like another", 409, after(taken, request("PATCH", routeURL, `{"name":"taken"}`))},
+		responseCase{"delete the default route", 400, request("DELETE", "/api/v1/routes/"+routingtest.DefaultRoute, "")},
+		responseCase{"replay what failed at no destination", 404, request("POST", "/api/v1/deliveries/replay", `{"since":"2024-01-15T20:00:00Z","destination_id":"`+storedDelivery+`"}`)},
+		responseCase{"replay since no time", 400, request("POST", "/api/v1/deliveries/replay", `{"since":null}`)},
+	)
 }
 
 func TestADestinationIsShownWithoutItsSecrets(t *testing.T) { // section 19.1

@@ -123,19 +123,6 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 		api := newTestAPI(t)
 		return api, "/internal/v1/monitors/" + string(api.register("Q")) + "/status"
 	}
-	t.Run("accepts the example of the specification", func(t *testing.T) {
-		api, path := newMonitor(t)
-		api.put(path, `{
-			"generation": 1,
-			"status": "monitoring",
-			"health": {"video": "ok", "audio": "ok"},
-			"statistics": {"total_segments_analyzed": 150, "blackout_events": 0, "silence_events": 1}
-		}`).hasStatus(http.StatusOK).hasBody(`{"order":"run"}`)
-		shown := api.get("/api/v1/monitors/" + firstID).json()
-		if shown["status"] != "monitoring" || shown["health"].(map[string]any)["last_check_at"] != "2024-01-15T19:55:00.123+09:00" {
-			t.Errorf("shown is %v", shown)
-		}
-	})
 	t.Run("orders the worker that reports the end to stop", func(t *testing.T) {
 		api, path := newMonitor(t)
 		api.put(path, `{"generation":1,"status":"completed"}`).hasStatus(http.StatusOK).hasBody(`{"order":"stop"}`)
