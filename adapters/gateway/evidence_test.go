@@ -50,22 +50,27 @@ func evidenceGateway(t *testing.T) (base string, _ *evidences.Service, _ *eviden
 	return server.URL, service, store
 }
 
+// uploadOf returns an upload of a file by the first generation.
+func uploadOf(variant evidence.Variant, content []byte) evidence.Upload {
+	return evidence.Upload{
+		Generation: 1,
+		Record: evidence.Record{
+			ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
+			Condition: "black", Phase: evidence.AlertPhase,
+		},
+		File: &evidence.File{Variant: variant, Digest: sha256.Sum256(content), Size: int64(len(content)), TakenAt: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)},
+	}
+}
+
 func TestEvidenceArrivesUnchanged(t *testing.T) {
 	base, service, _ := evidenceGateway(t)
 	g := workerOf(t, base, monitorID, 1)
 	content, luma := []byte("a picture"), 12.5
 	upload := func() evidence.Upload {
-		return evidence.Upload{
-			Generation: 1, Unclear: true,
-			Record: evidence.Record{
-				ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
-				Condition: "black", Phase: evidence.AlertPhase, Note: "clip: 100% lost & gone",
-			},
-			File: &evidence.File{
-				Variant: evidence.Onset, Digest: sha256.Sum256(content), Size: int64(len(content)), Width: 640, Height: 360,
-				TakenAt: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC), Measure: &luma,
-			},
-		}
+		u := uploadOf(evidence.Onset, content)
+		u.Unclear, u.Record.Note = true, "clip: 100% lost & gone"
+		u.File.Width, u.File.Height, u.File.Measure = 640, 360, &luma
+		return u
 	}
 	for range 2 { // the second changes nothing
 		if err := g.AddEvidence(t.Context(), upload(), bytes.NewReader(content)); err != nil {
@@ -101,14 +106,7 @@ func TestRefusedEvidenceIsNamed(t *testing.T) {
 		"another event":       {func(u *evidence.Upload) { u.Record.EventID = "0195e2a0-0000-7000-8000-00000000000f" }, hasCode(evidence.Conflict)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := evidence.Upload{
-				Generation: 1,
-				Record: evidence.Record{
-					ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
-					Condition: "black", Phase: evidence.AlertPhase,
-				},
-				File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256([]byte(content)), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
-			}
+			u := uploadOf(evidence.Clip, []byte(content))
 			if err := workerOf(t, base, monitorID, u.Generation).AddEvidence(t.Context(), u, strings.NewReader(content)); err != nil {
 				t.Fatal(err)
 			}
@@ -126,14 +124,7 @@ func TestAClipThatTheQuotaRefusesIsNamed(t *testing.T) {
 	base, _, store := evidenceGateway(t)
 	store.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
 	content := make([]byte, evidence.Clip.MaxBytes())
-	err := workerOf(t, base, monitorID, 1).AddEvidence(t.Context(), evidence.Upload{
-		Generation: 1,
-		Record: evidence.Record{
-			ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
-			Condition: "black", Phase: evidence.AlertPhase,
-		},
-		File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256(content), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
-	}, bytes.NewReader(content))
+	err := workerOf(t, base, monitorID, 1).AddEvidence(t.Context(), uploadOf(evidence.Clip, content), bytes.NewReader(content))
 	if !hasCode(evidence.QuotaExceeded)(err) {
 		t.Errorf("the error is %v", err)
 	}

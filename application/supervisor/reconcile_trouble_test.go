@@ -28,16 +28,21 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		}
 	}
 
-	scenario(t, "a database outage at the start delays the reconciliation", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).relaunching()
-		h.store.down = true
-		h.run()
-		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *database) { r.down = false }) })
-		h.sup.AwaitStart(t.Context())
-		h.advance(time.Second)
-		h.expectCalls("launch mon-a 2")
-		h.expectCounts("timed_out=false")
-	})
+	for name, trouble := range map[string]func(*database){
+		"a database outage":           func(d *database) { d.down = true },
+		"a database query that hangs": func(d *database) { d.hanging = "active" },
+	} {
+		scenario(t, name+" at the start delays the reconciliation", func(t *testing.T) {
+			h := newHarness(t, monitored("mon-a")).relaunching()
+			h.store.set(trouble)
+			h.run()
+			time.AfterFunc(5*time.Second, func() { h.store.set(func(d *database) { d.down, d.hanging = false, "" }) })
+			h.sup.AwaitStart(t.Context())
+			h.advance(time.Second)
+			h.expectCalls("launch mon-a 2")
+			h.expectCounts("timed_out=false")
+		})
+	}
 
 	scenario(t, "a reconciliation without a database times out, sends a notice and is completed later", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).relaunching()
@@ -86,16 +91,6 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		h.store.set(func(r *database) { r.failingID = "" })
 		h.advance(15 * time.Second)
 		h.expectCalls("launch mon-b 2", "launch mon-a 2")
-	})
-
-	scenario(t, "a database query that hangs delays the reconciliation", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).relaunching()
-		h.store.hanging = "active"
-		h.run()
-		time.AfterFunc(5*time.Second, func() { h.store.set(func(r *database) { r.hanging = "" }) })
-		h.sup.AwaitStart(t.Context())
-		h.advance(time.Second)
-		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "only monitors that are not decided about get a timeout notice, each once", func(t *testing.T) {
