@@ -19,11 +19,11 @@ type feedStream struct {
 	lines    *bufio.Scanner
 }
 
-// openFeed connects to a server whose limits end every other response within a second.
+// openFeed connects to a server with the limits of the API.
 func (api *testAPI) openFeed(path string, header http.Header) feedStream {
 	api.t.Helper()
 	server := httptest.NewUnstartedServer(api.handlers.Public())
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 500*time.Millisecond, 600*time.Millisecond
+	server.Config.ReadTimeout, server.Config.WriteTimeout = api.serverTimeout, api.serverTimeout
 	server.Start()
 	api.t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(api.t.Context(), time.Minute)
@@ -86,7 +86,9 @@ func TestTheFeedIsSentAsServerSentEvents(t *testing.T) {
 // The test is longer than the timeouts of its server and of its requests.
 func TestTheFeedOutlivesTheTimeoutsOfTheServer(t *testing.T) {
 	t.Parallel()
-	s := newTestAPI(t, func(c *testConfig) { c.RequestTimeout = 500 * time.Millisecond }).openFeed("/api/v1/feed", nil)
+	api := newTestAPI(t, func(c *testConfig) { c.RequestTimeout = 500 * time.Millisecond })
+	api.serverTimeout = 600 * time.Millisecond
+	s := api.openFeed("/api/v1/feed", nil)
 	for began := time.Now(); time.Since(began) < time.Second; {
 		s.until("event: heartbeat")
 	}

@@ -89,7 +89,8 @@ type testAPI struct {
 	resolve     resolverFunc     // of previews
 	egress      []egress.Status
 
-	unvalidated bool // responses are not compared with openapi.yaml
+	serverTimeout time.Duration // of the servers of the feed; 0: none
+	unvalidated   bool          // responses are not compared with openapi.yaml
 }
 
 // testConfig is the configuration of a testAPI.
