@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -51,6 +52,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 		h.advance(time.Second)
 		h.expectReleased("mon-quick", true)
 		h.expectReleased("mon-slow", false)
+		h.launcher.report(supervisor.Exit{ID: "mon-slow", Detail: "exit status 0"}) // of an earlier generation
 		h.launcher.exit("mon-slow", "killed by SIGKILL")
 		h.advance(time.Second)
 		close(h.exits)
