@@ -20,10 +20,7 @@ var (
 // allow makes one request and returns the wait.
 func allow(t *testing.T, s *postgres.Store, client monitors.Client, limit monitors.RateLimit, perMin int) time.Duration {
 	t.Helper()
-	wait, err := s.Allow(t.Context(), client, limit, perMin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wait := must(s.Allow(t.Context(), client, limit, perMin))(t)
 	return wait
 }
 
@@ -51,64 +48,36 @@ func advanceClock(t *testing.T, db *sql.DB, d time.Duration) {
 	alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $1)`, d.Seconds())
 }
 
-func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
-	t.Helper()
-	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// Section 12.3, decision A5. An interval is longer than any test.
+// Section 12.3, decision A5. An interval is longer than any test. Each part has clients of its own.
 func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
-	t.Run("the whole limit may be used at once", func(t *testing.T) {
-		s := open(t, database(t))
-		allowAll(t, s, firstClient, monitors.Creating, 4, 4)
-		requireWait(t, allow(t, s, firstClient, monitors.Creating, 4), 0, 15*time.Second)
-	})
+	s, db := newStore(t)
 
-	t.Run("it recovers evenly, one request at a time", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		allowAll(t, s, firstClient, monitors.Creating, 4, 4)
-		advanceClock(t, db, 31*time.Second) // a limit of 4 gives one every 15 s
-		allowAll(t, s, firstClient, monitors.Creating, 4, 2)
-		requireWait(t, allow(t, s, firstClient, monitors.Creating, 4), 0, 14*time.Second)
-	})
-
-	t.Run("it never exceeds its maximum", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		allowAll(t, s, firstClient, monitors.Creating, 4, 1)
+	t.Run("the whole limit may be used at once, and recovers evenly up to its maximum", func(t *testing.T) {
+		client := monitors.Client{10}
+		allowAll(t, s, client, monitors.Creating, 4, 4) // one every 15 s
+		requireWait(t, allow(t, s, client, monitors.Creating, 4), 0, 15*time.Second)
+		advanceClock(t, db, 31*time.Second)
+		allowAll(t, s, client, monitors.Creating, 4, 2)
+		requireWait(t, allow(t, s, client, monitors.Creating, 4), 0, 14*time.Second)
 		advanceClock(t, db, time.Hour)
-		allowAll(t, s, firstClient, monitors.Creating, 4, 4)
-		requireWait(t, allow(t, s, firstClient, monitors.Creating, 4), 0, 15*time.Second)
+		allowAll(t, s, client, monitors.Creating, 4, 4)
+		requireWait(t, allow(t, s, client, monitors.Creating, 4), 0, 15*time.Second)
 	})
 
-	t.Run("a request is allowed after the wait and not before", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		allowAll(t, s, firstClient, monitors.Querying, 1, 1)
-		wait := allow(t, s, firstClient, monitors.Querying, 1)
-		requireWait(t, wait, 0, time.Minute)
-		advanceClock(t, db, wait-30*time.Second)
-		requireWait(t, allow(t, s, firstClient, monitors.Querying, 1), 0, 30*time.Second)
-		advanceClock(t, db, 30*time.Second)
-		allowAll(t, s, firstClient, monitors.Querying, 1, 1)
-	})
-
-	t.Run("a refused request does not lengthen the wait", func(t *testing.T) {
-		s := open(t, database(t))
-		allowAll(t, s, firstClient, monitors.Creating, 1, 1)
-		wait := allow(t, s, firstClient, monitors.Creating, 1)
+	t.Run("a request is allowed after the wait and not before, however many are refused", func(t *testing.T) {
+		client := monitors.Client{11}
+		allowAll(t, s, client, monitors.Querying, 1, 1)
+		wait := allow(t, s, client, monitors.Querying, 1)
 		for range 20 {
-			requireWait(t, allow(t, s, firstClient, monitors.Creating, 1), 0, wait)
+			requireWait(t, allow(t, s, client, monitors.Querying, 1), 0, wait)
 		}
+		advanceClock(t, db, wait-30*time.Second)
+		requireWait(t, allow(t, s, client, monitors.Querying, 1), 0, 30*time.Second)
+		advanceClock(t, db, 30*time.Second)
+		allowAll(t, s, client, monitors.Querying, 1, 1)
 	})
 
 	t.Run("each client has both limits of its own", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
 		for _, client := range []monitors.Client{firstClient, secondClient} {
 			allowAll(t, s, client, monitors.Creating, 1, 1)
 			allowAll(t, s, client, monitors.Querying, 4, 4)
@@ -121,41 +90,25 @@ func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
 	})
 
 	t.Run("a concurrent request waits for the next interval", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		other, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := other.ExecContext(t.Context(), `INSERT INTO rate_limits VALUES ($1, 'create', now() + interval '1 minute')`, firstClient[:]); err != nil {
-			t.Fatal(err)
-		}
+		client := monitors.Client{12}
+		other := holding(t, db, `INSERT INTO rate_limits VALUES ($1, 'create', now() + interval '1 minute')`, client[:])
 		waits := make(chan time.Duration)
 		go func() {
-			wait, err := s.Allow(t.Context(), firstClient, monitors.Creating, 4)
+			wait, err := s.Allow(t.Context(), client, monitors.Creating, 4)
 			if err != nil {
 				t.Error(err)
 			}
 			waits <- wait
 		}()
-		eventually(t, "the request waits for the other one", func() bool {
-			return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1
-		})
-		if err := other.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		eventually(t, "the request waits for the other one", func() bool { return waitingForLock(t, db) })
+		check(t, other.Commit())
 		requireWait(t, <-waits, 0, 15*time.Second)
 	})
 
-	t.Run("a limit whose interval is no whole number of microseconds is exact", func(t *testing.T) {
-		s := open(t, database(t))
-		allowAll(t, s, firstClient, monitors.Creating, 7, 7)
-		requireWait(t, allow(t, s, firstClient, monitors.Creating, 7), 0, 8572*time.Millisecond)
-	})
-
-	t.Run("the largest limit is accepted", func(t *testing.T) {
-		s := open(t, database(t))
-		allowAll(t, s, firstClient, monitors.Querying, monitors.MaxPerMin, 3)
+	t.Run("the largest limit, and one whose interval is no whole number of microseconds, are exact", func(t *testing.T) {
+		allowAll(t, s, monitors.Client{13}, monitors.Querying, monitors.MaxPerMin, 3)
+		allowAll(t, s, monitors.Client{13}, monitors.Creating, 7, 7)
+		requireWait(t, allow(t, s, monitors.Client{13}, monitors.Creating, 7), 0, 8572*time.Millisecond)
 	})
 }
 
@@ -200,41 +153,30 @@ func TestIdleClientsAreDeleted(t *testing.T) {
 	passesFor(firstClient, "61 minutes")
 	allowAll(t, s, secondClient, monitors.Creating, 10, 1)
 	passesFor(secondClient, "59 minutes")
-	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
-		t.Errorf("a client that was known made the database look for others: %d are left, want 2", n)
-	}
+	expectRows(t, db, `rate_limits`, 2)
 	allowAll(t, s, newClient, monitors.Creating, 10, 1)
-	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
-		t.Errorf("clients were looked for twice in a minute: %d are left, want 3", n)
-	}
+	expectRows(t, db, `rate_limits`, 3)
 	allowAll(t, open(t, dsn), monitors.Client{4}, monitors.Creating, 10, 1) // another gateway has not looked yet
-	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, firstClient[:]) != 0 {
+	if countRows(t, db, `rate_limits WHERE client = $1`, firstClient[:]) != 0 {
 		t.Error("a client that was not seen for an hour is not forgotten")
 	}
-	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
-		t.Errorf("%d clients are known, want 3", n)
-	}
+	expectRows(t, db, `rate_limits`, 3)
 }
 
 // TestManyIdleClientsAreDeletedInBatches has more of them than are forgotten at a time.
 func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	alter(t, db, `INSERT INTO rate_limits
 		SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, $1) AS n`, 1500)
 	allowAll(t, s, firstClient, monitors.Creating, 10, 1)
 	allowAll(t, s, secondClient, monitors.Creating, 10, 1)
-	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
-		t.Errorf("%d clients are known, want 2", n)
-	}
+	expectRows(t, db, `rate_limits`, 2)
 }
 
 func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
 	s := open(t, database(t))
 	allowAll(t, s, firstClient, monitors.Creating, 2, 2)
-	if err := s.Refund(t.Context(), firstClient, monitors.Creating, 2); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Refund(t.Context(), firstClient, monitors.Creating, 2))
 	allowAll(t, s, firstClient, monitors.Creating, 2, 1)
 	if wait := allow(t, s, firstClient, monitors.Creating, 2); wait == 0 {
 		t.Error("more requests are allowed than were returned")

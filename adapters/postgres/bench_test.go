@@ -34,9 +34,7 @@ func BenchmarkReport(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
 			m, playlist := register(b, s, 1), signedURL(r, "playlist")
 			position := func() (bytes int64) {
-				if err := db.QueryRow(`SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`).Scan(&bytes); err != nil {
-					b.Fatal(err)
-				}
+				check(b, db.QueryRow(`SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`).Scan(&bytes))
 				return bytes
 			}
 			began, n := position(), 0
@@ -63,12 +61,9 @@ func BenchmarkFeed(b *testing.B) {
 			dsn := database(b)
 			s, other := open(b, dsn), open(b, dsn)
 			m := register(b, s, 0)
-			_, _ = startFeed(b, s, feeds.Config{})
-			readers, _ := startFeed(b, other, feeds.Config{})
-			from, err := readers.Follow("", presentPosition(b, other))
-			if err != nil {
-				b.Fatal(err)
-			}
+			startFeed(b, s, feeds.Config{})
+			readers := startFeed(b, other, feeds.Config{})
+			from := must(readers.Follow("", presentPosition(b, other)))(b)
 			defer from.Close()
 			var stored atomic.Int64
 			for w := range writers {
@@ -87,10 +82,7 @@ func BenchmarkFeed(b *testing.B) {
 				acceptReport(b, s, m.ID, report(alert), monitor.Run)
 				began := time.Now()
 				for seen := false; !seen; {
-					messages, err := from.Next(b.Context())
-					if err != nil {
-						b.Fatal(err)
-					}
+					messages := must(from.Next(b.Context()))(b)
 					for _, m := range messages {
 						seen = seen || strings.Contains(string(m.Line), alert.ID)
 					}

@@ -14,17 +14,12 @@ func TestASharedSessionIsRefusedByName(t *testing.T) {
 	pair := startPair(t)
 	for _, mode := range []string{"session", "transaction", "statement"} {
 		t.Run(mode, func(t *testing.T) {
-			dsn, err := pair.Pool(t.Context(), mode)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := postgres.New(dsn, postgres.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			dsn := must(pair.Pool(t.Context(), mode))(t)
+			s := must(postgres.New(dsn, postgres.Config{}))(t)
 			defer s.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
+			var err error
 			eventually(t, "PgBouncer answers", func() bool {
 				err = s.Ping(ctx)
 				return err == nil || postgres.IsPermanent(err) || ctx.Err() != nil
@@ -35,12 +30,8 @@ func TestASharedSessionIsRefusedByName(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Migrate(ctx); err != nil {
-				t.Error(err)
-			}
+			check(t, err)
+			check(t, s.Migrate(ctx))
 			<-s.Listen(ctx)
 			if !tryLead(t, s) {
 				t.Error("it does not lead")

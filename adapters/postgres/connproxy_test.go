@@ -53,10 +53,7 @@ var (
 // startProxy starts a proxy to the server of dsn, until the test ends.
 func startProxy(t testing.TB, dsn string) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	words := hostWord.FindStringSubmatch(dsn)
 	if words == nil {
 		t.Fatalf("no socket in %s", dsn)

@@ -19,23 +19,13 @@ func startPair(t *testing.T) *pgpair.Pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pair, err := pgpair.Start(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(pgpair.Start(t.Context(), dir))(t)
 	t.Cleanup(func() {
-		if err := pair.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, pair.Close())
 	})
-	s, err := postgres.Open(t.Context(), pair.DSN(), postgres.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.Open(t.Context(), pair.DSN(), postgres.Config{}))(t)
 	defer s.Close()
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Migrate(t.Context()))
 	return pair
 }
 
@@ -87,13 +77,9 @@ func TestASwitchOverCostsSeconds(t *testing.T) {
 		defer mu.Unlock()
 		return leads[0] || leads[1]
 	})
-	if err := pair.Switch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, pair.Switch(t.Context()))
 	reading := open(t, pair.ServerDSN(0)+" target_session_attrs=any")
-	if err := reading.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, reading.Ping(t.Context()))
 	if err := reading.CheckWrites(t.Context()); err == nil {
 		t.Error("a standby says that it can write")
 	}

@@ -36,9 +36,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		}
 		proxied.dropAll.Store(false)
 		acceptReport(t, s, m.ID, report(), monitor.Run)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, s.Close())
 		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
 
@@ -63,10 +61,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 
 	t.Run("without a context a call ends a second after the statement timeout", func(t *testing.T) {
 		proxied := startProxy(t, database(t))
-		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(postgres.Open(t.Context(), proxied.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond}))(t)
 		defer s.Close()
 		proxied.dropAll.Store(true)
 		requireWithin(t, promptly, "a query", func() {
@@ -77,8 +72,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 	})
 
 	t.Run("a context that ends after a call keeps the connection", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		m := register(t, s, 1)
 		process := func() (pid int) {
 			err := db.QueryRowContext(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity
@@ -91,12 +85,8 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		before := process()
 		for range 50 {
 			ctx, cancel := context.WithCancel(t.Context())
-			if _, err := s.Get(ctx, m.ID); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Accept(ctx, m.ID, report()); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Get(ctx, m.ID))(t)
+			must(s.Accept(ctx, m.ID, report()))(t)
 			cancel()
 		}
 		if after := process(); before == 0 || after != before {
@@ -130,9 +120,7 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := reportUntilAccepted(ctx, s, m.ID, report()); err != nil {
-		t.Error(err)
-	}
+	check(t, reportUntilAccepted(ctx, s, m.ID, report()))
 }
 
 func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
@@ -198,7 +186,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 	requireWakeupByEvent := func(t *testing.T, dsn string, wakes <-chan struct{}) {
 		t.Helper()
 		s := open(t, dsn)
-		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		registerWith(t, s, 1, blackout(1))
 		requireWakeup(t, wakes, "an event is stored")
 	}
 
@@ -237,9 +225,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 			return raw(t, dsn).QueryRowContext(t.Context(), `SELECT pid FROM pg_stat_activity
 				WHERE datname = current_database() AND application_name = 'stream-monitor' AND query LIKE '%LISTEN%'`).Scan(&pid) == nil
 		})
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Kill(pid, syscall.SIGSTOP))
 		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 		requireWakeup(t, wakes, "it listens on another connection")
 		requireWakeupByEvent(t, dsn, wakes)
@@ -258,10 +244,7 @@ func requireWakeup(t testing.TB, wakes <-chan struct{}, why string) {
 
 func TestAStoppedListenerLogsNoLostConnection(t *testing.T) {
 	dsn, log := database(t), &logbuffer.Buffer{}
-	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	defer s.Close()
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"database/sql"
 	"errors"
 	"slices"
 	"sync"
@@ -17,8 +16,7 @@ import (
 )
 
 func TestReportsOfSeveralMonitorsShareATransaction(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Webhook, "hook")
 	addDestination(t, s, notify.Discord, "chief")
 	healthy := []monitor.Monitor{register(t, s, 1), register(t, s, 2)}
@@ -31,11 +29,7 @@ func TestReportsOfSeveralMonitorsShareATransaction(t *testing.T) {
 	old.Generation = 7
 	unknown := monitor.NewID([16]byte{7: 7})
 	reports[superseded.ID], reports[held.ID], reports[unknown] = old, report(), report()
-	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = holder.Rollback() }()
-	if _, err := holder.ExecContext(t.Context(), `SELECT FROM monitors WHERE id = $1 FOR UPDATE`, held.ID); err != nil {
-		t.Fatal(err)
-	}
+	holding(t, db, `SELECT FROM monitors WHERE id = $1 FOR UPDATE`, held.ID)
 	refused, alone := s.AcceptTogether(t.Context(), reports)
 	if len(refused) != 1 || !errors.Is(refused[superseded.ID], monitor.ErrSuperseded) {
 		t.Errorf("refused are %v", refused)
@@ -43,9 +37,7 @@ func TestReportsOfSeveralMonitorsShareATransaction(t *testing.T) {
 	if len(alone) != 2 || !slices.Contains(alone, held.ID) || !slices.Contains(alone, unknown) {
 		t.Errorf("to be stored alone are %v", alone)
 	}
-	if n := countRows(t, db, `(SELECT DISTINCT xmin FROM monitors WHERE reported_at IS NOT NULL) AS transactions`); n != 1 {
-		t.Errorf("%d transactions have stored the reports", n)
-	}
+	expectRows(t, db, `(SELECT DISTINCT xmin FROM monitors WHERE reported_at IS NOT NULL) AS transactions`, 1)
 	for _, m := range healthy {
 		if i := onlyIncident(t, s, m.ID); conditions(i) != "black+ silent+" {
 			t.Errorf("the incident has %q", conditions(i))
@@ -67,14 +59,12 @@ func TestAReportThatIsRefusedFailsAlone(t *testing.T) {
 	if _, alone := s.AcceptTogether(t.Context(), map[monitor.ID]monitor.Report{good.ID: report(blackout(1)), bad.ID: refusedReport}); len(alone) != 2 {
 		t.Errorf("to be stored alone are %v", alone)
 	}
-	_, err := s.Accept(t.Context(), bad.ID, refusedReport)
-	requireCode(t, err, monitor.InvalidConfig)
+	requireCode(t, errorOf(s.Accept(t.Context(), bad.ID, refusedReport)), monitor.InvalidConfig)
 	acceptReport(t, s, good.ID, report(blackout(1)), monitor.Run)
 }
 
 func TestReportsThatArriveAtOnceAreAllAnswered(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	const monitors, each = 20, 10
 	var all sync.WaitGroup
 	for n := range monitors {
@@ -88,14 +78,11 @@ func TestReportsThatArriveAtOnceAreAllAnswered(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := countRows(t, db, `monitor_events`); n != monitors*each {
-		t.Errorf("%d events are stored", n)
-	}
+	expectRows(t, db, `monitor_events`, monitors*each)
 }
 
 func TestAPreparedStatementSurvivesAMigration(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	alter(t, db, `CREATE TABLE changing (a int)`)
 	read := func(tx *sqlx.Tx) error {
 		rows, err := tx.QueryContext(t.Context(), `SELECT * FROM changing WHERE a = $1`, 1)
@@ -106,19 +93,15 @@ func TestAPreparedStatementSurvivesAMigration(t *testing.T) {
 		return rows.Err()
 	}
 	for _, change := range []string{`ADD COLUMN b int`, `ALTER COLUMN a TYPE bigint`} {
-		if err := s.InTx(t.Context(), read); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.InTx(t.Context(), read))
 		alter(t, db, `ALTER TABLE changing `+change)
-		if err := s.InTx(t.Context(), read); err != nil {
-			t.Error(err)
-		}
+		check(t, s.InTx(t.Context(), read))
 	}
 }
 
 // A report with an event is stored at once, and takes along the one that waits.
 func TestTheReportOfACalmStreamWaitsForOthers(t *testing.T) {
-	s := must[*postgres.Store](t)(postgres.Open(t.Context(), database(t), postgres.Config{ReportDelay: time.Hour}))
+	s := must(postgres.Open(t.Context(), database(t), postgres.Config{ReportDelay: time.Hour}))(t)
 	defer func() { _ = s.Close() }()
 	calm, busy := register(t, s, 1), register(t, s, 2)
 	stored := make(chan error, 1)

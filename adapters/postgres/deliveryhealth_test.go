@@ -17,7 +17,7 @@ import (
 // nextIn returns in how long there is something for a destination; 0: it is not known. It fails the test if there is now.
 func nextIn(t *testing.T, s *postgres.Store) time.Duration {
 	t.Helper()
-	leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+	leased := must(s.Lease(t.Context(), 10, time.Minute))(t)
 	if leased.More || slices.ContainsFunc(leased.Deliveries, func(d delivery.Delivery) bool { return d.Callback == "" }) {
 		t.Fatalf("leased %+v", leased)
 	}
@@ -28,8 +28,7 @@ func nextIn(t *testing.T, s *postgres.Store) time.Duration {
 }
 
 func TestTheCircuitOfADestinationGetsOneAttemptAtATime(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	addNotices(t, db, hook, 10)
 	for _, d := range leaseForDestinations(t, s) {
@@ -51,13 +50,11 @@ func TestTheCircuitOfADestinationGetsOneAttemptAtATime(t *testing.T) {
 // An open circuit keeps nothing from being decided: what has nothing to say is over, and what has
 // waits for its turn.
 func TestThreadsAreDecidedWhileTheCircuitIsOpen(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	ids := openIncidents(t, s, 0, 30, 2)
 	expectSent(t, s, "chat opened", "chat opened")
-	quiet := register(t, s, 100)
-	acceptReport(t, s, quiet.ID, report(trouble(detector.Blackout, time.Now().UTC())), monitor.Run)
+	quiet := registerWith(t, s, 100, trouble(detector.Blackout, time.Now().UTC()))
 	resolveIncident(t, s, quiet.ID) // before anybody was told
 	resolveIncident(t, s, ids[0])
 	alter(t, db, `UPDATE incidents SET unrouted = unrouted + 1`) // of the second there is nothing new
@@ -65,10 +62,8 @@ func TestThreadsAreDecidedWhileTheCircuitIsOpen(t *testing.T) {
 	route(t, s)
 	state := func(id monitor.ID) (state string) {
 		t.Helper()
-		if err := db.QueryRow(`SELECT state || CASE WHEN changed THEN ' changed' ELSE '' END || CASE WHEN due_at <= now() THEN ' due' ELSE '' END
-			FROM deliveries WHERE monitor_id = $1 AND incident_id IS NOT NULL`, id).Scan(&state); err != nil {
-			t.Fatal(err)
-		}
+		check(t, db.QueryRow(`SELECT state || CASE WHEN changed THEN ' changed' ELSE '' END || CASE WHEN due_at <= now() THEN ' due' ELSE '' END
+			FROM deliveries WHERE monitor_id = $1 AND incident_id IS NOT NULL`, id).Scan(&state))
 		return state
 	}
 	if got := state(ids[1]); got != "pending changed due" {
@@ -82,7 +77,7 @@ func TestThreadsAreDecidedWhileTheCircuitIsOpen(t *testing.T) {
 			t.Errorf("a thread is %s, want %s", got, want)
 		}
 	}
-	if got := must[map[string]routing.Traffic](t)(s.Traffic(t.Context())); len(got) != 1 {
+	if got := must(s.Traffic(t.Context()))(t); len(got) != 1 {
 		t.Errorf("the traffic is %+v", got)
 	}
 	if listed := deliveries(t, s, monitors.DeliveryQuery{State: monitors.DeliveryPending, IncidentID: onlyIncident(t, s, ids[0]).ID}); len(listed) != 2 { // and the callback's
@@ -117,7 +112,7 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	if in := nextIn(t, other); in < 25*time.Second {
 		t.Errorf("the next is due in %v", in)
 	}
-	got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), month.ID))
+	got := must(s.Destination(t.Context(), month.ID))(t)
 	if !got.Enabled || got.Failures != 0 || !got.FailingSince.IsZero() || time.Until(got.CircuitOpenUntil) < 59*time.Minute || got.State() != "failing" {
 		t.Errorf("is %+v, %s", got, got.State())
 	}
@@ -131,7 +126,7 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 		t.Fatalf("%d leased after the pause", len(leased))
 	}
 	recordOutcome(t, s, leased[0], delivered())
-	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), month.ID)); got.State() != "working" || !got.CircuitOpenUntil.IsZero() {
+	if got := must(s.Destination(t.Context(), month.ID))(t); got.State() != "working" || !got.CircuitOpenUntil.IsZero() {
 		t.Errorf("after a success it is %s: %+v", got.State(), got)
 	}
 }
@@ -144,7 +139,7 @@ func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // se
 			d := addDestination(t, s, kind, "destination")
 			expect := func(health, lastError string) {
 				t.Helper()
-				got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
+				got := must(s.Destination(t.Context(), d.ID))(t)
 				if got.State() != health || got.LastError != lastError {
 					t.Errorf("it is %s, %q: %+v; want %s, %q", got.State(), got.LastError, got, health, lastError)
 				}
@@ -161,11 +156,10 @@ func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // se
 			expect("working", "")
 		})
 	}
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	line := addDestination(t, s, notify.LINE, "line")
 	last := func() routing.DestinationRecord {
-		return must[routing.DestinationRecord](t)(s.Destination(t.Context(), line.ID))
+		return must(s.Destination(t.Context(), line.ID))(t)
 	}
 	addNotices(t, db, line, 3)
 	leased := leaseForDestinations(t, s)
@@ -192,8 +186,7 @@ func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // se
 }
 
 func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	chat := addDestination(t, s, notify.Slack, "chat") // one a second
 	addNotices(t, db, chat, 3)
 	first := leaseOneForDestination(t, s)
@@ -202,9 +195,7 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	}
 	lock := func() (locked string) {
 		t.Helper()
-		if err := db.QueryRow(`SELECT CAST(xmin AS text) || ' ' || CAST(xmax AS text) FROM destinations WHERE id = $1`, chat.ID).Scan(&locked); err != nil {
-			t.Fatal(err)
-		}
+		check(t, db.QueryRow(`SELECT CAST(xmin AS text) || ' ' || CAST(xmax AS text) FROM destinations WHERE id = $1`, chat.ID).Scan(&locked))
 		return locked
 	}
 	before := lock()

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
@@ -23,9 +22,7 @@ func lateEvents(t *testing.T, s *postgres.Store, pause time.Duration) (m monitor
 	t.Helper()
 	m = registration(1)
 	m.Config.OnCallbackFailure = monitor.Continue
-	if err := s.Insert(t.Context(), m, unlimited); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Insert(t.Context(), m, unlimited))
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	first = leaseOne(t, s)
 	if want := notify.CallbackPolicy(monitor.Continue); !reflect.DeepEqual(first.Policy, want) {
@@ -37,15 +34,14 @@ func lateEvents(t *testing.T, s *postgres.Store, pause time.Duration) (m monitor
 
 func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
 	t.Run("the event behind it is leased, and it when it is due", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		m, first := lateEvents(t, s, 8*time.Hour)
 		second := leaseOne(t, s)
 		if second.ID == first.ID {
 			t.Fatal("it was leased before its time")
 		}
 		recordAttempt(t, s, second, accepting, sent)
-		if wait := time.Until(must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute)).NextAt); wait < 7*time.Hour {
+		if wait := time.Until(must(s.Lease(t.Context(), 10, time.Minute))(t).NextAt); wait < 7*time.Hour {
 			t.Errorf("the next is due in %v", wait)
 		}
 		records, _, err := s.Events(t.Context(), m.ID, 10, 0)
@@ -89,9 +85,7 @@ func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
 		if err != nil || records[1].Status != "failed" || records[0].Status != "pending" {
 			t.Errorf("the history has %+v, %v", records, err)
 		}
-		if err := s.Redeliver(t.Context(), m.ID, one.ID); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Redeliver(t.Context(), m.ID, one.ID))
 		if records, _, _ = s.Events(t.Context(), m.ID, 10, 0); records[1].LongSchedule {
 			t.Error("redelivered, it is still on the long schedule")
 		}
@@ -106,15 +100,4 @@ func leaseOne2(t *testing.T, s *postgres.Store) (late, behind delivery.Delivery)
 		t.Fatalf("%d leased, want 2", len(leased))
 	}
 	return leased[0], leased[1]
-}
-
-func TestAConfigKeepsWhatHappensWhenTheCallbackFails(t *testing.T) {
-	c := monitor.DefaultConfig()
-	if raw, _ := json.Marshal(c); json.Unmarshal(raw, &c) != nil || c.OnCallbackFailure != monitor.EndMonitor {
-		t.Errorf("%s gives %q", raw, c.OnCallbackFailure)
-	}
-	c.OnCallbackFailure = monitor.Continue
-	if raw, _ := json.Marshal(c); json.Unmarshal(raw, &c) != nil || c.OnCallbackFailure != monitor.Continue {
-		t.Errorf("%s gives %q", raw, c.OnCallbackFailure)
-	}
 }

@@ -48,7 +48,7 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 	addNotices(t, db, hanging, 128)
 	addNotices(t, db, quick, 2)
 	// A limit of 3 is no reason for one of them to wait: there is more at once.
-	first := must[delivery.Leased](t)(s.Lease(t.Context(), 3, time.Minute))
+	first := must(s.Lease(t.Context(), 3, time.Minute))(t)
 	if !first.More || len(first.Deliveries) != 3 {
 		t.Errorf("three leases are %v, more: %t", byName(first.Deliveries), first.More)
 	}
@@ -78,8 +78,7 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 // The events of a monitor come in order, one at a time. One that fails holds back those behind it
 // for a minute from its first failure (section 19.4).
 func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Webhook, "hook")
 	m, other := register(t, s, 1), register(t, s, 2)
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2), blackout(3)), monitor.Run)
@@ -149,16 +148,14 @@ func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
 	recordOutcome(t, s, first, delivered())
 	until(250)
 	recordOutcome(t, s, expect(2, 5), delivered())
-	if n := countRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state <> 'delivered' OR queue IS NOT NULL)`); n != 0 {
-		t.Errorf("%d are left", n)
-	}
+	expectRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state <> 'delivered' OR queue IS NOT NULL)`, 0)
 }
 
 // An event that is refused for good holds back none behind it.
 func TestAnEventThatIsRejectedHoldsBackNoneBehindIt(t *testing.T) {
 	s := open(t, database(t))
 	addDestination(t, s, notify.Webhook, "hook")
-	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
+	registerWith(t, s, 1, blackout(1), blackout(2))
 	recordOutcome(t, s, leaseOneForDestination(t, s), rejected())
 	if d := leaseOneForDestination(t, s); d.Event.Sequence != 2 {
 		t.Errorf("leased %+v", d.Event)
@@ -167,15 +164,24 @@ func TestAnEventThatIsRejectedHoldsBackNoneBehindIt(t *testing.T) {
 
 func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
 	dsn := database(t)
-	dead, next, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-	if err := dead.TakeOverLeases(t.Context(), "here"); err != nil {
-		t.Fatal(err)
-	}
+	dead, other, next, db := open(t, dsn), open(t, dsn), open(t, dsn), raw(t, dsn)
+	check(t, dead.TakeOverLeases(t.Context(), "here"))
+	check(t, other.TakeOverLeases(t.Context(), "there"))
 	addDestination(t, dead, notify.Webhook, "hook")
-	m := register(t, dead, 1)
-	acceptReport(t, dead, m.ID, report(blackout(1)), monitor.Run)
-	lost := leaseOneForDestination(t, dead)
-	if leased := leaseForDestinations(t, next); len(leased) != 0 {
+	registerWith(t, dead, 1, blackout(1))
+	leased := func() (hook, callback delivery.Delivery) {
+		t.Helper()
+		for _, d := range lease(t, dead) {
+			if d.Callback == "" {
+				hook = d
+			} else {
+				callback = d
+			}
+		}
+		return hook, callback
+	}
+	lost, _ := leased()
+	if leased := lease(t, next); len(leased) != 0 {
 		t.Fatalf("leased %+v", leased)
 	}
 	t.Run("when the lease expires", func(t *testing.T) {
@@ -187,20 +193,30 @@ func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
 		// The dead one comes back with a failure, which counts no more.
 		recordOutcome(t, dead, lost, retried(time.Hour))
 		recordOutcome(t, next, again, retried(0))
-		lost = leaseOneForDestination(t, dead)
-		if lost.Tried != 1 {
-			t.Errorf("%d attempts", lost.Tried)
-		}
 	})
 	t.Run("when it is restarted", func(t *testing.T) {
-		if err := next.TakeOverLeases(t.Context(), "here"); err != nil {
-			t.Fatal(err)
+		pass(t, db, time.Minute)
+		lost, callback := leased()
+		if lost.Tried != 1 || callback.ID == "" {
+			t.Errorf("leased %+v and %+v", lost, callback)
 		}
-		again := leaseOneForDestination(t, next)
+		registerWith(t, other, 2, blackout(1))
+		if n := len(lease(t, other)); n != 2 {
+			t.Errorf("%d leased of another monitor", n)
+		}
+		for range 2 {
+			check(t, next.TakeOverLeases(t.Context(), "here"))
+		}
+		both := lease(t, next) // but not those of the gateway elsewhere
+		if len(both) != 2 {
+			t.Fatalf("leased %+v", both)
+		}
 		recordOutcome(t, dead, lost, delivered()) // a success counts whoever has the lease
-		recordOutcome(t, next, again, retried(0))
-		if leased := leaseForDestinations(t, next); len(leased) != 0 {
-			t.Errorf("leased %+v although it was delivered", leased)
+		for _, d := range both {
+			recordOutcome(t, next, d, retried(0))
+		}
+		if leased := lease(t, next); len(leased) != 1 || leased[0].ID != callback.ID {
+			t.Errorf("leased %+v, want the callback, as the other was delivered", leased)
 		}
 	})
 }
@@ -210,7 +226,7 @@ func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
 func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
 	dsn := database(t)
 	right, wrong, db := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "two"}), raw(t, dsn)
-	must[notify.Routing](t)(wrong.Routing(t.Context())) // it reads the routing before there is a destination
+	must(wrong.Routing(t.Context()))(t) // it reads the routing before there is a destination
 	d := createDestination(t, right, "chat")
 	addNotices(t, db, d, 3)
 	another := func() { alter(t, db, `UPDATE destinations SET tokens_at = now() - interval '1 hour'`) }
@@ -219,21 +235,19 @@ func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
 			t.Fatalf("without the key %+v is leased", leased)
 		}
 		another()
-		requireLines(t, db, `SELECT count(*) FROM deliveries WHERE lease IS NOT NULL OR tried > 0`, 0)
+		expectRows(t, db, `deliveries WHERE lease IS NOT NULL OR tried > 0`, 0)
 	}
 	fresh := openWithKey(t, dsn, reversing{first: "two"})
-	leased := must[delivery.Leased](t)(fresh.Lease(t.Context(), 10, time.Minute))
+	leased := must(fresh.Lease(t.Context(), 10, time.Minute))(t)
 	if len(leased.Deliveries) != 0 || leased.More || !leased.NextAt.IsZero() {
 		t.Fatalf("a gateway that has just started leases %+v", leased)
 	}
 	recordOutcome(t, right, leaseOneForDestination(t, right), delivered())
 	another()
-	if _, err := wrong.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
+	must(wrong.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
 		d.Secrets = map[string]string{"bot_token": "again"}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if again := leaseOneForDestination(t, wrong); again.Tried != 0 || again.Destination.Secrets["bot_token"] != "again" {
 		t.Errorf("leased %+v", again)
 	}
@@ -272,46 +286,13 @@ func TestMonitorsTakeTurnsAtADestination(t *testing.T) {
 
 // A delivery that cannot be read would take up one of the four places of its destination.
 func TestADeliveryThatCannotBeReadFails(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addNotices(t, db, addDestination(t, s, notify.Webhook, "hook"), notify.MaxPerDestination+1)
 	alter(t, db, `UPDATE deliveries SET notice = '5', due_at = due_at - interval '1 minute' WHERE id IN (SELECT id FROM deliveries LIMIT $1)`, notify.MaxPerDestination)
-	first := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+	first := must(s.Lease(t.Context(), 10, time.Minute))(t)
 	if len(first.Deliveries) != 0 || !first.More {
 		t.Fatalf("leased %+v", first)
 	}
 	leaseOneForDestination(t, s)
-	if n := countRows(t, db, `deliveries WHERE state = 'failed' AND last_error LIKE 'the gateway cannot read it%' AND lease IS NULL`); n != notify.MaxPerDestination {
-		t.Errorf("%d have failed", n)
-	}
-}
-
-// The dispatchers need not poll for what is due later.
-func TestALeaseSaysWhenTheNextIsDue(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
-	hook := addDestination(t, s, notify.Webhook, "hook")
-	next := func() time.Duration {
-		t.Helper()
-		leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
-		if leased.NextAt.IsZero() {
-			return 0
-		}
-		return time.Until(leased.NextAt).Round(10 * time.Second)
-	}
-	if in := next(); in != 0 {
-		t.Errorf("without any the next is due in %v", in)
-	}
-	addNotices(t, db, hook, 1)
-	if in := next(); in != time.Minute {
-		t.Errorf("one that is leased is due in %v", in)
-	}
-	alter(t, db, `UPDATE deliveries SET lease = NULL, due_at = now() + interval '20 seconds'`)
-	if in := next(); in != 20*time.Second {
-		t.Errorf("a retry is due in %v", in)
-	}
-	alter(t, db, `UPDATE destinations SET enabled = false`)
-	if in := next(); in != 0 {
-		t.Errorf("at a disabled destination the next is due in %v", in)
-	}
+	expectRows(t, db, `deliveries WHERE state = 'failed' AND last_error LIKE 'the gateway cannot read it%' AND lease IS NULL`, notify.MaxPerDestination)
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lib/pq"
-
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -52,9 +50,7 @@ func TestAQueueIsNeverLeftWithoutAFirst(t *testing.T) {
 			t.Fatalf("round %d: %d of two queues are stuck", round, n)
 		}
 	}
-	if n := countRows(t, db, `deliveries WHERE queue IS NOT NULL`); n != 2 {
-		t.Errorf("%d deliveries are left in the queues, want the last event in both", n)
-	}
+	expectRows(t, db, `deliveries WHERE queue IS NOT NULL`, 2)
 }
 
 // Three of the moments at which one event leaves its queue while another one comes or is looked at. In the end
@@ -68,7 +64,7 @@ func TestWhatLeavesAQueueWhileItIsChangedLeavesNoneBehind(t *testing.T) {
 	}
 	exec := func(t *testing.T, c scene, statement string, args ...any) int64 {
 		t.Helper()
-		return must[int64](t)(must[sql.Result](t)(c.session.ExecContext(t.Context(), statement, args...)).RowsAffected())
+		return must(must(c.session.ExecContext(t.Context(), statement, args...))(t).RowsAffected())(t)
 	}
 	add := func(t *testing.T, c scene) string {
 		t.Helper()
@@ -92,13 +88,13 @@ func TestWhatLeavesAQueueWhileItIsChangedLeavesNoneBehind(t *testing.T) {
 			if n := exec(t, c, postgres.PlaceDue, "{"+behind+"}"); n != 1 {
 				t.Errorf("%d deliveries are behind another", n)
 			}
-			must[delivery.Recorded](t)(c.s.Record(t.Context(), c.first, delivered()))
+			must(c.s.Record(t.Context(), c.first, delivered()))(t)
 			return behind
 		},
 		"another is being added": func(t *testing.T, c scene) string {
 			behind := add(t, c)
 			exec(t, c, `SELECT FROM deliveries WHERE id = $1 FOR KEY SHARE`, c.first.ID)
-			must[delivery.Recorded](t)(c.s.Record(t.Context(), c.first, delivered()))
+			must(c.s.Record(t.Context(), c.first, delivered()))(t)
 			if leased := lease(t, c.s); len(leased) != 0 {
 				t.Errorf("leased %+v", leased)
 			}
@@ -108,66 +104,15 @@ func TestWhatLeavesAQueueWhileItIsChangedLeavesNoneBehind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dsn := create(t, template)
 			s, db := open(t, dsn), raw(t, dsn)
-			m := register(t, s, 1)
-			acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
-			c := scene{s, m.ID, leaseOne(t, s), must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))}
+			m := registerWith(t, s, 1, blackout(1))
+			c := scene{s, m.ID, leaseOne(t, s), must(db.BeginTx(t.Context(), nil))(t)}
 			defer func() { _ = c.session.Rollback() }()
 			behind := play(t, c)
-			if err := c.session.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, c.session.Commit())
 			if d := leaseOne(t, s); d.ID != behind {
 				t.Errorf("leased %s, want %s", d.ID, behind)
 			}
 		})
-	}
-}
-
-// At any time the first of each queue has a time, and no other is leased.
-func TestOnlyTheFirstOfAQueueIsDue(t *testing.T) {
-	const streams, each = 4, 10
-	dsn := database(t)
-	gateways, db := []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
-	addDestination(t, gateways[0], notify.Webhook, "hook")
-	var ids []monitor.ID
-	for n := range streams {
-		ids = append(ids, register(t, gateways[0], n).ID)
-	}
-	var all sync.WaitGroup
-	for n, id := range ids {
-		all.Go(func() {
-			for second := range each {
-				if _, err := gateways[n%2].Accept(t.Context(), id, report(blackout(second))); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	count := func(condition string) int { return countRows(t, db, `deliveries WHERE `+condition) }
-	var turn int
-	for ; count(`state = 'delivered'`) < 2*streams*each && !t.Failed(); turn++ {
-		s := gateways[turn%2]
-		for _, d := range leaseUpTo(t, s, 5) {
-			o := delivered()
-			if d.Tried == 0 && turn%3 == 0 {
-				o = retried(0)
-			}
-			all.Go(func() {
-				if _, err := s.Record(t.Context(), d, o); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		if n := countRows(t, db, stuckQueues); n != 0 {
-			t.Errorf("%d queues have no first delivery", n)
-		}
-		if n := count(`lease IS NOT NULL AND queue IS NOT NULL AND EXISTS (SELECT FROM deliveries before WHERE before.queue = deliveries.queue AND before.seq < deliveries.seq)`); n != 0 {
-			t.Errorf("%d deliveries are leased before others of their queues", n)
-		}
-	}
-	all.Wait()
-	if n := count(`queue IS NOT NULL OR due_at IS NOT NULL`); n != 0 {
-		t.Errorf("%d deliveries are left", n)
 	}
 }
 
@@ -177,20 +122,4 @@ func registerMany(t *testing.T, s *postgres.Store, db *sql.DB, count int) {
 	alter(t, db, `INSERT INTO monitors OVERRIDING SYSTEM VALUE
 		SELECT (jsonb_populate_record(m, jsonb_build_object('id', 'mon-' || lpad(n::text, 32, '0'), 'seq', m.seq + n, 'stream_url', m.stream_url || n))).*
 		FROM monitors m, generate_series(1, $2) n WHERE m.id = $1`, register(t, s, 1).ID, count-1)
-}
-
-// addEvents stores so many events of each of these monitors, none: of each that has no events in its queue.
-func addEvents(t *testing.T, db *sql.DB, status string, each int, ids ...monitor.ID) {
-	t.Helper()
-	alter(t, db, `
-		WITH added AS (
-			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-			SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', $1, now() FROM monitors m, generate_series(1, $2)
-			WHERE CASE WHEN cardinality(CAST($3 AS text[])) > 0 THEN id = ANY ($3) ELSE NOT EXISTS (SELECT FROM deliveries WHERE queue = m.id) END
-			RETURNING id, monitor_id, created_at)
-		INSERT INTO deliveries (id, monitor_id, event_id, queue, state, due_at, created_at)
-		SELECT id, monitor_id, id, CASE WHEN $1 = 'pending' THEN monitor_id END, CASE $1 WHEN 'sent' THEN 'delivered' ELSE $1 END,
-		       CASE WHEN $1 = 'pending' AND place = 1 THEN now() END, created_at
-		FROM (SELECT *, row_number() OVER (PARTITION BY monitor_id ORDER BY id) AS place FROM added) AS n ORDER BY monitor_id, place`,
-		status, each, pq.Array(append([]monitor.ID{}, ids...)))
 }

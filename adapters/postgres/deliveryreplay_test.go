@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"database/sql"
 	"slices"
 	"strings"
 	"testing"
@@ -10,48 +9,57 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-func TestDeliveriesToDestinationsAreListedWithThoseToCallbacks(t *testing.T) {
+func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	s := open(t, database(t))
 	hook, chat := addDestination(t, s, notify.Webhook, "hook"), addDestination(t, s, notify.Discord, "chat")
-	m := register(t, s, 1)
-	e := trouble(detector.Blackout, justNow())
-	acceptReport(t, s, m.ID, report(e), monitor.Run)
+	e, twin := trouble(detector.Blackout, justNow()), trouble(detector.Blackout, justNow()) // in one moment
+	m := registerWith(t, s, 1, e)
+	registerWith(t, s, 2, twin)
 	i := onlyIncident(t, s, m.ID)
 	for _, d := range leaseForDestinations(t, s) {
-		if d.Event != nil {
-			recordOutcome(t, s, d, retried(time.Hour))
-		} else {
+		switch {
+		case d.Event == nil:
 			tell(t, s, d)
+		case d.Event.EventID == e.ID:
+			recordOutcome(t, s, d, retried(time.Hour))
+		default:
+			recordOutcome(t, s, d, rejected())
 		}
 	}
 	expectSent(t, s) // it is decided that there is no more to tell
 	all := deliveries(t, s, monitors.DeliveryQuery{})
-	if len(all) != 3 {
-		t.Fatalf("%d deliveries: %+v", len(all), all)
-	}
 	for name, c := range map[string]struct {
 		q    monitors.DeliveryQuery
 		want int
 	}{
-		"of the monitor":        {monitors.DeliveryQuery{MonitorID: m.ID}, 3},
-		"of the event":          {monitors.DeliveryQuery{EventID: e.ID}, 2},
-		"of the incident":       {monitors.DeliveryQuery{IncidentID: i.ID}, 3},
-		"of the webhook":        {monitors.DeliveryQuery{DestinationID: hook.ID}, 1},
-		"pending":               {monitors.DeliveryQuery{State: monitors.DeliveryPending}, 2},
-		"delivered":             {monitors.DeliveryQuery{State: monitors.DeliveryDelivered}, 1},
-		"pending at the chat":   {monitors.DeliveryQuery{State: monitors.DeliveryPending, DestinationID: chat.ID}, 0},
-		"delivered at the chat": {monitors.DeliveryQuery{State: monitors.DeliveryDelivered, DestinationID: chat.ID}, 1},
+		"all":                    {monitors.DeliveryQuery{}, 6},
+		"of the monitor":         {monitors.DeliveryQuery{MonitorID: m.ID}, 3},
+		"of the event":           {monitors.DeliveryQuery{EventID: e.ID}, 2},
+		"of the incident":        {monitors.DeliveryQuery{IncidentID: i.ID}, 3},
+		"of another incident":    {monitors.DeliveryQuery{IncidentID: newID()}, 0},
+		"of the webhook":         {monitors.DeliveryQuery{DestinationID: hook.ID}, 2},
+		"pending":                {monitors.DeliveryQuery{State: monitors.DeliveryPending}, 3},
+		"delivered":              {monitors.DeliveryQuery{State: monitors.DeliveryDelivered}, 2},
+		"failed":                 {monitors.DeliveryQuery{State: monitors.DeliveryFailed}, 1},
+		"failed, of the monitor": {monitors.DeliveryQuery{State: monitors.DeliveryFailed, MonitorID: m.ID}, 0},
+		"pending at the chat":    {monitors.DeliveryQuery{State: monitors.DeliveryPending, DestinationID: chat.ID}, 0},
+		"delivered at the chat":  {monitors.DeliveryQuery{State: monitors.DeliveryDelivered, DestinationID: chat.ID}, 2},
 	} {
-		if got := deliveries(t, s, c.q); len(got) != c.want {
+		got := deliveries(t, s, c.q)
+		if len(got) != c.want {
 			t.Errorf("%s: %d deliveries, want %d", name, len(got), c.want)
 		}
+		if !slices.IsSortedFunc(got, func(a, b monitors.DeliveryRecord) int { return b.CreatedAt.Compare(a.CreatedAt) }) {
+			t.Errorf("%s: not the newest first", name)
+		}
 	}
-	event, message := deliveries(t, s, monitors.DeliveryQuery{DestinationID: hook.ID})[0], deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0]
+	atFirst := func(d notify.Destination) monitors.DeliveryRecord {
+		return deliveries(t, s, monitors.DeliveryQuery{DestinationID: d.ID, MonitorID: m.ID})[0]
+	}
+	event, message := atFirst(hook), atFirst(chat)
 	if event.DeliveryID == nil || *event.Destination != (monitors.DeliveryDestination{ID: hook.ID, Name: "hook", Kind: "webhook"}) || *event.EventID != e.ID || *event.Sequence != 1 ||
 		*event.IncidentID != i.ID || *event.StreamURL != m.StreamURL || event.Tried != 1 || len(event.Attempts) != 1 || *event.LastError != "no" || time.Until(*event.NextAttemptAt) < 50*time.Minute {
 		t.Errorf("the event is %+v at %+v", event, event.Destination)
@@ -59,26 +67,27 @@ func TestDeliveriesToDestinationsAreListedWithThoseToCallbacks(t *testing.T) {
 	if message.EventID != nil || *message.IncidentID != i.ID || *message.MonitorID != m.ID || message.DeliveredAt == nil || message.LastError != nil {
 		t.Errorf("the message is %+v", message)
 	}
-	var paged []string
 	q := monitors.DeliveryQuery{Limit: 1}
-	for page := deliveries(t, s, q); len(page) > 0 && len(paged) < 9; page = deliveries(t, s, q) {
-		paged = append(paged, page[0].ID())
+	for n, d := range all {
+		page := deliveries(t, s, q)
+		if len(page) != 1 || page[0].ID() != d.ID() {
+			t.Fatalf("page %d has %+v", n, page)
+		}
 		q.Before = monitors.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].ID()}
 	}
-	if len(paged) != 3 || paged[0] != all[0].ID() || paged[1] != all[1].ID() || paged[2] != all[2].ID() {
-		t.Errorf("the pages have %v", paged)
+	if page := deliveries(t, s, q); len(page) != 0 {
+		t.Errorf("the last page has %+v", page)
 	}
 }
 
-func TestAMessageThatWasSentIsNotPendingUntilItIsRepeated(t *testing.T) {
+func TestAMessageThatWasSentIsNotPendingUntilItIsRepeatedOrReplayed(t *testing.T) {
 	s := open(t, database(t))
-	addDestination(t, s, notify.Discord, "chat")
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+	chat := addDestination(t, s, notify.Discord, "chat")
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
 		r.RepeatSec = 600
 		return nil
-	}))
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}))(t)
+	registerBlack(t, s, 1)
 	route(t, s)
 	expect := func(when string, want monitors.DeliveryState) {
 		t.Helper()
@@ -99,14 +108,15 @@ func TestAMessageThatWasSentIsNotPendingUntilItIsRepeated(t *testing.T) {
 		t.Fatalf("sent %v", sent)
 	}
 	expect("until the repetition", monitors.DeliveryDelivered)
+	check(t, s.Replay(t.Context(), *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID))
+	expectSent(t, s, "chat opened")
 }
 
 func TestDeliveriesAreReplayed(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
 	hook := addDestination(t, s, notify.Webhook, "hook")
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	registerWith(t, s, 1, blackout(1), blackout(2))
 	var ids []string
 	for range 2 {
 		d := leaseOneForDestination(t, s)
@@ -117,9 +127,7 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 		t.Fatalf("leased %+v", leased)
 	}
 	for range 2 {
-		if err := s.Replay(t.Context(), ids[0]); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Replay(t.Context(), ids[0]))
 	}
 	again := leaseOneForDestination(t, s)
 	if again.ID != ids[0] || again.Event.Sequence != 1 || again.Tried != 0 {
@@ -127,7 +135,7 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 	}
 	recordOutcome(t, s, again, rejected())
 	for destination, want := range map[string]int{newID(): 0, hook.ID: 2} {
-		if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), destination)); n != want {
+		if n := must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), destination))(t); n != want {
 			t.Errorf("%d replayed, want %d", n, want)
 		}
 	}
@@ -137,10 +145,10 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 		}
 		recordOutcome(t, s, d, rejected())
 	}
-	if n := must[int](t)(s.ReplayFailed(t.Context(), time.Now().Add(365*24*time.Hour), "")); n != 0 {
+	if n := must(s.ReplayFailed(t.Context(), time.Now().Add(365*24*time.Hour), ""))(t); n != 0 {
 		t.Errorf("%d replayed that were created before", n)
 	}
-	if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), "")); n != 2 {
+	if n := must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), ""))(t); n != 2 {
 		t.Errorf("%d replayed", n)
 	}
 	requireCode(t, s.Replay(t.Context(), newID()), routing.DeliveryNotFound)
@@ -150,13 +158,11 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
 	s := open(t, database(t))
 	addDestination(t, s, notify.Webhook, "hook")
-	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+	registerWith(t, s, 1, blackout(1))
 	waiting := leaseOneForDestination(t, s)
 	replay := func() {
 		t.Helper()
-		if err := s.Replay(t.Context(), waiting.ID); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Replay(t.Context(), waiting.ID))
 	}
 	replay()
 	if leased := leaseForDestinations(t, s); len(leased) != 0 {
@@ -172,33 +178,15 @@ func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
 	}
 }
 
-func TestAMessageThatWaitsForItsRepetitionIsReplayedNow(t *testing.T) {
-	s := open(t, database(t))
-	chat := addDestination(t, s, notify.Discord, "chat")
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
-		r.RepeatSec = 600
-		return nil
-	}))
-	acceptReport(t, s, register(t, s, 1).ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
-	expectSent(t, s, "chat opened")
-	if err := s.Replay(t.Context(), *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID); err != nil {
-		t.Fatal(err)
-	}
-	expectSent(t, s, "chat opened")
-}
-
 func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 	s := open(t, database(t))
 	chat := addDestination(t, s, notify.Discord, "chat")
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	m := registerBlack(t, s, 1)
 	expectSent(t, s, "chat opened")
 	id := *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID
 	replay := func() {
 		t.Helper()
-		if err := s.Replay(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Replay(t.Context(), id))
 	}
 	replay()
 	d := leaseOneForDestination(t, s)
@@ -215,27 +203,8 @@ func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 	expectSent(t, s, "chat recovered")
 }
 
-func TestADeliveryKeepsItsNewestAttempts(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
-	hook := addDestination(t, s, notify.Webhook, "hook")
-	addNotices(t, db, hook, 1)
-	var last event.Attempt
-	for range 25 {
-		o := retried(0)
-		last = o.Attempt
-		recordOutcome(t, s, leaseOneForDestination(t, s), o)
-		alter(t, db, `UPDATE destinations SET circuit_open_until = NULL, failures = 0`)
-	}
-	attempts := deliveries(t, s, monitors.DeliveryQuery{})[0].Attempts
-	if len(attempts) != 20 || !attempts[19].At.Equal(last.At) {
-		t.Errorf("%d attempts are kept, the last of %v", len(attempts), attempts[len(attempts)-1].At)
-	}
-}
-
 func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	gone, mail, chat := addDestination(t, s, notify.Webhook, "gone"), addDestination(t, s, notify.Email, "mail"), addDestination(t, s, notify.Discord, "chat")
 	addNotices(t, db, gone, 2)
 	d := leaseForDestinations(t, s)[0]
@@ -251,7 +220,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 	if reason := recordOutcome(t, s, d, outcome); reason != "" { // the answer was lost
 		t.Errorf("it is disabled again: %s", reason)
 	}
-	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), gone.ID)); got.Enabled || got.DisabledReason == "" || got.Failures != 1 || got.LastError != "HTTP 410" {
+	if got := must(s.Destination(t.Context(), gone.ID))(t); got.Enabled || got.DisabledReason == "" || got.Failures != 1 || got.LastError != "HTTP 410" {
 		t.Errorf("the destination is %+v", got)
 	}
 	notices := map[string]bool{}
@@ -266,7 +235,7 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 		t.Errorf("notices went to %v", notices)
 	}
 	t.Run("and its fallback is told, if it has one", func(t *testing.T) {
-		must[routing.DestinationRecord](t)(s.ChangeDestination(t.Context(), mail.ID, func(d *notify.Destination) error { d.Fallback = chat.ID; return nil }))
+		must(s.ChangeDestination(t.Context(), mail.ID, func(d *notify.Destination) error { d.Fallback = chat.ID; return nil }))(t)
 		addNotices(t, db, mail, 1)
 		alter(t, db, `UPDATE destinations SET failures = 100, failing_since = now() - interval '5 days' WHERE id = $1`, mail.ID)
 		if reason := recordOutcome(t, s, leaseOneForDestination(t, s), retried(time.Hour)); reason == "" {
@@ -291,8 +260,7 @@ func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
 		{"the default route has only webhooks and itself", "", `UPDATE routes SET destinations = ARRAY(SELECT id FROM destinations WHERE kind = 'webhook')`, "chat mail"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dsn := database(t)
-			s, db := open(t, dsn), raw(t, dsn)
+			s, db := newStore(t)
 			gone := addDestination(t, s, notify.Webhook, "gone")
 			addDestination(t, s, notify.Webhook, "hook")
 			addDestination(t, s, notify.Email, "mail")
@@ -318,16 +286,15 @@ func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
 }
 
 func TestFailedDeliveriesAreReplayedInBatches(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	chat := addDestination(t, s, notify.Discord, "chat")
 	addNotices(t, db, chat, 2100)
 	alter(t, db, `UPDATE deliveries SET state = 'failed', due_at = NULL`)
-	held := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	held := must(db.BeginTx(t.Context(), nil))(t)
 	defer func() { _ = held.Rollback() }()
-	must[sql.Result](t)(held.ExecContext(t.Context(), `UPDATE deliveries SET told = NULL WHERE id = (SELECT min(CAST(id AS text))::uuid FROM deliveries)`))
-	if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), "")); n != 2099 {
+	must(held.ExecContext(t.Context(), `UPDATE deliveries SET told = NULL WHERE id = (SELECT min(CAST(id AS text))::uuid FROM deliveries)`))(t)
+	if n := must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), ""))(t); n != 2099 {
 		t.Errorf("%d replayed, want all but the one that is locked", n)
 	}
-	requireLines(t, db, `SELECT count(DISTINCT CAST(xmin AS text)) FROM deliveries WHERE state = 'pending'`, 3) // transactions
+	expectRows(t, db, `(SELECT DISTINCT xmin FROM deliveries WHERE state = 'pending') AS transactions`, 3) // transactions
 }

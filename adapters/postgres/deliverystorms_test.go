@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -27,19 +25,18 @@ const ageStorms = `UPDATE deliveries SET storm = storm || jsonb_build_object('fi
 func openIncidents(t testing.TB, s *postgres.Store, from, streams, black int) (ids []monitor.ID) {
 	t.Helper()
 	for n := range streams {
-		m := register(t, s, from+n)
-		ids = append(ids, m.ID)
-		acceptReport(t, s, m.ID, report(), monitor.Run)
+		ids = append(ids, registerWith(t, s, from+n).ID)
 	}
-	for _, id := range ids[:black] {
-		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
-	}
+	goBlack(t, s, ids[:black]...)
 	return ids
 }
 
-func resolveIncident(t testing.TB, s *postgres.Store, id monitor.ID) {
+// resolveIncident resolves the newest incident of each monitor.
+func resolveIncident(t testing.TB, s *postgres.Store, ids ...monitor.ID) {
 	t.Helper()
-	must[incident.Entry](t)(s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
+	for _, id := range ids {
+		must(s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))(t)
+	}
 }
 
 // blackAgain is the report of a black that is over and comes again.
@@ -52,20 +49,19 @@ func TestCallbacksDoNotWaitUntilManyIncidentsAreRouted(t *testing.T) {
 	s := open(t, database(t))
 	addDestination(t, s, notify.Discord, "chat")
 	openIncidents(t, s, 0, 201, 201)
-	leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+	leased := must(s.Lease(t.Context(), 10, time.Minute))(t)
 	if !leased.More || len(leased.Deliveries) != 10 || leased.Deliveries[0].Callback == "" {
 		t.Errorf("the first lease has %d deliveries, more: %t", len(leased.Deliveries), leased.More)
 	}
 }
 
 func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	ids := openIncidents(t, s, 0, 12, 2)
 	expectSent(t, s, "chat opened", "chat opened") // two of twelve are no storm
-	acceptReport(t, s, ids[2], report(trouble(detector.Blackout, justNow())), monitor.Run)
-	acceptReport(t, s, ids[3], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	goBlack(t, s, ids[2])
+	goBlack(t, s, ids[3])
 	expectSent(t, s) // the first message counts what comes within seconds
 	acceptReport(t, s, ids[11], report(trouble(detector.Silence, justNow())), monitor.Run)
 	expectSent(t, s, "chat opened") // another condition is told by itself
@@ -81,7 +77,7 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 		t.Errorf("the message is %s", kind)
 	}
 
-	acceptReport(t, s, ids[4], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	goBlack(t, s, ids[4])
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat updated") // five streams
@@ -89,17 +85,13 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat worse") // the storm, and not the incident that was told before
 
-	for _, id := range ids[:4] {
-		resolveIncident(t, s, id)
-	}
+	resolveIncident(t, s, ids[:4]...)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat recovered", "chat recovered", "chat updated") // those that were told by themselves
 	resolveIncident(t, s, ids[4])
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat recovered")
-	if n := countRows(t, db, `deliveries WHERE storm ? 'resolved_at'`); n != 1 {
-		t.Errorf("%d resolved storms", n)
-	}
+	expectRows(t, db, `deliveries WHERE storm ? 'resolved_at'`, 1)
 
 	// Trouble that comes back after the storm is told by itself.
 	acceptReport(t, s, ids[3], blackAgain(), monitor.Run)
@@ -107,17 +99,14 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 }
 
 func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
-	team := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), notify.Destination{
+	team := must(s.CreateDestination(t.Context(), notify.Destination{
 		ID: newID(), Name: "team", Kind: notify.Discord, Language: notify.English, Enabled: true,
-	})).Destination
+	}))(t).Destination
 	ids := openIncidents(t, s, 0, 12, 0)
-	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Continue: true, Match: notify.Match{Monitors: ids[:3]}}))
-	for _, id := range ids[:6] {
-		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
-	}
+	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Continue: true, Match: notify.Match{Monitors: ids[:3]}}))(t)
+	goBlack(t, s, ids[:6]...)
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	streams := map[string]int{}
@@ -131,10 +120,8 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 		tell(t, s, d)
 	}
 	var stormID string
-	if err := db.QueryRowContext(t.Context(), `SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.storm IS NOT NULL AND d.name = 'chat'`).Scan(&stormID); err != nil {
-		t.Fatal(err)
-	}
-	if storm := must[notify.Storm](t)(s.Storm(t.Context(), stormID)); len(storm.Incidents) != 6 {
+	check(t, db.QueryRowContext(t.Context(), `SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id WHERE x.storm IS NOT NULL AND d.name = 'chat'`).Scan(&stormID))
+	if storm := must(s.Storm(t.Context(), stormID))(t); len(storm.Incidents) != 6 {
 		t.Errorf("the storm is %+v", storm)
 	}
 	if _, err := s.Storm(t.Context(), newID()); err == nil {
@@ -146,7 +133,7 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 
 	acknowledge := func(id monitor.ID) {
 		t.Helper()
-		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, id).ID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))
+		must(s.ActOnIncident(t.Context(), onlyIncident(t, s, id).ID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))(t)
 	}
 	tellAll(t, s)
 	for _, id := range ids[:3] {
@@ -155,35 +142,28 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team acknowledged")
-	for _, id := range ids[:3] {
-		resolveIncident(t, s, id)
-	}
+	resolveIncident(t, s, ids[:3]...)
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team recovered")
-	for _, id := range ids[3:6] {
-		resolveIncident(t, s, id)
-	}
+	resolveIncident(t, s, ids[3:6]...)
 	pass(t, db, 6*time.Second)
 	tellAll(t, s)
 }
 
 func TestFewStreamsOfAStormAreToldOneByOne(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	team := addDestination(t, s, notify.Discord, "team")
 	ids := openIncidents(t, s, 0, 12, 0)
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
-	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Match: notify.Match{Monitors: ids[3:6]}}))
-	for _, id := range ids[:5] {
-		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
-	}
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
+	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "team", Destinations: []string{team.ID}, Match: notify.Match{Monitors: ids[3:6]}}))(t)
+	goBlack(t, s, ids[:5]...)
 	expectSent(t, s, "team opened", "team opened")
 	pass(t, db, 6*time.Second)
 	expectSent(t, s)
 	alter(t, db, `UPDATE routing_version SET version = version + 1`)
 	expectSent(t, s)
-	acceptReport(t, s, ids[5], report(trouble(detector.Blackout, justNow())), monitor.Run) // the third of the team
+	goBlack(t, s, ids[5]) // the third of the team
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team opened")
@@ -191,16 +171,13 @@ func TestFewStreamsOfAStormAreToldOneByOne(t *testing.T) {
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team worse") // the storm, and not the incident
-	for _, id := range ids[:6] {
-		resolveIncident(t, s, id)
-	}
+	resolveIncident(t, s, ids[:6]...)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team recovered", "team recovered", "team recovered")
 }
 
 func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	openIncidents(t, s, 0, 3, 3)
 	expectSent(t, s)
@@ -221,12 +198,11 @@ func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
 
 // Streams that YouTube refused had incidents before, which are reopened.
 func TestIncidentsThatAreReopenedTogetherAreOneStorm(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	ids := openIncidents(t, s, 0, 6, 0)
 	for _, id := range ids {
-		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+		goBlack(t, s, id)
 		alter(t, db, `UPDATE incidents SET state = 'resolved', resolved_at = now(), due_at = NULL, conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now())),
 			opened_at = opened_at - interval '5 minutes', updated_at = updated_at - interval '5 minutes' WHERE state = 'open'`)
 		alter(t, db, ageStorms, 300)
@@ -242,7 +218,7 @@ func TestIncidentsThatAreReopenedTogetherAreOneStorm(t *testing.T) {
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat opened")
-	requireLines(t, db, `SELECT count(*) FROM incidents i JOIN deliveries x ON x.incident_id = i.id JOIN deliveries s ON s.id = x.storm_id WHERE NOT s.storm ? 'resolved_at' AND i.reopened = 1`, 6)
+	expectRows(t, db, `incidents i JOIN deliveries x ON x.incident_id = i.id JOIN deliveries s ON s.id = x.storm_id WHERE NOT s.storm ? 'resolved_at' AND i.reopened = 1`, 6)
 }
 
 // Two gateways take the reports of all streams, and lease, at once.
@@ -306,15 +282,14 @@ func silenceOf(match notify.Match, from, to time.Time) notify.Silence {
 }
 
 func TestASilenceHoldsBackMessagesButNotTheEnd(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	m, other := register(t, s, 1), register(t, s, 2)
 	now := time.Now().UTC()
-	acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	goBlack(t, s, other.ID)
 	expectSent(t, s, "chat opened")
-	must[notify.Silence](t)(s.CreateSilence(t.Context(), silenceOf(notify.Match{}, now.Add(-time.Minute), now.Add(time.Hour))))
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	must(s.CreateSilence(t.Context(), silenceOf(notify.Match{}, now.Add(-time.Minute), now.Add(time.Hour))))(t)
+	goBlack(t, s, m.ID)
 	expectSent(t, s)
 	resolveIncident(t, s, other.ID)
 	expectSent(t, s, "chat recovered")
@@ -325,15 +300,14 @@ func TestASilenceHoldsBackMessagesButNotTheEnd(t *testing.T) {
 }
 
 func TestASilenceUntilRecoveredEndsWithTheIncident(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	m, other := register(t, s, 1), register(t, s, 2)
 	silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
 	silence.UntilRecovered = true
-	must[notify.Silence](t)(s.CreateSilence(t.Context(), silence))
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
-	acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	must(s.CreateSilence(t.Context(), silence))(t)
+	goBlack(t, s, m.ID)
+	goBlack(t, s, other.ID)
 	expectSent(t, s, "chat opened")
 	resolveIncident(t, s, other.ID)
 	expectSent(t, s, "chat recovered")
@@ -353,8 +327,7 @@ func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
 	first := addDestination(t, s, notify.Discord, "first")
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	m := registerBlack(t, s, 1)
 	expectSent(t, s, "first opened")
 	expectSent(t, s)
 
@@ -365,15 +338,15 @@ func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
 	t.Run("a silence is ended by a person", func(t *testing.T) {
 		silence := silenceOf(notify.Match{}, time.Now().UTC().Add(-time.Hour), time.Time{})
 		silence.UntilRecovered = true
-		must[notify.Silence](t)(s.CreateSilence(t.Context(), silence))
+		must(s.CreateSilence(t.Context(), silence))(t)
 		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
 		expectSent(t, s)
-		must[notify.Silence](t)(s.EndSilence(t.Context(), silence.ID))
+		must(s.EndSilence(t.Context(), silence.ID))(t)
 		expectSent(t, s, "first worse", "second worse")
 	})
 	t.Run("a destination is taken away, and only told the end", func(t *testing.T) {
-		must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = []string{first.ID}; return nil }))
-		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"}))
+		must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = []string{first.ID}; return nil }))(t)
+		must(s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"}))(t)
 		expectSent(t, s, "first acknowledged")
 		resolveIncident(t, s, m.ID)
 		expectSent(t, s, "first recovered", "second recovered")
@@ -381,19 +354,18 @@ func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
 }
 
 func TestASilenceUntilRecoveredEndsWithoutDestinationsAndWithItsMonitor(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	lasting := func() (n int) { return countRows(t, db, `silences WHERE ended_at IS NULL`) }
 	silenced := func(n int) monitor.ID {
 		t.Helper()
 		m := register(t, s, n)
 		silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
 		silence.UntilRecovered = true
-		must[notify.Silence](t)(s.CreateSilence(t.Context(), silence))
+		must(s.CreateSilence(t.Context(), silence))(t)
 		return m.ID
 	}
 	m := silenced(1)
-	acceptReport(t, s, m, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	goBlack(t, s, m)
 	resolveIncident(t, s, m)
 	route(t, s)
 	if lasting() != 0 {
@@ -401,9 +373,7 @@ func TestASilenceUntilRecoveredEndsWithoutDestinationsAndWithItsMonitor(t *testi
 	}
 	ended := silenced(2)
 	silenced(3)
-	if _, err := s.End(t.Context(), ended, monitor.Stopped, "", nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(s.End(t.Context(), ended, monitor.Stopped, "", nil, time.Now()))(t)
 	route(t, s)
 	if n := lasting(); n != 1 {
 		t.Errorf("%d silences last after a monitor has ended, want that of the other", n)

@@ -1,69 +1,47 @@
 package postgres_test
 
 import (
-	"database/sql"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 func TestSuccessesShareATransaction(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	for n := range 4 {
-		acceptReport(t, s, register(t, s, n).ID, report(blackout(n)), monitor.Run)
+		registerWith(t, s, n, blackout(n))
 	}
 	leased := lease(t, s)
 	stored, held := leased[0].ID, leased[1].ID
 	recordAttempt(t, s, leased[0], accepting, sent)
-	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = holder.Rollback() }()
-	if _, err := holder.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, held); err != nil {
-		t.Fatal(err)
-	}
+	holder := holding(t, db, `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, held)
 	alone := s.RecordTogether(t.Context(), leased, outcomeOf(accepting, sent))
 	if len(alone) != 2 || !slices.Contains(alone, stored) || !slices.Contains(alone, held) {
 		t.Errorf("to be stored alone are %v, want %s and %s", alone, stored, held)
 	}
-	if err := holder.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, holder.Rollback())
 	recordAttempt(t, s, leased[1], accepting, sent)
 	recordAttempt(t, s, leased[2], accepting, sent) // once more
-	if n := countRows(t, db, `deliveries WHERE state = 'delivered' AND tried = 1 AND jsonb_array_length(attempts) = 1 AND lease IS NULL`); n != 4 {
-		t.Errorf("%d of 4 events were sent with one attempt", n)
-	}
-	if n := countRows(t, db, `monitor_events WHERE webhook_status = 'sent' AND webhook_attempts = 1 AND sent_at IS NOT NULL`); n != 4 {
-		t.Errorf("%d of 4 events are shown as sent", n)
-	}
-	if n := countRows(t, db, `(SELECT DISTINCT xmin FROM deliveries) AS transactions`); n != 3 {
-		t.Errorf("%d transactions have stored the successes, want 3", n)
-	}
+	expectRows(t, db, `deliveries WHERE state = 'delivered' AND tried = 1 AND jsonb_array_length(attempts) = 1 AND lease IS NULL`, 4)
+	expectRows(t, db, `monitor_events WHERE webhook_status = 'sent' AND webhook_attempts = 1 AND sent_at IS NOT NULL`, 4)
+	expectRows(t, db, `(SELECT DISTINCT xmin FROM deliveries) AS transactions`, 3)
 	numberFeed(t, s)
-	if n := countRows(t, db, `feed WHERE type = 'delivery.updated' AND CAST(data AS jsonb)->>'webhook_status' = 'sent'`); n != 4 {
-		t.Errorf("the feed has %d successes, want 4", n)
-	}
+	expectRows(t, db, `feed WHERE type = 'delivery.updated' AND CAST(data AS jsonb)->>'webhook_status' = 'sent'`, 4)
 }
 
 // While the first transactions wait for the feed, the other successes gather.
 func TestSuccessesThatComeAtOnceTakeFewTransactions(t *testing.T) {
 	const events = 20
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	for n := range events {
-		acceptReport(t, s, register(t, s, n).ID, report(blackout(n)), monitor.Run)
+		registerWith(t, s, n, blackout(n))
 	}
 	leased := leaseUpTo(t, s, events)
-	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = holder.Rollback() }()
-	if _, err := holder.ExecContext(t.Context(), `LOCK TABLE feed_inbox IN SHARE MODE`); err != nil {
-		t.Fatal(err)
-	}
+	holder := holding(t, db, `LOCK TABLE feed_inbox IN SHARE MODE`)
 	var recording sync.WaitGroup
 	for _, l := range leased {
 		recording.Go(func() {
@@ -73,13 +51,9 @@ func TestSuccessesThatComeAtOnceTakeFewTransactions(t *testing.T) {
 		})
 	}
 	eventually(t, "all successes are in the queue", func() bool { return s.QueuedSuccesses() == events })
-	if err := holder.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, holder.Rollback())
 	recording.Wait()
-	if n := countRows(t, db, `monitor_events WHERE webhook_status = 'sent'`); n != events {
-		t.Errorf("%d events were sent, of %d", n, events)
-	}
+	expectRows(t, db, `monitor_events WHERE webhook_status = 'sent'`, events)
 	if n := countRows(t, db, `(SELECT DISTINCT xmin FROM monitor_events) AS transactions`); n > 3 {
 		t.Errorf("%d transactions have stored the successes, want at most 3", n)
 	}
@@ -87,13 +61,11 @@ func TestSuccessesThatComeAtOnceTakeFewTransactions(t *testing.T) {
 
 // A dispatcher looks for more after an attempt only if that, or a lease before, says that there may be some.
 func TestAnAttemptAndALeaseSayWhetherMoreMayBeDue(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	s, db := newStore(t)
+	registerWith(t, s, 1, blackout(1), blackout(2))
 	record := func(what string, d delivery.Delivery, o delivery.Outcome, due bool) {
 		t.Helper()
-		if recorded := must[delivery.Recorded](t)(s.Record(t.Context(), d, o)); recorded.Due != due {
+		if recorded := must(s.Record(t.Context(), d, o))(t); recorded.Due != due {
 			t.Errorf("%s: something is due: %t", what, recorded.Due)
 		}
 	}
@@ -104,7 +76,7 @@ func TestAnAttemptAndALeaseSayWhetherMoreMayBeDue(t *testing.T) {
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	waits := func(what string, deliveries int, waits bool) []delivery.Delivery {
 		t.Helper()
-		leased := must[delivery.Leased](t)(s.Lease(t.Context(), 10, time.Minute))
+		leased := must(s.Lease(t.Context(), 10, time.Minute))(t)
 		if len(leased.Deliveries) != deliveries || leased.Waits != waits {
 			t.Errorf("%s: %d are leased, more wait: %t", what, len(leased.Deliveries), leased.Waits)
 		}
@@ -116,14 +88,8 @@ func TestAnAttemptAndALeaseSayWhetherMoreMayBeDue(t *testing.T) {
 	last := waits("the last of what it gets", 1, true)
 	waits("no more than that", 0, true)
 	record("a success at a destination", last[0], delivered(), false)
-	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = holder.Rollback() }()
-	if _, err := holder.ExecContext(t.Context(), `SELECT FROM destinations WHERE id = $1 FOR NO KEY UPDATE`, hook.ID); err != nil {
-		t.Fatal(err)
-	}
+	holder := holding(t, db, `SELECT FROM destinations WHERE id = $1 FOR NO KEY UPDATE`, hook.ID)
 	waits("an attempt at it is being recorded", 0, true)
-	if err := holder.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, holder.Rollback())
 	waits("that is over", 1, true)
 }

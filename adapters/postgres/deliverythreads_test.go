@@ -16,7 +16,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -31,20 +30,20 @@ const defaultRoute = "01900000-0000-7000-8000-000000000001"
 // addDestination stores a destination to which the default route leads.
 func addDestination(t testing.TB, s *postgres.Store, kind notify.Kind, name string) notify.Destination {
 	t.Helper()
-	d := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), notify.Destination{
+	d := must(s.CreateDestination(t.Context(), notify.Destination{
 		ID: newID(), Name: name, Kind: kind, Language: notify.English, Enabled: true, Config: map[string]string{"channel": "C1"},
-	})).Destination
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+	}))(t).Destination
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
 		r.Destinations = append(r.Destinations, d.ID)
 		return nil
-	}))
+	}))(t)
 	return d
 }
 
 // route routes the incidents that have changed.
 func route(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	for must[bool](t)(s.RouteIncidents(t.Context())) {
+	for must(s.RouteIncidents(t.Context()))(t) {
 	}
 }
 
@@ -53,7 +52,7 @@ func leaseForDestinations(t testing.TB, s *postgres.Store) (leased []delivery.De
 	t.Helper()
 	route(t, s)
 	for {
-		one := must[delivery.Leased](t)(s.Lease(t.Context(), 100, time.Minute))
+		one := must(s.Lease(t.Context(), 100, time.Minute))(t)
 		leased = append(leased, one.Deliveries...)
 		if !one.More {
 			return slices.DeleteFunc(leased, func(d delivery.Delivery) bool { return d.Callback != "" })
@@ -74,7 +73,7 @@ func leaseOneForDestination(t testing.TB, s *postgres.Store) delivery.Delivery {
 // recordOutcome stores an outcome and returns why the destination was disabled.
 func recordOutcome(t testing.TB, s *postgres.Store, d delivery.Delivery, o delivery.Outcome) string {
 	t.Helper()
-	return must[delivery.Recorded](t)(s.Record(t.Context(), d, o)).Disabled
+	return must(s.Record(t.Context(), d, o))(t).Disabled
 }
 
 // attempt returns an attempt that no other test call has made.
@@ -152,6 +151,20 @@ func pass(t testing.TB, db *sql.DB, d time.Duration) {
 // justNow is when the trouble of a test begins that lasts.
 func justNow() time.Time { return time.Now().UTC().Add(-40 * time.Second).Truncate(time.Second) }
 
+// goBlack stores a report of each monitor that its stream is black.
+func goBlack(t testing.TB, s *postgres.Store, ids ...monitor.ID) {
+	t.Helper()
+	for _, id := range ids {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+}
+
+// registerBlack registers a monitor whose stream is black.
+func registerBlack(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
+	t.Helper()
+	return registerWith(t, s, n, trouble(detector.Blackout, justNow()))
+}
+
 func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
@@ -194,8 +207,7 @@ func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
 func TestWithoutDestinationsOnlyTheCallbackIsDelivered(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	registerBlack(t, s, 1)
 	route(t, s)
 	if n := countRows(t, raw(t, dsn), `deliveries`); n != 1 {
 		t.Errorf("%d deliveries", n)
@@ -239,9 +251,9 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
 	hook := addDestination(t, s, notify.Webhook, "hook")
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
-	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{hook.ID},
-		Match: notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}}}))
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
+	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{hook.ID},
+		Match: notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}}}))(t)
 	m, broken := register(t, s, 1), register(t, s, 2)
 	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id <> '`+string(broken.ID)+`')`)
 	alert := trouble(detector.Blackout, justNow())
@@ -249,7 +261,7 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	if len(refused) != 0 || len(alone) != 2 {
 		t.Fatalf("refused %v, alone %v: the group is not stored one by one", refused, alone)
 	}
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	goBlack(t, s, m.ID)
 	acceptReport(t, s, broken.ID, report(alert), monitor.Run)
 	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.EventID != alert.ID {
 		t.Errorf("leased %+v, want %s", d, alert.ID)
@@ -266,10 +278,8 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	if n := len(listIncidents(t, s, broken.ID)); n != 0 || parked() != 1 {
 		t.Errorf("it has %d incidents while it is parked", n)
 	}
-	if err := s.RetryRecords(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	acceptReport(t, s, broken.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	check(t, s.RetryRecords(t.Context()))
+	goBlack(t, s, broken.ID)
 	if onlyIncident(t, s, broken.ID).State != incident.Open || parked() != 0 {
 		t.Error("it is still parked")
 	}
@@ -280,13 +290,10 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 func TestTheIncidentOfAMonitorThatEndsParkedIsResolved(t *testing.T) {
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	m := registerBlack(t, s, 1)
 	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id <> '`+string(m.ID)+`') NOT VALID`)
 	at := justNow()
-	if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, at); err != nil {
-		t.Fatal(err)
-	}
+	must(s.End(t.Context(), m.ID, monitor.Stopped, "", nil, at))(t)
 	expect := func(when string, state incident.State, parked int) {
 		t.Helper()
 		if got, n := onlyIncident(t, s, m.ID).State, countRows(t, db, `monitors WHERE record_parked_since IS NOT NULL`); got != state || n != parked {
@@ -295,9 +302,7 @@ func TestTheIncidentOfAMonitorThatEndsParkedIsResolved(t *testing.T) {
 	}
 	retry := func() {
 		t.Helper()
-		if err := s.RetryRecords(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.RetryRecords(t.Context()))
 	}
 	expect("ended", incident.Open, 1)
 	retry()
@@ -310,12 +315,9 @@ func TestTheIncidentOfAMonitorThatEndsParkedIsResolved(t *testing.T) {
 // A message that a gateway has sent before it died may have arrived: it has the same name when it is sent again, also
 // if the incident has changed meanwhile. Only so LINE and ntfy show it once.
 func TestAMessageOfADeadGatewayKeepsItsName(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	takeOver := func() {
-		if err := s.TakeOverLeases(t.Context(), "here"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.TakeOverLeases(t.Context(), "here"))
 	}
 	for name, end := range map[string]func(){
 		"it is restarted":   takeOver,
@@ -325,7 +327,7 @@ func TestAMessageOfADeadGatewayKeepsItsName(t *testing.T) {
 			takeOver()
 			addDestination(t, s, notify.LINE, "line "+name)
 			m := register(t, s, len(name))
-			acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+			goBlack(t, s, m.ID)
 			sent := leaseForDestinations(t, s)
 			end()
 			alter(t, db, `UPDATE incidents SET unrouted = unrouted + 1 WHERE monitor_id = $1`, m.ID)
@@ -357,7 +359,7 @@ func TestAnIncidentIsToldAsItChanges(t *testing.T) {
 	i := onlyIncident(t, s, m.ID)
 	act := func(kind incident.EntryKind) {
 		t.Helper()
-		must[incident.Entry](t)(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: kind, By: "ann"}))
+		must(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: kind, By: "ann"}))(t)
 	}
 	act(incident.Acknowledged)
 	expectSent(t, s, "chat acknowledged", "mail acknowledged")
@@ -431,11 +433,10 @@ func TestNothingIsPushedAfterAnAcknowledgement(t *testing.T) {
 		}
 	})
 	for n := range rounds {
-		m := register(t, s, n)
-		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+		m := registerBlack(t, s, n)
 		id := onlyIncident(t, s, m.ID).ID
 		time.Sleep(time.Duration(n%10) * time.Millisecond) // at another moment of the race
-		must[incident.Entry](t)(s.ActOnIncident(t.Context(), id, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))
+		must(s.ActOnIncident(t.Context(), id, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))(t)
 		answered.Store(id, true)
 		resolveIncident(t, s, m.ID)
 		alter(t, db, `UPDATE destinations SET tokens_at = NULL`) // the rate limit allows all
@@ -449,8 +450,7 @@ func TestNothingIsPushedAfterAnAcknowledgement(t *testing.T) {
 func TestAChangeDuringAnAttemptIsTold(t *testing.T) {
 	s := open(t, database(t))
 	addDestination(t, s, notify.Discord, "chat")
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	m := registerBlack(t, s, 1)
 	opening := leaseOneForDestination(t, s)
 	answered := acknowledge(t, s, m.ID)
 	expectSent(t, s) // it is in flight
@@ -463,19 +463,15 @@ func TestAChangeDuringAnAttemptIsTold(t *testing.T) {
 
 // The end of an attempt may be stored while a change waits for the row.
 func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	m := registerBlack(t, s, 1)
 	leased := leaseOneForDestination(t, s)
 	told := leased.Notified.After(leased.Message.Situation, leased.Message.NextMessage, time.Now(), "ref")
-	encoded := must[[]byte](t)(json.Marshal(told))
+	encoded := must(json.Marshal(told))(t)
 
-	end := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	if _, err := end.ExecContext(t.Context(), `UPDATE deliveries SET state = 'delivered', told = $1, due_at = NULL, lease = NULL WHERE incident_id IS NOT NULL`, string(encoded)); err != nil {
-		t.Fatal(err)
-	}
+	end := must(db.BeginTx(t.Context(), nil))(t)
+	must(end.ExecContext(t.Context(), `UPDATE deliveries SET state = 'delivered', told = $1, due_at = NULL, lease = NULL WHERE incident_id IS NOT NULL`, string(encoded)))(t)
 	answered := acknowledge(t, s, m.ID)
 	routed := make(chan error, 1)
 	go func() {
@@ -485,9 +481,7 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	eventually(t, "the change waits", func() bool {
 		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
 	})
-	if err := errors.Join(end.Commit(), <-routed); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(end.Commit(), <-routed))
 	answered()
 	expectSent(t, s, "chat acknowledged")
 }
@@ -495,33 +489,25 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 // A sweep holds the incident, and a report that holds the monitor waits for it. So the sweep
 // must not wait for the monitor.
 func TestASweepAddsAThreadWhileAReportHoldsTheMonitor(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	chief := addDestination(t, s, notify.Discord, "chief")
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
-	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{chief.ID}, Match: notify.Match{MinSeverity: 2}}))
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
+	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{chief.ID}, Match: notify.Match{MinSeverity: 2}}))(t)
+	registerBlack(t, s, 1)
 	expectSent(t, s)
 	alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,last_started_at}', to_jsonb(now() - interval '5 minutes'))`)
-	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = holder.Rollback() }()
-	if _, err := holder.ExecContext(t.Context(), `SELECT FROM monitors FOR UPDATE`); err != nil {
-		t.Fatal(err)
-	}
+	holding(t, db, `SELECT FROM monitors FOR UPDATE`)
 	sweepIncidents(t, s)
 	expectSent(t, s, "chief opened")
 }
 
 func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	chief := addDestination(t, s, notify.Discord, "chief")
-	must[notify.Route](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
-	must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "escalation", Destinations: []string{chief.ID},
-		Match: notify.Match{Metadata: map[string]string{"a": "<配信>"}}, DelaySec: 600}))
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
+	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "escalation", Destinations: []string{chief.ID},
+		Match: notify.Match{Metadata: map[string]string{"a": "<配信>"}}, DelaySec: 600}))(t)
+	registerBlack(t, s, 1)
 	expectSent(t, s)
 	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '10 minutes'`)
 	pass(t, db, 10*time.Minute)
@@ -530,31 +516,22 @@ func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
 
 // Two transactions may give one number to two events. Neither event may be left out.
 func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	m := register(t, s, 1)
-	other := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = other.Rollback() }()
-	if _, err := other.ExecContext(t.Context(), `INSERT INTO deliveries (id, destination_id, monitor_id, sequence, state, created_at)
-		VALUES (gen_random_uuid(), $1, $2, 1, 'delivered', now())`, hook.ID, m.ID); err != nil {
-		t.Fatal(err)
-	}
+	other := holding(t, db, `INSERT INTO deliveries (id, destination_id, monitor_id, sequence, state, created_at)
+		VALUES (gen_random_uuid(), $1, $2, 1, 'delivered', now())`, hook.ID, m.ID)
 	e := trouble(detector.Blackout, justNow())
 	added := make(chan error, 1)
 	go func() { added <- s.AddEvent(t.Context(), m, e) }()
 	eventually(t, "the event waits", func() bool {
 		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
 	})
-	if err := other.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, other.Commit())
 	if err := <-added; err == nil {
 		t.Error("the event is stored without its delivery")
 	}
-	if err := s.AddEvent(t.Context(), m, e); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AddEvent(t.Context(), m, e))
 	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 2 {
 		t.Errorf("the delivery is %+v", d)
 	}
@@ -563,10 +540,10 @@ func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
 func TestIncidentsThatCannotBeRoutedKeepNothingElseBack(t *testing.T) {
 	dsn := create(t, template)
 	var log lockedBuffer
-	s, db := must[*postgres.Store](t)(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 2, Log: slog.New(slog.NewTextHandler(&log, nil))})), raw(t, dsn)
+	s, db := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t), raw(t, dsn)
 	defer s.Close()
 	addDestination(t, s, notify.Discord, "chief")
-	acceptReport(t, s, register(t, s, 1).ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	registerBlack(t, s, 1)
 	alter(t, db, `ALTER TABLE incident_log RENAME TO unreadable`)
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 	if text := log.String(); !strings.Contains(text, "cannot route the incidents") {
@@ -574,4 +551,16 @@ func TestIncidentsThatCannotBeRoutedKeepNothingElseBack(t *testing.T) {
 	}
 	alter(t, db, `ALTER TABLE unreadable RENAME TO incident_log`)
 	expectSent(t, s, "chief opened")
+}
+
+// deliverOnce does what a dispatcher does whose receivers accept everything. It may be
+// called concurrently.
+func deliverOnce(t testing.TB, s *postgres.Store, d delivery.Delivery) error {
+	outcome := outcomeOf(event.Attempt{At: time.Now().UTC(), Status: 200}, sent)
+	if d.Incident != nil || d.Storm != nil {
+		told := d.Notified.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
+		outcome.Notified = &told
+	}
+	_, err := s.Record(t.Context(), d, outcome)
+	return err
 }

@@ -46,9 +46,7 @@ func file(v evidence.Variant, data []byte) evidence.File {
 func newEvidence(t testing.TB, s *postgres.Store, id monitor.ID, files ...evidence.File) evidence.Record {
 	t.Helper()
 	eventID := newID()
-	if err := s.InsertEvent(t.Context(), id, eventID); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.InsertEvent(t.Context(), id, eventID))
 	return evidence.Record{
 		ID: newEvidenceID(), MonitorID: id, EventID: eventID, Condition: "black",
 		Phase: evidence.AlertPhase, Class: evidence.Normal, CreatedAt: noon, Files: files,
@@ -59,32 +57,23 @@ func newEvidence(t testing.TB, s *postgres.Store, id monitor.ID, files ...eviden
 func upload(t testing.TB, s *postgres.Store, r evidence.Record, contents ...[]byte) evidence.Record {
 	t.Helper()
 	for i, data := range contents {
-		if err := s.ReserveBlob(t.Context(), r.MonitorID, 1, r.Files[i]); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.ReserveBlob(t.Context(), r.MonitorID, 1, r.Files[i]))
 		putBlob(t, s, data)
 	}
-	stored, err := s.AddEvidence(t.Context(), 1, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must(s.AddEvidence(t.Context(), 1, r))(t)
 	return stored
 }
 
 // putBlob stores data as a worker's upload does, without a record.
 func putBlob(t testing.TB, s *postgres.Store, data []byte) {
 	t.Helper()
-	if err := s.BlobStore().Put(t.Context(), evidences.NewContent(digestOf(data), int64(len(data)), newReader(data))); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.BlobStore().Put(t.Context(), evidences.NewContent(digestOf(data), int64(len(data)), newReader(data))))
 }
 
 // sweep deletes what is due.
 func sweep(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	if err := evidences.NewSweep(s, s.BlobStore(), evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, evidences.NewSweep(s, s.BlobStore(), evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()))
 }
 
 func requireEmpty(t testing.TB, db *sql.DB, tables ...string) {
@@ -96,14 +85,6 @@ func requireEmpty(t testing.TB, db *sql.DB, tables ...string) {
 	}
 }
 
-func countRows(t testing.TB, db *sql.DB, table string) (n int) {
-	t.Helper()
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 func TestEvidenceIsReadAsItWasStored(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
@@ -113,10 +94,7 @@ func TestEvidenceIsReadAsItWasStored(t *testing.T) {
 	r.Files[0].Measure, r.Files[1].Measure = nil, nil // %+v would compare addresses
 	want := fmt.Sprintf("%+v", r)
 	stored := upload(t, s, r, onset, clip)
-	read, err := s.Evidence(t.Context(), r.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must(s.Evidence(t.Context(), r.ID))(t)
 	for how, got := range map[string]evidence.Record{"stored": stored, "read": read} {
 		if fmt.Sprintf("%+v", got) != want {
 			t.Errorf("%s is\n%+v, want\n%s", how, got, want)
@@ -168,9 +146,7 @@ func TestOnlyAChangeOfEvidenceIsAppendedToTheFeed(t *testing.T) {
 		upload(t, s, r)
 		numberFeed(t, s)
 	}
-	if _, err := s.SetEvidenceClass(t.Context(), r.ID, evidence.Case); err != nil {
-		t.Fatal(err)
-	}
+	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case))(t)
 	numberFeed(t, s)
 	var entries int
 	var last string
@@ -251,8 +227,7 @@ func TestOnlyTheNewestGenerationUploads(t *testing.T) {
 	unknown := registration(2).ID
 	requireCode(t, s.ReserveBlob(t.Context(), unknown, 1, r.Files[0]), monitor.NotFound)
 	r.MonitorID = unknown
-	_, err := s.AddEvidence(t.Context(), 1, r)
-	requireCode(t, err, monitor.NotFound)
+	requireCode(t, errorOf(s.AddEvidence(t.Context(), 1, r)), monitor.NotFound)
 }
 
 func TestEvidenceIsListedNewestFirst(t *testing.T) {
@@ -293,9 +268,7 @@ func TestEvidenceIsListedNewestFirst(t *testing.T) {
 }
 
 func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	ages := map[evidence.Class][]int{evidence.Normal: {13, 15}, evidence.Quarantine: {15, 59, 61}, evidence.Case: {10_000}}
 	kept := map[string]bool{}
@@ -310,10 +283,7 @@ func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 		}
 	}
 	sweep(t, s)
-	list, err := s.ListEvidence(t.Context(), evidences.Filter{Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(s.ListEvidence(t.Context(), evidences.Filter{Limit: 10}))(t)
 	for _, r := range list {
 		if !kept[string(r.ID)] {
 			t.Errorf("kept is %s evidence of %v", r.Class, r.CreatedAt)
@@ -322,9 +292,7 @@ func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 	if len(list) != len(kept) {
 		t.Errorf("%d records are kept, want %d", len(list), len(kept))
 	}
-	if n := countRows(t, db, "blobs"); n != 6 {
-		t.Errorf("%d blobs are left in the hour of grace, want 6", n)
-	}
+	expectRows(t, db, "blobs", 6)
 	alter(t, db, blobHour)
 	sweep(t, s)
 	if n := countRows(t, db, "blobs"); n != len(kept) {
@@ -339,27 +307,19 @@ func TestACaseIsKeptUntilItIsReleased(t *testing.T) {
 	r := newEvidence(t, s, m.ID)
 	r.CreatedAt = time.Now().Add(-days(100))
 	upload(t, s, r)
-	if _, err := s.SetEvidenceClass(t.Context(), r.ID, evidence.Case); err != nil {
-		t.Fatal(err)
-	}
+	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case))(t)
 	sweep(t, s)
 	if got, err := s.Evidence(t.Context(), r.ID); err != nil || got.Class != evidence.Case {
 		t.Fatalf("the class is %q: %v", got.Class, err)
 	}
-	if _, err := s.SetEvidenceClass(t.Context(), r.ID, evidence.Normal); err != nil {
-		t.Fatal(err)
-	}
+	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Normal))(t)
 	sweep(t, s)
-	_, err := s.Evidence(t.Context(), r.ID)
-	requireCode(t, err, evidence.NotFound)
-	_, err = s.SetEvidenceClass(t.Context(), r.ID, evidence.Case)
-	requireCode(t, err, evidence.NotFound)
+	requireCode(t, errorOf(s.Evidence(t.Context(), r.ID)), evidence.NotFound)
+	requireCode(t, errorOf(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case)), evidence.NotFound)
 }
 
 func TestABlobThatIsNamedIsNoOrphan(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	data := []byte("a picture")
 	upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
@@ -376,15 +336,11 @@ func TestABlobThatIsNamedIsNoOrphan(t *testing.T) {
 // TestAnUploadCutBeforeItsRecordLeavesNoBlob is a gateway that was killed after the
 // blob was stored.
 func TestAnUploadCutBeforeItsRecordLeavesNoBlob(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	data := []byte("a picture")
 	f := picture(data)
-	if err := s.ReserveBlob(t.Context(), m.ID, 1, f); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.ReserveBlob(t.Context(), m.ID, 1, f))
 	putBlob(t, s, data)
 	alter(t, db, blobHour)
 	sweep(t, s)
@@ -392,16 +348,12 @@ func TestAnUploadCutBeforeItsRecordLeavesNoBlob(t *testing.T) {
 }
 
 func TestAReservedBlobIsNoOrphanForAnHour(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	data := []byte("a picture")
 	f := picture(data)
 	for range 2 { // the second upload renews the reservation of the first
-		if err := s.ReserveBlob(t.Context(), m.ID, 1, f); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.ReserveBlob(t.Context(), m.ID, 1, f))
 		putBlob(t, s, data)
 		sweep(t, s)
 		if n := countRows(t, db, "blobs"); n != 1 {
@@ -414,14 +366,10 @@ func TestAReservedBlobIsNoOrphanForAnHour(t *testing.T) {
 }
 
 func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	r := newEvidence(t, s, m.ID, picture([]byte("a picture")))
-	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]))
 	alter(t, db, blobHour)
 	claim := func(want int) []evidence.Digest {
 		t.Helper()
@@ -441,18 +389,14 @@ func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
 	claim(0)
 	alter(t, db, `UPDATE evidence_blobs SET deleting_at = deleting_at - interval '6 minutes'`) // the claimant has died
 	claim(1)
-	if err := s.ForgetBlobs(t.Context(), claimed); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.ForgetBlobs(t.Context(), claimed))
 	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
 		t.Errorf("reserving it after its deletion: %v", err)
 	}
 }
 
 func TestABlobThatTheDatabaseDoesNotKnowIsDeletedAfterAnHour(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	data := []byte("a picture")
 	putBlob(t, s, data)
 	sweep(t, s)
@@ -524,9 +468,7 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 }
 
 func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	db := raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	alert := trouble(detector.Blackout, hourAgo())
 	acceptReport(t, s, m.ID, report(alert), monitor.Run)

@@ -13,20 +13,14 @@ func TestTheBlobStoreConforms(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blobtest.Harness {
 		dsn := database(t)
 		proxied := startProxy(t, dsn)
-		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{MaxConnections: 4, StatementTimeout: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(postgres.Open(t.Context(), proxied.dsn, postgres.Config{MaxConnections: 4, StatementTimeout: time.Second}))(t)
 		t.Cleanup(func() { _ = s.Close() }) // its connections may be broken
 		db := raw(t, dsn)
 		return blobtest.Harness{
 			Store: s.BlobStore(),
 			Count: func(t *testing.T) (n int) {
 				t.Helper()
-				err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM blobs) + (SELECT count(*) FROM blob_chunks)`).Scan(&n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM blobs) + (SELECT count(*) FROM blob_chunks)`).Scan(&n))
 				return n
 			},
 			Hang: func(t *testing.T) {
@@ -45,9 +39,7 @@ func TestAChunkHas256KiB(t *testing.T) {
 	data := make([]byte, 600_000)
 	putBlob(t, s, data)
 	var chunks, largest int
-	if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*), max(length(data)) FROM blob_chunks`).Scan(&chunks, &largest); err != nil {
-		t.Fatal(err)
-	}
+	check(t, raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*), max(length(data)) FROM blob_chunks`).Scan(&chunks, &largest))
 	if chunks != 3 || largest != 256<<10 {
 		t.Errorf("%d chunks, the largest of %d bytes", chunks, largest)
 	}
@@ -61,18 +53,14 @@ func TestAKilledDatabaseLeavesNoBlob(t *testing.T) {
 	m := register(t, s, 1)
 	data := make([]byte, 2<<20)
 	f := picture(data)
-	if err := s.ReserveBlob(t.Context(), m.ID, 1, f); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.ReserveBlob(t.Context(), m.ID, 1, f))
 	killed := false
 	source := readerFunc(func(p []byte) (int, error) {
 		if !killed && len(data) < 1<<20 {
 			killed = true
 			killServer(t, dir)
 			// A server that is back before the next chunk would get the whole upload.
-			if err := own.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check(t, own.Stop(t.Context()))
 		}
 		n := copy(p, data)
 		data = data[n:]

@@ -12,8 +12,7 @@ import (
 // TestAnIncidentLosesAPictureThatHasExpired lets the shown picture expire, and then adds
 // one that shows less. The incident shows that one, which the expired one outranked.
 func TestAnIncidentLosesAPictureThatHasExpired(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m, other := register(t, s, 1), register(t, s, 2)
 	alert := trouble(detector.Blackout, hourAgo())
 	acceptReport(t, s, m.ID, report(alert), monitor.Run)

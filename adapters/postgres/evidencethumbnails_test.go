@@ -14,10 +14,7 @@ import (
 
 func wanted(t *testing.T, s *postgres.Store, id monitor.ID) bool {
 	t.Helper()
-	answer, err := s.Accept(t.Context(), id, report())
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must(s.Accept(t.Context(), id, report()))(t)
 	return answer.ThumbnailWanted
 }
 
@@ -39,12 +36,9 @@ func TestAThumbnailGoesFromOneGatewayToTheOther(t *testing.T) {
 	if is, err := first.PutThumbnail(t.Context(), thumbnail, 1); err != nil || is || wanted(t, first, m.ID) {
 		t.Errorf("before a page asked, a thumbnail is wanted: %v, %v", is, err)
 	}
-	_, err := second.GetThumbnail(t.Context(), m.ID)
-	requireCode(t, err, monitor.NotFound)
+	requireCode(t, errorOf(second.GetThumbnail(t.Context(), m.ID)), monitor.NotFound)
 	for range 2 {
-		if err := second.LeaseThumbnails(t.Context(), []monitor.ID{m.ID, "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"}, 30*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		check(t, second.LeaseThumbnails(t.Context(), []monitor.ID{m.ID, "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"}, 30*time.Second))
 	}
 	if !wanted(t, first, m.ID) || wanted(t, first, other.ID) {
 		t.Error("the lease is not seen by the answers to reports")
@@ -70,31 +64,21 @@ func TestAThumbnailGoesFromOneGatewayToTheOther(t *testing.T) {
 		t.Errorf("the error of another generation is %v", err)
 	}
 	acceptReport(t, first, m.ID, monitor.Report{Generation: 1, At: noon, Status: monitor.Completed}, monitor.Stop)
-	_, err = first.PutThumbnail(t.Context(), thumbnail, 1)
-	requireCode(t, err, monitor.NotFound)
+	requireCode(t, errorOf(first.PutThumbnail(t.Context(), thumbnail, 1)), monitor.NotFound)
 }
 
 func TestThumbnailsEndWithTheirLease(t *testing.T) {
 	s := open(t, database(t))
 	m := register(t, s, 1)
-	if err := s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, 30*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.PutThumbnail(t.Context(), evidences.Thumbnail{MonitorID: m.ID, TakenAt: noon, JPEG: []byte("j")}, 1); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, 30*time.Second))
+	must(s.PutThumbnail(t.Context(), evidences.Thumbnail{MonitorID: m.ID, TakenAt: noon, JPEG: []byte("j")}, 1))(t)
 	if err := s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, -time.Second); err != nil || !wanted(t, s, m.ID) {
 		t.Error("a shorter lease ended a longer one", err)
 	}
-	if err := s.DeleteThumbnails(t.Context(), time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.DeleteThumbnails(t.Context(), time.Hour))
 	if _, err := s.GetThumbnail(t.Context(), m.ID); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteThumbnails(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.GetThumbnail(t.Context(), m.ID)
-	requireCode(t, err, monitor.NotFound)
+	check(t, s.DeleteThumbnails(t.Context(), 0))
+	requireCode(t, errorOf(s.GetThumbnail(t.Context(), m.ID)), monitor.NotFound)
 }

@@ -42,7 +42,7 @@ func feedLine(t testing.TB, entryType, data string) string {
 // numberFeed gives their versions to all changes.
 func numberFeed(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	eventually(t, "all changes have their versions", func() bool { return !must[bool](t)(s.NumberFeed(t.Context())) })
+	eventually(t, "all changes have their versions", func() bool { return !must(s.NumberFeed(t.Context()))(t) })
 }
 
 // feedSince returns the entries after a version in short form, and the last version. It gives
@@ -50,27 +50,20 @@ func numberFeed(t testing.TB, s *postgres.Store) {
 func feedSince(t testing.TB, s *postgres.Store, db *sql.DB, version int64) (lines []string, last int64) {
 	t.Helper()
 	numberFeed(t, s)
-	rows, err := db.QueryContext(t.Context(), `SELECT version, type, data FROM feed WHERE version > $1 ORDER BY version`, version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(db.QueryContext(t.Context(), `SELECT version, type, data FROM feed WHERE version > $1 ORDER BY version`, version))(t)
 	defer rows.Close()
 	last = version
 	for rows.Next() {
 		var next int64
 		var entryType, data string
-		if err := rows.Scan(&next, &entryType, &data); err != nil {
-			t.Fatal(err)
-		}
+		check(t, rows.Scan(&next, &entryType, &data))
 		if last > 0 && next != last+1 {
 			t.Fatalf("version %d follows %d", next, last)
 		}
 		last = next
 		lines = append(lines, feedLine(t, entryType, data))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, rows.Err())
 	return lines, last
 }
 
@@ -79,9 +72,7 @@ func feedSince(t testing.TB, s *postgres.Store, db *sql.DB, version int64) (line
 func feedHead(t testing.TB, s *postgres.Store, db *sql.DB) (version int64) {
 	t.Helper()
 	numberFeed(t, s)
-	if err := db.QueryRowContext(t.Context(), `SELECT version FROM feed_head`).Scan(&version); err != nil {
-		t.Fatal(err)
-	}
+	check(t, db.QueryRowContext(t.Context(), `SELECT version FROM feed_head`).Scan(&version))
 	return version
 }
 
@@ -89,8 +80,7 @@ func feedHead(t testing.TB, s *postgres.Store, db *sql.DB) (version int64) {
 // repetition after an unknown outcome, it appends nothing.
 func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m, reserved, failing := registration(1), registration(2), registration(3)
 	reserved.Status, reserved.ReservedUntil = monitor.Waiting, time.Now().Add(-time.Second)
 	alert, doomed, last := blackout(40), blackout(50), monitorError(event.ReasonWorkerLost)
@@ -184,8 +174,7 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 
 func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	acceptReport(t, s, m.ID, report(), monitor.Run)
 	head := feedHead(t, s, db)
@@ -204,15 +193,12 @@ func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 
 func TestAFailedMonitorAndItsLastEventAreAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	head := feedHead(t, s, db)
 	last := monitorError(event.ReasonWorkerLost)
 	for range 2 {
-		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Fail(t.Context(), m, event.ReasonWorkerLost, last))
 	}
 	lines, _ := feedSince(t, s, db, head)
 	if want := []string{"monitor.updated error", "delivery.updated pending 0", "incident.updated open"}; !slices.Equal(lines, want) {
@@ -222,16 +208,13 @@ func TestAFailedMonitorAndItsLastEventAreAppendedToTheFeed(t *testing.T) {
 
 func TestARedeliveryIsAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	alert := blackout(40)
 	acceptReport(t, s, m.ID, report(alert), monitor.Run)
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 	head := feedHead(t, s, db)
-	if err := s.Redeliver(t.Context(), m.ID, alert.ID); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Redeliver(t.Context(), m.ID, alert.ID))
 	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0"}) {
 		t.Errorf("the feed has %q, want the pending delivery", lines)
 	}
@@ -241,14 +224,11 @@ func TestARedeliveryIsAppendedToTheFeed(t *testing.T) {
 // get the whole state once, which leaves the monitor out.
 func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	renew := func() string {
 		t.Helper()
-		if err := s.RenewFeedEpoch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.RenewFeedEpoch(t.Context()))
 		return presentPosition(t, s).Epoch
 	}
 	before, head := renew(), feedHead(t, s, db)
@@ -271,8 +251,7 @@ func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T)
 
 func TestATransactionThatIsRolledBackLeavesNoGapInTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	numberFeed(t, s)
 	alter(t, db, `BEGIN; UPDATE feed_head SET version = version + 1; ROLLBACK`)
@@ -302,9 +281,7 @@ func TestReadersSeeSinceWhenAMonitorIsParked(t *testing.T) {
 		var got []bool
 		for _, data := range entries {
 			var entry feed.Monitor
-			if err := json.Unmarshal([]byte(data), &entry); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal([]byte(data), &entry))
 			got = append(got, entry.RecordParkedSince != nil)
 		}
 		since = getMonitor(t, s, m.ID).RecordParkedSince
@@ -314,16 +291,14 @@ func TestReadersSeeSinceWhenAMonitorIsParked(t *testing.T) {
 		return since
 	}
 	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (false)`)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	goBlack(t, s, m.ID)
 	parked := expectParked("refused", true)
 	if parked.IsZero() {
 		t.Error("the monitor is not parked")
 	}
 	retry := func() {
 		t.Helper()
-		if err := s.RetryRecords(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.RetryRecords(t.Context()))
 		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
 	}
 	retry()

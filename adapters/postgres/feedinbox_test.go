@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,14 +16,9 @@ import (
 
 // While one gateway gives versions, and is halted, reports of different monitors do not wait.
 func TestReportsDoNotWaitForEachOtherBecauseOfTheFeed(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	first, second := register(t, s, 1), register(t, s, 2)
-	numbering := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-	defer func() { _ = numbering.Rollback() }()
-	if _, err := numbering.ExecContext(t.Context(), `SELECT FROM feed_head FOR UPDATE`); err != nil {
-		t.Fatal(err)
-	}
+	holding(t, db, `SELECT FROM feed_head FOR UPDATE`)
 	for n, m := range []monitor.Monitor{first, second} {
 		acceptReport(t, s, m.ID, report(blackout(n)), monitor.Run) // fails when it waits for a lock until its timeout
 	}
@@ -76,9 +70,7 @@ func TestNoChangeIsLostOrNumberedTwiceWhenAGatewayDies(t *testing.T) {
 				ids := storedEvents(t, other, db, events)
 				before := presentPosition(t, other)
 				for _, id := range ids {
-					if err := other.ChangeEvent(t.Context(), 0, id); err != nil {
-						t.Fatal(err)
-					}
+					check(t, other.ChangeEvent(t.Context(), 0, id))
 				}
 				dead := false
 				proxied.lose(func(statement string) loss {
@@ -105,10 +97,7 @@ func requireNumberedOnce(t *testing.T, s *postgres.Store, after int64, ids []str
 	numbered := map[string]int{}
 	eventually(t, fmt.Sprintf("%d changes have versions", len(ids)), func() bool {
 		numberFeed(t, s)
-		page, err := s.ReadFeed(t.Context(), after, len(ids)+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must(s.ReadFeed(t.Context(), after, len(ids)+1))(t)
 		clear(numbered)
 		for i, e := range page.Entries {
 			if e.Version != after+int64(i)+1 {
@@ -126,14 +115,13 @@ func requireNumberedOnce(t *testing.T, s *postgres.Store, after int64, ids []str
 }
 
 func TestManyChangesGetTheirVersionsInSeveralSteps(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	ids := storedEvents(t, s, db, 1100)
 	before := presentPosition(t, s)
 	alter(t, db, `INSERT INTO feed_inbox (type, id) SELECT 'delivery.updated', id FROM monitor_events`)
 	alter(t, db, `INSERT INTO feed_inbox (type, id) VALUES ('delivery.updated', gen_random_uuid())`) // deleted since
 	for step, want := range []bool{true, true, false} {
-		if more := must[bool](t)(s.NumberFeed(t.Context())); more != want {
+		if more := must(s.NumberFeed(t.Context()))(t); more != want {
 			t.Errorf("after step %d there are more: %t", step+1, more)
 		}
 	}
@@ -142,14 +130,11 @@ func TestManyChangesGetTheirVersionsInSeveralSteps(t *testing.T) {
 
 // Attempts of one delivery that come together are one entry, with the newest state.
 func TestChangesOfOneObjectAreOneEntry(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	ids := storedEvents(t, s, db, 1)
 	head := feedHead(t, s, db)
 	for range 3 {
-		if err := s.ChangeEvent(t.Context(), 0, ids[0]); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.ChangeEvent(t.Context(), 0, ids[0]))
 	}
 	alter(t, db, `UPDATE monitor_events SET webhook_attempts = 7`)
 	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"delivery.updated sent 7"}) {
@@ -190,7 +175,7 @@ func TestAnObjectNeverGoesBackInTheFeed(t *testing.T) {
 	close(written)
 	numbering.Wait()
 	numberFeed(t, s)
-	page := must[feed.Page](t)(s.ReadFeed(t.Context(), before.Version, 1000))
+	page := must(s.ReadFeed(t.Context(), before.Version, 1000))(t)
 	last := -1
 	for _, e := range page.Entries {
 		var d feed.Delivery

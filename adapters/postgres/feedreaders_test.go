@@ -15,37 +15,17 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
-// countingStore counts the queries of a Feed.
-type countingStore struct {
-	feeds.Store
-
-	pages, states atomic.Int64
-}
-
-func (s *countingStore) ReadFeed(ctx context.Context, after int64, limit int) (feed.Page, error) {
-	s.pages.Add(1)
-	return s.Store.ReadFeed(ctx, after, limit)
-}
-
-func (s *countingStore) ReadState(ctx context.Context) (feed.State, feed.Position, error) {
-	s.states.Add(1)
-	return s.Store.ReadState(ctx)
-}
-
 // startFeed runs the feed of one gateway until the test ends.
-func startFeed(t testing.TB, s *postgres.Store, cfg feeds.Config) (*feeds.Feed, *countingStore) {
+func startFeed(t testing.TB, s *postgres.Store, cfg feeds.Config) *feeds.Feed {
 	t.Helper()
+	check(t, s.RenewFeedEpoch(t.Context())) // so that the first positions are of the last epoch
 	ctx, cancel := context.WithCancel(t.Context())
-	wakes, counted := s.ListenFeed(ctx, nil), &countingStore{Store: s}
-	f, err := feeds.New(counted, wakes, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wakes := s.ListenFeed(ctx, nil)
+	f := must(feeds.New(s, wakes, cfg))(t)
 	var running sync.WaitGroup
 	running.Go(func() { f.Run(ctx) })
 	t.Cleanup(func() {
@@ -54,8 +34,7 @@ func startFeed(t testing.TB, s *postgres.Store, cfg feeds.Config) (*feeds.Feed, 
 		for range wakes { // closed when the listener has ended
 		}
 	})
-	eventually(t, "the gateway follows the feed", func() bool { return counted.pages.Load() > 0 })
-	return f, counted
+	return f
 }
 
 // presentPosition is the position of a reader that has just connected.
@@ -167,14 +146,10 @@ func storedEvents(t testing.TB, s *postgres.Store, db *sql.DB, n int) (ids []str
 	defer rows.Close()
 	for rows.Next() {
 		var id string
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		check(t, rows.Scan(&id))
 		ids = append(ids, id)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, rows.Err())
 	return ids
 }
 
@@ -187,12 +162,11 @@ func TestNoReaderSkipsOrRepeatsAVersionWhateverCommitsOutOfOrder(t *testing.T) {
 	ids := storedEvents(t, first, db, writers*each)
 	// A small ring, so that readers continue from memory and from the store.
 	cfg := feeds.Config{MaxEntries: 32, PageSize: 16, Heartbeat: 200 * time.Millisecond}
-	one, _ := startFeed(t, first, cfg)
-	two, _ := startFeed(t, second, cfg)
+	gateways := []*feeds.Feed{startFeed(t, first, cfg), startFeed(t, second, cfg)}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	start := presentPosition(t, first)
-	readers, wait := readAll(ctx, []*feeds.Feed{one, two}, start, func(version int64) bool { return version == start.Version+writers*each })
+	readers, wait := readAll(ctx, gateways, start, func(version int64) bool { return version == start.Version+writers*each })
 	var writing sync.WaitGroup
 	for w := range writers {
 		store := []*postgres.Store{first, second}[w%2]
@@ -210,9 +184,7 @@ func TestNoReaderSkipsOrRepeatsAVersionWhateverCommitsOutOfOrder(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	if err := wait(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, wait())
 	for i, r := range readers {
 		for event, n := range r.events {
 			if n != 1 {
@@ -225,105 +197,26 @@ func TestNoReaderSkipsOrRepeatsAVersionWhateverCommitsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestFiveHundredReadersCostTwoQueriesPerChange(t *testing.T) {
-	t.Parallel()
-	const readers, changes = 500, 20
-	dsn := database(t)
-	s := open(t, dsn)
-	ids := storedEvents(t, s, raw(t, dsn), changes)
-	gateway, queries := startFeed(t, s, feeds.Config{Heartbeat: time.Hour})
-	start := presentPosition(t, s)
-	eventually(t, "the gateway continues readers from memory", func() bool {
-		from, err := gateway.Follow("", start)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer from.Close()
-		before := queries.pages.Load()
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, _ = from.Next(ctx) // the heartbeat, or none in time
-		_, _ = from.Next(ctx)
-		return queries.pages.Load() == before
-	})
-	before := queries.pages.Load()
-	var received [changes + 1]atomic.Int64
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var reading sync.WaitGroup
-	for i := range readers {
-		from, err := gateway.Follow(fmt.Sprint("key ", i%5), start) // a key has 200 readers
-		if err != nil {
-			t.Fatal(err)
-		}
-		reading.Go(func() {
-			defer from.Close()
-			r := &reader{position: start, events: map[string]int{}}
-			for n := 1; n <= changes; n++ {
-				if err := r.readSome(ctx, from, 1, func(int64) bool { return false }); err != nil {
-					t.Error(err)
-					return
-				}
-				received[n].Add(1)
-			}
-		})
-	}
-	for n := 1; n <= changes; n++ {
-		if err := s.ChangeEvent(ctx, 0, ids[n-1]); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, fmt.Sprintf("%d readers have change %d", readers, n), func() bool { return received[n].Load() == readers })
-	}
-	reading.Wait()
-	// A change wakes the gateway, and so does its version. The listener wakes it once more when it begins
-	// to listen, and the new epoch does.
-	if got := queries.pages.Load() - before; got > 2*changes+2 || queries.states.Load() != 0 {
-		t.Errorf("%d changes for %d readers cost %d queries and %d states, want two per change and 0", changes, readers, got, queries.states.Load())
-	}
-}
-
 func TestReadersContinueWhenTheDatabaseIsKilled(t *testing.T) {
 	dir := shortDir(t)
-	own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	s, other := open(t, own.DSN()), open(t, own.DSN())
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	own, s := startServer(t, dir)
+	other := open(t, own.DSN())
 	cfg := feeds.Config{MaxEntries: 32, Heartbeat: 200 * time.Millisecond}
-	one, _ := startFeed(t, s, cfg)
-	two, _ := startFeed(t, other, cfg)
+	gateways := []*feeds.Feed{startFeed(t, s, cfg), startFeed(t, other, cfg)}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ids := storedEvents(t, s, raw(t, own.DSN()), 61)
-	start := presentPosition(t, s)
 	var last atomic.Int64 // the version of the newest entry, once nothing more is written
 	last.Store(math.MaxInt64)
-	_, wait := readAll(ctx, []*feeds.Feed{one, two}, start, func(version int64) bool { return version >= last.Load() })
+	_, wait := readAll(ctx, gateways, presentPosition(t, s), func(version int64) bool { return version >= last.Load() })
 	for n := range 60 {
 		if n == 20 {
 			killServer(t, dir)
 		}
-		for s.ChangeEvent(ctx, 0, ids[n]) != nil {
-			if ctx.Err() != nil {
-				t.Fatal("the database does not come back")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		eventually(t, "a change is stored", func() bool { return s.ChangeEvent(ctx, 0, ids[n]) == nil })
 	}
 	numberFeed(t, s)
 	last.Store(presentPosition(t, s).Version)
-	if err := s.ChangeEvent(ctx, 0, ids[60]); err != nil { // wakes readers that have the last one
-		t.Fatal(err)
-	}
-	if err := wait(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.ChangeEvent(ctx, 0, ids[60])) // wakes readers that have the last one
+	check(t, wait())
 }

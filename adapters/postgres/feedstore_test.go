@@ -17,13 +17,10 @@ import (
 
 func TestTheEpochChangesOnlyWithTheOriginOfTheFeed(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	renewed := func() string {
 		t.Helper()
-		if err := s.RenewFeedEpoch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.RenewFeedEpoch(t.Context()))
 		return presentPosition(t, s).Epoch
 	}
 	first := renewed()
@@ -38,13 +35,10 @@ func TestTheEpochChangesOnlyWithTheOriginOfTheFeed(t *testing.T) {
 
 func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	active, recent, old := register(t, s, 1), register(t, s, 2), register(t, s, 3)
 	for _, m := range []monitor.Monitor{recent, old} {
-		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		must(s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()))(t)
 	}
 	alter(t, db, `UPDATE monitors SET ended_at = now() - interval '11 minutes' WHERE id = $1`, old.ID)
 	acceptReport(t, s, active.ID, report(blackout(40)), monitor.Run)
@@ -73,10 +67,7 @@ func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 func followed(t testing.TB, s *postgres.Store, of feed.Type, id string) map[string]string {
 	t.Helper()
 	numberFeed(t, s)
-	page, err := s.ReadFeed(t.Context(), 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(s.ReadFeed(t.Context(), 0, 1000))(t)
 	known := map[string]string{}
 	for _, e := range page.Entries {
 		if e.Type == of {
@@ -90,9 +81,7 @@ func followed(t testing.TB, s *postgres.Store, of feed.Type, id string) map[stri
 func fieldOf(t testing.TB, data []byte, name string) string {
 	t.Helper()
 	var fields map[string]any
-	if err := json.Unmarshal(data, &fields); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(data, &fields))
 	text, _ := fields[name].(string)
 	return text
 }
@@ -102,10 +91,7 @@ func encodedAs[T feed.Data](t testing.TB, all []T, id string) (ids []string, byI
 	t.Helper()
 	byID = map[string]string{}
 	for _, data := range all {
-		line, err := feed.Encode(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must(feed.Encode(data))(t)
 		ids = append(ids, fieldOf(t, line, id))
 		byID[fieldOf(t, line, id)] = string(line)
 	}
@@ -123,8 +109,7 @@ func readState(t testing.TB, s *postgres.Store) feed.State {
 
 func TestTheStateHasTheDeliveriesThatAFollowerKnowsAsUndelivered(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	shown := map[monitor.ID]bool{}
 	for n, outcome := range []struct {
 		decision notify.Decision
@@ -145,8 +130,7 @@ func TestTheStateHasTheDeliveriesThatAFollowerKnowsAsUndelivered(t *testing.T) {
 		recordAttempt(t, s, leaseOne(t, s), rejecting, outcome.decision)
 		shown[m.ID] = outcome.shown
 	}
-	untried := register(t, s, 5)
-	acceptReport(t, s, untried.ID, report(blackout(40)), monitor.Run)
+	untried := registerWith(t, s, 5, blackout(40))
 	shown[untried.ID] = true
 	want := followed(t, s, feed.DeliveryUpdated, "event_id")
 	maps.DeleteFunc(want, func(_, line string) bool { return !shown[monitor.ID(fieldOf(t, []byte(line), "monitor_id"))] })
@@ -158,10 +142,8 @@ func TestTheStateHasTheDeliveriesThatAFollowerKnowsAsUndelivered(t *testing.T) {
 
 func TestTheStateHasTheNewestDeliveriesAndEvidenceAndSaysThatThereIsMore(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+	s, db := newStore(t)
+	registerWith(t, s, 1, blackout(40))
 	alter(t, db, `
 		WITH added AS (
 			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
@@ -193,8 +175,7 @@ func TestTheStateHasTheNewestDeliveriesAndEvidenceAndSaysThatThereIsMore(t *test
 
 func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	var wanted []string
 	var monitors []monitor.ID
 	for n, resolved := range []string{"", "9 minutes", "11 minutes"} {
@@ -228,8 +209,7 @@ func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T
 
 func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	var ids []monitor.ID
 	for n := range 7 {
 		m := register(t, s, n+1)
@@ -250,10 +230,7 @@ func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
 	alter(t, db, `UPDATE monitors SET last_observed_at = now() - interval '31 seconds', last_error = 'yt-dlp: no answer', blind_since = now() WHERE id = $1`, ids[4])
 	alter(t, db, `UPDATE monitors SET last_error = 'yt-dlp: no answer' WHERE id = $1`, ids[5])
 	alter(t, db, `UPDATE monitors SET reserved_until = now() WHERE id = $1`, ids[6])
-	got, err := s.ReadChecker(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(s.ReadChecker(t.Context()))(t)
 	if b := got.BlindSpot; b == nil || b.Monitors != 3 || b.Watched != 6 || !b.Since.Equal(noon.Add(-4*time.Minute)) || b.Class == nil || *b.Class != monitor.NoDNS || b.Egress != nil {
 		t.Errorf("the blind spot is %+v", b)
 	}
@@ -269,8 +246,7 @@ func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
 
 func TestOldEntriesAreDeletedInBatchesWithoutAGap(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	alter(t, db, `
 		WITH head AS (UPDATE feed_head SET version = version + 2500 RETURNING version - 2500 AS base)
 		INSERT INTO feed SELECT base + n, 'monitor.updated', now() - interval '73 hours', '{}' FROM head, generate_series(1, 2500) n`)
@@ -282,10 +258,7 @@ func TestOldEntriesAreDeletedInBatchesWithoutAGap(t *testing.T) {
 			t.Fatalf("batch %d deleted %d, %t, %v, want %d", i, deleted, more, err, want)
 		}
 	}
-	page, err := s.ReadFeed(t.Context(), before.Version-11, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(s.ReadFeed(t.Context(), before.Version-11, 100))(t)
 	tooOld := feed.Position{Epoch: before.Epoch, Version: before.Version - 11}
 	oldest := feed.Position{Epoch: before.Epoch, Version: before.Version - 10}
 	if len(page.Entries) != 10 || tooOld.Continues(page) || !oldest.Continues(page) {

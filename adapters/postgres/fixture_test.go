@@ -46,9 +46,7 @@ func registration(n int) monitor.Monitor {
 func register(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
-	if err := s.Insert(t.Context(), m, unlimited); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Insert(t.Context(), m, unlimited))
 	return m
 }
 
@@ -82,13 +80,18 @@ func report(events ...event.Event) monitor.Report {
 // acceptReport stores a report and fails the test unless the order is want.
 func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
 	t.Helper()
-	answer, err := s.Accept(t.Context(), id, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must(s.Accept(t.Context(), id, r))(t)
 	if answer.Order != want {
 		t.Fatalf("the order is %q, want %q", answer.Order, want)
 	}
+}
+
+// registerWith registers a monitor and stores a report with these events.
+func registerWith(t testing.TB, s *postgres.Store, n int, events ...event.Event) monitor.Monitor {
+	t.Helper()
+	m := register(t, s, n)
+	acceptReport(t, s, m.ID, report(events...), monitor.Run)
+	return m
 }
 
 // lease leases up to ten deliveries.
@@ -100,10 +103,7 @@ func lease(t testing.TB, s *postgres.Store) []delivery.Delivery {
 // leaseUpTo leases up to limit deliveries.
 func leaseUpTo(t testing.TB, s *postgres.Store, limit int) []delivery.Delivery {
 	t.Helper()
-	leased, err := s.Lease(t.Context(), limit, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leased := must(s.Lease(t.Context(), limit, time.Minute))(t)
 	return leased.Deliveries
 }
 
@@ -127,10 +127,7 @@ var (
 // recordAttempt stores an attempt and returns the monitor that it ended.
 func recordAttempt(t testing.TB, s *postgres.Store, d delivery.Delivery, a event.Attempt, decision notify.Decision) monitor.ID {
 	t.Helper()
-	recorded, err := s.Record(t.Context(), d, outcomeOf(a, decision))
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorded := must(s.Record(t.Context(), d, outcomeOf(a, decision)))(t)
 	return recorded.EndedMonitor
 }
 
@@ -145,11 +142,14 @@ func outcomeOf(a event.Attempt, decision notify.Decision) delivery.Outcome {
 // getMonitor reads a monitor.
 func getMonitor(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
 	t.Helper()
-	m, err := s.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(s.Get(t.Context(), id))(t)
 	return m
+}
+
+// stopMonitor stops a monitor.
+func stopMonitor(t testing.TB, s *postgres.Store, id monitor.ID) {
+	t.Helper()
+	must(s.End(t.Context(), id, monitor.Stopped, "", nil, noon))(t)
 }
 
 // requireCode fails the test unless the error has the given code.

@@ -20,7 +20,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	messages "github.com/stream-monitor/stream-monitor/application/delivery/message"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -121,19 +120,11 @@ type haltedGateway struct {
 func startHaltedGateway(t *testing.T, dsn, tells string) *haltedGateway {
 	t.Helper()
 	g := &haltedGateway{proxy: startProxy(t, dsn), halted: make(chan struct{}), resumed: make(chan struct{})}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self)
+	cmd := exec.CommandContext(t.Context(), must(os.Executable())(t))
 	cmd.Env = append(os.Environ(), gatewayOf+"="+g.proxy.dsn+" application_name=halted idle_in_transaction_session_timeout="+strconv.FormatInt(idleTimeout.Milliseconds(), 10), gatewayTells+"="+tells)
 	cmd.Stderr = os.Stderr
-	if g.input, err = cmd.StdinPipe(); err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.input = must(cmd.StdinPipe())(t)
+	check(t, cmd.Start())
 	g.process = cmd.Process
 	t.Cleanup(func() {
 		if g.isOver.Load() {
@@ -267,14 +258,14 @@ func newHaltWorld(t *testing.T, step haltStep) *haltWorld {
 		acceptReport(t, w.s, m.ID, report(), monitor.Run)
 	}
 	addDestination(t, w.s, notify.Discord, "shared")
-	own := must[routing.DestinationRecord](t)(w.s.CreateDestination(t.Context(), notify.Destination{
+	own := must(w.s.CreateDestination(t.Context(), notify.Destination{
 		ID: newID(), Name: "own", Kind: notify.Discord, Language: notify.English, Enabled: true,
-	})).Destination
+	}))(t).Destination
 	r := createRoute(t, w.s, "own", own.ID)
-	must[notify.Route](t)(w.s.ChangeRoute(t.Context(), r.ID, func(r *notify.Route) error {
+	must(w.s.ChangeRoute(t.Context(), r.ID, func(r *notify.Route) error {
 		r.Match, r.Continue = notify.Match{Monitors: []monitor.ID{w.other.ID}}, true
 		return nil
-	}))
+	}))(t)
 	return w
 }
 
@@ -285,9 +276,7 @@ func (w *haltWorld) haltAtStep() (resume func()) {
 	if w.step.at != nil {
 		w.gateway.haltAt(w.step.at, w.step.executed)
 	}
-	if _, err := fmt.Fprintln(w.gateway.input, w.first.ID); err != nil {
-		w.Fatal(err)
-	}
+	must(fmt.Fprintln(w.gateway.input, w.first.ID))(w)
 	select {
 	case <-w.gateway.halted:
 	case <-time.After(patience):

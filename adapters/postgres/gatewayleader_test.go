@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
 
 // leaderOf is the DSN for a copy of this test program that becomes the leader and
@@ -35,10 +34,7 @@ func runLeader(dsn string) int {
 // tryLead calls TryLead once.
 func tryLead(t testing.TB, s *postgres.Store) bool {
 	t.Helper()
-	is, err := s.TryLead(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	is := must(s.TryLead(t.Context()))(t)
 	return is
 }
 
@@ -84,10 +80,7 @@ const (
 // openSlow opens a store that gives a statement patience.
 func openSlow(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 8, StatementTimeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 8, StatementTimeout: patience}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -134,16 +127,12 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		if !tryLead(t, first) || tryLead(t, second) {
 			t.Fatal("it is not the first that leads")
 		}
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, first.Close())
 		waitUntilElected(t, second)
 		if _, err := first.TryLead(t.Context()); err == nil {
 			t.Error("a closed store can still become the leader")
 		}
-		if err := second.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, second.Close())
 		eventually(t, "nobody is connected", func() bool { return countConnections(t, db) == 0 })
 	})
 
@@ -167,22 +156,15 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		leader := exec.CommandContext(t.Context(), os.Args[0]) // it does not end by itself
 		leader.Env = append(os.Environ(), leaderOf+"="+dsn)
 		leader.Stderr = os.Stderr
-		out, err := leader.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := leader.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := must(leader.StdoutPipe())(t)
+		check(t, leader.Start())
 		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "elected\n" {
 			t.Fatalf("the leader says %q, %v", line, err)
 		}
 		if tryLead(t, s) {
 			t.Fatal("there are two")
 		}
-		if err := leader.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, leader.Process.Kill())
 		_ = leader.Wait() // says that it was killed
 		waitUntilElected(t, s)
 	})
@@ -210,19 +192,14 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 	})
 
 	t.Run("one pooled connection is enough", func(t *testing.T) {
-		s, err := postgres.Open(t.Context(), database(t), postgres.Config{MaxConnections: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(postgres.Open(t.Context(), database(t), postgres.Config{MaxConnections: 1}))(t)
 		defer s.Close()
 		if !tryLead(t, s) {
 			t.Fatal("not elected")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if err := s.Insert(ctx, registration(1), unlimited); err != nil {
-			t.Error(err)
-		}
+		check(t, s.Insert(ctx, registration(1), unlimited))
 		if !tryLead(t, s) {
 			t.Error("the leadership is lost")
 		}
@@ -247,16 +224,12 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		s, db := openSlow(t, dsn), raw(t, dsn)
 		tryLead(t, s)
 		pid := leaderPID(t, db)
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Kill(pid, syscall.SIGSTOP))
 		noticed(t, s)
 		if tryLead(t, s) {
 			t.Error("it leads again, and the lock is still held")
 		}
-		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Kill(pid, syscall.SIGCONT))
 		waitUntilElected(t, s)
 	})
 
@@ -273,9 +246,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		if tryLead(t, s) {
 			t.Error("there are two")
 		}
-		if err := errorOfClosing(s, other); err != nil {
-			t.Error(err)
-		}
+		check(t, errorOfClosing(s, other))
 		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
 
@@ -319,41 +290,4 @@ func errorOfClosing(stores ...*postgres.Store) error {
 		}
 	}
 	return nil
-}
-
-func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
-	dir := shortDir(t)
-	start := func() *embedded.Server {
-		t.Helper()
-		own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return own
-	}
-	own := start()
-	first, second := open(t, own.DSN()), open(t, own.DSN())
-	if err := first.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if !tryLead(t, first) || tryLead(t, second) {
-		t.Fatal("it is not the first that leads")
-	}
-	if err := own.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []*postgres.Store{first, second} {
-		if is, err := s.TryLead(t.Context()); err == nil {
-			t.Errorf("without a server: %t", is)
-		}
-	}
-	own = start()
-	defer own.Stop(context.Background())
-	waitUntilElected(t, second)
-	if tryLead(t, first) {
-		t.Error("there are two")
-	}
-	if err := errorOfClosing(first, second); err != nil {
-		t.Error(err)
-	}
 }

@@ -13,10 +13,7 @@ import (
 // heartbeat sends one heartbeat and returns the counts.
 func heartbeat(t testing.TB, s *postgres.Store, runtimeID string) map[string]int64 {
 	t.Helper()
-	counts, err := s.Heartbeat(t.Context(), runtimeID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := must(s.Heartbeat(t.Context(), runtimeID))(t)
 	return counts
 }
 
@@ -34,9 +31,7 @@ func TestGatewaysSeeEachOthersHeartbeats(t *testing.T) { // O5
 			t.Errorf("a has sent %d, then %d heartbeats", first, second)
 		}
 		for range 2 {
-			if err := a.Leave(t.Context(), "a"); err != nil {
-				t.Fatal(err)
-			}
+			check(t, a.Leave(t.Context(), "a"))
 		}
 		if _, there := heartbeat(t, b, "b")["a"]; there {
 			t.Error("a has not left")
@@ -44,8 +39,7 @@ func TestGatewaysSeeEachOthersHeartbeats(t *testing.T) { // O5
 	})
 
 	t.Run("gateways of more than a day ago are forgotten, but not the one that comes back", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		heartbeat(t, s, "old")
 		heartbeat(t, s, "older")
 		alter(t, db, `UPDATE gateways SET last_heartbeat_at = now() - interval '25 hours'`)
@@ -79,21 +73,11 @@ func TestGatewaysSeeEachOthersHeartbeats(t *testing.T) { // O5
 func TestAHeartbeatIsIndependent(t *testing.T) {
 	t.Run("of transactions that hold all pooled connections", func(t *testing.T) {
 		dsn := database(t)
-		s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 1}))(t)
 		defer s.Close()
 		m := register(t, s, 1)
 		db := raw(t, dsn)
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE`, m.ID); err != nil {
-			t.Fatal(err)
-		}
+		holding(t, db, `SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE`, m.ID)
 		ctx, cancel := context.WithCancel(t.Context())
 		blocked := make(chan struct{})
 		go func() {
@@ -117,7 +101,7 @@ func TestAHeartbeatIsIndependent(t *testing.T) {
 // waitingForLock reports whether a session waits for a lock.
 func waitingForLock(t *testing.T, db *sql.DB) bool {
 	t.Helper()
-	return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 }
 
 func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {
@@ -149,8 +133,7 @@ func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {
 	})
 
 	t.Run("when the server has ended its connection, at most once", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		heartbeat(t, s, "a")
 		alter(t, db, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`)
 		if _, err := s.Heartbeat(t.Context(), "a"); err != nil {
@@ -161,9 +144,7 @@ func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {
 	t.Run("after the store was closed", func(t *testing.T) {
 		s := open(t, database(t))
 		heartbeat(t, s, "a")
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Close())
 		if counts, err := s.Heartbeat(t.Context(), "a"); err == nil {
 			t.Errorf("a heartbeat succeeds, %v", counts)
 		}

@@ -55,14 +55,11 @@ func TestAnActionHappensOnceForItsOpID(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := stores[1].ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "b", Kind: incident.Labelled, By: "ann", FalsePositive: &no}); err != nil {
-		t.Fatal(err)
-	}
+	must(stores[1].ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "b", Kind: incident.Labelled, By: "ann", FalsePositive: &no}))(t)
 	if i := onlyIncident(t, stores[0], m.ID); i.FalsePositive == nil || *i.FalsePositive {
 		t.Errorf("the label is %v", i.FalsePositive)
 	}
-	_, err = stores[0].ActOnIncident(t.Context(), uuid.Must(uuid.NewV7()).String(), incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"})
-	requireCode(t, err, incident.NotFound)
+	requireCode(t, errorOf(stores[0].ActOnIncident(t.Context(), uuid.Must(uuid.NewV7()).String(), incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"})), incident.NotFound)
 }
 
 func TestSweepsOfTwoGatewaysResolveEachIncidentOnce(t *testing.T) {
@@ -110,9 +107,7 @@ func TestASweepSendsNoMoreStatementsForManyIncidentsThanForOne(t *testing.T) {
 		}
 		before := countRows(t, db, `incidents WHERE state = 'resolved'`)
 		statements.Store(0)
-		if _, err := counted.SweepIncidents(t.Context(), incidents); err != nil {
-			t.Fatal(err)
-		}
+		must(counted.SweepIncidents(t.Context(), incidents))(t)
 		if resolved := countRows(t, db, `incidents WHERE state = 'resolved'`) - before; resolved != incidents {
 			t.Fatalf("%d incidents were resolved, want %d", resolved, incidents)
 		}
@@ -129,16 +124,13 @@ func TestARowThatCannotBeReadDoesNotStopTheSweep(t *testing.T) {
 	s := open(t, dsn)
 	onset := hourAgo()
 	for n := range 2 {
-		m := register(t, s, n)
-		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second))), monitor.Run)
+		registerWith(t, s, n, trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second)))
 		if n == 0 {
 			alter(t, raw(t, dsn), `UPDATE incidents SET conditions = '{}', due_at = 'epoch'`)
 		}
 	}
 	for range 2 {
-		if _, err := s.SweepIncidents(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(s.SweepIncidents(t.Context(), 1))(t)
 	}
 	var resolved int
 	if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*) FROM incidents WHERE state = 'resolved'`).Scan(&resolved); err != nil || resolved != 1 {
@@ -161,10 +153,7 @@ func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 		}
 	}
 	sweepIncidents(t, s)
-	everyone, err := s.ListIncidents(t.Context(), incidents.Filter{Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	everyone := must(s.ListIncidents(t.Context(), incidents.Filter{Limit: 10}))(t)
 	for name, c := range map[string]struct {
 		filter incidents.Filter
 		want   []int

@@ -17,9 +17,7 @@ func TestAnAlertKeepsTheCriteriaOfItsMonitor(t *testing.T) {
 	s := open(t, database(t))
 	m := registration(1)
 	m.Config.Set(detector.SilenceDB, -35.5)
-	if err := s.Insert(t.Context(), m, unlimited); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Insert(t.Context(), m, unlimited))
 	silence := event.Event{
 		ID: uuid.Must(uuid.NewV7()).String(), Type: event.Silence, At: noon.Add(31 * time.Second),
 		Data: event.Alert{DurationSec: 31, StartedAt: noon, ThresholdSec: 30},

@@ -44,9 +44,7 @@ func TestAnIncidentWhoseRecoveryWasLostIsResolved(t *testing.T) { // section 16.
 		t.Fatalf("before it is reconciled the incident is %s", conditions(i))
 	}
 	for range 2 {
-		if err := reconcile.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, reconcile.Run(t.Context()))
 	}
 	i := onlyIncident(t, s, m.ID)
 	if want := began.Add(40 * time.Second).Round(time.Microsecond); i.State != incident.Resolved || !i.Conditions[0].EndedAt.Equal(want) {
@@ -59,14 +57,10 @@ func TestAnIncidentWhoseRecoveryWasLostIsResolved(t *testing.T) { // section 16.
 
 func TestAnOperatorResolvesAnIncident(t *testing.T) { // section 16.1
 	s := open(t, database(t))
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, hourAgo())), monitor.Run)
+	m := registerWith(t, s, 1, trouble(detector.Blackout, hourAgo()))
 	action := incidents.Action{OpID: "a", Kind: incident.WasResolved, By: "ann"}
 	id := onlyIncident(t, s, m.ID).ID
-	first, err := s.ActOnIncident(t.Context(), id, action)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(s.ActOnIncident(t.Context(), id, action))(t)
 	again, err := s.ActOnIncident(t.Context(), id, action)
 	if err != nil || again != first || first.By != "ann" || first.Kind != incident.WasResolved {
 		t.Errorf("the answers are %+v and %+v, %v", first, again, err)
@@ -110,9 +104,7 @@ func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16
 	s, other := open(t, dsn), open(t, dsn)
 	m, ended := register(t, s, 1), register(t, s, 2)
 	acceptReport(t, s, ended.ID, isBlack(), monitor.Run)
-	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, time.Now()))(t)
 	onset := time.Now().UTC().Add(-time.Minute)
 	acceptReport(t, s, m.ID, isBlack(trouble(detector.Blackout, onset)), monitor.Run)
 	id := onlyIncident(t, s, m.ID).ID
@@ -143,9 +135,7 @@ func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16
 		t.Fatalf("after half an hour the incidents are %+v", all)
 	}
 
-	if _, err := s.ActOnIncident(t.Context(), all[0].ID, incidents.Action{OpID: "c", Kind: incident.WasResolved, By: "bob"}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.ActOnIncident(t.Context(), all[0].ID, incidents.Action{OpID: "c", Kind: incident.WasResolved, By: "bob"}))(t)
 	acceptReport(t, s, m.ID, report(recovery(detector.Blackout, onset, time.Now().UTC())), monitor.Run)
 	seen(t, s, m.ID, time.Now().UTC(), monitor.OK)
 	if all = listIncidents(t, s, m.ID); len(all) != 2 || all[0].ResolvedBy != "bob" || conditions(all[0]) != "black-" {
@@ -163,15 +153,11 @@ func TestAResolvedIncidentWhoseRecoveryWasLostEnds(t *testing.T) { // section 16
 	alert := report(trouble(detector.Blackout, began))
 	alert.At, alert.Status, alert.Health.Video = began.Add(30*time.Second), monitor.Monitoring, monitor.Black
 	acceptReport(t, s, m.ID, alert, monitor.Run)
-	if _, err := s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, incidents.Action{OpID: "a", Kind: incident.WasResolved, By: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, incidents.Action{OpID: "a", Kind: incident.WasResolved, By: "ann"}))(t)
 	for sec := 40; sec <= 1190; sec += 10 {
 		seen(t, s, m.ID, began.Add(time.Duration(sec)*time.Second), monitor.OK)
 	}
-	if err := incidents.NewReconcile(s, nil, nil).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, incidents.NewReconcile(s, nil, nil).Run(t.Context()))
 	if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || conditions(i) != "black-" {
 		t.Errorf("the incident is %s, %s", i.State, conditions(i))
 	}

@@ -43,10 +43,7 @@ func outage(onset time.Time) event.Event {
 // listIncidents reads the incidents of a monitor, newest first.
 func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []incidents.Incident {
 	t.Helper()
-	all, err := s.ListIncidents(t.Context(), incidents.Filter{MonitorID: id, Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(s.ListIncidents(t.Context(), incidents.Filter{MonitorID: id, Limit: 100}))(t)
 	return all
 }
 
@@ -62,9 +59,7 @@ func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) incidents.Inci
 
 func sweepIncidents(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	if err := incidents.NewService(s).Sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, incidents.NewService(s).Sweep(t.Context()))
 }
 
 // conditions are those of an incident in short: "+" lasts, "-" has ended.
@@ -186,15 +181,12 @@ func TestTheEndOfAMonitorEndsItsIncident(t *testing.T) {
 	onset := hourAgo()
 	begin := func(t *testing.T) (*postgres.Store, monitor.Monitor) {
 		s := open(t, database(t))
-		m := register(t, s, 1)
-		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset)), monitor.Run)
+		m := registerWith(t, s, 1, trouble(detector.Blackout, onset))
 		return s, getMonitor(t, s, m.ID)
 	}
 	t.Run("a stop resolves it, and events that came too late open none", func(t *testing.T) {
 		s, m := begin(t)
-		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		must(s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()))(t)
 		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || conditions(i) != "black-" {
 			t.Errorf("the incident is %+v", i)
 		}
@@ -219,17 +211,13 @@ func TestTheEndOfAMonitorEndsItsIncident(t *testing.T) {
 		last := monitorError(event.ReasonWorkerLost)
 		last.At = time.Now()
 		for range 2 { // the first answer was lost
-			if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
-				t.Fatal(err)
-			}
+			check(t, s.Fail(t.Context(), m, event.ReasonWorkerLost, last))
 		}
 		i := onlyIncident(t, s, m.ID)
 		if sweepIncidents(t, s); conditions(i) != "black- error+" || i.State != incident.Open {
 			t.Errorf("the incident is %+v", i)
 		}
-		if _, err := s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "1", Kind: incident.Acknowledged, By: "ann"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "1", Kind: incident.Acknowledged, By: "ann"}))(t)
 		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || i.AcknowledgedBy != "ann" {
 			t.Errorf("the incident is %+v", i)
 		}
@@ -285,10 +273,7 @@ func TestIncidentsAppearInTheFeed(t *testing.T) {
 	numberFeed(t, s)
 	sweepIncidents(t, s)
 	numberFeed(t, s)
-	rows, err := raw(t, dsn).QueryContext(t.Context(), `SELECT data FROM feed WHERE type = 'incident.updated' ORDER BY version`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(raw(t, dsn).QueryContext(t.Context(), `SELECT data FROM feed WHERE type = 'incident.updated' ORDER BY version`))(t)
 	defer rows.Close()
 	var states []string
 	for rows.Next() {

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"sync"
@@ -32,10 +31,7 @@ func TestAFailureOfTheRecordRefusesNoAlert(t *testing.T) {
 			t.Parallel()
 			dsn := create(t, template) // not for reuse
 			var log lockedBuffer
-			s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 2, Log: slog.New(slog.NewTextHandler(&log, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
 			defer s.Close()
 			m := register(t, s, 1)
 			alter(t, raw(t, dsn), damaged(table))
@@ -56,31 +52,5 @@ func TestAFailureOfTheRecordRefusesNoAlert(t *testing.T) {
 				t.Errorf("the log says %s", text)
 			}
 		})
-	}
-}
-
-// A gateway is cut off when it has sent its changes of the feed. The server ends its transaction later.
-func TestAHaltedGatewayDelaysNoAlertOfTheOthers(t *testing.T) {
-	dsn := database(t)
-	proxied := startProxy(t, dsn)
-	halted, other := open(t, proxied.dsn+longIdle), open(t, dsn)
-	first, second := register(t, other, 1), register(t, other, 2)
-	proxied.lose(func(statement string) loss {
-		if strings.Contains(statement, "INSERT INTO feed_inbox") {
-			return silentLoss
-		}
-		return noLoss
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	var waiting sync.WaitGroup
-	waiting.Go(func() { _, _ = halted.Accept(ctx, first.ID, report(blackout(1))) })
-	defer waiting.Wait()
-	defer cancel()
-	eventually(t, "the gateway is halted", func() bool { return proxied.losses() == 1 })
-	requireWithin(t, promptly, "the alert of another gateway", func() {
-		acceptReport(t, other, second.ID, report(blackout(1)), monitor.Run)
-	})
-	if l := leaseOne(t, other); l.Event.MonitorID != second.ID {
-		t.Errorf("leased is an event of %s", l.Event.MonitorID)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
@@ -27,9 +26,7 @@ func twoGateways(t *testing.T, dsn string, db *sql.DB) (gateways []*postgres.Sto
 	t.Helper()
 	deadlocks := func() (n int) {
 		t.Helper()
-		if err := db.QueryRowContext(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		check(t, db.QueryRowContext(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
 		return n
 	}
 	before := deadlocks()
@@ -95,7 +92,7 @@ func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
 				_, err := other.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.DelaySec = int64(round); return nil })
 				return err
 			})
-		got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), hook.ID))
+		got := must(s.Destination(t.Context(), hook.ID))(t)
 		if got.Enabled || got.Config["channel"] != fmt.Sprint(round) || disabled == "" {
 			t.Fatalf("in round %d it is %+v, disabled: %q", round, got, disabled)
 		}
@@ -103,7 +100,7 @@ func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
 			t.Fatalf("in round %d %d are told", round, n)
 		}
 		alter(t, db, `DELETE FROM deliveries`)
-		must[routing.DestinationRecord](t)(s.ChangeDestination(t.Context(), hook.ID, func(d *notify.Destination) error { d.Enabled = true; return nil }))
+		must(s.ChangeDestination(t.Context(), hook.ID, func(d *notify.Destination) error { d.Enabled = true; return nil }))(t)
 	}
 	expectNoDeadlock()
 }
@@ -162,9 +159,7 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 	alter(t, db, `UPDATE destinations SET tokens_at = NULL`)
 	pass(t, db, 10*time.Second)
 	tellAll(t, gateways[0])
-	if n := countRows(t, db, `deliveries WHERE incident_id IS NOT NULL AND told ->> 'open' = 'true'`); n != streams*destinations {
-		t.Errorf("%d of %d threads were told", n, streams*destinations)
-	}
+	expectRows(t, db, `deliveries WHERE incident_id IS NOT NULL AND told ->> 'open' = 'true'`, streams*destinations)
 	for _, id := range ids {
 		resolveIncident(t, gateways[0], id)
 	}
@@ -172,9 +167,7 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 		pass(t, db, 20*time.Minute)
 		tellAll(t, gateways[0])
 	}
-	if n := countRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state = 'pending' OR told ->> 'open' = 'true')`); n != 0 {
-		t.Errorf("%d threads are open or pending", n)
-	}
+	expectRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state = 'pending' OR told ->> 'open' = 'true')`, 0)
 	expectNoDeadlock()
 }
 
@@ -189,24 +182,22 @@ func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 		id := openIncidents(t, s, round, 1, 1)[0]
 		silenced := silence()
 		silenced.Match, silenced.UntilRecovered = notify.Match{Monitors: []monitor.ID{id}}, true
-		must[notify.Silence](t)(s.CreateSilence(t.Context(), silenced))
+		must(s.CreateSilence(t.Context(), silenced))(t)
 		i := onlyIncident(t, s, id)
-		must[incident.Entry](t)(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
+		must(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))(t)
 		routed := func(s *postgres.Store) func() error {
 			return func() error { _, err := s.RouteIncidents(t.Context()); return err }
 		}
 		atOnce(t, routed(s), routed(other), func() error { _, err := other.EndSilence(t.Context(), silenced.ID); return err })
 		route(t, s)
-		if got := must[notify.Silence](t)(s.Silence(t.Context(), silenced.ID)); got.EndedAt.IsZero() {
+		if got := must(s.Silence(t.Context(), silenced.ID))(t); got.EndedAt.IsZero() {
 			t.Fatalf("in round %d the silence has not ended: %+v", round, got)
 		}
 		if n := countRows(t, db, `incidents WHERE unrouted > 0`); n != 0 {
 			t.Fatalf("in round %d %d incidents are not routed", round, n)
 		}
 	}
-	if n := countRows(t, db, `deliveries WHERE incident_id IS NOT NULL`); n != lockRounds {
-		t.Errorf("%d of %d incidents have a thread", n, lockRounds)
-	}
+	expectRows(t, db, `deliveries WHERE incident_id IS NOT NULL`, lockRounds)
 	expectNoDeadlock()
 }
 
@@ -217,15 +208,10 @@ func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	db, holder := raw(t, dsn), raw(t, dsn)
 	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
 	s := gateways[0]
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	m := registerBlack(t, s, 1)
 	d := leaseOne(t, s)
 
-	other := must[*sql.Tx](t)(holder.BeginTx(t.Context(), nil))
-	defer func() { _ = other.Rollback() }()
-	if _, err := other.ExecContext(t.Context(), `SELECT FROM incidents WHERE id = $1 FOR UPDATE`, onlyIncident(t, s, m.ID).ID); err != nil {
-		t.Fatal(err)
-	}
+	other := holding(t, holder, `SELECT FROM incidents WHERE id = $1 FOR UPDATE`, onlyIncident(t, s, m.ID).ID)
 	ended := make(chan monitor.ID, 1)
 	go func() {
 		recorded, err := s.Record(t.Context(), d, outcomeOf(rejecting, failed))
@@ -240,9 +226,7 @@ func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, d.ID); err != nil {
 		t.Errorf("who holds the incident does not get the delivery: %v", err)
 	}
-	if err := other.Commit(); err != nil {
-		t.Error(err)
-	}
+	check(t, other.Commit())
 	if got := <-ended; got != m.ID {
 		t.Errorf("%q has ended, want %q", got, m.ID)
 	}

@@ -172,10 +172,7 @@ func create(t testing.TB, from string) string {
 // open returns a store on the database of dsn, closed when the test ends.
 func open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Zone: tokyo, MaxConnections: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.Open(t.Context(), dsn, postgres.Config{Zone: tokyo, MaxConnections: 8}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -187,27 +184,52 @@ func open(t testing.TB, dsn string) *postgres.Store {
 // raw returns a connection pool that bypasses the store.
 func raw(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("postgres", dsn)
+	db := must(sql.Open("postgres", dsn))(t)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// newStore returns a store on an empty database, and a connection pool that bypasses it.
+func newStore(t testing.TB) (*postgres.Store, *sql.DB) {
+	t.Helper()
+	dsn := database(t)
+	return open(t, dsn), raw(t, dsn)
+}
+
+// must returns v, or fails the test.
+func must[V any](v V, err error) func(t testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+// check fails the test if there is an error.
+func check(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+}
+
+// holding begins a transaction with a statement. Unless the test ends it, it is rolled back after the test.
+func holding(t testing.TB, db *sql.DB, statement string, args ...any) *sql.Tx {
+	t.Helper()
+	tx := must(db.BeginTx(t.Context(), nil))(t)
+	t.Cleanup(func() { _ = tx.Rollback() })
+	must(tx.ExecContext(t.Context(), statement, args...))(t)
+	return tx
 }
 
 // locked takes an advisory lock, on which statements wait until unlock.
 func locked(t *testing.T, db *sql.DB, key int) (unlock func()) {
 	t.Helper()
-	holder, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	holder := must(db.Conn(t.Context()))(t)
 	t.Cleanup(func() { _ = holder.Close() })
 	ask := func(statement string) {
 		t.Helper()
-		if _, err := holder.ExecContext(t.Context(), statement, key); err != nil {
-			t.Fatal(err)
-		}
+		must(holder.ExecContext(t.Context(), statement, key))(t)
 	}
 	ask(`SELECT pg_advisory_lock($1)`)
 	return func() { t.Helper(); ask(`SELECT pg_advisory_unlock($1)`) }
@@ -233,5 +255,20 @@ func eventually(t testing.TB, what string, is func() bool) {
 			t.Fatalf("still not so after %s: %s", patience, what)
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// countRows counts the rows of a table, which may have conditions behind it.
+func countRows(t testing.TB, db *sql.DB, table string, args ...any) (n int) {
+	t.Helper()
+	check(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table, args...).Scan(&n))
+	return n
+}
+
+// expectRows fails the test unless a table, which may have conditions behind it, has so many rows.
+func expectRows(t testing.TB, db *sql.DB, table string, want int) {
+	t.Helper()
+	if n := countRows(t, db, table); n != want {
+		t.Errorf("%s: %d rows, want %d", table, n, want)
 	}
 }

@@ -39,10 +39,7 @@ type migration struct {
 func newMigration(t *testing.T) *migration {
 	t.Helper()
 	dsn, log := create(t, "template0"), &logbuffer.Buffer{}
-	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return &migration{t: t, store: s, db: raw(t, dsn), log: log}
 }
@@ -62,9 +59,7 @@ func (m *migration) begin(ctx context.Context, texts ...string) <-chan error {
 
 func (m *migration) run(texts ...string) {
 	m.t.Helper()
-	if err := <-m.begin(m.t.Context(), texts...); err != nil {
-		m.t.Fatal(err)
-	}
+	check(m.t, <-m.begin(m.t.Context(), texts...))
 }
 
 // hold begins a transaction that has read and written notes.
@@ -74,9 +69,7 @@ func (m *migration) hold() *sql.Tx {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if _, err := tx.ExecContext(m.t.Context(), `INSERT INTO notes VALUES ('held')`); err != nil {
-		m.t.Fatal(err)
-	}
+	must(tx.ExecContext(m.t.Context(), `INSERT INTO notes VALUES ('held')`))(m.t)
 	return tx
 }
 
@@ -92,9 +85,7 @@ func TestAMigrationTriesAgainUntilItGetsItsLock(t *testing.T) {
 	tx := m.hold()
 	result := m.begin(t.Context(), createNotes, addColumn)
 	eventually(t, "the warning about the lock", func() bool { return m.log.Contains("does not get its lock") })
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, tx.Commit())
 	if err := <-result; err != nil {
 		t.Error(err)
 	}
@@ -134,9 +125,7 @@ func TestAnIndexThatWasInterruptedIsBuiltAgain(t *testing.T) {
 	}
 	// Between two tries the index is not there for a moment.
 	eventually(t, "an index that an interruption has left", interrupted)
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, tx.Commit())
 	m.run(createNotes, buildIndex)
 	if !m.indexIs(true) {
 		t.Error("the index is not valid")
@@ -157,9 +146,9 @@ var (
 )
 
 func TestMigrationsKeepTheRulesOfUpgrades(t *testing.T) {
-	names := must[[]string](t)(fs.Glob(migrations.FS, "*.sql"))
+	names := must(fs.Glob(migrations.FS, "*.sql"))(t)
 	for _, name := range slices.DeleteFunc(names, func(name string) bool { return name < firstOnline }) {
-		text := comment.ReplaceAllString(string(must[[]byte](t)(migrations.FS.ReadFile(name))), "")
+		text := comment.ReplaceAllString(string(must(migrations.FS.ReadFile(name))(t)), "")
 		for _, problem := range ruleProblems(text) {
 			t.Errorf("%s: %s", name, problem)
 		}
@@ -167,7 +156,7 @@ func TestMigrationsKeepTheRulesOfUpgrades(t *testing.T) {
 }
 
 func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
-	for n, name := range must[[]string](t)(fs.Glob(migrations.FS, "*.sql")) {
+	for n, name := range must(fs.Glob(migrations.FS, "*.sql"))(t) {
 		if number := fmt.Sprintf("%05d_", n+1); !strings.HasPrefix(name, number) {
 			t.Errorf("%s has not the number %s", name, number)
 		}

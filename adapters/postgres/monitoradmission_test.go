@@ -11,9 +11,7 @@ func TestOnlyActiveMonitorsWatchAStream(t *testing.T) { // section 16.6
 	s := open(t, database(t))
 	watching, ended := register(t, s, 1), register(t, s, 2)
 	register(t, s, 3)
-	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
-		t.Fatal(err)
-	}
+	stopMonitor(t, s, ended.ID)
 	streams := []monitor.StreamURL{watching.StreamURL, ended.StreamURL, registration(4).StreamURL}
 	got, active, err := s.ActiveStreams(t.Context(), streams)
 	if want := map[monitor.StreamURL]monitor.ID{watching.StreamURL: watching.ID}; err != nil || active != 2 || !maps.Equal(got, want) {

@@ -20,9 +20,7 @@ import (
 func expire(t testing.TB, s *postgres.Store) string {
 	t.Helper()
 	var log lockedBuffer
-	if err := histories.NewMonitorExpiry(s, 90*24*time.Hour, slog.New(slog.NewTextHandler(&log, nil))).Run(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, histories.NewMonitorExpiry(s, 90*24*time.Hour, slog.New(slog.NewTextHandler(&log, nil))).Run(t.Context()))
 	_, line, _ := strings.Cut(log.String(), "component=history ")
 	return strings.TrimSpace(line)
 }
@@ -30,12 +28,9 @@ func expire(t testing.TB, s *postgres.Store) string {
 // endedMonitor stores a monitor that had one alert, which was delivered, and that ended.
 func endedMonitor(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
-	m := register(t, s, n)
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, hourAgo())), monitor.Run)
+	m := registerWith(t, s, n, trouble(detector.Blackout, hourAgo()))
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
-	if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()))(t)
 	return m
 }
 
@@ -64,11 +59,9 @@ const wholeRecord = "1 events, 1 incidents, 3 lines" // opened, severity_raised,
 
 func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	old, recent := endedMonitor(t, s, 1), endedMonitor(t, s, 2)
-	active := register(t, s, 3)
-	acceptReport(t, s, active.ID, report(trouble(detector.Blackout, hourAgo())), monitor.Run)
+	active := registerWith(t, s, 3, trouble(detector.Blackout, hourAgo()))
 	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 	makeOlder(t, db, old.ID, 91)
 	makeOlder(t, db, recent.ID, 89)
@@ -90,7 +83,7 @@ func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 			t.Errorf("%s has %s, want %s", c.name, got, c.want)
 		}
 	}
-	requireLines(t, db, `SELECT count(*) FROM incident_log WHERE incident_id NOT IN (SELECT id FROM incidents)`, 0)
+	expectRows(t, db, `incident_log WHERE incident_id NOT IN (SELECT id FROM incidents)`, 0)
 	if line := expire(t, s); line != "" {
 		t.Errorf("the second run says %q, want nothing", line)
 	}
@@ -98,12 +91,11 @@ func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 
 func TestAMonitorIsDeletedWithTheLastThatIsStoredOfIt(t *testing.T) { // section 16.5
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	old, recent := endedMonitor(t, s, 1), endedMonitor(t, s, 2)
 	makeOlder(t, db, old.ID, 91)
 	makeOlder(t, db, recent.ID, 89)
-	requireLines(t, db, `SELECT count(*) FROM monitors WHERE snapshot IS NOT NULL`, 0)
+	expectRows(t, db, `monitors WHERE snapshot IS NOT NULL`, 0)
 	for _, keeps := range []string{
 		`INSERT INTO history_spans (monitor_id, lane, state, started_at, ended_at) VALUES ($1, 'video', 'ok', now(), now())`,
 		`INSERT INTO history_minutes (monitor_id, minute, since) VALUES ($1, now(), now())`,
@@ -121,18 +113,9 @@ func TestAMonitorIsDeletedWithTheLastThatIsStoredOfIt(t *testing.T) { // section
 	}
 	alter(t, db, `DELETE FROM evidence`)
 	expire(t, s)
-	_, err := s.Get(t.Context(), old.ID)
-	requireCode(t, err, monitor.NotFound)
+	requireCode(t, errorOf(s.Get(t.Context(), old.ID)), monitor.NotFound)
 	if m := getMonitor(t, s, recent.ID); m.Status != monitor.Stopped {
 		t.Errorf("a monitor that ended 89 days ago is %+v", m)
-	}
-}
-
-func requireLines(t testing.TB, db *sql.DB, query string, want int) {
-	t.Helper()
-	var n int
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != want {
-		t.Errorf("%s: %d, %v, want %d", query, n, err, want)
 	}
 }
 
@@ -156,8 +139,7 @@ func TestWhatIsStillNeededDoesNotExpire(t *testing.T) {
 	} {
 		t.Run(name+" is kept", func(t *testing.T) {
 			t.Parallel()
-			dsn := database(t)
-			s, db := open(t, dsn), raw(t, dsn)
+			s, db := newStore(t)
 			m := endedMonitor(t, s, 1)
 			makeOlder(t, db, m.ID, 91)
 			alter(t, db, c.keep)
@@ -176,8 +158,7 @@ func TestWhatIsStillNeededDoesNotExpire(t *testing.T) {
 
 func TestEvidenceKeepsItsIncident(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := endedMonitor(t, s, 1)
 	r := newEvidence(t, s, m.ID)
 	r.Class = evidence.Case
@@ -225,13 +206,12 @@ func TestTwoGatewaysDeleteEachExpiredEventOnce(t *testing.T) {
 		t.Errorf("%d events and %d incidents were deleted (%q), want 3603 and 3", events, incidents, lines)
 	}
 	requireEmpty(t, db, "monitor_events", "incidents", "incident_log")
-	requireLines(t, db, `SELECT count(*) FROM monitors`, 0)
+	expectRows(t, db, `monitors`, 0)
 }
 
 func TestSilencesStormsAndNoticesExpire(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	incidentOf := onlyIncident(t, s, endedMonitor(t, s, 1).ID)
 	alter(t, db, `INSERT INTO destinations (id, name, kind, language, config) VALUES ('01900000-0000-7000-8000-0000000000d1', 'd', 'slack', 'en', '{}')`)
 	for _, age := range []string{"91 days", "89 days"} {
@@ -248,19 +228,18 @@ func TestSilencesStormsAndNoticesExpire(t *testing.T) {
 		INSERT INTO deliveries (id, destination_id, incident_id, storm_id, state, created_at)
 		SELECT gen_random_uuid(), '01900000-0000-7000-8000-0000000000d1', $1, id, 'delivered', now() - interval '91 days' FROM storm`, incidentOf.ID)
 	expire(t, s)
-	requireLines(t, db, `SELECT count(*) FROM silences`, 2)
-	requireLines(t, db, `SELECT count(*) FROM deliveries WHERE notice IS NOT NULL`, 1)
-	requireLines(t, db, `SELECT count(*) FROM deliveries WHERE storm IS NOT NULL`, 2) // one has an incident that is kept
+	expectRows(t, db, `silences`, 2)
+	expectRows(t, db, `deliveries WHERE notice IS NOT NULL`, 1)
+	expectRows(t, db, `deliveries WHERE storm IS NOT NULL`, 2) // one has an incident that is kept
 	alter(t, db, `DELETE FROM incidents`)
 	expire(t, s)
-	requireLines(t, db, `SELECT count(*) FROM deliveries WHERE storm IS NOT NULL`, 1)
+	expectRows(t, db, `deliveries WHERE storm IS NOT NULL`, 1)
 }
 
 // The retention may be shorter than a destination is tried.
 func TestWhatADestinationStillGetsDoesNotExpire(t *testing.T) {
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	m := endedMonitor(t, s, 1)
 	alter(t, db, `INSERT INTO destinations (id, name, kind, language, config) VALUES ('01900000-0000-7000-8000-0000000000d1', 'd', 'slack', 'en', '{}')`)
 	for column, table := range map[string]string{"event_id": "monitor_events", "incident_id": "incidents"} {
@@ -274,11 +253,11 @@ func TestWhatADestinationStillGetsDoesNotExpire(t *testing.T) {
 	if got := recordOf(t, db, m.ID); !strings.HasPrefix(got, "1 events, 1 incidents") {
 		t.Errorf("%s are left, although their deliveries are pending", got)
 	}
-	requireLines(t, db, `SELECT count(*) FROM deliveries WHERE destination_id IS NOT NULL`, 3)
+	expectRows(t, db, `deliveries WHERE destination_id IS NOT NULL`, 3)
 	alter(t, db, `UPDATE destinations SET enabled = false`)
 	expire(t, s)
 	if got := recordOf(t, db, m.ID); got != "0 events, 0 incidents, 0 lines" {
 		t.Errorf("%s are left of what only a disabled destination would get", got)
 	}
-	requireLines(t, db, `SELECT count(*) FROM deliveries`, 0)
+	expectRows(t, db, `deliveries`, 0)
 }

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -27,9 +26,7 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		t.Helper()
 		m := registration(n)
 		m.Metadata = json.RawMessage(metadata)
-		if err := s.Insert(t.Context(), m, unlimited); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Insert(t.Context(), m, unlimited))
 		names[m.ID] = name
 		for _, r := range reports {
 			acceptReport(t, s, m.ID, r, monitor.Run)
@@ -48,9 +45,7 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 	dark.Health.Video = monitor.Black
 	add(6, "black, told later", `{}`, dark)
 	ended := add(5, "ended", `{}`, report())
-	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
-		t.Fatal(err)
-	}
+	stopMonitor(t, s, ended.ID)
 	for name, c := range map[string]struct {
 		q    monitors.MonitorQuery
 		want []string
@@ -113,14 +108,13 @@ func TestPagesAfterACursorMissNothingThatWasThere(t *testing.T) { // section 16.
 }
 
 func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16.6
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	totals := map[monitor.Status]int{"": 9, monitor.Initializing: 3, monitor.Completed: 1, monitor.Stopped: 2, monitor.Failed: 3}
 	for n := range totals[""] {
 		m := register(t, s, n)
 		for to, count := range map[monitor.Status][2]int{monitor.Completed: {0, 1}, monitor.Stopped: {1, 3}, monitor.Failed: {3, 6}} {
 			if count[0] <= n && n < count[1] {
-				must[monitor.Monitor](t)(s.End(t.Context(), m.ID, to, "", nil, noon))
+				must(s.End(t.Context(), m.ID, to, "", nil, noon))(t)
 			}
 		}
 	}
@@ -128,7 +122,7 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 	alter(t, db, `UPDATE monitors SET status = 'waiting', stream_status = 'upcoming' WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
 	totals[monitor.Initializing], totals[monitor.Waiting] = 2, 1
 	live := 2
-	check := func(t *testing.T) {
+	expectTotals := func(t *testing.T) {
 		t.Helper()
 		for status, want := range totals {
 			for offset := range want + 3 {
@@ -145,16 +139,12 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 			t.Errorf("live: %d monitors of %d, %v; want a total of %d", len(page), total, err, live)
 		}
 	}
-	check(t)
+	expectTotals(t)
 
 	t.Run("whoever changes a monitor", func(t *testing.T) {
-		undone := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-		if _, err := undone.ExecContext(t.Context(), `UPDATE monitors SET status = 'stopped'`); err != nil {
-			t.Fatal(err)
-		}
-		if err := undone.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		undone := must(db.BeginTx(t.Context(), nil))(t)
+		must(undone.ExecContext(t.Context(), `UPDATE monitors SET status = 'stopped'`))(t)
+		check(t, undone.Rollback())
 		alter(t, db, `UPDATE monitors SET status = 'error', updated_at = now() WHERE status = 'completed'`)
 		alter(t, db, `DELETE FROM monitor_stats; DELETE FROM monitors WHERE status = 'stopped'`)
 		totals[""], totals[monitor.Completed], totals[monitor.Failed], totals[monitor.Stopped] = 7, 0, 4, 0
@@ -163,16 +153,12 @@ func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16
 		alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE status = 'monitoring'`)
 		totals[""], totals[monitor.Initializing], totals[monitor.Waiting], totals[monitor.Monitoring] = 6, 1, 0, 1
 		alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
-		check(t)
+		expectTotals(t)
 	})
 
 	t.Run("an end that is not committed delays no other", func(t *testing.T) {
 		first, second := register(t, s, 20), register(t, s, 21)
-		holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
-		defer func() { _ = holder.Rollback() }()
-		if _, err := holder.ExecContext(t.Context(), `UPDATE monitors SET status = 'stopped' WHERE id = $1`, first.ID); err != nil {
-			t.Fatal(err)
-		}
-		must[monitor.Monitor](t)(s.End(t.Context(), second.ID, monitor.Stopped, "", nil, noon)) // it would be cancelled after 5 s
+		holding(t, db, `UPDATE monitors SET status = 'stopped' WHERE id = $1`, first.ID)
+		stopMonitor(t, s, second.ID) // it would be cancelled after 5 s
 	})
 }

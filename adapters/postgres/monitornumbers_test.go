@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
@@ -23,8 +22,7 @@ func numbersOf(t testing.TB, s monitors.MonitorStore) (numbers []int) {
 }
 
 func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	first, second := register(t, s, 1), register(t, s, 2)
 	register(t, s, 3)
 	require := func(when string, want ...int) {
@@ -34,16 +32,12 @@ func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
 		}
 	}
 	require("in the order of registration", 1, 2, 3)
-	if err := s.Insert(t.Context(), first, unlimited); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Insert(t.Context(), first, unlimited))
 	requireCode(t, s.Insert(t.Context(), registration(3), unlimited), monitor.Duplicate)
 	register(t, s, 4)
 	require("after a repeated and a refused registration", 1, 2, 3, 4)
 	for _, m := range []monitor.Monitor{first, second} {
-		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
+		stopMonitor(t, s, m.ID)
 	}
 	register(t, s, 5)
 	require("soon after an end", 1, 2, 3, 4, 5)
@@ -53,28 +47,5 @@ func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
 	require("10 minutes after the end of the second", 1, 2, 3, 4, 5, 2, 6)
 	if m := getMonitor(t, s, second.ID); m.Number != 2 {
 		t.Errorf("the ended monitor has the number %d", m.Number)
-	}
-}
-
-func TestTwoGatewaysGiveNoNumberTwice(t *testing.T) { // section 16.6
-	const each = 20
-	dsn := database(t)
-	var wg sync.WaitGroup
-	for gateway := range 2 {
-		s := open(t, dsn)
-		wg.Go(func() {
-			for n := range each {
-				if err := s.Insert(t.Context(), registration(1+gateway*each+n), unlimited); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	got := numbersOf(t, open(t, dsn))
-	for i, n := range got {
-		if n != i+1 {
-			t.Fatalf("the numbers are %v, want 1 to %d in the order of registration", got, 2*each)
-		}
 	}
 }

@@ -21,7 +21,7 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 		requireDue(t, s, r)
 		return s, db, r
 	}
-	promoted := func(t *testing.T, s *postgres.Store, r supervisor.Reservation) {
+	promote := func(t *testing.T, s *postgres.Store, r supervisor.Reservation) {
 		t.Helper()
 		m, err := s.Promote(t.Context(), r, "here")
 		if err != nil || m.ID != r.ID || m.Generation != r.Generation || m.Status != monitor.Waiting {
@@ -29,43 +29,25 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 		}
 	}
 
-	t.Run("a reservation is not resumed until it is promoted", func(t *testing.T) {
-		s, _, m := newReservation(t, -time.Second)
-		resumed := func(want ...monitor.ID) {
-			t.Helper()
-			all, err := s.ListActive(t.Context())
-			if err != nil || !slices.Equal(ids(all), want) {
-				t.Errorf("active are %v, %v", ids(all), err)
-			}
+	t.Run("it is resumed when it is promoted, and never due again", func(t *testing.T) {
+		s, _, r := claimed(t)
+		if all := must(s.ListActive(t.Context()))(t); len(all) != 0 {
+			t.Errorf("before it is promoted active are %v", ids(all))
 		}
-		resumed()
-		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
-		resumed()
-		promoted(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
-		resumed(m.ID)
+		for range 2 { // it may be repeated
+			promote(t, s, r)
+		}
+		if all := must(s.ListActive(t.Context()))(t); !slices.Equal(ids(all), []monitor.ID{r.ID}) {
+			t.Errorf("active are %v", ids(all))
+		}
+		requireNextDue(t, s, 0)
 	})
 
-	t.Run("it is never due again", func(t *testing.T) {
+	t.Run("an ended or unknown one is not promoted", func(t *testing.T) {
 		s, _, r := claimed(t)
-		promoted(t, s, r)
-		if claimed, next := claimDue(t, s); len(claimed) != 0 || !next.IsZero() {
-			t.Errorf("claimed %v, next %v", claimed, next)
-		}
-	})
-
-	t.Run("it may be repeated", func(t *testing.T) {
-		s, _, r := claimed(t)
-		promoted(t, s, r)
-		promoted(t, s, r)
-	})
-
-	t.Run("an ended one is not promoted", func(t *testing.T) {
-		s, _, r := claimed(t)
-		if _, err := s.End(t.Context(), r.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
-		_, err := s.Promote(t.Context(), r, "here")
-		requireCode(t, err, monitor.NotFound)
+		stopMonitor(t, s, r.ID)
+		requireCode(t, errorOf(s.Promote(t.Context(), r, "here")), monitor.NotFound)
+		requireCode(t, errorOf(s.Promote(t.Context(), supervisor.Reservation{ID: registration(1).ID, Generation: 1}, "here")), monitor.NotFound)
 	})
 
 	t.Run("one that another gateway has claimed since is not promoted", func(t *testing.T) {
@@ -73,22 +55,8 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
 		next := supervisor.Reservation{ID: r.ID, Generation: 3}
 		requireDue(t, s, next)
-		if _, err := s.Promote(t.Context(), r, "here"); !errors.Is(err, monitor.ErrSuperseded) {
-			t.Errorf("the error is %v", err)
-		}
-		promoted(t, s, next)
-	})
-
-	t.Run("an unknown one is not found", func(t *testing.T) {
-		s := open(t, database(t))
-		_, err := s.Promote(t.Context(), supervisor.Reservation{ID: registration(1).ID, Generation: 1}, "here")
-		requireCode(t, err, monitor.NotFound)
-	})
-
-	t.Run("a reservation counts against the maximum and the duplicate rule", func(t *testing.T) {
-		s, _, _ := newReservation(t, time.Hour)
-		requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
-		requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+		requireSuperseded(t, errorOf(s.Promote(t.Context(), r, "here")))
+		promote(t, s, next)
 	})
 }
 

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -19,68 +17,34 @@ import (
 func TestARegistrationIsStoredOrRefused(t *testing.T) {
 	t.Run("all fields are stored, metadata byte for byte", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registration(1)
-		start := noon.Add(time.Hour)
+		m, start := registration(1), noon.Add(time.Hour)
 		m.Config.ScheduledStartTime = &start
-		if err := s.Insert(t.Context(), m, unlimited); err != nil {
-			t.Fatal(err)
-		}
-		m.Number = 1
-		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
-			t.Errorf("stored\n%+v, back came\n%+v", m, back)
-		}
-	})
-
-	t.Run("a reservation counts against the stream and the maximum", func(t *testing.T) {
-		s := open(t, database(t))
-		m := registration(1)
 		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, noon.Add(90*time.Minute)
-		if err := s.Insert(t.Context(), m, 1); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Insert(t.Context(), m, 1))
 		m.Number = 1
 		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
 			t.Errorf("stored\n%+v, back came\n%+v", m, back)
 		}
-		requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
-		requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+		requireCode(t, errorOf(s.Get(t.Context(), registration(2).ID)), monitor.NotFound)
 	})
 
-	t.Run("an active stream is refused with the id of its monitor", func(t *testing.T) {
-		s := open(t, database(t))
-		first := register(t, s, 1)
-		e := requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
-		if !strings.Contains(e.Message, string(first.ID)) {
-			t.Errorf("the message does not name %s: %s", first.ID, e.Message)
-		}
-	})
-
-	t.Run("a stream whose monitor has ended is accepted", func(t *testing.T) {
-		s := open(t, database(t))
-		first := register(t, s, 1)
-		if _, err := s.End(t.Context(), first.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
-		register(t, s, 1)
-	})
-
-	t.Run("repeating after a lost answer is no error", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		if err := s.Insert(t.Context(), m, unlimited); err != nil {
-			t.Error(err)
-		}
-	})
-
-	t.Run("at the maximum the next is refused until one ends", func(t *testing.T) {
-		s := open(t, database(t))
-		first := register(t, s, 1)
-		requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
-		if _, err := s.End(t.Context(), first.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Insert(t.Context(), registration(2), 1); err != nil {
-			t.Error(err)
+	t.Run("one active monitor watches a stream, and no more than the maximum are active, reservations too", func(t *testing.T) {
+		for _, status := range []monitor.Status{monitor.Initializing, monitor.Waiting} {
+			s := open(t, database(t))
+			first := registration(1)
+			if first.Status = status; status == monitor.Waiting {
+				first.ReservedUntil = noon.Add(time.Hour)
+			}
+			for range 2 { // the answer to the first was lost
+				check(t, s.Insert(t.Context(), first, 1))
+			}
+			e := requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
+			if !strings.Contains(e.Message, string(first.ID)) {
+				t.Errorf("the message does not name %s: %s", first.ID, e.Message)
+			}
+			requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+			stopMonitor(t, s, first.ID)
+			check(t, s.Insert(t.Context(), registration(1), 1))
 		}
 	})
 
@@ -92,105 +56,51 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		"nesting that exhausts the stack": `{"a":` + strings.Repeat("[", 8000) + strings.Repeat("]", 8000) + `}`,
 	} {
 		t.Run("metadata with "+name+" is never an internal error", func(t *testing.T) {
-			s := open(t, database(t))
 			m := registration(1)
 			m.Metadata = json.RawMessage(metadata)
-			if err := s.Insert(t.Context(), m, unlimited); err != nil {
+			if err := open(t, database(t)).Insert(t.Context(), m, unlimited); err != nil {
 				requireCode(t, err, monitor.InvalidConfig)
 			}
 		})
 	}
 }
 
-// insertAll inserts all concurrently through the stores and counts the outcomes.
-func insertAll(t *testing.T, limit int, stores []*postgres.Store, all []monitor.Monitor) map[monitor.Code]int {
-	t.Helper()
-	outcomes := make(chan error, len(all))
-	var wg sync.WaitGroup
-	for i, m := range all {
-		wg.Go(func() { outcomes <- stores[i%len(stores)].Insert(t.Context(), m, limit) })
+// Two gateways register 200 monitors at once.
+func TestConcurrentRegistrationsKeepTheRules(t *testing.T) { // also section 16.6
+	for name, c := range map[string]struct {
+		stream  func(n int) int
+		limit   int
+		stored  int
+		refusal monitor.Code
+	}{
+		"one of one stream is stored":                       {func(int) int { return 1 }, unlimited, 1, monitor.Duplicate},
+		"50 are stored, if 50 is the maximum, and numbered": {func(n int) int { return n }, 50, 50, monitor.MaxMonitorsExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn := database(t)
+			gateways := []*postgres.Store{open(t, dsn), open(t, dsn)}
+			outcomes := make([]error, 200)
+			var all sync.WaitGroup
+			for n := range outcomes {
+				all.Go(func() { outcomes[n] = gateways[n%2].Insert(t.Context(), registration(c.stream(n)), c.limit) })
+			}
+			all.Wait()
+			for _, err := range outcomes {
+				if err != nil {
+					requireCode(t, err, c.refusal)
+				}
+			}
+			numbers := numbersOf(t, gateways[0])
+			if len(numbers) != c.stored {
+				t.Errorf("%d are stored, want %d", len(numbers), c.stored)
+			}
+			for i, n := range numbers {
+				if n != i+1 {
+					t.Fatalf("the numbers are %v, want those from 1 in the order of registration", numbers)
+				}
+			}
+		})
 	}
-	wg.Wait()
-	close(outcomes)
-	counts := map[monitor.Code]int{}
-	for err := range outcomes {
-		if err == nil {
-			counts["stored"]++
-			continue
-		}
-		e, ok := errors.AsType[*monitor.Error](err)
-		if !ok {
-			t.Fatal(err)
-		}
-		counts[e.Code]++
-	}
-	return counts
-}
-
-func TestConcurrentRegistrationsKeepTheRules(t *testing.T) {
-	t.Run("one of 200 for one stream is stored", func(t *testing.T) {
-		dsn := database(t)
-		var all []monitor.Monitor
-		for range 200 {
-			all = append(all, registration(1))
-		}
-		counts := insertAll(t, unlimited, []*postgres.Store{open(t, dsn), open(t, dsn)}, all)
-		if counts["stored"] != 1 || counts[monitor.Duplicate] != 199 {
-			t.Errorf("outcomes: %v", counts)
-		}
-	})
-
-	t.Run("50 of 200 are stored if 50 is the maximum", func(t *testing.T) {
-		dsn := database(t)
-		var all []monitor.Monitor
-		for n := range 200 {
-			all = append(all, registration(n))
-		}
-		counts := insertAll(t, 50, []*postgres.Store{open(t, dsn), open(t, dsn)}, all)
-		if counts["stored"] != 50 || counts[monitor.MaxMonitorsExceeded] != 150 {
-			t.Errorf("outcomes: %v", counts)
-		}
-	})
-}
-
-func TestMonitorsAreReadAndListed(t *testing.T) {
-	t.Run("an unknown monitor is not found", func(t *testing.T) {
-		s := open(t, database(t))
-		_, err := s.Get(t.Context(), registration(1).ID)
-		requireCode(t, err, monitor.NotFound)
-	})
-
-	t.Run("a list is newest first, in pages, with the total", func(t *testing.T) {
-		s := open(t, database(t))
-		var want []monitor.ID
-		for n := range 5 {
-			want = append([]monitor.ID{register(t, s, n).ID}, want...)
-		}
-		page, total, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 2, Offset: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if total != 5 || !slices.Equal(listedIDs(page), want[1:3]) {
-			t.Errorf("total %d, page %v, want %v", total, listedIDs(page), want[1:3])
-		}
-		page, total, err = s.List(t.Context(), monitors.MonitorQuery{Limit: 2, Offset: 10})
-		if err != nil || total != 5 || len(page) != 0 {
-			t.Errorf("beyond the end: %d of %d, %v", len(page), total, err)
-		}
-	})
-
-	t.Run("a list may have one status", func(t *testing.T) {
-		s := open(t, database(t))
-		register(t, s, 1)
-		stopped := register(t, s, 2)
-		if _, err := s.End(t.Context(), stopped.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
-		page, total, err := s.List(t.Context(), monitors.MonitorQuery{Status: monitor.Stopped, Limit: 10})
-		if err != nil || total != 1 || !slices.Equal(listedIDs(page), []monitor.ID{stopped.ID}) {
-			t.Errorf("%v of %d, %v", listedIDs(page), total, err)
-		}
-	})
 }
 
 func ids(all []monitor.Monitor) []monitor.ID {
@@ -202,57 +112,38 @@ func ids(all []monitor.Monitor) []monitor.ID {
 }
 
 func TestAMonitorEndsOnce(t *testing.T) {
+	s := open(t, database(t))
+	last := monitorError(event.ReasonWorkerLost)
+	fail := func(id monitor.ID) monitor.Monitor {
+		t.Helper()
+		return must(s.End(t.Context(), id, monitor.Failed, event.ReasonWorkerLost, &last, noon))(t)
+	}
+
 	t.Run("an active monitor gets status, reason, time and a last event", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		last := monitorError(event.ReasonWorkerLost)
-		after, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if after.Status != monitor.Failed || after.Reason != event.ReasonWorkerLost || !after.EndedAt.Equal(noon) {
-			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
+		m := registration(1)
+		m.Status, m.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
+		check(t, s.Insert(t.Context(), m, unlimited))
+		if after := fail(m.ID); after.Status != monitor.Failed || after.Reason != event.ReasonWorkerLost || !after.EndedAt.Equal(noon) || !after.ReservedUntil.IsZero() {
+			t.Errorf("it stands at %+v", after)
 		}
 		if l := leaseOne(t, s); l.ID != last.ID {
 			t.Errorf("pending is %s, want %s", l.ID, last.ID)
 		}
 	})
 
-	t.Run("an ended reservation is no reservation", func(t *testing.T) {
-		s := open(t, database(t))
-		m := registration(1)
-		m.Status, m.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
-		if err := s.Insert(t.Context(), m, unlimited); err != nil {
-			t.Fatal(err)
-		}
-		after, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon)
-		if err != nil || after.Status != monitor.Stopped || !after.ReservedUntil.IsZero() {
-			t.Errorf("it stands at %+v, %v", after, err)
-		}
-	})
-
 	t.Run("an ended monitor does not change", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
-		last := monitorError(event.ReasonWorkerLost)
-		after, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon.Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if after.Status != monitor.Stopped || after.Reason != "" || !after.EndedAt.Equal(noon) {
+		m := register(t, s, 2)
+		stopMonitor(t, s, m.ID)
+		if after := fail(m.ID); after.Status != monitor.Stopped || after.Reason != "" || !after.EndedAt.Equal(noon) {
 			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
 		}
-		if n := len(lease(t, s)); n != 0 {
-			t.Errorf("%d events are pending", n)
+		if types := eventTypes(t, s, m.ID); len(types) != 0 {
+			t.Errorf("its events are %v", types)
 		}
 	})
 
-	t.Run("one of two concurrent ends counts", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+	t.Run("one of several concurrent ends counts", func(t *testing.T) {
+		m := register(t, s, 3)
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
@@ -263,21 +154,14 @@ func TestAMonitorEndsOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 1 {
-			t.Errorf("%d last events, %v", total, err)
+		if types := eventTypes(t, s, m.ID); len(types) != 1 {
+			t.Errorf("its events are %v", types)
 		}
 	})
 
-	t.Run("an unknown monitor is not found", func(t *testing.T) {
-		s := open(t, database(t))
-		_, err := s.End(t.Context(), registration(1).ID, monitor.Stopped, "", nil, noon)
-		requireCode(t, err, monitor.NotFound)
-	})
-
-	t.Run("an active status is no end", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		if _, err := s.End(t.Context(), m.ID, monitor.Waiting, "", nil, noon); err == nil {
+	t.Run("an unknown monitor is not found, and an active status is no end", func(t *testing.T) {
+		requireCode(t, errorOf(s.End(t.Context(), registration(4).ID, monitor.Stopped, "", nil, noon)), monitor.NotFound)
+		if _, err := s.End(t.Context(), register(t, s, 5).ID, monitor.Waiting, "", nil, noon); err == nil {
 			t.Error("it was accepted")
 		}
 	})

@@ -18,20 +18,15 @@ import (
 
 func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	t.Parallel()
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+	s, db := newStore(t)
+	m := registerWith(t, s, 1, blackout(40))
 	before := getMonitor(t, s, m.ID)
 	head := feedHead(t, s, db)
 	changed := before
 	changed.Config.SetThresholdSec(detector.Blackout, 12)
 	changed.CallbackURL, changed.Metadata = "https://example.com/night", json.RawMessage(`{"z": 1, "a": "夜"}`)
 
-	after, err := s.UpdateSettings(t.Context(), changed, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must(s.UpdateSettings(t.Context(), changed, time.Time{}))(t)
 	if after.Revision != 1 || after.Config != changed.Config || after.CallbackURL != changed.CallbackURL || string(after.Metadata) != string(changed.Metadata) {
 		t.Errorf("stored is %+v", after)
 	}
@@ -50,13 +45,9 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	if _, err := s.UpdateSettings(t.Context(), changed, time.Time{}); !errors.Is(err, monitors.ErrRevisionConflict) {
 		t.Errorf("a change of an older revision: %v", err)
 	}
-	if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.UpdateSettings(t.Context(), after, time.Time{})
-	requireCode(t, err, monitor.Ended)
-	_, err = s.UpdateSettings(t.Context(), registration(9), time.Time{})
-	requireCode(t, err, monitor.NotFound)
+	stopMonitor(t, s, m.ID)
+	requireCode(t, errorOf(s.UpdateSettings(t.Context(), after, time.Time{})), monitor.Ended)
+	requireCode(t, errorOf(s.UpdateSettings(t.Context(), registration(9), time.Time{})), monitor.NotFound)
 }
 
 func TestWritersAtOnceLoseNoChange(t *testing.T) { // section 16.6
@@ -102,9 +93,7 @@ func TestAChangedScheduleMovesThePromotion(t *testing.T) { // decision A10, sect
 	s, db, m := newReservation(t, time.Hour)
 	move := func(to time.Time) {
 		t.Helper()
-		if _, err := s.UpdateSettings(t.Context(), getMonitor(t, s, m.ID), to); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateSettings(t.Context(), getMonitor(t, s, m.ID), to))(t)
 	}
 	later := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond)
 	move(later)
@@ -117,9 +106,7 @@ func TestAChangedScheduleMovesThePromotion(t *testing.T) { // decision A10, sect
 	if len(claimed) != 1 {
 		t.Fatalf("claimed %v", claimed)
 	}
-	if _, err := s.Promote(t.Context(), claimed[0], "here"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Promote(t.Context(), claimed[0], "here"))(t)
 	move(later)
 	if m := getMonitor(t, s, m.ID); !m.ReservedUntil.IsZero() {
 		t.Errorf("a monitor with a worker is reserved until %v", m.ReservedUntil)

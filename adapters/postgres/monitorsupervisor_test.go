@@ -15,14 +15,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// stopMonitor stops a monitor.
-func stopMonitor(t testing.TB, s *postgres.Store, id monitor.ID) {
-	t.Helper()
-	if _, err := s.End(t.Context(), id, monitor.Stopped, "", nil, noon); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // advanceGeneration advances a monitor of generation 1.
 func advanceGeneration(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
 	t.Helper()
@@ -56,122 +48,66 @@ func eventTypes(t testing.TB, s *postgres.Store, id monitor.ID) []event.Type {
 }
 
 func TestActiveMonitorsAreListed(t *testing.T) {
-	t.Run("active monitors are listed, ended ones and reservations are not", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		first, stopped, second, later := register(t, s, 1), register(t, s, 2), register(t, s, 3), register(t, s, 4)
-		acceptReport(t, s, second.ID, report(), monitor.Run)
-		stopMonitor(t, s, stopped.ID)
-		reserve(t, db, later.ID, time.Hour)
-		all, err := s.ListActive(t.Context())
-		if err != nil || !slices.Equal(ids(all), []monitor.ID{first.ID, second.ID}) {
-			t.Errorf("%v, %v", ids(all), err)
-		}
-	})
-
-	t.Run("an unreadable one does not hide the others", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		broken, whole := register(t, s, 1), register(t, s, 2)
-		alter(t, db, `UPDATE monitors SET config = '"words"' WHERE id = $1`, broken.ID)
-		all, err := s.ListActive(t.Context())
-		if err != nil || !slices.Equal(ids(all), []monitor.ID{whole.ID}) {
-			t.Errorf("%v, %v", ids(all), err)
-		}
-	})
-
-	t.Run("without their snapshots", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
-		m := register(t, s, 1)
-		alter(t, db, `UPDATE monitors SET snapshot = '{"version": 1}' WHERE id = $1`, m.ID)
-		all, err := s.ListActive(t.Context())
-		if err != nil || len(all) != 1 || all[0].Snapshot != nil {
-			t.Errorf("%+v, %v", all, err)
-		}
-	})
+	s, db := newStore(t)
+	first, stopped, broken, second, later := register(t, s, 1), register(t, s, 2), register(t, s, 3), registerWith(t, s, 4), register(t, s, 5)
+	stopMonitor(t, s, stopped.ID)
+	reserve(t, db, later.ID, time.Hour)
+	alter(t, db, `UPDATE monitors SET config = '"words"' WHERE id = $1`, broken.ID)
+	all := must(s.ListActive(t.Context()))(t)
+	if !slices.Equal(ids(all), []monitor.ID{first.ID, second.ID}) {
+		t.Errorf("listed are %v; ended ones, reservations and what cannot be read are not active", ids(all))
+	}
+	if slices.ContainsFunc(all, func(m monitor.Monitor) bool { return m.Snapshot != nil }) {
+		t.Errorf("the list has snapshots: %+v", all)
+	}
 }
 
 func TestAGenerationIsAdvancedOnce(t *testing.T) {
-	t.Run("generation, runtime and updated_at are stored", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+	s := open(t, database(t))
+	advance := func(id monitor.ID, generation int) error {
+		return errorOf(s.AdvanceGeneration(t.Context(), id, generation, "here"))
+	}
+
+	t.Run("generation, runtime and updated_at are stored, the snapshot is returned", func(t *testing.T) {
+		m := registerWith(t, s, 1)
 		after := advanceGeneration(t, s, m.ID, "here")
-		if !after.UpdatedAt.After(m.UpdatedAt) {
-			t.Errorf("updated at %v, then %v", m.UpdatedAt, after.UpdatedAt)
+		if !after.UpdatedAt.After(m.UpdatedAt) || !strings.Contains(string(after.Snapshot), "monitoring") {
+			t.Errorf("it became %+v", after)
 		}
-	})
-
-	t.Run("the snapshot is returned", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		acceptReport(t, s, m.ID, report(), monitor.Run)
-		if after := advanceGeneration(t, s, m.ID, "here"); !strings.Contains(string(after.Snapshot), "monitoring") {
-			t.Errorf("the snapshot is %s", after.Snapshot)
-		}
-	})
-
-	t.Run("it may be repeated", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		first := advanceGeneration(t, s, m.ID, "here")
-		if again := advanceGeneration(t, s, m.ID, "here"); !again.UpdatedAt.Equal(first.UpdatedAt) {
+		if again := advanceGeneration(t, s, m.ID, "here"); !again.UpdatedAt.Equal(after.UpdatedAt) {
 			t.Error("the repetition changed something")
 		}
 	})
 
-	t.Run("a monitor that another runtime has advanced is refused", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		advanceGeneration(t, s, m.ID, "there")
-		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
-		requireSuperseded(t, err)
-	})
-
-	t.Run("an older generation is refused", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		advanceGeneration(t, s, m.ID, "here")
-		if _, err := s.AdvanceGeneration(t.Context(), m.ID, 2, "here"); err != nil {
-			t.Fatal(err)
+	t.Run("what another runtime has advanced, an older generation and a reservation are refused", func(t *testing.T) {
+		elsewhere, older, reserved := register(t, s, 2), register(t, s, 3), register(t, s, 4)
+		advanceGeneration(t, s, elsewhere.ID, "there")
+		advanceGeneration(t, s, older.ID, "here")
+		check(t, advance(older.ID, 2))
+		check(t, s.Release(t.Context(), []supervisor.Reservation{{ID: reserved.ID, Generation: 1}}))
+		for _, id := range []monitor.ID{elsewhere.ID, older.ID, reserved.ID} {
+			requireSuperseded(t, advance(id, 1))
 		}
-		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
-		requireSuperseded(t, err)
-	})
-
-	t.Run("a reservation is refused", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
-			t.Fatal(err)
-		}
-		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
-		requireSuperseded(t, err)
 	})
 
 	t.Run("an ended or unknown monitor is refused", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := register(t, s, 5)
 		advanceGeneration(t, s, m.ID, "here")
 		stopMonitor(t, s, m.ID)
-		for generation := 1; generation <= 2; generation++ {
-			_, err := s.AdvanceGeneration(t.Context(), m.ID, generation, "here")
-			requireCode(t, err, monitor.NotFound)
-		}
-		_, err := s.AdvanceGeneration(t.Context(), registration(2).ID, 1, "here")
-		requireCode(t, err, monitor.NotFound)
+		requireCode(t, advance(m.ID, 1), monitor.NotFound)
+		requireCode(t, advance(m.ID, 2), monitor.NotFound)
+		requireCode(t, advance(registration(6).ID, 1), monitor.NotFound)
 	})
 }
 
 func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
-	t.Run("reason and last event are stored once", func(t *testing.T) {
-		s := open(t, database(t))
-		m, last := register(t, s, 1), monitorError(event.ReasonWorkerLost)
+	s := open(t, database(t))
+	t.Run("reason and last event are stored once, and its worker's reports are refused", func(t *testing.T) { // O2
+		m, last := getMonitor(t, s, registerWith(t, s, 1).ID), monitorError(event.ReasonWorkerLost)
 		for range 3 {
-			if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
-				t.Fatal(err)
-			}
+			check(t, s.Fail(t.Context(), m, event.ReasonWorkerLost, last))
 		}
+		requireSuperseded(t, errorOf(s.Accept(t.Context(), m.ID, report(blackout(1)))))
 		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed || m.Generation != 2 || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
 			t.Errorf("it stands at %s, generation %d, %q, ended %v", m.Status, m.Generation, m.Reason, m.EndedAt)
 		}
@@ -183,31 +119,18 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 		}
 	})
 
-	t.Run("its worker's reports are refused", func(t *testing.T) { // O2
-		s := open(t, database(t))
-		m := register(t, s, 1)
-		acceptReport(t, s, m.ID, report(), monitor.Run)
-		m = getMonitor(t, s, m.ID)
-		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)); err != nil {
-			t.Fatal(err)
-		}
-		_, err := s.Accept(t.Context(), m.ID, report(blackout(1)))
-		requireSuperseded(t, err)
-		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
-			t.Errorf("its events are %v", types)
-		}
-	})
-
 	t.Run("a monitor that has changed is refused", func(t *testing.T) {
-		s := open(t, database(t))
-		moved, newer, gone := register(t, s, 1), register(t, s, 2), register(t, s, 3)
+		moved, newer, gone := register(t, s, 2), register(t, s, 3), register(t, s, 4)
 		acceptReport(t, s, moved.ID, report(), monitor.Run)
 		advanceGeneration(t, s, newer.ID, "here")
 		stopMonitor(t, s, gone.ID)
-		requireSuperseded(t, s.Fail(t.Context(), moved, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)))
-		requireSuperseded(t, s.Fail(t.Context(), newer, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)))
-		requireCode(t, s.Fail(t.Context(), gone, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
-		requireCode(t, s.Fail(t.Context(), registration(4), event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
+		fail := func(m monitor.Monitor) error {
+			return s.Fail(t.Context(), m, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost))
+		}
+		requireSuperseded(t, fail(moved))
+		requireSuperseded(t, fail(newer))
+		requireCode(t, fail(gone), monitor.NotFound)
+		requireCode(t, fail(registration(5)), monitor.NotFound)
 		for _, m := range []monitor.Monitor{moved, newer, gone} {
 			if types := eventTypes(t, s, m.ID); len(types) != 0 {
 				t.Errorf("its events are %v", types)
@@ -217,46 +140,31 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 }
 
 func TestAnEventIsAddedOnce(t *testing.T) {
-	t.Run("nothing else changes", func(t *testing.T) {
-		s := open(t, database(t))
+	s := open(t, database(t))
+	t.Run("nothing else changes, whatever the monitor has become", func(t *testing.T) {
 		m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
-		for range 3 {
-			if err := s.AddEvent(t.Context(), m, e); err != nil {
-				t.Fatal(err)
-			}
-		}
+		add := func() { t.Helper(); check(t, s.AddEvent(t.Context(), m, e)) }
+		add()
+		add()
 		if after := getMonitor(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
 			t.Errorf("it became %+v", after)
 		}
+		advanceGeneration(t, s, m.ID, "here")
+		add()
+		stopMonitor(t, s, m.ID)
+		add()
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("its events are %v", types)
 		}
 	})
 
-	t.Run("also if the monitor has changed since", func(t *testing.T) {
-		s := open(t, database(t))
-		m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
-		if err := s.AddEvent(t.Context(), m, e); err != nil {
-			t.Fatal(err)
-		}
-		advanceGeneration(t, s, m.ID, "here")
-		if err := s.AddEvent(t.Context(), m, e); err != nil {
-			t.Error(err)
-		}
-		stopMonitor(t, s, m.ID)
-		if err := s.AddEvent(t.Context(), m, e); err != nil {
-			t.Error(err)
-		}
-	})
-
 	t.Run("a newer generation, an ended and an unknown monitor are refused", func(t *testing.T) {
-		s := open(t, database(t))
-		newer, gone := register(t, s, 1), register(t, s, 2)
+		newer, gone := register(t, s, 2), register(t, s, 3)
 		advanceGeneration(t, s, newer.ID, "here")
 		stopMonitor(t, s, gone.ID)
 		requireSuperseded(t, s.AddEvent(t.Context(), newer, monitorError(event.ReasonWorkerLost)))
 		requireCode(t, s.AddEvent(t.Context(), gone, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
-		requireCode(t, s.AddEvent(t.Context(), registration(3), monitorError(event.ReasonWorkerLost)), monitor.NotFound)
+		requireCode(t, s.AddEvent(t.Context(), registration(4), monitorError(event.ReasonWorkerLost)), monitor.NotFound)
 	})
 }
 

@@ -58,17 +58,15 @@ func TestPlans(t *testing.T) {
 			alter(t, db, strings.ReplaceAll(plans.ExplainAll, "ROLE CURRENT_USER", "DATABASE "+strings.Fields(database)[0]))
 			s, marker := open(t, dsn), raw(t, dsn) // their sessions are explained; that of db has begun before
 			all := fill(t, s, db)
-			must[notify.Routing](t)(s.Routing(t.Context()))
+			must(s.Routing(t.Context()))(t)
 			for _, p := range all {
 				t.Run(p.name, func(t *testing.T) {
 					if p.before != "" {
 						alter(t, db, p.before)
 					}
-					must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker))
-					if err := p.call(); err != nil {
-						t.Error(err)
-					}
-					p.check(t, must[[]plans.Statement](t)(serverLog.TakeUntil(t.Context(), marker)))
+					must(serverLog.TakeUntil(t.Context(), marker))(t)
+					check(t, p.call())
+					p.check(t, must(serverLog.TakeUntil(t.Context(), marker))(t))
 				})
 			}
 		})
@@ -140,6 +138,8 @@ const fillMany = `
 	INSERT INTO incident_log (incident_id, kind, at) SELECT id, 'opened', opened_at FROM incidents;
 	INSERT INTO evidence (id, monitor_id, event_id, incident_id, condition, phase, class, created_at)
 		SELECT gen_random_uuid(), monitor_id, gen_random_uuid(), id, 'black', 'alert', CASE WHEN severity > 1 THEN 'quarantine' ELSE 'normal' END, now() FROM incidents ORDER BY seq;
+	INSERT INTO evidence (id, monitor_id, event_id, condition, phase, class, created_at)
+		SELECT gen_random_uuid(), id, gen_random_uuid(), 'black', 'alert', 'normal', now() FROM monitors, generate_series(1, 5);
 	INSERT INTO evidence_blobs (sha256, size, monitor_id, counted_at) SELECT sha256(CAST(CAST(id AS text) AS bytea)), 1, monitor_id, now() FROM evidence;
 	INSERT INTO evidence_files (evidence_id, variant, sha256, size, width, height, taken_at) SELECT id, 'onset', sha256(CAST(CAST(id AS text) AS bytea)), 1, 1, 1, now() FROM evidence;
 	INSERT INTO history_spans (monitor_id, lane, state, started_at, ended_at)

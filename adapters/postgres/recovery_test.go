@@ -15,10 +15,7 @@ import (
 // recoveryStatement is the statement of docs/recovery.md.
 func recoveryStatement(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/recovery.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../docs/recovery.md"))(t)
 	_, rest, found := strings.Cut(string(page), "```sql\n")
 	statement, _, ends := strings.Cut(rest, "```")
 	if !found || !ends {
@@ -29,26 +26,20 @@ func recoveryStatement(t *testing.T) string {
 
 // The clock of the database was an hour ahead while all of this was planned.
 func TestTheStatementOfTheRecoveryPageMakesDueWhatAWrongClockPlanned(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+	registerWith(t, s, 1, blackout(1))
 	for _, d := range lease(t, s) { // the other is in flight to the chat
 		if d.Callback != "" {
 			recordAttempt(t, s, d, rejecting, notify.Decision{RetryAt: time.Now().Add(time.Minute)})
 		}
 	}
 	held := register(t, s, 2)
-	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: held.ID, Generation: held.Generation}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Release(t.Context(), []supervisor.Reservation{{ID: held.ID, Generation: held.Generation}}))
 	allowAll(t, s, firstClient, monitors.Creating, 2, 2)
 	scheduled := registration(3)
 	scheduled.Status, scheduled.ReservedUntil, scheduled.Config.ScheduledStartTime = monitor.Waiting, time.Now().Add(48*time.Hour), new(time.Now().Add(48*time.Hour))
-	if err := s.Insert(t.Context(), scheduled, unlimited); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Insert(t.Context(), scheduled, unlimited))
 	for _, column := range []string{
 		"deliveries.due_at", "destinations.tokens_at",
 		"incidents.due_at", "rate_limits.arrival_at", "monitors.reserved_until",
@@ -67,5 +58,5 @@ func TestTheStatementOfTheRecoveryPageMakesDueWhatAWrongClockPlanned(t *testing.
 	if n := len(lease(t, s)); n != 2 {
 		t.Errorf("%d deliveries are due, want one to the callback and one to the chat", n)
 	}
-	requireLines(t, db, `SELECT count(*) FROM incidents WHERE due_at > now() + interval '50 minutes'`, 0)
+	expectRows(t, db, `incidents WHERE due_at > now() + interval '50 minutes'`, 0)
 }

@@ -44,32 +44,17 @@ func (r reversing) Open(sealed []byte, rowID string) (text []byte, current bool,
 // openWithKey returns a store that encrypts with the key first.
 func openWithKey(t testing.TB, dsn string, secrets postgres.Secrets) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 8, Secrets: secrets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 8, Secrets: secrets}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// must returns v, or fails the test.
-func must[V any](t testing.TB) func(V, error) V {
-	t.Helper()
-	return func(v V, err error) V {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 // createDestination stores an enabled destination.
 func createDestination(t testing.TB, s *postgres.Store, name string) notify.Destination {
 	t.Helper()
-	return must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), exampleDestination(name))).Destination
+	return must(s.CreateDestination(t.Context(), exampleDestination(name)))(t).Destination
 }
 
 func exampleDestination(name string) notify.Destination {
@@ -82,9 +67,9 @@ func exampleDestination(name string) notify.Destination {
 // createRoute stores a route to destinations.
 func createRoute(t testing.TB, s *postgres.Store, name string, destinations ...string) notify.Route {
 	t.Helper()
-	return must[notify.Route](t)(s.CreateRoute(t.Context(), notify.Route{
+	return must(s.CreateRoute(t.Context(), notify.Route{
 		ID: newID(), Name: name, Destinations: destinations, Match: notify.Match{MinSeverity: 3},
-	}))
+	}))(t)
 }
 
 func silence() notify.Silence {
@@ -109,8 +94,8 @@ func TestDestinations(t *testing.T) {
 		fallback := createDestination(t, s, "fallback")
 		d := exampleDestination("all fields")
 		d.Fallback, d.Owner, d.Enabled, d.DisabledReason, d.PreviousUntil = fallback.ID, "a.yaml", false, "it is gone", noon
-		created := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
-		read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
+		created := must(s.CreateDestination(t.Context(), d))(t)
+		read := must(s.Destination(t.Context(), d.ID))(t)
 		for _, got := range []routing.DestinationRecord{created, read} {
 			if got.Name != d.Name || got.Kind != d.Kind || got.Language != d.Language || got.Config["channel"] != "#監視" || got.Secrets["bot_token"] != "xoxb-secret" ||
 				got.Fallback != d.Fallback || got.Owner != d.Owner || got.Enabled || got.DisabledReason != d.DisabledReason || !got.PreviousUntil.Equal(noon) {
@@ -124,25 +109,21 @@ func TestDestinations(t *testing.T) {
 	t.Run("keep their secrets from readers of the database", func(t *testing.T) {
 		d := createDestination(t, s, "encrypted")
 		var row string
-		if err := raw(t, dsn).QueryRow(`SELECT CAST(d AS text) || convert_from(secrets, 'utf8') FROM destinations d WHERE id = $1`, d.ID).Scan(&row); err != nil {
-			t.Fatal(err)
-		}
+		check(t, raw(t, dsn).QueryRow(`SELECT CAST(d AS text) || convert_from(secrets, 'utf8') FROM destinations d WHERE id = $1`, d.ID).Scan(&row))
 		if strings.Contains(row, "xoxb-secret") || !strings.Contains(row, "one/"+d.ID) {
 			t.Errorf("the row is %s", row)
 		}
 	})
 	t.Run("are created once, however often that is repeated", func(t *testing.T) {
 		d := exampleDestination("repeated")
-		must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
-		must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
+		must(s.CreateDestination(t.Context(), d))(t)
+		must(s.CreateDestination(t.Context(), d))(t)
 	})
 	t.Run("have names of their own", func(t *testing.T) {
 		createDestination(t, s, "taken")
-		_, err := s.CreateDestination(t.Context(), exampleDestination("taken"))
-		requireCode(t, err, routing.NameTaken)
+		requireCode(t, errorOf(s.CreateDestination(t.Context(), exampleDestination("taken"))), routing.NameTaken)
 		other := createDestination(t, s, "free")
-		_, err = change(t, other.ID, func(d *notify.Destination) { d.Name = "taken" })
-		requireCode(t, err, routing.NameTaken)
+		requireCode(t, errorOf(change(t, other.ID, func(d *notify.Destination) { d.Name = "taken" })), routing.NameTaken)
 	})
 	t.Run("refuse a fallback that does not exist", func(t *testing.T) {
 		for _, fallback := range []string{newID(), "no id"} {
@@ -157,29 +138,24 @@ func TestDestinations(t *testing.T) {
 	t.Run("refuse what PostgreSQL cannot store", func(t *testing.T) {
 		d := exampleDestination("NUL")
 		d.Config["channel"] = "\x00"
-		_, err := s.CreateDestination(t.Context(), d)
-		requireCode(t, err, monitor.InvalidConfig)
+		requireCode(t, errorOf(s.CreateDestination(t.Context(), d)), monitor.InvalidConfig)
 	})
 	t.Run("that do not exist are not found", func(t *testing.T) {
 		for _, id := range []string{newID(), "no id"} {
-			_, err := s.Destination(t.Context(), id)
-			requireCode(t, err, routing.DestinationNotFound)
-			_, err = change(t, id, func(*notify.Destination) { t.Error("changed") })
-			requireCode(t, err, routing.DestinationNotFound)
-			if err := s.DeleteDestination(t.Context(), id); err != nil {
-				t.Error(err)
-			}
+			requireCode(t, errorOf(s.Destination(t.Context(), id)), routing.DestinationNotFound)
+			requireCode(t, errorOf(change(t, id, func(*notify.Destination) { t.Error("changed") })), routing.DestinationNotFound)
+			check(t, s.DeleteDestination(t.Context(), id))
 		}
 	})
 	t.Run("keep their ID and what a refused change would have changed", func(t *testing.T) {
 		d := createDestination(t, s, "changed")
-		changed := must[routing.DestinationRecord](t)(change(t, d.ID, func(d *notify.Destination) { d.ID, d.Name, d.Secrets["bot_token"] = newID(), "renamed", "new" }))
+		changed := must(change(t, d.ID, func(d *notify.Destination) { d.ID, d.Name, d.Secrets["bot_token"] = newID(), "renamed", "new" }))(t)
 		if changed.ID != d.ID || changed.Name != "renamed" || changed.Secrets["bot_token"] != "new" || changed.Config["channel"] != "#監視" {
 			t.Errorf("is %+v", changed)
 		}
 		refusal := errors.New("refused")
 		_, err := s.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error { d.Name = "refused"; return refusal })
-		if read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID)); !errors.Is(err, refusal) || read.Name != "renamed" {
+		if read := must(s.Destination(t.Context(), d.ID))(t); !errors.Is(err, refusal) || read.Name != "renamed" {
 			t.Errorf("the error is %v, the name %s", err, read.Name)
 		}
 	})
@@ -194,11 +170,11 @@ func TestDestinations(t *testing.T) {
 			d := createDestination(t, s, "repaired "+what)
 			alter(t, db, `UPDATE destinations SET enabled = false, disabled_reason = 'failing for 5 days', failures = 7,
 				failing_since = now(), circuit_open_until = now(), last_error = 'HTTP 500', delivered_at = now() WHERE id = $1`, d.ID)
-			failing := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
+			failing := must(s.Destination(t.Context(), d.ID))(t)
 			if failing.Failures != 7 || failing.FailingSince.IsZero() || failing.CircuitOpenUntil.IsZero() || failing.LastError != "HTTP 500" || failing.DeliveredAt.IsZero() {
 				t.Errorf("the health is %+v", failing)
 			}
-			got := must[routing.DestinationRecord](t)(change(t, d.ID, repair))
+			got := must(change(t, d.ID, repair))(t)
 			if repaired := got.Failures == 0 && got.FailingSince.IsZero() && got.CircuitOpenUntil.IsZero(); repaired != (what != "") {
 				t.Errorf("a change of %q makes the health %+v", what, got)
 			}
@@ -210,16 +186,13 @@ func TestDestinations(t *testing.T) {
 	t.Run("that are deleted leave routes and fallbacks", func(t *testing.T) {
 		deleted, kept := createDestination(t, s, "deleted"), createDestination(t, s, "kept")
 		r := createRoute(t, s, "two destinations", deleted.ID, kept.ID)
-		must[routing.DestinationRecord](t)(change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID }))
-		if err := s.DeleteDestination(t.Context(), deleted.ID); err != nil {
-			t.Fatal(err)
-		}
-		route := must[notify.Route](t)(s.Route(t.Context(), r.ID))
-		if read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), kept.ID)); !slices.Equal(route.Destinations, []string{kept.ID}) || read.Fallback != "" {
+		must(change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID }))(t)
+		check(t, s.DeleteDestination(t.Context(), deleted.ID))
+		route := must(s.Route(t.Context(), r.ID))(t)
+		if read := must(s.Destination(t.Context(), kept.ID))(t); !slices.Equal(route.Destinations, []string{kept.ID}) || read.Fallback != "" {
 			t.Errorf("the route has %q, the fallback is %q", route.Destinations, read.Fallback)
 		}
-		_, err := s.Destination(t.Context(), deleted.ID)
-		requireCode(t, err, routing.DestinationNotFound)
+		requireCode(t, errorOf(s.Destination(t.Context(), deleted.ID)), routing.DestinationNotFound)
 	})
 	t.Run("that are deleted keep their deliveries until they are purged in batches", func(t *testing.T) {
 		db := raw(t, dsn)
@@ -234,25 +207,19 @@ func TestDestinations(t *testing.T) {
 		}
 		addNotices(t, db, deleted, 1100)
 		addNotices(t, db, kept, 1)
-		if err := s.DeleteDestination(t.Context(), deleted.ID); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.DeleteDestination(t.Context(), deleted.ID))
 		if deliveries, destinations := stored(deleted); deliveries != 1100 || destinations != 1 {
 			t.Errorf("the deletion left %d deliveries of %d destinations", deliveries, destinations)
 		}
 		leaseForDestinations(t, s)
-		requireLines(t, db, `SELECT count(*) FROM deliveries WHERE lease IS NOT NULL AND destination_id = '`+deleted.ID+`'`, 0)
+		expectRows(t, db, `deliveries WHERE lease IS NOT NULL AND destination_id = '`+deleted.ID+`'`, 0)
 		if listed := deliveries(t, s, monitors.DeliveryQuery{DestinationID: deleted.ID}); len(listed) != 0 {
 			t.Errorf("%d deliveries are listed", len(listed))
 		}
-		_, err := change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID })
-		requireCode(t, err, monitor.InvalidConfig)
-		_, err = s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "to a deleted destination", Destinations: []string{deleted.ID}})
-		requireCode(t, err, monitor.InvalidConfig)
+		requireCode(t, errorOf(change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID })), monitor.InvalidConfig)
+		requireCode(t, errorOf(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "to a deleted destination", Destinations: []string{deleted.ID}})), monitor.InvalidConfig)
 		createDestination(t, s, "with a history") // the name is free
-		if err := s.PurgeDestinations(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.PurgeDestinations(t.Context()))
 		if deliveries, destinations := stored(deleted); deliveries+destinations != 0 {
 			t.Errorf("%d deliveries of %d destinations are left", deliveries, destinations)
 		}
@@ -261,7 +228,7 @@ func TestDestinations(t *testing.T) {
 		}
 	})
 	t.Run("are listed by name", func(t *testing.T) {
-		list := must[[]routing.DestinationRecord](t)(s.Destinations(t.Context()))
+		list := must(s.Destinations(t.Context()))(t)
 		if !slices.IsSortedFunc(list, func(a, b routing.DestinationRecord) int { return strings.Compare(a.Name, b.Name) }) || len(list) < 5 {
 			t.Errorf("%d are listed", len(list))
 		}
@@ -270,8 +237,7 @@ func TestDestinations(t *testing.T) {
 		alter(t, raw(t, dsn), `INSERT INTO destinations (id, name, kind, language, config) SELECT gen_random_uuid(), 'many ' || n, 'email', 'en', '{}'
 			FROM generate_series(1, $1 - (SELECT count(*) FROM destinations)) n`, routing.MaxDestinations-1)
 		createDestination(t, s, "the last")
-		_, err := s.CreateDestination(t.Context(), exampleDestination("one too many"))
-		requireCode(t, err, monitor.InvalidConfig)
+		requireCode(t, errorOf(s.CreateDestination(t.Context(), exampleDestination("one too many"))), monitor.InvalidConfig)
 	})
 }
 
@@ -282,14 +248,12 @@ func TestKeysOfSecretsAreReplaced(t *testing.T) {
 	key := func() string {
 		t.Helper()
 		var sealed string
-		if err := raw(t, dsn).QueryRow(`SELECT convert_from(secrets, 'utf8') FROM destinations WHERE id = $1`, d.ID).Scan(&sealed); err != nil {
-			t.Fatal(err)
-		}
+		check(t, raw(t, dsn).QueryRow(`SELECT convert_from(secrets, 'utf8') FROM destinations WHERE id = $1`, d.ID).Scan(&sealed))
 		key, _, _ := strings.Cut(sealed, "/")
 		return key
 	}
 	both := openWithKey(t, dsn, reversing{first: "two", older: "one"})
-	if read := must[routing.DestinationRecord](t)(both.Destination(t.Context(), d.ID)); read.Secrets["bot_token"] != "xoxb-secret" {
+	if read := must(both.Destination(t.Context(), d.ID))(t); read.Secrets["bot_token"] != "xoxb-secret" {
 		t.Errorf("the older key reads %+v", read)
 	}
 	for range 2 {
@@ -303,21 +267,21 @@ func TestKeysOfSecretsAreReplaced(t *testing.T) {
 	if err := lost.ResealSecrets(t.Context()); err == nil || !postgres.IsPermanent(err) || !strings.Contains(err.Error(), "SECRETS_KEY") || key() != "two" {
 		t.Errorf("the error of a lost key is %v, the key is %s", err, key())
 	}
-	list := must[[]routing.DestinationRecord](t)(lost.Destinations(t.Context()))
+	list := must(lost.Destinations(t.Context()))(t)
 	if len(list) != 1 || !strings.Contains(list[0].SecretsError, "SECRETS_KEY") || list[0].Secrets != nil {
 		t.Errorf("the list is %+v", list)
 	}
-	if r := must[notify.Routing](t)(lost.Routing(t.Context())); len(r.Destinations) != 1 {
+	if r := must(lost.Routing(t.Context()))(t); len(r.Destinations) != 1 {
 		t.Errorf("the routing is %+v", r)
 	}
-	renamed := must[routing.DestinationRecord](t)(lost.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error { d.Name = "renamed"; return nil }))
+	renamed := must(lost.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error { d.Name = "renamed"; return nil }))(t)
 	if renamed.Name != "renamed" || key() != "two" {
 		t.Errorf("a new name leaves the key %s of %+v", key(), renamed)
 	}
-	repaired := must[routing.DestinationRecord](t)(lost.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
+	repaired := must(lost.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
 		d.Secrets = map[string]string{"bot_token": "again"}
 		return nil
-	}))
+	}))(t)
 	if repaired.SecretsError != "" || repaired.Secrets["bot_token"] != "again" || key() != "three" {
 		t.Errorf("is %+v with the key %s", repaired, key())
 	}
@@ -348,14 +312,14 @@ func TestChangesAtOnceLoseNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID)); len(got.Config) != 1+len(names) {
+	if got := must(s.Destination(t.Context(), d.ID))(t); len(got.Config) != 1+len(names) {
 		t.Errorf("the config is %v", got.Config)
 	}
 	var positions int
 	if err := raw(t, dsn).QueryRow(`SELECT count(DISTINCT position) FROM routes WHERE NOT is_default`).Scan(&positions); err != nil || positions != len(names) {
 		t.Errorf("%d routes have %d positions, %v", len(names), positions, err)
 	}
-	r := must[notify.Routing](t)(s.Routing(t.Context()))
+	r := must(s.Routing(t.Context()))(t)
 	if len(r.Routes) != 1+len(names) {
 		t.Errorf("the routing is %+v", r)
 	}
@@ -390,17 +354,15 @@ func TestTrafficCountsTheDeliveriesOfADay(t *testing.T) {
 	const insert = `INSERT INTO deliveries (id, destination_id, state, due_at, tried, created_at) VALUES (gen_random_uuid(), $1, 'pending', now() + make_interval(mins => $2), $3, now())`
 	alter(t, db, insert, busy.ID, -1, 0)
 	alter(t, db, insert, busy.ID, 10, 0) // it waits for its escalation
-	traffic := must[map[string]routing.Traffic](t)(s.Traffic(t.Context()))
+	traffic := must(s.Traffic(t.Context()))(t)
 	var want routing.Traffic
 	want.Pending, want.Delivered[23], want.Failed[23] = 2, 2, 1
 	want.Delivered[22], want.Failed[22], want.Delivered[0], want.Failed[0] = 1, 1, 23, 1
 	if traffic[busy.ID] != want || traffic[idle.ID] != (routing.Traffic{}) {
 		t.Errorf("the traffic is %+v", traffic)
 	}
-	if err := s.PurgeDestinations(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	requireLines(t, db, `SELECT count(*) FROM destination_hours`, 4)
+	check(t, s.PurgeDestinations(t.Context()))
+	expectRows(t, db, `destination_hours`, 4)
 }
 
 func TestRoutes(t *testing.T) {
@@ -414,7 +376,7 @@ func TestRoutes(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	first := must[[]notify.Route](t)(s.Routes(t.Context()))
+	first := must(s.Routes(t.Context()))(t)
 	if len(first) != 1 || !first[0].Default || len(first[0].Destinations) != 0 {
 		t.Fatalf("a new database has the routes %+v", first)
 	}
@@ -425,8 +387,8 @@ func TestRoutes(t *testing.T) {
 			ID: newID(), Name: "all-fields", Destinations: []string{d.ID}, DelaySec: 600, RepeatSec: 3600, Continue: true, Owner: "a.yaml",
 			Match: notify.Match{Monitors: []monitor.ID{"mon-1"}, MinSeverity: 4, Metadata: map[string]string{"channel_name": "<配信>"}},
 		}
-		must[notify.Route](t)(s.CreateRoute(t.Context(), r))
-		got := must[notify.Route](t)(s.CreateRoute(t.Context(), r)) // repeated
+		must(s.CreateRoute(t.Context(), r))(t)
+		got := must(s.CreateRoute(t.Context(), r))(t) // repeated
 		if got.Name != r.Name || !slices.Equal(got.Destinations, r.Destinations) || got.DelaySec != r.DelaySec || got.RepeatSec != r.RepeatSec || !got.Continue || got.Owner != r.Owner ||
 			got.Match.MinSeverity != 4 || got.Match.Metadata["channel_name"] != "<配信>" || !slices.Equal(got.Match.Monitors, r.Match.Monitors) || got.Default {
 			t.Errorf("is %+v", got)
@@ -434,12 +396,12 @@ func TestRoutes(t *testing.T) {
 	})
 	t.Run("follow each other, the default route last", func(t *testing.T) {
 		b, c := createRoute(t, s, "b", d.ID), createRoute(t, s, "c")
-		routes := must[[]notify.Route](t)(s.Routes(t.Context()))
+		routes := must(s.Routes(t.Context()))(t)
 		if got := names(routes); got != "all-fields b c default" {
 			t.Errorf("the order is %s", got)
 		}
 		a := routes[0].ID
-		if got := names(must[[]notify.Route](t)(s.OrderRoutes(t.Context(), []string{c.ID, a, b.ID}))); got != "c all-fields b default" {
+		if got := names(must(s.OrderRoutes(t.Context(), []string{c.ID, a, b.ID}))(t)); got != "c all-fields b default" {
 			t.Errorf("the order is %s", got)
 		}
 		for what, wrong := range map[string][]string{
@@ -451,18 +413,16 @@ func TestRoutes(t *testing.T) {
 				requireCode(t, err, monitor.InvalidConfig)
 			}
 		}
-		if err := errors.Join(s.DeleteRoute(t.Context(), c.ID), s.DeleteRoute(t.Context(), c.ID)); err != nil {
-			t.Error(err)
-		}
-		if got := names(must[[]notify.Route](t)(s.Routes(t.Context()))); got != "all-fields b default" {
+		check(t, errors.Join(s.DeleteRoute(t.Context(), c.ID), s.DeleteRoute(t.Context(), c.ID)))
+		if got := names(must(s.Routes(t.Context()))(t)); got != "all-fields b default" {
 			t.Errorf("the order is %s", got)
 		}
 	})
 	t.Run("are changed", func(t *testing.T) {
-		got := must[notify.Route](t)(s.ChangeRoute(t.Context(), byDefault, func(r *notify.Route) error {
+		got := must(s.ChangeRoute(t.Context(), byDefault, func(r *notify.Route) error {
 			r.ID, r.Default, r.Destinations = newID(), false, []string{d.ID}
 			return nil
-		}))
+		}))(t)
 		if got.ID != byDefault || !got.Default || !slices.Equal(got.Destinations, []string{d.ID}) {
 			t.Errorf("is %+v", got)
 		}
@@ -475,10 +435,8 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("the message is %s", e.Message)
 			}
 		}
-		_, err := s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "default"})
-		requireCode(t, err, routing.NameTaken)
-		_, err = s.Route(t.Context(), "no id")
-		requireCode(t, err, routing.RouteNotFound)
+		requireCode(t, errorOf(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "default"})), routing.NameTaken)
+		requireCode(t, errorOf(s.Route(t.Context(), "no id")), routing.RouteNotFound)
 	})
 }
 
@@ -488,55 +446,51 @@ func TestSilences(t *testing.T) {
 	change := func(id string, to time.Time) (notify.Silence, error) {
 		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.EndsAt = newID(), to; return nil })
 	}
-	if now := must[time.Time](t)(s.CurrentTime(t.Context())); time.Since(now).Abs() > time.Minute {
+	if now := must(s.CurrentTime(t.Context()))(t); time.Since(now).Abs() > time.Minute {
 		t.Errorf("the time is %v", now)
 	}
 	weekly := weekly()
 	weekly.EndsAt, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
-	must[notify.Silence](t)(s.CreateSilence(t.Context(), weekly))
-	got := must[notify.Silence](t)(s.CreateSilence(t.Context(), weekly)) // repeated
+	must(s.CreateSilence(t.Context(), weekly))(t)
+	got := must(s.CreateSilence(t.Context(), weekly))(t) // repeated
 	if got.CreatedBy != weekly.CreatedBy || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.StartsAt.Equal(noon) || !got.EndsAt.Equal(weekly.EndsAt) ||
 		got.Match.Metadata["labels.team"] != "a" || got.Window.Timezone != "Asia/Tokyo" || got.Window.Zone == nil || !slices.Equal(got.Window.Weekdays, weekly.Window.Weekdays) || !got.EndedAt.IsZero() {
 		t.Errorf("is %+v", got)
 	}
 
-	lasting := must[notify.Silence](t)(s.CreateSilence(t.Context(), silence()))
+	lasting := must(s.CreateSilence(t.Context(), silence()))(t)
 	later := noon.Add(1000 * 24 * time.Hour)
-	if got := must[notify.Silence](t)(change(lasting.ID, later)); got.ID != lasting.ID || !got.EndsAt.Equal(later) || got.Window != nil {
+	if got := must(change(lasting.ID, later))(t); got.ID != lasting.ID || !got.EndsAt.Equal(later) || got.Window != nil {
 		t.Errorf("is %+v", got)
 	}
-	ended := must[notify.Silence](t)(s.EndSilence(t.Context(), lasting.ID))
-	again := must[notify.Silence](t)(s.EndSilence(t.Context(), lasting.ID))
+	ended := must(s.EndSilence(t.Context(), lasting.ID))(t)
+	again := must(s.EndSilence(t.Context(), lasting.ID))(t)
 	if time.Since(ended.EndedAt).Abs() > time.Minute || !again.EndedAt.Equal(ended.EndedAt) {
 		t.Errorf("ended at %v, then at %v", ended.EndedAt, again.EndedAt)
 	}
-	_, err := change(lasting.ID, later)
-	requireCode(t, err, monitor.InvalidConfig)
+	requireCode(t, errorOf(change(lasting.ID, later)), monitor.InvalidConfig)
 
 	over := silence()
 	over.EndsAt = time.Now().Add(-time.Minute).Truncate(time.Microsecond)
-	if got := must[notify.Silence](t)(s.CreateSilence(t.Context(), over)); !got.EndedAt.Equal(over.EndsAt) {
+	if got := must(s.CreateSilence(t.Context(), over))(t); !got.EndedAt.Equal(over.EndsAt) {
 		t.Errorf("a silence until %v ended at %v", over.EndsAt, got.EndedAt)
 	}
 
-	list := must[[]notify.Silence](t)(s.Silences(t.Context()))
+	list := must(s.Silences(t.Context()))(t)
 	if len(list) != 3 || list[0].ID != over.ID || list[2].ID != weekly.ID {
 		t.Errorf("the list is %+v", list)
 	}
 	for _, id := range []string{newID(), "no id"} {
-		_, err := s.Silence(t.Context(), id)
-		requireCode(t, err, routing.SilenceNotFound)
-		_, err = s.EndSilence(t.Context(), id)
-		requireCode(t, err, routing.SilenceNotFound)
-		_, err = change(id, later)
-		requireCode(t, err, routing.SilenceNotFound)
+		requireCode(t, errorOf(s.Silence(t.Context(), id)), routing.SilenceNotFound)
+		requireCode(t, errorOf(s.EndSilence(t.Context(), id)), routing.SilenceNotFound)
+		requireCode(t, errorOf(change(id, later)), routing.SilenceNotFound)
 	}
 }
 
 func TestARoutingIsReadOnceAVersion(t *testing.T) {
 	dsn := database(t)
 	s, other := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "one"})
-	read := func() notify.Routing { t.Helper(); return must[notify.Routing](t)(s.Routing(t.Context())) }
+	read := func() notify.Routing { t.Helper(); return must(s.Routing(t.Context()))(t) }
 	before := read()
 	if len(before.Routes) != 1 || len(before.Destinations) != 0 || len(before.Silences) != 0 {
 		t.Errorf("a new database has the routing %+v", before)
@@ -613,7 +567,7 @@ func TestARowThatCannotBeReadIsLeftOutOfListsAndCanBeDeleted(t *testing.T) {
 	dsn := database(t)
 	s, ctx := open(t, dsn), t.Context()
 	d, r := addDestination(t, s, notify.Ntfy, "damaged"), createRoute(t, s, "damaged")
-	silenced := must[notify.Silence](t)(s.CreateSilence(ctx, silence()))
+	silenced := must(s.CreateSilence(ctx, silence()))(t)
 	alter(t, raw(t, dsn), `UPDATE destinations SET config = '[]'`)
 	alter(t, raw(t, dsn), `UPDATE routes SET match = '[]' WHERE NOT is_default`)
 	alter(t, raw(t, dsn), `UPDATE silences SET match = '[]'`)
@@ -630,9 +584,7 @@ func TestARowThatCannotBeReadIsLeftOutOfListsAndCanBeDeleted(t *testing.T) {
 	if _, err := s.EndSilence(ctx, silenced.ID); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(s.DeleteRoute(ctx, r.ID), s.DeleteDestination(ctx, d.ID)); err != nil {
-		t.Error(err)
-	}
+	check(t, errors.Join(s.DeleteRoute(ctx, r.ID), s.DeleteDestination(ctx, d.ID)))
 	expectLists()
 	var left int
 	if err := raw(t, dsn).QueryRowContext(ctx, `SELECT (SELECT count(*) FROM routes) + (SELECT count(*) FROM destinations WHERE deleted_at IS NULL) + (SELECT count(*) FROM silences WHERE ended_at IS NULL)`).Scan(&left); err != nil || left != 1 {

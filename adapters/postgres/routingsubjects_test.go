@@ -16,9 +16,7 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	s := open(t, database(t))
 	r := registration(1)
 	r.Metadata = []byte(`{"labels": {"team": "a"}, "n": 7}`)
-	if err := s.Insert(t.Context(), r, 10); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Insert(t.Context(), r, 10))
 	black := trouble(detector.Blackout, hourAgo())
 	started := event.Event{ID: newID(), Type: event.StreamStarted, At: hourAgo(), Data: event.Started{StartedAt: hourAgo(), DetectedAt: hourAgo()}}
 	acceptReport(t, s, r.ID, report(started, black), monitor.Run)
@@ -45,8 +43,6 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	if err != nil || len(open) != 1 || open[0].IncidentID != i.ID || open[0].Metadata["labels.team"] != "a" {
 		t.Errorf("open are %+v, %v", open, err)
 	}
-	_, err = s.EventSubject(t.Context(), i.ID)
-	requireCode(t, err, routing.EventNotFound)
-	_, err = s.IncidentSubject(t.Context(), black.ID)
-	requireCode(t, err, incident.NotFound)
+	requireCode(t, errorOf(s.EventSubject(t.Context(), i.ID)), routing.EventNotFound)
+	requireCode(t, errorOf(s.IncidentSubject(t.Context(), black.ID)), incident.NotFound)
 }

@@ -32,14 +32,9 @@ func TestFourProcessesMigrateAtOnce(t *testing.T) {
 // The first migration of a slow disk was cancelled after 5 s. The gateway then listened, and
 // answered registrations with 500 because columns were missing.
 func TestAMigrationTakesLongerThanStatementsMay(t *testing.T) {
-	s, err := postgres.New(create(t, "template0"), postgres.Config{StatementTimeout: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(postgres.New(create(t, "template0"), postgres.Config{StatementTimeout: time.Millisecond}))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, s.Migrate(t.Context()))
 }
 
 // Dashboards and people with psql may rely on the columns of section 9.1.
@@ -93,8 +88,7 @@ func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 	}
 
 	t.Run("also when it starts and after a lost connection", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		m := register(t, s, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -135,8 +129,7 @@ func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 
 func TestABrokenConnectionIsReplaced(t *testing.T) {
 	t.Run("a connection that broke in the pool", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		m := register(t, s, 1)
 		for second := range 5 {
 			alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
@@ -148,17 +141,9 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 	})
 
 	t.Run("the context's error is returned", func(t *testing.T) {
-		dsn := database(t)
-		s, db := open(t, dsn), raw(t, dsn)
+		s, db := newStore(t)
 		m := register(t, s, 1)
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		if _, err := tx.ExecContext(t.Context(), `SELECT FROM monitors FOR UPDATE`); err != nil {
-			t.Fatal(err)
-		}
+		holding(t, db, `SELECT FROM monitors FOR UPDATE`)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if _, err := s.Accept(ctx, m.ID, report()); !errors.Is(err, context.DeadlineExceeded) {
@@ -168,20 +153,10 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 
 	t.Run("a statement ends at its timeout", func(t *testing.T) {
 		dsn := database(t)
-		s, err := postgres.Open(t.Context(), dsn, postgres.Config{StatementTimeout: 100 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(postgres.Open(t.Context(), dsn, postgres.Config{StatementTimeout: 100 * time.Millisecond}))(t)
 		defer s.Close()
 		m := register(t, s, 1)
-		tx, err := raw(t, dsn).BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		if _, err := tx.ExecContext(t.Context(), `SELECT FROM monitors FOR UPDATE`); err != nil {
-			t.Fatal(err)
-		}
+		holding(t, raw(t, dsn), `SELECT FROM monitors FOR UPDATE`)
 		if _, err := s.Accept(t.Context(), m.ID, report()); err == nil || !strings.Contains(err.Error(), "statement timeout") {
 			t.Errorf("the error is %v", err)
 		}
@@ -229,10 +204,7 @@ func TestOpenChecksTheDSN(t *testing.T) {
 func TestAPermanentErrorIsRecognised(t *testing.T) {
 	ask := func(t *testing.T, dsn string) error {
 		t.Helper()
-		s, err := postgres.New(dsn, postgres.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(postgres.New(dsn, postgres.Config{}))(t)
 		defer s.Close()
 		if err := s.Ping(t.Context()); err != nil {
 			return err

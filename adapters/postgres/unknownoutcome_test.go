@@ -74,7 +74,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	"RouteIncidents": func(t *testing.T, s *postgres.Store) call {
 		addDestination(t, s, notify.Discord, "chat")
 		for n := range 3 {
-			acceptReport(t, s, register(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
+			registerWith(t, s, n, blackout(1), blackout(2))
 		}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			more, err := s.RouteIncidents(ctx)
@@ -99,9 +99,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 	"Promote": func(t *testing.T, s *postgres.Store) call {
 		m := register(t, s, 1)
-		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}))
 		r := supervisor.Reservation{ID: m.ID, Generation: 2}
 		requireDue(t, s, r)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
@@ -137,7 +135,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 func recordingAtDestination(t *testing.T, s *postgres.Store, o delivery.Outcome) call {
 	t.Helper()
 	hook := addDestination(t, s, notify.Webhook, "hook")
-	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+	registerWith(t, s, 1, blackout(1))
 	leased := leaseForDestinations(t, s)
 	d := leased[slices.IndexFunc(leased, func(d delivery.Delivery) bool { return d.Destination.ID == hook.ID })]
 	return func(ctx context.Context, s *postgres.Store) (string, error) {
@@ -148,8 +146,7 @@ func recordingAtDestination(t *testing.T, s *postgres.Store, o delivery.Outcome)
 
 func recording(t *testing.T, s *postgres.Store, a event.Attempt, v notify.Decision) call {
 	t.Helper()
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	registerWith(t, s, 1, blackout(1), blackout(2))
 	l := leaseOne(t, s)
 	return func(ctx context.Context, s *postgres.Store) (string, error) {
 		recorded, err := s.Record(ctx, l, outcomeOf(a, v))
@@ -183,14 +180,10 @@ func contents(t *testing.T, db *sql.DB) string {
 	for rows.Next() {
 		var table, seq int
 		var line string
-		if err := rows.Scan(&table, &seq, &line); err != nil {
-			t.Fatal(err)
-		}
+		check(t, rows.Scan(&table, &seq, &line))
 		fmt.Fprintln(&b, table, line)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, rows.Err())
 	return b.String()
 }
 
@@ -281,8 +274,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 	// delivered is a monitor with one event, which was sent.
 	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Delivery) {
 		t.Helper()
-		m := register(t, s, 1)
-		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		m := registerWith(t, s, 1, blackout(1))
 		l := leaseOne(t, s)
 		recordAttempt(t, s, l, accepting, sent)
 		return m, l
@@ -291,9 +283,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 	t.Run("a repeated success does not change a redelivered event", func(t *testing.T) {
 		s := open(t, database(t))
 		m, l := delivered(t, s)
-		if err := s.Redeliver(t.Context(), m.ID, l.ID); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Redeliver(t.Context(), m.ID, l.ID))
 		recordAttempt(t, s, l, accepting, sent)
 		if again := leaseOne(t, s); again.ID != l.ID {
 			t.Errorf("leased %s", again.ID)
@@ -326,9 +316,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 			}
 			return noLoss
 		})
-		if err := far.Redeliver(t.Context(), m.ID, l.ID); err != nil {
-			t.Fatal(err)
-		}
+		check(t, far.Redeliver(t.Context(), m.ID, l.ID))
 		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d more", n)
 		}

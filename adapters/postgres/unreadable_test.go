@@ -16,8 +16,7 @@ func TestAStreamWithAnUnreadableReasonHoldsBackNoMessage(t *testing.T) {
 	for _, unseen := range []string{`"x"`, `{"since": 1}`, `{"since": "yesterday", "class": 4}`, `[]`} {
 		t.Run(unseen, func(t *testing.T) {
 			t.Parallel()
-			dsn := database(t)
-			s, db := open(t, dsn), raw(t, dsn)
+			s, db := newStore(t)
 			addDestination(t, s, notify.Discord, "chat")
 			ids := openIncidents(t, s, 0, 3, 3)
 			alter(t, db, `UPDATE monitors SET unseen = CAST($2 AS jsonb) WHERE id = $1`, ids[1], unseen)
@@ -37,8 +36,7 @@ func TestAnUnreadableMonitorHidesNoOtherFromTheChecker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dsn := database(t)
-			s, db := open(t, dsn), raw(t, dsn)
+			s, db := newStore(t)
 			var ids []monitor.ID
 			for n := range 5 {
 				m, r := register(t, s, n+1), report()
@@ -59,8 +57,7 @@ func TestAnUnreadableMonitorHidesNoOtherFromTheChecker(t *testing.T) {
 }
 
 func TestAListHasTheRestOfARowThatCannotBeRead(t *testing.T) {
-	dsn := database(t)
-	s, db := open(t, dsn), raw(t, dsn)
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	ids := openIncidents(t, s, 0, 3, 3)
 	expectSent(t, s) // the storm waits a moment for more
