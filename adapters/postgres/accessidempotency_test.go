@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -39,9 +40,7 @@ func requireRecord(t testing.TB, first *monitors.IdempotencyRecord, m monitor.Mo
 func countMonitors(t testing.TB, s *postgres.Store) int {
 	t.Helper()
 	_, n, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return n
 }
 
@@ -98,41 +97,28 @@ func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 	expectRows(t, db, `idempotency_keys`, 3)
 }
 
+// Two gateways get 100 registrations under one key, of which some are of one stream.
 func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
-	for name, stream := range map[string]func(i int) int{
-		"for one stream":            func(int) int { return 1 },
-		"for a stream of each side": func(i int) int { return i },
-	} {
-		t.Run("100 at once, "+name, func(t *testing.T) {
-			dsn := database(t)
-			stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
-			outcomes := make([]*monitors.IdempotencyRecord, 100)
-			sent := make([]monitor.Monitor, len(outcomes))
-			var all sync.WaitGroup
-			for i := range outcomes {
-				sent[i] = registration(stream(i))
-				all.Go(func() {
-					var err error
-					if outcomes[i], err = stores[i%len(stores)].InsertIdempotent(t.Context(), sent[i], unlimited, once); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			all.Wait()
-			var stored []monitor.Monitor
-			for i, first := range outcomes {
-				if first == nil {
-					stored = append(stored, sent[i])
-				}
-			}
-			if n := countMonitors(t, stores[0]); len(stored) != 1 || n != 1 {
-				t.Fatalf("%d were told that they were stored, and %d are", len(stored), n)
-			}
-			for _, first := range outcomes {
-				if first != nil {
-					requireRecord(t, first, stored[0], once)
-				}
+	stores, _ := newGateways(t)
+	outcomes, registered := make([]*monitors.IdempotencyRecord, 100), make([]monitor.Monitor, 100)
+	var all sync.WaitGroup
+	for i := range outcomes {
+		registered[i] = registration(i % 10)
+		all.Go(func() {
+			var err error
+			if outcomes[i], err = stores[i%2].InsertIdempotent(t.Context(), registered[i], unlimited, once); err != nil {
+				t.Error(err)
 			}
 		})
+	}
+	all.Wait()
+	stored := slices.Index(outcomes, nil)
+	if n := countMonitors(t, stores[0]); stored < 0 || n != 1 {
+		t.Fatalf("%d are stored, the first of those that were told so is number %d", n, stored)
+	}
+	for i, first := range outcomes {
+		if i != stored {
+			requireRecord(t, first, registered[stored], once)
+		}
 	}
 }

@@ -113,8 +113,7 @@ func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
 }
 
 func TestARateLimitHoldsAcrossGateways(t *testing.T) {
-	dsn := database(t)
-	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
+	stores, _ := newGateways(t)
 	const perMin, requests = 5, 200
 	const interval = time.Minute / perMin
 	began := time.Now()
@@ -156,21 +155,19 @@ func TestIdleClientsAreDeleted(t *testing.T) {
 	expectRows(t, db, `rate_limits`, 2)
 	allowAll(t, s, newClient, monitors.Creating, 10, 1)
 	expectRows(t, db, `rate_limits`, 3)
-	allowAll(t, open(t, dsn), monitors.Client{4}, monitors.Creating, 10, 1) // another gateway has not looked yet
+	other := open(t, dsn) // which has not looked yet
+	allowAll(t, other, monitors.Client{4}, monitors.Creating, 10, 1)
 	if countRows(t, db, `rate_limits WHERE client = $1`, firstClient[:]) != 0 {
 		t.Error("a client that was not seen for an hour is not forgotten")
 	}
 	expectRows(t, db, `rate_limits`, 3)
-}
 
-// TestManyIdleClientsAreDeletedInBatches has more of them than are forgotten at a time.
-func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
-	s, db := newStore(t)
-	alter(t, db, `INSERT INTO rate_limits
-		SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, $1) AS n`, 1500)
-	allowAll(t, s, firstClient, monitors.Creating, 10, 1)
-	allowAll(t, s, secondClient, monitors.Creating, 10, 1)
-	expectRows(t, db, `rate_limits`, 2)
+	// More of them than are deleted at a time.
+	alter(t, db, `INSERT INTO rate_limits SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, 1500) AS n`)
+	third := open(t, dsn)
+	allowAll(t, third, monitors.Client{5}, monitors.Creating, 10, 1)
+	allowAll(t, third, monitors.Client{6}, monitors.Creating, 10, 1)
+	expectRows(t, db, `rate_limits`, 5)
 }
 
 func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
@@ -184,17 +181,4 @@ func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
 	if err := s.Refund(t.Context(), monitors.Client{9}, monitors.Creating, 2); err != nil {
 		t.Errorf("a client that is not known: %v", err)
 	}
-}
-
-// BenchmarkRateLimiter is one client that asks over all connections at once: the worst
-// case, because they all wait for one row.
-func BenchmarkRateLimiter(b *testing.B) {
-	s := open(b, database(b))
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if wait, err := s.Allow(b.Context(), firstClient, monitors.Querying, monitors.MaxPerMin); err != nil || wait != 0 {
-				b.Errorf("%v, %v", wait, err)
-			}
-		}
-	})
 }

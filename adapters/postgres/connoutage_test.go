@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,8 +16,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/pgpair"
 )
 
 // away is how long the database is away in these tests. All backoffs have reached
@@ -33,9 +34,7 @@ const backWithin = 30 * time.Second
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pg-") //nolint:usetesting // the path of t.TempDir contains the test's name
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -85,7 +84,7 @@ func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 	dsn := database(t)
 	proxied, good := startProxy(t, dsn), startReceiver(t, nil)
 	direct, s := open(t, dsn), open(t, proxied.dsn)
-	startDispatcher(t, s, delivery.SendTimeout)
+	startGateway(t, s, "")
 	before, during := registerWithCallback(t, direct, 1, good.url), registerWithCallback(t, direct, 2, good.url)
 	acceptReport(t, direct, before.ID, report(blackout(1)), monitor.Run)
 	eventually(t, "all works", func() bool { return len(good.eventsOf(before.ID)) == 1 })
@@ -106,7 +105,7 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 	dir := shortDir(t)
 	server, s := startServer(t, dir)
 	slow := startReceiver(t, nil)
-	startDispatcher(t, s, delivery.SendTimeout)
+	startGateway(t, s, "")
 	want := map[monitor.ID][]string{}
 	var workers sync.WaitGroup
 	for n := range monitors {
@@ -162,4 +161,108 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 			SELECT count(*) FILTER (WHERE webhook_status = 'sent'), count(*) FILTER (WHERE webhook_status <> 'sent') FROM monitor_events`).Scan(&sent, &others)
 		return err == nil && sent == monitors*each && others == 0
 	})
+}
+
+// startPair starts two servers whose database is migrated.
+func startPair(t *testing.T) *pgpair.Pair {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pgpair-") //nolint:usetesting // another user cannot enter t.TempDir
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	pair := must(pgpair.Start(t.Context(), dir))(t)
+	t.Cleanup(func() {
+		check(t, pair.Close())
+	})
+	s := must(postgres.Open(t.Context(), pair.DSN(), postgres.Config{}))(t)
+	defer s.Close()
+	check(t, s.Migrate(t.Context()))
+	return pair
+}
+
+// The address leads to the old and the new primary in turn for a while after a switch-over,
+// and the old one answers everything but changes.
+func TestASwitchOverCostsSeconds(t *testing.T) {
+	pair := startPair(t)
+	gateways := []*postgres.Store{open(t, pair.DSN()), open(t, pair.DSN())}
+	writes := func(ctx context.Context, s *postgres.Store, id string) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := s.Heartbeat(ctx, id)
+		return err
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	leads := [2]bool{}
+	for i, s := range gateways {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				mu.Lock() // one asks after the other, so two answers are of the same time
+				limited, cancel := context.WithTimeout(ctx, time.Second)
+				is, err := s.TryLead(limited)
+				cancel()
+				leads[i] = is && err == nil
+				if leads[0] && leads[1] && s.CheckWrites(ctx) == nil {
+					t.Error("both lead")
+				}
+				mu.Unlock()
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	oneLeads := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return leads[0] || leads[1]
+	}
+	eventually(t, "one leads", oneLeads)
+	check(t, pair.Switch(t.Context()))
+	reading := open(t, pair.ServerDSN(0)+" target_session_attrs=any")
+	check(t, reading.Ping(t.Context()))
+	if err := reading.CheckWrites(t.Context()); err == nil {
+		t.Error("a standby says that it can write")
+	}
+	if led, err := reading.TryLead(t.Context()); led || err == nil {
+		t.Errorf("one leads by a standby: %v, %v", led, err)
+	}
+	eventually(t, "all write while the address leads to both", func() bool {
+		return writes(t.Context(), gateways[0], "one") == nil && writes(t.Context(), gateways[1], "two") == nil &&
+			gateways[0].CheckWrites(t.Context()) == nil && gateways[1].CheckWrites(t.Context()) == nil
+	})
+	pair.Settle()
+	eventually(t, "one leads again", oneLeads)
+	cancel()
+	all.Wait()
+}
+
+func TestASharedSessionIsRefusedByName(t *testing.T) {
+	pair := startPair(t)
+	for _, mode := range []string{"session", "transaction", "statement"} {
+		t.Run(mode, func(t *testing.T) {
+			dsn := must(pair.Pool(t.Context(), mode))(t)
+			s := must(postgres.New(dsn, postgres.Config{}))(t)
+			defer s.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			var err error
+			eventually(t, "PgBouncer answers", func() bool {
+				err = s.Ping(ctx)
+				return err == nil || postgres.IsPermanent(err) || ctx.Err() != nil
+			})
+			if mode != "session" {
+				if !errors.Is(err, postgres.ErrSharedSessions) || !postgres.IsPermanent(err) || !strings.Contains(err.Error(), "pool_mode=session") {
+					t.Errorf("the error is %v", err)
+				}
+				return
+			}
+			check(t, err)
+			check(t, s.Migrate(ctx))
+			<-s.Listen(ctx)
+			if !tryLead(t, s) {
+				t.Error("it does not lead")
+			}
+			heartbeat(t, s, "a")
+			register(t, s, 1)
+		})
+	}
 }

@@ -24,6 +24,7 @@ type proxy struct {
 	dropAll   atomic.Bool  // it drops everything in both directions
 	exchanges atomic.Int64 // how often a client waited for an answer
 	withheld  atomic.Int64 // answers of the server that were lost
+	deadlocks atomic.Int64 // transactions that the server has ended because of one
 
 	// halt, if it is set, is called before each statement with those of its transaction up to it.
 	halt atomic.Pointer[func(transaction []string)]
@@ -224,6 +225,9 @@ func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 		kind, frame, err := readMessage(server, true)
 		if err != nil {
 			return
+		}
+		if kind == 'E' && bytes.Contains(frame, []byte("C40P01\x00")) { // the code of an error
+			w.deadlocks.Add(1)
 		}
 		switch {
 		case fate.swallow.Load() && kind == 'Z': // ready for the next: it has been done

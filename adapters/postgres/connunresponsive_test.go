@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
@@ -77,9 +79,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		process := func() (pid int) {
 			err := db.QueryRowContext(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity
 				WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			return pid
 		}
 		before := process()
@@ -123,42 +123,32 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 	check(t, reportUntilAccepted(ctx, s, m.ID, report()))
 }
 
-func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
-	proxied := startProxy(t, database(t))
-	s := open(t, proxied.dsn+" idle_in_transaction_session_timeout=500")
-	m := register(t, s, 1)
-	halted := false
-	proxied.lose(func(statement string) loss {
-		if !halted && strings.HasSuffix(statement, "COMMIT") {
-			halted = true
-			time.Sleep(2 * time.Second) // the server's patience is what is tested
-		}
-		return noLoss
-	})
-	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
-	if !halted {
-		t.Error("it was not halted")
-	}
-}
-
-// A gateway with little CPU may pause for seconds between two statements.
-func TestAPauseOfAGatewayCostsNoTransaction(t *testing.T) {
-	t.Parallel()
-	proxied := startProxy(t, database(t))
-	s := open(t, proxied.dsn)
-	m := register(t, s, 1)
-	commits := 0
-	proxied.lose(func(statement string) loss {
-		if strings.HasSuffix(statement, "COMMIT") {
-			if commits++; commits == 1 {
-				time.Sleep(3 * time.Second) // the server's patience is what is tested
+// A gateway with little CPU may pause for seconds between two statements, which costs no transaction. The server ends a
+// transaction that is idle for longer, which is repeated.
+func TestATransactionIsRepeatedOnlyAfterALongPauseOfItsGateway(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings string
+		commits  int
+	}{"as usual": {"", 1}, "for longer than the server's patience": {" idle_in_transaction_session_timeout=500", 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxied := startProxy(t, database(t))
+			s := open(t, proxied.dsn+c.settings)
+			m := register(t, s, 1)
+			commits := 0
+			proxied.lose(func(statement string) loss {
+				if strings.HasSuffix(statement, "COMMIT") {
+					if commits++; commits == 1 {
+						time.Sleep(3 * time.Second) // the server's patience is what is tested
+					}
+				}
+				return noLoss
+			})
+			acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+			if commits != c.commits {
+				t.Errorf("the transaction was tried %d times, want %d", commits, c.commits)
 			}
-		}
-		return noLoss
-	})
-	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
-	if commits != 1 {
-		t.Errorf("the transaction was tried %d times, want 1", commits)
+		})
 	}
 }
 
@@ -209,12 +199,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 		time.AfterFunc(3*time.Second, func() { proxied.dropAll.Store(false) })
 		requireWakeup(t, wakes, "it listens again")
 		requireWakeupByEvent(t, dsn, wakes)
-	})
-
-	t.Run("Listen ends while the network drops everything", func(t *testing.T) {
-		proxied := startProxy(t, database(t))
-		listening(t, proxied.dsn)
-		proxied.dropAll.Store(true)
+		proxied.dropAll.Store(true) // while it stops to listen
 	})
 
 	t.Run("when its server process is stopped", func(t *testing.T) {
@@ -242,18 +227,20 @@ func requireWakeup(t testing.TB, wakes <-chan struct{}, why string) {
 	}
 }
 
-func TestAStoppedListenerLogsNoLostConnection(t *testing.T) {
-	dsn, log := database(t), &logbuffer.Buffer{}
-	s := must(postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
+func TestAListenerEndsWithItsContextAndLogsNoLostConnection(t *testing.T) {
+	log := &logbuffer.Buffer{}
+	s := must(postgres.Open(t.Context(), database(t), postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	defer s.Close()
+	before := goleak.IgnoreCurrent()
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		wakes := s.Listen(ctx)
 		requireWakeup(t, wakes, "it listens")
 		cancel()
-		for range wakes {
+		for range wakes { // until it is closed
 		}
 	}
+	goleak.VerifyNone(t, before)
 	if log.Contains("connection lost") {
 		t.Errorf("logged:\n%s", log)
 	}

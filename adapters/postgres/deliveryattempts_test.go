@@ -1,11 +1,14 @@
 package postgres_test
 
 import (
+	"database/sql"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -77,9 +80,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 				if ended := recordAttempt(t, s, late, rejecting, v); ended != "" {
 					t.Errorf("%s, %s: it ended %s", name, when, ended)
 				}
-				if n := len(lease(t, s)); n != 0 {
-					t.Errorf("%s, %s: it is out a second time", name, when)
-				}
+				expectNoneLeased(t, s)
 			}
 			expectNothing("while another sends it")
 			recordAttempt(t, s, now, accepting, sent)
@@ -132,4 +133,132 @@ func TestALeaseTellsWhenTheNextIsDue(t *testing.T) {
 	leaseTells("a retry at a destination", 10, 0, false, 20*time.Second)
 	alter(t, db, `UPDATE destinations SET enabled = false`)
 	leaseTells("at a disabled destination", 10, 0, false, 0)
+}
+
+func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
+	t.Run("one at a time, in the order in which they were stored, also when it has ended", func(t *testing.T) {
+		s := open(t, database(t))
+		events := []event.Event{blackout(3), blackout(1), blackout(2)} // the order is not that of their times
+		m := registerWith(t, s, 1, events...)
+		for _, e := range events {
+			l := leaseOne(t, s)
+			if l.ID != e.ID {
+				t.Fatalf("leased %s, want %s", l.ID, e.ID)
+			}
+			expectNoneLeased(t, s)
+			recordAttempt(t, s, l, accepting, sent)
+			stopMonitor(t, s, m.ID)
+		}
+	})
+
+	t.Run("a retry delays only its own monitor", func(t *testing.T) {
+		s := open(t, database(t))
+		registerWith(t, s, 1, blackout(1), blackout(2))
+		recordAttempt(t, s, leaseOne(t, s), rejecting, notify.Decision{RetryAt: time.Now().Add(time.Minute)})
+		quick := registerWith(t, s, 2, blackout(3))
+		if l := leaseOne(t, s); l.Event.MonitorID != quick.ID {
+			t.Errorf("leased an event of %s", l.Event.MonitorID)
+		}
+	})
+}
+
+// endLeases lets all leases be over.
+func endLeases(t testing.TB, db *sql.DB) {
+	t.Helper()
+	alter(t, db, `UPDATE deliveries SET due_at = now() - interval '1 second' WHERE lease IS NOT NULL`)
+}
+
+// waitingAtGates returns how many sessions wait for an advisory lock.
+func waitingAtGates(t testing.TB, db *sql.DB) int {
+	t.Helper()
+	return countRows(t, db, `pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+}
+
+// later is the decision about an event on the long schedule (section 19.5).
+func later(pause time.Duration) notify.Decision {
+	return notify.Decision{RetryAt: time.Now().Add(pause), LeavesQueue: true}
+}
+
+// lateEvents registers a monitor that goes on when its callback fails, with two events, of
+// which the first is on the long schedule.
+func lateEvents(t *testing.T, s *postgres.Store, pause time.Duration) (m monitor.Monitor, first delivery.Delivery) {
+	t.Helper()
+	m = registration(1)
+	m.Config.OnCallbackFailure = monitor.Continue
+	check(t, s.Insert(t.Context(), m, unlimited))
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	first = leaseOne(t, s)
+	if want := notify.CallbackPolicy(monitor.Continue); !reflect.DeepEqual(first.Policy, want) {
+		t.Fatalf("the policy is %+v, want %+v", first.Policy, want)
+	}
+	recordAttempt(t, s, first, rejecting, later(pause))
+	return m, first
+}
+
+func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
+	t.Run("the event behind it is leased, and it when it is due", func(t *testing.T) {
+		s, db := newStore(t)
+		m, first := lateEvents(t, s, 8*time.Hour)
+		second := leaseOne(t, s)
+		if second.ID == first.ID {
+			t.Fatal("it was leased before its time")
+		}
+		recordAttempt(t, s, second, accepting, sent)
+		if wait := time.Until(must(s.Lease(t.Context(), 10, time.Minute))(t).NextAt); wait < 7*time.Hour {
+			t.Errorf("the next is due in %v", wait)
+		}
+		records, _, err := s.Events(t.Context(), m.ID, 10, 0)
+		if err != nil || !records[1].LongSchedule || records[0].LongSchedule {
+			t.Errorf("the history has %+v, %v", records, err)
+		}
+		pass(t, db, 8*time.Hour)
+		if l := leaseOne(t, s); l.ID != first.ID || l.Tried != 1 {
+			t.Errorf("leased %+v", l)
+		}
+	})
+
+	t.Run("one of each monitor is sent at a time", func(t *testing.T) {
+		s := open(t, database(t))
+		_, first := lateEvents(t, s, 0)
+		one, two := leaseOne2(t, s)
+		recordAttempt(t, s, two, attempt("no"), later(0))
+		if one.ID != first.ID {
+			t.Errorf("leased %s first", one.ID)
+		}
+		expectNoneLeased(t, s)
+		recordAttempt(t, s, one, attempt(""), sent)
+		if l := leaseOne(t, s); l.ID != two.ID {
+			t.Errorf("leased %+v", l)
+		}
+	})
+
+	t.Run("its last failure ends no monitor", func(t *testing.T) {
+		s := open(t, database(t))
+		m, _ := lateEvents(t, s, 0)
+		one, _ := leaseOne2(t, s)
+		if ended := recordAttempt(t, s, one, attempt("no"), notify.Decision{Failed: true}); ended != "" {
+			t.Errorf("ended %s", ended)
+		}
+		if got, err := s.Get(t.Context(), m.ID); err != nil || !got.Status.Active() {
+			t.Errorf("the monitor is %s, %v", got.Status, err)
+		}
+		records, _, err := s.Events(t.Context(), m.ID, 10, 0)
+		if err != nil || records[1].Status != "failed" || records[0].Status != "pending" {
+			t.Errorf("the history has %+v, %v", records, err)
+		}
+		check(t, s.Redeliver(t.Context(), m.ID, one.ID))
+		if records, _, _ = s.Events(t.Context(), m.ID, 10, 0); records[1].LongSchedule {
+			t.Error("redelivered, it is still on the long schedule")
+		}
+	})
+}
+
+// leaseOne2 leases the event on the long schedule and the one behind it.
+func leaseOne2(t *testing.T, s *postgres.Store) (late, behind delivery.Delivery) {
+	t.Helper()
+	leased := lease(t, s)
+	if len(leased) != 2 {
+		t.Fatalf("%d leased, want 2", len(leased))
+	}
+	return leased[0], leased[1]
 }

@@ -2,10 +2,11 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,26 +17,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// arrival is a received webhook.
-type arrival struct {
-	monitor string // the path of the callback
-	event   string
-	at      time.Time
-}
-
-// receiver records webhooks and answers them with answer; nil: status 200.
+// receiver records webhooks. It may do something more with them: answer.
 type receiver struct {
 	url    string
-	answer func(w http.ResponseWriter, r *http.Request)
+	answer func(r *http.Request)
 
 	mu       sync.Mutex
-	arrivals []arrival
+	arrivals map[string][]string // IDs of events, by path
 }
 
-func startReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Request)) *receiver {
+func startReceiver(t testing.TB, answer func(r *http.Request)) *receiver {
 	t.Helper()
 	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	r := &receiver{url: "http://" + l.Addr().String(), answer: answer}
+	r := &receiver{url: "http://" + l.Addr().String(), answer: answer, arrivals: map[string][]string{}}
 	end, cut := context.WithCancel(context.Background())
 	s := &http.Server{Handler: r, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return end }}
 	var serving sync.WaitGroup
@@ -48,13 +42,13 @@ func startReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Requ
 	return r
 }
 
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
 	_, _ = io.Copy(io.Discard, req.Body)
 	r.mu.Lock()
-	r.arrivals = append(r.arrivals, arrival{req.URL.Path, req.Header.Get("X-Event-Id"), time.Now()})
+	r.arrivals[req.URL.Path] = append(r.arrivals[req.URL.Path], req.Header.Get("X-Event-Id"))
 	r.mu.Unlock()
 	if r.answer != nil {
-		r.answer(w, req)
+		r.answer(req)
 	}
 }
 
@@ -62,13 +56,14 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *receiver) eventsOf(id monitor.ID) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var events []string
-	for _, a := range r.arrivals {
-		if a.monitor == "/"+string(id) {
-			events = append(events, a.event)
-		}
-	}
-	return events
+	return slices.Clone(r.arrivals["/"+string(id)])
+}
+
+// arrivalsAt returns how much was received at a path.
+func (r *receiver) arrivalsAt(path string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.arrivals[path])
 }
 
 // registerWithCallback registers a monitor whose webhooks go to url.
@@ -81,32 +76,8 @@ func registerWithCallback(t testing.TB, s *postgres.Store, n int, url string) mo
 }
 
 // newWebhookSender returns a sender to receivers on loopback.
-func newWebhookSender(timeout time.Duration) (*webhook.Sender, error) {
-	keys, err := webhook.ParseKeys("a-key")
-	if err != nil {
-		return nil, err
-	}
+func newWebhookSender() (*webhook.Sender, error) {
+	keys, invalid := webhook.ParseKeys("a-key")
 	local, err := webhook.ParseNetworks("127.0.0.0/8")
-	if err != nil {
-		return nil, err
-	}
-	return webhook.NewSender(keys, webhook.NewGuard(local, nil), webhook.Config{Timeout: timeout}), nil
-}
-
-// startDispatcher runs a dispatcher until the test ends.
-func startDispatcher(t testing.TB, s *postgres.Store, timeout time.Duration) {
-	t.Helper()
-	sender := must(newWebhookSender(timeout))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	wakes := s.Listen(ctx)
-	d := must(delivery.New(s.Outbox, delivery.NewSender(delivery.SenderConfig{Webhooks: sender}), wakes, delivery.Config{GracePeriod: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}))(t)
-	var running sync.WaitGroup
-	running.Go(func() { d.Run(ctx) })
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-		for range wakes { // closed when it listens no more
-		}
-		sender.Close()
-	})
+	return webhook.NewSender(keys, webhook.NewGuard(local, nil), webhook.Config{Timeout: delivery.SendTimeout}), errors.Join(invalid, err)
 }

@@ -123,9 +123,7 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 		ids = append(ids, d.ID)
 		recordOutcome(t, s, d, rejected())
 	}
-	if leased := leaseForDestinations(t, s); len(leased) != 0 {
-		t.Fatalf("leased %+v", leased)
-	}
+	expectNoneForDestinations(t, s)
 	for range 2 {
 		check(t, s.Replay(t.Context(), ids[0]))
 	}
@@ -165,13 +163,9 @@ func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
 		check(t, s.Replay(t.Context(), waiting.ID))
 	}
 	replay()
-	if leased := leaseForDestinations(t, s); len(leased) != 0 {
-		t.Fatalf("leased %+v while it is being made", leased)
-	}
+	expectNoneForDestinations(t, s)
 	recordOutcome(t, s, waiting, retried(8*time.Hour))
-	if leased := leaseForDestinations(t, s); len(leased) != 0 {
-		t.Fatalf("leased %+v before its time", leased)
-	}
+	expectNoneForDestinations(t, s)
 	replay()
 	if again := leaseOneForDestination(t, s); again.ID != waiting.ID || again.Event.Sequence != 1 || again.Tried != 0 {
 		t.Errorf("leased %+v", again)

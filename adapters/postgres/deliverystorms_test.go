@@ -65,9 +65,7 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	expectSent(t, s) // the first message counts what comes within seconds
 	acceptReport(t, s, ids[11], report(trouble(detector.Silence, justNow())), monitor.Run)
 	expectSent(t, s, "chat opened") // another condition is told by itself
-	if n := countRows(t, db, openStorms); n != 1 {
-		t.Fatalf("%d storms", n)
-	}
+	expectRows(t, db, openStorms, 1)
 	pass(t, db, 6*time.Second)
 	d := leaseOneForDestination(t, s)
 	if d.Storm == nil || d.Storm.Streams != 4 || d.Storm.Live != 12 || d.Message.Situation.Severity != 1 || len(d.Message.Situation.Conditions) != 1 || !d.Message.Situation.Open {
@@ -78,9 +76,7 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	}
 
 	goBlack(t, s, ids[4])
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "chat updated") // five streams
+	expectSentSoon(t, s, db, "chat updated") // five streams
 	acceptReport(t, s, ids[0], report(trouble(detector.Silence, justNow())), monitor.Run)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat worse") // the storm, and not the incident that was told before
@@ -139,13 +135,9 @@ func TestAStormTellsADestinationOnlyOfItsOwnStreams(t *testing.T) {
 	for _, id := range ids[:3] {
 		acknowledge(id)
 	}
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "team acknowledged")
+	expectSentSoon(t, s, db, "team acknowledged")
 	resolveIncident(t, s, ids[:3]...)
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "team recovered")
+	expectSentSoon(t, s, db, "team recovered")
 	resolveIncident(t, s, ids[3:6]...)
 	pass(t, db, 6*time.Second)
 	tellAll(t, s)
@@ -164,13 +156,9 @@ func TestFewStreamsOfAStormAreToldOneByOne(t *testing.T) {
 	alter(t, db, `UPDATE routing_version SET version = version + 1`)
 	expectSent(t, s)
 	goBlack(t, s, ids[5]) // the third of the team
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "team opened")
+	expectSentSoon(t, s, db, "team opened")
 	acceptReport(t, s, ids[3], report(trouble(detector.Silence, justNow())), monitor.Run)
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "team worse") // the storm, and not the incident
+	expectSentSoon(t, s, db, "team worse") // the storm, and not the incident
 	resolveIncident(t, s, ids[:6]...)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "team recovered", "team recovered", "team recovered")
@@ -180,20 +168,14 @@ func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
 	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	openIncidents(t, s, 0, 3, 3)
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "chat opened")
+	expectSentSoon(t, s, db, "chat opened")
 	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '1 minute'`)
 	alter(t, db, ageStorms, 60)
 	openIncidents(t, s, 10, 1, 1)
 	expectSent(t, s, "chat opened")
 	openIncidents(t, s, 20, 2, 2) // three of six, of which one was told by itself
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "chat opened")
-	if n := countRows(t, db, openStorms); n != 2 {
-		t.Errorf("%d storms, want 2", n)
-	}
+	expectSentSoon(t, s, db, "chat opened")
+	expectRows(t, db, openStorms, 2)
 }
 
 // Streams that YouTube refused had incidents before, which are reopened.
@@ -215,17 +197,14 @@ func TestIncidentsThatAreReopenedTogetherAreOneStorm(t *testing.T) {
 	if refused, alone := s.AcceptTogether(t.Context(), reports); len(refused)+len(alone) > 0 {
 		t.Fatalf("%v, %v alone", refused, alone)
 	}
-	expectSent(t, s)
-	pass(t, db, 6*time.Second)
-	expectSent(t, s, "chat opened")
+	expectSentSoon(t, s, db, "chat opened")
 	expectRows(t, db, `incidents i JOIN deliveries x ON x.incident_id = i.id JOIN deliveries s ON s.id = x.storm_id WHERE NOT s.storm ? 'resolved_at' AND i.reopened = 1`, 6)
 }
 
 // Two gateways take the reports of all streams, and lease, at once.
 func TestIncidentsOfTwoGatewaysMakeOneStorm(t *testing.T) {
 	const streams = 12
-	dsn := database(t)
-	gateways, db := []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
+	gateways, db := newGateways(t)
 	addDestination(t, gateways[0], notify.Discord, "chat")
 	ids := openIncidents(t, gateways[0], 0, streams, 0)
 	var wait sync.WaitGroup
@@ -277,18 +256,22 @@ func TestIncidentsOfTwoGatewaysMakeOneStorm(t *testing.T) {
 	}
 }
 
-func silenceOf(match notify.Match, from, to time.Time) notify.Silence {
-	return notify.Silence{ID: newID(), Match: match, StartsAt: from, EndsAt: to, CreatedBy: "ann"}
+// silenceUntilRecovered silences monitors until their incidents have ended; none: all monitors.
+func silenceUntilRecovered(t testing.TB, s *postgres.Store, ids ...monitor.ID) notify.Silence {
+	t.Helper()
+	return must(s.CreateSilence(t.Context(), notify.Silence{
+		ID: newID(), Match: notify.Match{Monitors: ids}, StartsAt: time.Now().UTC().Add(-time.Hour), CreatedBy: "ann", UntilRecovered: true,
+	}))(t)
 }
 
 func TestASilenceHoldsBackMessagesButNotTheEnd(t *testing.T) {
 	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	m, other := register(t, s, 1), register(t, s, 2)
-	now := time.Now().UTC()
 	goBlack(t, s, other.ID)
 	expectSent(t, s, "chat opened")
-	must(s.CreateSilence(t.Context(), silenceOf(notify.Match{}, now.Add(-time.Minute), now.Add(time.Hour))))(t)
+	now := time.Now().UTC()
+	must(s.CreateSilence(t.Context(), notify.Silence{ID: newID(), StartsAt: now.Add(-time.Minute), EndsAt: now.Add(time.Hour), CreatedBy: "ann"}))(t)
 	goBlack(t, s, m.ID)
 	expectSent(t, s)
 	resolveIncident(t, s, other.ID)
@@ -303,22 +286,16 @@ func TestASilenceUntilRecoveredEndsWithTheIncident(t *testing.T) {
 	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
 	m, other := register(t, s, 1), register(t, s, 2)
-	silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
-	silence.UntilRecovered = true
-	must(s.CreateSilence(t.Context(), silence))(t)
+	silenceUntilRecovered(t, s, m.ID)
 	goBlack(t, s, m.ID)
 	goBlack(t, s, other.ID)
 	expectSent(t, s, "chat opened")
 	resolveIncident(t, s, other.ID)
 	expectSent(t, s, "chat recovered")
-	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 1 {
-		t.Fatal("the end of another incident has ended the silence")
-	}
+	expectRows(t, db, `silences WHERE ended_at IS NULL`, 1)
 	resolveIncident(t, s, m.ID)
 	expectSent(t, s)
-	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 0 {
-		t.Error("the silence has not ended")
-	}
+	expectRows(t, db, `silences WHERE ended_at IS NULL`, 0)
 	acceptReport(t, s, m.ID, blackAgain(), monitor.Run)
 	expectSent(t, s, "chat opened")
 }
@@ -336,9 +313,7 @@ func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
 		expectSent(t, s, "second opened")
 	})
 	t.Run("a silence is ended by a person", func(t *testing.T) {
-		silence := silenceOf(notify.Match{}, time.Now().UTC().Add(-time.Hour), time.Time{})
-		silence.UntilRecovered = true
-		must(s.CreateSilence(t.Context(), silence))(t)
+		silence := silenceUntilRecovered(t, s)
 		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
 		expectSent(t, s)
 		must(s.EndSilence(t.Context(), silence.ID))(t)
@@ -355,27 +330,14 @@ func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
 
 func TestASilenceUntilRecoveredEndsWithoutDestinationsAndWithItsMonitor(t *testing.T) {
 	s, db := newStore(t)
-	lasting := func() (n int) { return countRows(t, db, `silences WHERE ended_at IS NULL`) }
-	silenced := func(n int) monitor.ID {
-		t.Helper()
-		m := register(t, s, n)
-		silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
-		silence.UntilRecovered = true
-		must(s.CreateSilence(t.Context(), silence))(t)
-		return m.ID
+	recovered, ended, lasts := register(t, s, 1), register(t, s, 2), register(t, s, 3)
+	for _, m := range []monitor.Monitor{recovered, ended, lasts} {
+		silenceUntilRecovered(t, s, m.ID)
 	}
-	m := silenced(1)
-	goBlack(t, s, m)
-	resolveIncident(t, s, m)
+	goBlack(t, s, recovered.ID)
+	resolveIncident(t, s, recovered.ID)
+	stopMonitor(t, s, ended.ID)
 	route(t, s)
-	if lasting() != 0 {
-		t.Error("the silence of an incident has not ended with it")
-	}
-	ended := silenced(2)
-	silenced(3)
-	must(s.End(t.Context(), ended, monitor.Stopped, "", nil, time.Now()))(t)
-	route(t, s)
-	if n := lasting(); n != 1 {
-		t.Errorf("%d silences last after a monitor has ended, want that of the other", n)
-	}
+	expectRows(t, db, `silences WHERE ended_at IS NULL`, 1)
+	expectRows(t, db, `silences WHERE ended_at IS NULL AND match::text LIKE '%`+string(lasts.ID)+`%'`, 1)
 }

@@ -9,9 +9,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
@@ -23,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 const defaultRoute = "01900000-0000-7000-8000-000000000001"
@@ -57,6 +59,14 @@ func leaseForDestinations(t testing.TB, s *postgres.Store) (leased []delivery.De
 		if !one.More {
 			return slices.DeleteFunc(leased, func(d delivery.Delivery) bool { return d.Callback != "" })
 		}
+	}
+}
+
+// expectNoneForDestinations fails the test if a delivery to a destination can be leased, when all changes are routed.
+func expectNoneForDestinations(t testing.TB, s *postgres.Store) {
+	t.Helper()
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v", leased)
 	}
 }
 
@@ -140,6 +150,14 @@ func expectSent(t testing.TB, s *postgres.Store, want ...string) {
 	}
 }
 
+// expectSentSoon fails the test unless nothing is sent now, as a storm waits for more, and these messages in a moment.
+func expectSentSoon(t testing.TB, s *postgres.Store, db *sql.DB, want ...string) {
+	t.Helper()
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, want...)
+}
+
 // pass lets time pass for the deliveries: it moves their times back.
 func pass(t testing.TB, db *sql.DB, d time.Duration) {
 	t.Helper()
@@ -166,8 +184,7 @@ func registerBlack(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 }
 
 func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	s, db := newStore(t)
 	hook, chat := addDestination(t, s, notify.Webhook, "hook"), addDestination(t, s, notify.Discord, "chat")
 	m := register(t, s, 1)
 	onset := justNow()
@@ -199,19 +216,9 @@ func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
 		t.Errorf("the events are %v, want %s and %s", events, black.ID, over.ID)
 	}
 	expectSent(t, s) // nobody is woken while nothing lasts
-	alter(t, raw(t, dsn), `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now() - interval '5 minutes'))`)
+	alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now() - interval '5 minutes'))`)
 	sweepIncidents(t, s)
 	expectSent(t, s, "chat recovered")
-}
-
-func TestWithoutDestinationsOnlyTheCallbackIsDelivered(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	registerBlack(t, s, 1)
-	route(t, s)
-	if n := countRows(t, raw(t, dsn), `deliveries`); n != 1 {
-		t.Errorf("%d deliveries", n)
-	}
 }
 
 // An event is not stored without its deliveries or its incident because of what passes by
@@ -238,15 +245,14 @@ func TestAnEventWaitsUntilItsDeliveriesAndItsIncidentCanBeStored(t *testing.T) {
 			if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 1 {
 				t.Errorf("the delivery is %+v", d)
 			}
-			if onlyIncident(t, s, m.ID).State != incident.Open {
-				t.Error("the incident is not open")
-			}
+			expectIncident(t, s, m.ID, incident.Open, "black+")
 		})
 	}
 }
 
 // A refusal of the incident of a monitor parks its record, and nothing else: its alerts go where the
-// worst goes, other monitors are told of, and the record is stored again when the cause is removed.
+// worst goes, other monitors are told of, and the record is stored again when the cause is removed. Readers of the feed
+// see since when it is parked. An incident of a monitor that ends parked is resolved then.
 func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
@@ -254,8 +260,22 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
 	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{hook.ID},
 		Match: notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}}}))(t)
-	m, broken := register(t, s, 1), register(t, s, 2)
-	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id <> '`+string(broken.ID)+`')`)
+	m, broken, ending := register(t, s, 1), register(t, s, 2), registerBlack(t, s, 3)
+	route(t, s)
+	head := feedHead(t, s, db)
+	expectParked := func(when string, monitors int, entries ...bool) (since time.Time) {
+		t.Helper()
+		expectRows(t, db, `monitors WHERE record_parked_since IS NOT NULL`, monitors)
+		numberFeed(t, s)
+		var parked pq.BoolArray // the entries about broken
+		check(t, db.QueryRowContext(t.Context(), `SELECT array_agg(CAST(data AS jsonb) ->> 'record_parked_since' IS NOT NULL ORDER BY version) FROM feed
+			WHERE type = 'monitor.updated' AND version > $1 AND CAST(data AS jsonb) ->> 'monitor_id' = $2`, head, broken.ID).Scan(&parked))
+		if head = feedHead(t, s, db); !slices.Equal(parked, entries) {
+			t.Errorf("%s: the entries have %v, want %v", when, parked, entries)
+		}
+		return getMonitor(t, s, broken.ID).RecordParkedSince
+	}
+	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id NOT IN ('`+string(broken.ID)+`', '`+string(ending.ID)+`')) NOT VALID`)
 	alert := trouble(detector.Blackout, justNow())
 	refused, alone := s.AcceptTogether(t.Context(), map[monitor.ID]monitor.Report{m.ID: report(trouble(detector.Blackout, justNow())), broken.ID: report(alert)})
 	if len(refused) != 0 || len(alone) != 2 {
@@ -263,53 +283,29 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	}
 	goBlack(t, s, m.ID)
 	acceptReport(t, s, broken.ID, report(alert), monitor.Run)
+	stopMonitor(t, s, ending.ID)
 	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.EventID != alert.ID {
 		t.Errorf("leased %+v, want %s", d, alert.ID)
 	}
-	if onlyIncident(t, s, m.ID).State != incident.Open {
-		t.Error("the incident of another monitor is missing")
-	}
-	parked := func() int { return countRows(t, db, `monitors WHERE record_parked_since IS NOT NULL`) }
-	if n := parked(); n != 1 {
-		t.Fatalf("%d monitors are parked", n)
-	}
-	alter(t, db, `ALTER TABLE incidents DROP CONSTRAINT broken`)
+	expectIncident(t, s, m.ID, incident.Open, "black+")
+	expectIncident(t, s, ending.ID, incident.Open, "black+")
+	parked := expectParked("refused", 2, true)
+	check(t, s.RetryRecords(t.Context()))
 	acceptReport(t, s, broken.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
-	if n := len(listIncidents(t, s, broken.ID)); n != 0 || parked() != 1 {
+	if again := expectParked("refused again", 2); parked.IsZero() || !again.Equal(parked) {
+		t.Errorf("it is parked since %s, then since %s", parked, again)
+	}
+	if n := len(listIncidents(t, s, broken.ID)); n != 0 {
 		t.Errorf("it has %d incidents while it is parked", n)
 	}
+	alter(t, db, `ALTER TABLE incidents DROP CONSTRAINT broken`)
 	check(t, s.RetryRecords(t.Context()))
 	goBlack(t, s, broken.ID)
-	if onlyIncident(t, s, broken.ID).State != incident.Open || parked() != 0 {
-		t.Error("it is still parked")
+	expectIncident(t, s, broken.ID, incident.Open, "black+")
+	expectIncident(t, s, ending.ID, incident.Resolved, "black-")
+	if since := expectParked("stored again", 0, false); !since.IsZero() {
+		t.Errorf("it is parked since %s", since)
 	}
-}
-
-// A monitor that ends while it is parked gets no more reports. Its incident is resolved when its record
-// is tried again.
-func TestTheIncidentOfAMonitorThatEndsParkedIsResolved(t *testing.T) {
-	dsn := create(t, template)
-	s, db := open(t, dsn), raw(t, dsn)
-	m := registerBlack(t, s, 1)
-	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id <> '`+string(m.ID)+`') NOT VALID`)
-	at := justNow()
-	must(s.End(t.Context(), m.ID, monitor.Stopped, "", nil, at))(t)
-	expect := func(when string, state incident.State, parked int) {
-		t.Helper()
-		if got, n := onlyIncident(t, s, m.ID).State, countRows(t, db, `monitors WHERE record_parked_since IS NOT NULL`); got != state || n != parked {
-			t.Errorf("%s: the incident is %s and %d monitors are parked, want %s and %d", when, got, n, state, parked)
-		}
-	}
-	retry := func() {
-		t.Helper()
-		check(t, s.RetryRecords(t.Context()))
-	}
-	expect("ended", incident.Open, 1)
-	retry()
-	expect("refused again", incident.Open, 1)
-	alter(t, db, `ALTER TABLE incidents DROP CONSTRAINT broken`)
-	retry()
-	expect("stored", incident.Resolved, 0)
 }
 
 // A message that a gateway has sent before it died may have arrived: it has the same name when it is sent again, also
@@ -345,28 +341,6 @@ func TestAMessageOfADeadGatewayKeepsItsName(t *testing.T) {
 	}
 }
 
-func TestAnIncidentIsToldAsItChanges(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	addDestination(t, s, notify.Discord, "chat")
-	addDestination(t, s, notify.Email, "mail") // cannot edit, waits for a picture
-	m := register(t, s, 1)
-	onset := justNow()
-	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset)), monitor.Run)
-	pass(t, raw(t, dsn), 5*time.Second)
-	expectSent(t, s, "chat opened", "mail opened")
-	expectSent(t, s)
-	i := onlyIncident(t, s, m.ID)
-	act := func(kind incident.EntryKind) {
-		t.Helper()
-		must(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: kind, By: "ann"}))(t)
-	}
-	act(incident.Acknowledged)
-	expectSent(t, s, "chat acknowledged", "mail acknowledged")
-	act(incident.WasResolved)
-	expectSent(t, s, "chat recovered", "mail recovered")
-}
-
 func TestAPictureReachesTheMessages(t *testing.T) {
 	s := open(t, database(t))
 	addDestination(t, s, notify.Discord, "chat")
@@ -382,83 +356,53 @@ func TestAPictureReachesTheMessages(t *testing.T) {
 	expectSent(t, s, "chat updated", "mail opened")
 }
 
-// acknowledge acknowledges the incident of a monitor, and returns when that is stored. It is answered, and
-// answered returns, when no message is in flight.
-func acknowledge(t testing.TB, s *postgres.Store, id monitor.ID) (answered func()) {
+// acknowledge acknowledges the incident of a monitor, and returns when that is stored. answered is closed when it is
+// answered.
+func acknowledge(t testing.TB, s *postgres.Store, id monitor.ID) (answered <-chan struct{}) {
 	t.Helper()
-	incidentID := onlyIncident(t, s, id).ID
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
+	incidentID, done := onlyIncident(t, s, id).ID, make(chan struct{})
+	go func() {
+		defer close(done)
 		if _, err := s.ActOnIncident(t.Context(), incidentID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}); err != nil {
 			t.Error(err)
 		}
-	})
+	}()
 	eventually(t, "the acknowledgement is stored", func() bool { return onlyIncident(t, s, id).AcknowledgedBy != "" })
-	return waiting.Wait
+	return done
 }
 
-// When an acknowledgement is answered, no push about the incident is under way, nor comes one.
-func TestNothingIsPushedAfterAnAcknowledgement(t *testing.T) {
-	const rounds = 50
-	dsn := database(t)
-	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-	addDestination(t, s, notify.Ntfy, "phone")
-	var answered sync.Map // IDs of incidents
-	done := make(chan struct{})
-	var sending sync.WaitGroup
-	pushes := 0
-	sending.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-			}
-			_, err := other.RouteIncidents(t.Context())
-			leased, failed := other.Lease(t.Context(), 100, time.Minute)
-			if err = errors.Join(err, failed); err != nil {
-				t.Error(err)
-			}
-			for _, d := range leased.Deliveries {
-				if d.Incident != nil && d.Message.Push {
-					pushes++
-					if _, is := answered.Load(d.Incident.ID); is {
-						t.Error("an incident is pushed after its acknowledgement was answered")
-					}
-				}
-				if err := deliverOnce(t, other, d); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	for n := range rounds {
-		m := registerBlack(t, s, n)
-		id := onlyIncident(t, s, m.ID).ID
-		time.Sleep(time.Duration(n%10) * time.Millisecond) // at another moment of the race
-		must(s.ActOnIncident(t.Context(), id, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}))(t)
-		answered.Store(id, true)
-		resolveIncident(t, s, m.ID)
-		alter(t, db, `UPDATE destinations SET tokens_at = NULL`) // the rate limit allows all
-	}
-	close(done)
-	sending.Wait()
-	t.Logf("%d of %d incidents were pushed before", pushes, rounds)
-}
-
-// A change while a message is being sent is told by the next one.
+// A change while a message is being sent is told by the next one. When an acknowledgement is answered, no push about the
+// incident is under way, nor comes one.
 func TestAChangeDuringAnAttemptIsTold(t *testing.T) {
-	s := open(t, database(t))
+	s, db := newStore(t)
 	addDestination(t, s, notify.Discord, "chat")
+	addDestination(t, s, notify.Ntfy, "phone")
 	m := registerBlack(t, s, 1)
-	opening := leaseOneForDestination(t, s)
+	opening := leaseForDestinations(t, s)
 	answered := acknowledge(t, s, m.ID)
-	expectSent(t, s) // it is in flight
-	if kind := tell(t, s, opening); kind != notify.Opened {
-		t.Errorf("the message is %s", kind)
+	expectSent(t, s) // they are in flight
+	for _, d := range opening {
+		select {
+		case <-answered:
+			t.Errorf("the acknowledgement is answered while %s gets a message", d.Destination.Name)
+		default:
+		}
+		if kind := tell(t, s, d); kind != notify.Opened || len(opening) != 2 {
+			t.Errorf("one of %d messages is %s", len(opening), kind)
+		}
 	}
-	answered()
-	expectSent(t, s, "chat acknowledged")
+	<-answered
+	alter(t, db, `UPDATE destinations SET tokens_at = NULL`) // the rate limits allow all
+	told := false
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Message.Push {
+			t.Errorf("%s is pushed %s", d.Destination.Name, d.Message.Kind)
+		}
+		told = tell(t, s, d) == notify.Acknowledged && d.Destination.Name == "chat" || told
+	}
+	if !told {
+		t.Error("the chat is not told of the acknowledgement")
+	}
 }
 
 // The end of an attempt may be stored while a change waits for the row.
@@ -478,11 +422,9 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 		_, err := s.RouteIncidents(t.Context())
 		routed <- err
 	}()
-	eventually(t, "the change waits", func() bool {
-		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
-	})
+	eventually(t, "the change waits", func() bool { return waitingForLock(t, db) })
 	check(t, errors.Join(end.Commit(), <-routed))
-	answered()
+	<-answered
 	expectSent(t, s, "chat acknowledged")
 }
 
@@ -524,9 +466,7 @@ func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
 	e := trouble(detector.Blackout, justNow())
 	added := make(chan error, 1)
 	go func() { added <- s.AddEvent(t.Context(), m, e) }()
-	eventually(t, "the event waits", func() bool {
-		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
-	})
+	eventually(t, "the event waits", func() bool { return waitingForLock(t, db) })
 	check(t, other.Commit())
 	if err := <-added; err == nil {
 		t.Error("the event is stored without its delivery")
@@ -539,7 +479,7 @@ func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
 
 func TestIncidentsThatCannotBeRoutedKeepNothingElseBack(t *testing.T) {
 	dsn := create(t, template)
-	var log lockedBuffer
+	var log logbuffer.Buffer
 	s, db := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t), raw(t, dsn)
 	defer s.Close()
 	addDestination(t, s, notify.Discord, "chief")

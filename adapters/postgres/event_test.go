@@ -1,13 +1,19 @@
 package postgres_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 func TestEventsAreListedNewestFirst(t *testing.T) {
@@ -45,9 +51,7 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		for _, id := range []string{first.ID, second.ID} { // the second is pending, and stays as it is
 			check(t, s.Redeliver(t.Context(), m.ID, id))
 		}
-		if n := len(lease(t, s)); n != 0 {
-			t.Fatalf("%d leased beside %s", n, out.ID)
-		}
+		expectNoneLeased(t, s)
 		recordAttempt(t, s, out, accepting, sent)
 		if l := leaseOne(t, s); l.ID != first.ID || l.Tried != 0 {
 			t.Errorf("leased %+v, want %s", l, first.ID)
@@ -79,4 +83,56 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		requireCode(t, s.Redeliver(t.Context(), m.ID, uuid.NewString()), monitor.NotFound)
 		requireCode(t, s.Redeliver(t.Context(), m.ID, "../../etc"), monitor.NotFound)
 	})
+}
+
+func TestARecoveryFindsItsOwnAlert(t *testing.T) { // section 16.2
+	s, db := newStore(t)
+	m := register(t, s, 1)
+	onset := hourAgo()
+	first, second := trouble(detector.Blackout, onset), trouble(detector.Blackout, onset.Add(10*time.Minute))
+	firstEnd := recovery(detector.Blackout, onset, onset.Add(time.Minute))
+	lost := recovery(detector.Blackout, onset.Add(-time.Hour), onset.Add(-30*time.Minute))
+	acceptReport(t, s, m.ID, report(lost, first, firstEnd, trouble(detector.Silence, onset), second), "run")
+	for id, want := range map[string]string{firstEnd.ID: first.ID, lost.ID: ""} {
+		if got, err := s.AlertOf(t.Context(), id, event.Blackout); err != nil || got != want {
+			t.Errorf("the alert of %s is %q, want %q, %v", id, got, want, err)
+		}
+	}
+	alter(t, db, `UPDATE monitor_events SET created_at = now() - interval '90 seconds'`)
+	if age := leaseOne(t, s).Age; age < 90*time.Second || age > 2*time.Minute {
+		t.Errorf("an event of 90 s has the age %v", age)
+	}
+}
+
+func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
+	s := open(t, database(t))
+	r := registration(1)
+	r.Metadata = []byte(`{"labels": {"team": "a"}, "n": 7}`)
+	check(t, s.Insert(t.Context(), r, 10))
+	black := trouble(detector.Blackout, hourAgo())
+	started := event.Event{ID: newID(), Type: event.StreamStarted, At: hourAgo(), Data: event.Started{StartedAt: hourAgo(), DetectedAt: hourAgo()}}
+	acceptReport(t, s, r.ID, report(started, black), monitor.Run)
+	i := onlyIncident(t, s, r.ID)
+
+	describe := func(subject notify.Subject, err error) string {
+		t.Helper()
+		check(t, err)
+		return fmt.Sprintln(subject.EventType, subject.EventID, subject.IncidentID, subject.Conditions, subject.Severity, subject.MonitorID, subject.Metadata)
+	}
+	metadata := map[string]string{"labels.team": "a", "n": "7"}
+	if got, want := describe(s.EventSubject(t.Context(), black.ID)), fmt.Sprintln("alert.blackout", black.ID, i.ID, "[black]", i.Severity, r.ID, metadata); got != want {
+		t.Errorf("the alert is %s, want %s", got, want)
+	}
+	if got, want := describe(s.EventSubject(t.Context(), started.ID)), fmt.Sprintln("stream.started", started.ID, "", "[]", 0, r.ID, metadata); got != want {
+		t.Errorf("the start is %s, want %s", got, want)
+	}
+	if got, want := describe(s.IncidentSubject(t.Context(), i.ID)), fmt.Sprintln(event.Type(""), "", i.ID, "[black]", i.Severity, r.ID, metadata); got != want {
+		t.Errorf("the incident is %s, want %s", got, want)
+	}
+	open, err := s.OpenSubjects(t.Context())
+	if err != nil || len(open) != 1 || open[0].IncidentID != i.ID || open[0].Metadata["labels.team"] != "a" {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+	requireCode(t, errorOf(s.EventSubject(t.Context(), i.ID)), routing.EventNotFound)
+	requireCode(t, errorOf(s.IncidentSubject(t.Context(), black.ID)), incident.NotFound)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -79,9 +80,7 @@ func sweep(t testing.TB, s *postgres.Store) {
 func requireEmpty(t testing.TB, db *sql.DB, tables ...string) {
 	t.Helper()
 	for _, table := range tables {
-		if n := countRows(t, db, table); n != 0 {
-			t.Errorf("%s has %d rows, want none", table, n)
-		}
+		expectRows(t, db, table, 0)
 	}
 }
 
@@ -91,49 +90,40 @@ func TestEvidenceIsReadAsItWasStored(t *testing.T) {
 	onset, clip := []byte("a picture"), []byte("a clip")
 	r := newEvidence(t, s, m.ID, file(evidence.Onset, onset), file(evidence.Clip, clip))
 	r.Note, r.Class = "no picture before the onset: nothing was fetched", evidence.Quarantine
-	r.Files[0].Measure, r.Files[1].Measure = nil, nil // %+v would compare addresses
-	want := fmt.Sprintf("%+v", r)
+	r.Files[1].Measure = nil
 	stored := upload(t, s, r, onset, clip)
-	read := must(s.Evidence(t.Context(), r.ID))(t)
-	for how, got := range map[string]evidence.Record{"stored": stored, "read": read} {
-		if fmt.Sprintf("%+v", got) != want {
-			t.Errorf("%s is\n%+v, want\n%s", how, got, want)
+	for how, got := range map[string]evidence.Record{"stored": stored, "read": must(s.Evidence(t.Context(), r.ID))(t)} {
+		if measure := got.Files[0].Measure; measure == nil || *measure != *r.Files[0].Measure {
+			t.Errorf("%s is the measure %v", how, measure)
+		}
+		got.Files[0].Measure = r.Files[0].Measure // %+v compares addresses
+		if got, want := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", r); got != want {
+			t.Errorf("%s is\n%s, want\n%s", how, got, want)
 		}
 	}
 }
 
-func TestAMeasureIsKept(t *testing.T) {
-	s := open(t, database(t))
-	m := register(t, s, 1)
-	data := []byte("a picture")
-	stored := upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
-	if got := stored.Files[0].Measure; got == nil || *got != 16.5 {
-		t.Errorf("the measure is %v", got)
-	}
-}
-
 func TestARepeatedUploadChangesNothing(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	before, onset := []byte("the picture before"), []byte("the picture at the onset")
 	r := newEvidence(t, s, m.ID, file(evidence.Before, before))
+	r.Note = "no clip could be fetched"
 	upload(t, s, r, before)
-	r.Files = []evidence.File{file(evidence.Onset, onset)}
+	r.Files, r.Note = []evidence.File{file(evidence.Onset, onset)}, ""
 	first := upload(t, s, r, onset)
 	r.CreatedAt = noon.Add(time.Hour)
 	second := upload(t, s, r, onset)
-	if len(first.Files) != 2 || first.Files[0].Variant != evidence.Before || !second.CreatedAt.Equal(noon) || len(second.Files) != 2 {
-		t.Errorf("stored are\n%+v\n%+v", first, second)
+	for _, stored := range []evidence.Record{first, second} {
+		if len(stored.Files) != 2 || stored.Files[0].Variant != evidence.Before || !stored.CreatedAt.Equal(noon) || stored.Note != "no clip could be fetched" {
+			t.Errorf("stored is %+v", stored)
+		}
 	}
-	if n := countRows(t, raw(t, dsn), "blobs"); n != 2 {
-		t.Errorf("%d blobs are stored, want 2", n)
-	}
+	expectRows(t, db, "blobs", 2)
 }
 
 func TestOnlyAChangeOfEvidenceIsAppendedToTheFeed(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	s, db := newStore(t)
 	m := register(t, s, 1)
 	data := []byte("a picture")
 	r := newEvidence(t, s, m.ID, picture(data))
@@ -150,30 +140,14 @@ func TestOnlyAChangeOfEvidenceIsAppendedToTheFeed(t *testing.T) {
 	numberFeed(t, s)
 	var entries int
 	var last string
-	err := raw(t, dsn).QueryRowContext(t.Context(), `
+	err := db.QueryRowContext(t.Context(), `
 		SELECT count(*), (SELECT data FROM feed WHERE type = 'evidence.added' ORDER BY version DESC LIMIT 1)
 		FROM feed WHERE type = 'evidence.added'`).Scan(&entries, &last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := fmt.Sprintf(`{"evidence_id":%q,"monitor_id":%q,"event_id":%q,"incident_id":null,"condition":"black","phase":"alert",`+
 		`"class":"case","variants":["onset"],"note":"no clip","created_at":"2026-11-21T12:00:00Z"}`, r.ID, m.ID, r.EventID)
 	if entries != 3 || last != want {
 		t.Errorf("%d entries, the last is\n%s, want 3 and\n%s", entries, last, want)
-	}
-}
-
-func TestTheSamePictureIsStoredOnce(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	data := []byte("a black picture")
-	for n := range 3 {
-		m := register(t, s, n)
-		upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
-	}
-	db := raw(t, dsn)
-	if files, blobs := countRows(t, db, "evidence_files"), countRows(t, db, "blobs"); files != 3 || blobs != 1 {
-		t.Errorf("%d files name %d blobs, want 3 and 1", files, blobs)
 	}
 }
 
@@ -197,18 +171,6 @@ func TestEvidenceThatIsStoredDoesNotChange(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Code != evidence.Conflict {
 			t.Errorf("%s: the error is %v", name, err)
 		}
-	}
-}
-
-func TestANoteNeedsNoFile(t *testing.T) {
-	s := open(t, database(t))
-	m := register(t, s, 1)
-	r := newEvidence(t, s, m.ID)
-	r.Note = "no segment could be fetched"
-	upload(t, s, r)
-	r.Note = ""
-	if stored := upload(t, s, r); stored.Note != "no segment could be fetched" {
-		t.Errorf("the note is %q", stored.Note)
 	}
 }
 
@@ -270,99 +232,85 @@ func TestEvidenceIsListedNewestFirst(t *testing.T) {
 func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 	s, db := newStore(t)
 	m := register(t, s, 1)
-	ages := map[evidence.Class][]int{evidence.Normal: {13, 15}, evidence.Quarantine: {15, 59, 61}, evidence.Case: {10_000}}
-	kept := map[string]bool{}
-	for class, list := range ages {
-		for _, age := range list {
-			r := newEvidence(t, s, m.ID, picture([]byte(fmt.Sprint(class, age))))
-			r.Class, r.CreatedAt = class, time.Now().Add(-days(age))
-			upload(t, s, r, []byte(fmt.Sprint(class, age)))
-			if expired := class == evidence.Normal && age > 14 || class == evidence.Quarantine && age > 60; !expired {
-				kept[string(r.ID)] = true
-			}
+	add := func(class evidence.Class, age int) evidence.ID {
+		t.Helper()
+		data := []byte(fmt.Sprint(class, age))
+		r := newEvidence(t, s, m.ID, picture(data))
+		r.Class, r.CreatedAt = class, time.Now().Add(-days(age))
+		return upload(t, s, r, data).ID
+	}
+	kept := []evidence.ID{add(evidence.Normal, 13), add(evidence.Quarantine, 15), add(evidence.Quarantine, 59)}
+	for class, age := range map[evidence.Class]int{evidence.Normal: 15, evidence.Quarantine: 61} {
+		add(class, age)
+	}
+	held := add(evidence.Case, 10_000)
+	expectKept := func(want ...evidence.ID) {
+		t.Helper()
+		sweep(t, s)
+		var got []evidence.ID
+		for _, r := range must(s.ListEvidence(t.Context(), evidences.Filter{Limit: 10}))(t) {
+			got = append(got, r.ID)
+		}
+		if slices.Reverse(got); !slices.Equal(got, want) {
+			t.Errorf("kept are %v, want %v", got, want)
 		}
 	}
-	sweep(t, s)
-	list := must(s.ListEvidence(t.Context(), evidences.Filter{Limit: 10}))(t)
-	for _, r := range list {
-		if !kept[string(r.ID)] {
-			t.Errorf("kept is %s evidence of %v", r.Class, r.CreatedAt)
-		}
-	}
-	if len(list) != len(kept) {
-		t.Errorf("%d records are kept, want %d", len(list), len(kept))
-	}
-	expectRows(t, db, "blobs", 6)
+	expectKept(append(kept, held)...)
+	expectRows(t, db, "blobs", 6) // in the hour of grace
 	alter(t, db, blobHour)
 	sweep(t, s)
-	if n := countRows(t, db, "blobs"); n != len(kept) {
-		t.Errorf("%d blobs are left, want %d", n, len(kept))
+	expectRows(t, db, "blobs", 4)
+
+	must(s.SetEvidenceClass(t.Context(), kept[2], evidence.Case))(t)
+	alter(t, db, `UPDATE evidence SET created_at = created_at - interval '60 days'`)
+	expectKept(kept[2], held)
+	if r := must(s.SetEvidenceClass(t.Context(), held, evidence.Normal))(t); r.Class != evidence.Normal { // it is released
+		t.Errorf("its class is %s", r.Class)
 	}
+	expectKept(kept[2])
+	requireCode(t, errorOf(s.Evidence(t.Context(), held)), evidence.NotFound)
+	requireCode(t, errorOf(s.SetEvidenceClass(t.Context(), held, evidence.Case)), evidence.NotFound)
 }
 
-func TestACaseIsKeptUntilItIsReleased(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	m := register(t, s, 1)
-	r := newEvidence(t, s, m.ID)
-	r.CreatedAt = time.Now().Add(-days(100))
-	upload(t, s, r)
-	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case))(t)
-	sweep(t, s)
-	if got, err := s.Evidence(t.Context(), r.ID); err != nil || got.Class != evidence.Case {
-		t.Fatalf("the class is %q: %v", got.Class, err)
-	}
-	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Normal))(t)
-	sweep(t, s)
-	requireCode(t, errorOf(s.Evidence(t.Context(), r.ID)), evidence.NotFound)
-	requireCode(t, errorOf(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case)), evidence.NotFound)
-}
-
-func TestABlobThatIsNamedIsNoOrphan(t *testing.T) {
+func TestABlobThatNoRecordNamesIsDeletedAfterAnHour(t *testing.T) {
 	s, db := newStore(t)
-	m := register(t, s, 1)
-	data := []byte("a picture")
-	upload(t, s, newEvidence(t, s, m.ID, picture(data)), data)
+	m, data := register(t, s, 1), []byte("a picture")
+	sweptAfterAnHour := func() {
+		t.Helper()
+		alter(t, db, blobHour)
+		sweep(t, s)
+		requireEmpty(t, db, "blobs", "blob_chunks", "evidence_blobs")
+	}
+	for range 2 { // the second upload renews the reservation of the first
+		check(t, s.ReserveBlob(t.Context(), m.ID, 1, picture(data)))
+		putBlob(t, s, data)
+		sweep(t, s)
+		expectRows(t, db, "blobs", 1)
+		alter(t, db, `UPDATE evidence_blobs SET reserved_at = reserved_at - interval '50 minutes'`)
+	}
+	sweptAfterAnHour()
+
+	putBlob(t, s, data) // one that nobody has reserved
+	sweep(t, s)
+	expectRows(t, db, "blobs", 1)
+	sweptAfterAnHour()
+}
+
+func TestABlobIsStoredOnceAndKeptWhileARecordNamesIt(t *testing.T) {
+	s, db := newStore(t)
+	m, data := register(t, s, 1), []byte("a black picture")
 	shared := newEvidence(t, s, m.ID, picture(data))
 	shared.CreatedAt = time.Now().Add(-days(15))
 	upload(t, s, shared, data)
+	for n := range 2 {
+		upload(t, s, newEvidence(t, s, register(t, s, 2+n).ID, picture(data)), data)
+	}
+	expectRows(t, db, "evidence_files", 3)
+	expectRows(t, db, "blobs", 1)
 	alter(t, db, blobHour)
 	sweep(t, s)
-	if files, blobs := countRows(t, db, "evidence_files"), countRows(t, db, "blobs"); files != 1 || blobs != 1 {
-		t.Errorf("%d files and %d blobs are left, want 1 and 1", files, blobs)
-	}
-}
-
-// TestAnUploadCutBeforeItsRecordLeavesNoBlob is a gateway that was killed after the
-// blob was stored.
-func TestAnUploadCutBeforeItsRecordLeavesNoBlob(t *testing.T) {
-	s, db := newStore(t)
-	m := register(t, s, 1)
-	data := []byte("a picture")
-	f := picture(data)
-	check(t, s.ReserveBlob(t.Context(), m.ID, 1, f))
-	putBlob(t, s, data)
-	alter(t, db, blobHour)
-	sweep(t, s)
-	requireEmpty(t, db, "blobs", "blob_chunks", "evidence_blobs")
-}
-
-func TestAReservedBlobIsNoOrphanForAnHour(t *testing.T) {
-	s, db := newStore(t)
-	m := register(t, s, 1)
-	data := []byte("a picture")
-	f := picture(data)
-	for range 2 { // the second upload renews the reservation of the first
-		check(t, s.ReserveBlob(t.Context(), m.ID, 1, f))
-		putBlob(t, s, data)
-		sweep(t, s)
-		if n := countRows(t, db, "blobs"); n != 1 {
-			t.Fatalf("%d blobs are left, want 1", n)
-		}
-		alter(t, db, blobHour)
-	}
-	sweep(t, s)
-	requireEmpty(t, db, "blobs", "evidence_blobs")
+	expectRows(t, db, "evidence_files", 2)
+	expectRows(t, db, "blobs", 1)
 }
 
 func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
@@ -395,27 +343,12 @@ func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
 	}
 }
 
-func TestABlobThatTheDatabaseDoesNotKnowIsDeletedAfterAnHour(t *testing.T) {
-	s, db := newStore(t)
-	data := []byte("a picture")
-	putBlob(t, s, data)
-	sweep(t, s)
-	if n := countRows(t, db, "blobs"); n != 1 {
-		t.Fatalf("%d blobs are left, want 1", n)
-	}
-	alter(t, db, blobHour)
-	sweep(t, s)
-	requireEmpty(t, db, "blobs", "evidence_blobs")
-}
-
 // TestUploadsAndSweepsDoNotLoseABlob runs uploads of the same picture beside sweeps. Before each
 // upload the blob is an orphan that is old enough, so either the claim or the reservation is
 // first. A blob that could be reserved is there when it is named.
 func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
-	m := register(t, s, 1)
-	db, data := raw(t, dsn), []byte("the same picture")
+	s, db := newStore(t)
+	m, data := register(t, s, 1), []byte("the same picture")
 	ctx, cancel := context.WithCancel(t.Context())
 	var sweeping sync.WaitGroup
 	var deleted atomic.Int32
@@ -423,48 +356,32 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 		for ctx.Err() == nil {
 			claimed, err := s.ClaimOrphanedBlobs(ctx, time.Hour, 10)
 			for _, d := range claimed {
-				err = errors.Join(err, s.BlobStore().Delete(t.Context(), d))
-			}
-			if len(claimed) > 0 {
-				err = errors.Join(err, s.ForgetBlobs(t.Context(), claimed))
 				deleted.Add(1)
+				err = errors.Join(err, s.BlobStore().Delete(t.Context(), d), s.ForgetBlobs(t.Context(), claimed))
 			}
 			if err != nil && ctx.Err() == nil {
 				t.Errorf("sweep: %v", err)
-				return
 			}
 		}
 	})
 	defer sweeping.Wait()
 	defer cancel()
-	named, busy := 0, 0
-	for deadline := time.Now().Add(time.Minute); named < 50 || deleted.Load() < 5; {
-		if time.Now().After(deadline) {
-			t.Fatalf("in a minute %d blobs were named and %d deleted", named, deleted.Load())
-		}
+	named := 0
+	eventually(t, "50 blobs are named and 5 deleted", func() bool {
 		r := newEvidence(t, s, m.ID, picture(data))
 		err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0])
 		if errors.Is(err, evidences.ErrBlobBusy) { // the worker tries again
-			busy++
-			continue
+			return false
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		putBlob(t, s, data)
-		if _, err := s.AddEvidence(t.Context(), 1, r); err != nil {
-			t.Fatalf("naming a blob that is reserved: %v", err)
-		}
-		named++
-		open, err := s.BlobStore().Open(t.Context(), r.Files[0].Digest, 0)
-		if err != nil {
-			t.Fatalf("the blob of stored evidence is gone: %v", err)
-		}
-		_ = open.Close()
+		must(s.AddEvidence(t.Context(), 1, r))(t)
+		check(t, must(s.BlobStore().Open(t.Context(), r.Files[0].Digest, 0))(t).Close())
 		alter(t, db, `DELETE FROM evidence`)
 		alter(t, db, blobHour)
-	}
-	t.Logf("%d blobs were named and %d deleted; %d reservations came during a deletion", named, deleted.Load(), busy)
+		named++
+		return named >= 50 && deleted.Load() >= 5
+	})
 }
 
 func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {

@@ -21,7 +21,6 @@ var CompleteDSN = completeDSN
 const (
 	ClaimBatch       = claimBatch
 	GroupLockTimeout = groupLockTimeout
-	LockDueCallbacks = lockDueCallbacks
 	PlaceDue         = placeDue
 )
 
@@ -100,14 +99,8 @@ type GroupQueue struct {
 
 type queuedName struct{ queueItem }
 
-// Add adds a name that may wait so long, and waits until it is stored.
-func (q *GroupQueue) Add(ctx context.Context, name string, wait time.Duration) error {
-	_, err := q.AddOrAlone(ctx, name, wait)
-	return err
-}
-
-// AddOrAlone is Add. alone is whether the name is to be stored alone.
-func (q *GroupQueue) AddOrAlone(ctx context.Context, name string, wait time.Duration) (alone bool, err error) {
+// Add adds a name that may wait so long, and waits until it is stored. alone is whether it is to be stored alone.
+func (q *GroupQueue) Add(ctx context.Context, name string, wait time.Duration) (alone bool, err error) {
 	one := &queuedName{newQueueItem(ctx, name)}
 	one.due = time.Now().Add(wait)
 	err = q.queue.add(one, func(_ context.Context, group []*queuedName) {
@@ -147,13 +140,6 @@ func (o *Outbox) RecordTogether(ctx context.Context, deliveries []delivery.Deliv
 		}
 	}
 	return alone
-}
-
-// QueuedSuccesses returns how many successes wait or are being stored.
-func (o *Outbox) QueuedSuccesses() int {
-	o.successes.mu.Lock()
-	defer o.successes.mu.Unlock()
-	return len(o.successes.waiting) + len(o.successes.storing)
 }
 
 // HeartbeatSetting returns a setting of the session that sends heartbeats.

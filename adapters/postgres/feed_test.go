@@ -8,15 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lib/pq"
-
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -81,10 +78,11 @@ func feedHead(t testing.TB, s *postgres.Store, db *sql.DB) (version int64) {
 func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
 	s, db := newStore(t)
-	m, reserved, failing := registration(1), registration(2), registration(3)
+	m, reserved, failing, lost := registration(1), registration(2), registration(3), registration(4)
 	reserved.Status, reserved.ReservedUntil = monitor.Waiting, time.Now().Add(-time.Second)
 	alert, doomed, last := blackout(40), blackout(50), monitorError(event.ReasonWorkerLost)
 	last.At = time.Now()
+	lostEvent := monitorError(event.ReasonWorkerLost)
 	dark := report(alert)
 	dark.Health.Video = monitor.Black
 	blind := dark
@@ -152,9 +150,20 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 				}
 			}
 		}, attempt(failed), []string{"delivery.updated failed 1", "monitor.updated error"}},
+		{"a redelivery", nil, func() error { return s.Redeliver(t.Context(), m.ID, alert.ID) }, []string{"delivery.updated pending 0"}},
+		{"a lost worker", func() { check(t, s.Insert(t.Context(), lost, unlimited)) },
+			func() error { return s.Fail(t.Context(), lost, event.ReasonWorkerLost, lostEvent) },
+			[]string{"monitor.updated error", "delivery.updated pending 0", "incident.updated open"}},
+		{"the end of an incident that a sweep finds", func() {
+			alter(t, db, `UPDATE incidents SET due_at = NULL`)
+			onset := time.Now().UTC().Add(-55 * time.Second)
+			over := registerWith(t, s, 5, trouble(detector.Blackout, onset.Add(-time.Hour)), recovery(detector.Blackout, onset.Add(-time.Hour), onset))
+			alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now() - interval '5 minutes')) WHERE monitor_id = $1`, over.ID)
+		}, func() error { return errorOf(s.SweepIncidents(t.Context(), 10)) }, []string{"incident.updated resolved"}},
 	} {
 		if step.prepare != nil {
 			step.prepare()
+			head = feedHead(t, s, db)
 		}
 		if err := step.change(); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
@@ -191,35 +200,6 @@ func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 	}
 }
 
-func TestAFailedMonitorAndItsLastEventAreAppendedToTheFeed(t *testing.T) {
-	t.Parallel()
-	s, db := newStore(t)
-	m := register(t, s, 1)
-	head := feedHead(t, s, db)
-	last := monitorError(event.ReasonWorkerLost)
-	for range 2 {
-		check(t, s.Fail(t.Context(), m, event.ReasonWorkerLost, last))
-	}
-	lines, _ := feedSince(t, s, db, head)
-	if want := []string{"monitor.updated error", "delivery.updated pending 0", "incident.updated open"}; !slices.Equal(lines, want) {
-		t.Errorf("the feed has %q, want %q", lines, want)
-	}
-}
-
-func TestARedeliveryIsAppendedToTheFeed(t *testing.T) {
-	t.Parallel()
-	s, db := newStore(t)
-	m := register(t, s, 1)
-	alert := blackout(40)
-	acceptReport(t, s, m.ID, report(alert), monitor.Run)
-	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
-	head := feedHead(t, s, db)
-	check(t, s.Redeliver(t.Context(), m.ID, alert.ID))
-	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0"}) {
-		t.Errorf("the feed has %q, want the pending delivery", lines)
-	}
-}
-
 // A monitor whose row cannot be read makes no entry, and its reports are accepted. Readers
 // get the whole state once, which leaves the monitor out.
 func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T) {
@@ -246,68 +226,5 @@ func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T)
 	}
 	if again := renew(); again != after {
 		t.Error("a state without the monitor has changed the epoch again")
-	}
-}
-
-func TestATransactionThatIsRolledBackLeavesNoGapInTheFeed(t *testing.T) {
-	t.Parallel()
-	s, db := newStore(t)
-	m := register(t, s, 1)
-	numberFeed(t, s)
-	alter(t, db, `BEGIN; UPDATE feed_head SET version = version + 1; ROLLBACK`)
-	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
-	if lines, last := feedSince(t, s, db, 0); len(lines) != 4 || last != feedHead(t, s, db) {
-		t.Errorf("the feed has %q, the last of them %d", lines, last)
-	}
-}
-
-// An hour in which the record is refused again changes nothing that readers see.
-func TestReadersSeeSinceWhenAMonitorIsParked(t *testing.T) {
-	t.Parallel()
-	dsn := create(t, template)
-	s, db := open(t, dsn), raw(t, dsn)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(), monitor.Run)
-	head := feedHead(t, s, db)
-	expectParked := func(name string, want ...bool) (since time.Time) {
-		t.Helper()
-		numberFeed(t, s)
-		var entries []string
-		if err := db.QueryRowContext(t.Context(), `SELECT COALESCE(array_agg(data ORDER BY version), '{}') FROM feed WHERE type = 'monitor.updated' AND version > $1`, head).
-			Scan(pq.Array(&entries)); err != nil {
-			t.Fatal(err)
-		}
-		head = feedHead(t, s, db)
-		var got []bool
-		for _, data := range entries {
-			var entry feed.Monitor
-			check(t, json.Unmarshal([]byte(data), &entry))
-			got = append(got, entry.RecordParkedSince != nil)
-		}
-		since = getMonitor(t, s, m.ID).RecordParkedSince
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: the entries have %v, want %v", name, got, want)
-		}
-		return since
-	}
-	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (false)`)
-	goBlack(t, s, m.ID)
-	parked := expectParked("refused", true)
-	if parked.IsZero() {
-		t.Error("the monitor is not parked")
-	}
-	retry := func() {
-		t.Helper()
-		check(t, s.RetryRecords(t.Context()))
-		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
-	}
-	retry()
-	if again := expectParked("refused again"); !again.Equal(parked) {
-		t.Errorf("it is parked since %s, want %s", again, parked)
-	}
-	alter(t, db, `ALTER TABLE incidents DROP CONSTRAINT broken`)
-	retry()
-	if since := expectParked("stored again", false); !since.IsZero() {
-		t.Errorf("it is parked since %s", since)
 	}
 }

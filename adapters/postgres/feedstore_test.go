@@ -44,9 +44,7 @@ func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 	acceptReport(t, s, active.ID, report(blackout(40)), monitor.Run)
 	head := feedHead(t, s, db)
 	state, position, err := s.ReadState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	got := []monitor.ID{}
 	for _, m := range state.Monitors {
 		got = append(got, m.MonitorID)
@@ -101,9 +99,7 @@ func encodedAs[T feed.Data](t testing.TB, all []T, id string) (ids []string, byI
 func readState(t testing.TB, s *postgres.Store) feed.State {
 	t.Helper()
 	state, _, err := s.ReadState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return state
 }
 
@@ -161,15 +157,10 @@ func TestTheStateHasTheNewestDeliveriesAndEvidenceAndSaysThatThereIsMore(t *test
 			len(state.Deliveries), state.MoreDeliveries, len(state.Evidence), state.MoreEvidence)
 	}
 	oldest := time.Now().Add(-510 * time.Second)
-	for i, d := range state.Deliveries {
-		if d.CreatedAt.Before(oldest) || i > 0 && d.CreatedAt.After(state.Deliveries[i-1].CreatedAt) {
-			t.Fatalf("delivery %d is of %s, want the newest first", i, d.CreatedAt)
-		}
-	}
-	for i, e := range state.Evidence {
-		if e.CreatedAt.Before(oldest) || i > 0 && e.CreatedAt.After(state.Evidence[i-1].CreatedAt) {
-			t.Fatalf("evidence %d is of %s, want the newest first", i, e.CreatedAt)
-		}
+	newest := slices.IsSortedFunc(state.Deliveries, func(a, b feed.Delivery) int { return b.CreatedAt.Compare(a.CreatedAt) }) &&
+		slices.IsSortedFunc(state.Evidence, func(a, b feed.Evidence) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	if !newest || state.Deliveries[len(state.Deliveries)-1].CreatedAt.Before(oldest) || state.Evidence[len(state.Evidence)-1].CreatedAt.Before(oldest) {
+		t.Error("the deliveries and the evidence are not the newest, these first")
 	}
 }
 

@@ -107,6 +107,14 @@ func leaseUpTo(t testing.TB, s *postgres.Store, limit int) []delivery.Delivery {
 	return leased.Deliveries
 }
 
+// expectNoneLeased fails the test if any delivery can be leased.
+func expectNoneLeased(t testing.TB, s *postgres.Store) {
+	t.Helper()
+	if leased := lease(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v", leased)
+	}
+}
+
 // leaseOne leases the only delivery that can be leased.
 func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 	t.Helper()

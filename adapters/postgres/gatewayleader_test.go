@@ -1,35 +1,14 @@
 package postgres_test
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
-	"os"
-	"os/exec"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 )
-
-// leaderOf is the DSN for a copy of this test program that becomes the leader and
-// waits to be killed.
-const leaderOf = "STORE_TEST_LEADER_OF"
-
-func runLeader(dsn string) int {
-	s, err := postgres.Open(context.Background(), dsn, postgres.Config{})
-	if err != nil {
-		return broken(err)
-	}
-	if elected, err := s.TryLead(context.Background()); err != nil || !elected {
-		return broken(err)
-	}
-	_, _ = os.Stdout.WriteString("elected\n")
-	select {}
-}
 
 // tryLead calls TryLead once.
 func tryLead(t testing.TB, s *postgres.Store) bool {
@@ -53,9 +32,7 @@ func leaderPID(t testing.TB, db *sql.DB) (pid int) {
 	err := db.QueryRowContext(t.Context(), `
 		SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 21325 AND objid = 2
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return pid
 }
 
@@ -64,9 +41,7 @@ func countConnections(t testing.TB, db *sql.DB) (n int) {
 	t.Helper()
 	err := db.QueryRowContext(t.Context(), `
 		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return n
 }
 
@@ -96,78 +71,30 @@ func requireWithin(t testing.TB, most time.Duration, what string, do func()) {
 }
 
 func TestOneGatewayIsTheLeader(t *testing.T) { // O5
-	t.Run("one of several is elected and stays the leader", func(t *testing.T) {
-		dsn := database(t)
-		var gateways []*postgres.Store
-		for range 5 {
-			gateways = append(gateways, open(t, dsn))
-		}
-		for range 3 {
-			var count atomic.Int64
-			var wg sync.WaitGroup
-			for _, s := range gateways {
-				wg.Go(func() {
-					if is, err := s.TryLead(t.Context()); err != nil {
-						t.Error(err)
-					} else if is {
-						count.Add(1)
-					}
-				})
+	for name, end := range map[string]func(t *testing.T, leader *postgres.Store, proxied *proxy, db *sql.DB){
+		"its store is closed": func(t *testing.T, leader *postgres.Store, _ *proxy, _ *sql.DB) { check(t, leader.Close()) },
+		"the server ends its connection": func(t *testing.T, _ *postgres.Store, _ *proxy, db *sql.DB) {
+			alter(t, db, `SELECT pg_terminate_backend($1)`, leaderPID(t, db))
+		},
+		"it is killed": func(_ *testing.T, _ *postgres.Store, proxied *proxy, _ *sql.DB) { proxied.close() },
+	} {
+		t.Run("another becomes the leader when "+name, func(t *testing.T) {
+			dsn := database(t)
+			proxied := startProxy(t, dsn)
+			first, second := open(t, proxied.dsn), open(t, dsn)
+			if !tryLead(t, first) || tryLead(t, second) || !tryLead(t, first) {
+				t.Fatal("it is not the first that leads")
 			}
-			wg.Wait()
-			if count.Load() != 1 {
-				t.Errorf("%d lead", count.Load())
+			end(t, first, proxied, raw(t, dsn))
+			waitUntilElected(t, second)
+			if is, err := first.TryLead(t.Context()); err == nil {
+				t.Errorf("the old leader notices nothing: %t", is)
 			}
-		}
-	})
-
-	t.Run("a closed store resigns and leaves no connection", func(t *testing.T) {
-		dsn := database(t)
-		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-		if !tryLead(t, first) || tryLead(t, second) {
-			t.Fatal("it is not the first that leads")
-		}
-		check(t, first.Close())
-		waitUntilElected(t, second)
-		if _, err := first.TryLead(t.Context()); err == nil {
-			t.Error("a closed store can still become the leader")
-		}
-		check(t, second.Close())
-		eventually(t, "nobody is connected", func() bool { return countConnections(t, db) == 0 })
-	})
-
-	t.Run("another becomes the leader when the server ends the leader's connection", func(t *testing.T) {
-		dsn := database(t)
-		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-		tryLead(t, first)
-		alter(t, db, `SELECT pg_terminate_backend($1)`, leaderPID(t, db))
-		waitUntilElected(t, second)
-		if is, err := first.TryLead(t.Context()); err == nil {
-			t.Errorf("the old leader notices nothing: %t", is)
-		}
-		if tryLead(t, first) {
-			t.Error("there are two")
-		}
-	})
-
-	t.Run("another becomes the leader when the leader is killed", func(t *testing.T) {
-		dsn := database(t)
-		s := open(t, dsn)
-		leader := exec.CommandContext(t.Context(), os.Args[0]) // it does not end by itself
-		leader.Env = append(os.Environ(), leaderOf+"="+dsn)
-		leader.Stderr = os.Stderr
-		out := must(leader.StdoutPipe())(t)
-		check(t, leader.Start())
-		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "elected\n" {
-			t.Fatalf("the leader says %q, %v", line, err)
-		}
-		if tryLead(t, s) {
-			t.Fatal("there are two")
-		}
-		check(t, leader.Process.Kill())
-		_ = leader.Wait() // says that it was killed
-		waitUntilElected(t, s)
-	})
+			if is, _ := first.TryLead(t.Context()); is {
+				t.Error("there are two")
+			}
+		})
+	}
 
 	t.Run("a leader that no longer asks is replaced", func(t *testing.T) {
 		dsn := database(t)
@@ -250,23 +177,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
 
-	t.Run("also for a second caller", func(t *testing.T) {
-		proxied := startProxy(t, database(t))
-		s := openSlow(t, proxied.dsn)
-		tryLead(t, s)
-		proxied.dropAll.Store(true)
-		ctx, cancel := context.WithCancel(t.Context())
-		asked := make(chan struct{})
-		go func() {
-			defer close(asked)
-			_, _ = s.TryLead(ctx)
-		}()
-		noticed(t, s)
-		cancel()
-		<-asked
-	})
-
-	t.Run("Close does not wait for it", func(t *testing.T) {
+	t.Run("also for a second caller, and Close does not wait for it", func(t *testing.T) {
 		proxied := startProxy(t, database(t))
 		s := openSlow(t, proxied.dsn)
 		tryLead(t, s)
@@ -276,6 +187,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 			_, err := s.TryLead(t.Context())
 			asked <- err
 		}()
+		noticed(t, s)
 		requireWithin(t, promptly, "closing", func() { _ = s.Close() })
 		if err := <-asked; err == nil {
 			t.Error("a closed store was elected")

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 	"testing"
 	"time"
@@ -96,12 +95,6 @@ func TestAHeartbeatIsIndependent(t *testing.T) {
 			t.Errorf("synchronous_commit is %s, %v", mode, err)
 		}
 	})
-}
-
-// waitingForLock reports whether a session waits for a lock.
-func waitingForLock(t *testing.T, db *sql.DB) bool {
-	t.Helper()
-	return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 }
 
 func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {

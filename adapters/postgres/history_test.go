@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 // reportAt returns a report at the given second after noon.
@@ -50,9 +52,7 @@ func readHistory(t *testing.T, s *postgres.Store, id monitor.ID, from, to time.T
 		Span:   func(s history.Span) { h.Spans = append(h.Spans, s) },
 		Minute: func(m monitor.Minute) { h.Minutes = append(h.Minutes, m) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return h
 }
 
@@ -77,9 +77,14 @@ func showSpans(h foundHistory, lane history.Lane) string {
 }
 
 func TestTheHistoryFollowsTheReports(t *testing.T) {
+	s, monitors := open(t, database(t)), 0
+	begin := func() monitor.Monitor {
+		monitors++
+		return register(t, s, monitors)
+	}
+
 	t.Run("spans are stored with the report", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := begin()
 		for second, video := range []monitor.TrackHealth{monitor.OK, monitor.OK, monitor.Black, monitor.Black, monitor.OK} {
 			acceptReport(t, s, m.ID, reportAt(10*second, video), monitor.Run)
 			acceptReport(t, s, m.ID, reportAt(10*second, video), monitor.Run) // the answer was lost
@@ -97,8 +102,7 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 	})
 
 	t.Run("the next worker's first report closes what its predecessor left open", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := begin()
 		acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
 		must(s.AdvanceGeneration(t.Context(), m.ID, 1, "here"))(t)
 		r := reportAt(300, monitor.OK)
@@ -113,8 +117,7 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 	})
 
 	t.Run("a report that ends the monitor leaves no lane open", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := begin()
 		acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
 		r := reportAt(30, monitor.OK)
 		r.Status, r.StreamStatus = monitor.Completed, monitor.StreamEnded
@@ -125,8 +128,7 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 	})
 
 	t.Run("a minute is replaced as it grows, and shared by two workers", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := begin()
 		for _, minute := range []monitor.Minute{minuteAt(0, 1, 10), minuteAt(0, 3, 20), minuteAt(0, 1, 10), minuteAt(0, 3, 20), minuteAt(40, 2, 99)} {
 			acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minute), monitor.Run)
 		}
@@ -137,8 +139,7 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 	})
 
 	t.Run("minutes are merged for wide buckets", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := begin()
 		later := func(minute monitor.Minute, by time.Duration) monitor.Minute {
 			minute.At, minute.Since = minute.At.Add(by), minute.Since.Add(by)
 			return minute
@@ -166,8 +167,7 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 	})
 
 	t.Run("an overtaken report adds its minutes alone", func(t *testing.T) {
-		s := open(t, database(t))
-		m := register(t, s, 1)
+		m := begin()
 		acceptReport(t, s, m.ID, reportAt(20, monitor.OK), monitor.Run)
 		acceptReport(t, s, m.ID, reportAt(10, monitor.Black, minuteAt(0, 1, 10)), monitor.Run)
 		if h := monitorHistory(t, s, m.ID); len(h.Minutes) != 1 || showSpans(h, history.Video) != "ok 20-" {
@@ -182,12 +182,13 @@ func inUTC(m monitor.Minute) monitor.Minute {
 	return m
 }
 
-// An alert must not wait for a history that cannot be stored. It goes on when it can be.
+// An alert must not wait for a history that cannot be stored. It goes on when it can be, and the log says what is missing.
 func TestAReportIsStoredWithoutAHistoryThatIsRefused(t *testing.T) {
 	for _, table := range []string{"history_minutes", "history_spans", "history_lanes"} {
 		t.Run(table, func(t *testing.T) {
-			dsn := database(t)
-			s := open(t, dsn)
+			dsn, log := database(t), &logbuffer.Buffer{}
+			s := must(postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 2, Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
+			defer s.Close()
 			m := register(t, s, 1)
 			acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
 			damage(t, dsn, table, func() {
@@ -203,6 +204,9 @@ func TestAReportIsStoredWithoutAHistoryThatIsRefused(t *testing.T) {
 			})
 			if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != "ok 0-" || len(h.Minutes) != 0 {
 				t.Errorf("video: %s, %d minutes", showSpans(h, history.Video), len(h.Minutes))
+			}
+			if !log.Contains("history and incidents of a monitor cannot be stored") || !log.Contains(table) {
+				t.Errorf("the log says %s", log)
 			}
 			check(t, s.RetryRecords(t.Context()))
 			acceptReport(t, s, m.ID, reportAt(20, monitor.Black, minuteAt(0, 1, 10)), monitor.Run)
@@ -226,16 +230,13 @@ func damage(t *testing.T, dsn, table string, do func()) {
 
 // The first report after an outage carries an alert and the minutes of an hour.
 func TestTheMinutesOfAReportTakeOneStatement(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	dsn := create(t, template)
+	s, db := open(t, dsn), raw(t, dsn)
 	m := register(t, s, 1)
-	for _, statement := range []string{
-		`CREATE TABLE counted (n INT)`,
-		`CREATE FUNCTION count_statement() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO counted VALUES (1); RETURN NULL; END'`,
-		`CREATE TRIGGER counts BEFORE INSERT ON history_minutes FOR EACH STATEMENT EXECUTE FUNCTION count_statement()`,
-	} {
-		check(t, execute(t.Context(), dsn, statement))
-	}
+	alter(t, db, `
+		CREATE TABLE counted (n INT);
+		CREATE FUNCTION count_statement() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO counted VALUES (1); RETURN NULL; END';
+		CREATE TRIGGER counts BEFORE INSERT ON history_minutes FOR EACH STATEMENT EXECUTE FUNCTION count_statement()`)
 	minutes := []monitor.Minute{minuteAt(3, 9, 90), minuteAt(3, 4, 50), minuteAt(0, 1, 10)} // two of one minute: the larger counts
 	for i := range history.MaxReported - len(minutes) {
 		later := minuteAt(0, 1, 10)
@@ -243,12 +244,8 @@ func TestTheMinutesOfAReportTakeOneStatement(t *testing.T) {
 		minutes = append(minutes, later)
 	}
 	acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minutes...), monitor.Run)
-	if n := countRows(t, raw(t, dsn), "counted"); n != 1 {
-		t.Errorf("%d statements", n)
-	}
-	if n := countRows(t, raw(t, dsn), "history_minutes"); n != history.MaxReported-1 {
-		t.Errorf("%d minutes", n)
-	}
+	expectRows(t, db, "counted", 1)
+	expectRows(t, db, "history_minutes", history.MaxReported-1)
 	if h := monitorHistory(t, s, m.ID); !slices.ContainsFunc(h.Minutes, func(got monitor.Minute) bool { return inUTC(got) == minuteAt(3, 9, 90) }) {
 		t.Errorf("the minutes are %+v", h.Minutes)
 	}
@@ -258,26 +255,20 @@ func TestStatisticsReadSpansAndAlerts(t *testing.T) {
 	s := open(t, database(t))
 	a, b := register(t, s, 1), register(t, s, 2)
 	for second, video := range []monitor.TrackHealth{monitor.OK, monitor.Black, monitor.OK} {
-		r := reportAt(30*second, video)
-		if second == 2 {
-			r.Events = []event.Event{blackout(40)}
-		}
-		acceptReport(t, s, a.ID, r, monitor.Run)
+		acceptReport(t, s, a.ID, reportAt(30*second, video), monitor.Run)
 	}
+	alert := reportAt(61, monitor.OK)
+	alert.Events = []event.Event{blackout(40)}
+	acceptReport(t, s, a.ID, alert, monitor.Run)
 	acceptReport(t, s, b.ID, reportAt(0, monitor.Black), monitor.Run)
 	now := noon.Add(80 * time.Second)
-	for name, c := range map[string]struct {
-		id             monitor.ID
-		watched, black float64
-		alerts         int
-	}{"of one": {a.ID, 80, 30, 1}, "of all": {"", 160, 110, 1}} {
-		t.Run(name, func(t *testing.T) {
-			sum := history.NewSummary([]history.Period{{From: noon, To: noon.Add(time.Hour)}})
-			check(t, s.SumHistory(t.Context(), c.id, now, sum))
-			if got := sum.Total; got.Time[history.Watched].Seconds() != c.watched || got.Time["black"].Seconds() != c.black || got.Alerts != c.alerts || got.Incidents != c.alerts || got.ToAlert.Max != 30*time.Second {
-				t.Errorf("the totals are %+v", got)
-			}
-		})
+	for id, want := range map[monitor.ID][2]float64{a.ID: {80, 30}, "": {160, 110}} { // seconds watched, and black
+		sum := history.NewSummary([]history.Period{{From: noon, To: noon.Add(time.Hour)}})
+		check(t, s.SumHistory(t.Context(), id, now, sum))
+		got := sum.Total
+		if seconds := [2]float64{got.Time[history.Watched].Seconds(), got.Time["black"].Seconds()}; seconds != want || got.Alerts != 1 || got.Incidents != 1 || got.ToAlert.Max != 30*time.Second {
+			t.Errorf("the totals of %q are %+v", id, got)
+		}
 	}
 	nobody := monitor.NewID(uuid.Must(uuid.NewV7()))
 	requireCode(t, s.SumHistory(t.Context(), nobody, now, history.NewSummary([]history.Period{{From: noon, To: now}})), monitor.NotFound)
@@ -420,8 +411,7 @@ func showParts(h foundHistory) (parts []string) {
 }
 
 func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	s, db := newStore(t)
 	a, b := register(t, s, 1), register(t, s, 2)
 	minute := func(after time.Duration, luma float64, n int) monitor.Minute {
 		m := minuteAt(0, n, luma)
@@ -464,7 +454,7 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	if got := show(10 * time.Minute); got == ten || strings.Count(got, "\n") != strings.Count(ten, "\n") {
 		t.Errorf("the late minute is missing in\n%s", got)
 	}
-	must(raw(t, dsn).ExecContext(t.Context(), `DELETE FROM history_minutes WHERE since = $1`, late.Since))(t)
+	must(db.ExecContext(t.Context(), `DELETE FROM history_minutes WHERE since = $1`, late.Since))(t)
 	for range 2 {
 		merge(noon.Add(40 * time.Minute))
 		if got := show(10 * time.Minute); got != ten {
@@ -474,7 +464,7 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 			t.Errorf("by twenty minutes:\n%s\nwant\n%s", got, twenty)
 		}
 	}
-	if n := countRows(t, raw(t, dsn), "history_ten_minutes"); n != 5 { // 4 of a, 1 of b
+	if n := countRows(t, db, "history_ten_minutes"); n != 5 { // 4 of a, 1 of b
 		t.Errorf("%d rows are merged", n)
 	}
 	// Merged minutes are not kept for more than 7 days. Each of them has the values of its ten then.
@@ -496,7 +486,7 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := countRows(t, raw(t, dsn), "history_minutes"); n != 15 { // that are not merged
+	if n := countRows(t, db, "history_minutes"); n != 15 { // that are not merged
 		t.Errorf("%d minutes are left", n)
 	}
 	if got := show(20 * time.Minute); got != twenty {
@@ -505,9 +495,7 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	if _, _, err := s.DeleteHistory(t.Context(), noon.Add(20*time.Minute), 100); err != nil {
 		t.Fatal(err)
 	}
-	if n := countRows(t, raw(t, dsn), "history_ten_minutes"); n != 3 {
-		t.Errorf("%d rows are left of 5, of which 2 have expired", n)
-	}
+	expectRows(t, db, "history_ten_minutes", 3)
 }
 
 // One statement merges minutes of at most 500 monitors: one of 50,000 may exceed the statement timeout,

@@ -12,14 +12,15 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestAnActionHappensOnceForItsOpID(t *testing.T) {
-	dsn := database(t)
-	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
+	stores, _ := newGateways(t)
 	m := register(t, stores[0], 1)
 	acceptReport(t, stores[0], m.ID, report(trouble(detector.Blackout, hourAgo())), monitor.Run)
 	i := onlyIncident(t, stores[0], m.ID)
@@ -62,34 +63,6 @@ func TestAnActionHappensOnceForItsOpID(t *testing.T) {
 	requireCode(t, errorOf(stores[0].ActOnIncident(t.Context(), uuid.Must(uuid.NewV7()).String(), incidents.Action{OpID: "a", Kind: incident.Acknowledged, By: "ann"})), incident.NotFound)
 }
 
-func TestSweepsOfTwoGatewaysResolveEachIncidentOnce(t *testing.T) {
-	const streams = 30
-	dsn := database(t)
-	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
-	onset := hourAgo()
-	for n := range streams {
-		m := register(t, stores[0], n)
-		acceptReport(t, stores[0], m.ID, report(trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second))), monitor.Run)
-	}
-	var wait sync.WaitGroup
-	for n := range 8 {
-		wait.Go(func() {
-			for range 10 {
-				if _, err := stores[n%2].SweepIncidents(t.Context(), 5); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	var resolved, lines int
-	err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM incidents WHERE state = 'resolved' AND due_at IS NULL),
-		(SELECT count(*) FROM incident_log WHERE kind = 'resolved')`).Scan(&resolved, &lines)
-	if err != nil || resolved != streams || lines != streams {
-		t.Errorf("%d resolved, %d lines, %v", resolved, lines, err)
-	}
-}
-
 // A sweep locks its incidents, and the reports of their monitors wait, for as many round
 // trips to the server as it has statements.
 func TestASweepSendsNoMoreStatementsForManyIncidentsThanForOne(t *testing.T) {
@@ -120,20 +93,19 @@ func TestASweepSendsNoMoreStatementsForManyIncidentsThanForOne(t *testing.T) {
 }
 
 func TestARowThatCannotBeReadDoesNotStopTheSweep(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	s, db := newStore(t)
 	onset := hourAgo()
 	for n := range 2 {
 		registerWith(t, s, n, trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second)))
 		if n == 0 {
-			alter(t, raw(t, dsn), `UPDATE incidents SET conditions = '{}', due_at = 'epoch'`)
+			alter(t, db, `UPDATE incidents SET conditions = '{}', due_at = 'epoch'`)
 		}
 	}
 	for range 2 {
 		must(s.SweepIncidents(t.Context(), 1))(t)
 	}
 	var resolved int
-	if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*) FROM incidents WHERE state = 'resolved'`).Scan(&resolved); err != nil || resolved != 1 {
+	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM incidents WHERE state = 'resolved'`).Scan(&resolved); err != nil || resolved != 1 {
 		t.Errorf("%d resolved, %v", resolved, err)
 	}
 }
@@ -187,5 +159,116 @@ func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 	}
 	if i := everyone[0]; i.StreamURL != registration(4).StreamURL || i.UpdatedAt.IsZero() {
 		t.Errorf("the newest is %+v", i)
+	}
+}
+
+// seen reports a state of picture and sound at a time.
+func seen(t *testing.T, s *postgres.Store, id monitor.ID, at time.Time, video monitor.TrackHealth) {
+	t.Helper()
+	r := report()
+	r.At, r.Status, r.StreamStatus = at, monitor.Monitoring, monitor.StreamLive
+	r.Health = monitor.Health{Video: video, Audio: monitor.OK, LastCheckAt: at}
+	acceptReport(t, s, id, r, monitor.Run)
+}
+
+func TestAnIncidentWhoseRecoveryWasLostIsResolved(t *testing.T) { // section 16.1
+	s := open(t, database(t))
+	m, byPerson, black := register(t, s, 1), register(t, s, 2), register(t, s, 3)
+	began := time.Now().UTC().Add(-20 * time.Minute)
+	for _, id := range []monitor.ID{m.ID, byPerson.ID, black.ID} {
+		alert := report(trouble(detector.Blackout, began))
+		alert.At, alert.Status, alert.Health.Video = began.Add(30*time.Second), monitor.Monitoring, monitor.Black
+		acceptReport(t, s, id, alert, monitor.Run)
+	}
+	resolveIncident(t, s, byPerson.ID)
+	for sec := 40; sec <= 1190; sec += 10 { // the next worker does not know that it is black, and sees a good picture
+		at := began.Add(time.Duration(sec) * time.Second)
+		seen(t, s, m.ID, at, monitor.OK)
+		seen(t, s, byPerson.ID, at, monitor.OK)
+		seen(t, s, black.ID, at, monitor.Black)
+	}
+	sweepIncidents(t, s)
+	expectIncident(t, s, m.ID, incident.Open, "black+") // before it is reconciled
+	for range 2 {
+		check(t, incidents.NewReconcile(s, nil, nil).Run(t.Context()))
+	}
+	i := onlyIncident(t, s, m.ID)
+	if want := began.Add(40 * time.Second).Round(time.Microsecond); i.State != incident.Resolved || !i.Conditions[0].EndedAt.Equal(want) {
+		t.Errorf("the incident is %s, %s, ended at %v, want resolved and %v", i.State, conditions(i), i.Conditions[0].EndedAt, want)
+	}
+	expectIncident(t, s, byPerson.ID, incident.Resolved, "black-") // by a person
+	expectIncident(t, s, black.ID, incident.Open, "black+")
+}
+
+// isBlack reports a black picture as of now.
+func isBlack(events ...event.Event) monitor.Report {
+	r := report(events...)
+	r.At, r.Status, r.StreamStatus = time.Now().UTC(), monitor.Monitoring, monitor.StreamLive
+	r.Health = monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: r.At}
+	return r
+}
+
+// shownAsTrouble reports whether a monitor is in the list of trouble, and how its incident is in
+// the state that begins the feed; empty: it is not.
+func shownAsTrouble(t *testing.T, s *postgres.Store, id monitor.ID) (isListed bool, inFeed string) {
+	t.Helper()
+	page, total, err := s.List(t.Context(), monitors.MonitorQuery{Trouble: true, Limit: 1})
+	if err != nil || total != len(page) {
+		t.Fatalf("%d of %d monitors, %v", len(page), total, err)
+	}
+	state, _, err := s.ReadState(t.Context())
+	check(t, err)
+	for _, i := range state.Incidents {
+		if i.MonitorID == id {
+			inFeed = string(i.State)
+		}
+	}
+	return len(page) > 0 && page[0].ID == id, inFeed
+}
+
+func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16.1
+	dsn := database(t)
+	s, other := open(t, dsn), open(t, dsn)
+	m, ended := register(t, s, 1), register(t, s, 2)
+	acceptReport(t, s, ended.ID, isBlack(), monitor.Run)
+	must(s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, time.Now()))(t)
+	onset := time.Now().UTC().Add(-time.Minute)
+	acceptReport(t, s, m.ID, isBlack(trouble(detector.Blackout, onset)), monitor.Run)
+	id := onlyIncident(t, s, m.ID).ID
+	var wait sync.WaitGroup
+	for n, gateway := range []*postgres.Store{s, other} {
+		wait.Go(func() { // two people press at once
+			if _, err := gateway.ActOnIncident(t.Context(), id, incidents.Action{OpID: fmt.Sprint(n), Kind: incident.WasResolved, By: "ann"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	sweepIncidents(t, s)
+	if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || i.ResolvedBy != "ann" || conditions(i) != "black+" {
+		t.Fatalf("the incident is %s by %q, %s", i.State, i.ResolvedBy, conditions(i))
+	}
+	if isListed, inFeed := shownAsTrouble(t, s, m.ID); !isListed || inFeed != "resolved" {
+		t.Errorf("in the list of trouble: %t; in the feed it is %q", isListed, inFeed)
+	}
+
+	alter(t, raw(t, dsn), `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,opens_at}', to_jsonb(now() - interval '1 second'))`)
+	for range 2 {
+		sweepIncidents(t, s)
+		sweepIncidents(t, other)
+	}
+	all := listIncidents(t, s, m.ID)
+	if len(all) != 2 || all[0].State != incident.Open || conditions(all[0]) != "black+" || !all[0].StartedAt.Equal(onset.Round(time.Microsecond)) || conditions(all[1]) != "black-" {
+		t.Fatalf("after half an hour the incidents are %+v", all)
+	}
+
+	must(s.ActOnIncident(t.Context(), all[0].ID, incidents.Action{OpID: "c", Kind: incident.WasResolved, By: "bob"}))(t)
+	acceptReport(t, s, m.ID, report(recovery(detector.Blackout, onset, time.Now().UTC())), monitor.Run)
+	seen(t, s, m.ID, time.Now().UTC(), monitor.OK)
+	if all = listIncidents(t, s, m.ID); len(all) != 2 || all[0].ResolvedBy != "bob" || conditions(all[0]) != "black-" {
+		t.Errorf("after the recovery the incidents are %+v", all)
+	}
+	if isListed, inFeed := shownAsTrouble(t, s, m.ID); isListed || inFeed != "" {
+		t.Errorf("after the recovery, in the list of trouble: %t; in the feed it is %q", isListed, inFeed)
 	}
 }

@@ -1,50 +1,32 @@
 package postgres_test
 
 import (
-	"database/sql"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // These tests do at once what must take its locks in one order. A transaction is tried again after a deadlock, so the
-// server is asked whether it has seen one.
+// proxy in between looks for its error.
 
 const lockRounds = 200
 
-// twoGateways returns the stores of two gateways, and a check that no deadlock happened since. It closes the stores: a
-// session tells what it has counted when it ends.
-func twoGateways(t *testing.T, dsn string, db *sql.DB) (gateways []*postgres.Store, expectNoDeadlock func()) {
+// twoGateways returns the stores of two gateways, and fails the test if the server ends a deadlock of theirs.
+func twoGateways(t *testing.T, dsn string) []*postgres.Store {
 	t.Helper()
-	deadlocks := func() (n int) {
-		t.Helper()
-		check(t, db.QueryRowContext(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
-		return n
-	}
-	before := deadlocks()
-	for range 2 {
-		gateways = append(gateways, openWithKey(t, dsn, reversing{first: "one"}))
-	}
-	return gateways, func() {
-		t.Helper()
-		for _, s := range gateways {
-			_ = s.Close()
+	proxied := startProxy(t, dsn)
+	t.Cleanup(func() {
+		if n := proxied.deadlocks.Load(); n != 0 {
+			t.Errorf("%d deadlocks", n)
 		}
-		eventually(t, "the sessions have ended", func() bool {
-			return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND query NOT LIKE '%pg_stat_activity%'`) == 0
-		})
-		if after := deadlocks(); after != before {
-			t.Errorf("%d deadlocks", after-before)
-		}
-	}
+	})
+	return []*postgres.Store{openWithKey(t, proxied.dsn, reversing{first: "one"}), openWithKey(t, proxied.dsn, reversing{first: "one"})}
 }
 
 // atOnce runs functions concurrently, and fails the test at an error.
@@ -69,7 +51,7 @@ func atOnce(t *testing.T, all ...func() error) {
 func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
 	dsn := database(t)
 	db := raw(t, dsn)
-	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	gateways := twoGateways(t, dsn)
 	s, other := gateways[0], gateways[1]
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	addDestination(t, s, notify.Email, "mail")
@@ -96,13 +78,10 @@ func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
 		if got.Enabled || got.Config["channel"] != fmt.Sprint(round) || disabled == "" {
 			t.Fatalf("in round %d it is %+v, disabled: %q", round, got, disabled)
 		}
-		if n := countRows(t, db, `deliveries WHERE state = 'pending' AND destination_id <> '`+hook.ID+`'`); n != 1 {
-			t.Fatalf("in round %d %d are told", round, n)
-		}
+		expectRows(t, db, `deliveries WHERE state = 'pending' AND destination_id <> '`+hook.ID+`'`, 1)
 		alter(t, db, `DELETE FROM deliveries`)
 		must(s.ChangeDestination(t.Context(), hook.ID, func(d *notify.Destination) error { d.Enabled = true; return nil }))(t)
 	}
-	expectNoDeadlock()
 }
 
 // Reports change incidents while two gateways route them, decide what is told of them, and find out that it is outdated.
@@ -110,7 +89,7 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 	const streams, destinations = 9, 6 // fewer streams than a storm has
 	dsn := database(t)
 	db := raw(t, dsn)
-	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	gateways := twoGateways(t, dsn)
 	for n := range destinations {
 		addDestination(t, gateways[0], notify.PagerDuty, fmt.Sprint("pager ", n))
 	}
@@ -168,23 +147,19 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 		tellAll(t, gateways[0])
 	}
 	expectRows(t, db, `deliveries WHERE destination_id IS NOT NULL AND (state = 'pending' OR told ->> 'open' = 'true')`, 0)
-	expectNoDeadlock()
 }
 
 // A silence ends by a person, and by the recovery that it lasts until, at the same time.
 func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 	dsn := database(t)
 	db := raw(t, dsn)
-	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	gateways := twoGateways(t, dsn)
 	s, other := gateways[0], gateways[1]
 	addDestination(t, s, notify.Email, "mail")
 	for round := range lockRounds {
 		id := openIncidents(t, s, round, 1, 1)[0]
-		silenced := silence()
-		silenced.Match, silenced.UntilRecovered = notify.Match{Monitors: []monitor.ID{id}}, true
-		must(s.CreateSilence(t.Context(), silenced))(t)
-		i := onlyIncident(t, s, id)
-		must(s.ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))(t)
+		silenced := silenceUntilRecovered(t, s, id)
+		resolveIncident(t, s, id)
 		routed := func(s *postgres.Store) func() error {
 			return func() error { _, err := s.RouteIncidents(t.Context()); return err }
 		}
@@ -193,25 +168,22 @@ func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 		if got := must(s.Silence(t.Context(), silenced.ID))(t); got.EndedAt.IsZero() {
 			t.Fatalf("in round %d the silence has not ended: %+v", round, got)
 		}
-		if n := countRows(t, db, `incidents WHERE unrouted > 0`); n != 0 {
-			t.Fatalf("in round %d %d incidents are not routed", round, n)
-		}
+		expectRows(t, db, `incidents WHERE unrouted > 0`, 0)
 	}
 	expectRows(t, db, `deliveries WHERE incident_id IS NOT NULL`, lockRounds)
-	expectNoDeadlock()
 }
 
 // A transaction that holds an incident may wait for a delivery, never the other way round. The attempt that ends a
 // monitor waits for its incident before it locks the delivery.
 func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	dsn := database(t)
-	db, holder := raw(t, dsn), raw(t, dsn)
-	gateways, expectNoDeadlock := twoGateways(t, dsn, db)
+	db := raw(t, dsn)
+	gateways := twoGateways(t, dsn)
 	s := gateways[0]
 	m := registerBlack(t, s, 1)
 	d := leaseOne(t, s)
 
-	other := holding(t, holder, `SELECT FROM incidents WHERE id = $1 FOR UPDATE`, onlyIncident(t, s, m.ID).ID)
+	other := holding(t, db, `SELECT FROM incidents WHERE id = $1 FOR UPDATE`, onlyIncident(t, s, m.ID).ID)
 	ended := make(chan monitor.ID, 1)
 	go func() {
 		recorded, err := s.Record(t.Context(), d, outcomeOf(rejecting, failed))
@@ -220,9 +192,7 @@ func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 		}
 		ended <- recorded.EndedMonitor
 	}()
-	eventually(t, "the attempt waits for the incident", func() bool {
-		return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1
-	})
+	eventually(t, "the attempt waits for the incident", func() bool { return waitingForLock(t, db) })
 	if _, err := other.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, d.ID); err != nil {
 		t.Errorf("who holds the incident does not get the delivery: %v", err)
 	}
@@ -230,6 +200,4 @@ func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
 	if got := <-ended; got != m.ID {
 		t.Errorf("%q has ended, want %q", got, m.ID)
 	}
-	_ = holder.Close()
-	expectNoDeadlock()
 }

@@ -25,9 +25,6 @@ var server *embedded.Server
 const template = "migrated"
 
 func TestMain(m *testing.M) {
-	if dsn := os.Getenv(leaderOf); dsn != "" {
-		os.Exit(runLeader(dsn))
-	}
 	if dsn := os.Getenv(gatewayOf); dsn != "" {
 		os.Exit(runGateway(dsn, os.Getenv(gatewayTells)))
 	}
@@ -196,6 +193,13 @@ func newStore(t testing.TB) (*postgres.Store, *sql.DB) {
 	return open(t, dsn), raw(t, dsn)
 }
 
+// newGateways returns the stores of two gateways on an empty database, and a connection pool that bypasses them.
+func newGateways(t testing.TB) ([]*postgres.Store, *sql.DB) {
+	t.Helper()
+	dsn := database(t)
+	return []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
+}
+
 // must returns v, or fails the test.
 func must[V any](v V, err error) func(t testing.TB) V {
 	return func(t testing.TB) V {
@@ -266,9 +270,15 @@ func countRows(t testing.TB, db *sql.DB, table string, args ...any) (n int) {
 }
 
 // expectRows fails the test unless a table, which may have conditions behind it, has so many rows.
-func expectRows(t testing.TB, db *sql.DB, table string, want int) {
+func expectRows(t testing.TB, db *sql.DB, table string, want int, args ...any) {
 	t.Helper()
-	if n := countRows(t, db, table); n != want {
+	if n := countRows(t, db, table, args...); n != want {
 		t.Errorf("%s: %d rows, want %d", table, n, want)
 	}
+}
+
+// waitingForLock reports whether a session waits for a lock.
+func waitingForLock(t testing.TB, db *sql.DB) bool {
+	t.Helper()
+	return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 }

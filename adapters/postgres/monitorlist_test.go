@@ -92,9 +92,7 @@ func TestPagesAfterACursorMissNothingThatWasThere(t *testing.T) { // section 16.
 	}
 	for q := (monitors.MonitorQuery{Limit: 3}); ; {
 		page, _, err := s.List(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if len(page) == 0 {
 			break
 		}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -77,8 +78,7 @@ func TestConcurrentRegistrationsKeepTheRules(t *testing.T) { // also section 16.
 		"50 are stored, if 50 is the maximum, and numbered": {func(n int) int { return n }, 50, 50, monitor.MaxMonitorsExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dsn := database(t)
-			gateways := []*postgres.Store{open(t, dsn), open(t, dsn)}
+			gateways, _ := newGateways(t)
 			outcomes := make([]error, 200)
 			var all sync.WaitGroup
 			for n := range outcomes {
@@ -167,17 +167,54 @@ func TestAMonitorEndsOnce(t *testing.T) {
 	})
 }
 
-func BenchmarkRegister(b *testing.B) {
-	s := open(b, database(b))
-	var took []time.Duration
-	n := 0
-	for b.Loop() {
-		began := time.Now()
-		register(b, s, n)
-		took = append(took, time.Since(began))
-		n++
+func TestOnlyActiveMonitorsWatchAStream(t *testing.T) { // section 16.6
+	s := open(t, database(t))
+	watching, ended := register(t, s, 1), register(t, s, 2)
+	register(t, s, 3)
+	stopMonitor(t, s, ended.ID)
+	streams := []monitor.StreamURL{watching.StreamURL, ended.StreamURL, registration(4).StreamURL}
+	got, active, err := s.ActiveStreams(t.Context(), streams)
+	if want := map[monitor.StreamURL]monitor.ID{watching.StreamURL: watching.ID}; err != nil || active != 2 || !maps.Equal(got, want) {
+		t.Errorf("got %v, %d active, %v", got, active, err)
 	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// numbersOf returns the numbers of the monitors in the list, the oldest first.
+func numbersOf(t testing.TB, s monitors.MonitorStore) (numbers []int) {
+	t.Helper()
+	page, _, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 200})
+	check(t, err)
+	for _, m := range slices.Backward(page) {
+		numbers = append(numbers, m.Number)
+	}
+	return numbers
+}
+
+func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
+	s, db := newStore(t)
+	first, second := register(t, s, 1), register(t, s, 2)
+	register(t, s, 3)
+	require := func(when string, want ...int) {
+		t.Helper()
+		if got := numbersOf(t, s); !slices.Equal(got, want) {
+			t.Fatalf("%s the numbers are %v, want %v", when, got, want)
+		}
+	}
+	require("in the order of registration", 1, 2, 3)
+	check(t, s.Insert(t.Context(), first, unlimited))
+	requireCode(t, s.Insert(t.Context(), registration(3), unlimited), monitor.Duplicate)
+	register(t, s, 4)
+	require("after a repeated and a refused registration", 1, 2, 3, 4)
+	for _, m := range []monitor.Monitor{first, second} {
+		stopMonitor(t, s, m.ID)
+	}
+	register(t, s, 5)
+	require("soon after an end", 1, 2, 3, 4, 5)
+	alter(t, db, `UPDATE monitor_numbers SET free_at = free_at - interval '10 minutes' WHERE number = 2`)
+	register(t, s, 6)
+	register(t, s, 7)
+	require("10 minutes after the end of the second", 1, 2, 3, 4, 5, 2, 6)
+	if m := getMonitor(t, s, second.ID); m.Number != 2 {
+		t.Errorf("the ended monitor has the number %d", m.Number)
+	}
 }

@@ -1,17 +1,14 @@
 package postgres_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -50,33 +47,33 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	requireCode(t, errorOf(s.UpdateSettings(t.Context(), registration(9), time.Time{})), monitor.NotFound)
 }
 
+// Writers change different settings of one monitor at once, and try again after a conflict.
 func TestWritersAtOnceLoseNoChange(t *testing.T) { // section 16.6
 	t.Parallel()
 	s := open(t, database(t))
-	service, err := monitors.NewServices(s, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), &monitorstest.TestSender{},
-		monitors.Config{NewUUID: func() [16]byte { panic("nothing is registered") }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := register(t, s, 1)
 	settings := []string{"check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "start_delay_tolerance_sec"}
 	const rounds = 10
 	var writers sync.WaitGroup
-	failures := make(chan error, len(settings)*rounds)
 	for _, field := range settings {
 		writers.Go(func() {
-			for n := 1; n <= rounds; n++ {
-				if _, err := service.Editor.ChangeMonitor(context.Background(), m.ID, monitors.Change{Config: monitors.ConfigChange{Settings: map[string]float64{field: float64(100 + n)}}}); err != nil {
-					failures <- fmt.Errorf("%s: %w", field, err)
+			for n := 1; n <= rounds; {
+				changed, err := s.Get(t.Context(), m.ID)
+				if err == nil {
+					changed.Config.Set(field, float64(100+n))
+					_, err = s.UpdateSettings(t.Context(), changed, time.Time{})
+				}
+				switch {
+				case err == nil:
+					n++
+				case !errors.Is(err, monitors.ErrRevisionConflict):
+					t.Error(err)
+					return
 				}
 			}
 		})
 	}
 	writers.Wait()
-	close(failures)
-	for err := range failures {
-		t.Error(err)
-	}
 	after := getMonitor(t, s, m.ID)
 	for _, field := range settings {
 		if got := after.Config.Value(field); got != 100+rounds {

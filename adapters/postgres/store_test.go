@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -75,56 +73,24 @@ func TestTheSchemaHasTheSpecifiedColumns(t *testing.T) {
 }
 
 func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
-	awake := func(t *testing.T, wakes <-chan struct{}) {
-		t.Helper()
-		select {
-		case _, open := <-wakes:
-			if !open {
-				t.Fatal("the channel was closed")
-			}
-		case <-time.After(patience):
-			t.Fatalf("no wake-up in %s", patience)
-		}
+	s, db := newStore(t)
+	m := register(t, s, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wakes := s.Listen(ctx)
+	requireWakeup(t, wakes, "it begins")
+	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+	requireWakeup(t, wakes, "an event")
+	acceptReport(t, s, m.ID, report(), monitor.Run)
+	select {
+	case <-wakes:
+		t.Error("woken by a report without events")
+	case <-time.After(50 * time.Millisecond):
 	}
-
-	t.Run("also when it starts and after a lost connection", func(t *testing.T) {
-		s, db := newStore(t)
-		m := register(t, s, 1)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		wakes := s.Listen(ctx)
-		awake(t, wakes)
-		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
-		awake(t, wakes)
-		acceptReport(t, s, m.ID, report(), monitor.Run)
-		select {
-		case <-wakes:
-			t.Error("woken by a report without events")
-		case <-time.After(50 * time.Millisecond):
-		}
-		alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
-		awake(t, wakes)
-		acceptReport(t, s, m.ID, report(blackout(2)), monitor.Run)
-		awake(t, wakes)
-	})
-
-	t.Run("it ends with its context", func(t *testing.T) {
-		s := open(t, database(t))
-		before := goleak.IgnoreCurrent()
-		ctx, cancel := context.WithCancel(t.Context())
-		wakes := s.Listen(ctx)
-		awake(t, wakes)
-		cancel()
-		eventually(t, "the channel is closed", func() bool {
-			select {
-			case _, open := <-wakes:
-				return !open
-			default:
-				return false
-			}
-		})
-		goleak.VerifyNone(t, before)
-	})
+	alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
+	requireWakeup(t, wakes, "the loss of its connection")
+	acceptReport(t, s, m.ID, report(blackout(2)), monitor.Run)
+	requireWakeup(t, wakes, "an event after that")
 }
 
 func TestABrokenConnectionIsReplaced(t *testing.T) {
@@ -140,23 +106,17 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 		}
 	})
 
-	t.Run("the context's error is returned", func(t *testing.T) {
-		s, db := newStore(t)
-		m := register(t, s, 1)
-		holding(t, db, `SELECT FROM monitors FOR UPDATE`)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	t.Run("a statement that waits ends with its context, or at its timeout", func(t *testing.T) {
+		dsn := database(t)
+		m := register(t, open(t, dsn), 1)
+		s := must(postgres.Open(t.Context(), dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond}))(t)
+		defer s.Close()
+		holding(t, raw(t, dsn), `SELECT FROM monitors FOR UPDATE`)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := s.Accept(ctx, m.ID, report()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
-	})
-
-	t.Run("a statement ends at its timeout", func(t *testing.T) {
-		dsn := database(t)
-		s := must(postgres.Open(t.Context(), dsn, postgres.Config{StatementTimeout: 100 * time.Millisecond}))(t)
-		defer s.Close()
-		m := register(t, s, 1)
-		holding(t, raw(t, dsn), `SELECT FROM monitors FOR UPDATE`)
 		if _, err := s.Accept(t.Context(), m.ID, report()); err == nil || !strings.Contains(err.Error(), "statement timeout") {
 			t.Errorf("the error is %v", err)
 		}

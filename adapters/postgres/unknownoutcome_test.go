@@ -172,9 +172,7 @@ func contents(t *testing.T, db *sql.DB) string {
 		UNION ALL
 		SELECT 5, 0, concat_ws(' ', d.name, h.delivered, h.failed) FROM destination_hours h JOIN destinations d ON d.id = h.destination_id
 		ORDER BY 1, 2, 3`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer rows.Close()
 	var b strings.Builder
 	for rows.Next() {
@@ -193,13 +191,12 @@ func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 	for name, ready := range writing {
 		var wantAnswer, want string
 		t.Run(name+": without losses", func(t *testing.T) { // closes its connections, of which there are many
-			dsn := database(t)
-			s := open(t, dsn)
+			s, db := newStore(t)
 			var err error
 			if wantAnswer, err = ready(t, s)(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			want = contents(t, raw(t, dsn))
+			want = contents(t, db)
 		})
 
 		for _, c := range []struct {
@@ -232,9 +229,7 @@ func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 						break
 					}
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				if proxied.losses() == 0 {
 					t.Error("nothing was lost, so nothing was tested")
 				}
@@ -317,8 +312,6 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 			return noLoss
 		})
 		check(t, far.Redeliver(t.Context(), m.ID, l.ID))
-		if n := len(lease(t, s)); n != 0 {
-			t.Errorf("%d more", n)
-		}
+		expectNoneLeased(t, s)
 	})
 }
