@@ -37,16 +37,9 @@ func requireRecord(t testing.TB, first *monitors.IdempotencyRecord, m monitor.Mo
 	}
 }
 
-func countMonitors(t testing.TB, s *postgres.Store) int {
-	t.Helper()
-	_, n, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 1})
-	check(t, err)
-	return n
-}
-
 // TestAnIdempotencyKeyStandsForOneRegistration is decision A9.
 func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
-	s := open(t, database(t))
+	s, db := newStore(t)
 	m := registration(1)
 	requireCode(t, errorOf(s.InsertIdempotent(t.Context(), m, 0, once)), monitor.MaxMonitorsExceeded)
 	if first := findIdempotent(t, s, once.Key); first != nil {
@@ -63,9 +56,7 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 		requireRecord(t, findIdempotent(t, s, once.Key), m, once)
 		requireRecord(t, registerIdempotent(t, s, registration(1), once), m, once)
 		requireRecord(t, registerIdempotent(t, s, registration(2), monitors.IdempotencyKey{Key: once.Key, Request: monitors.Digest{9}}), m, once)
-		if n := countMonitors(t, s); n != 1 {
-			t.Errorf("%d monitors are stored", n)
-		}
+		expectRows(t, db, `monitors`, 1)
 	}
 	expectFirst()
 	stopMonitor(t, s, m.ID)
@@ -99,7 +90,7 @@ func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 
 // Two gateways get 100 registrations under one key, of which some are of one stream.
 func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
-	stores, _ := newGateways(t)
+	stores, db := newGateways(t)
 	outcomes, registered := make([]*monitors.IdempotencyRecord, 100), make([]monitor.Monitor, 100)
 	var all sync.WaitGroup
 	for i := range outcomes {
@@ -113,7 +104,7 @@ func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
 	}
 	all.Wait()
 	stored := slices.Index(outcomes, nil)
-	if n := countMonitors(t, stores[0]); stored < 0 || n != 1 {
+	if n := countRows(t, db, `monitors`); stored < 0 || n != 1 {
 		t.Fatalf("%d are stored, the first of those that were told so is number %d", n, stored)
 	}
 	for i, first := range outcomes {

@@ -133,13 +133,4 @@ func TestAHeartbeatFailsUnlessItIsStored(t *testing.T) {
 			heartbeat(t, s, "a")
 		}
 	})
-
-	t.Run("after the store was closed", func(t *testing.T) {
-		s := open(t, database(t))
-		heartbeat(t, s, "a")
-		check(t, s.Close())
-		if counts, err := s.Heartbeat(t.Context(), "a"); err == nil {
-			t.Errorf("a heartbeat succeeds, %v", counts)
-		}
-	})
 }
