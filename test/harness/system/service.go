@@ -236,9 +236,12 @@ func (s *Service) Wait() error {
 	}
 }
 
-// Stop sends SIGTERM and waits for the service to exit. Error: as Wait's, or a
-// process was left behind.
+// Stop sends SIGTERM and waits for the service to exit. A Remote one is left as it is. Error: as
+// Wait's, or a process was left behind.
 func (s *Service) Stop() error {
+	if s.cmd == nil {
+		return nil
+	}
 	descendants := s.Descendants()
 	_ = s.Signal(syscall.SIGTERM)
 	return errors.Join(s.Wait(), KillRemaining(descendants))
