@@ -10,7 +10,6 @@ import (
 	"net"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lib/pq"
@@ -42,16 +41,19 @@ type sweep struct {
 // measureSweeps runs every sweep over a slow network and prints how long its transactions
 // took. Error: one in a hundred took longer than maxLock. The sweeps delete much of what fill has
 // stored.
-func measureSweeps(ctx context.Context, db bench.Database) error {
-	return overSlowNetwork(db.DSN, func(dsn string) error {
-		return bench.WithStore(ctx, dsn, postgres.Config{}, func(store *postgres.Store) error {
-			fmt.Printf("transactions of the sweeps, with a network of %s there and back\n", roundTrip)
-			var errs []error
-			for _, s := range sweepsOf(store) {
-				errs = append(errs, s.measure(ctx, db))
-			}
-			return errors.Join(errs...)
-		})
+func measureSweeps(ctx context.Context, db bench.Database) (err error) {
+	dsn, closeNetwork, err := slowNetwork(db.DSN)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeNetwork()) }()
+	return bench.WithStore(ctx, dsn, postgres.Config{}, func(store *postgres.Store) error {
+		fmt.Printf("transactions of the sweeps, with a network of %s there and back\n", roundTrip)
+		var errs []error
+		for _, s := range sweepsOf(store) {
+			errs = append(errs, s.measure(ctx, db))
+		}
+		return errors.Join(errs...)
 	})
 }
 
@@ -147,19 +149,18 @@ const expiredEvents = `
 
 var hostWords = regexp.MustCompile(`host='([^']*)' port=(\d+)`)
 
-// overSlowNetwork calls do with a DSN of the same database, from which every message takes half of
-// roundTrip each way. The DSN names a unix socket.
-func overSlowNetwork(dsn string, do func(dsn string) error) error {
+// slowNetwork returns a DSN of the same database, from which every message takes half of roundTrip each
+// way. The given DSN names a unix socket.
+func slowNetwork(dsn string) (slow string, closeNetwork func() error, err error) {
 	words := hostWords.FindStringSubmatch(dsn)
 	if words == nil {
-		return fmt.Errorf("no socket in %s", dsn)
+		return "", nil, fmt.Errorf("no socket in %s", dsn)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	var running sync.WaitGroup
-	running.Go(func() {
+	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
@@ -170,14 +171,11 @@ func overSlowNetwork(dsn string, do func(dsn string) error) error {
 				_ = client.Close()
 				continue
 			}
-			running.Go(func() { forward(client, server) })
-			running.Go(func() { forward(server, client) })
+			go forward(client, server)
+			go forward(server, client)
 		}
-	})
-	err = do(strings.Replace(dsn, words[0], fmt.Sprintf("host=127.0.0.1 port=%d", listener.Addr().(*net.TCPAddr).Port), 1))
-	err = errors.Join(err, listener.Close())
-	running.Wait() // all connections were closed by do
-	return err
+	}()
+	return strings.Replace(dsn, words[0], fmt.Sprintf("host=127.0.0.1 port=%d", listener.Addr().(*net.TCPAddr).Port), 1), listener.Close, nil
 }
 
 // forward forwards messages until one end closes.
@@ -186,10 +184,10 @@ func forward(from io.Reader, to io.WriteCloser) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
+		time.Sleep(roundTrip / 2)
 		if err != nil {
 			return
 		}
-		time.Sleep(roundTrip / 2)
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return
 		}
