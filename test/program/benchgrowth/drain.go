@@ -21,15 +21,18 @@ const (
 	giveUp   = 10 * time.Minute
 )
 
+// pendingCallbacks gives each of the first monitors a pending event.
+const pendingCallbacks = `
+	WITH events AS (
+		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() + seq * interval '1 microsecond' FROM monitors ORDER BY seq LIMIT $1
+		RETURNING id, monitor_id, created_at)
+	INSERT INTO deliveries (id, monitor_id, event_id, queue, state, due_at, created_at)
+	SELECT id, monitor_id, id, monitor_id, 'pending', now(), created_at FROM events ORDER BY created_at`
+
 // measureDrain gives monitors a pending event each, and starts a dispatcher.
 func measureDrain(ctx context.Context, store *postgres.Store, db bench.Database) error {
-	inserted, err := db.ExecContext(ctx, `
-		WITH events AS (
-			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
-			SELECT gen_random_uuid(), id, 'alert.blackout', '{}', '{}', 'pending', now() + seq * interval '1 microsecond' FROM monitors ORDER BY seq LIMIT $1
-			RETURNING id, monitor_id, created_at)
-		INSERT INTO deliveries (id, monitor_id, event_id, queue, state, due_at, created_at)
-		SELECT id, monitor_id, id, monitor_id, 'pending', now(), created_at FROM events ORDER BY created_at`, drained)
+	inserted, err := db.ExecContext(ctx, pendingCallbacks, drained)
 	if err != nil {
 		return err
 	}
@@ -60,8 +63,6 @@ func measureDrain(ctx context.Context, store *postgres.Store, db bench.Database)
 
 // instantReceiver counts deliveries and accepts them.
 type instantReceiver struct{ got atomic.Int64 }
-
-var _ delivery.WebhookSender = (*instantReceiver)(nil)
 
 // Send implements delivery.WebhookSender.
 func (r *instantReceiver) Send(context.Context, monitor.CallbackURL, delivery.Event, []string) event.Attempt {

@@ -3,7 +3,7 @@
 
 -- everything is removed
 -- The transaction has made these tables anew, so it writes no log of their rows (wal_level=minimal).
-TRUNCATE monitors, destinations, silences, evidence_blobs, blobs, feed, api_keys, audit_entries, rate_limits, gateways, thumbnails, thumbnail_leases
+TRUNCATE monitors, destinations, silences, evidence_blobs, feed
 RESTART IDENTITY CASCADE;
 
 -- routes are removed
@@ -170,39 +170,6 @@ INSERT INTO evidence_blobs (sha256, size, reserved_at) SELECT sha256(convert_to(
 -- files of evidence
 INSERT INTO evidence_files (evidence_id, variant, sha256, size, width, height, taken_at)
 SELECT id, 'onset', sha256(convert_to(id::text, 'UTF8')), 30000, 640, 360, created_at FROM evidence ORDER BY id;
-
--- blobs in the database
-INSERT INTO blobs (upload, sha256, size, complete, created_at)
-SELECT pg_temp.uuid7(created_at, 'upload' || id), sha256(convert_to(id::text, 'UTF8')), 100, true, created_at FROM evidence ORDER BY id;
-
--- parts of blobs
-INSERT INTO blob_chunks (upload, number, data) SELECT upload, 0, convert_to(repeat('x', 100), 'UTF8') FROM blobs ORDER BY upload;
-
--- keys
--- 50 are valid, 1000 were revoked.
-INSERT INTO api_keys (id, name, role, digest, created_by, created_at, revoked_at, last_used_at)
-SELECT pg_temp.uuid7(at, 'key' || n), 'key ' || n, 'operate', sha256(convert_to(n::text, 'UTF8')), 'ann', at, CASE WHEN n <= 1000 THEN at + interval '1 day' END, at
-FROM (SELECT n, now() - interval '80 days' + n * interval '1 h' AS at FROM generate_series(1, 1050) n) AS numbers;
-
--- audit entries
-INSERT INTO audit_entries (at, key_name, action, objects, client, status)
-SELECT now() - interval '80 days' + n * interval '80 days' / 100000, 'key ' || n % 50, 'monitor.stop', ARRAY['mon-' || n], '192.0.2.1', 200 FROM generate_series(1, 100000) n;
-
--- registrations that may be repeated
-INSERT INTO idempotency_keys (key, request, monitor_id, status, created_at)
-SELECT sha256(convert_to(id, 'UTF8')), sha256(convert_to(id, 'UTF8')), id, 'initializing', now() - seq % 86400 * interval '1 s' FROM monitors ORDER BY seq DESC LIMIT 10000;
-
--- clients of the last hour
-INSERT INTO rate_limits (client, budget, arrival_at) SELECT sha256(convert_to(n::text, 'UTF8')), 'query', now() - n % 3600 * interval '1 s' FROM generate_series(1, 10000) n;
-
--- gateways
-INSERT INTO gateways (runtime_id) SELECT 'gateway-' || n FROM generate_series(1, 3) n;
-
--- pages that show thumbnails
-INSERT INTO thumbnail_leases (monitor_id, wanted_until) SELECT id, now() + interval '1 day' FROM monitors WHERE status = 'monitoring' ORDER BY seq DESC LIMIT 50;
-
--- thumbnails
-INSERT INTO thumbnails (monitor_id, taken_at, stored_at, jpeg) SELECT monitor_id, now(), now(), convert_to(repeat('x', 10000), 'UTF8') FROM thumbnail_leases;
 
 -- entries of the feed
 INSERT INTO feed (version, type, at, data)

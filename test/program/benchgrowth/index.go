@@ -14,8 +14,8 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/wait"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/migrations"
 	"github.com/stream-monitor/stream-monitor/test/harness/bench"
@@ -25,7 +25,7 @@ import (
 const maxReport = time.Second
 
 // The load while the index is built: each of the reporters stores an event in a report every
-// reportPause.
+// reportPause, and a dispatcher delivers.
 const (
 	reporters   = 20
 	reportPause = 500 * time.Millisecond
@@ -46,27 +46,30 @@ func measureIndex(ctx context.Context, store *postgres.Store, db bench.Database)
 		return err
 	}
 	defer func() { err = errors.Join(err, migrating.Close()) }()
-	var ids []string
-	if err := db.QueryRowContext(ctx, `SELECT ARRAY(SELECT id FROM monitors WHERE status = 'monitoring' AND generation = 1 ORDER BY id LIMIT $1)`, reporters).Scan((*pq.StringArray)(&ids)); err != nil {
+	if _, err := db.ExecContext(ctx, clearDeliveries); err != nil {
 		return err
 	}
-	l := startLoad(ctx, store, ids)
+	l, stop, err := startLoad(ctx, store, db)
+	if err != nil {
+		return err
+	}
 	wait.For(ctx, beforeBuild)
-	before := l.take()
+	reports, delivered := l.take()
+	fmt.Printf("before the index     %d reports   %s;   %d deliveries\n", len(reports), reports, delivered)
 	began := time.Now()
 	err = migrations.Migrate(ctx, migrating, migrations.Config{
 		Files: fstest.MapFS{"99999_bench_growth.sql": &fstest.MapFile{Data: []byte(buildIndex)}}, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})
 	took := time.Since(began)
-	during := l.take()
-	if err = errors.Join(err, l.stop()); err != nil {
+	reports, delivered = l.take()
+	if err = errors.Join(err, stop()); err != nil {
 		return err
 	}
-	fmt.Printf("before the index     %s\nthe index was built in %.1f s\nwhile it was built   %s\n", before, took.Seconds(), during)
-	if len(during.reports) == 0 || during.delivered == 0 {
+	fmt.Printf("built in %6.1f s    %d reports   %s;   %d deliveries\n", took.Seconds(), len(reports), reports, delivered)
+	if len(reports) == 0 || delivered == 0 {
 		return errors.New("nothing was reported or delivered while the index was built, so nothing was measured: use more events")
 	}
-	if slowest := during.reports.Percentile(100); slowest > maxReport {
+	if slowest := reports.Percentile(100); slowest > maxReport {
 		return fmt.Errorf("the slowest report took %s, more than %s", slowest, maxReport)
 	}
 	return nil
@@ -74,74 +77,52 @@ func measureIndex(ctx context.Context, store *postgres.Store, db bench.Database)
 
 // load reports events of some monitors and delivers them.
 type load struct {
-	cancel context.CancelFunc
-	all    sync.WaitGroup
+	instantReceiver
 
-	mu       sync.Mutex
-	measured figures
-	failed   error
+	mu      sync.Mutex
+	reports bench.Times
+	failed  error
 }
 
-// figures are what a load has done for a time.
-type figures struct {
-	reports, leases bench.Times
-	delivered       int
-}
-
-func (f figures) String() string {
-	return fmt.Sprintf("%6d reports   %s;   %6d deliveries, slowest lease %6.1f ms", len(f.reports), f.reports, f.delivered, bench.MS(f.leases.Percentile(100)))
-}
-
-func startLoad(ctx context.Context, store *postgres.Store, ids []string) *load {
+// startLoad begins a load. stop waits for its end.
+func startLoad(ctx context.Context, store *postgres.Store, db bench.Database) (l *load, stop func() error, err error) {
+	l = &load{}
+	var ids []string
+	err = db.QueryRowContext(ctx, `SELECT ARRAY(SELECT id FROM monitors WHERE status = 'monitoring' AND generation = 1 ORDER BY id LIMIT $1)`, reporters).Scan((*pq.StringArray)(&ids))
+	if err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	l := &load{cancel: cancel}
+	dispatcher, err := delivery.New(store.Outbox, delivery.NewSender(delivery.SenderConfig{Webhooks: l}), store.Listen(ctx), delivery.Config{GracePeriod: time.Second})
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
 	working := context.WithoutCancel(ctx) // what has begun is finished
+	var all sync.WaitGroup
+	all.Go(func() { dispatcher.Run(ctx) })
 	for n, id := range ids {
-		l.all.Go(func() {
+		all.Go(func() {
 			for pause := reportPause * time.Duration(n) / reporters; wait.For(ctx, pause); pause = reportPause {
 				began := time.Now()
-				started := event.Event{ID: newID(), Type: event.StreamStarted, At: began.UTC(), Data: event.Started{StartedAt: began.UTC(), DetectedAt: began.UTC()}}
-				_, err := store.Accept(working, monitor.ID(id), newReport(started))
-				l.note(err, func(f *figures) { f.reports = append(f.reports, time.Since(began)) })
+				_, err := store.Accept(working, monitor.ID(id), bench.NewReport(bench.NewStart()))
+				l.note(time.Since(began), err)
 			}
 		})
 	}
-	l.all.Go(func() {
-		for wait.For(ctx, 100*time.Millisecond) {
-			began := time.Now()
-			leased, err := store.Lease(working, 32, 30*time.Second)
-			l.note(err, func(f *figures) { f.leases = append(f.leases, time.Since(began)) })
-			for _, d := range leased.Deliveries {
-				_, err := store.Record(working, d, delivered())
-				l.note(err, func(f *figures) { f.delivered++ })
-			}
-		}
-	})
-	return l
+	return l, func() error { cancel(); all.Wait(); return l.failed }, nil
+}
+
+func (l *load) note(took time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reports, l.failed = append(l.reports, took), errors.Join(l.failed, err)
 }
 
 // take returns what the load has done since the call before.
-func (l *load) take() figures {
+func (l *load) take() (reports bench.Times, delivered int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	taken := l.measured
-	l.measured = figures{}
-	return taken
-}
-
-func (l *load) stop() error {
-	l.cancel()
-	l.all.Wait()
-	return l.failed
-}
-
-// note adds to the figures, or stores a failure.
-func (l *load) note(err error, add func(*figures)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil {
-		l.failed = errors.Join(l.failed, err)
-		return
-	}
-	add(&l.measured)
+	reports, l.reports = l.reports, nil
+	return reports, l.got.Swap(0)
 }
