@@ -1,15 +1,18 @@
 package main
 
 import (
-	"context"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/ntfy"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/slack"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/telegram"
 )
 
 // The behaviours of receivers.
@@ -21,20 +24,21 @@ const (
 	callbacks = "callbacks" // accepts, and counts nothing
 )
 
-// receivers are the receivers of all destinations, on one port.
+// receivers are the receivers of all webhooks, on one port.
 type receivers struct {
-	server *httptest.Server
+	*httptest.Server
 
-	mu       sync.Mutex
-	accepted int                  // by healthy receivers
-	first    map[string]time.Time // when the first webhook of an event came
+	mu      sync.Mutex
+	arrived []time.Time // of webhooks, at healthy receivers
 }
 
 func startReceivers() *receivers {
-	r := &receivers{first: map[string]time.Time{}}
+	r := &receivers{}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/"+fine, func(w http.ResponseWriter, req *http.Request) {
-		r.accept(req.Header.Get("X-Event-Id"))
+	mux.HandleFunc("/"+fine, func(w http.ResponseWriter, _ *http.Request) {
+		r.mu.Lock()
+		r.arrived = append(r.arrived, time.Now())
+		r.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("/"+hangs, func(_ http.ResponseWriter, req *http.Request) {
@@ -43,50 +47,44 @@ func startReceivers() *receivers {
 	})
 	mux.HandleFunc("/"+refuses, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	mux.HandleFunc("/"+callbacks, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	r.server = httptest.NewServer(mux)
+	r.Server = httptest.NewServer(mux)
 	return r
 }
 
 func (r *receivers) close() {
-	r.server.CloseClientConnections()
-	r.server.Close()
+	r.CloseClientConnections()
+	r.Close()
 }
 
-func (r *receivers) url(kind string) string { return r.server.URL + "/" + kind }
-
-func (r *receivers) accept(eventID string) {
-	at := time.Now()
+// arrivals returns when webhooks came to healthy receivers, without the first ones.
+func (r *receivers) arrivals(first int) []time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.accepted++
-	if _, known := r.first[eventID]; !known {
-		r.first[eventID] = at
+	return slices.Clone(r.arrived[first:])
+}
+
+// fakeChannel is a destination that people read, with the fake behind it.
+type fakeChannel struct {
+	server      *channel.Server
+	destination notify.Destination
+}
+
+// startChannels starts n fakes of each channel with rate limits.
+func startChannels(n int) (all []fakeChannel) {
+	add := func(s *channel.Server, kind notify.Kind, config, secrets map[string]string) {
+		all = append(all, fakeChannel{s, notify.Destination{Kind: kind, Config: config, Secrets: secrets}})
 	}
-}
-
-func (r *receivers) reset() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.accepted, r.first = 0, map[string]time.Time{}
-}
-
-func (r *receivers) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.accepted
-}
-
-func (r *receivers) times() map[string]time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.first)
-}
-
-// await waits until so many webhooks have come, for at most the limit, and returns how many there are.
-func (r *receivers) await(ctx context.Context, want int, limit time.Duration) (got int) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for got = r.count(); got < want && wait.For(ctx, time.Millisecond); got = r.count() {
+	for range n {
+		s, t, n := slack.New(), telegram.New(), ntfy.New()
+		add(s.Server, notify.Slack, map[string]string{"channel": slack.Channel, "api_url": s.APIURL()}, map[string]string{"bot_token": slack.Token})
+		add(t.Server, notify.Telegram, map[string]string{"chat_id": telegram.ChatID, "api_url": t.URL}, map[string]string{"bot_token": telegram.Token})
+		add(n.Server, notify.Ntfy, map[string]string{"server_url": n.URL, "topic": ntfy.Topic}, map[string]string{"token": ntfy.Token})
 	}
-	return got
+	return all
+}
+
+func closeChannels(all []fakeChannel) {
+	for _, c := range all {
+		c.server.Close()
+	}
 }
