@@ -153,8 +153,8 @@ func (t Times) String() string {
 	return fmt.Sprintf("median %6.1f ms   p99 %6.1f ms   slowest %6.1f ms", MS(t.Percentile(50)), MS(t.Percentile(99)), MS(t.Percentile(100)))
 }
 
-// MarshalText implements encoding.TextMarshaler.
-func (t Times) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+// MarshalText implements encoding.TextMarshaler. It adds how many times there are.
+func (t Times) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d: %s", len(t), t), nil }
 
 // MS converts a duration to milliseconds.
 func MS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

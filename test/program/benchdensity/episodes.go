@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -25,10 +23,11 @@ type trouble struct {
 	alert, recovered string
 }
 
-var (
-	black   = trouble{livestream.Black, livestream.Picture, "alert.blackout", "alert.blackout_recovered"}
-	silence = trouble{livestream.Silence, livestream.Sound, "alert.silence", "alert.silence_recovered"}
-)
+// troubles are those of the timelines with trouble, in turn.
+var troubles = [2]trouble{
+	{livestream.Black, livestream.Picture, "alert.blackout", "alert.blackout_recovered"},
+	{livestream.Silence, livestream.Sound, "alert.silence", "alert.silence_recovered"},
+}
 
 // episode is one trouble of a timeline, with its true times.
 type episode struct {
@@ -42,15 +41,11 @@ type episode struct {
 // media of these segments are encoded in the first run and kept.
 var insideSegment = []time.Duration{400 * time.Millisecond, 4700 * time.Millisecond, 1200 * time.Millisecond, 3300 * time.Millisecond, 2600 * time.Millisecond}
 
-// cueTroubles makes timelines fail at known instants until end, and returns these. Even timelines
-// go black, odd ones silent.
+// cueTroubles makes timelines fail at known instants until end, and returns these.
 func (m *run) cueTroubles(start, end time.Time) (all []episode) {
 	length := time.Duration(m.threshold)*time.Second + beyondAlert
 	for i := calmTimelines; i < len(m.media.timelines); i++ {
-		kind, began := black, m.media.timelines[i].Began()
-		if i%2 == 1 {
-			kind = silence
-		}
+		kind, began := troubles[i%2], m.media.timelines[i].Began()
 		intoSegment := func(at time.Time, place int) time.Time {
 			return began.Add(at.Sub(began).Truncate(segmentDuration) + insideSegment[place%len(insideSegment)])
 		}
@@ -71,7 +66,7 @@ func (m *run) cueTroubles(start, end time.Time) (all []episode) {
 type accuracy struct {
 	Expected   int // alerts
 	Came       int
-	Unexpected int // alerts without a trouble
+	Unexpected int // alerts without a trouble, or of one that was interrupted
 
 	AlertLatency    bench.Times // from onset and threshold to the webhook
 	OnsetError      bench.Times
@@ -80,33 +75,26 @@ type accuracy struct {
 
 // compare compares the webhooks since start with the episodes that are over.
 func (m *run) compare(episodes []episode, start time.Time) (a accuracy) {
-	now := time.Now()
+	now, alerts := time.Now(), 0
 	received := map[string][]webhookreceiver.Delivery{} // by monitor and type of the event
 	for _, d := range m.receiver.Accepted() {
 		if d.Received.Before(start) {
 			continue
 		}
 		received[d.MonitorID+d.EventType] = append(received[d.MonitorID+d.EventType], d)
-		if _, measured := m.monitors[d.MonitorID]; measured && (d.EventType == black.alert || d.EventType == silence.alert || d.EventType == segmentMissing) {
-			a.Unexpected++
+		if d.EventType == troubles[0].alert || d.EventType == troubles[1].alert || d.EventType == segmentMissing {
+			alerts++
 		}
 	}
 	for id, stream := range m.monitors {
 		for _, e := range episodes {
-			if e.timeline != m.media.of[stream] {
+			over := now.After(e.to.Add(lastRecovery)) // otherwise the measurement was interrupted
+			if e.timeline != m.media.of[stream] || !over {
 				continue
 			}
-			over := now.After(e.to.Add(lastRecovery)) // otherwise the measurement was interrupted
-			if over {
-				a.Expected++
-			}
+			a.Expected++
 			for _, d := range received[id+e.alert] {
-				wrong := d.Data.StartedAt.Sub(e.from).Abs()
-				if wrong > sameOnset {
-					continue
-				}
-				a.Unexpected--
-				if over {
+				if wrong := d.Data.StartedAt.Sub(e.from).Abs(); wrong <= sameOnset {
 					a.Came++
 					a.OnsetError = append(a.OnsetError, wrong)
 					a.AlertLatency = append(a.AlertLatency, d.Received.Sub(e.from)-time.Duration(m.threshold)*time.Second)
@@ -119,5 +107,6 @@ func (m *run) compare(episodes []episode, start time.Time) (a accuracy) {
 			}
 		}
 	}
+	a.Unexpected = alerts - a.Came
 	return a
 }

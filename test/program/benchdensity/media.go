@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -11,6 +9,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
+
+// interval is the time between two checks of a stream.
+const interval = 10 * time.Second
 
 // Streams share timelines.
 const (
@@ -37,7 +38,7 @@ type media struct {
 }
 
 // startMedia serves n streams. Some of them have trouble: if any, one goes black and one silent.
-func startMedia(ctx context.Context, n, trouble int, interval time.Duration) (*media, error) {
+func startMedia(ctx context.Context, n, trouble int) (*media, error) {
 	troubled := 0
 	if trouble > 0 {
 		troubled = min(n, max(2, n*trouble/100))
@@ -46,7 +47,7 @@ func startMedia(ctx context.Context, n, trouble int, interval time.Duration) (*m
 	if err != nil {
 		return nil, err
 	}
-	s := &media{traffic: &traffic{interval: interval, checked: map[string]time.Time{}, watched: map[string]bool{}}}
+	s := &media{traffic: &traffic{checked: map[string]time.Time{}, watched: map[string]bool{}}}
 	for i, count := 0, calmTimelines+min(troubled, maxTroubled); i < count; i++ { // their segments end at different times
 		phase := segmentDuration * time.Duration(i) / time.Duration(count)
 		stream, err := library.Start(ctx, livestream.Config{
@@ -92,27 +93,6 @@ type segmentKey struct {
 	sequence uint64
 }
 
-// Segment implements youtube.Source.
-func (t *timeline) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := segmentKey{itag, sequence}
-	if b := t.segments[key]; b != nil {
-		return b, nil
-	}
-	b, err := t.Stream.Segment(ctx, itag, sequence)
-	if err != nil {
-		return nil, err
-	}
-	t.segments[key] = b
-	for old := range t.segments {
-		if old.sequence+keptSegments < sequence {
-			delete(t.segments, old)
-		}
-	}
-	return b, nil
-}
-
 // viewed is a timeline as one video shows it. It counts the segments that are served.
 type viewed struct {
 	*timeline
@@ -123,17 +103,23 @@ type viewed struct {
 
 // Segment implements youtube.Source.
 func (v viewed) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
-	b, err := v.timeline.Segment(ctx, itag, sequence)
-	if err == nil {
-		v.traffic.segment(v.video)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := segmentKey{itag, sequence}
+	if v.segments[key] == nil {
+		b, err := v.Stream.Segment(ctx, itag, sequence)
+		if err != nil {
+			return nil, err
+		}
+		v.segments[key] = b
+		delete(v.segments, segmentKey{itag, sequence - keptSegments})
 	}
-	return b, err
+	v.traffic.segment(v.video)
+	return v.segments[key], nil
 }
 
 // traffic counts what the media server is asked for.
 type traffic struct {
-	interval time.Duration // between two checks of a stream
-
 	mu      sync.Mutex
 	checked map[string]time.Time // the newest check of each video
 	watched map[string]bool      // videos of which a segment was served since the last reset
@@ -145,10 +131,9 @@ type traffic struct {
 // A gateway requests a playlist for each check. The next check is due an interval later, or
 // sooner. So a check is late by the time since the one before less an interval, or by more.
 type counters struct {
-	Checks         int     // requests of playlists, refused ones too
-	Late           int     // of these, by more than lateBy
-	LateByInterval int     // of these, by more than an interval
-	LargestSec     float64 // the largest delay; 0: none was late
+	Checks     int     // requests of playlists, refused ones too
+	Late       int     // of these, by more than lateBy
+	LargestSec float64 // the largest delay; 0: none was late
 
 	Questions int // about the state of a video: watch pages that a tool has read
 
@@ -171,12 +156,9 @@ func (t *traffic) request(r youtube.Request) {
 		if !known {
 			return
 		}
-		delay := r.At.Sub(before) - t.interval
+		delay := r.At.Sub(before) - interval
 		if delay > lateBy {
 			t.Late++
-		}
-		if delay > t.interval {
-			t.LateByInterval++
 		}
 		t.LargestSec = max(t.LargestSec, delay.Seconds())
 	default:

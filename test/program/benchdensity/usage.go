@@ -1,13 +1,10 @@
-//go:build linux
-
 package main
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,106 +22,92 @@ const (
 	resolver                 // yt-dlp, streamlink, and what they start
 )
 
-// processTree follows the descendants of a gateway, to divide their CPU time among roles.
-type processTree struct {
-	command string // of the gateway
-	roles   map[int]role
-	top     map[int]bool          // resolvers that the product has started
-	last    map[int]time.Duration // CPU time of live resolvers when last seen
-	ended   time.Duration         // that of ended resolvers
-	tools   map[string]bool       // that the product has started
-}
-
-func newProcessTree(gateway int) *processTree {
-	return &processTree{
-		command: system.Processes()[gateway].Command, roles: map[int]role{gateway: product},
-		top: map[int]bool{}, last: map[int]time.Duration{}, tools: map[string]bool{},
-	}
-}
-
-// scan finds the processes that are new, and forgets those that have ended. By then, the time of
-// a resolver's child is in its parent's. Call it often: what a resolver uses after the last scan
-// before its end counts as the analyser's.
-func (t *processTree) scan() (all map[int]system.Process) {
-	all = system.Processes()
-	for pid := range t.roles {
-		if _, alive := all[pid]; alive {
-			continue
-		}
-		if t.top[pid] {
-			t.ended += t.last[pid]
-		}
-		delete(t.roles, pid)
-		delete(t.top, pid)
-		delete(t.last, pid)
-	}
-	for _, pid := range slices.Sorted(maps.Keys(all)) { // parents first, mostly
-		p := all[pid]
-		of := t.roles[p.Parent]
-		// A process that has not executed its program yet cannot be told from the product.
-		if t.roles[pid] == 0 && of != 0 && (of != product || p.Command != t.command) {
-			t.add(p, of)
-		}
-		if t.roles[pid] == resolver {
-			t.last[pid] = p.CPU + p.Waited
-		}
-	}
-	return all
-}
-
-// add gives a process its role, by that of its parent: the children of a tool belong to it.
-func (t *processTree) add(p system.Process, of role) {
-	t.roles[p.PID] = of
-	if of != product {
-		return
+// roleOf returns the role of a process, 0 if it does not descend from the gateway. The children of a
+// tool belong to it. A process that has not executed its program yet counts as the product.
+func (m *run) roleOf(all map[int]system.Process, pid int) role {
+	gateway := m.gateway.PID()
+	p, known := all[pid]
+	switch {
+	case pid == gateway:
+		return product
+	case !known:
+		return 0
 	}
 	words := append(strings.Fields(p.Command), "", "")
-	tool := filepath.Base(words[0])
-	switch {
-	case words[1] == "worker":
-		return
-	case strings.HasPrefix(tool, "python") && strings.HasPrefix(words[1], "-"):
-		tool = "yt-dlp that stays up"
-	case strings.HasPrefix(tool, "python"):
-		tool = filepath.Base(words[1])
+	switch of := m.roleOf(all, p.Parent); {
+	case of != product || p.Command == all[gateway].Command || words[1] == "worker":
+		return of
+	case strings.HasPrefix(filepath.Base(words[0]), "python"):
+		return resolver
 	}
-	t.tools[tool] = true
-	t.roles[p.PID] = analyser
-	if strings.Contains(p.Command+tool, "yt-dlp") || tool == "streamlink" || tool == "deno" {
-		t.roles[p.PID], t.top[p.PID] = resolver, true
-	}
+	return analyser
 }
 
 // usage is CPU time until an instant.
-type usage struct {
-	product, analyser, resolver, postgres, program time.Duration
-}
+type usage struct{ product, analyser, resolver, postgres, program time.Duration }
 
-// measured returns the CPU time of everything that belongs to the measurement.
-func (u usage) measured() time.Duration {
-	return u.product + u.analyser + u.resolver + u.postgres + u.program
-}
-
-// usage returns the CPU time that was used until now.
+// usage returns the CPU time that was used until now. Tools that have ended count as analysers, so
+// that with -runtime process the questions to yt-dlp do.
 func (m *run) usage() (u usage) {
-	all := m.tree.scan()
-	u.resolver = m.tree.ended
-	for pid, r := range m.tree.roles {
-		p := all[pid]
-		switch r {
+	all := system.Processes()
+	for pid, p := range all {
+		switch m.roleOf(all, pid) {
 		case product:
 			u.product += p.CPU
 			u.analyser += p.Waited
+		case analyser:
+			u.analyser += p.CPU + p.Waited
 		case resolver:
 			u.resolver += p.CPU + p.Waited
-			u.analyser += p.CPU + p.Waited
-		default:
-			u.analyser += p.CPU + p.Waited
 		}
 	}
-	u.analyser = max(0, u.analyser-u.resolver) // the sum so far is that of all tools
 	u.postgres, u.program = m.db.CPU(all), bench.OwnCPU()
 	return u
+}
+
+// parts is CPU time by part, in seconds for each of something.
+type parts struct {
+	Gateway, Analyser, Resolver, PostgreSQL, All float64
+
+	Program float64 // and its media server; not part of the cost
+}
+
+// partsOf divides what was used between two instants by a number.
+func partsOf(before, after usage, by float64) parts {
+	per := func(from, to time.Duration) float64 { return (to - from).Seconds() / by }
+	p := parts{
+		Gateway: per(before.product, after.product), Analyser: per(before.analyser, after.analyser), Resolver: per(before.resolver, after.resolver),
+		PostgreSQL: per(before.postgres, after.postgres), Program: per(before.program, after.program),
+	}
+	p.All = p.Gateway + p.Analyser + p.Resolver + p.PostgreSQL
+	return p
+}
+
+// snapshot is what was used until an instant.
+type snapshot struct {
+	usage
+
+	at           time.Time
+	machine      time.Duration // CPU time of all processes of this machine
+	transactions int64         // of the database
+}
+
+// look returns what was used until now.
+func (m *run) look(ctx context.Context) (s snapshot, err error) {
+	s = snapshot{usage: m.usage(), at: time.Now(), machine: machineCPU()}
+	err = m.db.QueryRowContext(ctx, `
+		SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&s.transactions)
+	return s, err
+}
+
+// describe sets what was used between two looks.
+func (r *result) describe(before, after snapshot) {
+	took := after.at.Sub(before.at)
+	r.DurationSec = took.Seconds()
+	used := partsOf(before.usage, after.usage, r.DurationSec)
+	r.CPUSecPerStreamHour = partsOf(before.usage, after.usage, float64(r.Streams)*took.Hours())
+	r.TransactionsPerSec = float64(after.transactions-before.transactions) / r.DurationSec
+	r.Cores, r.OtherCores = used.All, max(0, (after.machine-before.machine).Seconds()/r.DurationSec-used.All-used.Program)
 }
 
 // machineCPU returns the CPU time that all processes of this machine have used, and the kernel
@@ -142,24 +125,6 @@ func machineCPU() (busy time.Duration) {
 	return busy
 }
 
-// parts is CPU time by part, in seconds for each of something.
-type parts struct {
-	Gateway, Analyser, Resolver, PostgreSQL float64
-
-	Program float64 // and its media server; not part of the cost
-}
-
-// partsOf divides what was used between two instants by a number.
-func partsOf(before, after usage, by float64) parts {
-	per := func(from, to time.Duration) float64 { return (to - from).Seconds() / by }
-	return parts{
-		per(before.product, after.product), per(before.analyser, after.analyser), per(before.resolver, after.resolver),
-		per(before.postgres, after.postgres), per(before.program, after.program),
-	}
-}
-
-func (p parts) all() float64 { return p.Gateway + p.Analyser + p.Resolver + p.PostgreSQL }
-
 // resources is what the gateway, its tools and PostgreSQL hold.
 type resources struct {
 	GatewayMB, ToolsMB, PostgresMB int64 // proportional set size
@@ -167,26 +132,27 @@ type resources struct {
 }
 
 // keepPeak raises the peaks to the present use of resources, where that is higher.
-func (m *run) keepPeak(r *resources) {
+func (m *run) keepPeak() {
 	var now resources
-	all := m.tree.scan()
-	for pid, of := range m.tree.roles {
-		pss, _ := all[pid].Memory()
-		if of != product {
+	all := system.Processes()
+	for pid, p := range all {
+		switch of := m.roleOf(all, pid); of {
+		case product:
+			pss, _ := p.Memory()
+			now.GatewayMB += pss >> 20
+			files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)) // an error: the process has ended
+			now.Descriptors += len(files)
+		case analyser, resolver:
+			pss, _ := p.Memory()
 			now.ToolsMB += pss >> 20
-			continue
 		}
-		now.GatewayMB += pss >> 20
-		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)) // an error: the process has ended
-		now.Descriptors += len(files)
 	}
 	for _, p := range m.db.Processes(all) {
 		pss, _ := p.Memory()
 		now.PostgresMB += pss >> 20
 	}
-	if profile, err := m.profile("goroutine?debug=1"); err == nil {
-		_, _ = fmt.Sscanf(string(profile), "goroutine profile: total %d", &now.Goroutines)
-	}
+	now.Goroutines = m.goroutines()
+	r := &m.result.Peak
 	*r = resources{
 		max(r.GatewayMB, now.GatewayMB), max(r.ToolsMB, now.ToolsMB), max(r.PostgresMB, now.PostgresMB),
 		max(r.Descriptors, now.Descriptors), max(r.Goroutines, now.Goroutines),
