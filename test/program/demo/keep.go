@@ -13,7 +13,7 @@ import (
 
 // keepOpen shows the dashboard with a stream that is well and one that is black, until
 // the user interrupts it.
-func (p printer) keepOpen(set *testenv.Env) error {
+func keepOpen(set *testenv.Env) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	for _, black := range []bool{false, true} {
@@ -35,8 +35,8 @@ func (p printer) keepOpen(set *testenv.Env) error {
 			stream.Black(true)
 		}
 	}
-	p.say("the dashboard stays open, with a stream on air and a black one; Ctrl-C ends it")
-	fmt.Fprintf(p.out, "\n  Open the dashboard: %s/\n  Sign in with the key %s\n\n", set.Service.URL(), system.APIKey)
+	say("the dashboard stays open, with a stream on air and a black one; Ctrl-C ends it")
+	fmt.Printf("\n  Open the dashboard: %s/\n  Sign in with the key %s\n\n", set.Service.URL(), system.APIKey)
 	<-ctx.Done()
 	return nil
 }

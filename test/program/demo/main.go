@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -38,7 +37,6 @@ func run() error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := printer{os.Stdout, useColour()}
 
 	dir, err := os.MkdirTemp("", "stream-monitor-demo-")
 	if err != nil {
@@ -60,74 +58,51 @@ func run() error {
 	}
 	defer func() { _ = log.Close() }()
 
-	out.say("starting PostgreSQL, the service, a fake YouTube and a receiver (log: %s)", logFile)
+	say("starting PostgreSQL, the service, a fake YouTube and a receiver (log: %s)", logFile)
 	began := time.Now()
-	set, err := testenv.Start(ctx, testenv.Config{Binary: binary, Log: log, Out: out.webhooks()})
+	set, err := testenv.Start(ctx, testenv.Config{Binary: binary, Log: log, Out: webhookLines{}})
 	if err != nil {
 		return err
 	}
-	out.say("the service listens at %s", set.Service.URL())
-	truth, err := set.PlayMainScenario(ctx, "demonstrate", out.say)
+	say("the service listens at %s", set.Service.URL())
+	truth, err := set.PlayMainScenario(ctx, "demonstrate", say)
 	if err == nil {
-		err = out.finalState(ctx, set, truth)
+		err = finalState(ctx, set, truth)
 	}
 	if err == nil && os.Getenv("KEEP") == "1" {
-		err = out.keepOpen(set)
+		err = keepOpen(set)
 	}
-	out.say("stopping everything")
+	say("stopping everything")
 	if err = errors.Join(err, set.Close()); err != nil {
 		return err
 	}
-	out.say("done in %.0f s: every webhook arrived, signed and verified; no process is left", time.Since(began).Seconds())
+	say("done in %.0f s: every webhook arrived, signed and verified; no process is left", time.Since(began).Seconds())
 	return nil
 }
 
 const logFile = "bin/demo.log"
 
-// printer prints what happens to the stream, and indented what the receiver gets.
-type printer struct {
-	out    io.Writer
-	colour bool
+func say(format string, args ...any) {
+	fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-func useColour() bool {
-	info, err := os.Stdout.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
-}
+// webhookLines prints the lines of the receiver, indented.
+type webhookLines struct{}
 
-func (p printer) say(format string, args ...any) {
-	fmt.Fprintf(p.out, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
-}
-
-// webhooks returns the writer for the lines of the receiver.
-func (p printer) webhooks() io.Writer { return webhookLines{p} }
-
-type webhookLines struct{ printer }
-
-func (w webhookLines) Write(b []byte) (int, error) {
-	line := "    ▶ webhook  " + strings.TrimRight(string(b), "\n")
-	if w.colour {
-		line = "\x1b[36m" + line + "\x1b[0m"
-	}
-	fmt.Fprintln(w.out, line)
+func (webhookLines) Write(b []byte) (int, error) {
+	fmt.Printf("    ▶ webhook  %s\n", strings.TrimRight(string(b), "\n"))
 	return len(b), nil
 }
 
 // finalState prints the final state of the monitor and checks it.
-func (p printer) finalState(ctx context.Context, set *testenv.Env, t testenv.GroundTruth) error {
+func finalState(ctx context.Context, set *testenv.Env, t testenv.GroundTruth) error {
 	m, err := set.Service.Monitor(ctx, t.MonitorID)
 	if err != nil {
 		return err
 	}
-	p.say("GET /api/v1/monitors/%s: status %v, stream %v, %v", t.MonitorID, m["status"], m["stream_status"], describeStatistics(m["statistics"]))
+	say("GET /api/v1/monitors/%s: status %v, stream %v, statistics %v", t.MonitorID, m["status"], m["stream_status"], m["statistics"])
 	if m["status"] != "completed" {
 		return fmt.Errorf("the monitor is %v, not completed", m["status"])
 	}
 	return nil
-}
-
-// describeStatistics puts the statistics of a monitor into words.
-func describeStatistics(statistics any) string {
-	s, _ := statistics.(map[string]any)
-	return fmt.Sprintf("%v segments analysed, %v blackout, %v silence", s["total_segments_analyzed"], s["blackout_events"], s["silence_events"])
 }
