@@ -1,9 +1,6 @@
 // Command screenshots takes the pictures of the README and of the documentation. A real
 // gateway with its workers and tools watches streams of a fake YouTube, which show
 // drawings, and Chromium shows its dashboard.
-//
-//	screenshots            takes the pictures into docs/images
-//	screenshots -keep      leaves the gateway running instead, until it is interrupted
 package main
 
 import (
@@ -33,22 +30,18 @@ const limit = 10 * time.Minute
 func main() {
 	binary := flag.String("binary", "bin/stream-monitor", "the gateway, built with the dashboard")
 	into := flag.String("into", "docs/images", "folder of the pictures")
-	keep := flag.Bool("keep", false, "leave the gateway running, and take no pictures")
 	flag.Parse()
-	if err := run(*binary, *into, *keep); err != nil {
+	if err := run(*binary, *into); err != nil {
 		fmt.Fprintln(os.Stderr, "screenshots:", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary, into string, keep bool) (err error) {
+func run(binary, into string) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if !keep {
-		var cancel func()
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	if binary, err = filepath.Abs(binary); err != nil {
 		return err
 	}
@@ -69,11 +62,6 @@ func run(binary, into string, keep bool) (err error) {
 	scene, err := stage(ctx, set, media)
 	if err != nil {
 		return err
-	}
-	if keep {
-		fmt.Printf("%+v\n", scene)
-		<-ctx.Done()
-		return nil
 	}
 	return takePictures(ctx, set, scene, into)
 }
