@@ -15,6 +15,7 @@ type targets struct {
 	records    map[string]bool // of docs/decisions: 0007
 	files      map[string]bool // paths from the root
 	anchors    map[string]map[string]bool
+	tests      map[string]bool // names of test functions
 }
 
 // problem is a citation that does not resolve.
@@ -47,6 +48,8 @@ var (
 	pagePath    = regexp.MustCompile(`docs/[\w./-]*\w\.md\b`)
 	pathBefore  = regexp.MustCompile(`[\w.:/-]*$`)
 	pageLink    = regexp.MustCompile(`\]\(([^()\s:]*\.md)?(#[^()\s]+)?\)`)
+	testCited   = regexp.MustCompile(`\bTest[A-Z]\w*\b`)
+	testFunc    = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	issueCited  = regexp.MustCompile(`\b[Ii]ssues?\s+#?\d+\b`)
 
 	foreignBefore = regexp.MustCompile(`\b(?:RFC|ISO(?:/IEC)?|ITU-T|ETSI|BCP)\s*[\w./-]+\s*(?:,|\()?\s*$`)
@@ -87,6 +90,7 @@ func (k targets) check(name, text string, seen *counts) []problem {
 	s.checkPaths()
 	if path.Ext(name) == ".md" {
 		s.checkLinks()
+		s.checkTests()
 	}
 	return s.problems
 }
@@ -197,6 +201,15 @@ func (s *scan) checkLinks() {
 	}
 }
 
+// checkTests checks the names of tests on a page.
+func (s *scan) checkTests() {
+	for _, m := range find(testCited, s.prose, "Test") {
+		if name := s.prose[m[0]:m[1]]; !s.tests[name] {
+			s.report(m[0], name, "no such test")
+		}
+	}
+}
+
 // find is re.FindAllStringSubmatchIndex for a text that has the hint in it.
 func find(re *regexp.Regexp, text, hint string) [][]int {
 	if !strings.Contains(text, hint) {
@@ -238,11 +251,14 @@ func joinComments(text string) (prose string, lineOf func(int) int) {
 
 // collectTargets reads everything that may be cited from the documents in texts.
 func collectTargets(texts map[string]string) targets {
-	k := targets{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]map[string]bool{}}
+	k := targets{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]map[string]bool{}, map[string]bool{}}
 	for name, text := range texts {
 		k.files[name] = true
 		if m := recordFile.FindStringSubmatch(name); m != nil {
 			k.records[m[1]] = true
+		}
+		for _, m := range testFunc.FindAllStringSubmatch(text, -1) {
+			k.tests[m[1]] = true
 		}
 		if path.Ext(name) == ".md" {
 			k.anchors[name] = headingAnchors(text)
