@@ -30,14 +30,14 @@ SYFT_VERSION        := v1.57.0
 GRYPE_VERSION       := v0.121.2
 
 # gotest prints progress. Most packages wait more than they compute, so four run at
-# once, those that take longest first. The acceptance timelines run after them, alone,
-# because they need a CPU at once whenever they want one.
+# once, those that take longest first. The acceptance timelines begin when those that
+# compute most are through.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
-LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg domain/watch adapters/stream/ytdlp test/suite/quality \
-	adapters/postgres/embedded adapters/runtime/process test/fake/livestream application/worker test/fake/youtube adapters/stream/streamlink)
-OTHERS      = $(LONG) $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
+LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg adapters/stream/ytdlp test/fake/livestream domain/watch) $(ACCEPTANCE) \
+	$(addprefix ./,adapters/postgres/embedded adapters/stream/streamlink test/suite/quality application/worker adapters/runtime/process)
+ALL         = $(LONG) $$(go list ./... | grep -v '/test/suite/dashboard$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
@@ -116,10 +116,9 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
-test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (20 minutes)
+test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (8 minutes)
 	@test/tools/install.sh browser
-	$(TEST) $(DASHBOARD) $(OTHERS)
-	$(TEST) $(ACCEPTANCE)
+	$(TEST) $(DASHBOARD) $(ALL)
 
 .PHONY: test-tools
 test-tools: tools ui ## test what depends on yt-dlp and streamlink, the acceptance timelines too (8 minutes)
@@ -133,8 +132,7 @@ test-ui: tools ## test the dashboard in a real browser (4 minutes)
 
 .PHONY: test-race
 test-race: tools $(VERSITYGW) ## the same under the race detector
-	$(TEST) -race $(OTHERS)
-	$(TEST) -race $(ACCEPTANCE)
+	$(TEST) -race $(ALL)
 
 .PHONY: vet
 vet: ## vet every package with every build tag
