@@ -65,6 +65,12 @@ func (f figures) per(things int, before figures) string {
 	return fmt.Sprintf("CPU for each: PostgreSQL %.2f ms, this process %.2f ms", bench.MS(f.server-before.server)/float64(things), bench.MS(f.process-before.process)/float64(things))
 }
 
+// made says how many deliveries a second were made since an earlier time.
+func (f figures) made(before figures) string {
+	took, toDestinations := f.at.Sub(before.at).Seconds(), f.delivered-before.delivered
+	return fmt.Sprintf("%.0f deliveries/s made, %.0f of them to destinations", float64(toDestinations+f.callback-before.callback)/took, float64(toDestinations)/took)
+}
+
 // measureStoring stores events for the duration, and checks that each has its deliveries.
 func (b *bed) measureStoring(ctx context.Context, what string, monitors []monitor.ID, duration time.Duration, deliveries int) error {
 	before, err := b.figures(ctx)
@@ -79,9 +85,8 @@ func (b *bed) measureStoring(ctx context.Context, what string, monitors []monito
 	if err != nil {
 		return err
 	}
-	took := after.at.Sub(before.at).Seconds()
-	fmt.Printf("%s, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s made to destinations; %s\n", what, eventsPerSecond,
-		float64(stored)/took, float64(after.delivered-before.delivered)/took, after.per(stored, before))
+	fmt.Printf("%s, %d events/s wanted: %.0f events/s stored, %s; %s\n", what, eventsPerSecond,
+		float64(stored)/after.at.Sub(before.at).Seconds(), after.made(before), after.per(stored, before))
 	if after.stored-before.stored != stored*deliveries {
 		return fmt.Errorf("%d events have %d deliveries, %d each wanted", stored, after.stored-before.stored, deliveries)
 	}
@@ -119,11 +124,10 @@ func (b *bed) measureDelivering(ctx context.Context, duration time.Duration) err
 	if err != nil {
 		return err
 	}
-	toDestinations := after.delivered - before.delivered
-	made, took := toDestinations+after.callback-before.callback, after.at.Sub(before.at).Seconds()
-	if made == 0 {
+	n := after.delivered + after.callback - before.delivered - before.callback
+	if n == 0 {
 		return errors.New("nothing is delivered from a backlog")
 	}
-	fmt.Printf("nothing stored meanwhile: %.0f deliveries/s made, %.0f of them to destinations; %s\n", float64(made)/took, float64(toDestinations)/took, after.per(made, before))
+	fmt.Printf("nothing stored meanwhile: %s; %s\n", after.made(before), after.per(n, before))
 	return nil
 }
