@@ -8,92 +8,64 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 )
 
-// proxy is a TCP proxy. cut drops all further data of the open connections without
+// cutListener accepts connections. cut drops all further data of those that are open, without
 // closing them, like a router that loses its state. New connections work.
-type proxy struct {
-	listener net.Listener
-	backend  string
-	running  sync.WaitGroup
+type cutListener struct {
+	net.Listener
 
 	mu    sync.Mutex
-	conns []net.Conn
-	cuts  []chan struct{} // one per client connection; closed: its data are dropped
+	conns []*cutConn
 }
 
-func startProxy(t *testing.T, backend string) *proxy {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// Accept implements net.Listener.
+func (l *cutListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p := &proxy{listener: listener, backend: backend}
-	p.running.Go(p.accept)
-	t.Cleanup(func() {
-		_ = listener.Close()
-		p.mu.Lock()
-		for _, c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
-		p.running.Wait()
-	})
-	return p
-}
-
-func (p *proxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", p.backend)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		cut := make(chan struct{})
-		p.mu.Lock()
-		p.conns, p.cuts = append(p.conns, client, server), append(p.cuts, cut)
-		p.mu.Unlock()
-		p.running.Go(func() { forward(client, server, cut) })
-		p.running.Go(func() { forward(server, client, cut) })
-	}
-}
-
-func forward(from, to net.Conn, cut chan struct{}) {
-	defer to.Close()
-	b := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(b)
-		if err != nil {
-			return
-		}
-		select {
-		case <-cut: // drop the data
-		default:
-			if _, err := to.Write(b[:n]); err != nil {
-				return
-			}
-		}
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns = append(l.conns, &cutConn{Conn: c})
+	return l.conns[len(l.conns)-1], nil
 }
 
 // cut cuts all connections and returns their number.
-func (p *proxy) cut() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.cuts {
-		close(c)
+func (l *cutListener) cut() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.conns {
+		c.isCut.Store(true)
 	}
-	n := len(p.cuts)
-	p.cuts = nil
-	return n
+	return len(l.conns)
+}
+
+type cutConn struct {
+	net.Conn
+	isCut atomic.Bool
+}
+
+// Read implements net.Conn.
+func (c *cutConn) Read(b []byte) (n int, err error) {
+	for {
+		if n, err = c.Conn.Read(b); err != nil || !c.isCut.Load() {
+			return n, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *cutConn) Write(b []byte) (int, error) {
+	if c.isCut.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
 }
 
 func TestACutConnectionFailsOneAttempt(t *testing.T) {
@@ -105,16 +77,16 @@ func TestACutConnectionFailsOneAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewUnstartedServer(run)
+			listener := &cutListener{Listener: server.Listener}
+			server.Listener = listener
 			start(server)
 			defer server.Close()
-			p := startProxy(t, server.Listener.Addr().String())
-			scheme, cfg := "http://", gateway.Config{}
+			cfg := gateway.Config{}
 			if cert := server.Certificate(); cert != nil {
 				cfg.RootCAs = x509.NewCertPool()
 				cfg.RootCAs.AddCert(cert)
-				scheme = "https://"
 			}
-			g := client(t, scheme+p.listener.Addr().String(), cfg)
+			g := client(t, server.URL, cfg)
 			report := func(limit time.Duration) error {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
@@ -126,7 +98,7 @@ func TestACutConnectionFailsOneAttempt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if n := p.cut(); n != 1 {
+			if n := listener.cut(); n != 1 {
 				t.Errorf("two reports used %d connections", n)
 			}
 			if err := report(100 * time.Millisecond); err == nil {

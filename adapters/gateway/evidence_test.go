@@ -5,50 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"log/slog"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
-	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
-	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-// evidenceGateway returns the address of the real internal API, and the service behind it with its store.
-func evidenceGateway(t *testing.T) (base string, _ *evidences.Service, _ *evidencetest.Store) {
-	t.Helper()
-	store := &evidencetest.Store{}
-	log := slog.New(slog.DiscardHandler)
-	monitors, err := monitors.NewServices(&monitorstest.Store{}, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), &monitorstest.TestSender{}, monitors.Config{
-		NewUUID: func() (u [16]byte) { return u }, Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	service, err := evidences.NewService(store, &evidencetest.BlobStore{}, evidences.Config{
-		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := httpapi.New(httpapi.Services{Monitors: monitors, Evidence: service, Routing: &routing.Services{}}, func(context.Context) error { return nil }, httpapi.Config{
-		APIKey: "the public key", InternalAPIKey: internalKey, Log: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(api.Internal())
-	t.Cleanup(server.Close)
-	return server.URL, service, store
-}
 
 // uploadOf returns an upload of a file by the first generation.
 func uploadOf(variant evidence.Variant, content []byte) evidence.Upload {
@@ -63,8 +27,8 @@ func uploadOf(variant evidence.Variant, content []byte) evidence.Upload {
 }
 
 func TestEvidenceArrivesUnchanged(t *testing.T) {
-	base, service, _ := evidenceGateway(t)
-	g := workerOf(t, base, monitorID, 1)
+	remote := newRealGateway(t)
+	g := workerOf(t, remote.url, monitorID, 1)
 	content, luma := []byte("a picture"), 12.5
 	upload := func() evidence.Upload {
 		u := uploadOf(evidence.Onset, content)
@@ -78,7 +42,7 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 		}
 	}
 	want := upload()
-	got, err := service.Evidence(t.Context(), want.Record.ID)
+	got, err := remote.evidence.Evidence(t.Context(), want.Record.ID)
 	if err != nil || got.Note != want.Record.Note || got.EventID != want.Record.EventID || got.MonitorID != monitorID || got.Class != evidence.Quarantine ||
 		len(got.Files) != 1 || !reflect.DeepEqual(got.Files[0], *want.File) {
 		t.Errorf("stored is %+v, %v", got, err)
@@ -89,13 +53,13 @@ func TestEvidenceArrivesUnchanged(t *testing.T) {
 	if err := g.AddEvidence(t.Context(), note, nil); err != nil {
 		t.Error(err)
 	}
-	if got, err := service.Evidence(t.Context(), note.Record.ID); err != nil || got.Note != "all is lost" || len(got.Files) != 0 {
+	if got, err := remote.evidence.Evidence(t.Context(), note.Record.ID); err != nil || got.Note != "all is lost" || len(got.Files) != 0 {
 		t.Errorf("stored is %+v, %v", got, err)
 	}
 }
 
 func TestRefusedEvidenceIsNamed(t *testing.T) {
-	base, _, _ := evidenceGateway(t)
+	base := newRealGateway(t).url
 	content := strings.Repeat("x", 100)
 	for name, c := range map[string]struct {
 		change func(*evidence.Upload)
@@ -121,10 +85,10 @@ func TestRefusedEvidenceIsNamed(t *testing.T) {
 // TestAClipThatTheQuotaRefusesIsNamed: the gateway answers before it has read the clip. A connection that
 // looks broken would make the worker send it again for ten minutes.
 func TestAClipThatTheQuotaRefusesIsNamed(t *testing.T) {
-	base, _, store := evidenceGateway(t)
-	store.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
+	remote := newRealGateway(t)
+	remote.evidenceStore.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
 	content := make([]byte, evidence.Clip.MaxBytes())
-	err := workerOf(t, base, monitorID, 1).AddEvidence(t.Context(), uploadOf(evidence.Clip, content), bytes.NewReader(content))
+	err := workerOf(t, remote.url, monitorID, 1).AddEvidence(t.Context(), uploadOf(evidence.Clip, content), bytes.NewReader(content))
 	if !hasCode(evidence.QuotaExceeded)(err) {
 		t.Errorf("the error is %v", err)
 	}

@@ -15,32 +15,61 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// The server is the real internal API.
-func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
-	ctx := context.Background()
-	store := &monitorstest.Store{}
-	service, err := monitors.NewServices(store, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), &monitorstest.TestSender{}, monitors.Config{
-		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u },
-		Log:     slog.New(slog.DiscardHandler),
+// realGateway is the real internal API, with the services behind it and their stores.
+type realGateway struct {
+	url           string
+	monitors      *monitors.Services
+	store         *monitorstest.Store
+	evidence      *evidences.Service
+	evidenceStore *evidencetest.Store
+}
+
+func newRealGateway(t *testing.T) *realGateway {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	g := &realGateway{store: &monitorstest.Store{}, evidenceStore: &evidencetest.Store{}}
+	var err error
+	g.monitors, err = monitors.NewServices(g.store, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(nil), &monitorstest.TestSender{}, monitors.Config{
+		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u }, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.Services{Monitors: service, Routing: &routing.Services{}, Workers: intake.NewWorkerService(store, &monitorstest.WorkerManager{}, nil, nil)}, func(context.Context) error { return nil }, httpapi.Config{
-		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: slog.New(slog.DiscardHandler),
+	g.evidence, err = evidences.NewService(g.evidenceStore, &evidencetest.BlobStore{}, evidences.Config{
+		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.Services{
+		Monitors: g.monitors, Evidence: g.evidence, Routing: &routing.Services{},
+		Workers: intake.NewWorkerService(g.store, &monitorstest.WorkerManager{}, nil, nil),
+	}, func(context.Context) error { return nil }, httpapi.Config{
+		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(api.Internal())
-	defer server.Close()
+	t.Cleanup(server.Close)
+	g.url = server.URL
+	return g
+}
+
+func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
+	ctx := context.Background()
+	remote := newRealGateway(t)
+	service, store := remote.monitors, remote.store
 	config := monitor.DefaultConfig()
 	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
 	config.ScheduledStartTime = &start
@@ -50,7 +79,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Update(m.ID, func(m *monitor.Monitor) { m.Generation = 2 })
-	g := workerOf(t, server.URL, m.ID, 2)
+	g := workerOf(t, remote.url, m.ID, 2)
 
 	t.Run("an assignment has the registered configuration", func(t *testing.T) {
 		a, err := g.Assignment(ctx, m.ID, 2)
@@ -60,12 +89,12 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		}
 	})
 	t.Run("an older generation is superseded", func(t *testing.T) {
-		if _, err := workerOf(t, server.URL, m.ID, 1).Assignment(ctx, m.ID, 1); !errors.Is(err, monitor.ErrSuperseded) {
+		if _, err := workerOf(t, remote.url, m.ID, 1).Assignment(ctx, m.ID, 1); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
 		}
 		r := report(1)
 		r.Generation = 1
-		if _, err := workerOf(t, server.URL, m.ID, 1).Report(ctx, m.ID, r); !errors.Is(err, monitor.ErrSuperseded) {
+		if _, err := workerOf(t, remote.url, m.ID, 1).Report(ctx, m.ID, r); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -109,7 +138,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	})
 	t.Run("an ended and an unknown monitor have no assignment", func(t *testing.T) {
 		for _, id := range []monitor.ID{m.ID, monitorID} {
-			_, err := workerOf(t, server.URL, id, 2).Assignment(ctx, id, 2)
+			_, err := workerOf(t, remote.url, id, 2).Assignment(ctx, id, 2)
 			var coded *monitor.Error
 			if !errors.As(err, &coded) || coded.Code != monitor.NotFound {
 				t.Errorf("error is %v", err)
@@ -117,7 +146,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 		}
 	})
 	t.Run("a wrong key is Unauthorized, not superseded", func(t *testing.T) {
-		other, err := gateway.New(server.URL, "wrong", gateway.Config{})
+		other, err := gateway.New(remote.url, "wrong", gateway.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
