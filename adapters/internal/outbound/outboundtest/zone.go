@@ -1,5 +1,7 @@
 package outboundtest
 
+import "slices"
+
 // Zone returns the DNS records of the names in the table.
 func Zone() DNSRecords {
 	return DNSRecords{
@@ -36,53 +38,27 @@ func Zone() DNSRecords {
 }
 
 // hostNames are names. The verdict depends on their addresses alone.
-var hostNames = []Case{
-	{Name: "a public name", Host: "public.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name in mixed case", Host: "PuBLiC.eXaMPLe", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name with a dot at its end", Host: "public.example.", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name that has IPv6 only", Host: "six.example", Address: "2606:4700:4700::1111", NeedsLookup: true},
-	{Name: "a public name in a network that has IPv4 by NAT64 only", Host: "translated.example", Address: "64:ff9b::5db8:d822", NeedsLookup: true},
-	{Name: "another name of a public name", Host: "alias.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name in its own script", Host: "bücher.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name in its own script, percent-encoded", Host: "b%C3%BCcher.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name in its own script, in Punycode", Host: "xn--bcher-kva.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name in full-width letters", Host: "ｐｕｂｌｉｃ．ｅｘａｍｐｌｅ", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name with an address in it", Host: "93-184-216-34.ip.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name that begins with loopback", Host: "127.0.0.1.public.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name under .internal", Host: "public.internal", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name that begins with localhost", Host: "localhost.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name with an underscore", Host: "under_score.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name that begins with a number", Host: "1.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name that begins with hexadecimal", Host: "0x7f.example", Address: "93.184.216.34", NeedsLookup: true},
-	{Name: "a public name after a user name", Host: "user:password@public.example", Address: "93.184.216.34", NeedsLookup: true, HasUserInfo: true},
+var hostNames = slices.Concat(
+	names(Allowed, "93.184.216.34", "public.example", "PuBLiC.eXaMPLe", "public.example.", "alias.example", "user:password@public.example",
+		"bücher.example", "b%C3%BCcher.example", "xn--bcher-kva.example", "ｐｕｂｌｉｃ．ｅｘａｍｐｌｅ",
+		"93-184-216-34.ip.example", "127.0.0.1.public.example", "public.internal", "localhost.example", "under_score.example", "1.example", "0x7f.example"),
+	names(Allowed, "2606:4700:4700::1111", "six.example"),
+	names(Allowed, "64:ff9b::5db8:d822", "translated.example"), // in a network that has IPv4 by NAT64 only
 
-	{Name: "localhost", Host: "localhost", Verdict: Refused},
-	{Name: "localhost in mixed case", Host: "LocalHost", Verdict: Refused},
-	{Name: "localhost with a dot at its end", Host: "localhost.", Verdict: Refused},
-	{Name: "a name under localhost", Host: "api.localhost", Verdict: Refused},
-	{Name: "localhost in circled letters", Host: "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", Verdict: Refused},
-	{Name: "localhost with a soft hyphen", Host: "local\u00adhost", Verdict: Refused},
+	spellings(Refused, "", "localhost", "LocalHost", "localhost.", "api.localhost", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "local\u00adhost"),
 
-	{Name: "a name of loopback", Host: "loop.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of loopback with a dot at its end", Host: "loop.example.", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of IPv6 loopback", Host: "loop6.example", Verdict: Refused, Address: "::1", NeedsLookup: true},
-	{Name: "a name of loopback mapped into IPv6", Host: "mapped.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of the unspecified address", Host: "zero.example", Verdict: Refused, Address: "0.0.0.0", NeedsLookup: true},
-	{Name: "a name that says its loopback address", Host: "127.0.0.1.ip.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of loopback that begins with a public address", Host: "93.184.216.34.loop.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of a private address", Host: "inside.example", Verdict: Refused, Address: "10.1.2.3", NeedsLookup: true},
-	{Name: "a name of a unique local address", Host: "ula.example", Verdict: Refused, Address: "fd00::1", NeedsLookup: true},
-	{Name: "a name of metadata behind a NAT64", Host: "translated-inside.example", Verdict: Refused, Address: "64:ff9b::a9fe:a9fe", NeedsLookup: true},
-	{Name: "another name of loopback", Host: "alias-inside.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of loopback in its own script", Host: "intérieur.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "a name of loopback in its own script, in Punycode", Host: "XN--intrieur-d1a.example", Verdict: Refused, Address: "127.0.0.1", NeedsLookup: true},
-	{Name: "Google's name of metadata", Host: "metadata.google.internal", Verdict: Refused, Address: "169.254.169.254", NeedsLookup: true},
-	{Name: "an AWS name of metadata", Host: "instance-data.ec2.internal", Verdict: Refused, Address: "169.254.169.254", NeedsLookup: true},
-	{Name: "Tencent's name of metadata", Host: "metadata.tencentyun.com", Verdict: Refused, Address: "169.254.0.23", NeedsLookup: true},
-	{Name: "the API server of Kubernetes", Host: "kubernetes.default.svc", Verdict: Refused, Address: "10.96.0.1", NeedsLookup: true},
-	{Name: "a private name under .internal", Host: "receiver.internal", Verdict: Refused, Address: "10.0.0.9", NeedsLookup: true},
-	{Name: "a private name under home.arpa", Host: "router.home.arpa", Verdict: Refused, Address: "192.168.1.1", NeedsLookup: true},
+	names(Refused, "127.0.0.1", "loop.example", "loop.example.", "mapped.example", "127.0.0.1.ip.example", "93.184.216.34.loop.example",
+		"alias-inside.example", "intérieur.example", "XN--intrieur-d1a.example"),
+	names(Refused, "::1", "loop6.example"),
+	names(Refused, "0.0.0.0", "zero.example"),
+	names(Refused, "10.1.2.3", "inside.example"),
+	names(Refused, "fd00::1", "ula.example"),
+	names(Refused, "64:ff9b::a9fe:a9fe", "translated-inside.example"),
+	names(Refused, "169.254.169.254", "metadata.google.internal", "instance-data.ec2.internal"),
+	names(Refused, "169.254.0.23", "metadata.tencentyun.com"),
+	names(Refused, "10.96.0.1", "kubernetes.default.svc"),
+	names(Refused, "10.0.0.9", "receiver.internal"),
+	names(Refused, "192.168.1.1", "router.home.arpa"),
 
-	{Name: "a name that does not exist", Host: "later.example", Verdict: Unresolvable, NeedsLookup: true},
-	{Name: "a name under .internal that does not exist", Host: "later.internal", Verdict: Unresolvable, NeedsLookup: true},
-}
+	names(Unresolvable, "", "later.example", "later.internal"),
+)
