@@ -32,21 +32,19 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAWebhookThatWasDeletedIsGone(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	d := destination(s)
 	d.Secrets["webhook_url"] = s.URL + "/api/webhooks/1/geheim"
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
+	r := sender.Send(t.Context(), d, message.Message{Title: "title"})
 	if r.Class != notify.Gone || r.Error != "HTTP 404 Not Found: Unknown Webhook" {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestAPictureThatIsTooLargeIsLeftToItsURL(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	picture := &message.Picture{URL: "https://monitor.example/1.jpg", MediaType: "image/jpeg", Bytes: make([]byte, 10<<20+1)}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), message.Message{Title: "title", Picture: picture})
+	r := sender.Send(t.Context(), destination(s), message.Message{Title: "title", Picture: picture})
 	if all := s.Messages(); r.Error != "" || len(all) != 1 || all[0].Picture != picture.URL || s.Requests() != 1 {
 		t.Errorf("%+v, people see %v", r, all)
 	}

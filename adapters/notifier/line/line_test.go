@@ -26,14 +26,13 @@ func TestConformance(t *testing.T) {
 			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 1800,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["channel_access_token"] = "geheim-wrong" },
+			WrongAddress:     func(d *notify.Destination) { d.Config["to"] = "U1" }, AddressError: "HTTP 400",
 		}
 	})
 }
 
 func TestAMessageIsShownOnceHoweverOftenItIsSent(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
 	for range 3 {
 		if r := sender.Send(t.Context(), destination(s), m); r.Class != notify.NoFailure || r.Error != "" {
@@ -46,15 +45,14 @@ func TestAMessageIsShownOnceHoweverOftenItIsSent(t *testing.T) {
 }
 
 func TestAFlexMessageThatIsRejectedBecomesText(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	s.NoFlex = true
 	m := message.Message{
 		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title", Lines: []string{"line"},
 		Link:    message.Link{Text: "Incident", URL: "https://monitor.example/1"},
 		Picture: &message.Picture{URL: "https://monitor.example/1.jpg"},
 	}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	r := sender.Send(t.Context(), destination(s), m)
 	all := s.Messages()
 	if r.Error != "" || len(all) != 1 || all[0].Text != "title\nline\nIncident: https://monitor.example/1" || all[0].Picture != m.Picture.URL {
 		t.Errorf("%+v, people see %v", r, all)
@@ -62,15 +60,14 @@ func TestAFlexMessageThatIsRejectedBecomesText(t *testing.T) {
 }
 
 func TestALongFlexMessageIsNotRejected(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	long := strings.Repeat("映像\"", 20000)
 	m := message.Message{
 		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: long, Lines: []string{long},
 		Link:   message.Link{Text: long, URL: "https://monitor.example/" + strings.Repeat("a", 900)},
 		Stream: message.Link{Text: "Stream", URL: "https://stream.example/" + strings.Repeat("a", 1000)},
 	}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	r := sender.Send(t.Context(), destination(s), m)
 	all := s.Messages()
 	if r.Error != "" || s.Requests() != 1 || len(all) != 1 || len(all[0].Links) != 1 {
 		t.Errorf("%+v after %d requests, people see %v", r, s.Requests(), all)
@@ -78,11 +75,10 @@ func TestALongFlexMessageIsNotRejected(t *testing.T) {
 }
 
 func TestAMonthWithoutMessagesLeftIsNamed(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	s.NoMore = true
 	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	r := sender.Send(t.Context(), destination(s), m)
 	if r.Class != notify.Retry || r.Error != "HTTP 429 Too Many Requests: You have reached your monthly limit." || r.RetryAfter != time.Hour {
 		t.Errorf("%+v", r)
 	}
@@ -101,27 +97,15 @@ func TestATestSaysHowManyMessagesOfTheMonthAreLeft(t *testing.T) {
 		"a message, no test": {500, notify.English, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := fake.New()
-			t.Cleanup(s.Close)
+			s, sender := notifiertest.Start(t, fake.New(), newSender)
 			s.Quota = c.quota
 			d := destination(s)
 			d.Language = c.language
 			m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title", Test: c.isTest}
-			if r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, m); r.Note != c.want || r.Error != "" {
+			if r := sender.Send(t.Context(), d, m); r.Note != c.want || r.Error != "" {
 				t.Errorf("got %q, want %q: %+v", r.Note, c.want, r)
 			}
 		})
-	}
-}
-
-func TestAReceiverThatIsUnknownMayBeRepaired(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	d := destination(s)
-	d.Config["to"] = "U1"
-	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
-	if r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, m); r.Class != notify.Retry || r.Status != 400 {
-		t.Errorf("%+v", r)
 	}
 }
 

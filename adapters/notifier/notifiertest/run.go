@@ -35,6 +35,11 @@ type Harness struct {
 	// WrongCredentials changes the secrets to others that the provider does not know.
 	WrongCredentials func(*notify.Destination)
 
+	// WrongAddress makes the destination one that the provider does not have. Its error contains
+	// AddressError. nil: the address is a secret.
+	WrongAddress func(*notify.Destination)
+	AddressError string
+
 	RootCAs *x509.CertPool // that issue the server's certificate; nil: the system's
 
 	Edits   bool // the channel edits its messages
@@ -74,6 +79,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"an edit that is refused for good is posted as a new message", channel.Edits && !channel.Alerts, postsWhatCannotBeEdited},
 		{"a picture is shown", channel.Picture != NoPicture, showsPicture},
 		{"wrong credentials are a failure that may pass", true, wrongCredentials},
+		{"a wrong address is a failure that may pass, and is named", channel.WrongAddress != nil, wrongAddress},
 		{"a rate limit says how long to wait", true, rateLimited},
 		{"a failure of the provider may pass", true, fails},
 		{"a rejected message is not sent again", true, rejects},
@@ -113,10 +119,11 @@ func newSender(t *testing.T, create func(*notifier.Client) message.Sender, cfg n
 	return create(client)
 }
 
-// NewSender returns a sender that may connect to the fakes on loopback.
-func NewSender(t *testing.T, create func(*notifier.Client) message.Sender) message.Sender {
+// Start returns a fake that runs until the test ends, and a sender that may connect to it.
+func Start[S Server](t *testing.T, server S, create func(*notifier.Client) message.Sender) (S, message.Sender) {
 	t.Helper()
-	return NewSenderWithRoots(t, create, nil)
+	t.Cleanup(server.Close)
+	return server, NewSenderWithRoots(t, create, nil)
 }
 
 // NewSenderWithRoots returns a sender that also trusts the certificates of a fake.

@@ -184,6 +184,14 @@ func wrongCredentials(t *testing.T, f *fixture) {
 	}
 }
 
+func wrongAddress(t *testing.T, f *fixture) {
+	f.WrongAddress(&f.Destination)
+	r := f.send(t.Context(), t, example(notify.Opened, notify.English))
+	if r.Class != notify.Retry || !strings.Contains(r.Error, f.AddressError) || len(f.Server.Messages()) > 0 {
+		t.Errorf("%+v, and people see %v", r, f.Server.Messages())
+	}
+}
+
 func rateLimited(t *testing.T, f *fixture) {
 	f.Server.Fail(channel.Fault{Status: http.StatusTooManyRequests, After: 7 * time.Second})
 	r := f.send(t.Context(), t, example(notify.Opened, notify.English))

@@ -25,20 +25,20 @@ func TestConformance(t *testing.T) {
 			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 600,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["token"] = "tk_geheim-wrong" },
+			WrongAddress:     func(d *notify.Destination) { d.Config["topic"] = "no topic" }, AddressError: "topic invalid",
 		}
 	})
 }
 
 func TestAPictureWithoutURLIsUploaded(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	m := message.Message{
 		ID: "1", ThreadID: "thread", Title: "映像が真っ黒", Lines: []string{strings.Repeat("映像", 2000)}, Push: true, Severity: 3,
 		Link:    message.Link{Text: "障害", URL: "https://monitor.example/1"},
 		Actions: []message.Link{{Text: "対応中にする", URL: "https://monitor.example/act/signed"}},
 		Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")},
 	}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	r := sender.Send(t.Context(), destination(s), m)
 	all := s.Messages()
 	if r.Error != "" || len(all) != 1 || all[0].Picture != "9 bytes" || len(all[0].Links) != 2 || all[0].Priority != "5" || !strings.HasPrefix(all[0].Text, m.Title+"\n映像映像") {
 		t.Fatalf("%+v, people see %v", r, all)
@@ -49,16 +49,14 @@ func TestAPictureWithoutURLIsUploaded(t *testing.T) {
 
 	s.NoUploads = true
 	m.ThreadID = "another"
-	r = notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	r = sender.Send(t.Context(), destination(s), m)
 	if all := s.Messages(); r.Error != "" || len(all) != 2 || all[1].Picture != "" {
 		t.Errorf("%+v, people see %v", r, all)
 	}
 }
 
 func TestAMessageWithAnUploadedPictureIsReplaced(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	m := message.Message{ID: "1", ThreadID: "thread", Title: "opened", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")}}
 	r := sender.Send(t.Context(), destination(s), m)
 	m.ID, m.Ref, m.Title, m.Picture = "2", r.Ref, "recovered", nil
@@ -69,20 +67,17 @@ func TestAMessageWithAnUploadedPictureIsReplaced(t *testing.T) {
 }
 
 func TestAMessageIsNotLateBecauseOfItsPicture(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	s.NoBandwidth = true // until tomorrow
 	m := message.Message{ThreadID: "thread", Title: "title", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")}}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	r := sender.Send(t.Context(), destination(s), m)
 	if all := s.Messages(); r.Error != "" || len(all) != 1 || all[0].Picture != "" {
 		t.Errorf("%+v, people see %v", r, all)
 	}
 }
 
 func TestAPushSaysEverythingOnce(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	m := message.Message{ID: "1", ThreadID: "thread", Title: "opened", Push: true}
 	r := sender.Send(t.Context(), destination(s), m)
 	m.ID, m.Ref, m.Title, m.Lines = "2", r.Ref, "worse", []string{"what to do"}
@@ -98,9 +93,7 @@ func TestAPushSaysEverythingOnce(t *testing.T) {
 }
 
 func TestSeverityDecidesHowLoudAPushIs(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	for severity, want := range []string{"3", "3", "4", "5"} {
 		for push, want := range map[bool]string{true: want, false: "2"} {
 			sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: "title", Severity: severity, Push: push})
@@ -112,9 +105,7 @@ func TestSeverityDecidesHowLoudAPushIs(t *testing.T) {
 }
 
 func TestATextThatLooksEncodedIsNotDecoded(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	const text = `=?utf-8?b?8J+YgA==?= a\nb`
 	for _, p := range []*message.Picture{nil, {MediaType: "image/jpeg", Bytes: []byte("a picture")}} {
 		sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: text, Lines: []string{text}, Picture: p})
@@ -125,23 +116,11 @@ func TestATextThatLooksEncodedIsNotDecoded(t *testing.T) {
 }
 
 func TestAServerThatIsNotNtfyAcceptsNothing(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	d := destination(s)
 	d.Config["server_url"] = s.URL + "/page"
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{ThreadID: "thread", Title: "title"})
+	r := sender.Send(t.Context(), d, message.Message{ThreadID: "thread", Title: "title"})
 	if r.Class != notify.Retry || r.Error != "the answer is not one of ntfy" {
-		t.Errorf("%+v", r)
-	}
-}
-
-func TestATopicThatIsNoneMayBeRepaired(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	d := destination(s)
-	d.Config["topic"] = "no topic"
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{ThreadID: "thread", Title: "title"})
-	if r.Class != notify.Retry || !strings.Contains(r.Error, "topic invalid") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -29,9 +29,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAnIncidentIsOneAlertUntilItIsResolved(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	ref := ""
 	for _, step := range []struct {
 		kind   notify.MessageKind
@@ -61,9 +59,7 @@ func TestAnIncidentIsOneAlertUntilItIsResolved(t *testing.T) {
 }
 
 func TestAnIncidentThatSomebodyHasPagesNobody(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	for _, kind := range []notify.MessageKind{notify.Opened, notify.Worse, notify.Acknowledged} {
 		r := sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: string(kind), Kind: kind, Open: true})
 		if all := s.Messages(); r.Error != "" || r.Ref != "thread" || len(all) != 0 {

@@ -24,6 +24,7 @@ func TestConformanceAsABot(t *testing.T) {
 			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 1400,
 			Destination:      bot(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["bot_token"] = "xoxb-geheim-wrong" },
+			WrongAddress:     func(d *notify.Destination) { d.Config["channel"] = "#unknown" }, AddressError: "Slack: channel_not_found",
 		}
 	})
 }
@@ -48,7 +49,7 @@ func bot(s *fake.Server) notify.Destination {
 }
 
 func TestAPictureThatSlackCannotFetchIsLeftOut(t *testing.T) {
-	s, sender := start(t)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	s.BadPictures = true
 	m := message.Message{Title: "title", Picture: &message.Picture{Alt: "alt", URL: "https://monitor.example/1.jpg"}}
 	if r := sender.Send(t.Context(), bot(s), m); r.Error != "" || len(s.Messages()) != 1 {
@@ -57,7 +58,7 @@ func TestAPictureThatSlackCannotFetchIsLeftOut(t *testing.T) {
 }
 
 func TestAPushIsAReplyThatTheChannelSees(t *testing.T) {
-	s, sender := start(t)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	opened := sender.Send(t.Context(), bot(s), message.Message{Title: "opened", Push: true})
 	worse := sender.Send(t.Context(), bot(s), message.Message{Title: "worse", Push: true, Ref: opened.Ref})
 	all := s.Messages()
@@ -67,20 +68,4 @@ func TestAPushIsAReplyThatTheChannelSees(t *testing.T) {
 	if len(all) != 2 || all[1].ReplyTo != all[0].ID || !all[1].Sound {
 		t.Errorf("people see %v", all)
 	}
-}
-
-func TestAnErrorOfSlackIsNamed(t *testing.T) {
-	s, sender := start(t)
-	d := bot(s)
-	d.Config["channel"] = "#unknown"
-	if r := sender.Send(t.Context(), d, message.Message{Title: "title"}); r.Error != "Slack: channel_not_found" || r.Class != notify.Retry || r.Status != 200 {
-		t.Errorf("%+v", r)
-	}
-}
-
-func start(t *testing.T) (*fake.Server, message.Sender) {
-	t.Helper()
-	s := fake.New()
-	t.Cleanup(s.Close)
-	return s, notifiertest.NewSender(t, newSender)
 }

@@ -25,16 +25,15 @@ func TestConformance(t *testing.T) {
 			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 500,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["bot_token"] = "1:geheim-wrong" },
+			WrongAddress:     func(d *notify.Destination) { d.Config["chat_id"] = "1" }, AddressError: "HTTP 400 Bad Request: Bad Request: chat not found",
 		}
 	})
 }
 
 func TestAGroupThatHasBecomeASupergroupStillGetsItsMessages(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	d := destination(s)
 	d.Config["chat_id"] = fake.OldChatID
-	sender := notifiertest.NewSender(t, newSender)
 	m := message.Message{Title: "opened", Push: true}
 	opened := sender.Send(t.Context(), d, m)
 	if all := s.Messages(); opened.Error != "" || len(all) != 1 || all[0].Text != "opened" {
@@ -50,44 +49,29 @@ func TestAGroupThatHasBecomeASupergroupStillGetsItsMessages(t *testing.T) {
 }
 
 func TestAMessageOfTheGroupIsPostedAgainInTheSupergroup(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	d := destination(s)
 	d.Config["chat_id"] = fake.OldChatID
 	m := message.Message{Title: "resolved", Ref: fake.OldChatID + "/1/false"}
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, m)
+	r := sender.Send(t.Context(), d, m)
 	if all := s.Messages(); r.Error != "" || !strings.HasPrefix(r.Ref, fake.ChatID+"/") || len(all) != 1 || all[0].Text != "resolved" {
 		t.Errorf("%+v, people see %v", r, all)
 	}
 }
 
 func TestASupergroupIsAskedOnce(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	s.Moved = true
 	d := destination(s)
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
+	r := sender.Send(t.Context(), d, message.Message{Title: "title"})
 	if r.Class != notify.Retry || !strings.Contains(r.Error, "set chat_id to") || s.Requests() != 2 {
 		t.Errorf("%+v after %d requests", r, s.Requests())
 	}
 }
 
-func TestAChatThatIsUnknownMayBeRepaired(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	d := destination(s)
-	d.Config["chat_id"] = "1"
-	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
-	if r.Class != notify.Retry || r.Error != "HTTP 400 Bad Request: Bad Request: chat not found" {
-		t.Errorf("%+v", r)
-	}
-}
-
 func TestAPictureThatTelegramCannotReadIsLeftOut(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	s.BadPictures = true
-	sender := notifiertest.NewSender(t, newSender)
 	m := message.Message{Title: "title", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("x")}}
 	posted := sender.Send(t.Context(), destination(s), m)
 	m.Ref, m.Title = posted.Ref, "changed"
@@ -98,9 +82,7 @@ func TestAPictureThatTelegramCannotReadIsLeftOut(t *testing.T) {
 }
 
 func TestAPushIsAShortReply(t *testing.T) {
-	s := fake.New()
-	t.Cleanup(s.Close)
-	sender := notifiertest.NewSender(t, newSender)
+	s, sender := notifiertest.Start(t, fake.New(), newSender)
 	m := message.Message{Title: "opened", Lines: []string{"line"}, Link: message.Link{Text: "incident", URL: "https://monitor.example/1"}, Push: true}
 	m.Ref = sender.Send(t.Context(), destination(s), m).Ref
 	m.Title = "worse"
