@@ -68,9 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		name string
 		run  func(*testing.T, Harness)
 	}{
-		{"a blob is read as it was put", readsBack},
-		{"a blob is read from any offset", readsFromAnOffset},
-		{"a clip of 20 MiB is kept", keepsAClip},
+		{"a blob is read as it was put, from any offset", readsBack},
 		{"a blob that is put twice is stored once", putTwice},
 		{"blobs are put at once", putAtOnce},
 		{"a wrong digest leaves nothing", wrongDigest},
@@ -144,30 +142,13 @@ func requireCount(t *testing.T, h Harness, want int) {
 }
 
 func readsBack(t *testing.T, h Harness) {
-	for i, size := range []int{1, 1000, 256<<10 - 1, 256 << 10, 256<<10 + 1, 600_000} {
+	for i, size := range []int{1, 1000, 700_000, clipSize} {
 		data, d := mustPut(t, h.Store, uint64(i), size)
-		if got := read(t, h.Store, d, 0); !bytes.Equal(got, data) {
-			t.Errorf("%d bytes were put, %d others read", len(data), len(got))
+		for _, offset := range []int{0, size / 3, size - 1} {
+			if got := read(t, h.Store, d, int64(offset)); !bytes.Equal(got, data[offset:]) {
+				t.Errorf("of %d bytes from %d on, %d others are read", size, offset, len(got))
+			}
 		}
-	}
-}
-
-func readsFromAnOffset(t *testing.T, h Harness) {
-	data, d := mustPut(t, h.Store, 1, 700_000)
-	for _, offset := range []int64{0, 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 512 << 10, 699_999} {
-		if got := read(t, h.Store, d, offset); !bytes.Equal(got, data[offset:]) {
-			t.Errorf("from %d, %d bytes are read, want %d", offset, len(got), len(data[offset:]))
-		}
-	}
-}
-
-func keepsAClip(t *testing.T, h Harness) {
-	data, d := mustPut(t, h.Store, 1, clipSize)
-	if sha256.Sum256(read(t, h.Store, d, 0)) != d {
-		t.Error("other bytes are read")
-	}
-	if got := read(t, h.Store, d, clipSize-3); !bytes.Equal(got, data[clipSize-3:]) {
-		t.Error("the end differs")
 	}
 }
 
