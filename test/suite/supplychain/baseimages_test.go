@@ -1,8 +1,6 @@
 package supplychain_test
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -72,36 +70,15 @@ esac
 // something, the content of deploy/base-images afterwards, and the output.
 func runBases(t *testing.T, lock, here string, args ...string) (calls []string, locked, output string, err error) {
 	t.Helper()
-	dir := t.TempDir()
-	write := func(name, text string, mode os.FileMode) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	write("docker", fakeDocker, 0o700)
-	lockFile := write("base-images", lock, 0o600)
-	log := write("calls", "", 0o600)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "test/suite/image/bases.sh"), args...)
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+dir,
-		"BASE_IMAGES="+lockFile, "CALLS="+log, "IMAGES="+write("images", here, 0o600))
-	out, err := cmd.CombinedOutput()
-	for call := range strings.Lines(readAbsolute(t, log)) {
+	dir, output, err := runScript(t, "test/suite/image/bases.sh",
+		map[string]string{"bin/docker": fakeDocker, "base-images": lock, "images": here, "calls": ""},
+		[]string{"BASE_IMAGES=$DIR/base-images", "IMAGES=$DIR/images", "CALLS=$DIR/calls"}, args...)
+	for call := range strings.Lines(readAbsolute(t, dir, "calls")) {
 		if !strings.HasPrefix(call, "image inspect") {
 			calls = append(calls, strings.TrimSpace(call))
 		}
 	}
-	return calls, readAbsolute(t, lockFile), string(out), err
-}
-
-func readAbsolute(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return calls, readAbsolute(t, dir, "base-images"), output, err
 }
 
 func TestBaseImagesArePulledByTheirDigest(t *testing.T) {

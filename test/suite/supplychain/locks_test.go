@@ -27,7 +27,40 @@ func trackedFiles(t *testing.T) []string {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	return readAbsolute(t, root, name)
+}
+
+// runScript runs a script of the repository in a new directory with these files, of which those
+// in bin hide programs. $DIR in a variable is that directory. It returns the directory and the output.
+func runScript(t *testing.T, script string, files map[string]string, env []string, args ...string) (dir, output string, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script, err = filepath.Abs(filepath.Join(root, script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), script, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "TMPDIR="+dir, "XDG_CACHE_HOME="+dir)
+	for _, variable := range env {
+		cmd.Env = append(cmd.Env, strings.ReplaceAll(variable, "$DIR", dir))
+	}
+	out, err := cmd.CombinedOutput()
+	return dir, string(out), err
+}
+
+func readAbsolute(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -79,33 +78,14 @@ mkdir "$3" && cp "$2" "$3/"
 // says that the .dsc has the hash of its name, and gives dsc for it.
 func runDebianSource(t *testing.T, dsc string, args ...string) (dir, seen, output string, err error) {
 	t.Helper()
-	dir = t.TempDir()
-	for name, text := range map[string]string{
+	dir, output, err = runScript(t, "deploy/debian-source.sh", map[string]string{
 		"bin/apt-config": fakeAptConfig, "bin/apt-get": fakeAptGet, "bin/apt-cache": fakeAptCache, "bin/dpkg-source": fakeDpkgSource, "bin/chown": "#!/bin/sh\n",
 		"apt/sources.list":                    "# deb http://old/ x main\ndeb [arch=amd64] http://one/ x main\n",
 		"apt/sources.list.d/two.list":         "deb\thttp://two/ x main\ndeb-src http://two/ x main\n",
 		"apt/sources.list.d/three.sources":    "Types: deb\nURIs: http://three/\n\nTypes: deb deb-src\nURIs: http://four/\n",
 		"apt/sources.list.d/unused.sources.x": "Types: deb\nURIs: http://five/\n",
-		"work/empty":                          "",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	script, err := filepath.Abs(filepath.Join(root, "deploy/debian-source.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), script, args...)
-	cmd.Dir = filepath.Join(dir, "work")
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "TMPDIR="+dir,
-		"APT="+filepath.Join(dir, "apt"), "SEEN="+filepath.Join(dir, "seen"), "HASH="+dscHash, "DSC="+dsc)
-	out, err := cmd.CombinedOutput()
-	return dir, readAbsolute(t, filepath.Join(dir, "seen")), string(out), err
+	}, []string{"APT=$DIR/apt", "SEEN=$DIR/seen", "HASH=" + dscHash, "DSC=" + dsc}, args...)
+	return dir, readAbsolute(t, dir, "seen"), output, err
 }
 
 const theDSC = "the .dsc"
@@ -127,7 +107,7 @@ func TestTheNewestSourceIsRecorded(t *testing.T) {
 			t.Errorf("apt was told of %q in %q", unwanted, seen)
 		}
 	}
-	if got := readAbsolute(t, filepath.Join(dir, "apt/sources.list.d/three.sources")); !strings.HasPrefix(got, "Types: deb\n") {
+	if got := readAbsolute(t, dir, "apt/sources.list.d/three.sources"); !strings.HasPrefix(got, "Types: deb\n") {
 		t.Errorf("the configuration of the machine has become %q", got)
 	}
 	if _, _, output, err := runDebianSource(t, theDSC, "newest", "b"); err == nil {
@@ -146,12 +126,12 @@ func TestASourceThatTheArchiveNoLongerHasIsFound(t *testing.T) {
 func TestASourceIsUnpackedOnlyWithItsHash(t *testing.T) {
 	record := "a 1:2.0-1 sha256:" + dscHash
 	dir, _, output, err := runDebianSource(t, theDSC, "unpack", record)
-	if err != nil || readAbsolute(t, filepath.Join(dir, "work/a/a_2.0-1.dsc")) != theDSC {
+	if err != nil || readAbsolute(t, dir, "a/a_2.0-1.dsc") != theDSC {
 		t.Errorf("is not unpacked: %v\n%s", err, output)
 	}
 	// The archive has one that it signs, but not the recorded one.
 	dir, _, output, err = runDebianSource(t, "another .dsc", "unpack", record)
-	if _, missing := os.Stat(filepath.Join(dir, "work/a")); err == nil || missing == nil {
+	if _, missing := os.Stat(filepath.Join(dir, "a")); err == nil || missing == nil {
 		t.Errorf("a .dsc with another hash is unpacked: %v\n%s", err, output)
 	}
 }
@@ -160,21 +140,14 @@ func TestASourceIsUnpackedOnlyWithItsHash(t *testing.T) {
 // sources or not. It returns the content of deploy/ffmpeg-sources afterwards.
 func runSources(t *testing.T, has bool, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	records, docker := filepath.Join(dir, "sources"), filepath.Join(dir, "docker")
-	script := "#!/bin/bash\ncat >/dev/null\n[[ $* == *' -s newest a b' ]] && echo 'a 2' && echo 'b 2' && exit\n" +
+	docker := "#!/bin/bash\ncat >/dev/null\n[[ $* == *' -s newest a b' ]] && echo 'a 2' && echo 'b 2' && exit\n" +
 		"[[ $* == *' -s offered a 1 b 1' ]] && " + map[bool]string{true: "true", false: "false"}[has] + "\n"
-	for path, text := range map[string]string{records: "# A comment.\na 1\nb 1\n", docker: script} {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	dir, output, err := runScript(t, "test/suite/image/sources.sh", map[string]string{"bin/docker": docker, "sources": "# A comment.\na 1\nb 1\n"},
+		[]string{"FFMPEG_SOURCES=$DIR/sources"}, args...)
+	if err != nil {
+		t.Errorf("fails: %v\n%s", err, output)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "test/suite/image/sources.sh"), args...)
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "FFMPEG_SOURCES="+records)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("fails: %v\n%s", err, out)
-	}
-	return readAbsolute(t, records)
+	return readAbsolute(t, dir, "sources")
 }
 
 func TestSourcesAreRenewedOnRequestAndWhenTheyAreGone(t *testing.T) {
