@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -72,21 +71,6 @@ func TestAWorkerEndsWithItsGateway(t *testing.T) {
 	_ = gateway.Wait()
 	r.gone("worker", spec.ID)
 	r.gone("tool", spec.ID)
-}
-
-func TestCloseWithoutTimeKillsWorkersAtOnce(t *testing.T) {
-	r := newHarness(t, func(c *process.Config) { c.GracePeriod = time.Hour })
-	spec := newSpec(launchertest.IgnoresStop)
-	r.launch(spec)
-	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := r.launcher.Close(ctx); err == nil {
-		t.Error("no error, though a worker had to be killed")
-	}
-	if left := r.alive(spec.ID); len(left) > 0 {
-		t.Errorf("still running: %v", left)
-	}
 }
 
 func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
