@@ -17,7 +17,7 @@ func nextExit(t *testing.T, l *kube.Launcher) supervisor.Exit {
 	select {
 	case e := <-l.Exits():
 		return e
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatal("no exit came")
 	}
 	return supervisor.Exit{}
@@ -55,9 +55,7 @@ func launch(t *testing.T, cluster *fakeCluster, l *kube.Launcher, spec superviso
 		t.Fatal(err)
 	}
 	waitFor(t, "the worker to run", func() bool { return len(cluster.runningGenerations(spec.ID)) == 1 })
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	return cluster.pods[spec.ID.WorkerName()].DeepCopy()
+	return cluster.pod(spec.ID.WorkerName())
 }
 
 // startWorker returns a cluster with one worker that runs, its launcher and its pod.
@@ -68,16 +66,19 @@ func startWorker(t *testing.T, cfg kube.Config, b launchertest.Behaviour) (*fake
 	return cluster, l, launch(t, cluster, l, workerSpec(b))
 }
 
+// pod returns the pod of this name, or nil.
+func (f *fakeCluster) pod(name string) *corev1.Pod {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pods[name].DeepCopy()
+}
+
 // updatePod changes the state of a pod.
 func (f *fakeCluster) updatePod(p *corev1.Pod, change func(*corev1.Pod)) {
 	f.modify(p.Name, p.UID, change)
 }
 
-func (f *fakeCluster) exists(name string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.pods[name] != nil
-}
+func (f *fakeCluster) exists(name string) bool { return f.pod(name) != nil }
 
 func failed(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {

@@ -117,8 +117,7 @@ func TestLaunch(t *testing.T) {
 	})
 
 	scenario(t, "a running worker is adopted even if the quota is exhausted", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.fail(apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota")), "create")
 		if err := newLauncher(t, cluster, settings()).Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 			t.Error(err)

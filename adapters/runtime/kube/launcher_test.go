@@ -70,10 +70,14 @@ func TestLauncherAdoptsRunningWorkers(t *testing.T) {
 	})
 }
 
-// waitFor polls a condition for ten seconds.
+// patience is how long a test waits. It allows for a busy cluster, and for a kubelet that pauses
+// for half a minute before a fourth crash.
+const patience = 150 * time.Second
+
+// waitFor polls a condition.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited for %s", what)
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestAPodThatCannotStartIsLoggedOnceForEachReason(t *testing.T) {
@@ -95,9 +96,7 @@ func TestWorkersReportsPendingPodsAndTheirReason(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			cluster.mu.Lock()
-			p := cluster.pods[podName]
-			cluster.mu.Unlock()
+			p := cluster.pod(podName)
 			cluster.updatePod(p, c.change)
 			synctest.Wait()
 			all, err := l.Workers(t.Context())
@@ -115,4 +114,18 @@ func TestWorkersReportsPendingPodsAndTheirReason(t *testing.T) {
 func addSidecar(p *corev1.Pod) {
 	p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "sidecar",
 		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "the sidecar's image"}}})
+}
+
+func TestAPodWithATokenOfAnotherKeyIsListedAsRefused(t *testing.T) { // decision O9
+	scenario(t, "by a gateway with the other key alone", func(t *testing.T) {
+		changed := settings()
+		changed.Tokens = monitor.NewTokenKey("another internal key")
+		cluster, same, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
+		other := newLauncher(t, cluster, changed)
+		all, err := same.Workers(t.Context())
+		refused, otherErr := other.Workers(t.Context())
+		if err != nil || otherErr != nil || len(all) != 1 || all[0].Refused || len(refused) != 1 || !refused[0].Refused {
+			t.Errorf("got %+v, %v and %+v, %v", all, err, refused, otherErr)
+		}
+	})
 }

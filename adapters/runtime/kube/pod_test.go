@@ -27,9 +27,7 @@ func launchedPod(t *testing.T, change func(*kube.Config)) *corev1.Pod {
 	if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 		t.Fatal(err)
 	}
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	return cluster.pods[workerSpec("").ID.WorkerName()]
+	return cluster.pod(podName)
 }
 
 // expectJSON compares a value, encoded as JSON, with want.
@@ -125,9 +123,7 @@ func TestAnAddressCannotRevealTheKey(t *testing.T) {
 	if err := l.Launch(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	for _, v := range cluster.pods[spec.ID.WorkerName()].Spec.Containers[0].Env {
+	for _, v := range cluster.pod(podName).Spec.Containers[0].Env {
 		switch v.Name {
 		case "CALLBACK_URL":
 			expectJSON(t, v.Name, v.Value, `"https://receiver.example/?key=$$(INTERNAL_API_KEY)\u0026$$$$(x)"`)

@@ -32,10 +32,6 @@ const (
 	imageEnv      = "STREAM_MONITOR_TEST_IMAGE"
 )
 
-// clusterTimeout allows for a busy cluster, and for a kubelet that pauses for half
-// a minute before a fourth crash.
-const clusterTimeout = 150 * time.Second
-
 // scriptedWorker is a pod template whose worker behaves as launchertest demands.
 const scriptedWorker = `
 spec:
@@ -75,23 +71,15 @@ func newTestNamespace(t *testing.T) *testNamespace {
 		t.Fatalf("%s must name a kubeconfig", kubeconfigEnv)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.QPS, config.Burst = 200, 200
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opened, err := kube.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := context.Background()
 	ns, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "launcher-test-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &testNamespace{t, client, opened.WithNamespace(ns.Name)}
 	t.Cleanup(func() {
 		for _, p := range r.pods("") {
@@ -111,9 +99,7 @@ func newTestNamespace(t *testing.T) *testNamespace {
 func (r *testNamespace) pods(selector string) []corev1.Pod {
 	r.t.Helper()
 	list, err := r.client.CoreV1().Pods(r.Namespace()).List(context.Background(), metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return list.Items
 }
 
@@ -126,16 +112,12 @@ func (r *testNamespace) launcher(template string) *kube.Launcher {
 func (r *testNamespace) launcherOf(c *kube.Cluster, template string, log *slog.Logger) *kube.Launcher {
 	r.t.Helper()
 	file := filepath.Join(r.t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(file, []byte(template), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, os.WriteFile(file, []byte(template), 0o600))
 	l, err := kube.New(c, kube.Config{
 		Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), GatewayURL: "https://gateway:8081", Tokens: monitor.NewTokenKey("internal-key"),
 		PodTemplateFile: file, Grace: 2 * time.Second, Log: log,
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return l
 }
 
@@ -162,9 +144,10 @@ func (r *testNamespace) harness() launchertest.Harness {
 				r.t.Error(err)
 			}
 		},
-		GracePeriod: 2 * time.Second, Timeout: clusterTimeout,
+		GracePeriod: 2 * time.Second, Timeout: patience,
 	}
 }
+
 func TestLauncherInARealCluster(t *testing.T) {
 	t.Parallel()
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness { return newTestNamespace(t).harness() })
@@ -176,20 +159,12 @@ func TestLauncherAdoptsPodsInARealCluster(t *testing.T) {
 		r := newTestNamespace(t)
 		earlier := r.harness()
 		for _, spec := range running {
-			if err := earlier.Launcher.Launch(t.Context(), spec); err != nil {
-				t.Fatal(err)
-			}
+			must(t, earlier.Launcher.Launch(t.Context(), spec))
 		}
 		for _, spec := range running {
-			for end := time.Now().Add(earlier.Timeout); len(r.readyGenerations(spec.ID)) == 0; time.Sleep(50 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("a worker did not start")
-				}
-			}
+			waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) > 0 })
 		}
-		if err := earlier.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, earlier.Close(t.Context()))
 		return r.harness()
 	})
 }
@@ -212,16 +187,10 @@ func TestAnExitDescribesTheEndInARealCluster(t *testing.T) {
 			defer func() { _ = l.Close(context.Background()) }()
 			spec := workerSpec(launchertest.StopsWhenAsked)
 			spec.CallbackURL = "https://receiver.example/$(INTERNAL_API_KEY)?$$x"
-			if err := l.Launch(t.Context(), spec); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case e := <-l.Exits():
-				expectContains(t, e.Detail, c.detail)
-				t.Log(e.Detail)
-			case <-time.After(clusterTimeout):
-				t.Fatal("no exit came")
-			}
+			must(t, l.Launch(t.Context(), spec))
+			e := nextExit(t, l)
+			expectContains(t, e.Detail, c.detail)
+			t.Log(e.Detail)
 			waitFor(t, "the pod to be deleted", func() bool { return len(r.pods("")) == 0 })
 		})
 	}

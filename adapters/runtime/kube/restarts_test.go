@@ -65,9 +65,7 @@ func observeExit(t *testing.T, first func(*corev1.Pod), others ...func(*corev1.P
 	if err := earlier.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cluster.mu.Lock()
-	p := cluster.pods[podName]
-	cluster.mu.Unlock()
+	p := cluster.pod(podName)
 	cluster.updatePod(p, first)
 	l := newLauncher(t, cluster, settings())
 	for i, state := range append([]func(*corev1.Pod){first}, others...) {

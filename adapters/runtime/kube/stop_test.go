@@ -17,11 +17,9 @@ import (
 
 func TestStop(t *testing.T) {
 	scenario(t, "a worker gets 30 s to stop (section 8.3)", func(t *testing.T) {
-		cluster := newFakeCluster(t)
 		cfg := settings()
 		cfg.Grace = 0
-		l := newLauncher(t, cluster, cfg)
-		launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
+		cluster, l, _ := startWorker(t, cfg, launchertest.IgnoresStop)
 		if took := stop(t, l); took < 30*time.Second || took > 31*time.Second {
 			t.Errorf("took %v", took)
 		}
@@ -29,12 +27,10 @@ func TestStop(t *testing.T) {
 	})
 
 	scenario(t, "a worker gets 5 s when a newer generation replaces it, even if it is being stopped", func(t *testing.T) {
-		cluster := newFakeCluster(t)
 		cfg := settings()
 		cfg.Grace = 0
-		l := newLauncher(t, cluster, cfg)
+		cluster, l, _ := startWorker(t, cfg, launchertest.IgnoresStop)
 		spec := workerSpec(launchertest.IgnoresStop)
-		launch(t, cluster, l, spec)
 		go func() { _ = l.Stop(context.Background(), spec.ID) }()
 		time.Sleep(time.Second)
 		spec.Generation++

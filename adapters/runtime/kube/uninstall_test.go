@@ -109,8 +109,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	})
 
 	scenario(t, "the gateways may have another namespace than the workers", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		scaled := cluster.deploy("gateways", func() {})
 		cluster.client.ClearActions()
 		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways", Namespace: "release"}); err != nil {
@@ -140,8 +139,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	})
 
 	scenario(t, "workers on a node that does not answer are deleted by force", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
 		if _, err := uninstall(t.Context(), cluster, kube.Installation{Deployment: "none"}); err != nil {
 			t.Fatal(err)
@@ -167,8 +165,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	})
 
 	scenario(t, "an API server that is away is waited for, and the grace period counts from the deletion", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.fail(apierrors.NewServiceUnavailable("away"), "list", "delete")
 		time.AfterFunc(2*time.Minute, func() { cluster.fail(nil, "list", "delete") })
 		log, err := uninstall(t.Context(), cluster, kube.Installation{Deployment: "none"})
@@ -195,8 +192,7 @@ func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	})
 
 	scenario(t, "a pod that stays is deleted by force once, and the error tells how many pods are left", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster, _, _ := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.set(func(f *fakeCluster) { f.pods[podName].Finalizers = []string{"backup.example/keep"} })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -214,9 +214,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 			t.Fatal(err)
 		}
-		cluster.mu.Lock()
-		p := cluster.pods[workerSpec("").ID.WorkerName()]
-		cluster.mu.Unlock()
+		p := cluster.pod(podName)
 		cluster.updatePod(p, waits("ContainerCreating", ""))
 		time.Sleep(50 * time.Second)
 		if log.Count("SlowStart") != 0 {
