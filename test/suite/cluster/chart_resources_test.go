@@ -3,13 +3,15 @@
 package cluster_test
 
 import (
-	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg/decoder"
@@ -27,19 +29,11 @@ const (
 	question = ytdlp.Processes * ytdlp.MaxMemory // streamlink is asked when yt-dlp has ended
 )
 
-// workerPod returns the template of worker pods.
-func workerPod(t *testing.T, all map[string]manifest) (pod manifest) {
+// bytesAt returns the quantity at a path of the manifests.
+func bytesAt(t *testing.T, all manifests, path string) int64 {
 	t.Helper()
-	text, _ := all["ConfigMap/stream-monitor-worker"].field("data", "pod.yaml").(string)
-	must(t, yaml.UnmarshalStrict([]byte(text), &pod))
-	return pod
-}
-
-// quantity returns a number of bytes of a manifest.
-func quantity(t *testing.T, v any) int64 {
-	t.Helper()
-	text, _ := v.(string)
-	q, err := resource.ParseQuantity(text)
+	text, _ := all.field(path).(string)
+	q, err := resource.ParseQuantity(strings.TrimSuffix(text, "B"))
 	must(t, err)
 	return q.Value()
 }
@@ -51,14 +45,12 @@ func TestTheChartsContainersHoldTheirToolsAtTheirLimits(t *testing.T) {
 		t.Fatal("streamlink may take more than yt-dlp and deno")
 	}
 	all := rendered(t)
-	gateway := manifest(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec").(map[string]any))
-	limit := quantity(t, gateway.field("containers", 0, "resources", "limits", "memory"))
-	heap := quantity(t, gatewayConfig(all).field("data", "GOMEMLIMIT").(string)[:len("256Mi")])
-	tmp := quantity(t, gateway.field("volumes", 0, "emptyDir", "sizeLimit"))
+	heap, tmp := bytesAt(t, all, config+"GOMEMLIMIT"), bytesAt(t, all, gatewayPod+"volumes 0 emptyDir sizeLimit")
+	limit := bytesAt(t, all, gatewayPod+"containers 0 resources limits memory")
 	if sum := heap + tmp + monitors.MaxPreviews*question; sum > limit {
 		t.Errorf("a gateway with %d previews may take %d MiB, and has %d MiB", monitors.MaxPreviews, sum>>20, limit>>20)
 	}
-	limit = quantity(t, workerPod(t, all).field("spec", "containers", 0, "resources", "limits", "memory"))
+	limit = bytesAt(t, all, workerPod+"containers 0 resources limits memory")
 	const ffmpegs = 3 // a segment that segment-decoder has refused, a capture, a thumbnail
 	const segmentDecoder = decoder.DefaultMaxMemory + ffmpeg.MaxProgram
 	if sum := int64(workerMemory + segmentDecoder + ffmpegs*ffmpeg.DefaultMaxMemory + question); sum > limit {
@@ -68,73 +60,63 @@ func TestTheChartsContainersHoldTheirToolsAtTheirLimits(t *testing.T) {
 
 func TestTheChartsAutoscalerIgnoresAPreview(t *testing.T) {
 	const betweenMeasurements = time.Minute // at most, by default, and for an autoscaler that has just looked
+	const scaler = "HorizontalPodAutoscaler/stream-monitor-gateway spec "
 	all := rendered(t)
-	spec := manifest(all["HorizontalPodAutoscaler/stream-monitor-gateway"].field("spec").(map[string]any))
-	window, _ := spec.field("behavior", "scaleUp", "stabilizationWindowSeconds").(float64)
+	window, _ := all.field(scaler + "behavior scaleUp stabilizationWindowSeconds").(float64)
 	if lasts := monitors.PreviewTimeout + 2*betweenMeasurements; time.Duration(window)*time.Second <= lasts {
 		t.Errorf("a target must be passed for %v s, and a preview may be seen for %v", window, lasts)
 	}
-	request := quantity(t, all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "resources", "requests", "memory"))
-	percent, _ := spec.field("metrics", 1, "resource", "target", "averageUtilization").(float64)
-	if target := request * int64(percent) / 100; gatewayMemory+toolPages > target {
+	percent, _ := all.field(scaler + "metrics 1 resource target averageUtilization").(float64)
+	if target := bytesAt(t, all, gatewayPod+"containers 0 resources requests memory") * int64(percent) / 100; gatewayMemory+toolPages > target {
 		t.Errorf("after a preview a gateway takes %d MiB, and another one is started at %d MiB", (gatewayMemory+toolPages)>>20, target>>20)
 	}
 }
 
-// A volume on a disk that outgrows its limit ends the pod. Tools fill caches.
-func TestTheChartsGatewayIsNotEvictedByATool(t *testing.T) {
-	tmp, _ := rendered(t)["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "volumes", 0).(map[string]any)
-	expectSameJSON(t, "its /tmp", jsonText(tmp), `{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}}`)
+// stopTimeout adds up the time limits of a gateway's stop after draining, in
+// seconds. It reads them from the code.
+func stopTimeout(t *testing.T) (sum float64) {
+	t.Helper()
+	for _, limit := range []struct{ file, name string }{
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"},       // of the public API
+		{"adapters/runtime/kube/podclient.go", "requestTimeout"}, // a creation in progress
+		{"application/supervisor/config.go", "exchangeTimeout"},  // collecting the monitors to hand over
+		{"cmd/stream-monitor/gateway.go", "workersLimit"},
+		{"cmd/stream-monitor/gateway.go", "releaseLimit"},
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"}, // of the internal API
+	} {
+		code, err := os.ReadFile(filepath.Join("..", "..", "..", limit.file))
+		must(t, err)
+		found := regexp.MustCompile(`(?m)^\s*` + limit.name + `\s*= (\d+) \* time\.Second\b`).FindSubmatch(code)
+		if found == nil {
+			t.Fatalf("%s has no %s in seconds", limit.file, limit.name)
+		}
+		n, err := strconv.ParseFloat(string(found[1]), 64)
+		must(t, err)
+		sum += n
+	}
+	return sum
 }
 
-func TestTheChartSchedulesPodsWhereTheImageRuns(t *testing.T) {
-	for name, c := range map[string]struct {
-		set  []string
-		want string
+func TestTheChartGivesGatewaysTimeToStop(t *testing.T) {
+	for _, c := range []struct {
+		set                  []string
+		drain, hook, atLeast float64
 	}{
-		"the default":             {nil, `{"kubernetes.io/arch": "amd64"}`},
-		"arm64":                   {[]string{"image.architecture=arm64"}, `{"kubernetes.io/arch": "arm64"}`},
-		"all":                     {[]string{"image.architecture="}, `null`},
-		"beside other labels":     {[]string{"gateway.nodeSelector.disk=ssd", "worker.nodeSelector.disk=ssd"}, `{"kubernetes.io/arch": "amd64", "disk": "ssd"}`},
-		"the operator's own word": {[]string{`gateway.nodeSelector.kubernetes\.io/arch=s390x`, `worker.nodeSelector.kubernetes\.io/arch=s390x`}, `{"kubernetes.io/arch": "s390x"}`},
+		{nil, 10, 240, 240},
+		{[]string{"uninstall.timeoutSeconds=30"}, 10, 0, 30},
+		{[]string{"uninstall.timeoutSeconds=3600"}, 10, 3600, 3600},
+		{[]string{"gateway.drainSeconds=300"}, 300, 0, 240},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(strings.Join(c.set, ","), func(t *testing.T) {
 			all := rendered(t, c.set...)
-			for pod, selector := range map[string]any{
-				"the gateway":    all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "nodeSelector"),
-				"the hook":       all["Job/stream-monitor-uninstall"].field("spec", "template", "spec", "nodeSelector"),
-				"the test":       all["Pod/stream-monitor-test"].field("spec", "nodeSelector"),
-				"a worker's pod": workerPod(t, all).field("spec", "nodeSelector"),
-			} {
-				expectSameJSON(t, pod, jsonText(selector), c.want)
+			grace, _ := all.field(gatewayPod + "terminationGracePeriodSeconds").(float64)
+			if needed := c.drain + stopTimeout(t); grace < needed {
+				t.Errorf("a gateway that drains for %v s has %v s to stop, want at least %v s", c.drain, grace, needed)
+			}
+			hook, _ := all.field("Job/stream-monitor-uninstall spec activeDeadlineSeconds").(float64)
+			if hook < max(c.atLeast, grace+60) || c.hook != 0 && hook != c.hook {
+				t.Errorf("the uninstall hook has %v s, the gateways have %v s", hook, grace)
 			}
 		})
-	}
-}
-
-func TestTheChartsIngressLeadsToThePublicPortAlone(t *testing.T) {
-	if all := rendered(t); all["Ingress/stream-monitor"] != nil {
-		t.Error("there is an Ingress by default")
-	}
-	enabled := []string{"ingress.enabled=true", "ingress.host=monitor.example.com"}
-	spec := func(set ...string) string {
-		return jsonText(rendered(t, append(enabled, set...)...)["Ingress/stream-monitor"].field("spec"))
-	}
-	const rule = `{"host": "monitor.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix",
-		"backend": {"service": {"name": "stream-monitor", "port": {"number": %s}}}}]}}`
-	expectSameJSON(t, "the shortest", spec(), `{"rules": [`+fmt.Sprintf(rule, "443")+`]}`)
-	expectSameJSON(t, "plain HTTP", spec("tls.enabled=false"), `{"rules": [`+fmt.Sprintf(rule, "80")+`]}`)
-	expectSameJSON(t, "all", spec("ingress.className=nginx", "ingress.tlsSecret=web", "service.port=8443"),
-		`{"ingressClassName": "nginx", "tls": [{"hosts": ["monitor.example.com"], "secretName": "web"}], "rules": [`+fmt.Sprintf(rule, "8443")+`]}`)
-	annotated := rendered(t, append(enabled, "ingress.annotations.a=b")...)["Ingress/stream-monitor"]
-	expectSameJSON(t, "its annotations", jsonText(annotated.field("metadata", "annotations")), `{"a": "b"}`)
-	const warning = "all clients of the Ingress count as one"
-	for _, c := range []struct {
-		set    []string
-		warned bool
-	}{{enabled, true}, {append(enabled, "settings.TRUSTED_PROXIES=10.0.0.0/8"), false}, {nil, false}} {
-		if notes := renderNotes(t, append(c.set, tag)...); strings.Contains(notes, warning) != c.warned {
-			t.Errorf("%v: the notes are %s", c.set, notes)
-		}
 	}
 }

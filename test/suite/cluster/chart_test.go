@@ -5,9 +5,7 @@ package cluster_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,68 +14,81 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// gatewayRules are the rules of the Role in section 14.3.
-const gatewayRules = `[
-	{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "delete", "get", "list", "watch"]},
-	{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
-]`
+// manifests are Kubernetes objects, decoded from JSON. The keys are KIND/NAME, and
+// NAMESPACE/KIND/NAME outside the release's namespace.
+type manifests map[string]any
 
-// manifest is a Kubernetes manifest, decoded from JSON.
-type manifest map[string]any
-
-// field returns the value at a path of names and list indexes, or nil.
-func (m manifest) field(path ...any) (v any) {
-	v = map[string]any(m)
-	for _, p := range path {
-		switch step := p.(type) {
-		case string:
-			object, _ := v.(map[string]any)
-			v = object[step]
-		case int:
-			list, _ := v.([]any)
-			if step >= len(list) {
+// field returns the value at a path, or nil. A path has words: the key of an object, then names
+// of fields and indexes of lists.
+func (m manifests) field(path string) any {
+	v := any(map[string]any(m))
+	for word := range strings.FieldsSeq(path) {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[word]
+		case []any:
+			i, err := strconv.Atoi(word)
+			if err != nil || i >= len(in) {
 				return nil
 			}
-			v = list[step]
+			v = in[i]
+		default:
+			return nil
 		}
 	}
 	return v
 }
 
-// render renders the chart with these values. The keys are KIND/NAME, and
-// NAMESPACE/KIND/NAME outside the release's namespace.
-func render(t *testing.T, set ...string) (map[string]manifest, error) {
+func jsonText(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// render renders the chart with these values.
+func render(t *testing.T, set ...string) (manifests, error) {
 	t.Helper()
 	return renderWith(t, []string{"-n", "stream-monitor", "--kube-version", "v1.34.0"}, set...)
 }
 
-// renderWith is render with other arguments of "helm template", among them -n NAMESPACE.
-func renderWith(t *testing.T, args []string, set ...string) (map[string]manifest, error) {
+// renderWith is render with other arguments of "helm template", among them -n NAMESPACE. The
+// template of worker pods, a text in a ConfigMap, is decoded, too.
+func renderWith(t *testing.T, args []string, set ...string) (manifests, error) {
 	t.Helper()
 	args = append([]string{"template", release, chart}, args...)
-	for _, one := range set {
-		args = append(args, "--set", one)
-	}
-	out, err := run(t.Context(), "helm", args...)
+	out, err := run(t.Context(), "helm", append(args, setFlags(set)...)...)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]manifest{}
+	all := manifests{}
 	for document := range strings.SplitSeq("\n"+out, "\n---\n") {
-		var m manifest
+		var m map[string]any
 		if err := yaml.UnmarshalStrict([]byte(document), &m); err != nil {
 			return nil, fmt.Errorf("%w in\n%s", err, document)
 		}
 		if m == nil { // only comments
 			continue
 		}
-		name := m["kind"].(string) + "/" + m.field("metadata", "name").(string)
-		if in := m.field("metadata", "namespace"); in != args[slices.Index(args, "-n")+1] {
+		metadata, _ := m["metadata"].(map[string]any)
+		name := fmt.Sprintf("%v/%v", m["kind"], metadata["name"])
+		if in := metadata["namespace"]; in != args[slices.Index(args, "-n")+1] {
 			name = fmt.Sprintf("%v/%s", in, name)
+		}
+		if data, _ := m["data"].(map[string]any); data["pod.yaml"] != nil {
+			var pod any
+			must(t, yaml.UnmarshalStrict([]byte(data["pod.yaml"].(string)), &pod))
+			data["pod.yaml"] = pod
 		}
 		all[name] = m
 	}
 	return all, nil
+}
+
+// setFlags returns the flags of helm for values.
+func setFlags(set []string) (flags []string) {
+	for _, one := range set {
+		flags = append(flags, "--set", one)
+	}
+	return flags
 }
 
 const (
@@ -85,7 +96,7 @@ const (
 	tag = "image.tag=v1"
 )
 
-func rendered(t *testing.T, set ...string) map[string]manifest {
+func rendered(t *testing.T, set ...string) manifests {
 	t.Helper()
 	all, err := render(t, append([]string{dsn, tag}, set...)...)
 	must(t, err)
@@ -104,12 +115,8 @@ func TestTheChartPassesLintAndRenders(t *testing.T) {
 		"nothing optional": {dsn, "autoscaling.enabled=false", "podDisruptionBudget.enabled=false", "networkPolicy.enabled=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := []string{"lint", "--strict", "--quiet", "--kube-version", "v1.34.0", chart}
 			set = append(set, tag)
-			for _, one := range set {
-				args = append(args, "--set", one)
-			}
-			_, err := run(t.Context(), "helm", args...)
+			_, err := run(t.Context(), "helm", append([]string{"lint", "--strict", "--quiet", "--kube-version", "v1.34.0", chart}, setFlags(set)...)...)
 			must(t, err)
 			all, err := render(t, set...)
 			must(t, err)
@@ -120,96 +127,201 @@ func TestTheChartPassesLintAndRenders(t *testing.T) {
 	}
 }
 
-func TestTheChartFollowsTheSpecification(t *testing.T) {
-	all := rendered(t)
-	text := func(v any) string { b, _ := json.Marshal(v); return string(b) }
-	for _, c := range []struct{ name, got, want string }{
-		{"14.3, the rules", text(all["Role/stream-monitor-gateway"].field("rules")), gatewayRules},
-		{"14.3, the subjects", text(all["RoleBinding/stream-monitor-gateway"].field("subjects")),
-			`[{"kind": "ServiceAccount", "name": "stream-monitor-gateway", "namespace": "stream-monitor"}]`},
-		{"14.3, the reference", text(all["RoleBinding/stream-monitor-gateway"].field("roleRef")),
-			`{"kind": "Role", "name": "stream-monitor-gateway", "apiGroup": "rbac.authorization.k8s.io"}`},
-		{"14.4", text(all["HorizontalPodAutoscaler/stream-monitor-gateway"].field("spec")), `{
-			"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "stream-monitor-gateway"},
-			"minReplicas": 1, "maxReplicas": 3,
-			"behavior": {"scaleUp": {"stabilizationWindowSeconds": 180}},
-			"metrics": [
-				{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
-				{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 80}}}
-			]}`},
-		{"8.6, the internal Service", text(all["Service/stream-monitor-internal"].field("spec", "type")), `"ClusterIP"`},
-		{"the update", text(all["Deployment/stream-monitor-gateway"].field("spec", "strategy")),
-			`{"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}`},
-		{"replicas, which are the HPA's", text(all["Deployment/stream-monitor-gateway"].field("spec", "replicas")), `null`},
-		{"8.7, liveness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "livenessProbe")),
-			`{"httpGet": {"path": "/healthz", "port": "probes"}, "periodSeconds": 30, "timeoutSeconds": 5, "failureThreshold": 3}`},
-		{"8.7, readiness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "readinessProbe")),
-			`{"httpGet": {"path": "/readyz", "port": "probes"}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3}`},
-	} {
-		expectSameJSON(t, c.name, c.got, c.want)
-	}
-	for name, m := range all {
-		if strings.HasPrefix(name, "Cluster") {
-			t.Errorf("%s: the chart must not have cluster-wide objects", name)
+func TestTheChartStaysInItsNamespaceAndItsName(t *testing.T) {
+	for name := range rendered(t, "fullnameOverride=other") {
+		kind, of, _ := strings.Cut(name, "/")
+		if !strings.HasPrefix(of, "other") || strings.HasPrefix(kind, "Cluster") {
+			t.Errorf("%s is cluster-wide, in another namespace or has another name", name)
 		}
-		if got := m.field("metadata", "namespace"); got != "stream-monitor" {
-			t.Errorf("%s is in namespace %v", name, got)
-		}
-	}
-	for _, name := range []string{"Deployment/stream-monitor-gateway", "Job/stream-monitor-uninstall"} {
-		pod := all[name].field("spec", "template", "spec")
-		if got := manifest(pod.(map[string]any)).field("securityContext", "runAsNonRoot"); got != true {
-			t.Errorf("%s may run as root", name)
-		}
-		expectSameJSON(t, name+": its container", text(manifest(pod.(map[string]any)).field("containers", 0, "securityContext")),
-			`{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}}`)
 	}
 }
 
-// stopTimeout adds up the time limits of a gateway's stop after draining, in
-// seconds. It reads them from the code.
-func stopTimeout(t *testing.T) (sum float64) {
-	t.Helper()
-	for _, limit := range []struct{ file, name string }{
-		{"cmd/stream-monitor/gateway.go", "requestsLimit"},       // of the public API
-		{"adapters/runtime/kube/podclient.go", "requestTimeout"}, // a creation in progress
-		{"application/supervisor/config.go", "exchangeTimeout"},  // collecting the monitors to hand over
-		{"cmd/stream-monitor/gateway.go", "workersLimit"},
-		{"cmd/stream-monitor/gateway.go", "releaseLimit"},
-		{"cmd/stream-monitor/gateway.go", "requestsLimit"}, // of the internal API
-	} {
-		code, err := os.ReadFile(filepath.Join("..", "..", "..", limit.file))
-		must(t, err)
-		found := regexp.MustCompile(`(?m)^\s*` + limit.name + `\s*= (\d+) \* time\.Second\b`).FindSubmatch(code)
-		if found == nil {
-			t.Fatalf("%s has no %s in seconds", limit.file, limit.name)
-		}
-		n, err := strconv.ParseFloat(string(found[1]), 64)
-		must(t, err)
-		sum += n
+// apart puts the workers into a namespace of their own.
+const apart = "worker.namespace=streams"
+
+// Nothing beside the workers has the authority's key, the database or a key of the public API.
+func TestTheChartPutsOnlyWhatWorkersNeedBesideThem(t *testing.T) {
+	all := rendered(t, apart)
+	there := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool { return !strings.HasPrefix(name, "streams/") })
+	want := []string{"streams/NetworkPolicy/stream-monitor-default", "streams/NetworkPolicy/stream-monitor-worker",
+		"streams/Role/stream-monitor-gateway", "streams/Role/stream-monitor-uninstall",
+		"streams/RoleBinding/stream-monitor-gateway", "streams/RoleBinding/stream-monitor-uninstall",
+		"streams/Secret/stream-monitor-worker", "streams/Secret/stream-monitor-worker-ca"}
+	if !slices.Equal(there, want) {
+		t.Errorf("in the workers' namespace are %q, want %q", there, want)
 	}
-	return sum
+	if keys, _ := all.field("streams/Secret/stream-monitor-worker data").(map[string]any); len(keys) > 0 {
+		t.Errorf("beside the workers are %v; each has a token in its pod", keys)
+	}
+	expectSameJSON(t, "the certificates beside the workers", jsonText(all.field("streams/Secret/stream-monitor-worker-ca data")),
+		`{"ca.crt": `+jsonText(all.field("Secret/stream-monitor-tls data ca.crt"))+`}`)
 }
 
-func TestTheChartGivesGatewaysTimeToStop(t *testing.T) {
-	for _, c := range []struct {
-		set                  []string
-		drain, hook, atLeast float64
+// Paths of the manifests.
+const (
+	gatewayPod    = "Deployment/stream-monitor-gateway spec template spec "
+	hookPod       = "Job/stream-monitor-uninstall spec template spec "
+	testPod       = "Pod/stream-monitor-test spec "
+	workerPod     = "ConfigMap/stream-monitor-worker data pod.yaml spec "
+	config        = "ConfigMap/stream-monitor-gateway data "
+	gatewayPolicy = "NetworkPolicy/stream-monitor-gateway spec "
+	workerPolicy  = "NetworkPolicy/stream-monitor-worker spec "
+)
+
+// gatewayRules are the rules of the Role in section 14.3.
+const gatewayRules = `[
+	{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "delete", "get", "list", "watch"]},
+	{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
+]`
+
+func TestTheChartRenders(t *testing.T) {
+	const (
+		subject         = `[{"kind": "ServiceAccount", "name": "%s", "namespace": "stream-monitor"}]`
+		securityContext = `{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}}`
+		workerLabels    = `{"app": "stream-monitor", "app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "worker"}`
+		gatewayLabels   = `{"app.kubernetes.io/name": "stream-monitor", "app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "gateway"}`
+		ingressRule     = `{"host": "monitor.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix",
+			"backend": {"service": {"name": "stream-monitor", "port": {"number": %s}}}}]}}`
+		noDSN = "secret.values.DB_DSN="
+	)
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	ingress := func(set ...string) []string {
+		return append(set, "ingress.enabled=true", "ingress.host=monitor.example.com")
+	}
+	nodeSelectors := func(want string) map[string]string {
+		return map[string]string{gatewayPod + "nodeSelector": want, hookPod + "nodeSelector": want, testPod + "nodeSelector": want, workerPod + "nodeSelector": want}
+	}
+	for name, c := range map[string]struct {
+		set  []string
+		want map[string]string // JSON by path
 	}{
-		{nil, 10, 240, 240},
-		{[]string{"uninstall.timeoutSeconds=30"}, 10, 0, 30},
-		{[]string{"uninstall.timeoutSeconds=3600"}, 10, 3600, 3600},
-		{[]string{"gateway.drainSeconds=300"}, 300, 0, 240},
+		"by default what the specification demands": {nil, map[string]string{
+			// Section 14.3.
+			"Role/stream-monitor-gateway rules":           gatewayRules,
+			"RoleBinding/stream-monitor-gateway subjects": fmt.Sprintf(subject, gateway),
+			"RoleBinding/stream-monitor-gateway roleRef":  `{"kind": "Role", "name": "stream-monitor-gateway", "apiGroup": "rbac.authorization.k8s.io"}`,
+			// Section 14.4. The autoscaler decides about replicas.
+			"HorizontalPodAutoscaler/stream-monitor-gateway spec": `{
+				"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "stream-monitor-gateway"},
+				"minReplicas": 1, "maxReplicas": 3,
+				"behavior": {"scaleUp": {"stabilizationWindowSeconds": 180}},
+				"metrics": [
+					{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
+					{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 80}}}
+				]}`,
+			// Section 8.6.
+			"Service/stream-monitor-internal spec type": `"ClusterIP"`,
+			// Section 8.7.
+			gatewayPod + "containers 0 livenessProbe":  `{"httpGet": {"path": "/healthz", "port": "probes"}, "periodSeconds": 30, "timeoutSeconds": 5, "failureThreshold": 3}`,
+			gatewayPod + "containers 0 readinessProbe": `{"httpGet": {"path": "/readyz", "port": "probes"}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3}`,
+			// Updates leave no gap.
+			"Deployment/stream-monitor-gateway spec strategy": `{"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}`,
+			"Deployment/stream-monitor-gateway spec replicas": `null`,
+		}},
+		"pods with the fewest rights": {nil, map[string]string{
+			gatewayPod + "securityContext runAsNonRoot": `true`, gatewayPod + "containers 0 securityContext": securityContext,
+			hookPod + "securityContext runAsNonRoot": `true`, hookPod + "containers 0 securityContext": securityContext,
+		}},
+		// A volume on a disk that outgrows its limit ends the pod. Tools fill caches.
+		"a /tmp that does not end a gateway": {nil, map[string]string{
+			gatewayPod + "volumes 0": `{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}}`,
+		}},
+		"settings for the program": {[]string{"settings.MAX_MONITORS=2000", "settings.MISSING_WORKER=relaunch"}, map[string]string{
+			config + "MAX_MONITORS": `"2000"`, config + "MISSING_WORKER": `"relaunch"`, config + "LOG_LEVEL": `null`, config + "EVENT_RETENTION": `null`,
+			config + "WORKER_SECRET": `"stream-monitor"`, config + "WORKER_CA_SECRET": `"stream-monitor-tls"`, config + "WORKER_INSTANCE": `"stream-monitor"`,
+			config + "WORKER_GATEWAY_URL": `"https://stream-monitor-internal.stream-monitor.svc:8081"`,
+		}},
+		"plain HTTP": {[]string{"tls.enabled=false"}, map[string]string{
+			config + "WORKER_CA_SECRET": `null`, config + "TLS_CERT_FILE": `null`,
+			config + "WORKER_GATEWAY_URL": `"http://stream-monitor-internal.stream-monitor.svc:8081"`,
+			"Secret/stream-monitor-tls":   `null`, "Secret/stream-monitor-ca": `null`,
+		}},
+		"a digest rather than the tag": {[]string{"image.repository=here/it", "image.digest=" + digest}, map[string]string{
+			config + "WORKER_IMAGE": `"here/it@` + digest + `"`,
+		}},
+		"no Secret beside the operator's own": {[]string{noDSN, "secret.existingSecret=keys", "tls.existingSecret=certificate"}, map[string]string{
+			"Secret/stream-monitor": `null`, "Secret/stream-monitor-tls": `null`, "Secret/stream-monitor-ca": `null`,
+			config + "WORKER_SECRET": `"keys"`, config + "WORKER_CA_SECRET": `"certificate"`,
+		}},
+		// A Secret cannot be mounted from another namespace, so the operator names those there.
+		"no Secret beside the operator's own in the workers' namespace": {[]string{noDSN, apart, "secret.existingSecret=keys", "tls.existingSecret=certificate",
+			"worker.existingSecret=worker-keys", "worker.existingCASecret=authority"}, map[string]string{
+			"Secret/stream-monitor": `null`, "Secret/stream-monitor-tls": `null`, "Secret/stream-monitor-ca": `null`,
+			"streams/Secret/stream-monitor-worker": `null`, "streams/Secret/stream-monitor-worker-ca": `null`,
+			config + "WORKER_SECRET": `"worker-keys"`, config + "WORKER_CA_SECRET": `"authority"`,
+		}},
+		"workers in their own namespace": {[]string{apart}, map[string]string{
+			config + "WORKER_NAMESPACE": `"streams"`, config + "WORKER_SECRET": `"stream-monitor-worker"`, config + "WORKER_CA_SECRET": `"stream-monitor-worker-ca"`,
+			config + "WORKER_GATEWAY_URL": `"https://stream-monitor-internal.stream-monitor.svc:8081"`,
+			// The gateway has no rights in its own namespace, where its keys are.
+			"Role/stream-monitor-gateway": `null`, "RoleBinding/stream-monitor-gateway": `null`,
+			"streams/Role/stream-monitor-gateway rules":           gatewayRules,
+			"streams/RoleBinding/stream-monitor-gateway subjects": fmt.Sprintf(subject, gateway),
+		}},
+		// An owner cannot be in another namespace, so nothing but the hook deletes the pods.
+		"a hook that uninstalls workers in their own namespace": {[]string{apart}, map[string]string{
+			hookPod + "containers 0 args": `["uninstall", "--deployment=stream-monitor-gateway", "--namespace=stream-monitor"]`,
+			hookPod + "containers 0 env":  `[{"name": "WORKER_NAMESPACE", "value": "streams"}, {"name": "WORKER_INSTANCE", "value": "stream-monitor"}]`,
+
+			"streams/Role/stream-monitor-uninstall rules":                             `[{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete", "get", "list", "watch"]}]`,
+			"streams/Role/stream-monitor-uninstall metadata annotations helm.sh/hook": `"pre-delete"`,
+
+			"streams/RoleBinding/stream-monitor-uninstall subjects":                          fmt.Sprintf(subject, "stream-monitor-uninstall"),
+			"streams/RoleBinding/stream-monitor-uninstall metadata annotations helm.sh/hook": `"pre-delete"`,
+
+			"Role/stream-monitor-uninstall kind": `"Role"`, "RoleBinding/stream-monitor-uninstall kind": `"RoleBinding"`, // it stops the gateways
+		}},
+		"proxies for workers in their own namespace": {[]string{apart, "secret.values.HTTPS_PROXY=http://u:p@proxy:3128", "secret.values.EGRESS_PROXIES=direct"}, map[string]string{
+			"streams/Secret/stream-monitor-worker data": jsonText(map[string][]byte{"HTTPS_PROXY": []byte("http://u:p@proxy:3128"), "EGRESS_PROXIES": []byte("direct")}),
+		}},
+		"policies of workers": {nil, map[string]string{
+			workerPolicy + "podSelector matchLabels": workerLabels,
+			workerPolicy + "egress 0": `{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
+				"to": [{"namespaceSelector": {}}, {"ipBlock": {"cidr": "169.254.20.10/32"}}]}`,
+			workerPolicy + "egress 1": `{"ports": [{"port": 8081, "protocol": "TCP"}], "to": [{"podSelector": {"matchLabels": ` + gatewayLabels + `}}]}`,
+		}},
+		"policies across namespaces": {[]string{apart}, map[string]string{
+			"streams/NetworkPolicy/stream-monitor-default spec": `{"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}`,
+			gatewayPolicy + "ingress 1 from": `[{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "streams"}},
+				"podSelector": {"matchLabels": ` + workerLabels + `}}]`,
+			"streams/" + workerPolicy + "egress 1 to": `[{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "stream-monitor"}},
+				"podSelector": {"matchLabels": ` + gatewayLabels + `}}]`,
+		}},
+		"the configured ports of DNS": {[]string{"networkPolicy.workerEgress[0].to[0].ipBlock.cidr=0.0.0.0/0", "networkPolicy.dnsPorts={53,5353}"}, map[string]string{
+			workerPolicy + "egress 0 ports": `[{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}, {"port": 5353, "protocol": "UDP"}, {"port": 5353, "protocol": "TCP"}]`,
+		}},
+		"a public API for everyone by default": {nil, map[string]string{gatewayPolicy + "ingress 0 from": `null`}},
+		"a public API for the configured peers and helm test": {[]string{"networkPolicy.publicFrom[0].namespaceSelector.matchLabels.name=ingress"}, map[string]string{
+			gatewayPolicy + "ingress 0 from": `[
+				{"namespaceSelector": {"matchLabels": {"name": "ingress"}}},
+				{"podSelector": {"matchLabels": {"app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "test"}}}]`,
+			"Pod/stream-monitor-test metadata labels app.kubernetes.io/instance":  `"stream-monitor"`,
+			"Pod/stream-monitor-test metadata labels app.kubernetes.io/component": `"test"`,
+		}},
+
+		"pods on nodes where the image runs": {nil, nodeSelectors(`{"kubernetes.io/arch": "amd64"}`)},
+		"pods on arm64":                      {[]string{"image.architecture=arm64"}, nodeSelectors(`{"kubernetes.io/arch": "arm64"}`)},
+		"pods on all nodes":                  {[]string{"image.architecture="}, nodeSelectors(`null`)},
+		"an architecture beside other labels": {[]string{"gateway.nodeSelector.disk=ssd", "worker.nodeSelector.disk=ssd"},
+			nodeSelectors(`{"kubernetes.io/arch": "amd64", "disk": "ssd"}`)},
+		"the operator's own architecture": {[]string{`gateway.nodeSelector.kubernetes\.io/arch=s390x`, `worker.nodeSelector.kubernetes\.io/arch=s390x`},
+			nodeSelectors(`{"kubernetes.io/arch": "s390x"}`)},
+
+		"no Ingress by default": {nil, map[string]string{"Ingress/stream-monitor": `null`}},
+		"an Ingress":            {ingress(), map[string]string{"Ingress/stream-monitor spec": `{"rules": [` + fmt.Sprintf(ingressRule, "443") + `]}`}},
+		"an Ingress to plain HTTP": {ingress("tls.enabled=false"), map[string]string{
+			"Ingress/stream-monitor spec": `{"rules": [` + fmt.Sprintf(ingressRule, "80") + `]}`,
+		}},
+		"an Ingress with everything": {ingress("ingress.className=nginx", "ingress.tlsSecret=web", "service.port=8443", "ingress.annotations.a=b"), map[string]string{
+			"Ingress/stream-monitor spec": `{"ingressClassName": "nginx", "tls": [{"hosts": ["monitor.example.com"], "secretName": "web"}],
+				"rules": [` + fmt.Sprintf(ingressRule, "8443") + `]}`,
+			"Ingress/stream-monitor metadata annotations": `{"a": "b"}`,
+		}},
 	} {
-		t.Run(strings.Join(c.set, ","), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			all := rendered(t, c.set...)
-			grace, _ := all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "terminationGracePeriodSeconds").(float64)
-			if needed := c.drain + stopTimeout(t); grace < needed {
-				t.Errorf("a gateway that drains for %v s has %v s to stop, want at least %v s", c.drain, grace, needed)
-			}
-			hook, _ := all["Job/stream-monitor-uninstall"].field("spec", "activeDeadlineSeconds").(float64)
-			if hook < max(c.atLeast, grace+60) || c.hook != 0 && hook != c.hook {
-				t.Errorf("the uninstall hook has %v s, the gateways have %v s", hook, grace)
+			for path, want := range c.want {
+				expectSameJSON(t, path, jsonText(all.field(path)), want)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 // otherwise valid. want is part of helm's error; its dots also match the slashes of
 // a JSON path.
 func TestTheChartRefusesInvalidValues(t *testing.T) {
+	existing := []string{apart, "secret.existingSecret=keys", "tls.existingSecret=certificate"}
 	for name, c := range map[string]struct {
 		set  []string
 		want string
@@ -60,6 +62,8 @@ func TestTheChartRefusesInvalidValues(t *testing.T) {
 		"an invalid address":                     {[]string{"tls.extraNames={192.0.2.777}"}, "192.0.2.777"},
 		"one key for both APIs":                  {[]string{"secret.values.API_KEY=one-key-for-both", "secret.values.INTERNAL_API_KEY=one-key-for-both"}, "two different keys"},
 		"an API key that is too short":           {[]string{"secret.values.API_KEY=fifteen-letters"}, "secret.values.API_KEY"},
+		"no CA beside the workers' Secret":       {append(slices.Clone(existing), "worker.existingSecret=worker-keys"), "worker.existingCASecret is missing"},
+		"no Secret beside the workers' CA":       {append(slices.Clone(existing), "worker.existingCASecret=authority"), "worker.existingSecret is missing"},
 		"an internal key that is too short":      {[]string{"secret.values.INTERNAL_API_KEY=fifteen-letters"}, "secret.values.INTERNAL_API_KEY"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +91,13 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 			ranges[setting[3]] = setting[1:3]
 		}
 	}
-	for name, c := range map[string]struct{ valid, invalid []string }{
+	type values struct{ valid, invalid []string }
+	retention := values{
+		[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
+		[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
+	}
+	short := values{[]string{"", "3600", "60m", "72h", "35d", "36500d"}, []string{"0d", "3599", "59m", "36501d"}}
+	for name, c := range map[string]values{
 		"MAX_MONITORS":              {[]string{"", "50", "9999"}, []string{"0", "10001", "20000", "5.5"}},
 		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"", "10", "59999999"}, []string{"-1", "60000001", "100000000"}},
 		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"", "100", "9999999"}, []string{"-1", "60000001", "100000000"}},
@@ -99,21 +109,12 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 			[]string{"", "1", "30", "599s", "600", "600s", "1m30s", "9m59s"},
 			[]string{"0", "0s", "601", "601s", "10m1s", "11m", "1h", "1d"},
 		},
-		"FEED_RETENTION":    {[]string{"", "3600", "60m", "72h", "36500d"}, []string{"0d", "3599", "59m", "36501d"}},
-		"HISTORY_RETENTION": {[]string{"", "3600", "60m", "35d", "36500d"}, []string{"0d", "3599", "59m", "36501d"}},
-		"EVENT_RETENTION": {
-			[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
-			[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
-		},
-		"EVIDENCE_RETENTION": {
-			[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
-			[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
-		},
-		"EVIDENCE_BUDGET_MIB": {[]string{"", "64", "999999", "1048575"}, []string{"0", "-1", "5.5", "1048577", "1048580", "2000000"}},
-		"EVIDENCE_QUARANTINE_RETENTION": {
-			[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
-			[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
-		},
+		"FEED_RETENTION":                short,
+		"HISTORY_RETENTION":             short,
+		"EVENT_RETENTION":               retention,
+		"EVIDENCE_RETENTION":            retention,
+		"EVIDENCE_BUDGET_MIB":           {[]string{"", "64", "999999", "1048575"}, []string{"0", "-1", "5.5", "1048577", "1048580", "2000000"}},
+		"EVIDENCE_QUARANTINE_RETENTION": retention,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if ranges[name] == nil {
@@ -124,14 +125,14 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 				return err
 			}
 			for _, value := range append(c.valid, ranges[name]...) {
-				for _, flag := range setFlags(value) {
+				for _, flag := range flagsFor(value) {
 					if err := renderWith(flag, value); err != nil {
 						t.Errorf("%s: %v", flag, err)
 					}
 				}
 			}
 			for _, value := range c.invalid {
-				for _, flag := range setFlags(value) {
+				for _, flag := range flagsFor(value) {
 					err := renderWith(flag, value)
 					if refusal, ok := errors.AsType[*toolError](err); !ok || !strings.Contains(refusal.stderr, name) {
 						t.Errorf("%s %q: the error is %v", flag, value, err)
@@ -142,8 +143,8 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 	}
 }
 
-// setFlags lists the helm flags for a value: as text, and as a number if it is one.
-func setFlags(value string) []string {
+// flagsFor lists the helm flags for a value: as text, and as a number if it is one.
+func flagsFor(value string) []string {
 	if _, err := strconv.Atoi(value); err != nil {
 		return []string{"--set-string"}
 	}

@@ -66,7 +66,7 @@ func secretChecksum(t *testing.T) {
 	checksum := func() any {
 		all, err := renderWith(t, []string{"--dry-run=server", "-n", namespace, "--kube-version", "v1.34.0"}, tag, "generate=false", "secret.existingSecret=keys", "tls.enabled=false")
 		must(t, err)
-		return all["Deployment/"+gateway].field("spec", "template", "metadata", "annotations", "checksum/secret")
+		return all.field("Deployment/" + gateway + " spec template metadata annotations checksum/secret")
 	}
 	kubectl := func(args ...string) {
 		_, err := run(t.Context(), "kubectl", append([]string{"-n", namespace}, args...)...)

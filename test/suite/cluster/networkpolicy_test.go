@@ -59,7 +59,7 @@ func TestPoliciesOfWorkersInTheirOwnNamespace(t *testing.T) {
 	startNamespace(t, there)
 	all, err := renderWith(t, []string{"-n", here, "--kube-version", "v1.34.0"}, dsn, tag, "worker.namespace="+there)
 	must(t, err)
-	selected := func(policy string) any { return all[policy].field("spec", "podSelector", "matchLabels") }
+	selected := func(policy string) any { return all.field(policy + " spec podSelector matchLabels") }
 	c := &connections{pods: map[string]podContainer{}, destinations: map[string]map[string]string{}}
 	addresses := map[string]string{"names": names}
 	for _, p := range []struct {
