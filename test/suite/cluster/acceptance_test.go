@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
@@ -80,7 +82,7 @@ func threeStreams(t *testing.T, s *clusterEnv) {
 	must(t, err)
 	id := s.Register(t, v, nil)
 	must(t, waitFor(t.Context(), 30*time.Second, "a running pod", func() bool {
-		return len(s.workerPods(t, id)) == 1 && s.workerPod(t, id).running()
+		return len(s.workerPods(t, id)) == 1 && running(s.workerPod(t, id))
 	}))
 	if took := time.Since(registered); took > maxPodStart {
 		t.Errorf("the pod was running %s after the POST, want %s", took, maxPodStart)
@@ -99,22 +101,20 @@ func threeStreams(t *testing.T, s *clusterEnv) {
 			})
 		}
 	})
-	working, anonymous, peak, measured := m.maxima()
-	logProgress("a worker pod used %.1f MiB at most, %.1f MiB without file pages; the kernel's peak, with all file pages, was %.1f MiB", float64(working)/(1<<20), float64(anonymous)/(1<<20), float64(peak)/(1<<20))
-	if node, err := netip.ParseAddr(s.nodeAddress); err == nil && s.isLocal(node) && (measured < 4 || anonymous == 0) {
+	used, measured := m.maximum()
+	logProgress("a worker pod used %.1f MiB at most", float64(used)/(1<<20))
+	if node, err := netip.ParseAddr(s.nodeAddress); err == nil && s.isLocal(node) && measured < 4 {
 		t.Errorf("%d pods of 4 were measured, although the node is this machine", measured)
 	}
-	// The peak has no limit: file pages count for the pod that reads them first, and
-	// are reclaimed when memory is short.
-	if working > maxWorkerMemory {
-		t.Errorf("a worker pod used %d MiB, want at most %d", working>>20, maxWorkerMemory>>20)
+	if used > maxWorkerMemory {
+		t.Errorf("a worker pod used %d MiB, want at most %d", used>>20, maxWorkerMemory>>20)
 	}
 }
 
 // expectNoSecretsInClear fails the test if a pod's environment has a secret in clear.
-func expectNoSecretsInClear(t *testing.T, pod object) {
+func expectNoSecretsInClear(t *testing.T, pod corev1.Pod) {
 	t.Helper()
-	env := string(pod.Spec.Containers[0].Env)
+	env := jsonText(pod.Spec.Containers[0].Env)
 	for _, secret := range []string{"an-internal-key-for-tests", "an-api-key-for-tests", "a-signing-key-for-tests", "postgres://", "WEBHOOK_SIGNING_KEY", `"API_KEY"`} {
 		if strings.Contains(env, secret) {
 			t.Errorf("a worker pod has %s in its environment", secret)

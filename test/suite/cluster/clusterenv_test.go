@@ -14,6 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
@@ -24,7 +28,7 @@ const namespace = "stream-monitor-acceptance"
 // clusterEnv is the cluster, the database and the fakes: everything but the
 // release itself.
 type clusterEnv struct {
-	api            *apiClient
+	api            kubernetes.Interface
 	hostAddress    string         // this machine's address as pods reach it
 	nodeAddress    string         // the first node's; NodePorts listen there
 	podNetworks    []netip.Prefix // networks of pods and nodes
@@ -38,9 +42,8 @@ func newClusterEnv(t *testing.T) *clusterEnv {
 	t.Helper()
 	s := &clusterEnv{}
 	var err error
-	s.api, err = startAPIClient()
+	s.api, err = newClient()
 	must(t, err)
-	t.Cleanup(s.api.close)
 	must(t, s.findAddresses(t.Context()))
 	fakes, err := testenv.StartFakes(testenv.Config{Address: s.hostAddress})
 	t.Cleanup(func() { must(t, fakes.Close()) })
@@ -56,11 +59,11 @@ func newClusterEnv(t *testing.T) *clusterEnv {
 
 // findAddresses learns the addresses of this machine and of the nodes.
 func (s *clusterEnv) findAddresses(ctx context.Context) error {
-	nodes, err := s.api.list(ctx, "/api/v1/nodes")
-	if err != nil || len(nodes) == 0 {
-		return fmt.Errorf("list the nodes: got %d, %w", len(nodes), err)
+	nodes, err := s.api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the nodes: %w", err)
 	}
-	if err := s.readNetworks(nodes); err != nil {
+	if err := s.readNetworks(nodes.Items); err != nil {
 		return err
 	}
 	if s.hostAddress = os.Getenv("STREAM_MONITOR_HOST"); s.hostAddress != "" {
@@ -118,12 +121,12 @@ func (s *clusterEnv) workerEnv() (env []map[string]any) {
 
 // readNetworks reads the networks of pods and of this machine. A node's address
 // counts as a pod's, because some networks translate pod addresses to it.
-func (s *clusterEnv) readNetworks(nodes []object) error {
+func (s *clusterEnv) readNetworks(nodes []corev1.Node) error {
 	networks := strings.Fields(os.Getenv("STREAM_MONITOR_POD_NETWORK"))
 	for _, n := range nodes {
 		networks = append(networks, n.Spec.PodCIDRs...)
 		for _, a := range n.Status.Addresses {
-			if address, err := netip.ParseAddr(a.Address); a.Type == "InternalIP" && err == nil {
+			if address, err := netip.ParseAddr(a.Address); a.Type == corev1.NodeInternalIP && err == nil {
 				s.nodeAddress = cmp.Or(s.nodeAddress, a.Address)
 				s.podNetworks = append(s.podNetworks, netip.PrefixFrom(address, address.BitLen()))
 			}

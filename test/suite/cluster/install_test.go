@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
@@ -27,9 +29,9 @@ func install(t *testing.T, s *clusterEnv) {
 }
 
 func installed(t *testing.T, s *clusterEnv) {
-	var role object
-	must(t, s.api.get(t.Context(), "/apis/rbac.authorization.k8s.io/v1/namespaces/"+namespace+"/roles/"+gateway, &role))
-	expectSameJSON(t, "the gateway's rights", string(role.Rules), gatewayRules) // section 14.3
+	role, err := s.api.RbacV1().Roles(namespace).Get(t.Context(), gateway, metav1.GetOptions{})
+	must(t, err)
+	expectSameJSON(t, "the gateway's rights", jsonText(role.Rules), gatewayRules) // section 14.3
 	as := "--as=system:serviceaccount:" + namespace + ":" + gateway
 	for what, want := range map[string]string{
 		"create pods": "yes", "delete pods": "yes", "list pods": "yes", "watch pods": "yes", "get pods": "yes", "get pods/log": "yes",
@@ -43,15 +45,11 @@ func installed(t *testing.T, s *clusterEnv) {
 			t.Errorf("may the gateway %s? %s, want %s", what, got, want)
 		}
 	}
-	secret := func() (o object) {
-		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release+"-tls", &o))
-		return o
-	}
-	before, names := secret(), s.gatewayNames(t)
+	before, names := s.secret(t, release+"-tls"), s.gatewayNames(t)
 	must(t, s.upgrade(t.Context()))
-	after := secret()
+	after := s.secret(t, release+"-tls")
 	for _, key := range []string{"tls.crt", "tls.key", "ca.crt"} {
-		if before.Data[key] == "" || before.Data[key] != after.Data[key] {
+		if before[key] == "" || before[key] != after[key] {
 			t.Errorf("an upgrade changed %s", key)
 		}
 	}
@@ -59,6 +57,18 @@ func installed(t *testing.T, s *clusterEnv) {
 		t.Errorf("an upgrade without a change replaced the pods %v by %v", names, now)
 	}
 	secretChecksum(t)
+}
+
+// secret returns the values of a Secret.
+func (s *clusterEnv) secret(t *testing.T, name string) map[string]string {
+	t.Helper()
+	secret, err := s.api.CoreV1().Secrets(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	must(t, err)
+	values := map[string]string{}
+	for key, value := range secret.Data {
+		values[key] = string(value)
+	}
+	return values
 }
 
 // secretChecksum changes an existing Secret: an upgrade must roll out the gateways.
@@ -87,8 +97,8 @@ func (s *clusterEnv) gatewayNames(t *testing.T) (names []string) {
 	pods, err := s.gatewayPods(t.Context())
 	must(t, err)
 	for _, p := range pods {
-		if p.Metadata.Deletion == nil {
-			names = append(names, p.Metadata.Name)
+		if p.DeletionTimestamp == nil {
+			names = append(names, p.Name)
 		}
 	}
 	slices.Sort(names)
@@ -99,12 +109,7 @@ func (s *clusterEnv) gatewayNames(t *testing.T) (names []string) {
 // stay, and another installation has them.
 func uninstall(t *testing.T, s *clusterEnv) {
 	s.Watch(t, scenario.Video{})
-	kept := func() string {
-		var keys, authority object
-		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release, &keys))
-		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release+"-ca", &authority))
-		return keys.Data["SECRETS_KEY"] + authority.Data["tls.crt"]
-	}
+	kept := func() string { return s.secret(t, release)["SECRETS_KEY"] + s.secret(t, release+"-ca")["tls.crt"] }
 	before := kept()
 	start := time.Now()
 	_, err := run(t.Context(), "helm", "uninstall", release, "-n", namespace, "--wait", "--timeout", "300s")

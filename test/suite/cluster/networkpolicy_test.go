@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
@@ -104,10 +107,12 @@ func newConnections(t *testing.T, s *clusterEnv) *connections {
 	pods, err := s.gatewayPods(t.Context())
 	must(t, err)
 	neighbour, stranger := startServer(t, namespace, "neighbour", nil), startServer(t, strangers, "stranger", nil)
-	var public, internal, apiServer object
-	must(t, s.api.get(t.Context(), apiPath("services")+"/"+release, &public))
-	must(t, s.api.get(t.Context(), apiPath("services")+"/"+release+"-internal", &internal))
-	must(t, s.api.get(t.Context(), "/api/v1/namespaces/default/services/kubernetes", &apiServer))
+	service := func(in, name string) *corev1.Service {
+		found, err := s.api.CoreV1().Services(in).Get(t.Context(), name, metav1.GetOptions{})
+		must(t, err)
+		return found
+	}
+	public, internal, apiServer := service(namespace, release), service(namespace, release+"-internal"), service("default", "kubernetes")
 
 	toInternal := map[string]string{"internal API": internal.Spec.ClusterIP + ":8081", "internal API, pod": pods[0].Status.PodIP + ":8081"}
 	elsewhere := map[string]string{
@@ -119,7 +124,7 @@ func newConnections(t *testing.T, s *clusterEnv) *connections {
 	maps.Copy(elsewhere, s.serveOutside(t))
 	c := &connections{
 		pods: map[string]podContainer{
-			"gateway":   {namespace, pods[0].Metadata.Name, "gateway"},
+			"gateway":   {namespace, pods[0].Name, "gateway"},
 			"neighbour": {namespace, "neighbour", "server"},
 			"stranger":  {strangers, "stranger", "server"},
 		},
@@ -141,11 +146,11 @@ func newConnections(t *testing.T, s *clusterEnv) *connections {
 }
 
 // serveInWorker adds the worker's pod, and a server in it that others try to reach.
-func (c *connections) serveInWorker(t *testing.T, worker object) {
+func (c *connections) serveInWorker(t *testing.T, worker corev1.Pod) {
 	t.Helper()
-	c.pods["worker"] = podContainer{namespace, worker.Metadata.Name, "monitor"}
+	c.pods["worker"] = podContainer{namespace, worker.Name, "monitor"}
 	ctx, cancel := context.WithCancel(t.Context())
-	server := command(ctx, "kubectl", "-n", namespace, "exec", worker.Metadata.Name, "-c", "monitor", "--", "python3", "-c", serverProgram, listenPort)
+	server := command(ctx, "kubectl", "-n", namespace, "exec", worker.Name, "-c", "monitor", "--", "python3", "-c", serverProgram, listenPort)
 	must(t, server.Start())
 	t.Cleanup(func() { cancel(); _ = server.Wait() })
 	for _, from := range []string{"gateway", "neighbour", "stranger"} {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
@@ -29,13 +31,13 @@ func lostWorkers(t *testing.T, s *clusterEnv) {
 			t.Parallel()
 			s.Survive(t, scenario.Disruption{Within: maxReplacement, Late: maxReplacement, Do: func(t *testing.T, p *scenario.Stream) {
 				pod := s.workerPod(t, p.ID)
-				must(t, c.lose(t.Context(), pod.Metadata.Name))
+				must(t, c.lose(t.Context(), pod.Name))
 				if c.generation != "1" { // a pod that is being deleted may go on for some seconds
-					s.WaitReplaced(t, p.ID, pod.Metadata.UID, maxReplacement)
+					s.WaitReplaced(t, p.ID, string(pod.UID), maxReplacement)
 				}
 				now := s.workerPod(t, p.ID)
-				if g := now.Metadata.Labels["generation"]; g != c.generation || (now.Metadata.UID == pod.Metadata.UID) != (c.generation == "1") {
-					t.Errorf("the pod was %s, and is %s of generation %s, want %s", pod.Metadata.UID, now.Metadata.UID, g, c.generation)
+				if g := now.Labels["generation"]; g != c.generation || (now.UID == pod.UID) != (c.generation == "1") {
+					t.Errorf("the pod was %s, and is %s of generation %s, want %s", pod.UID, now.UID, g, c.generation)
 				}
 				p.WaitChecks(1, maxReplacement) // a report may have been in transit
 			}})
@@ -45,20 +47,20 @@ func lostWorkers(t *testing.T, s *clusterEnv) {
 
 // killedGateway kills the only gateway shortly before an alert is due.
 func killedGateway(t *testing.T, s *clusterEnv) {
-	var worker string
+	var worker types.UID
 	var died time.Time
 	s.Survive(t, scenario.Disruption{Within: time.Minute, Late: disruptionDelay, Do: func(t *testing.T, p *scenario.Stream) {
 		p.SleepUntil(p.BlackAt, scenario.DisruptionThreshold-6*time.Second)
 		pods, err := s.gatewayPods(t.Context())
 		must(t, err)
-		worker = s.workerPod(t, p.ID).Metadata.UID
-		must(t, killInPod(t.Context(), pods[0].Metadata.Name, "gateway"))
+		worker = s.workerPod(t, p.ID).UID
+		must(t, killInPod(t.Context(), pods[0].Name, "gateway"))
 		died = time.Now()
 	}, Then: func(t *testing.T, p *scenario.Stream) {
 		if alert := p.AssertAlert(disruptionDelay); alert.Received.Before(died) {
 			t.Errorf("the alert came %s before the gateway was killed, so the test proves nothing", died.Sub(alert.Received))
 		}
-		if now := s.workerPod(t, p.ID).Metadata.UID; now != worker {
+		if now := s.workerPod(t, p.ID).UID; now != worker {
 			t.Error("the worker's pod was replaced")
 		}
 	}})
@@ -82,7 +84,7 @@ func drain(t *testing.T, s *clusterEnv) {
 func changedKey(t *testing.T, s *clusterEnv) {
 	const noticed = 45 * time.Second
 	s.Survive(t, scenario.Disruption{Within: noticed, Late: noticed, Do: func(t *testing.T, p *scenario.Stream) {
-		pod := s.workerPod(t, p.ID).Metadata.UID
+		pod := string(s.workerPod(t, p.ID).UID)
 		must(t, s.upgrade(t.Context(), "secret.values.INTERNAL_API_KEY=another-internal-key-for-tests", "settings.MISSING_WORKER=error"))
 		must(t, s.waitForGateways(t.Context(), 1))
 		s.WaitReplaced(t, p.ID, pod, noticed)
@@ -97,7 +99,7 @@ func missingWorkerError(t *testing.T, s *clusterEnv) {
 	must(t, s.upgrade(t.Context(), "settings.MISSING_WORKER=error"))
 	must(t, s.waitForGateways(t.Context(), 1)) // or the next leader would find the loss when it reconciles (section 10.4)
 	p := s.Watch(t, scenario.Video{})
-	must(t, s.deletePod(t.Context(), s.workerPod(t, p.ID).Metadata.Name))
+	must(t, s.deletePod(t.Context(), s.workerPod(t, p.ID).Name))
 	e := p.WaitEvent("monitor.error", 45*time.Second)
 	if !strings.HasPrefix(e.Data.ErrorDetails, "the worker's end: ") {
 		t.Errorf("error_details is %q", e.Data.ErrorDetails)
@@ -106,7 +108,7 @@ func missingWorkerError(t *testing.T, s *clusterEnv) {
 
 	// A gateway finds at its start a loss that no gateway has seen (section 10.4).
 	p = s.Watch(t, scenario.Video{})
-	pod := s.workerPod(t, p.ID).Metadata.Name
+	pod := s.workerPod(t, p.ID).Name
 	must(t, s.scaleGateways(t.Context(), 0))
 	must(t, s.deletePod(t.Context(), pod))
 	p.WaitNoWorker(t, p.ID)

@@ -6,18 +6,20 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
@@ -84,17 +86,17 @@ func (s *clusterEnv) upgrade(ctx context.Context, set ...string) error {
 // connect makes the client of the release's public API. It uses the Service's
 // NodePort and the certificate authority that the chart has generated.
 func (s *clusterEnv) connect(ctx context.Context) error {
-	var service, secret object
-	if err := s.api.get(ctx, apiPath("services")+"/"+release, &service); err != nil {
+	service, err := s.api.CoreV1().Services(namespace).Get(ctx, release, metav1.GetOptions{})
+	if err != nil {
 		return err
 	}
-	if err := s.api.get(ctx, apiPath("secrets")+"/"+release+"-tls", &secret); err != nil {
+	secret, err := s.api.CoreV1().Secrets(namespace).Get(ctx, release+"-tls", metav1.GetOptions{})
+	if err != nil {
 		return err
 	}
-	ca, err := base64.StdEncoding.DecodeString(secret.Data["ca.crt"])
 	roots := x509.NewCertPool()
-	if err != nil || !roots.AppendCertsFromPEM(ca) {
-		return errors.Join(errors.New("the chart has made no certificate authority"), err)
+	if !roots.AppendCertsFromPEM(secret.Data["ca.crt"]) {
+		return errors.New("the chart has made no certificate authority")
 	}
 	at := net.JoinHostPort(s.nodeAddress, fmt.Sprint(service.Spec.Ports[0].NodePort))
 	s.Service = system.Remote("https://"+at, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
@@ -103,28 +105,30 @@ func (s *clusterEnv) connect(ctx context.Context) error {
 	return nil
 }
 
-// apiPath is the path of a resource in the namespace.
-func apiPath(kind string) string { return "/api/v1/namespaces/" + namespace + "/" + kind }
-
-func selectedPath(kind, labels string) string {
-	return apiPath(kind) + "?labelSelector=" + url.QueryEscape(labels)
+// pods lists the pods of the namespace with these labels.
+func (s *clusterEnv) pods(ctx context.Context, labels string) ([]corev1.Pod, error) {
+	list, err := s.api.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: labels})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }
 
 // workerPods lists the UIDs of a monitor's pods.
 func (s *clusterEnv) workerPods(t *testing.T, id string) (uids []string) {
 	t.Helper()
-	pods, err := s.api.list(t.Context(), selectedPath("pods", workerSelector+",monitor-id="+id))
+	pods, err := s.pods(t.Context(), workerSelector+",monitor-id="+id)
 	must(t, err)
 	for _, p := range pods {
-		uids = append(uids, p.Metadata.UID)
+		uids = append(uids, string(p.UID))
 	}
 	return uids
 }
 
 // workerPod returns the only pod of a monitor.
-func (s *clusterEnv) workerPod(t *testing.T, id string) object {
+func (s *clusterEnv) workerPod(t *testing.T, id string) corev1.Pod {
 	t.Helper()
-	pods, err := s.api.list(t.Context(), selectedPath("pods", workerSelector+",monitor-id="+id))
+	pods, err := s.pods(t.Context(), workerSelector+",monitor-id="+id)
 	must(t, err)
 	if len(pods) != 1 {
 		t.Fatalf("monitor %s has %d pods", id, len(pods))
@@ -133,8 +137,8 @@ func (s *clusterEnv) workerPod(t *testing.T, id string) object {
 }
 
 // gatewayPods lists the pods of the gateway.
-func (s *clusterEnv) gatewayPods(ctx context.Context) ([]object, error) {
-	return s.api.list(ctx, selectedPath("pods", releaseSelector+",app.kubernetes.io/component=gateway"))
+func (s *clusterEnv) gatewayPods(ctx context.Context) ([]corev1.Pod, error) {
+	return s.pods(ctx, releaseSelector+",app.kubernetes.io/component=gateway")
 }
 
 // killInPod sends SIGKILL to the program in a container, as the kernel does when
@@ -151,13 +155,11 @@ func killInPod(ctx context.Context, pod, container string) error {
 
 // evict requests a pod's eviction, as kubectl drain does.
 func (s *clusterEnv) evict(ctx context.Context, pod string) error {
-	return s.api.call(ctx, http.MethodPost, apiPath("pods")+"/"+pod+"/eviction", "application/json", map[string]any{
-		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]any{"name": pod, "namespace": namespace},
-	}, nil)
+	return s.api.PolicyV1().Evictions(namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: namespace}})
 }
 
 func (s *clusterEnv) deletePod(ctx context.Context, pod string) error {
-	return s.api.call(ctx, http.MethodDelete, apiPath("pods")+"/"+pod, "application/json", nil, nil)
+	return s.api.CoreV1().Pods(namespace).Delete(ctx, pod, metav1.DeleteOptions{})
 }
 
 // scaleGateways scales the Deployment and waits for the rollout.

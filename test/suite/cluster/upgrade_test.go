@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
 )
 
@@ -20,7 +22,7 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	must(t, s.waitForGateways(t.Context(), 1))
 	slow := scenario.Video{Threshold: scenario.DisruptionThreshold}
 	first, second := s.Watch(t, slow), s.Watch(t, slow)
-	old, pods := s.gatewayNames(t), []object{s.workerPod(t, first.ID), s.workerPod(t, second.ID)}
+	old, pods := s.gatewayNames(t), []corev1.Pod{s.workerPod(t, first.ID), s.workerPod(t, second.ID)}
 	load := s.startLoad(t.Context())
 	first.GoBlack()
 	start := time.Now()
@@ -52,15 +54,14 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	expectRolledOut(t, s, old, firstImage)
 	third.AssertAlert(disruptionDelay)
 	for i, p := range []*scenario.Stream{first, second} {
-		if now := s.workerPod(t, p.ID); now.Metadata.UID != pods[i].Metadata.UID || now.Spec.Containers[0].Image != firstImage {
-			t.Errorf("a running worker was changed: its image is %s, and its pod was replaced: %t", now.Spec.Containers[0].Image, now.Metadata.UID != pods[i].Metadata.UID)
+		if now := s.workerPod(t, p.ID); now.UID != pods[i].UID || now.Spec.Containers[0].Image != firstImage {
+			t.Errorf("a running worker was changed: its image is %s, and its pod was replaced: %t", now.Spec.Containers[0].Image, now.UID != pods[i].UID)
 		}
 	}
 	if image := s.workerPod(t, third.ID).Spec.Containers[0].Image; image != nextImage {
 		t.Errorf("the worker of the newer image has %s after the rollback", image)
 	}
-	summary, failures := load.stopLoad()
-	logProgress("load meanwhile: %s", summary)
+	failures := load.stopLoad()
 	for _, r := range failures[:min(len(failures), 20)] {
 		t.Error(r)
 	}
@@ -76,8 +77,8 @@ func expectRolledOut(t *testing.T, s *clusterEnv, old []string, image string) {
 	pods, err := s.gatewayPods(t.Context())
 	must(t, err)
 	for _, p := range pods {
-		if slices.Contains(old, p.Metadata.Name) || p.Spec.Containers[0].Image != image {
-			t.Errorf("gateway %s has %s, want a new one with %s", p.Metadata.Name, p.Spec.Containers[0].Image, image)
+		if slices.Contains(old, p.Name) || p.Spec.Containers[0].Image != image {
+			t.Errorf("gateway %s has %s, want a new one with %s", p.Name, p.Spec.Containers[0].Image, image)
 		}
 	}
 }
