@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -21,13 +20,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 )
 
 // Pair is a primary and its standby. It runs until Close.
 type Pair struct {
 	dir        string
 	credential *syscall.Credential // of the servers; nil: this process's user
-	ports      [2]int
+	ports      [2]string
 	listener   net.Listener
 	poolers    []*exec.Cmd
 	all        sync.WaitGroup
@@ -46,7 +47,7 @@ func Start(ctx context.Context, dir string) (p *Pair, err error) {
 		return nil, err
 	}
 	for i := range p.ports {
-		if p.ports[i], err = freePort(ctx); err != nil {
+		if p.ports[i], err = freePort(); err != nil {
 			return nil, err
 		}
 	}
@@ -70,14 +71,17 @@ func Start(ctx context.Context, dir string) (p *Pair, err error) {
 	return p, nil
 }
 
-// DSN is the DSN of the address that Switch and InTurn move.
+// DSN is the DSN of the address that Switch and Settle move.
 func (p *Pair) DSN() string {
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=postgres dbname=postgres sslmode=disable", p.listener.Addr().(*net.TCPAddr).Port)
+	_, port, _ := net.SplitHostPort(p.listener.Addr().String())
+	return dsnOf(port)
 }
 
 // ServerDSN is the DSN of one server, 0 or 1.
-func (p *Pair) ServerDSN(i int) string {
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=postgres dbname=postgres sslmode=disable", p.ports[i])
+func (p *Pair) ServerDSN(i int) string { return dsnOf(p.ports[i]) }
+
+func dsnOf(port string) string {
+	return "host=127.0.0.1 port=" + port + " user=postgres dbname=postgres sslmode=disable"
 }
 
 // Switch moves the service in good order: the primary stops when its standby has all that
@@ -145,7 +149,7 @@ func (p *Pair) follow(i, primary int) error {
 }
 
 func (p *Pair) start(ctx context.Context, i int) error {
-	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c shared_buffers=16MB -c jit=off", p.ports[i])
+	options := fmt.Sprintf("-p %s -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c shared_buffers=16MB -c jit=off", p.ports[i])
 	return p.ctl(ctx, i, "start", "-l", filepath.Join(p.dir, "log"+strconv.Itoa(i)), "-o", options)
 }
 
@@ -220,7 +224,7 @@ func (p *Pair) forward(client net.Conn) {
 	if to == inTurn {
 		to = p.served.Add(1) % 2
 	}
-	server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.ports[to]))
+	server, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", p.ports[to]))
 	if err != nil {
 		return
 	}
@@ -235,17 +239,14 @@ func (p *Pair) forward(client net.Conn) {
 	back.Wait()
 }
 
-// freePort returns a port below those that the kernel gives to connections. It could give away one of its own while the
-// server is not listening.
-func freePort(ctx context.Context) (port int, err error) {
-	for range 100 {
-		port = 10_000 + rand.IntN(20_000)
-		var l net.Listener
-		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return port, l.Close()
-		}
+// freePort returns a port for a server that is started later, or again.
+func freePort() (string, error) {
+	address, err := loopback.FreeAddress()
+	if err != nil {
+		return "", err
 	}
-	return 0, err
+	_, port, err := net.SplitHostPort(address)
+	return port, err
 }
 
 // Pool starts a PgBouncer in a pool_mode, with the settings that Debian gives it, before the
@@ -255,12 +256,12 @@ func (p *Pair) Pool(ctx context.Context, mode string) (dsn string, err error) {
 	if err != nil {
 		return "", err
 	}
-	port, err := freePort(ctx)
+	port, err := freePort()
 	if err != nil {
 		return "", err
 	}
 	file := filepath.Join(p.dir, mode+".ini")
-	settings := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%d\nunix_socket_dir=\nauth_type=any\npool_mode=%s\n",
+	settings := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%s user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nunix_socket_dir=\nauth_type=any\npool_mode=%s\n",
 		p.ports[0], port, mode)
 	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil {
 		return "", err
@@ -271,5 +272,5 @@ func (p *Pair) Pool(ctx context.Context, mode string) (dsn string, err error) {
 		return "", err
 	}
 	p.poolers = append(p.poolers, cmd)
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=postgres dbname=postgres sslmode=disable", port), nil
+	return dsnOf(port), nil
 }
