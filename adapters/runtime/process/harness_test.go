@@ -45,8 +45,9 @@ func settings(idFile, marks string, log *logRecorder) process.Config {
 		Output: log,
 		Log:    slog.New(slog.NewJSONHandler(log, nil)),
 		Args:   []string{"-test.run=^$"},
-		// A program with the race detector sleeps a second before it ends.
-		Environ:     []string{marksVariable + "=" + marks, "GORACE=atexit_sleep_ms=0", "LAUNCHER_PATH=" + os.Getenv("LAUNCHER_PATH")},
+		// A program with the race detector sleeps a second before it ends. One whose coverage is
+		// measured warns unless it has a directory for that.
+		Environ:     []string{marksVariable + "=" + marks, "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + marks, "LAUNCHER_PATH=" + os.Getenv("LAUNCHER_PATH")},
 		GracePeriod: gracePeriod,
 	}
 }
