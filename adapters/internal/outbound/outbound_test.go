@@ -12,19 +12,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 )
 
-func TestEveryCaseIsDifferent(t *testing.T) {
-	names, hosts := map[string]bool{}, map[string]bool{}
-	for _, c := range outboundtest.Cases() {
-		if names[c.Name] || hosts[c.Host] {
-			t.Errorf("%q, %q is in the table twice", c.Name, c.Host)
-		}
-		names[c.Name], hosts[c.Host] = true, true
-	}
-	if len(names) < 60 {
-		t.Errorf("%d cases", len(names))
-	}
-}
-
 func TestAHostIsParsedBeforeItIsLookedUp(t *testing.T) {
 	for _, c := range outboundtest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
