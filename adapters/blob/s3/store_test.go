@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,6 +37,8 @@ type server struct {
 	meta string // what S3 keeps beside the files
 	addr string
 	kill func() // may be called again
+
+	process *os.Process
 }
 
 // versitygw is built by "make test", in the version that the Makefile names.
@@ -68,6 +69,7 @@ func (s *server) run(t *testing.T) {
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = process.Process
 	s.kill = sync.OnceFunc(func() {
 		_ = process.Process.Kill() // it may have ended
 		_ = process.Wait()
@@ -104,62 +106,6 @@ func (s *server) count(t *testing.T) int {
 	return blobtest.CountFiles(t, filepath.Join(s.dir, bucket))
 }
 
-// proxy forwards TCP connections, until it swallows everything.
-type proxy struct {
-	listener net.Listener
-	swallow  atomic.Bool
-}
-
-func startProxy(t *testing.T, to string) *proxy {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{listener: l}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() { p.forward(client, to) })
-		}
-	})
-	t.Cleanup(func() { _ = l.Close() }) // the connections end with the store's and the server's
-	return p
-}
-
-func (p *proxy) forward(client net.Conn, to string) {
-	server, err := net.Dial("tcp", to)
-	if err != nil {
-		_ = client.Close()
-		return
-	}
-	var both sync.WaitGroup
-	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-		both.Go(func() {
-			defer pair[0].Close()
-			defer pair[1].Close()
-			buffer := make([]byte, 32<<10)
-			for {
-				n, err := pair[0].Read(buffer)
-				if err != nil {
-					return
-				}
-				if p.swallow.Load() {
-					continue
-				}
-				if _, err := pair[1].Write(buffer[:n]); err != nil {
-					return
-				}
-			}
-		})
-	}
-	both.Wait()
-}
-
 func open(t *testing.T, addr string) *s3.Store {
 	t.Helper()
 	s, err := s3.New(s3.Config{
@@ -174,11 +120,18 @@ func open(t *testing.T, addr string) *s3.Store {
 func TestConformance(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blobtest.Harness {
 		realServer := start(t)
-		p := startProxy(t, realServer.addr)
 		return blobtest.Harness{
-			Store: open(t, p.listener.Addr().String()),
+			Store: open(t, realServer.addr),
 			Count: realServer.count,
-			Hang:  func(*testing.T) { p.swallow.Store(true) },
+			Hang: func(t *testing.T) { // the kernel accepts connections and what they send
+				err := realServer.process.Signal(syscall.SIGSTOP)
+				if err == nil {
+					_, err = syscall.Wait4(realServer.process.Pid, nil, syscall.WUNTRACED, nil) // until all its threads have stopped
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			},
 			Kill:  func(*testing.T) { realServer.kill() },
 			Limit: 10 * time.Second,
 		}
