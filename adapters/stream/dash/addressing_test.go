@@ -10,7 +10,6 @@ import (
 
 func TestSegmentsHaveByteRangesAndInitSections(t *testing.T) {
 	times := timeline(`<S t="3500" d="10"/>`)
-	const folder = "https://cdn.example.com/live/"
 	init := func(name string, r *watch.ByteRange) *watch.Init { return &watch.Init{URI: folder + name, Range: r} }
 	for name, c := range map[string]struct {
 		inside, id string

@@ -1,8 +1,6 @@
 package dash_test
 
 import (
-	"context"
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,35 +8,24 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
-	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-var _ manifest.Format = dash.Format{}
+const (
+	// folder is that of every MPD in the tests.
+	folder = "https://cdn.example.com/live/"
+	// mpdURL is the URL of every MPD, after redirects.
+	mpdURL = folder + "manifest.mpd?key=" + manifesttest.Secret
+)
 
-// mpdURL is the URL of every MPD in the tests, after redirects. Its key is a secret.
-const mpdURL = "https://cdn.example.com/live/manifest.mpd?key=s3cr3t"
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = manifesttest.Noon
 
 // decode decodes text as if the time were at.
 func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *watch.Failure) {
 	t.Helper()
-	p, err := dash.Format{Now: func() time.Time { return at }}.Decode(t.Context(), []byte(text), reference.Origin{URL: mpdURL}, part)
-	if err == nil {
-		return p, nil
-	}
-	failure, ok := errors.AsType[*watch.Failure](err)
-	if !ok {
-		t.Fatalf("%v is not a *watch.Failure", err)
-	}
-	if p.Renditions != nil || p.Segments != nil || p.Ended || p.TargetDuration != 0 {
-		t.Errorf("the playlist of a failed decoding has contents: %+v", p)
-	}
-	if strings.Contains(failure.Detail, "s3cr3t") || strings.Contains(failure.Detail, "\n") || len(failure.Detail) > 1000 {
-		t.Errorf("the detail has a secret, a line break or more than 1000 bytes: %q", failure.Detail)
-	}
-	return p, failure
+	p := manifesttest.Decode(t.Context(), t, dash.Format{Now: func() time.Time { return at }}, text, mpdURL, part)
+	return p, p.Failure
 }
 
 func renditions(t testing.TB, text string, at time.Time) []watch.Rendition {
@@ -80,11 +67,9 @@ func wantMalformed(t testing.TB, text, detail string) {
 	t.Helper()
 	p, failure := decode(t, text, "", noon)
 	if failure == nil && len(p.Renditions) > 0 {
-		_, failure = decode(t, text, fragmentOf(t, p.Renditions[0]), noon)
+		p, _ = decode(t, text, fragmentOf(t, p.Renditions[0]), noon)
 	}
-	if failure == nil || failure.Kind != watch.FailureMalformed || !strings.Contains(failure.Detail, detail) {
-		t.Fatalf("got %v, want malformed with %q", failure, detail)
-	}
+	manifesttest.WantMalformed(t, p, detail)
 }
 
 // liveMPD returns a dynamic MPD that began an hour before noon.
@@ -181,28 +166,8 @@ func TestAnMPDMustBeWellFormed(t *testing.T) {
 }
 
 func TestDecodingThatIsStoppedIsAFailure(t *testing.T) {
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	for name, c := range map[string]struct {
-		ctx  context.Context
-		base string
-		want watch.FailureKind
-	}{
-		"the reader is stopped":   {stopped, mpdURL, watch.FailureNetwork},
-		"a base URL that is none": {t.Context(), "http://[::1", watch.FailureMalformed},
-		"a panic of the library":  {panickingContext{t.Context()}, mpdURL, watch.FailureMalformed},
-	} {
-		p, err := dash.Format{}.Decode(c.ctx, []byte(slidingMPD), reference.Origin{URL: c.base}, "")
-		if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != c.want || p.Renditions != nil {
-			t.Errorf("%s: got %+v, %v", name, p, err)
-		}
-	}
+	manifesttest.TestStopped(t, dash.Format{}, slidingMPD)
 }
-
-// panickingContext panics when Decode sets a deadline, as a faulty decoder would.
-type panickingContext struct{ context.Context }
-
-func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
 
 func TestTheDefaultClockIsThatOfThisMachine(t *testing.T) {
 	at := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)

@@ -1,14 +1,13 @@
 package dash_test
 
 import (
-	"encoding/json"
-	"net/url"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -16,9 +15,11 @@ import (
 // listed rendition must be readable or fail. The corpus in testdata holds small MPDs
 // of packagers and texts that once found defects.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{livesimMPD, shakaMPD, youtubeMPD, advertisementMPD, slidingMPD} {
-		f.Add(seed)
+	for _, name := range []string{"livesim", "shaka", "youtube", "ffmpeg-list", "ffmpeg-number", "ffmpeg-timeline", "ffmpeg-ended"} {
+		f.Add(mpd(f, name))
 	}
+	f.Add(advertisementMPD)
+	f.Add(slidingMPD)
 	f.Fuzz(func(t *testing.T, text string) {
 		all, failure := decode(t, text, "", noon)
 		if failure == nil {
@@ -46,50 +47,27 @@ func FuzzDecode(f *testing.F) {
 
 func checkPlaylist(t *testing.T, p watch.Playlist, text string) {
 	t.Helper()
-	if len(p.Renditions) > 0 == (len(p.Segments) > 0 || p.Ended) {
-		t.Errorf("want either renditions or segments: %+v", p)
-	}
-	if len(p.Segments) > dash.KeptSegments || len(p.Renditions) > dash.MaxRepresentations {
-		t.Errorf("%d segments, %d renditions", len(p.Segments), len(p.Renditions))
-	}
+	manifesttest.CheckPlaylist(t, p, manifesttest.Limits{
+		Segments: dash.KeptSegments, Renditions: dash.MaxRepresentations, URL: dash.MaxURL, RangeEnd: dash.MaxRangeEnd, MinDuration: dash.MinDuration, MaxDuration: dash.MaxDuration,
+	})
 	if len(p.Segments) > 0 && (p.TargetDuration <= 0 || p.TargetDuration > dash.MaxTime) {
 		t.Errorf("target duration %v", p.TargetDuration)
 	}
-	if _, err := json.Marshal(p); err != nil {
-		t.Error(err)
-	}
 	names := map[string]bool{}
 	for _, r := range p.Renditions {
-		checkURL(t, r.URL)
-		if r.Height < 0 || r.Bandwidth < 0 || !r.HasVideo && !r.HasAudio || names[r.URL] {
-			t.Errorf("got %+v", r)
+		if names[r.URL] {
+			t.Errorf("got %+v twice", r)
 		}
 		names[r.URL] = true
 	}
 	restarts := 0
-	for i, s := range p.Segments {
-		checkURL(t, s.URI)
-		if s.Duration < dash.MinDuration || s.Duration > dash.MaxDuration {
-			t.Errorf("segment %d: %+v", i, s)
+	for i := 1; i < len(p.Segments); i++ {
+		before, s := p.Segments[i-1], p.Segments[i]
+		if !s.ProgramTime.IsZero() && s.ProgramTime.Before(before.ProgramTime) {
+			t.Errorf("segment %d at %v comes after one at %v", i, s.ProgramTime, before.ProgramTime)
 		}
-		if i > 0 {
-			before := p.Segments[i-1]
-			if !s.ProgramTime.IsZero() && s.ProgramTime.Before(before.ProgramTime) {
-				t.Errorf("segment %d at %v comes after one at %v", i, s.ProgramTime, before.ProgramTime)
-			}
-			if s.Sequence <= before.Sequence {
-				restarts++
-			}
-		}
-		ranges := []*watch.ByteRange{s.Range}
-		if s.Init != nil {
-			checkURL(t, s.Init.URI)
-			ranges = append(ranges, s.Init.Range)
-		}
-		for _, r := range ranges {
-			if r != nil && (r.Offset < 0 || r.Length <= 0 || r.Offset+r.Length > dash.MaxRangeEnd) {
-				t.Errorf("segment %d: %+v", i, r)
-			}
+		if s.Sequence <= before.Sequence {
+			restarts++
 		}
 	}
 	if restarts > strings.Count(text, "Period")/2 {
@@ -122,13 +100,5 @@ func checkLater(t *testing.T, before watch.Playlist, text, part string) {
 		if !is.ProgramTime.IsZero() && is.ProgramTime.Before(was.ProgramTime) {
 			t.Errorf("the newest was at %v, a second later it is at %v", was.ProgramTime, is.ProgramTime)
 		}
-	}
-}
-
-func checkURL(t *testing.T, raw string) {
-	t.Helper()
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(raw, "\r\n\x00") {
-		t.Errorf("%q is not an http or https URL", raw)
 	}
 }

@@ -50,45 +50,53 @@ func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 	width := func(n int) string {
 		return strings.Replace(slidingMPD, "$Time$", fmt.Sprintf("$Time%%0%dd$", n), 1)
 	}
-	ranges := func(last int64) string {
-		return liveMPD(videoPeriod(fmt.Sprintf(`<SegmentList duration="1"><SegmentURL media="a" mediaRange="0-%d"/></SegmentList>`, last)))
+	ranges := func(end int) string {
+		return liveMPD(videoPeriod(fmt.Sprintf(`<SegmentList duration="1"><SegmentURL media="a" mediaRange="0-%d"/></SegmentList>`, end-1)))
 	}
 	address := func(bytes int) string {
-		prefix := "https://cdn.example.com/live/"
-		return liveMPD(videoPeriod(template(`media="`+repeat("x", bytes-len(prefix)-4)+`$Time$"`, timeline(`<S t="3500" d="10"/>`))))
+		return liveMPD(videoPeriod(template(`media="`+repeat("x", bytes-len(folder)-4)+`$Time$"`, timeline(`<S t="3500" d="10"/>`))))
 	}
-	years := 100
-	for name, c := range map[string]struct{ atLimit, beyond, detail string }{
-		"elements":              {within(repeat("<a/>", dash.MaxElements-base)), within(repeat("<a/>", dash.MaxElements-base+1)), "more than 200000 elements"},
-		"depth":                 {within(repeat("<a>", dash.MaxDepth-1) + repeat("</a>", dash.MaxDepth-1)), within(repeat("<a>", dash.MaxDepth) + repeat("</a>", dash.MaxDepth)), "32 deep"},
-		"bytes of a tag":        {within(`<a b="` + repeat("x", dash.MaxTag-len(`<a b=""/>`)) + `"/>`), within(`<a b="` + repeat("x", dash.MaxTag-len(`<a b=""/>`)+1) + `"/>`), "a tag of more than"},
-		"bytes of a name":       {within("<" + repeat("a", dash.MaxTag-3) + "/>"), within("<" + repeat("a", dash.MaxTag-2) + "/>"), "a tag of more than"},
-		"attributes":            {attributes(dash.MaxAttributes), attributes(dash.MaxAttributes + 1), "more than 64 attributes"},
-		"text":                  {within(repeat("<Location>"+repeat(" ", dash.MaxText)+"</Location>", 2)), within("<Location>" + repeat(" ", dash.MaxText+1) + "</Location>"), "Location of more than"},
-		"text in pieces":        {within("<Location>" + repeat(" ", dash.MaxText-1) + "<!---->x</Location>"), within("<Location>" + repeat(" ", dash.MaxText) + "<!---->x</Location>"), "Location of more than"},
-		"Periods":               {strings.Replace(slidingMPD, "<Period ", repeat(`<Period start="PT0S"/>`, dash.MaxPeriods-1)+"<Period ", 1), strings.Replace(slidingMPD, "<Period ", repeat(`<Period start="PT0S"/>`, dash.MaxPeriods)+"<Period ", 1), "500 Periods"},
-		"AdaptationSets":        {sets(dash.MaxAdaptationSets), sets(dash.MaxAdaptationSets + 1), "1500 AdaptationSets"},
-		"Representations":       {reps(dash.MaxRepresentations), reps(dash.MaxRepresentations + 1), "3000 Representations"},
-		"descriptions":          {described(dash.MaxDescriptions), described(dash.MaxDescriptions + 1), "elements that describe"},
-		"entries":               {entries(dash.MaxEntries), entries(dash.MaxEntries + 1), "S and SegmentURL elements"},
-		"shortest":              {runs(`<S t="0" d="1"/>`), strings.Replace(runs(`<S t="0" d="1"/>`), `"1000"`, `"1001"`, 1), "shorter than"},
-		"longest":               {runs(`<S t="0" d="1000"/><S t="3600000000" d="86400000"/>`), runs(`<S t="3600000000" d="86400001"/>`), "longer than"},
-		"a time":                {runs(fmt.Sprintf(`<S t="0" d="1000"/><S t="%d" d="1000"/>`, dash.MaxTicks-1000)), runs(fmt.Sprintf(`<S t="%d" d="1000"/>`, dash.MaxTicks-999)), "too large"},
-		"an offset":             {strings.Replace(slidingMPD, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, dash.MaxTicks), 1), strings.Replace(slidingMPD, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, dash.MaxTicks+1), 1), "presentationTimeOffset that is too large"},
-		"a duration":            {lasting(fmt.Sprintf(`duration="P%dD"`, 365*years)), lasting(fmt.Sprintf(`duration="P%dDT0.000001S"`, 365*years)), "not a duration of up to 100 years"},
-		"a duration in hours":   {lasting(fmt.Sprintf(`duration="PT%dH"`, 365*years*24)), lasting(fmt.Sprintf(`duration="PT%dH"`, 365*years*24+1)), "not a duration of up to 100 years"},
-		"a duration that wraps": {lasting(`duration="PT876000H"`), lasting(`duration="PT999999999H9999999999M99999999999S"`), "not a duration"},
-		"a width":               {width(dash.MaxWidth), width(dash.MaxWidth + 1), "a format other than"},
-		"the end of a range":    {ranges(dash.MaxRangeEnd - 1), ranges(dash.MaxRangeEnd), "mediaRange is not"},
-		"a URL":                 {address(dash.MaxURL), address(dash.MaxURL + 1), "the URL of a segment is not"},
+	for name, c := range map[string]struct {
+		limit  int
+		mpd    func(n int) string // an MPD with n of the limited things
+		detail string
+	}{
+		"elements":        {dash.MaxElements - base, func(n int) string { return within(repeat("<a/>", n)) }, "more than 200000 elements"},
+		"depth":           {dash.MaxDepth - 1, func(n int) string { return within(repeat("<a>", n) + repeat("</a>", n)) }, "32 deep"},
+		"bytes of a tag":  {dash.MaxTag, func(n int) string { return within(`<a b="` + repeat("x", n-len(`<a b=""/>`)) + `"/>`) }, "a tag of more than"},
+		"bytes of a name": {dash.MaxTag, func(n int) string { return within("<" + repeat("a", n-len("</>")) + "/>") }, "a tag of more than"},
+		"attributes":      {dash.MaxAttributes, attributes, "more than 64 attributes"},
+		"text":            {dash.MaxText, func(n int) string { return within("<Location>" + repeat(" ", n) + "</Location>") }, "Location of more than"},
+		"text in pieces":  {dash.MaxText, func(n int) string { return within("<Location>" + repeat(" ", n-1) + "<!---->x</Location>") }, "Location of more than"},
+		"Periods": {dash.MaxPeriods, func(n int) string {
+			return strings.Replace(slidingMPD, "<Period ", repeat(`<Period start="PT0S"/>`, n-1)+"<Period ", 1)
+		}, "500 Periods"},
+		"AdaptationSets":  {dash.MaxAdaptationSets, sets, "1500 AdaptationSets"},
+		"Representations": {dash.MaxRepresentations, reps, "3000 Representations"},
+		"descriptions":    {dash.MaxDescriptions, described, "elements that describe"},
+		"entries":         {dash.MaxEntries, entries, "S and SegmentURL elements"},
+		"shortest": {1000, func(n int) string {
+			return strings.Replace(runs(`<S t="0" d="1"/>`), `"1000"`, fmt.Sprintf("%q", fmt.Sprint(n)), 1)
+		}, "shorter than"},
+		"longest": {86400000, func(n int) string { return runs(fmt.Sprintf(`<S t="3600000000" d="%d"/>`, n)) }, "longer than"},
+		"a time":  {dash.MaxTicks - 1000, func(n int) string { return runs(fmt.Sprintf(`<S t="%d" d="1000"/>`, n)) }, "too large"},
+		"an offset": {dash.MaxTicks, func(n int) string {
+			return strings.Replace(slidingMPD, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, n), 1)
+		}, "presentationTimeOffset that is too large"},
+		"a duration":        {365 * 100, func(n int) string { return lasting(fmt.Sprintf(`duration="P%dD"`, n)) }, "not a duration of up to 100 years"},
+		"hours":             {365 * 100 * 24, func(n int) string { return lasting(fmt.Sprintf(`duration="PT%dH"`, n)) }, "not a duration of up to 100 years"},
+		"a width":           {dash.MaxWidth, width, "a format other than"},
+		"the end of ranges": {dash.MaxRangeEnd, ranges, "mediaRange is not"},
+		"a URL":             {dash.MaxURL, address, "the URL of a segment is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := readFirst(t, c.atLimit, noon); len(p.Segments) == 0 {
+			if p := readFirst(t, c.mpd(c.limit), noon); len(p.Segments) == 0 {
 				t.Error("no segments")
 			}
-			wantMalformed(t, c.beyond, c.detail)
+			wantMalformed(t, c.mpd(c.limit+1), c.detail)
 		})
 	}
+	wantMalformed(t, lasting(`duration="PT999999999H9999999999M99999999999S"`), "not a duration")
 	t.Run("entries of other representations do not count", func(t *testing.T) {
 		all := repeat(`<Representation id="v" bandwidth="1">`+template(`media="$Number$" timescale="10"`, timeline(repeat(`<S d="1"/>`, dash.MaxEntries*2/3)))+`</Representation>`, 2)
 		if p := readFirst(t, liveMPD(period(adaptationSet(`mimeType="video/mp4"`, all))), noon); len(p.Segments) != dash.KeptSegments {

@@ -19,7 +19,7 @@ func summary(p watch.Playlist) string {
 		if !s.ProgramTime.IsZero() {
 			at = strconv.FormatFloat(s.ProgramTime.Sub(noon).Seconds(), 'f', -1, 64)
 		}
-		out = append(out, fmt.Sprintf("%s@%s+%v", strings.TrimPrefix(s.URI, "https://cdn.example.com/live/"), at, s.Duration.Seconds()))
+		out = append(out, fmt.Sprintf("%s@%s+%v", strings.TrimPrefix(s.URI, folder), at, s.Duration.Seconds()))
 	}
 	return strings.Join(out, " ")
 }

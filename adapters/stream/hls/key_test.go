@@ -16,9 +16,6 @@ const (
 	playReady = `#EXT-X-KEY:METHOD=AES-128,URI="data:text/plain;base64,AAAA",KEYFORMAT="com.microsoft.playready"`
 )
 
-// baseURL is the folder of the playlists in these tests.
-const baseURL = "https://cdn.example.com/live/720p/"
-
 // keyText returns the URI of a key and its IV in hexadecimal, or "none".
 func keyText(k *watch.Key) string {
 	if k == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -60,7 +61,7 @@ func TestAPlaylistBeyondALimitIsMalformed(t *testing.T) {
 				t.Errorf("at the limit: %s", p.Defect)
 			}
 			if p := read(t, c.playlist(c.limit+1)); p.Failure == nil {
-				wantDefect(t, p, c.detail)
+				manifesttest.WantDefect(t, p, c.detail)
 			} else {
 				wantMalformed(t, c.playlist(c.limit+1), c.detail)
 			}
@@ -133,21 +134,12 @@ func (c slowContext) Done() <-chan struct{} {
 }
 
 func TestDecodingTimeIsLimited(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		delay   time.Duration
-		decoded bool
-	}{
-		{"just before the deadline", hls.DecodeTime - 1, true},
-		{"at the deadline", hls.DecodeTime, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := readAs(slowContext{t.Context(), c.delay, &sync.Once{}}, t, live, playlistURL)
-				if (p.Failure == nil) != c.decoded || !c.decoded && p.Failure.Kind != watch.FailureMalformed {
-					t.Errorf("failure %v, want a decoded playlist: %v", p.Failure, c.decoded)
-				}
-			})
+	for delay, decoded := range map[time.Duration]bool{hls.DecodeTime - 1: true, hls.DecodeTime: false} {
+		synctest.Test(t, func(t *testing.T) {
+			p := manifesttest.Decode(slowContext{t.Context(), delay, &sync.Once{}}, t, hls.Format{}, live, playlistURL, "")
+			if (p.Failure == nil) != decoded || !decoded && p.Failure.Kind != watch.FailureMalformed {
+				t.Errorf("after %v: failure %v, want a decoded playlist: %v", delay, p.Failure, decoded)
+			}
 		})
 	}
 }

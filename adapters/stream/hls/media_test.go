@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -81,7 +82,7 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 		if want := mustRead(t, live); !reflect.DeepEqual(got.Segments, want.Segments) {
 			t.Errorf("got  %+v\nwant %+v", got.Segments, want.Segments)
 		}
-		wantDefect(t, got, "EXT-X-PROGRAM-DATE-TIME is not")
+		manifesttest.WantDefect(t, got, "EXT-X-PROGRAM-DATE-TIME is not")
 	})
 	t.Run("segment URLs that look like playlists", func(t *testing.T) {
 		p := mustRead(t, youtube)

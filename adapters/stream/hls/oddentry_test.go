@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -60,7 +61,7 @@ func TestAnOddSegmentCostsItselfAlone(t *testing.T) {
 			if strings.Join(got, ", ") != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			wantDefect(t, p, c.defect)
+			manifesttest.WantDefect(t, p, c.defect)
 		})
 	}
 }
@@ -74,7 +75,7 @@ func wantNoNumbers(t *testing.T, text, defect string) (p watch.Playlist) {
 			t.Errorf("%s has the number %d", s.URI, s.Sequence)
 		}
 	}
-	wantDefect(t, p, defect)
+	manifesttest.WantDefect(t, p, defect)
 	return p
 }
 
@@ -114,13 +115,6 @@ func TestNumbersThatCannotBeReadCostNoSegment(t *testing.T) {
 	}
 }
 
-func wantDefect(t *testing.T, p watch.Playlist, want string) {
-	t.Helper()
-	if (p.Defect == "") != (want == "") || !strings.Contains(p.Defect, want) || strings.Contains(p.Defect, "line ") {
-		t.Errorf("defect %q, want %q", p.Defect, want)
-	}
-}
-
 func TestAnOddSegmentDoesNotMoveTheOthers(t *testing.T) {
 	p := mustRead(t, mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:7", "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z", "#EXTINF:5,", "a", "#EXTINF:0,", "b", "#EXTINF:5,", "c"))
 	if s := p.Segments[1]; s.Sequence != 9 || !s.ProgramTime.Equal(noon.Add(5*time.Second)) {
@@ -142,7 +136,7 @@ func TestAPlaylistWithoutATargetDurationHasThatOfItsLongestSegment(t *testing.T)
 		if p.TargetDuration != 6*time.Second || len(p.Segments) != 3 {
 			t.Errorf("%q: got %+v", header, p)
 		}
-		wantDefect(t, p, "EXT-X-TARGETDURATION")
+		manifesttest.WantDefect(t, p, "EXT-X-TARGETDURATION")
 	}
 }
 
@@ -173,7 +167,7 @@ func TestAnOddVariantCostsItselfAlone(t *testing.T) {
 			if got := renditionsText(t, "#EXTM3U\n"+c.text); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			wantDefect(t, mustRead(t, "#EXTM3U\n"+c.text), c.defect)
+			manifesttest.WantDefect(t, mustRead(t, "#EXTM3U\n"+c.text), c.defect)
 		})
 	}
 	t.Run("the only sound of the only variant", func(t *testing.T) {
@@ -185,4 +179,22 @@ func TestAnOddVariantCostsItselfAlone(t *testing.T) {
 			t.Errorf("got %+v", p.Renditions)
 		}
 	})
+}
+
+func TestASegmentHasTheNumbersThatItsPlaylistStates(t *testing.T) { // decision S5
+	const entries = "#EXTINF:2,\na.ts\n#EXT-X-DISCONTINUITY\n#EXTINF:2,\nb.ts\n"
+	for tags, want := range map[string]struct {
+		unnumbered    bool
+		discontinuity uint64
+	}{
+		"#EXT-X-MEDIA-SEQUENCE:7\n#EXT-X-DISCONTINUITY-SEQUENCE:3\n":  {false, 4},
+		"#EXT-X-MEDIA-SEQUENCE:7\n":                                   {false, 0},
+		"#EXT-X-MEDIA-SEQUENCE:7\n#EXT-X-DISCONTINUITY-SEQUENCE:-1\n": {false, 0},
+		"": {true, 0},
+	} {
+		p := mustRead(t, "#EXTM3U\n#EXT-X-TARGETDURATION:2\n"+tags+entries)
+		if last := p.Segments[1]; last.Unnumbered != want.unnumbered || last.Discontinuity != want.discontinuity {
+			t.Errorf("%q: got %+v", tags, last)
+		}
+	}
 }
