@@ -22,6 +22,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
 var _ worker.SegmentFetcher = (*media.Client)(nil)
@@ -49,14 +50,17 @@ func newClient(t *testing.T, change func(*media.Config)) *media.Client {
 	return c
 }
 
-// serve starts a server. release is closed before the server, so that a handler
-// may wait for it.
-func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, release <-chan struct{})) string {
+// serve starts a server. A handler that waits has to end with its request.
+func serve(t *testing.T, handle http.HandlerFunc) string {
 	t.Helper()
-	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, release) }))
-	t.Cleanup(func() { close(release); server.Close() })
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// with returns the handler of a fault.
+func with(f httpfault.Fault) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { f(w, r, nil) }
 }
 
 func withTimeout(t *testing.T) context.Context {
@@ -113,7 +117,7 @@ func wantFetchFailure(t *testing.T, c *media.Client, s watch.Segment, kind watch
 func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
 	t.Run("returns the body and the URL after redirects", func(t *testing.T) {
 		var referer, agent string
-		base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/target" {
 				http.Redirect(w, r, "/target", http.StatusFound)
 				return
@@ -131,32 +135,25 @@ func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
 	})
 	for _, announced := range []bool{true, false} {
 		t.Run(fmt.Sprintf("accepts as many bytes as the limit, announced: %v", announced), func(t *testing.T) {
-			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-				if !announced {
-					w.(http.Flusher).Flush()
-				}
-				_, _ = io.WriteString(w, "0123456789")
-			})
-			c := newClient(t, nil)
-			if body, _, err := c.Get(withTimeout(t), base+secret, 10); err != nil || len(body) != 10 {
+			base, c := serve(t, sized(announced))+"/10", newClient(t, nil)
+			if body, _, err := c.Get(withTimeout(t), base, 10); err != nil || len(body) != 10 {
 				t.Errorf("a body at the limit: got %q, %v", body, err)
 			}
-			_, _, err := c.Get(withTimeout(t), base+secret, 9)
+			_, _, err := c.Get(withTimeout(t), base, 9)
 			wantFailure(t, err, watch.FailureTooLarge, "127.0.0.1")
 		})
 	}
 }
 
 func TestRedirectsAreFollowedUpToTheLimit(t *testing.T) {
-	hops := func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+	hops := func(w http.ResponseWriter, r *http.Request) {
 		var left int
 		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &left)
 		if left != 0 {
 			http.Redirect(w, r, fmt.Sprintf("/%d?key=s3cr3t", left-1), http.StatusFound)
 		}
 	}
-	base := serve(t, hops)
-	c := newClient(t, nil)
+	base, c := serve(t, hops), newClient(t, nil)
 	if _, _, err := c.Get(withTimeout(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects), 1); err != nil {
 		t.Errorf("with the largest number of redirects: %v", err)
 	}
@@ -170,11 +167,7 @@ func TestRedirectsAreFollowedUpToTheLimit(t *testing.T) {
 		"an invalid URL with a secret": "http://[::1%zz/videoplayback?key=s3cr3t",
 	} {
 		t.Run("to "+name+" are a network failure", func(t *testing.T) {
-			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-				w.Header().Set("Location", location)
-				w.WriteHeader(http.StatusFound)
-			})
-			_, _, err := newClient(t, nil).Get(withTimeout(t), base+secret, 1)
+			_, _, err := newClient(t, nil).Get(withTimeout(t), rawServer(t, "HTTP/1.1 302 Found\r\nLocation: "+location+"\r\n\r\n", false)+secret, 1)
 			wantFailure(t, err, watch.FailureNetwork, "")
 		})
 	}
@@ -188,7 +181,7 @@ func TestEachStatusHasItsFailureKind(t *testing.T) {
 		500: watch.FailureNetwork, 503: watch.FailureNetwork,
 	} {
 		t.Run(fmt.Sprintf("%d is %s", status, kind), func(t *testing.T) {
-			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { w.WriteHeader(status) })
+			base := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 			c := newClient(t, nil)
 			_, _, err := c.Get(withTimeout(t), base+secret, 1)
 			wantFailure(t, err, kind, fmt.Sprintf("answered %d", status))
@@ -196,11 +189,6 @@ func TestEachStatusHasItsFailureKind(t *testing.T) {
 		})
 	}
 }
-
-// zeros is an endless reader of zero bytes.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestStreamsThatShareAClientShareItsConnections(t *testing.T) {
 	const streams = 8
@@ -247,15 +235,10 @@ func TestAnAnswerSaysTheTimeOfItsServer(t *testing.T) {
 		"not by an invalid Date": {"yesterday", "", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+			base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Date", c.date)
-				if c.age != "" {
-					w.Header().Set("Age", c.age)
-				}
-				w.Header().Set("Content-Length", "7")
-				if r.Method == http.MethodGet {
-					_, _ = io.WriteString(w, "#EXTM3U")
-				}
+				w.Header().Set("Age", c.age)
+				httpfault.Text("#EXTM3U")(w, r, nil)
 			})
 			_, got, err := newClient(t, nil).Get(withTimeout(t), base, 100)
 			head, headErr := newClient(t, nil).Head(withTimeout(t), base)
@@ -265,7 +248,7 @@ func TestAnAnswerSaysTheTimeOfItsServer(t *testing.T) {
 		})
 	}
 	t.Run("and is asked only where requests may go", func(t *testing.T) {
-		base := serve(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) { t.Error("asked") })
+		base := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") })
 		if _, err := newClient(t, func(c *media.Config) { c.Control = outbound.New(nil).Control }).Head(withTimeout(t), base); err == nil {
 			t.Error("an internal address was asked for its time")
 		}

@@ -64,13 +64,13 @@ func throughProxy(t *testing.T, address string) func(*media.Config) {
 // An operator reads the host and the cause first. The error of the Go library follows.
 func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 	closed, silent := closedPort(t), silentServer(t)
-	plain := strings.TrimPrefix(serve(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) {}), "http://")
-	refusing := strings.TrimPrefix(serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+	plain := strings.TrimPrefix(serve(t, func(http.ResponseWriter, *http.Request) {}), "http://")
+	refusing := strings.TrimPrefix(serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 	}), "http://")
 	oldTLS := tlsServer(t, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	untrusted := tlsServer(t, nil)
-	redirecting := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+	redirecting := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+closed+secret, http.StatusFound)
 	})
 	noNames := func(c *media.Config) { c.Resolver = outboundtest.DNSRecords{}.Resolver(t) }

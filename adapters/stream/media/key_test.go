@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
 // countingServer serves resources by path, with byte ranges, and counts the
@@ -19,7 +20,7 @@ type countingServer struct {
 	requests map[string]int
 }
 
-func (v *countingServer) serve(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+func (v *countingServer) serve(w http.ResponseWriter, r *http.Request) {
 	v.mu.Lock()
 	v.requests[r.URL.Path]++
 	v.mu.Unlock()
@@ -140,10 +141,7 @@ func TestEncryptedSegmentsHaveTheSameLimits(t *testing.T) {
 	}
 }
 
-// resources are the paths of one encrypted segment and of everything it needs.
-var resources = []string{"/segment", "/section", "/key", "/other"}
-
-// encryptedSegment returns a segment of resources, all of them encrypted.
+// encryptedSegment returns a segment that needs four resources, all of them encrypted.
 func encryptedSegment(base string) watch.Segment {
 	return watch.Segment{
 		URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: testIV},
@@ -162,14 +160,9 @@ func newCountingServer(t *testing.T) *countingServer {
 // Each of four resources takes a third of the budget: it is used up before the last.
 func TestAllResourcesShareOneTimeBudget(t *testing.T) {
 	v := newCountingServer(t)
-	late := func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
-		select {
-		case <-time.After(200 * time.Millisecond): // the delay itself is tested: it must count
-			v.serve(w, r, release)
-		case <-release:
-		}
-	}
-	base := serve(t, late)
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) { // the delay itself is tested: it must count
+		httpfault.Delay(200*time.Millisecond)(w, r, http.HandlerFunc(v.serve))
+	})
 	_, err := fetch(t, newClient(t, func(c *media.Config) { c.Total = 600 * time.Millisecond }), encryptedSegment(base))
 	wantFailure(t, err, watch.FailureNetwork, "too long in all")
 	if got, err := fetch(t, newClient(t, nil), encryptedSegment(base)); err != nil || string(got) != "sectionmedia" {
@@ -178,19 +171,17 @@ func TestAllResourcesShareOneTimeBudget(t *testing.T) {
 }
 
 func TestAStallOfAnyResourceEndsTheFetch(t *testing.T) {
-	for _, resource := range resources {
-		t.Run(resource, func(t *testing.T) {
-			v := newCountingServer(t)
-			base := serve(t, func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
-				if r.URL.Path == resource {
-					w.(http.Flusher).Flush()
-					<-release
-					return
-				}
-				v.serve(w, r, release)
-			})
-			_, err := fetch(t, newClient(t, func(c *media.Config) { c.Stall = 100 * time.Millisecond }), encryptedSegment(base))
-			wantFailure(t, err, watch.FailureNetwork, "nothing came")
+	for resource := range newCountingServer(t).files {
+		v := newCountingServer(t)
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != resource {
+				v.serve(w, r)
+				return
+			}
+			flush(w, "")
+			<-r.Context().Done()
 		})
+		_, err := fetch(t, newClient(t, func(c *media.Config) { c.Stall = 100 * time.Millisecond }), encryptedSegment(base))
+		wantFailure(t, err, watch.FailureNetwork, "nothing came")
 	}
 }

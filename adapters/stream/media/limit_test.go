@@ -15,129 +15,102 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// bomb returns zeros compressed with gzip, to about a thousandth of size.
-func bomb(t *testing.T, size int64) []byte {
+// compress compresses with gzip.
+func compress(t *testing.T, plain []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := io.CopyN(z, zeros{}, size); err != nil {
-		t.Fatal(err)
-	}
+	_, _ = z.Write(plain)
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func encoded(coding string, body []byte) func(http.ResponseWriter, *http.Request, <-chan struct{}) {
-	return func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
-		w.Header()["Content-Encoding"] = strings.Split(coding, ";")
-		for r.Context().Err() == nil {
+// encoded answers with a body in these content codings, each in a line of its own, without an
+// end if again is set.
+func encoded(body []byte, again bool, codings ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Encoding"] = codings
+		for more := true; more && r.Context().Err() == nil; more = again {
 			_, _ = w.Write(body)
-			if !strings.HasPrefix(r.URL.Path, "/again") {
-				return
-			}
 		}
 	}
 }
 
 func TestCompressedBodiesCountDecompressed(t *testing.T) {
-	t.Run("a segment counts as what it becomes", func(t *testing.T) {
-		const limit = 4 << 20
-		c := newClient(t, func(c *media.Config) { c.MaxSegment = limit })
-		base := serve(t, encoded("gzip", bomb(t, limit)))
-		if got, err := fetch(t, c, watch.Segment{URI: base}); err != nil || len(got) != limit {
-			t.Errorf("at the limit: %d bytes, %v", len(got), err)
-		}
-		base = serve(t, encoded("gzip", bomb(t, limit+1)))
-		got, err := fetch(t, c, watch.Segment{URI: base})
-		wantFailure(t, err, watch.FailureTooLarge, "")
-		if len(got) > limit {
-			t.Errorf("got %d bytes beyond the limit", len(got))
-		}
-	})
-	for name, s := range map[string]watch.Segment{
-		"an init section": {Init: &watch.Init{}},
-		"a key":           {Key: &watch.Key{IV: testIV}},
-	} {
-		t.Run(name+" counts as what it becomes", func(t *testing.T) {
-			base, kind := serve(t, encoded("gzip", bomb(t, media.MaxInit+1))), watch.FailureTooLarge
-			if s.Key != nil {
-				s.Key.URI, kind = base, watch.FailureMalformed
-			} else {
-				s.Init.URI = base
-			}
-			wantFetchFailure(t, newClient(t, nil), s, kind, "")
-		})
+	const limit = 4 << 20
+	c := newClient(t, func(c *media.Config) { c.MaxSegment, c.Stall = limit, 2*time.Second })
+	bomb := func(n int64) string { return serve(t, with(httpfault.Bomb(n))) }
+	small := compress(t, make([]byte, 100))
+
+	if got, err := fetch(t, c, watch.Segment{URI: bomb(limit)}); err != nil || len(got) != limit {
+		t.Errorf("at the limit: %d bytes, %v", len(got), err)
 	}
-	t.Run("one without an end costs no memory", func(t *testing.T) {
-		base := serve(t, encoded("gzip", bomb(t, 256<<20)))
-		c := newClient(t, nil)
-		grew := bytesAllocated(t, func() {
-			body, err := c.FetchSegment(withTimeout(t), watch.Segment{URI: base + "/again"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = body.Close() }()
-			n, err := io.Copy(io.Discard, body)
-			wantFailure(t, err, watch.FailureTooLarge, "")
-			if n != 64<<20 {
-				t.Errorf("got %d bytes beyond the limit", n)
-			}
-		})
-		if grew > 2<<20 {
-			t.Errorf("%d bytes were allocated, more than allowed", grew)
-		}
-	})
-	t.Run("one that becomes nothing, without an end, has come to a halt", func(t *testing.T) {
-		base := serve(t, encoded("gzip", bomb(t, 0)))
-		c := newClient(t, func(c *media.Config) { c.Stall = 200 * time.Millisecond })
-		wantFetchFailure(t, c, watch.Segment{URI: base + "/again"}, watch.FailureNetwork, "nothing came")
-	})
-	t.Run("a repeated or unsupported content coding is refused", func(t *testing.T) {
-		for _, coding := range []string{"gzip, gzip", "gzip,identity", "br", "zstd", "deflate", "compress", "x-gzip", "chunked", "rubbish", "identity;gzip"} {
-			base := serve(t, encoded(coding, bomb(t, 100)))
-			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + secret}, watch.FailureNetwork, "content-encoding")
-		}
-	})
+	if got, err := fetch(t, c, watch.Segment{URI: bomb(limit + 1<<20)}); len(got) > limit {
+		t.Errorf("got %d bytes beyond the limit, %v", len(got), err)
+	}
+	for name, w := range map[string]struct {
+		segment watch.Segment
+		kind    watch.FailureKind
+		detail  string
+	}{
+		"a segment":       {watch.Segment{URI: bomb(limit + 1<<20)}, watch.FailureTooLarge, ""},
+		"an init section": {watch.Segment{Init: &watch.Init{URI: bomb(media.MaxInit + 1<<20)}}, watch.FailureTooLarge, ""},
+		"a key":           {watch.Segment{Key: &watch.Key{URI: bomb(media.MaxInit + 1<<20), IV: testIV}}, watch.FailureMalformed, ""},
+		"one that becomes nothing, without an end":   {watch.Segment{URI: serve(t, encoded(compress(t, nil), true, "gzip"))}, watch.FailureNetwork, "nothing came"},
+		"a byte range that is compressed is refused": {watch.Segment{URI: serve(t, encoded(small, false, "gzip")), Range: byteRange(0, 10)}, watch.FailureNetwork, "content-encoding"},
+	} {
+		t.Run(name, func(t *testing.T) { wantFetchFailure(t, c, w.segment, w.kind, w.detail) })
+	}
+	for _, codings := range [][]string{{"gzip, gzip"}, {"gzip,identity"}, {"br"}, {"zstd"}, {"deflate"}, {"compress"}, {"x-gzip"}, {"chunked"}, {"rubbish"}, {"identity", "gzip"}} {
+		wantFetchFailure(t, c, watch.Segment{URI: serve(t, encoded(small, false, codings...)) + secret}, watch.FailureNetwork, "content-encoding")
+	}
 	t.Run("a second coding in a line of its own is left on", func(t *testing.T) {
-		inner := bomb(t, 1<<20)
-		var outer bytes.Buffer
-		z := gzip.NewWriter(&outer)
-		_, _ = z.Write(inner)
-		_ = z.Close()
-		base := serve(t, encoded("gzip;gzip", outer.Bytes()))
-		got, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret})
-		if err != nil || !bytes.Equal(got, inner) {
+		got, err := fetch(t, c, watch.Segment{URI: serve(t, encoded(compress(t, small), false, "gzip", "gzip"))})
+		if err != nil || !bytes.Equal(got, small) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})
-	t.Run("a byte range that is compressed is refused", func(t *testing.T) {
-		base := serve(t, encoded("gzip", bomb(t, 100)))
-		wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: byteRange(0, 10)}, watch.FailureNetwork, "content-encoding")
-	})
 }
 
-func TestAnEncryptedSegmentIsNotHeldInMemory(t *testing.T) {
-	const size = 32 << 20
-	v := &countingServer{requests: map[string]int{}, files: map[string][]byte{"/key": testKey, "/segment": encryptCBC(t, testKey, testIV, pad(make([]byte, size)))}}
-	base := serve(t, v.serve)
+// copySegment reads a segment and returns how many bytes it has. That allocates little.
+func copySegment(t *testing.T, s watch.Segment) (n int64, err error) {
+	t.Helper()
 	c := newClient(t, nil)
 	grew := bytesAllocated(t, func() {
-		body, err := c.FetchSegment(withTimeout(t), watch.Segment{URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: testIV}})
-		if err != nil {
-			t.Fatal(err)
+		body, openErr := c.FetchSegment(withTimeout(t), s)
+		if openErr != nil {
+			t.Fatal(openErr)
 		}
 		defer func() { _ = body.Close() }()
-		if n, err := io.Copy(io.Discard, body); err != nil || n != size {
-			t.Errorf("%d bytes, %v", n, err)
-		}
+		n, err = io.Copy(io.Discard, body)
 	})
 	if grew > 2<<20 {
 		t.Errorf("%d bytes were allocated, more than allowed", grew)
 	}
+	return n, err
+}
+
+func TestASegmentIsNotHeldInMemory(t *testing.T) {
+	t.Run("compressed, without an end", func(t *testing.T) {
+		n, err := copySegment(t, watch.Segment{URI: serve(t, encoded(compress(t, make([]byte, 16<<20)), true, "gzip"))})
+		wantFailure(t, err, watch.FailureTooLarge, "")
+		if n != 64<<20 {
+			t.Errorf("got %d bytes", n)
+		}
+	})
+	t.Run("encrypted", func(t *testing.T) {
+		const size = 32 << 20
+		v := &countingServer{requests: map[string]int{}, files: map[string][]byte{"/key": testKey, "/segment": encryptCBC(t, testKey, testIV, pad(make([]byte, size)))}}
+		base := serve(t, v.serve)
+		if n, err := copySegment(t, watch.Segment{URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: testIV}}); err != nil || n != size {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	})
 }
 
 // bytesAllocated returns how many bytes do allocates, those of the servers included,
@@ -165,7 +138,7 @@ func TestAnAnnouncedLengthIsNotAllocated(t *testing.T) {
 func TestTheResponseHeaderIsLimited(t *testing.T) {
 	// The limit is for all header lines together; the server adds a few of its own.
 	answer := func(n int) string {
-		return serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+		return serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			for i := range n / 1024 {
 				w.Header().Set(fmt.Sprintf("X-%04d", i), strings.Repeat("x", 1024-len("X-0000: \r\n")))
 			}

@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
 const resource = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -21,12 +23,12 @@ func byteRange(offset, length int64) *watch.ByteRange {
 }
 
 func TestASegmentFollowsItsInitSection(t *testing.T) {
-	files := func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+	files := func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.TrimPrefix(r.URL.Path, "/")+resource))
 	}
-	whole := func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
+	whole := func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Range")
-		files(w, r, release)
+		files(w, r)
 	}
 	cases := map[string]struct {
 		segment watch.Segment // URIs are paths
@@ -39,7 +41,7 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 		"after its init section":        {watch.Segment{URI: "/s", Init: &watch.Init{URI: "/i"}}, "i" + resource + "s" + resource},
 		"and its init section in parts": {watch.Segment{URI: "/", Range: byteRange(1, 2), Init: &watch.Init{URI: "/", Range: byteRange(0, 1)}}, "012"},
 	}
-	for server, handle := range map[string]func(http.ResponseWriter, *http.Request, <-chan struct{}){
+	for server, handle := range map[string]http.HandlerFunc{
 		"that knows ranges": files, "that always sends the whole": whole,
 	} {
 		for name, c := range cases {
@@ -74,16 +76,12 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 	}
 	t.Run("another byte range than the requested one is refused", func(t *testing.T) {
 		for _, answer := range []string{"bytes 0-2/36", "bytes 10-13/36", "bytes 10-9/36", "", "bytes */36", "items 10-12/36"} {
-			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-				w.Header().Set("Content-Range", answer)
-				w.WriteHeader(http.StatusPartialContent)
-				_, _ = io.WriteString(w, "abc")
-			})
+			base := rawServer(t, "HTTP/1.1 206 Partial\r\nContent-Range: "+answer+"\r\nContent-Length: 3\r\n\r\nabc", false)
 			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: byteRange(10, 3)}, watch.FailureNetwork, "another range")
 		}
 	})
 	t.Run("an init section that has expired is an expired segment", func(t *testing.T) {
-		base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/i" {
 				w.WriteHeader(http.StatusForbidden)
 			}
@@ -92,67 +90,58 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 	})
 }
 
-func TestTheSizeOfASegmentIsLimited(t *testing.T) {
-	sized := func(announced bool) func(http.ResponseWriter, *http.Request, <-chan struct{}) {
-		return func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
-			n, _ := strconv.ParseInt(r.URL.Path[1:], 10, 64)
-			if announced {
-				w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
-			} else {
-				w.(http.Flusher).Flush()
-			}
-			_, _ = io.CopyN(w, zeros{}, n)
+// sized answers with as many bytes as the path says.
+func sized(announced bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.ParseInt(r.URL.Path[1:], 10, 64)
+		if announced {
+			httpfault.Zeros(n)(w, r, nil)
+		} else {
+			httpfault.Endless(n)(w, r, nil)
 		}
+	}
+}
+
+func TestTheSizeOfASegmentIsLimited(t *testing.T) {
+	const limit = 1 << 20
+	if media.MaxInit != limit {
+		t.Fatal("the test needs equal limits for segments and init sections")
 	}
 	for _, announced := range []bool{true, false} {
-		t.Run(fmt.Sprintf("is limited, announced: %v", announced), func(t *testing.T) {
-			base := serve(t, sized(announced))
-			c := newClient(t, func(c *media.Config) { c.MaxSegment = 1 << 20 })
-			got, err := fetch(t, c, watch.Segment{URI: fmt.Sprintf("%s/%d", base, 1<<20)})
-			if err != nil || len(got) != 1<<20 {
-				t.Errorf("at the limit: %d bytes, %v", len(got), err)
-			}
-			got, err = fetch(t, c, watch.Segment{URI: fmt.Sprintf("%s/%d", base, 1<<20+1)})
-			wantFailure(t, err, watch.FailureTooLarge, "")
-			if len(got) > 1<<20 {
-				t.Errorf("got %d bytes beyond the limit", len(got))
-			}
-		})
-		t.Run(fmt.Sprintf("of an init section is limited, announced: %v", announced), func(t *testing.T) {
-			base := serve(t, sized(announced))
-			s := watch.Segment{URI: base + "/1", Init: &watch.Init{URI: fmt.Sprintf("%s/%d", base, media.MaxInit)}}
-			got, err := fetch(t, newClient(t, nil), s)
-			if err != nil || len(got) != media.MaxInit+1 {
-				t.Errorf("at the limit: %d bytes, %v", len(got), err)
-			}
-			s.Init.URI = fmt.Sprintf("%s/%d", base, media.MaxInit+1)
-			wantFetchFailure(t, newClient(t, nil), s, watch.FailureTooLarge, "")
-		})
-	}
-	t.Run("announced as too large is not begun", func(t *testing.T) {
-		base := serve(t, sized(true))
-		_, err := newClient(t, nil).FetchSegment(withTimeout(t), watch.Segment{URI: fmt.Sprintf("%s/%d", base, 64<<20+1)})
+		base := serve(t, sized(announced))
+		of := func(n int) string { return fmt.Sprintf("%s/%d", base, n) }
+		c := newClient(t, func(c *media.Config) { c.MaxSegment = limit })
+		got, err := fetch(t, c, watch.Segment{URI: of(limit), Init: &watch.Init{URI: of(limit)}})
+		if err != nil || len(got) != 2*limit {
+			t.Errorf("at the limit, announced %v: %d bytes, %v", announced, len(got), err)
+		}
+		got, err = fetch(t, c, watch.Segment{URI: of(limit + 1)})
 		wantFailure(t, err, watch.FailureTooLarge, "")
-	})
-	t.Run("of a byte range is limited before it is read", func(t *testing.T) {
-		base := serve(t, sized(true))
-		c := newClient(t, func(c *media.Config) { c.MaxSegment = 100 })
-		got, err := fetch(t, c, watch.Segment{URI: base + "/1000", Range: byteRange(100, 100)})
-		if err != nil || len(got) != 100 {
-			t.Errorf("at the limit: %d bytes, %v", len(got), err)
+		if len(got) > limit {
+			t.Errorf("got %d bytes beyond the limit", len(got))
 		}
-		for _, r := range []*watch.ByteRange{byteRange(0, 101), byteRange(101, 1)} {
-			_, err := c.FetchSegment(withTimeout(t), watch.Segment{URI: base + "/1000", Range: r})
-			wantFailure(t, err, watch.FailureTooLarge, "")
+		wantFetchFailure(t, c, watch.Segment{URI: of(1), Init: &watch.Init{URI: of(limit + 1)}}, watch.FailureTooLarge, "")
+	}
+	base := serve(t, sized(true))
+	c := newClient(t, func(c *media.Config) { c.MaxSegment = 100 })
+	if got, err := fetch(t, c, watch.Segment{URI: base + "/1000", Range: byteRange(100, 100)}); err != nil || len(got) != 100 {
+		t.Errorf("at the limit: %d bytes, %v", len(got), err)
+	}
+	for name, s := range map[string]watch.Segment{
+		"announced as too large": {URI: base + "/101"}, "a longer range": {URI: base + "/1000", Range: byteRange(0, 101)}, "a range beyond it": {URI: base + "/1000", Range: byteRange(101, 1)},
+	} {
+		_, err := c.FetchSegment(withTimeout(t), s) // nothing is read
+		if _, failed := errors.AsType[*watch.Failure](err); !failed {
+			t.Errorf("%s: begun, %v", name, err)
 		}
-	})
+	}
 }
 
 func TestTheMirrorThatAnsweredIsTriedFirst(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	gone := ""
-	base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		server := strings.Split(r.URL.Path, "/")[1]
@@ -192,15 +181,13 @@ func TestTheMirrorThatAnsweredIsTriedFirst(t *testing.T) {
 }
 
 func TestASegmentIsTriedAtItsMirrors(t *testing.T) {
-	base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
-		switch {
-		case strings.HasPrefix(r.URL.Path, "/gone"):
-			w.WriteHeader(http.StatusNotFound)
-		case strings.HasPrefix(r.URL.Path, "/busy"):
-			w.WriteHeader(http.StatusServiceUnavailable)
-		default:
-			_, _ = io.WriteString(w, r.URL.Path)
+	statuses := map[string]int{"gone": http.StatusNotFound, "busy": http.StatusServiceUnavailable}
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if status := statuses[strings.Split(r.URL.Path, "/")[1]]; status != 0 {
+			w.WriteHeader(status)
+			return
 		}
+		_, _ = io.WriteString(w, r.URL.Path)
 	})
 	segment := func(folders ...string) watch.Segment {
 		s := watch.Segment{Init: &watch.Init{}}

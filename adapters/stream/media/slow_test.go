@@ -10,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
 // flush sends text at once.
@@ -18,29 +19,14 @@ func flush(w http.ResponseWriter, text string) {
 	w.(http.Flusher).Flush()
 }
 
-// sendNothing accepts a request and does not answer it.
-func sendNothing(_ http.ResponseWriter, _ *http.Request, release <-chan struct{}) { <-release }
-
 // stall sends the beginning of a body and no more.
-func stall(w http.ResponseWriter, _ *http.Request, release <-chan struct{}) {
+func stall(w http.ResponseWriter, r *http.Request) {
 	flush(w, "some")
-	<-release
-}
-
-// dripBytes sends 200 bytes a second without an end.
-func dripBytes(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
-	for r.Context().Err() == nil {
-		flush(w, "x")
-		select {
-		case <-release:
-			return
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	<-r.Context().Done()
 }
 
 // sendSlowly sends the header after 300 ms, and then 17 bytes a second for three seconds.
-func sendSlowly(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+func sendSlowly(w http.ResponseWriter, _ *http.Request) {
 	for i := range 60 {
 		<-time.After(60 * time.Millisecond)
 		if i >= 5 {
@@ -50,16 +36,19 @@ func sendSlowly(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 }
 
 func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
+	drip := func(w http.ResponseWriter, r *http.Request) { // 200 bytes a second
+		httpfault.Drip(1, 5*time.Millisecond)(w, r, with(httpfault.Zeros(100_000)))
+	}
 	cases := map[string]struct {
-		handle func(http.ResponseWriter, *http.Request, <-chan struct{})
+		handle http.HandlerFunc
 		limit  func(*media.Config)
 		detail string
 	}{
-		"sends no header":                     {sendNothing, func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
-		"sends no header in the time for all": {sendNothing, func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
+		"sends no header":                     {with(httpfault.Hang()), func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
+		"sends no header in the time for all": {with(httpfault.Hang()), func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
 		"stops in the middle":                 {stall, func(c *media.Config) { c.Stall = 50 * time.Millisecond }, "nothing came"},
-		"drips below the least rate":          {dripBytes, func(c *media.Config) { c.Stall, c.MinRate = 2*time.Second, 100_000 }, "too slowly"},
-		"drips for longer than allowed":       {dripBytes, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
+		"drips below the least rate":          {drip, func(c *media.Config) { c.Stall, c.MinRate = 2*time.Second, 100_000 }, "too slowly"},
+		"drips for longer than allowed":       {drip, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
 	}
 	for name, c := range cases {
 		t.Run("a server that "+name+" is given up", func(t *testing.T) {
@@ -85,7 +74,7 @@ func TestASlowServerWithinItsLimitsIsAccepted(t *testing.T) {
 }
 
 func TestAPauseOfTheReaderDoesNotCount(t *testing.T) {
-	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { flush(w, "ab") })
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request) { flush(w, "ab") })
 	client := newClient(t, func(c *media.Config) { c.Stall, c.Total = 3*time.Second, 3*time.Second })
 	body, err := client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 func TestOnlyDirectConnectionsAreChecked(t *testing.T) {
 	guard := outbound.New(nil).Control
-	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "through the proxy")
 	})
 	proxy, err := url.Parse(base)
