@@ -120,6 +120,58 @@ func TestTheAnswerNamesBothFailures(t *testing.T) {
 	})
 }
 
+// step changes the answers of the tools and asks some times, a second apart.
+type step struct {
+	pause             time.Duration     // before the first question
+	ytdlp, streamlink watch.StreamState // empty: as before
+	times             int
+	want              watch.StreamState // the last answer
+	runs              [2]int            // of yt-dlp and streamlink
+}
+
+func TestACircuitOpensAfterFiveFailures(t *testing.T) { // section 10.3
+	failing := step{times: 5, want: watch.Unreachable, runs: [2]int{5, 5}}
+	for name, steps := range map[string][]step{
+		"for half a minute": {
+			{times: 4, want: watch.Unreachable, runs: [2]int{4, 4}},
+			{times: 1, want: watch.Unreachable, runs: [2]int{1, 1}},
+			{pause: 28 * time.Second, times: 1, want: watch.CircuitOpen},
+		},
+		"a trial that succeeds closes it, and the count begins again": {
+			failing, {pause: 30 * time.Second, ytdlp: watch.Live, times: 2, want: watch.Live, runs: [2]int{2, 0}},
+			{ytdlp: watch.Blocked, times: 4, want: watch.Blocked, runs: [2]int{4, 1}},
+		},
+		"a trial that fails opens it again": {failing, {pause: 30 * time.Second, times: 30, want: watch.CircuitOpen, runs: [2]int{1, 1}}},
+		"a success resets the count": {
+			{times: 4, want: watch.Unreachable, runs: [2]int{4, 4}}, {ytdlp: watch.Private, times: 1, want: watch.Private, runs: [2]int{1, 0}},
+			{ytdlp: watch.Blocked, streamlink: watch.ManifestFound, times: 4, want: watch.ManifestFound, runs: [2]int{4, 4}},
+			{ytdlp: watch.Private, times: 1, want: watch.Private, runs: [2]int{1, 0}}, {ytdlp: watch.Blocked, times: 4, want: watch.ManifestFound, runs: [2]int{4, 4}},
+		},
+		"a refusal is no failure": {{ytdlp: watch.Removed, times: 20, want: watch.Removed, runs: [2]int{20, 0}}},
+		"the secondary runs while it is open": {
+			{streamlink: watch.ManifestFound, times: 20, want: watch.ManifestFound, runs: [2]int{5, 20}},
+			{streamlink: watch.ToolFailed, times: 1, want: watch.CircuitOpen, runs: [2]int{0, 1}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
+				for i, step := range steps {
+					for tool, state := range map[*fakeTool]watch.StreamState{ytdlp: step.ytdlp, streamlink: step.streamlink} {
+						if state != "" {
+							tool.setState(state)
+						}
+					}
+					time.Sleep(step.pause)
+					got := resolveTimes(t, f, step.times)
+					if runs := [2]int{ytdlp.takeRuns(), streamlink.takeRuns()}; got.State != step.want || runs != step.runs {
+						t.Errorf("step %d: got %+v after %v runs, want %s after %v", i, got, runs, step.want, step.runs)
+					}
+				}
+			})
+		})
+	}
+}
+
 // resolveTimes calls Resolve n times, a second apart.
 func resolveTimes(t *testing.T, f *fallback.Resolver, n int) (last watch.Resolution) {
 	t.Helper()
@@ -130,57 +182,25 @@ func resolveTimes(t *testing.T, f *fallback.Resolver, n int) (last watch.Resolut
 	return last
 }
 
-func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // section 10.3
-	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
-		if got := resolveTimes(t, f, 4); got.State != watch.Unreachable || log.Len() > 0 {
-			t.Errorf("after 4 failures got %+v, log %s", got, log)
-		}
-		if got := f.Resolve(t.Context(), watched); got.State != watch.Unreachable {
-			t.Errorf("after the 5th failure got %+v, want it unchanged", got)
-		}
-		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 5 {
-			t.Errorf("yt-dlp ran %d times, streamlink %d times", a, b)
-		}
-		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "tool=yt-dlp") || !strings.Contains(log.String(), "it is unreachable") || !strings.Contains(log.String(), "monitor_id=mon-1") || !strings.Contains(log.String(), "check DNS") {
-			t.Errorf("the log is %s", log)
-		}
-		time.Sleep(30 * time.Second)
-		got := f.Resolve(t.Context(), watched)
-		if got.State != watch.CircuitOpen || got.Source != "yt-dlp" ||
-			got.Detail != "it is unreachable; streamlink: it is unreachable" {
-			t.Errorf("after 30 s got %+v", got)
-		}
-		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 0 || b != 0 {
-			t.Errorf("while the circuit was open, yt-dlp ran %d times and streamlink %d times", a, b)
-		}
-	})
-}
-
-func TestATrialThatSucceedsClosesTheCircuit(t *testing.T) {
+func TestACircuitIsLogged(t *testing.T) {
 	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, log *bytes.Buffer) {
-		resolveTimes(t, f, 5)
+		resolveTimes(t, f, 4)
+		if log.Len() > 0 {
+			t.Errorf("after 4 failures the log is %s", log)
+		}
+		if got := resolveTimes(t, f, 2); got.Source != "yt-dlp" || got.Detail != "it is unreachable; streamlink: it is unreachable" {
+			t.Errorf("while it is open, got %+v", got)
+		}
+		for _, part := range []string{"level=WARN", "tool=yt-dlp", "it is unreachable", "monitor_id=mon-1", "check DNS"} {
+			if !strings.Contains(log.String(), part) {
+				t.Errorf("%q is not in the log: %s", part, log)
+			}
+		}
 		time.Sleep(30 * time.Second)
 		ytdlp.setState(watch.Live)
-		if got := resolveTimes(t, f, 2); got.State != watch.Live || ytdlp.takeRuns() != 5+2 {
-			t.Errorf("got %+v", got)
-		}
-		ytdlp.setState(watch.Blocked)
-		if got := resolveTimes(t, f, 4); got.State != watch.Blocked {
-			t.Errorf("got %+v, want the failure: the count begins at 0 again", got)
-		}
+		resolveTimes(t, f, 1)
 		if !strings.Contains(log.String(), "works again") {
 			t.Errorf("the log is %s", log)
-		}
-	})
-}
-
-func TestATrialThatFailsOpensTheCircuitAgain(t *testing.T) {
-	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-		resolveTimes(t, f, 5)
-		time.Sleep(30 * time.Second)
-		ytdlp.takeRuns()
-		if got := resolveTimes(t, f, 30); got.State != watch.CircuitOpen || ytdlp.takeRuns() != 1 {
-			t.Errorf("got %+v", got)
 		}
 	})
 }
@@ -200,47 +220,6 @@ func TestOnlyOneCallIsATrial(t *testing.T) {
 		trial.Wait()
 		if n := ytdlp.takeRuns(); n != 1 {
 			t.Errorf("yt-dlp ran %d times", n)
-		}
-	})
-}
-
-func TestASuccessResetsTheCountOfFailures(t *testing.T) {
-	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-		for range 3 {
-			ytdlp.setState(watch.Unreachable)
-			resolveTimes(t, f, 4)
-			ytdlp.setState(watch.Private)
-			resolveTimes(t, f, 1)
-		}
-		if n := ytdlp.takeRuns(); n != 15 {
-			t.Errorf("yt-dlp ran %d times", n)
-		}
-	})
-}
-
-func TestARefusalIsNoFailure(t *testing.T) {
-	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-		ytdlp.setState(watch.Removed)
-		if got := resolveTimes(t, f, 20); got.State != watch.Removed || ytdlp.takeRuns() != 20 {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-func TestTheSecondaryRunsWhileTheCircuitIsOpen(t *testing.T) {
-	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
-		streamlink.setState(watch.ManifestFound)
-		streamlink.answer.Detail = ""
-		got := resolveTimes(t, f, 20)
-		if got.State != watch.ManifestFound || got.Detail != "yt-dlp: it is unreachable" {
-			t.Errorf("got %+v", got)
-		}
-		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 20 {
-			t.Errorf("yt-dlp ran %d times, streamlink %d times", a, b)
-		}
-		streamlink.setState(watch.ToolFailed)
-		if got := f.Resolve(t.Context(), watched); got.State != watch.CircuitOpen || !strings.Contains(got.Detail, "streamlink: it is tool_failed") {
-			t.Errorf("got %+v", got)
 		}
 	})
 }
