@@ -14,9 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/application/worker"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
-	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
@@ -116,24 +114,18 @@ func TestAPrintedURLIsTheManifest(t *testing.T) {
 // The proxy does not exist, so the result is the same on machines with and without a
 // network.
 func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
-	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
-	pythontooltest.NoNetwork(t)
-	resolver := streamlink.New(streamlink.Config{Path: path, Files: []string{}}, discardLog)
+	pythontooltest.TestWithoutNetwork(t, realTool(t), watch.Unreachable, "No plugin can handle URL")
+}
 
-	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
-		got := resolver.Resolve(t.Context(), pythontooltest.URL)
-		if got.State != watch.ProxyFailed || !strings.Contains(got.Detail, "proxy") {
-			t.Errorf("got %s (%s)", got.State, got.Detail)
-		}
-	})
-	t.Run("a URL is never parsed as an option", func(t *testing.T) {
-		for _, url := range []monitor.StreamURL{"--version", "-h"} {
-			got := resolver.Resolve(t.Context(), url)
-			if got.State != watch.Unreachable || !strings.Contains(got.Detail, "No plugin can handle URL") {
-				t.Errorf("%s: got %s (%s)", url, got.State, got.Detail)
-			}
-		}
-	})
+func TestAPageWithoutEndCostsOneQuestion(t *testing.T) {
+	pythontooltest.PagesWithoutEnd(t, realTool(t), watch.ManifestFound)
+}
+
+// realTool returns a resolver of the installed streamlink, confined as in the product.
+func realTool(t *testing.T) *streamlink.Resolver {
+	t.Helper()
+	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
+	return streamlink.New(streamlink.Config{Path: path, Files: []string{}, Timeout: time.Minute}, discardLog)
 }
 
 // TestTheRealToolFindsAManifestOfEveryPlayableVideo runs the installed streamlink for a video in
@@ -141,7 +133,7 @@ func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
 // answers for the state.
 func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	resolver := streamlink.New(streamlink.Config{Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink"), Files: []string{}}, discardLog)
+	resolver := realTool(t)
 	for _, state := range youtube.States() {
 		t.Run(string(state), func(t *testing.T) {
 			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})
@@ -156,19 +148,12 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 	}
 }
 
-// demuxedStream is a live stream with separate video and audio.
-type demuxedStream struct{ pythontooltest.Ladder }
-
-func (demuxedStream) Renditions() []livestream.Rendition {
-	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
-}
-
 // streamlink combines separate video and audio into one stream of two playlists
 // ("hls-multi"). It must print the master, because one of the playlists alone has no
 // video or no audio. The same holds without ffmpeg in PATH, where it drops the audio.
 func TestTheRealToolFindsTheMasterOfSeparateVideoAndAudio(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: demuxedStream{}})
+	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.SeparateTracks{}})
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
 		t.Setenv("PATH", where)

@@ -16,12 +16,6 @@ func Read(videoID string, stdout, stderr []byte) watch.Resolution {
 	return answer
 }
 
-// The options of a run, for the test that runs the tool itself.
-var (
-	DumpJSON      = dumpJSON
-	PrintWithDASH = printWithDASH
-)
-
 // Arguments returns the arguments of a question about a URL.
 func Arguments(r *Resolver, url string) []string {
 	return r.arguments(dumpJSON, monitor.StreamURL(url))

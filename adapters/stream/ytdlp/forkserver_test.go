@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -205,18 +204,20 @@ while len(os.listdir(args[0])) < 4: time.sleep(0.01)`)
 	asking.Wait()
 }
 
-func TestQuestionsLeaveTheCPUToSegments(t *testing.T) {
-	f := startForks(t, `
-assert os.nice(0) == min(os.getpriority(os.PRIO_PROCESS, os.getppid()) + 10, 19), os.nice(0)`)
-	f.ask()
-}
-
-func TestNothingPassesFromOneRunToTheNext(t *testing.T) {
-	f := startForks(t, `
+func TestRunsAreApart(t *testing.T) {
+	for name, main := range map[string]string{
+		"each leaves the CPU to segments": `
+assert os.nice(0) == min(os.getpriority(os.PRIO_PROCESS, os.getppid()) + 10, 19), os.nice(0)`,
+		"nothing passes from one to the next": `
 assert not hasattr(sys, "mark"), "left by another run"
-sys.mark = True`)
-	f.ask()
-	f.ask()
+sys.mark = True`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startForks(t, main)
+			f.ask()
+			f.ask()
+		})
+	}
 }
 
 func TestARunHasItsOwnEnvironment(t *testing.T) {
@@ -394,27 +395,6 @@ func TestWithoutAProcessTheCommandIsRun(t *testing.T) {
 	}
 }
 
-func TestCloseEndsTheProcessAndItsRuns(t *testing.T) {
-	ids := filepath.Join(t.TempDir(), "ids")
-	f := startForks(t, `
-open(args[0], "w").write(f"{os.getpid()} {os.getppid()} ")
-time.sleep(60)`)
-	var asking sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	asking.Go(func() { _, _ = f.Run(ctx, subprocess.Command{Path: "/bin/true", Args: []string{ids}}) })
-	var text []byte
-	if !pythontooltest.Eventually(func() bool { text, _ = os.ReadFile(ids); return bytes.Count(text, []byte(" ")) == 2 }) {
-		t.Fatal("it did not begin")
-	}
-	f.Close()
-	for field := range strings.FieldsSeq(string(text)) {
-		id, _ := strconv.Atoi(field)
-		pythontooltest.CheckEnded(t, id)
-	}
-	cancel()
-	asking.Wait()
-}
-
 // processes are those of a run that has started another one, as yt-dlp starts deno.
 type processes struct{ run, server, child int }
 
@@ -438,10 +418,15 @@ func readProcesses(t *testing.T, file string) (p processes) {
 }
 
 func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
-	for name, end := range map[string]func(p processes, cancel func()) error{
-		"when the run is cancelled":                func(_ processes, cancel func()) error { cancel(); return nil },
-		"when the run is killed":                   func(p processes, _ func()) error { return syscall.Kill(p.run, syscall.SIGKILL) },
-		"when the process that stays up is killed": func(p processes, _ func()) error { return syscall.Kill(p.server, syscall.SIGKILL) },
+	for name, end := range map[string]func(f forks, p processes, cancel func()) error{
+		"when the run is cancelled":                func(_ forks, _ processes, cancel func()) error { cancel(); return nil },
+		"when the run is killed":                   func(_ forks, p processes, _ func()) error { return syscall.Kill(p.run, syscall.SIGKILL) },
+		"when the process that stays up is killed": func(_ forks, p processes, _ func()) error { return syscall.Kill(p.server, syscall.SIGKILL) },
+		"when the process that stays up is closed": func(f forks, p processes, _ func()) error {
+			f.Close()
+			pythontooltest.CheckEnded(f.t, p.server)
+			return nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := startForks(t, startChild)
@@ -450,7 +435,7 @@ func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
 			var asking sync.WaitGroup
 			asking.Go(func() { _, _ = f.Run(ctx, subprocess.Command{Path: "/bin/true", Args: []string{file}}) })
 			p := readProcesses(t, file)
-			if err := end(p, cancel); err != nil {
+			if err := end(f, p, cancel); err != nil {
 				t.Error(err)
 			}
 			pythontooltest.CheckEnded(t, p.run)

@@ -1,11 +1,9 @@
 package ytdlp_test
 
 import (
-	"bytes"
+	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"os/exec"
-	"slices"
+	"path"
 	"strings"
 	"testing"
 
@@ -30,60 +28,40 @@ const (
 </Period></MPD>`
 )
 
-// TestTheRealToolReadsManifests lets the installed yt-dlp read a master and an MPD, to notice
-// a release that lists formats differently. The site is unknown to yt-dlp, so its
-// generic extractor reads them.
+// The installed yt-dlp reads the manifests of a live stream, to notice a release that lists formats
+// differently. If YouTube has it in DASH only, the first run lists none of it.
 func TestTheRealToolReadsManifests(t *testing.T) {
-	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, "")
-	}
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	y := pythontooltest.YouTube(t)
+	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, text := "application/vnd.apple.mpegurl", master
-		if r.URL.Path == "/live.mpd" {
+		if strings.HasSuffix(r.URL.Path, "live.mpd") {
 			kind, text = "application/dash+xml", mpd
 		}
 		w.Header().Set("Content-Type", kind)
 		_, _ = w.Write([]byte(text))
-	}))
-	t.Cleanup(site.Close)
-	run := func(t *testing.T, name string, prints []string) watch.Resolution {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), path, slices.Concat([]string{"--ignore-config", "--ignore-no-formats-error"}, prints, []string{"--", site.URL + "/" + name})...)
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("%v\n%s", err, stderr.Bytes())
-		}
-		return ytdlp.Read("live", stdout.Bytes(), stderr.Bytes())
-	}
-	for name, prints := range map[string][]string{"all JSON": ytdlp.DumpJSON, "the fields of the DASH run": ytdlp.PrintWithDASH} {
-		t.Run("a master, printing "+name, func(t *testing.T) {
-			got := run(t, "live.m3u8", prints)
-			expectEqual(t, got, watch.Resolution{State: watch.Live, Manifest: site.URL + "/live.m3u8", Renditions: []watch.Rendition{
-				{URL: site.URL + "/ja.m3u8", HasAudio: true, Alternate: true},
-				{URL: site.URL + "/en.m3u8", HasAudio: true},
-				{URL: site.URL + "/144p.m3u8", Height: 144, Bandwidth: 290288, HasVideo: true},
-			}})
-		})
-		t.Run("an MPD, printing "+name, func(t *testing.T) {
-			got := run(t, "live.mpd", prints)
-			expectEqual(t, got, watch.Resolution{State: watch.Live, Manifest: site.URL + "/live.mpd"})
-		})
-	}
-}
-
-// TestTheRealToolRunsAgainForDASH plays a live stream that YouTube has in DASH only. The
-// first run lists none of it.
-func TestTheRealToolRunsAgainForDASH(t *testing.T) {
-	y := pythontooltest.YouTube(t)
-	serve := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/dash+xml")
-		_, _ = w.Write([]byte(mpd))
 	})
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: serve, DASH: "live.mpd"}})
-	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog).Resolve(t.Context(), pythontooltest.URL)
-	if got.State != watch.Live || !strings.HasSuffix(got.Manifest, "/media/live.mpd") || len(got.Renditions) > 0 || got.Detail != "" || got.ActualStart.IsZero() {
-		t.Errorf("got %+v", got)
+	resolver := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog)
+	for want, origin := range map[string]youtube.Origin{
+		"/media/live.m3u8: ja.m3u8 !, en.m3u8, 144p.m3u8 144": {HLS: "live.m3u8"},
+		"/media/live.mpd: ": {DASH: "live.mpd"},
+	} {
+		origin.Handler = serve
+		y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Origin: &origin})
+		got := resolver.Resolve(t.Context(), pythontooltest.URL)
+		var renditions []string
+		for _, r := range got.Renditions {
+			text := path.Base(r.URL)
+			if r.Alternate {
+				text += " !"
+			}
+			if r.HasVideo {
+				text += fmt.Sprint(" ", r.Height)
+			}
+			renditions = append(renditions, text)
+		}
+		manifest := strings.TrimPrefix(got.Manifest, got.Manifest[:max(0, strings.Index(got.Manifest, "/media/"))])
+		if all := manifest + ": " + strings.Join(renditions, ", "); got.State != watch.Live || all != want || got.Detail != "" || got.ActualStart.IsZero() {
+			t.Errorf("got %s of %+v, want %s", all, got, want)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
-	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
@@ -72,28 +71,19 @@ func testEveryState(t *testing.T, newResolver resolverMaker) {
 	}
 }
 
-// demuxedStream is a live stream with separate video and audio.
-type demuxedStream struct{ pythontooltest.Ladder }
-
-func (demuxedStream) Renditions() []livestream.Rendition {
-	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
-}
-
 func TestTheRealToolListsSeparateVideoAndAudio(t *testing.T) {
-	inBothWays(t, testSeparateVideoAndAudio)
-}
-
-func testSeparateVideoAndAudio(t *testing.T, newResolver resolverMaker) {
-	y := pythontooltest.YouTube(t)
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: demuxedStream{}})
-	got := newResolver(ytdlp.Config{}).Resolve(t.Context(), pythontooltest.URL)
-	if len(got.Renditions) != 2 {
-		t.Fatalf("got %+v", got)
-	}
-	audio, video := got.Renditions[0], got.Renditions[1]
-	if audio.HasVideo || !audio.HasAudio || audio.Alternate || !video.HasVideo || video.HasAudio || video.Height != 144 {
-		t.Errorf("got %+v", got.Renditions)
-	}
+	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
+		y := pythontooltest.YouTube(t)
+		y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.SeparateTracks{}})
+		got := newResolver(ytdlp.Config{}).Resolve(t.Context(), pythontooltest.URL)
+		if len(got.Renditions) != 2 {
+			t.Fatalf("got %+v", got)
+		}
+		audio, video := got.Renditions[0], got.Renditions[1]
+		if audio.HasVideo || !audio.HasAudio || audio.Alternate || !video.HasVideo || video.HasAudio || video.Height != 144 {
+			t.Errorf("got %+v", got.Renditions)
+		}
+	})
 }
 
 func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {

@@ -9,35 +9,49 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func media(itag string) string {
-	return "https://manifest.googlevideo.com/api/manifest/hls_playlist/expire/1795000000/itag/" + itag + "/sig/AA/playlist/index.m3u8"
-}
+// start is the release_timestamp of every recording that has one.
+var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 // expectEqual compares two resolutions by the JSON that the watcher stores. It leaves out
 // the words for people.
 func expectEqual(t *testing.T, got, want watch.Resolution) {
 	t.Helper()
 	got.Title, got.Channel, got.ScheduledStart = "", "", time.Time{}
-	g, _ := json.MarshalIndent(got, "", " ")
-	w, _ := json.MarshalIndent(want, "", " ")
-	if !bytes.Equal(g, w) {
+	if g, w := stored(t, got), stored(t, want); g != w {
 		t.Errorf("got %s\nwant %s", g, w)
 	}
 }
 
+// stored returns the JSON of a resolution.
+func stored(t *testing.T, r watch.Resolution) string {
+	t.Helper()
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// recordedRun is the output of yt-dlp 2026.10.26 for a fake YouTube in the state that names the
+// file. Its JSON is shortened to the fields that matter.
 type recordedRun struct {
 	name, id       string
 	stdout, stderr []byte
+	resolution     string // which it must give, as JSON
 }
 
 func recordedRuns(tb testing.TB) []recordedRun {
 	tb.Helper()
 	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		tb.Fatalf("no recordings in testdata (%v)", err)
+	if err != nil || len(paths) < 40 {
+		tb.Fatalf("%d recordings in testdata (%v)", len(paths), err)
 	}
 	var all []recordedRun
 	for _, path := range paths {
@@ -45,13 +59,24 @@ func recordedRuns(tb testing.TB) []recordedRun {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		head, rest, ok := bytes.Cut(text, []byte("-- stderr --\n"))
-		stderr, stdout, ok2 := bytes.Cut(rest, []byte("-- stdout --\n"))
-		id, ok3 := strings.CutPrefix(strings.TrimSpace(string(head)), "id ")
-		if !ok || !ok2 || !ok3 {
+		head, rest, _ := bytes.Cut(text, []byte("-- stderr --\n"))
+		stderr, rest, _ := bytes.Cut(rest, []byte("-- stdout --\n"))
+		stdout, resolution, ok := bytes.Cut(rest, []byte("-- resolution --\n"))
+		id, named := strings.CutPrefix(strings.TrimSpace(string(head)), "id ")
+		if !ok || !named {
 			tb.Fatalf("%s is not a recording", path)
 		}
-		all = append(all, recordedRun{strings.TrimSuffix(filepath.Base(path), ".txt"), id, stdout, stderr})
+		all = append(all, recordedRun{strings.TrimSuffix(filepath.Base(path), ".txt"), id, stdout, stderr, string(resolution)})
 	}
 	return all
+}
+
+func TestEveryRecordedOutputGivesItsResolution(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			if got := stored(t, ytdlp.Read(r.id, r.stdout, r.stderr)); got != r.resolution {
+				t.Errorf("got %s\nwant %s", got, r.resolution)
+			}
+		})
+	}
 }

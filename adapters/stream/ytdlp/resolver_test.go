@@ -14,7 +14,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/worker"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
@@ -92,7 +91,7 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 		dash   = `{"protocol":"http_dash_segments","manifest_url":"https://x.example/mpd"}`
 		hls    = `{"protocol":"m3u8","url":"https://x.example/hls"}`
 	)
-	offline := resolved(watch.Offline, "YouTube calls the stream live but lists no media")
+	offline := watch.Resolution{State: watch.Offline, Detail: "YouTube calls the stream live but lists no media"}
 	printed := func(formats string) string { return strings.Replace(answer, "%s", formats, 1) }
 	for name, c := range map[string]struct {
 		first, second string
@@ -132,25 +131,7 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 // The proxy does not exist, so the result is the same on machines with and without a
 // network.
 func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
-	inBothWays(t, testWithoutANetwork)
-}
-
-func testWithoutANetwork(t *testing.T, newResolver resolverMaker) {
-	pythontooltest.NoNetwork(t)
-	resolver := newResolver(ytdlp.Config{})
-
-	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
-		got := resolver.Resolve(t.Context(), pythontooltest.URL)
-		if got.State != watch.ProxyFailed || !strings.Contains(got.Detail, "proxy") {
-			t.Errorf("got %s (%s)", got.State, got.Detail)
-		}
-	})
-	t.Run("a URL is never parsed as an option", func(t *testing.T) {
-		for _, url := range []monitor.StreamURL{"--version", "-h", "--exec=true"} {
-			got := resolver.Resolve(t.Context(), url)
-			if got.State != watch.ToolFailed || !strings.Contains(got.Detail, "not a valid URL") {
-				t.Errorf("%s: got %s (%s)", url, got.State, got.Detail)
-			}
-		}
+	inBothWays(t, func(t *testing.T, newResolver resolverMaker) {
+		pythontooltest.TestWithoutNetwork(t, newResolver(ytdlp.Config{}), watch.ToolFailed, "not a valid URL")
 	})
 }

@@ -6,17 +6,22 @@ package pythontooltest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -174,6 +179,49 @@ func testLog(t *testing.T, newResolver NewResolver) {
 	got := newResolver(path, 10*time.Second, log).Resolve(t.Context(), URL)
 	if all := logged.String() + got.Detail; strings.Contains(all, "SECRET") || !strings.Contains(all, "rr1.googlevideo.com") {
 		t.Errorf("logged and answered %q", all)
+	}
+}
+
+// TestWithoutNetwork checks the answers of a real tool for a stream, and for URLs that look like options,
+// on a machine without a network.
+func TestWithoutNetwork(t *testing.T, r Resolver, option watch.StreamState, says string) {
+	NoNetwork(t)
+	if got := r.Resolve(t.Context(), URL); got.State != watch.ProxyFailed || !strings.Contains(got.Detail, "proxy") {
+		t.Errorf("got %s (%s)", got.State, got.Detail)
+	}
+	for _, address := range []monitor.StreamURL{"--version", "-h"} {
+		if got := r.Resolve(t.Context(), address); got.State != option || !strings.Contains(got.Detail, says) {
+			t.Errorf("%s: got %s (%s)", address, got.State, got.Detail)
+		}
+	}
+}
+
+// secret matches what no Detail may contain: more of a URL than its host, and the signed
+// paths of YouTube's media.
+var secret = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\/?#]*(?:@|[/?#][/?#.,;:)\]]*[^\s"'<>\\/?#.,;:)\]…])|/(?:videoplayback|api/manifest)\b`)
+
+// CheckResolution checks that a Resolution can be stored: its Detail is short and has no secret, and
+// its URLs of at most maxURL bytes can be fetched.
+func CheckResolution(t *testing.T, got watch.Resolution, maxURL int) {
+	t.Helper()
+	if d := got.Detail; len(d) > pythontool.MaxLine || strings.ContainsAny(d, "\n\r\x00") || !utf8.ValidString(d) || secret.MatchString(d) {
+		t.Errorf("detail %q", d)
+	}
+	if _, err := json.Marshal(got); err != nil {
+		t.Errorf("the resolution cannot be stored as JSON: %v", err)
+	}
+	urls := []string{got.Manifest}
+	for _, r := range got.Renditions {
+		urls = append(urls, r.URL)
+		if r.Height < 0 || r.Bandwidth < 0 || r.Alternate && !r.HasAudio {
+			t.Errorf("rendition %+v", r)
+		}
+	}
+	for i, raw := range urls {
+		u, err := url.Parse(raw)
+		if (i > 0 || raw != "") && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > maxURL) {
+			t.Errorf("%q is not a URL that can be fetched", raw)
+		}
 	}
 }
 

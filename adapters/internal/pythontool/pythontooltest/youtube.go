@@ -71,3 +71,11 @@ func (Ladder) Segment(context.Context, int, uint64) ([]byte, error) {
 
 // Fault implements youtube.Source.
 func (Ladder) Fault(livestream.Part) httpfault.Fault { return nil }
+
+// SeparateTracks is a live stream with separate video and audio.
+type SeparateTracks struct{ Ladder }
+
+// Renditions implements youtube.Source.
+func (SeparateTracks) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
+}
