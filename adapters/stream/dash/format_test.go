@@ -166,7 +166,7 @@ func TestAnMPDMustBeWellFormed(t *testing.T) {
 }
 
 func TestDecodingThatIsStoppedIsAFailure(t *testing.T) {
-	manifesttest.TestStopped(t, dash.Format{}, slidingMPD)
+	manifesttest.TestStopped(t, dash.Format{Now: func() time.Time { return noon }}, slidingMPD, dash.DecodeTime)
 }
 
 func TestTheDefaultClockIsThatOfThisMachine(t *testing.T) {

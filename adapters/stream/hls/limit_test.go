@@ -1,17 +1,13 @@
 package hls_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest/manifesttest"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // Each playlist is decoded whole at the limit. One beyond it, it is malformed, or the entry
@@ -118,28 +114,4 @@ func TestSequenceNumbersAreLimited(t *testing.T) {
 	wantNoNumbers(t, text(1<<63, 0, 1), "MEDIA-SEQUENCE")
 	wantNoNumbers(t, text(0, 1<<63, 1), "EXT-X-SKIP")
 	wantNoNumbers(t, text(1<<63-1, 1<<63-1, 1), "come to more than")
-}
-
-// slowContext sleeps on the first call of Done: after the decoder has set its
-// deadline.
-type slowContext struct {
-	context.Context
-	delay time.Duration
-	once  *sync.Once
-}
-
-func (c slowContext) Done() <-chan struct{} {
-	c.once.Do(func() { time.Sleep(c.delay) })
-	return nil
-}
-
-func TestDecodingTimeIsLimited(t *testing.T) {
-	for delay, decoded := range map[time.Duration]bool{hls.DecodeTime - 1: true, hls.DecodeTime: false} {
-		synctest.Test(t, func(t *testing.T) {
-			p := manifesttest.Decode(slowContext{t.Context(), delay, &sync.Once{}}, t, hls.Format{}, live, playlistURL, "")
-			if (p.Failure == nil) != decoded || !decoded && p.Failure.Kind != watch.FailureMalformed {
-				t.Errorf("after %v: failure %v, want a decoded playlist: %v", delay, p.Failure, decoded)
-			}
-		})
-	}
 }

@@ -61,7 +61,7 @@ func TestAPlaylistIsRecognisedByItsFirstBytes(t *testing.T) {
 }
 
 func TestDecodingThatIsStoppedIsAFailure(t *testing.T) {
-	manifesttest.TestStopped(t, hls.Format{}, live)
+	manifesttest.TestStopped(t, hls.Format{}, live, hls.DecodeTime)
 }
 
 func TestADocumentThatIsNotAPlaylistIsMalformed(t *testing.T) {

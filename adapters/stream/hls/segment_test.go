@@ -2,9 +2,90 @@ package hls_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
+
+func TestEveryKindOfSegmentIsDecoded(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines []string
+		want  []string // each segment's ID, followed by its map's
+	}{
+		"transport streams":            {[]string{"#EXTINF:5,", "a.ts"}, []string{"a.ts"}},
+		"packed audio":                 {[]string{"#EXTINF:5,", "a.aac", "#EXTINF:5,", "b.mp3"}, []string{"a.aac", "b.mp3"}},
+		"fragments of one file":        {[]string{`#EXT-X-MAP:URI="f.mp4",BYTERANGE="700@0"`, "#EXTINF:5,", "#EXT-X-BYTERANGE:1000@700", "f.mp4", "#EXTINF:5,", "#EXT-X-BYTERANGE:2000", "f.mp4"}, []string{"f.mp4@700+1000 f.mp4@0+700", "f.mp4@1700+2000 f.mp4@0+700"}},
+		"byte ranges of several files": {[]string{"#EXTINF:5,", "#EXT-X-BYTERANGE:10@0", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:20@0", "b", "#EXTINF:5,", "#EXT-X-BYTERANGE:5@10", "a"}, []string{"a@0+10", "b@0+20", "a@10+5"}},
+		"a new encoder with another map": {
+			[]string{`#EXT-X-MAP:URI="i1"`, "#EXTINF:5,", "a", "#EXT-X-DISCONTINUITY", `#EXT-X-MAP:URI="i2"`, "#EXTINF:5,", "b", "#EXT-X-DISCONTINUITY", `#EXT-X-MAP:URI="i1"`, "#EXTINF:5,", "c"},
+			[]string{"a i1", "b i2", "c i1"},
+		},
+		"a map applies until the next": {
+			[]string{"#EXTINF:5,", "a", `#EXT-X-MAP:URI="i1",BYTERANGE="100@20"`, "", "#EXTINF:5,", "b", "#EXTINF:5,", "c", `#EXT-X-MAP:URI="/i2",BYTERANGE="100"`, "#EXTINF:5,", "d"},
+			[]string{"a", "b i1@20+100", "c i1@20+100", "d https://cdn.example.com/i2@0+100"},
+		},
+		"a range without an offset begins where the one before ended": {
+			[]string{"#EXTINF:5,", "#EXT-X-BYTERANGE:10@5", "a", "#EXT-X-BYTERANGE:20", "#EXTINF:5,", "a", "#EXTINF:5,", "#EXT-X-GAP", "#EXT-X-BYTERANGE:30", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:40", "a", "#EXTINF:5,", "b"},
+			[]string{"a@5+10", "a@15+20", "a@65+40", "b"},
+		},
+		"a map applies after a discontinuity": {[]string{`#EXT-X-MAP:URI="i1"`, "#EXTINF:5,", "a", "#EXT-X-DISCONTINUITY", "#EXTINF:5,", "b"}, []string{"a i1", "b i1"}},
+		"a map between EXTINF and the URI":    {[]string{"#EXTINF:5,", `#EXT-X-MAP:URI="i1"`, "a"}, []string{"a i1"}},
+		"the same file twice":                 {[]string{"#EXTINF:5,", "a", "#EXT-X-DISCONTINUITY", "#EXTINF:5,", "a"}, []string{"a", "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, s := range mustRead(t, mediaPlaylist(c.lines...)).Segments {
+				text := strings.TrimPrefix(s.ID(), baseURL)
+				if s.Init != nil {
+					text += " " + strings.TrimPrefix(watch.Segment{URI: s.Init.URI, Range: s.Init.Range}.ID(), baseURL)
+				}
+				if s.Container != "" {
+					t.Errorf("%s has container %q, want none", text, s.Container)
+				}
+				got = append(got, text)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCodecNamesAreKnown(t *testing.T) {
+	for codecs, want := range map[string]string{
+		"avc1.64001f":      video,
+		"avc3.64001f":      video,
+		"hvc1.1.6.L93.B0":  video,
+		"hev1.2.4.L123.B0": video,
+		"vp09.00.10.08":    video,
+		"vp9":              video,
+		"av01.0.04M.08":    video,
+		"dvh1.05.06":       video,
+		"dav1.10.09":       video,
+		"mp4v.20.9":        video,
+		"mp4a.40.2":        audio, // AAC-LC
+		"mp4a.6B":          audio, // MP3
+		"mp3":              audio,
+		"Opus":             audio,
+		"ac-3":             audio,
+		"ec-3":             audio,
+		"fLaC":             audio,
+		"mhm1.0x0D":        audio,
+		"stpp.ttml.im1t":   "",
+		"wvtt":             "",
+		"new1.2":           video + audio, // unknown
+		"hvc1.1,mp4a.40.2": video + audio,
+		"vp09.00 , opus":   video + audio,
+		"avc1.4d401f,wvtt": video,
+		"mp4a.40.2,stpp":   audio,
+	} {
+		if got := renditionsText(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\""+codecs+"\"\nx\n"); got != "x "+want {
+			t.Errorf("%s: got %q, want %q", codecs, got, "x "+want)
+		}
+	}
+}
 
 func TestProgramTimesAreExtrapolated(t *testing.T) {
 	const stated = "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:"

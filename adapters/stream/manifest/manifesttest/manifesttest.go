@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/reference"
@@ -61,9 +63,9 @@ func WantDefect(t testing.TB, p watch.Playlist, want string) {
 	}
 }
 
-// TestStopped checks that a decoding ends with its context, and that a panic of a library and a
-// URL that is none cost one manifest.
-func TestStopped(t *testing.T, f manifest.Format, text string) {
+// TestStopped checks that a decoding ends with its context or after a time, and that a panic of a
+// library and a URL that is none cost one manifest.
+func TestStopped(t *testing.T, f manifest.Format, text string, after time.Duration) {
 	const from = "https://cdn.example.com/?key=" + Secret
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -80,6 +82,26 @@ func TestStopped(t *testing.T, f manifest.Format, text string) {
 			t.Errorf("%s: failure %v", name, p.Failure)
 		}
 	}
+	for delay, decoded := range map[time.Duration]bool{after - 1: true, after: false} {
+		synctest.Test(t, func(t *testing.T) {
+			p := Decode(slowContext{t.Context(), delay, &sync.Once{}}, t, f, text, from, "")
+			if (p.Failure == nil) != decoded || !decoded && p.Failure.Kind != watch.FailureMalformed {
+				t.Errorf("after %v: failure %v, want a decoded playlist: %v", delay, p.Failure, decoded)
+			}
+		})
+	}
+}
+
+// slowContext sleeps on the first call of Done: after the decoder has set its deadline.
+type slowContext struct {
+	context.Context
+	delay time.Duration
+	once  *sync.Once
+}
+
+func (c slowContext) Done() <-chan struct{} {
+	c.once.Do(func() { time.Sleep(c.delay) })
+	return nil
 }
 
 // panickingContext panics when the decoder derives its deadline, as a faulty library would.
