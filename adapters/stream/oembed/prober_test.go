@@ -40,73 +40,47 @@ func probe(t *testing.T, handler http.HandlerFunc) watch.OEmbedResult {
 	return oembed.NewAt(server.URL+"/oembed", client).Probe(t.Context(), stream)
 }
 
-func TestTheStatusDecides(t *testing.T) {
-	gone := watch.OEmbedResult{Known: true}
-	tests := map[int]watch.OEmbedResult{
-		200: {Known: true, Exists: true},
-		404: gone,
-		400: gone,
-		401: {}, 403: {}, 402: {}, 410: {}, 429: {}, 204: {}, 304: {}, 500: {}, 502: {}, 503: {},
-	}
-	for status, want := range tests {
-		t.Run(fmt.Sprintf("HTTP %d: known %v, exists %v", status, want.Known, want.Exists), func(t *testing.T) {
-			got := probe(t, func(w http.ResponseWriter, r *http.Request) {
-				w.WriteHeader(status)
-				if status == 200 {
-					_, _ = io.WriteString(w, video)
-				}
-			})
-			if got.Known != want.Known || got.Exists != want.Exists || got.Detail != fmt.Sprintf("HTTP %d", status) {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}
-
-func TestTheRequestIsAsYouTubeExpects(t *testing.T) {
-	got := probe(t, func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if r.Method != http.MethodGet || r.URL.Path != "/oembed" || q.Get("url") != string(stream) || q.Get("format") != "json" || len(q) != 2 {
-			t.Errorf("request %s %s", r.Method, r.URL)
-		}
-		_, _ = io.WriteString(w, video)
-	})
-	if !got.Exists {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestOnlyADescriptionOfAVideoProvesThatItExists(t *testing.T) {
-	for name, body := range map[string]string{
-		"a captive portal":   "<html>log in</html>",
-		"nothing":            "",
-		"no title":           `{"type":"video"}`,
-		"a title of no text": `{"title":5}`,
-		"a list":             `[{"title":"A"}]`,
-		"JSON cut short":     video[:20],
-		"too much":           `{"title":"A","more":"` + strings.Repeat("x", oembed.MaxBody) + `"}`,
+	type outcome struct{ known, exists bool }
+	exists, gone, nothing := outcome{true, true}, outcome{true, false}, outcome{}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   outcome
+		detail string // after the status
+	}{
+		"a video":            {200, video, exists, ""},
+		"an empty title":     {200, `{"title":""}`, exists, ""},
+		"a captive portal":   {200, "<html>log in</html>", nothing, ""},
+		"no body":            {200, "", nothing, ""},
+		"no title":           {200, `{"type":"video"}`, nothing, ""},
+		"a title of no text": {200, `{"title":5}`, nothing, ""},
+		"a list":             {200, `[{"title":"A"}]`, nothing, ""},
+		"JSON cut short":     {200, video[:20], nothing, ""},
+		"too much":           {200, `{"title":"A","more":"` + strings.Repeat("x", oembed.MaxBody) + `"}`, nothing, ""},
+		"a body cut off":     {200, video + "cut off", nothing, "unexpected EOF"},
+		"400":                {400, "", gone, ""},
+		"404":                {404, "", gone, ""},
+		"401":                {401, "", nothing, ""}, "403": {403, "", nothing, ""}, "402": {402, "", nothing, ""}, "410": {410, "", nothing, ""}, "429": {429, "", nothing, ""},
+		"204": {204, "", nothing, ""}, "304": {304, "", nothing, ""}, "500": {500, "", nothing, ""}, "502": {502, "", nothing, ""}, "503": {503, "", nothing, ""},
 	} {
-		t.Run(name+" proves nothing", func(t *testing.T) {
-			got := probe(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
-			if got.Known || got.Exists || !strings.HasPrefix(got.Detail, "HTTP 200") {
+		t.Run(name, func(t *testing.T) {
+			got := probe(t, func(w http.ResponseWriter, r *http.Request) {
+				q := r.URL.Query()
+				if r.Method != http.MethodGet || r.URL.Path != "/oembed" || q.Get("url") != string(stream) || q.Get("format") != "json" || len(q) != 2 {
+					t.Errorf("request %s %s", r.Method, r.URL)
+				}
+				if strings.HasSuffix(c.body, "cut off") {
+					w.Header().Set("Content-Length", "1000")
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			})
+			if (outcome{got.Known, got.Exists}) != c.want || !strings.Contains(got.Detail, fmt.Sprintf("HTTP %d", c.status)) || !strings.Contains(got.Detail, c.detail) {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
-	t.Run("a body cut off proves nothing", func(t *testing.T) {
-		got := probe(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "1000")
-			_, _ = io.WriteString(w, video)
-		})
-		if got.Known || !strings.Contains(got.Detail, "unexpected EOF") {
-			t.Errorf("got %+v", got)
-		}
-	})
-	t.Run("an empty title is a title", func(t *testing.T) {
-		if got := probe(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"title":""}`) }); !got.Exists {
-			t.Errorf("got %+v", got)
-		}
-	})
 }
 
 func TestARedirectToAnotherHostIsNotFollowed(t *testing.T) {
