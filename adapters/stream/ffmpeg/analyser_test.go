@@ -2,6 +2,7 @@ package ffmpeg_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,9 +27,6 @@ func settings(field string) float64 {
 	return -50
 }
 
-// result is the result of an analysis by track.
-type result struct{ Video, Audio ffmpeg.TrackResult }
-
 // track is an expected track with the intervals of its detector. Times are seconds.
 type track struct {
 	absent    bool
@@ -36,177 +34,169 @@ type track struct {
 	intervals [][2]float64
 }
 
-// The tracks of a scene without black and silence.
-var (
-	videoTrack  = track{from: primingSeconds, to: 3 + primingSeconds}
-	audioTrack  = track{from: 0, to: 3 + primingSeconds}
-	absentTrack = track{absent: true}
-)
+var absentTrack = track{absent: true}
 
-// with returns the track with these intervals.
-func (t track) with(intervals ...[2]float64) track { t.intervals = intervals; return t }
-
-// analysisCase is a scene of 3 s with its expected tracks.
-type analysisCase struct {
-	scene        scene
-	video, audio track
+// during returns the parts between pairs of edges, in seconds.
+func during(edges ...float64) (parts [][2]float64) {
+	for i := 0; i < len(edges); i += 2 {
+		parts = append(parts, [2]float64{edges[i], edges[i+1]})
+	}
+	return parts
 }
 
-func checkAnalyses(t *testing.T, cases map[string]analysisCase) {
+// picture returns the video of a scene of 3 s, with the black between these edges.
+func picture(edges ...float64) track {
+	return track{from: primingSeconds, to: 3 + primingSeconds}.with(edges)
+}
+
+// sound returns the audio of a scene of 3 s, with the silence between these edges. It begins
+// with its priming.
+func sound(edges ...float64) track { return track{to: 3 + primingSeconds}.with(edges) }
+
+// with returns the track with the intervals between these edges, which are seconds of the
+// scene: 0 is the beginning of the track, and 9 its end.
+func (t track) with(edges []float64) track {
+	for i, edge := range edges {
+		switch edge {
+		case 0:
+			edges[i] = t.from
+		case 9:
+			edges[i] = t.to
+		default:
+			edges[i] += primingSeconds
+		}
+	}
+	t.intervals = during(edges...)
+	return t
+}
+
+// checkAnalyses compares what is found in scenes of 3 s.
+func checkAnalyses(t *testing.T, cases map[string]struct {
+	scene        scene
+	video, audio track
+},
+) {
 	t.Helper()
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := analyse(t, c.scene.make(t))
-			compareTrack(t, "video", got.Video, c.video, printPrecision)
-			compareTrack(t, "audio", got.Audio, c.audio, audioFrame)
-		})
+		t.Run(name, func(t *testing.T) { checkAnalysis(t, c.scene.make(t), c.video, c.audio, printPrecision, audioFrame) })
 	}
 }
 
-func TestBlackIsFoundToTheFrame(t *testing.T) {
-	const p = primingSeconds // the video begins after it
-	checkAnalyses(t, map[string]analysisCase{
-		"picture and sound throughout": {scene{}, videoTrack, audioTrack},
-		"black in the middle": {
-			scene{black: [][2]float64{{1, 2.5}}},
-			videoTrack.with([2]float64{1 + p, 2.5 + p}), audioTrack,
-		},
-		"black from the start": {
-			scene{black: [][2]float64{{0, 1}}},
-			videoTrack.with([2]float64{p, 1 + p}), audioTrack,
-		},
-		"black until the end reaches the end of the last frame": {
-			scene{black: [][2]float64{{2, 9}}},
-			videoTrack.with([2]float64{2 + p, 3 + p}), audioTrack,
-		},
-		"black throughout": {
-			scene{black: [][2]float64{{0, 9}}},
-			videoTrack.with([2]float64{p, 3 + p}), audioTrack,
-		},
-		"one black frame at the end may continue and is reported": {
-			scene{black: [][2]float64{{3 - 1./30, 9}}},
-			videoTrack.with([2]float64{3 - 1./30 + p, 3 + p}), audioTrack,
-		},
-		"one black frame at the start may continue an earlier one and is reported": {
-			scene{black: [][2]float64{{0, 1. / 30}}},
-			videoTrack.with([2]float64{p, 1./30 + p}), audioTrack,
-		},
-		"black of 67 ms in the middle is too short": {
-			scene{black: [][2]float64{{1, 1 + 2./30}}},
-			videoTrack, audioTrack,
-		},
-		"black of 100 ms in the middle is long enough": {
-			scene{black: [][2]float64{{1, 1.1}}},
-			videoTrack.with([2]float64{1 + p, 1.1 + p}), audioTrack,
-		},
-		"two black intervals": {
-			scene{black: [][2]float64{{0.5, 1}, {2, 2.2}}},
-			videoTrack.with([2]float64{0.5 + p, 1 + p}, [2]float64{2 + p, 2.2 + p}), audioTrack,
-		},
-	})
-}
+func TestBlackAndSilenceAreFoundToTheFrame(t *testing.T) {
+	const frame = 1. / 30
+	checkAnalyses(t, map[string]struct {
+		scene        scene
+		video, audio track
+	}{
+		"picture and sound throughout":                          {scene{}, picture(), sound()},
+		"black in the middle":                                   {scene{black: during(1, 2.5)}, picture(1, 2.5), sound()},
+		"black from the start":                                  {scene{black: during(0, 1)}, picture(0, 1), sound()},
+		"black until the end reaches the end of the last frame": {scene{black: during(2, 9)}, picture(2, 9), sound()},
+		"black throughout":                                      {scene{black: during(0, 9)}, picture(0, 9), sound()},
+		"one black frame at the end may continue":               {scene{black: during(3-frame, 9)}, picture(3-frame, 9), sound()},
+		"one black frame at the start may continue another":     {scene{black: during(0, frame)}, picture(0, frame), sound()},
+		"black of 67 ms in the middle is too short":             {scene{black: during(1, 1+2*frame)}, picture(), sound()},
+		"black of 100 ms in the middle is long enough":          {scene{black: during(1, 1.1)}, picture(1, 1.1), sound()},
+		"two black intervals":                                   {scene{black: during(0.5, 1, 2, 2.2)}, picture(0.5, 1, 2, 2.2), sound()},
 
-func TestSilenceIsFoundToTheFrame(t *testing.T) {
-	const p = primingSeconds // the video begins after it
-	checkAnalyses(t, map[string]analysisCase{
-		"silence in the middle": {
-			scene{silent: [][2]float64{{1, 2}}},
-			videoTrack, audioTrack.with([2]float64{1 + p, 2 + p}),
-		},
-		"silence until the end reaches the end of the track": {
-			scene{silent: [][2]float64{{1.5, 9}}},
-			videoTrack, audioTrack.with([2]float64{1.5 + p, 3 + p}),
-		},
-		"silence of 0.2 s at the end, shorter than the specification's minimum": {
-			scene{silent: [][2]float64{{2.8, 9}}},
-			videoTrack, audioTrack.with([2]float64{2.8 + p, 3 + p}),
-		},
-		"silence throughout": {
-			scene{silent: [][2]float64{{0, 9}}},
-			videoTrack, audioTrack.with([2]float64{0, 3 + p}),
-		},
-		"black and silence that overlap": {
-			scene{black: [][2]float64{{0, 2}}, silent: [][2]float64{{1, 9}}},
-			videoTrack.with([2]float64{p, 2 + p}), audioTrack.with([2]float64{1 + p, 3 + p}),
-		},
-		"surround sound": {
-			scene{layout: "5.1", silent: [][2]float64{{1, 9}}},
-			videoTrack, audioTrack.with([2]float64{1 + p, 3 + p}),
-		},
-		"one silent channel of two is not silence": {
-			scene{pan: "pan=stereo|c0=c0"},
-			videoTrack, audioTrack,
-		},
-		"sound just louder than the threshold": {
-			scene{volume: -26}, videoTrack, audioTrack,
-		},
-		"sound softer than the threshold": {
-			scene{volume: -38}, videoTrack, audioTrack.with([2]float64{0, 3 + p}),
-		},
+		"silence in the middle":                              {scene{silent: during(1, 2)}, picture(), sound(1, 2)},
+		"silence until the end reaches the end of the track": {scene{silent: during(1.5, 9)}, picture(), sound(1.5, 9)},
+		"silence of 0.2 s at the end may continue":           {scene{silent: during(2.8, 9)}, picture(), sound(2.8, 9)},
+		"silence throughout":                                 {scene{silent: during(0, 9)}, picture(), sound(0, 9)},
+		"black and silence that overlap":                     {scene{black: during(0, 2), silent: during(1, 9)}, picture(0, 2), sound(1, 9)},
+		"surround sound":                                     {scene{layout: "5.1", silent: during(1, 9)}, picture(), sound(1, 9)},
+		"one silent channel of two is not silence":           {scene{pan: "pan=stereo|c0=c0"}, picture(), sound()},
+		"sound just louder than the threshold":               {scene{volume: -26}, picture(), sound()},
+		"sound softer than the threshold":                    {scene{volume: -38}, picture(), sound(0, 9)},
 	})
 }
 
 func TestIntervalsAreFoundInEveryKindOfSegment(t *testing.T) {
-	const p = primingSeconds // the video begins after it
+	const p = primingSeconds
 	const mp2 = 481. / 48000 // an MP2 encoder's priming
-	checkAnalyses(t, map[string]analysisCase{
-		"no audio track": {
-			scene{black: [][2]float64{{1, 9}}, codec: []string{"-an"}},
-			track{from: 0, to: 3, intervals: [][2]float64{{1, 3}}}, absentTrack,
-		},
-		"no video track": {
-			scene{silent: [][2]float64{{2, 9}}, codec: []string{"-vn"}},
-			absentTrack, audioTrack.with([2]float64{2 + p, 3 + p}),
-		},
-		"timestamps as large as YouTube's": {
-			scene{offset: 71_234, black: [][2]float64{{1, 9}}, silent: [][2]float64{{1, 9}}},
-			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{1 + p, 3 + p}),
-		},
-		"33-bit timestamps that wrap within the segment": {
-			scene{offset: 95_443.7 - 1.4 - 1.5, black: [][2]float64{{1, 9}}, silent: [][2]float64{{1, 9}}},
-			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{1 + p, 3 + p}),
-		},
+	both := func(s scene) scene { s.black, s.silent = during(1, 9), during(1, 9); return s }
+	checkAnalyses(t, map[string]struct {
+		scene        scene
+		video, audio track
+	}{
+		"no audio track":                   {both(scene{codec: []string{"-an"}}), track{to: 3, intervals: during(1, 3)}, absentTrack},
+		"no video track":                   {both(scene{codec: []string{"-vn"}}), absentTrack, sound(1, 9)},
+		"timestamps as large as YouTube's": {both(scene{offset: 71_234}), picture(1, 9), sound(1, 9)},
+		"33-bit timestamps that wrap":      {both(scene{offset: 95_443.7 - 1.4 - 1.5}), picture(1, 9), sound(1, 9)},
 		"sound that begins half a second before the picture": {
-			scene{audioLead: 0.5, black: [][2]float64{{1, 9}}, silent: [][2]float64{{1, 2}}},
-			track{from: 0.5 + p, to: 3.5 + p, intervals: [][2]float64{{1.5 + p, 3.5 + p}}},
-			track{to: 3.5 + p, intervals: [][2]float64{{1 + p, 2 + p}}},
+			scene{audioLead: 0.5, black: during(1, 9), silent: during(1, 2)},
+			track{from: 0.5 + p, to: 3.5 + p, intervals: during(1.5+p, 3.5+p)}, track{to: 3.5 + p, intervals: during(1+p, 2+p)},
 		},
-		"60 frames a second": {
-			scene{rate: 60, black: [][2]float64{{1.25, 9}}},
-			videoTrack.with([2]float64{1.25 + p, 3 + p}), audioTrack,
-		},
-		"5 frames a second": {
-			scene{rate: 5, black: [][2]float64{{1, 9}}},
-			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack,
-		},
-		"B frames and open groups of pictures": {
-			scene{codec: []string{"-g", "15", "-bf", "3", "-x264-params", "open-gop=1"}, black: [][2]float64{{1, 2}}},
-			videoTrack.with([2]float64{1 + p, 2 + p}), audioTrack,
-		},
+		"60 frames a second":                   {scene{rate: 60, black: during(1.25, 9)}, picture(1.25, 9), sound()},
+		"5 frames a second":                    {scene{rate: 5, black: during(1, 9)}, picture(1, 9), sound()},
+		"B frames and open groups of pictures": {scene{codec: []string{"-g", "15", "-bf", "3", "-x264-params", "open-gop=1"}, black: during(1, 2)}, picture(1, 2), sound()},
 		"MPEG-2 video and MP2 sound": {
-			scene{codec: []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, black: [][2]float64{{1, 9}}},
-			track{from: mp2, to: 3 + mp2, intervals: [][2]float64{{1 + mp2, 3 + mp2}}}, track{to: 3},
+			scene{codec: []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, black: during(1, 9)},
+			track{from: mp2, to: 3 + mp2, intervals: during(1+mp2, 3+mp2)}, track{to: 3},
 		},
-		"an MP4 in fragments": {
-			scene{mux: fragmentedMP4, black: [][2]float64{{1, 9}}, silent: [][2]float64{{2, 9}}},
-			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{2 + p, 3 + p}),
-		},
+		"an MP4 in fragments": {both(scene{mux: fragmentedMP4}), picture(1, 9), sound(1, 9)},
 	})
 }
 
-// analyse analyses a segment with the real ffmpeg. It must succeed. A decoder must find
-// the same, or leave the segment to the command.
-func analyse(t *testing.T, segment []byte) result {
+// The luma of black is at most a tenth of its range, which is 16 to 235, in 98 % of the
+// picture (section 6.3).
+func TestDarkPicturesAreBlack(t *testing.T) {
+	for name, c := range map[string]struct {
+		luma, width, height int // of the picture, and of a white box in it
+		black               bool
+	}{
+		"a little darker than a tenth":   {36, 16, 16, true},
+		"a little brighter than a tenth": {40, 16, 16, false},
+		"white in 1.4 % of the picture":  {16, 32, 16, true},
+		"white in 2.8 % of the picture":  {16, 32, 32, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			video, _ := analyse(t, encode(t, "-f", "lavfi", "-i", "color=s=256x144:r=30:d=1",
+				"-vf", fmt.Sprintf("geq=lum=%d:cb=128:cr=128,drawbox=x=0:y=0:w=%d:h=%d:c=white:t=fill", c.luma, c.width, c.height),
+				"-c:v", "libx264", "-qp", "1", "-pix_fmt", "yuv420p", "-f", "mpegts"))
+			if black := len(video.Found) == 1; black != c.black {
+				t.Errorf("black = %v, want %v", video.Found, c.black)
+			}
+		})
+	}
+}
+
+func TestTheSettingDecidesWhatIsSilence(t *testing.T) {
+	ts := scene{volume: -26}.make(t) // a tone of -47 dBFS
+	for silenceDB, silent := range map[float64]bool{-45.5: true, -48.5: false} {
+		got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
+		if found := got.Intervals[detector.Silence]; err != nil || (len(found) == 1) != silent {
+			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, found, err, silent)
+		}
+	}
+}
+
+// look analyses a segment, which must succeed.
+func look(t *testing.T, c ffmpeg.Config, calm watch.Calm, segment []byte) watch.Analysis {
 	t.Helper()
-	s := watch.Segment{URI: "https://media.example/7.ts"}
-	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), s, watch.Calm{}, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatalf("Analyse: %v", err)
 	}
-	checkDecoder(t, s, watch.Calm{}, segment, settings, got)
+	return got
+}
+
+// analyse analyses a segment with the real ffmpeg. A decoder must find the same, or leave
+// the segment to the command.
+func analyse(t *testing.T, segment []byte) (video, audio ffmpeg.TrackResult) {
+	t.Helper()
+	got := look(t, realTool(t), watch.Calm{}, segment)
+	checkDecoder(t, watch.Calm{}, segment, got)
 	checkNoSubprocess(t)
-	video, audio := ffmpeg.Results(got)
-	return result{video, audio}
+	return ffmpeg.Results(got)
+}
+
+// checkAnalysis analyses a segment and compares its tracks with the tolerances of each.
+func checkAnalysis(t *testing.T, segment []byte, video, audio track, ofVideo, ofAudio time.Duration) {
+	t.Helper()
+	gotVideo, gotAudio := analyse(t, segment)
+	compareTrack(t, "video", gotVideo, video, ofVideo)
+	compareTrack(t, "audio", gotAudio, audio, ofAudio)
 }
 
 // compareTrack compares a track and its intervals. An interval that touches the end of

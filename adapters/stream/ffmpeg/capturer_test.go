@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,9 +37,9 @@ func into(w io.Writer) func() (io.Writer, error) {
 	return func() (io.Writer, error) { return w, nil }
 }
 
-func picture(t *testing.T, segment []byte, at time.Duration) image.Image {
+// decodeJPEG decodes a picture that has been taken.
+func decodeJPEG(t *testing.T, raw []byte, err error) image.Image {
 	t.Helper()
-	raw, err := newCapturer(t).Picture(t.Context(), of(segment), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,94 +50,125 @@ func picture(t *testing.T, segment []byte, at time.Duration) image.Image {
 	return img
 }
 
-func meanLuma(img image.Image) float64 {
-	sum, n := 0.0, 0
-	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
-		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
-			sum += float64(color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y)
-			n++
-		}
-	}
-	return sum / float64(n)
-}
-
 func TestAPictureIsOfItsMoment(t *testing.T) {
-	segment := scene{black: [][2]float64{{1, 2}}}.make(t)
-	for at, bright := range map[float64]bool{0: true, 0.7: true, 1.3: false, 2.5: true, 9: true} {
-		if luma := meanLuma(picture(t, segment, seconds(at))); (luma > 60) != bright || !bright && luma > 3 {
-			t.Errorf("the picture at %v s has luma %.0f", at, luma)
+	segment := scene{black: during(1, 2)}.make(t)
+	slow := scene{seconds: 2, rate: 4, black: during(0, 1.5)}.make(t)
+	for _, c := range []struct {
+		segment []byte
+		at      float64
+		bright  bool
+	}{
+		{segment, 0, true}, {segment, 0.7, true}, {segment, 1.3, false}, {segment, 2.5, true}, {segment, 9, true},
+		{slow, 1.9, true}, // the last one
+	} {
+		raw, err := newCapturer(t).Picture(t.Context(), of(c.segment), seconds(c.at))
+		img := decodeJPEG(t, raw, err)
+		sum := 0
+		for y := range img.Bounds().Dy() {
+			for x := range img.Bounds().Dx() {
+				sum += int(color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y)
+			}
+		}
+		if luma := sum / (img.Bounds().Dx() * img.Bounds().Dy()); (luma > 60) != c.bright || !c.bright && luma > 3 {
+			t.Errorf("the picture at %v s has luma %d", c.at, luma)
 		}
 	}
 }
 
-func TestAPictureAtTheEndOfASlowStreamIsTheLastOne(t *testing.T) {
-	segment := scene{seconds: 2, rate: 4, black: [][2]float64{{0, 1.5}}}.make(t)
-	if luma := meanLuma(picture(t, segment, seconds(1.9))); luma < 60 {
-		t.Errorf("the picture at 1.9 s has luma %.0f", luma)
-	}
-}
-
-func TestAPictureHasSquarePixelsAndAtMost640Columns(t *testing.T) {
+func TestAPictureHasSquarePixelsAndFits(t *testing.T) {
 	for name, c := range map[string]struct {
-		size, filter  string
-		width, height int
+		size, filter       string
+		picture, thumbnail image.Point
 	}{
-		"small":      {"256x144", "null", 256, 144},
-		"large":      {"1280x720", "null", 640, 360},
-		"upright":    {"1080x1920", "null", 404, 720},
-		"anamorphic": {"720x576", "setsar=64/45", 640, 360},
+		"small":       {"192x108", "null", image.Pt(192, 108), image.Pt(192, 108)},
+		"large":       {"1280x720", "null", image.Pt(640, 360), image.Pt(256, 144)},
+		"upright":     {"1080x1920", "null", image.Pt(404, 720), image.Pt(80, 144)},
+		"anamorphic":  {"720x576", "setsar=64/45", image.Pt(640, 360), image.Pt(256, 144)},
+		"noise":       {"640x360", "noise=alls=100:allf=t", image.Pt(640, 360), image.Pt(256, 144)},
+		"very narrow": {"4000x16", "null", image.Pt(640, 2), image.Pt(256, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			segment := encodeVideo(t, "testsrc2=r=5:d=1:s="+c.size, "-vf", c.filter)
-			if got := picture(t, segment, 0).Bounds(); got.Dx() != c.width || got.Dy() != c.height {
-				t.Errorf("%v, want %dx%d", got, c.width, c.height)
+			raw, err := newCapturer(t).Picture(t.Context(), of(segment), 0)
+			if got := decodeJPEG(t, raw, err).Bounds().Size(); got != c.picture {
+				t.Errorf("the picture has %v, want %v", got, c.picture)
+			}
+			raw, err = newCapturer(t).Thumbnail(t.Context(), watch.Segment{}, bytes.NewReader(segment))
+			if got := decodeJPEG(t, raw, err).Bounds().Size(); got != c.thumbnail || len(raw) > 32<<10 {
+				t.Errorf("the thumbnail has %v in %d bytes, want %v in at most 32 KiB", got, len(raw), c.thumbnail)
 			}
 		})
 	}
 }
 
-func TestNoPictureIsTakenOfSoundAlone(t *testing.T) {
-	sound := encodeSound(t, 2)
-	_, err := newCapturer(t).Picture(t.Context(), of(sound), 0)
-	if f := (*watch.Failure)(nil); !errors.As(err, &f) {
-		t.Errorf("the error is %v", err)
+func TestAThumbnailIsMadeOfTheBeginningOfASegment(t *testing.T) {
+	init, media := encodeFragments(t, "-f", "lavfi", "-i", "testsrc2=r=30:d=4:s=256x144", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60")
+	for name, segment := range map[string][]byte{"MPEG-TS": scene{}.make(t), "fragmented MP4": append(bytes.Clone(init), media[0]...)} {
+		raw, err := newCapturer(t).Thumbnail(t.Context(), watch.Segment{}, bytes.NewReader(segment[:len(segment)/2]))
+		if err != nil || len(raw) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(raw), err)
+		}
+	}
+}
+
+func BenchmarkThumbnail(b *testing.B) {
+	segment := encodeVideo(b, "testsrc2=r=30:d=4:s=256x144")
+	c := ffmpeg.NewCapturer(ffmpeg.Config{Path: ffmpegPath(b)})
+	for b.Loop() {
+		if _, err := c.Thumbnail(b.Context(), watch.Segment{}, bytes.NewReader(segment)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
 func TestHostileMediaAreCapturedWithinTheLimitsOfAnalysis(t *testing.T) {
-	large := encodeVideo(t, "testsrc2=r=1:d=1:s=7680x4320")
-	for name, segment := range map[string][]byte{
-		"nothing":            nil,
-		"garbage":            bytes.Repeat([]byte("garbage"), 1000),
-		"too many pixels":    large,
-		"a damaged segment":  append(bytes.Clone(scene{}.make(t)[:5000]), bytes.Repeat([]byte{0x47}, 50000)...),
-		"more than MaxInput": bytes.Repeat(scene{}.make(t), 3),
+	usual := scene{}.make(t)
+	for name, c := range map[string]struct {
+		segment []byte
+		failure bool // there is no picture, and the failure is one of the segment
+		clip    bool // one may be made
+	}{
+		"nothing":            {nil, true, true},
+		"garbage":            {bytes.Repeat([]byte("garbage"), 1000), true, true},
+		"sound alone":        {encodeSound(t, 2), true, true},
+		"too many pixels":    {encodeVideo(t, "testsrc2=r=1:d=1:s=7680x4320"), true, true},
+		"a damaged segment":  {slices.Concat(usual[:5000], bytes.Repeat([]byte{0x47}, 50000)), false, true},
+		"more than MaxInput": {bytes.Repeat(usual, 3), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := ffmpeg.NewCapturer(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: int64(2 * len(scene{}.make(t))), Timeout: 10 * time.Second})
-			if _, err := c.Picture(t.Context(), of(segment), time.Hour); err == nil && name != "a damaged segment" {
-				t.Error("a picture was taken")
+			capturer := ffmpeg.NewCapturer(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), MaxInput: int64(2 * len(usual)), Timeout: 10 * time.Second})
+			_, pictureErr := capturer.Picture(t.Context(), of(c.segment), time.Hour)
+			_, thumbnailErr := capturer.Thumbnail(t.Context(), watch.Segment{}, bytes.NewReader(c.segment))
+			for _, err := range []error{pictureErr, thumbnailErr} {
+				if _, failed := errors.AsType[*watch.Failure](err); c.failure && !failed {
+					t.Errorf("got %v, want a failure", err)
+				}
 			}
-			_, _ = c.Levels(t.Context(), of(segment))
+			_, _ = capturer.Levels(t.Context(), of(c.segment))
 			var clip bytes.Buffer
-			if err := c.Remux(t.Context(), []collector.Media{of(segment)}, into(&clip), 20<<20); err == nil && name == "more than MaxInput" {
+			if err := capturer.Remux(t.Context(), []collector.Media{of(c.segment)}, into(&clip), 20<<20); err == nil && !c.clip {
 				t.Error("a clip was made")
 			}
 		})
 	}
 }
 
-func TestLevelsShowWhereTheSoundWasSwitchedOff(t *testing.T) {
-	segment := scene{seconds: 6, silent: [][2]float64{{2, 4}}}.make(t)
+// A person who reads the plot of the levels finds when the sound was switched off and on.
+func TestLevelsShowWhereTheSoundWasSwitchedOff(t *testing.T) { // section 16.2
+	const off, on = 2.3, 4.6
+	segment := scene{seconds: 6, silent: during(off, on)}.make(t)
 	levels, err := newCapturer(t).Levels(t.Context(), of(segment))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range levels {
-		second := int(m.At.Seconds())
-		silent := second == 2 || second == 3
-		if m.Luma != nil || m.Level == nil || second != 2 && second != 4 && silent != (*m.Level < -50) {
-			t.Errorf("at %v: %v", m.At, *m.Level)
+		at := m.At.Seconds()
+		if m.Luma != nil || m.Level == nil {
+			t.Fatalf("at %v s: %+v", at, m)
+		}
+		surely, perhaps := at >= off && at < on-1, at > off-1 && at < on
+		if silent := *m.Level < -50; surely && !silent || silent && !perhaps {
+			t.Errorf("at %v s: %v dBFS", at, *m.Level)
 		}
 	}
 	if len(levels) < 6 {

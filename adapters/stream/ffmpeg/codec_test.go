@@ -10,15 +10,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// The options of encoders.
+var (
+	hevc = []string{"-c:v", "libx265", "-x265-params", "log-level=none"}
+	vp9  = []string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"}
+	av1  = []string{"-c:v", "libsvtav1", "-preset", "12"}
+)
+
 // Picture and sound are bad at the beginning, in the middle and at the end. A segment that a
 // decoder leaves to the command costs twenty times as much.
 func TestEveryKindOfStreamIsAnalysed(t *testing.T) {
 	codec := func(args ...string) []string { return args }
 	var (
 		every = keyFramesEvery("30")
-		hevc  = codec("-c:v", "libx265", "-x265-params", "log-level=none")
-		vp9   = codec("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8")
-		av1   = codec("-c:v", "libsvtav1", "-preset", "12")
 		deep  = codec("-pix_fmt", "yuv420p10le")
 		opus  = codec("-c:a", "libopus")
 		mp3   = codec("-c:a", "libmp3lame")
@@ -52,17 +56,14 @@ func TestEveryKindOfStreamIsAnalysed(t *testing.T) {
 		"packed MP3":                          {codec: slices.Concat(mp3, codec("-vn")), mux: codec("-f", "mp3")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.black = [][2]float64{{0, 0.6}, {1, 1.8}, {2.3, 9}}
+			s.black = during(0, 0.6, 1, 1.8, 2.3, 9)
 			s.silent = s.black
 			segment := s.make(t)
-			for _, look := range []watch.Calm{{}, calmest} {
-				got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, look, bytes.NewReader(segment), settings)
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, calm := range []watch.Calm{{}, calmest} {
+				got := look(t, realTool(t), calm, segment)
 				checkScene(t, got, !slices.Contains(s.codec, "-vn"), !slices.Contains(s.codec, "-an"))
-				if !checkDecoder(t, watch.Segment{}, look, segment, settings, got) {
-					t.Errorf("%s: the decoder left it to the command", lookName(look))
+				if !checkDecoder(t, calm, segment, got) {
+					t.Errorf("%+v: the decoder left it to the command", calm)
 				}
 			}
 			checkNoSubprocess(t)
@@ -81,11 +82,11 @@ func checkScene(t *testing.T, a watch.Analysis, hasVideo, hasAudio bool) {
 	zero := 0.025 // an encoder's priming
 	if hasVideo {
 		zero = video.From.Seconds()
-		compareTrack(t, "video", video, track{from: zero, to: zero + 3, intervals: [][2]float64{{zero, zero + 0.6}, {zero + 1, zero + 1.8}, {zero + 2.3, zero + 3}}}, printPrecision)
+		compareTrack(t, "video", video, track{from: zero, to: zero + 3, intervals: during(zero, zero+0.6, zero+1, zero+1.8, zero+2.3, zero+3)}, printPrecision)
 	}
 	if hasAudio { // it may be silent from its priming on
 		from := audio.From.Seconds()
-		compareTrack(t, "audio", audio, track{from: zero, to: zero + 3, intervals: [][2]float64{{from, zero + 0.6}, {zero + 1, zero + 1.8}, {zero + 2.3, zero + 3}}}, 50*time.Millisecond)
+		compareTrack(t, "audio", audio, track{from: zero, to: zero + 3, intervals: during(from, zero+0.6, zero+1, zero+1.8, zero+2.3, zero+3)}, 50*time.Millisecond)
 	}
 }
 
@@ -96,7 +97,7 @@ func TestHEAACIsDecoded(t *testing.T) {
 	lc := scene{
 		codec:  []string{"-vn", "-ar", "24000"},
 		mux:    fragmentedMP4,
-		silent: [][2]float64{{1, 2}},
+		silent: during(1, 2),
 	}.make(t)
 	// AudioSpecificConfig: first AAC-LC, 24 kHz, stereo, no SBR; then SBR, 24 kHz,
 	// stereo, extended to 48 kHz, over AAC-LC.
@@ -106,5 +107,6 @@ func TestHEAACIsDecoded(t *testing.T) {
 	}
 	// A frame has 1024 samples at 24 kHz, and so has the priming.
 	const p = 1024. / 24000
-	compareTrack(t, "audio", analyse(t, he).Audio, track{to: 3 + p, intervals: [][2]float64{{1 + p, 2 + p}}}, 2*audioFrame)
+	_, audio := analyse(t, he)
+	compareTrack(t, "audio", audio, track{to: 3 + p, intervals: during(1+p, 2+p)}, 2*audioFrame)
 }

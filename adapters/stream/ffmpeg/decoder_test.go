@@ -48,11 +48,11 @@ const noCommand = "/nonexistent/ffmpeg"
 
 // checkDecoder compares what the command found in a segment with what a decoder finds. It
 // returns false if the decoder left the segment to the command.
-func checkDecoder(t *testing.T, s watch.Segment, calm watch.Calm, segment []byte, setting ffmpeg.Settings, want watch.Analysis) bool {
+func checkDecoder(t *testing.T, calm watch.Calm, segment []byte, want watch.Analysis) bool {
 	t.Helper()
 	pool := newPool(t, nil)
 	defer pool.Close()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}).Analyse(context.Background(), s, calm, bytes.NewReader(segment), setting)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		return false
 	}
@@ -120,36 +120,11 @@ func compareMeasures(t *testing.T, got, want []watch.Measure) {
 	}
 }
 
-// A hostile segment may have any outcome. That of another stream, in the same process, has
-// its own.
-func TestAHostileSegmentCostsItsNeighbourNothing(t *testing.T) {
-	calm := scene{codec: keyFramesEvery("30"), black: [][2]float64{{1, 2}}}.make(t)
-	pool := newPool(t, func(c *decoder.Config) { c.Timeout = 2 * time.Second })
-	neighbour := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
-	answered := 0
-	for _, group := range []map[string]func(t *testing.T) []byte{hostilePictures, hostileMP4, hostileTS, hostileAudio, hostileTimes, mutatedSegments()} {
-		for name, makeSegment := range group {
-			t.Run(name, func(t *testing.T) {
-				hostile := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
-				// A calm look decodes key frames and some of the sound, and then all of a segment that it doubts.
-				if _, err := hostile.Analyse(t.Context(), watch.Segment{Container: "mp3"}, calmest, bytes.NewReader(makeSegment(t)), settings); err == nil {
-					answered++
-				}
-				got, err := neighbour.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(calm), settings)
-				if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
-					t.Errorf("the next segment: %v, %v", got.Intervals, err)
-				}
-			})
-		}
-	}
-	t.Logf("the decoder answered %d times", answered)
-}
-
 // A decoder that fails changes no verdict.
 func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	// A program that answers at its start that one byte is unusual.
 	const works = `head -c 65 >/dev/null; printf 'SDA2\001\000\000\000\000\000\000\000\001\000\000\000u'; `
-	segment := scene{black: [][2]float64{{1, 9}}}.make(t)
+	segment := scene{black: during(1, 9)}.make(t)
 	for name, path := range map[string]string{
 		"not installed":    filepath.Join(t.TempDir(), "segment-decoder"),
 		"another program":  fakeFFmpeg(t, "cat"),
@@ -161,19 +136,21 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := newPool(t, func(c *decoder.Config) { c.Path, c.Timeout = path, 300*time.Millisecond })
-			got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
-			if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
-				t.Errorf("found %v: %v", got.Intervals, err)
+			c := realTool(t)
+			c.Decoder = newStream(pool)
+			if got := look(t, c, watch.Calm{}, segment); len(got.Intervals[detector.Blackout]) != 1 {
+				t.Errorf("found %v", got.Intervals)
 			}
 			pool.Close()
 			checkNoSubprocess(t)
 		})
 	}
 	t.Run("too large for a decoder", func(t *testing.T) {
-		large := slices.Concat(segment, bytes.Repeat(append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...), decoder.MaxMedia/188+1))
-		got, err := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, Decoder: newStream(newPool(t, nil))}).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(large), settings)
-		if err != nil || len(got.Intervals[detector.Blackout]) != 1 {
-			t.Errorf("found %v: %v", got.Intervals, err)
+		null := append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...)
+		c := realTool(t)
+		c.Decoder = newStream(newPool(t, nil))
+		if got := look(t, c, watch.Calm{}, slices.Concat(segment, bytes.Repeat(null, decoder.MaxMedia/188+1))); len(got.Intervals[detector.Blackout]) != 1 {
+			t.Errorf("found %v", got.Intervals)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package ffmpeg_test
 
 import (
-	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -55,12 +54,7 @@ func TestAThirdDetectorIsOneRowAndOneFilter(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	ffmpeg.AddFilter(t, detectortest.Imaginary.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" },
 		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	segment := scene{black: [][2]float64{{1, 2}}, silent: [][2]float64{{2, 9}}}.make(t)
-
-	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := look(t, realTool(t), watch.Calm{}, scene{black: during(1, 2), silent: during(2, 9)}.make(t))
 	for name, want := range map[detector.Name][2]float64{
 		detector.Blackout:           {1, 2},
 		detectortest.Imaginary.Name: {1, 2}, // a black picture does not move

@@ -2,6 +2,7 @@ package ffmpeg_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -10,23 +11,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
-
-func TestASegmentWithoutEndIsTooLarge(t *testing.T) {
-	ts := scene{}.make(t)
-	null := append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...)
-	for name, c := range map[string]struct {
-		body  io.Reader
-		limit int64
-	}{
-		"pictures without end":             {&endless{ts}, 1 << 20},
-		"200 MB of filler after a segment": {io.MultiReader(bytes.NewReader(ts), io.LimitReader(&endless{null}, 200<<20)), 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxInput: c.limit})
-			analyseFails(t, a, c.body, watch.FailureTooLarge)
-		})
-	}
-}
 
 // endless yields its bytes again and again.
 type endless struct{ bytes []byte }
@@ -37,27 +21,57 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestTruncatedOutputIsUndecodable(t *testing.T) {
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxOutput: 4 << 10})
-	analyseFails(t, a, bytes.NewReader(scene{}.make(t)), watch.FailureUndecodable)
+// limitCase is a segment that is analysed with these limits.
+type limitCase struct {
+	limits  ffmpeg.Config
+	segment io.Reader
+	kind    watch.FailureKind // empty: it succeeds
+	detail  string            // a part of the failure's
 }
 
-func TestASegmentAsLargeAsTheLimitIsAnalysed(t *testing.T) {
+func TestALimitThatIsReachedHasItsFailure(t *testing.T) {
 	ts := scene{}.make(t)
 	size := int64(len(ts))
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxInput: size})
-	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), settings); err != nil {
-		t.Errorf("Analyse: %v", err)
-	}
-	t.Run("but not one a byte larger", func(t *testing.T) {
-		analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxInput: size - 1}), bytes.NewReader(ts), watch.FailureTooLarge)
-	})
-}
+	null := append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...)
+	references, large := sixteenReferences(t), tooManyReferences(t)
+	of := func(b []byte) io.Reader { return bytes.NewReader(b) }
+	const cpu = "the 1s of CPU time"
+	cases := map[string]limitCase{
+		"pictures without end":             {ffmpeg.Config{MaxInput: 1 << 20}, &endless{ts}, watch.FailureTooLarge, ""},
+		"200 MB of filler after a segment": {ffmpeg.Config{}, io.MultiReader(of(ts), io.LimitReader(&endless{null}, 200<<20)), watch.FailureTooLarge, ""},
+		"a segment as large as the limit":  {ffmpeg.Config{MaxInput: size}, of(ts), "", ""},
+		"a segment a byte larger":          {ffmpeg.Config{MaxInput: size - 1}, of(ts), watch.FailureTooLarge, ""},
+		"negative limits are the defaults": {ffmpeg.Config{MaxInput: -1, MaxOutput: -1}, of(ts), "", ""},
+		"output that is cut off":           {ffmpeg.Config{MaxOutput: 4 << 10}, of(ts), watch.FailureUndecodable, ""},
 
-func TestNegativeLimitsMeanTheDefaults(t *testing.T) {
-	a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: -1, MaxInput: -1, MaxOutput: -1})
-	if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(scene{}.make(t)), settings); err != nil {
-		t.Errorf("Analyse: %v", err)
+		"memory for 16 references of 2304p, which no decoder says it lacks": {ffmpeg.Config{}, of(large), watch.FailureTool, "256 MiB of memory"},
+		"more memory for them": {ffmpeg.Config{MaxMemory: 512 << 20}, of(large), "", ""},
+		"pixels of AV1":        {ffmpeg.Config{}, of(tooManyPixels(t, av1...)), watch.FailureTool, "more than the 10066329 pixels"},
+		"pixels of VP9":        {ffmpeg.Config{}, of(tooManyPixels(t, vp9...)), watch.FailureTool, "more than the 10066329 pixels"},
+		"3.3 million pixels":   {ffmpeg.Config{MaxMemory: 128 << 20}, of(encodeVideo(t, "color=s=3840x2160:r=10:d=0.5")), watch.FailureTool, "pixels"},
+
+		"CPU time":               {ffmpeg.Config{MaxCPU: time.Second}, of(bytes.Repeat(ts, 200)), watch.FailureTool, cpu},
+		"CPU time, at a SIGXCPU": {ffmpeg.Config{MaxCPU: time.Second, Path: fakeFFmpeg(t, "while :; do :; done")}, of(ts), watch.FailureTool, cpu},
+		"CPU time, at a SIGKILL": {ffmpeg.Config{MaxCPU: time.Second, Path: fakeFFmpeg(t, "trap '' XCPU; while :; do :; done")}, of(ts), watch.FailureTool, cpu},
+	}
+	// In MB: with 1 and 90 the program cannot be loaded, with 140 the segment nearly fits.
+	// From about 104 on the sound and some pictures are decoded.
+	for _, memory := range []int64{1, 90, 100, 104, 108, 112, 120, 130, 140} {
+		cases[fmt.Sprintf("%d MB of memory", memory)] = limitCase{ffmpeg.Config{MaxMemory: memory << 20}, of(references), watch.FailureTool, "of memory"}
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if c.limits.Timeout = patience; c.limits.Path == "" {
+				c.limits.Path, c.limits.Files = ffmpegPath(t), []string{}
+			}
+			if c.kind == "" {
+				if _, err := ffmpeg.New(c.limits).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, c.segment, settings); err != nil {
+					t.Errorf("Analyse: %v", err)
+				}
+			} else if f := analyseFails(t, ffmpeg.New(c.limits), c.segment, c.kind); !strings.Contains(f.Detail, c.detail) {
+				t.Errorf("got %v, want %q", f, c.detail)
+			}
+		})
 	}
 }
 
@@ -71,16 +85,25 @@ func TestTheConfiguredLimitsApplyToFFmpeg(t *testing.T) {
 		"defaults":   {ffmpeg.Config{}, "196608 196608 15 16 64 64 0 0 0 0"},
 		"configured": {ffmpeg.Config{MaxMemory: 100 << 20, MaxCPU: 1500 * time.Millisecond}, "36864 36864 2 3 64 64 0 0 0 0"},
 		"minimum":    {ffmpeg.Config{MaxMemory: 1, MaxCPU: 1}, "16384 16384 1 2 64 64 0 0 0 0"},
-		"negative":   {ffmpeg.Config{MaxMemory: -1, MaxCPU: -1}, "196608 196608 15 16 64 64 0 0 0 0"},
+		"negative":   {ffmpeg.Config{MaxMemory: -1, MaxCPU: -1, Timeout: -1}, "196608 196608 15 16 64 64 0 0 0 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.config.Path = path
-			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c.config), watch.Segment{}, bytes.NewReader(scene{}.make(t)), settings)
-			if got := strings.Join(strings.Fields(string(res.Stdout)), " "); err != nil || got != c.want {
-				t.Errorf("the limits are %q, %v, want %q", got, err, c.want)
+			if got := strings.Join(strings.Fields(run(t, c.config)), " "); got != c.want {
+				t.Errorf("the limits are %q, want %q", got, c.want)
 			}
 		})
 	}
+}
+
+// run returns what ffmpeg prints of a segment.
+func run(t *testing.T, c ffmpeg.Config) string {
+	t.Helper()
+	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c), watch.Segment{URI: "https://media.example/signed"}, bytes.NewReader(scene{}.make(t)), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(res.Stdout)
 }
 
 // large returns a large moving picture with a tone, 30 frames a second.
@@ -103,80 +126,14 @@ func TestTheDefaultMemoryIsEnoughForLiveStreams(t *testing.T) {
 		segment []byte
 		frames  int
 	}{
-		"H.264 144p":                     {scene{}.make(t), 90},
 		"H.264 1080p with 16 references": {sixteenReferences(t), 30},
 		"HEVC 1080p with 10 bits":        {large(t, "1920x1080", "0.5", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"), 15},
 		"H.264 2160p":                    {large(t, "3840x2160", "0.5", "-c:v", "libx264", "-preset", "veryfast", "-threads", "1", "-x264-params", "rc-lookahead=0"), 15},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resident := samplePeakMemory(t)
 			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(realTool(t)), watch.Segment{}, bytes.NewReader(c.segment), settings)
-			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
 			if n := bytes.Count(res.Stdout, []byte("v=1\n")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)
-			}
-		})
-	}
-}
-
-func TestTooLittleMemoryIsAToolFailure(t *testing.T) {
-	segment := sixteenReferences(t)
-	// In MB: with 1 and 90 the program cannot be loaded, with 140 the segment nearly fits.
-	// From about 104 on the sound and some pictures are decoded.
-	for _, memory := range []int64{1, 90, 100, 104, 108, 112, 120, 130, 140} {
-		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxMemory: memory << 20})
-		f := analyseFails(t, a, bytes.NewReader(segment), watch.FailureTool)
-		if !strings.Contains(f.Detail, "of memory") {
-			t.Errorf("with %d MB: %v", memory, f)
-		}
-	}
-}
-
-// There is not enough memory for 16 reference frames of this size. The decoder does not
-// say so: its errors are those of a broken stream.
-func TestASilentShortageOfMemoryIsAToolFailure(t *testing.T) {
-	segment := hostilePictures["H.264 of 4096x2304 with 16 references"](t)
-	f := analyseFails(t, ffmpeg.New(realTool(t)), bytes.NewReader(segment), watch.FailureTool)
-	if !strings.Contains(f.Detail, "256 MiB of memory") {
-		t.Errorf("got %v", f)
-	}
-	t.Run("with more memory it is decoded", func(t *testing.T) {
-		a := ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxMemory: 512 << 20})
-		if _, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings); err != nil {
-			t.Errorf("Analyse: %v", err)
-		}
-	})
-}
-
-func TestAPictureThatIsTooLargeIsAToolFailure(t *testing.T) {
-	for _, name := range []string{"AV1 of 4096x4096", "VP9 of 448x65535"} {
-		f := analyseFails(t, ffmpeg.New(realTool(t)), bytes.NewReader(hostilePictures[name](t)), watch.FailureTool)
-		if !strings.Contains(f.Detail, "more than the 10066329 pixels") {
-			t.Errorf("%s: %v", name, f)
-		}
-	}
-	small := ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxMemory: 128 << 20} // for 3.3 million pixels
-	f := analyseFails(t, ffmpeg.New(small), bytes.NewReader(encode(t, "-f", "lavfi", "-i", "color=s=3840x2160:r=10:d=0.5",
-		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")), watch.FailureTool)
-	if !strings.Contains(f.Detail, "pixels") {
-		t.Errorf("H.264: %v", f)
-	}
-}
-
-func TestTooLittleCPUTimeIsAToolFailure(t *testing.T) {
-	segment := bytes.Repeat(scene{}.make(t), 200)
-	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Files: []string{}, Path: ffmpegPath(t), Timeout: patience, MaxCPU: time.Second}), bytes.NewReader(segment), watch.FailureTool)
-	if !strings.Contains(f.Detail, "the 1s of CPU time") {
-		t.Errorf("got %v", f)
-	}
-	for name, body := range map[string]string{
-		"ends at SIGXCPU": "while :; do :; done",
-		"ignores SIGXCPU": "trap '' XCPU; while :; do :; done",
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: fakeFFmpeg(t, body), Timeout: patience, MaxCPU: time.Second}), bytes.NewReader(scene{}.make(t)), watch.FailureTool)
-			if !strings.Contains(f.Detail, "the 1s of CPU time") {
-				t.Errorf("got %v", f)
 			}
 		})
 	}

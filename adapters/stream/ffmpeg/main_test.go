@@ -16,9 +16,6 @@ import (
 // clipDir is the directory for encoded clips.
 var clipDir string
 
-// finalReport is printed after all tests: the benchmark's table.
-var finalReport string
-
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "segments-")
 	if err != nil {
@@ -28,7 +25,6 @@ func TestMain(m *testing.M) {
 	clipDir = dir
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(dir)
-		fmt.Print(finalReport)
 		os.Exit(code)
 	}))
 }

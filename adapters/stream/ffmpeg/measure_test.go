@@ -1,7 +1,6 @@
 package ffmpeg_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -11,15 +10,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
-
-func measuresOf(t *testing.T, segment []byte) []watch.Measure {
-	t.Helper()
-	a, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.Measures
-}
 
 // grey returns three seconds of one grey and a stereo tone of a peak amplitude.
 func grey(t *testing.T, value int, pixelFormat string, amplitude float64) []byte {
@@ -42,7 +32,7 @@ func TestLumaAndLevelAreMeasuredOnceASecond(t *testing.T) {
 		"moving bars and a quiet tone": {scene{volume: -20}.make(t), 119, -44},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := measuresOf(t, c.segment)
+			got := look(t, realTool(t), watch.Calm{}, c.segment).Measures
 			if len(got) < 3 || len(got) > 4 { // the last sound frame may begin the fourth second
 				t.Fatalf("%d measures of three seconds: %v", len(got), got)
 			}
@@ -59,16 +49,14 @@ func TestLumaAndLevelAreMeasuredOnceASecond(t *testing.T) {
 }
 
 func TestAMissingTrackIsNotMeasured(t *testing.T) {
-	sound := encodeSound(t, 2)
-	for _, m := range measuresOf(t, sound) {
-		if m.Luma != nil || m.Level == nil {
-			t.Errorf("sound alone has the measure %+v", m)
-		}
-	}
-	picture := encode(t, "-f", "lavfi", "-i", "testsrc2=s=256x144:r=30:d=2", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-f", "mpegts")
-	for _, m := range measuresOf(t, picture) {
-		if m.Luma == nil || m.Level != nil {
-			t.Errorf("a picture alone has the measure %+v", m)
+	for name, c := range map[string]struct {
+		segment     []byte
+		luma, level bool
+	}{"sound alone": {encodeSound(t, 2), false, true}, "a picture alone": {encodeVideo(t, "testsrc2=s=256x144:r=30:d=2"), true, false}} {
+		for _, m := range look(t, realTool(t), watch.Calm{}, c.segment).Measures {
+			if (m.Luma != nil) != c.luma || (m.Level != nil) != c.level {
+				t.Errorf("%s has the measure %+v", name, m)
+			}
 		}
 	}
 }

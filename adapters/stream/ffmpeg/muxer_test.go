@@ -3,29 +3,8 @@ package ffmpeg_test
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 )
-
-// remux puts an elementary stream into a container without decoding it.
-func remux(t *testing.T, from string, stream []byte, to ...string) []byte {
-	t.Helper()
-	in, out := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(in, stream, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"-nostdin", "-v", "error", "-y", "-f", from, "-i", in, "-c", "copy", "-bsf:v", "setts=pts=N*120000:dts=N*120000"}, to...)
-	if output, err := exec.Command(ffmpegPath(t), append(args, out)...).CombinedOutput(); err != nil {
-		t.Fatalf("remux: %v\n%s", err, output)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // mp4Box returns a box (ISO/IEC 14496-12, 4.2).
 func mp4Box(kind string, content ...[]byte) []byte {

@@ -17,38 +17,33 @@ import (
 var versions = []string{"5.1", "9.0"}
 
 func TestRecordedOutputOfEveryVersionIsParsed(t *testing.T) {
+	const p = primingSeconds
 	for name, c := range map[string]struct{ video, audio track }{
 		// 4 s from 95440 s on, where 33-bit timestamps wrap. Black: two frames at 1 s,
 		// 2 s to 2.5 s, and the last two frames. Silent: 0.5 s to 0.6 s, 1 s to 1.7 s, and
 		// the last 0.12 s.
 		"black-and-silence": {
-			track{from: primingSeconds, to: 4 + primingSeconds, intervals: [][2]float64{{2 + primingSeconds, 2.5 + primingSeconds}, {3.954667, 4 + primingSeconds}}},
-			track{to: 4.032, intervals: [][2]float64{{0.533458, 0.639875}, {1.024125, 1.727958}, {3.904062, 4.032}}},
+			track{from: p, to: 4 + p, intervals: during(2+p, 2.5+p, 3.954667, 4+p)},
+			track{to: 4.032, intervals: during(0.533458, 0.639875, 1.024125, 1.727958, 3.904062, 4.032)},
 		},
 		// 256x144 and stereo become 320x180 and 5.1 at 2 s, black and silent.
 		"changing-format": {
-			track{from: primingSeconds, to: 4 + primingSeconds, intervals: [][2]float64{{1.554667, 2.521333}}},
-			track{to: 4.026667, intervals: [][2]float64{{1.536021, 4.026667}}},
+			track{from: p, to: 4 + p, intervals: during(1.554667, 2.521333)}, track{to: 4.026667, intervals: during(1.536021, 4.026667)},
 		},
 		"dead-video": {track{}, track{to: 5.034667}},
 		"dead-audio": {track{to: 5}, track{}},
 	} {
 		for _, version := range versions {
 			t.Run(name+" by ffmpeg "+version, func(t *testing.T) {
-				video, audio, err := ffmpeg.Parse(recorded(t, name, version))
-				if err != nil {
-					t.Fatal(err)
-				}
-				compareTrack(t, "video", video, c.video, printPrecision)
-				compareTrack(t, "audio", audio, c.audio, printPrecision)
+				stdout, stderr := recorded(t, name, version)
+				checkOutput(t, stdout, stderr, c.video, c.audio, printPrecision)
 			})
 		}
 	}
 	for _, version := range versions {
 		t.Run("garbage by ffmpeg "+version, func(t *testing.T) {
 			_, _, err := ffmpeg.Parse(recorded(t, "garbage", version))
-			f := checkFailure(t, err, watch.FailureUndecodable)
-			if strings.Contains(f.Detail, "@ 0x") {
+			if f := checkFailure(t, err, watch.FailureUndecodable); strings.Contains(f.Detail, "@ 0x") {
 				t.Errorf("detail = %q", f.Detail)
 			}
 		})
@@ -83,129 +78,81 @@ func printedFrames(n int, step float64, tags map[int]string) string {
 	return b.String()
 }
 
-// outputCase is ffmpeg's output with the expected tracks.
-type outputCase struct {
-	stdout, stderr string
-	video, audio   track
+func checkOutput(t *testing.T, stdout, stderr []byte, video, audio track, tolerance time.Duration) {
+	t.Helper()
+	gotVideo, gotAudio, err := ffmpeg.Parse(stdout, stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareTrack(t, "video", gotVideo, video, tolerance)
+	compareTrack(t, "audio", gotAudio, audio, tolerance)
 }
 
-func checkOutputs(t *testing.T, cases map[string]outputCase) {
-	t.Helper()
-	for name, c := range cases {
+// tagged returns the output for 3 s of frames, with the tags of some frames.
+func tagged(tags map[int]string) string { return printedFrames(30, 0.1, tags) }
+
+func TestUnusualIntervalsAreParsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		tags map[int]string
+		want [][2]float64
+	}{
+		"one that begins and ends on one long frame":   {map[int]string{7: "start=0.55 end=0.71"}, during(0.55, 0.71)},
+		"one ends, another begins on one long frame":   {map[int]string{2: "start=0.1", 7: "end=0.71 start=0.71"}, during(0.1, 3)},
+		"one that starts before the track":             {map[int]string{2: "start=-0.02"}, during(0, 3)},
+		"an end without a beginning":                   {map[int]string{9: "end=0.9"}, nil},
+		"one of 0.1 s that six digits make 3 µs short": {map[int]string{9: "start=0.921333", 10: "end=1.02133"}, during(0.921333, 1.02133)},
+		"one whose start is printed twice":             {map[int]string{5: "start=0.5", 9: "start=0.9"}, during(0.5, 3)},
+		"out of order":                                 {map[int]string{8: "start=2", 9: "end=2.5", 11: "start=0.5", 12: "end=1"}, during(0.5, 1, 2, 2.5)},
+		"one within another":                           {map[int]string{8: "start=1", 9: "end=2.5", 11: "start=1.5", 12: "end=2"}, during(1, 2.5)},
+		"one beyond the end of the track":              {map[int]string{8: "start=5", 9: "end=6"}, nil},
+		"times out of range":                           {map[int]string{3: "start=1e300", 4: "start=nan", 5: "start=", 6: "start=-1e300"}, nil},
+	} {
 		t.Run(name, func(t *testing.T) {
-			video, audio, err := ffmpeg.Parse([]byte(c.stdout), []byte(c.stderr))
-			if err != nil {
-				t.Fatal(err)
+			of := func(detector string) []byte {
+				key := strings.NewReplacer(" ", "\n", "start=", detector+"_start=", "end=", detector+"_end=")
+				tags := map[int]string{}
+				for frame, tag := range c.tags {
+					tags[frame] = key.Replace(tag)
+				}
+				return []byte(tagged(tags))
 			}
-			compareTrack(t, "video", video, c.video, time.Microsecond)
-			compareTrack(t, "audio", audio, c.audio, time.Microsecond)
+			want := track{to: 3, intervals: c.want}
+			checkOutput(t, of("lavfi.black"), of("lavfi.silence"), want, want, time.Microsecond)
 		})
 	}
 }
 
-// thirtyFrames returns the output for 3 s of frames, with the tags of some frames.
-func thirtyFrames(tags map[int]string) string { return printedFrames(30, 0.1, tags) }
-
-func TestUnusualIntervalsAreParsed(t *testing.T) {
-	checkOutputs(t, map[string]outputCase{
-		"log lines of other threads stand before listed ones": {
-			"", strings.ReplaceAll(thirtyFrames(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:", "[h264 @ 0x55] odd frame: frame:"),
-			track{absent: true}, track{to: 3, intervals: [][2]float64{{0.5, 3}}},
-		},
-		"an interval that begins and ends on one long frame": {
-			"", thirtyFrames(map[int]string{7: "lavfi.silence_start=0.55\nlavfi.silence_end=0.71"}),
-			track{absent: true}, track{to: 3, intervals: [][2]float64{{0.55, 0.71}}},
-		},
-		"an interval that ends and another that begins on one long frame": {
-			"", thirtyFrames(map[int]string{2: "lavfi.silence_start=0.1", 7: "lavfi.silence_end=0.71\nlavfi.silence_start=0.71"}),
-			track{absent: true}, track{to: 3, intervals: [][2]float64{{0.1, 3}}},
-		},
-		"silence that starts before the track": {
-			"", thirtyFrames(map[int]string{2: "lavfi.silence_start=-0.02"}),
-			track{absent: true}, track{to: 3, intervals: [][2]float64{{0, 3}}},
-		},
-		"an end without a beginning": {
-			thirtyFrames(map[int]string{9: "lavfi.black_end=0.9"}), "",
-			track{to: 3}, track{absent: true},
-		},
-		"black of 0.1 s that six digits make 3 µs shorter": {
-			thirtyFrames(map[int]string{9: "lavfi.black_start=0.921333", 10: "lavfi.black_end=1.02133"}), "",
-			track{to: 3, intervals: [][2]float64{{0.921333, 1.02133}}}, track{absent: true},
-		},
-		"an interval whose start is printed twice": {
-			thirtyFrames(map[int]string{5: "lavfi.black_start=0.5", 9: "lavfi.black_start=0.9"}), "",
-			track{to: 3, intervals: [][2]float64{{0.5, 3}}}, track{absent: true},
-		},
-		"a change of format on a frame without a time": {
-			thirtyFrames(map[int]string{5: "lavfi.black_start=0.5"}) + "frame:0 pts:NOPTS pts_time:NOPTS\n", "",
-			track{to: 3, intervals: [][2]float64{{0.5, 3}}}, track{absent: true},
-		},
-		"intervals out of order": {
-			thirtyFrames(map[int]string{8: "lavfi.black_start=2", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=0.5", 12: "lavfi.black_end=1"}), "",
-			track{to: 3, intervals: [][2]float64{{0.5, 1}, {2, 2.5}}}, track{absent: true},
-		},
-		"an interval within another": {
-			thirtyFrames(map[int]string{8: "lavfi.black_start=1", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=1.5", 12: "lavfi.black_end=2"}), "",
-			track{to: 3, intervals: [][2]float64{{1, 2.5}}}, track{absent: true},
-		},
-		"an interval beyond the end of the track": {
-			thirtyFrames(map[int]string{8: "lavfi.black_start=5", 9: "lavfi.black_end=6"}), "",
-			track{to: 3}, track{absent: true},
-		},
-		"times out of range": {
-			thirtyFrames(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start=", 6: "lavfi.black_start=-1e300"}), "",
-			track{to: 3}, track{absent: true},
-		},
-	})
-}
-
 func TestUnusualFramesAreParsed(t *testing.T) {
-	checkOutputs(t, map[string]outputCase{
-		"a dropped frame before the last does not make the last one longer": {
-			strings.ReplaceAll(thirtyFrames(nil), "frame:28 ", "dropped "), "",
-			track{to: 3}, track{absent: true},
-		},
-		"frames without a time": {
-			strings.ReplaceAll(thirtyFrames(nil), "pts_time:0\n", "pts_time:NOPTS\n"), "",
-			track{from: 0.1, to: 3}, track{absent: true},
-		},
-		"lines that only look like frames": {
-			thirtyFrames(nil) + "frame:1 pts:1 pts_time:7 or so\nframe:x pts:1 pts_time:8\nframe:-1 pts:1 pts_time:9\nframe:1 pts=1 pts_time:9\n", "",
-			track{to: 3}, track{absent: true},
-		},
+	frames := tagged(nil)
+	const black = "lavfi.black_start=0.5"
+	for name, c := range map[string]struct {
+		stdout, stderr string
+		video, audio   track
+	}{
+		"log lines of other threads before listed ones": {"", strings.ReplaceAll(tagged(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:", "[h264 @ 0x55] odd frame: frame:"), absentTrack, track{to: 3, intervals: during(0.5, 3)}},
+		"a change of format on a frame without a time":  {tagged(map[int]string{5: black}) + "frame:0 pts:NOPTS pts_time:NOPTS\n", "", track{to: 3, intervals: during(0.5, 3)}, absentTrack},
+		"a frame before the last was dropped":           {strings.ReplaceAll(frames, "frame:28 ", "dropped "), "", track{to: 3}, absentTrack},
+		"frames without a time":                         {strings.ReplaceAll(frames, "pts_time:0\n", "pts_time:NOPTS\n"), "", track{from: 0.1, to: 3}, absentTrack},
+		"lines that only look like frames":              {frames + "frame:1 pts:1 pts_time:7 or so\nframe:x pts:1 pts_time:8\nframe:-1 pts:1 pts_time:9\nframe:1 pts=1 pts_time:9\n", "", track{to: 3}, absentTrack},
 		"frames out of order": {
 			"frame:0 pts:1 pts_time:0.1\nframe:1 pts:0 pts_time:0\nframe:2 pts:3 pts_time:0.3\nframe:3 pts:2 pts_time:0.2\nframe:4 pts:4 pts_time:0.4\n", "",
-			track{to: 0.6}, track{absent: true},
+			track{to: 0.6}, absentTrack,
 		},
-		"a frame before the container's first timestamp, without sound": {
-			"frame:0    pts:-9 pts_time:-0.1\nframe:1 pts:0 pts_time:0\n", "",
-			track{to: 0.2}, track{absent: true},
-		},
-		"a frame before the container's first timestamp": {
+		"a picture before the first timestamp, without sound": {"frame:0    pts:-9 pts_time:-0.1\nframe:1 pts:0 pts_time:0\n", "", track{to: 0.2}, absentTrack},
+		"a picture before the first timestamp": {
 			"frame:0    pts:-9 pts_time:-0.1\nlavfi.black_start=-0.1\nframe:1 pts:0 pts_time:0\n", printedFrames(2, 0.1, nil),
-			track{to: 0.2, intervals: [][2]float64{{0, 0.2}}}, track{from: 0.1, to: 0.3},
+			track{to: 0.2, intervals: during(0, 0.2)}, track{from: 0.1, to: 0.3},
 		},
-		"a single frame has the default duration": {
-			"frame:0    pts:0 pts_time:0\nv=1\n", "",
-			track{to: 1. / 30}, track{absent: true},
-		},
-		"a single frame of sound has the duration of an AAC frame": {
-			"", "frame:0    pts:0 pts_time:0\na=1\n",
-			track{absent: true}, track{to: 1024. / 48000},
-		},
-		"lines cut off and ended with a carriage return": {
-			strings.ReplaceAll(thirtyFrames(nil), "\n", "\r\n") + "frame:30   pts:9", "",
-			track{to: 3}, track{absent: true},
-		},
-		"a cover picture is not video": {
-			"", "  Stream #0:0: Video: mjpeg, 300x300 (attached pic)\n" + printedFrames(2, 0.1, nil),
-			track{absent: true}, track{to: 0.2},
-		},
-		"the command's outputs are not tracks of the segment": {
-			"", "  Stream #0:1[0x101](und): Audio: aac\nStream mapping:\n  Stream #0:0: Video: wrapped_avframe\n" + printedFrames(2, 0.1, nil),
-			track{absent: true}, track{to: 0.2},
-		},
-	})
+		"a single picture has the default duration":  {"frame:0    pts:0 pts_time:0\nv=1\n", "", track{to: 1. / 30}, absentTrack},
+		"a single frame of sound has that of AAC":    {"", "frame:0    pts:0 pts_time:0\na=1\n", absentTrack, track{to: 1024. / 48000}},
+		"lines cut off, ended by carriage returns":   {strings.ReplaceAll(frames, "\n", "\r\n") + "frame:30   pts:9", "", track{to: 3}, absentTrack},
+		"a cover picture is not video":               {"", "  Stream #0:0: Video: mjpeg, 300x300 (attached pic)\n" + printedFrames(2, 0.1, nil), absentTrack, track{to: 0.2}},
+		"the command's outputs are not input tracks": {"", "  Stream #0:1[0x101](und): Audio: aac\nStream mapping:\n  Stream #0:0: Video: wrapped_avframe\n" + printedFrames(2, 0.1, nil), absentTrack, track{to: 0.2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkOutput(t, []byte(c.stdout), []byte(c.stderr), c.video, c.audio, time.Microsecond)
+		})
+	}
 }
 
 func TestAFailureQuotesOneReadableLineOfTheLog(t *testing.T) {

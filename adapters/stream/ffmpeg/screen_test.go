@@ -15,30 +15,20 @@ import (
 // calmest is a look that lets as much as possible stay undecoded.
 var calmest = watch.Calm{Video: time.Hour, Audio: time.Hour}
 
-// lookName names a look for a subtest.
-func lookName(calm watch.Calm) string {
-	if calm == (watch.Calm{}) {
-		return "every_frame"
-	}
-	return "calm"
-}
-
-// lookCalmly analyses a segment with the real ffmpeg. It must succeed. A decoder must see the same, or
-// leave the segment to the command.
+// lookCalmly analyses a segment with the real ffmpeg. A decoder must see the same, or leave the
+// segment to the command.
 func lookCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkDecoder(t, watch.Segment{}, calm, segment, settings, got)
+	got := look(t, realTool(t), calm, segment)
+	checkDecoder(t, calm, segment, got)
 	return got
 }
 
-// decodeCalmly analyses a segment with the decoder alone.
+// decodeCalmly analyses a segment of 3 s with the decoder alone.
 func decodeCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))}).Analyse(t.Context(), watch.Segment{Duration: 3 * time.Second}, calm, bytes.NewReader(segment), settings)
+	a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))})
+	got, err := a.Analyse(t.Context(), watch.Segment{Duration: 3 * time.Second}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +74,7 @@ func TestAScreenSeesTheKeyFramesOfEveryKindOfStream(t *testing.T) { // S18
 			if strings.HasPrefix(name, "H.264 ") {
 				return // one of its kinds is enough
 			}
-			black := lookCalmly(t, scene{codec: c.codec, mux: c.mux, black: [][2]float64{{0, 9}}}.make(t), calmest)
+			black := lookCalmly(t, scene{codec: c.codec, mux: c.mux, black: during(0, 9)}.make(t), calmest)
 			if black.Video.Screened || len(black.Intervals[detector.Blackout]) == 0 {
 				t.Errorf("no black was seen in %+v", black.Video)
 			}
@@ -98,11 +88,11 @@ func TestAScreenSeesWhatIsOnKeyFrames(t *testing.T) { // S18
 		black [][2]float64
 		dark  bool
 	}{
-		"the first one is black":              {[][2]float64{{0, 0.5}}, true},
-		"one in the middle is black":          {[][2]float64{{0.9, 1.1}}, true},
-		"the last one is black":               {[][2]float64{{1.9, 9}}, true},
-		"black between two of them is hidden": {[][2]float64{{0.1, 0.9}}, false},
-		"black after the last one is hidden":  {[][2]float64{{2.1, 9}}, false},
+		"the first one is black":              {during(0, 0.5), true},
+		"one in the middle is black":          {during(0.9, 1.1), true},
+		"the last one is black":               {during(1.9, 9), true},
+		"black between two of them is hidden": {during(0.1, 0.9), false},
+		"black after the last one is hidden":  {during(2.1, 9), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := lookCalmly(t, scene{codec: every, black: c.black}.make(t), calmest)
@@ -125,12 +115,12 @@ func TestAScreenOfTheSoundMissesNoSilenceThatCounts(t *testing.T) { // S18
 		"loud":                            {scene{}, true},
 		"loud enough":                     {scene{volume: -27}, true},
 		"too quiet":                       {scene{volume: -30}, false},
-		"silent for a moment":             {scene{silent: [][2]float64{{1, 1.15}}}, true},
-		"silent for half a second":        {scene{silent: [][2]float64{{1, 1.55}}}, false},
-		"silent from the beginning":       {scene{silent: [][2]float64{{0, 0.6}}}, false},
-		"silent to the end":               {scene{silent: [][2]float64{{2.4, 9}}}, false},
-		"loud for moments":                {scene{silent: [][2]float64{{0.1, 1.1}, {1.2, 2.2}, {2.3, 9}}}, false},
-		"silent throughout":               {scene{silent: [][2]float64{{0, 9}}}, false},
+		"silent for a moment":             {scene{silent: during(1, 1.15)}, true},
+		"silent for half a second":        {scene{silent: during(1, 1.55)}, false},
+		"silent from the beginning":       {scene{silent: during(0, 0.6)}, false},
+		"silent to the end":               {scene{silent: during(2.4, 9)}, false},
+		"loud for moments":                {scene{silent: during(0.1, 1.1, 1.2, 2.2, 2.3, 9)}, false},
+		"silent throughout":               {scene{silent: during(0, 9)}, false},
 		"no sound":                        {scene{codec: []string{"-an"}}, false},
 		"one channel of 8 kHz":            {scene{layout: "mono", codec: []string{"-ar", "8000"}}, true},
 		"5.1 channels of 44.1 kHz":        {scene{layout: "5.1", codec: []string{"-ar", "44100"}}, true},
@@ -169,21 +159,16 @@ func TestAScreenOfTheSoundMissesNoSilenceThatCounts(t *testing.T) { // S18
 
 // A silence of any place and length is found by a calm look, unless it is shorter than half a second.
 func TestAScreenOfTheSoundFindsEverySilence(t *testing.T) { // S18
-	pool := newPool(t, nil)
-	analyser := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
+	c := ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))}
 	for length := 0.45; length < 0.9; length += 0.09 {
 		for from := 0.5; from < 1; from += 0.17 {
-			segment := scene{silent: [][2]float64{{from, from + length}}, codec: []string{"-vn"}}.make(t)
-			var found [2][]watch.Interval
-			for i, calm := range []watch.Calm{calmest, {}} {
-				a, err := analyser.Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
-				if err != nil {
-					t.Fatal(err)
-				}
-				found[i] = slices.DeleteFunc(a.Intervals[detector.Silence], func(i watch.Interval) bool { return i.To-i.From < seconds(0.5) })
+			segment := scene{silent: during(from, from+length), codec: []string{"-vn"}}.make(t)
+			found := func(calm watch.Calm) []watch.Interval {
+				short := func(i watch.Interval) bool { return i.To-i.From < seconds(0.5) }
+				return slices.DeleteFunc(look(t, c, calm, segment).Intervals[detector.Silence], short)
 			}
-			if !slices.Equal(found[0], found[1]) {
-				t.Errorf("silent for %v s from %v s: found %v, every frame has %v", length, from, found[0], found[1])
+			if calm, every := found(calmest), found(watch.Calm{}); !slices.Equal(calm, every) {
+				t.Errorf("silent for %v s from %v s: found %v, every frame has %v", length, from, calm, every)
 			}
 		}
 	}
@@ -210,11 +195,7 @@ func TestADamagedSegmentIsDecodedWhole(t *testing.T) { // S18
 
 func TestADetectorOfManyFramesHasThemAllDecoded(t *testing.T) { // S18
 	ffmpeg.AddFilter(t, detector.Blackout, func(ffmpeg.Settings) string { return "freezedetect=d=0.5" }, "lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, calmest, bytes.NewReader(scene{}.make(t)), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Video.Screened {
+	if got := look(t, realTool(t), calmest, scene{}.make(t)); got.Video.Screened {
 		t.Errorf("saw only %+v", got.Video)
 	}
 }

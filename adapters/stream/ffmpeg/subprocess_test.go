@@ -2,11 +2,8 @@ package ffmpeg_test
 
 import (
 	"errors"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,83 +50,6 @@ func eventually(t *testing.T, condition string, holds func() bool) {
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within a minute: %s", condition)
-		}
-	}
-}
-
-// samplePeakMemory samples the resident memory of the only subprocess until the
-// returned function is called, which returns the peak in bytes. The kernel's own peak
-// of an ended subprocess is of no use: it includes the memory of the parent before exec.
-func samplePeakMemory(t *testing.T) func() int64 {
-	t.Helper()
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	var highest int64
-	go func() {
-		defer close(stopped)
-		s := memorySampler{buffer: make([]byte, 4096)}
-		defer s.end()
-		for often := time.NewTicker(2 * time.Millisecond); ; {
-			select {
-			case <-often.C:
-				highest = max(highest, s.peak())
-			case <-stop:
-				often.Stop()
-				return
-			}
-		}
-	}()
-	return func() int64 {
-		close(stop)
-		<-stopped
-		return highest
-	}
-}
-
-// memorySampler keeps the status of the subprocess open: to find it takes longer than
-// to read it.
-type memorySampler struct {
-	status *os.File // nil: there is no subprocess
-	buffer []byte
-}
-
-func (s *memorySampler) end() {
-	if s.status != nil {
-		_ = s.status.Close()
-	}
-	s.status = nil
-}
-
-// peak returns the highest resident memory of the subprocess so far in bytes, or 0.
-func (s *memorySampler) peak() int64 {
-	if s.status == nil {
-		s.find()
-	}
-	if s.status == nil {
-		return 0
-	}
-	n, err := s.status.ReadAt(s.buffer, 0)
-	if err != nil && !errors.Is(err, io.EOF) { // it has ended
-		s.end()
-		return 0
-	}
-	_, after, found := strings.Cut(string(s.buffer[:n]), "VmHWM:")
-	if !found {
-		return 0
-	}
-	kilobytes, _ := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
-	return kilobytes << 10
-}
-
-func (s *memorySampler) find() {
-	threads, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, thread := range threads {
-		children, _ := os.ReadFile(thread) // it may have ended
-		for pid := range strings.FieldsSeq(string(children)) {
-			// Before exec the subprocess shares the memory of this process, so its program is read first.
-			if program, err := os.Readlink("/proc/" + pid + "/exe"); err != nil || program == os.Args[0] {
-				continue
-			}
-			s.status, _ = os.Open("/proc/" + pid + "/status")
 		}
 	}
 }
