@@ -191,18 +191,6 @@ func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 			}
 		})
 	}
-	for name, c := range map[string]struct{ text, detail string }{
-		"no Period":             {liveMPD(), "without a Period"},
-		"one that begins later": {liveMPD(of(`start="PT2H"`, "a")), "its first Period begins at 2026-11-21T13:00:00Z"},
-		"a start without PT":    {liveMPD(of(`start="1"`, "a")), "Period@start is not a duration"},
-		"a negative start":      {liveMPD(of(`start="-PT1S"`, "a")), "Period@start is not a duration"},
-		"a start in months":     {liveMPD(of(`start="P1M"`, "a")), "Period@start is not a duration"},
-		"a start of P alone":    {liveMPD(of(`start="P"`, "a")), "Period@start is not a duration"},
-		"a start of PT alone":   {liveMPD(of(`start="PT"`, "a")), "Period@start is not a duration"},
-		"another type":          {strings.ReplaceAll(liveMPD(of(``, "a")), "dynamic", "Dynamic"), "neither static nor dynamic"},
-	} {
-		t.Run("refused: "+name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
-	}
 }
 
 func TestAnMPDEndsWhenItSaysSo(t *testing.T) {

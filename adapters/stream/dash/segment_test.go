@@ -231,7 +231,18 @@ func TestSegmentsThatCannotBeAddressedAreMalformed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { wantMalformed(t, liveMPD(videoPeriod(c.inside)), c.detail) })
 	}
-	t.Run("numbers without availabilityStartTime", func(t *testing.T) {
-		wantMalformed(t, strings.ReplaceAll(liveMPD(videoPeriod(numbered)), "2026-11-21T11:00:00Z", "yesterday"), "availabilityStartTime is missing")
-	})
+	one := func(attributes string) string { return strings.Replace(slidingMPD, `start="PT0S"`, attributes, 1) }
+	for name, c := range map[string]struct{ text, detail string }{
+		"numbers without availabilityStartTime": {strings.ReplaceAll(liveMPD(videoPeriod(numbered)), "2026-11-21T11:00:00Z", "yesterday"), "availabilityStartTime is missing"},
+		"no Period":                             {liveMPD(), "without a Period"},
+		"a Period that begins later":            {one(`start="PT2H"`), "its first Period begins at 2026-11-21T13:00:00Z"},
+		"a start without PT":                    {one(`start="1"`), "Period@start is not a duration"},
+		"a negative start":                      {one(`start="-PT1S"`), "Period@start is not a duration"},
+		"a start in months":                     {one(`start="P1M"`), "Period@start is not a duration"},
+		"a start of P alone":                    {one(`start="P"`), "Period@start is not a duration"},
+		"a start of PT alone":                   {one(`start="PT"`), "Period@start is not a duration"},
+		"another type":                          {strings.ReplaceAll(slidingMPD, "dynamic", "Dynamic"), "neither static nor dynamic"},
+	} {
+		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
+	}
 }

@@ -72,24 +72,6 @@ func TestCodecsAndGroupsDecideTheTracksOfARendition(t *testing.T) {
 	}
 }
 
-func TestAMalformedMasterPlaylistIsRefused(t *testing.T) {
-	for name, c := range map[string]struct{ text, detail string }{
-		"no rendition":                   {`#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",URI="a"`, "without a rendition"},
-		"I-frame playlists only":         {`#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="i"`, "without a rendition"},
-		"a quote without end":            {"#EXT-X-STREAM-INF:CODECS=\"avc1\na", "attribute list"},
-		"a quote within a word":          {"#EXT-X-STREAM-INF:CODECS=a\"b\"\na", "attribute list"},
-		"no comma after a quote":         {"#EXT-X-STREAM-INF:CODECS=\"a\" BANDWIDTH=1\na", "attribute list"},
-		"an attribute without value":     {"#EXT-X-STREAM-INF:BANDWIDTH=,CODECS=\"a\"\na", "attribute list"},
-		"an attribute without name":      {"#EXT-X-STREAM-INF:=1\na", "attribute list"},
-		"a name with a space":            {"#EXT-X-STREAM-INF:BAND WIDTH=1\na", "attribute list"},
-		"a space before the equals sign": {"#EXT-X-STREAM-INF:BANDWIDTH =1\na", "attribute list"},
-		"an attribute twice":             {"#EXT-X-STREAM-INF:BANDWIDTH=1,BANDWIDTH=2\na", "attribute list"},
-		"no attributes":                  {"#EXT-X-STREAM-INF:\na", "attribute list"},
-	} {
-		t.Run(name, func(t *testing.T) { wantMalformed(t, "#EXTM3U\n"+c.text+"\n", c.detail) })
-	}
-}
-
 // apple resembles Apple's example of a stream with demuxed video and audio.
 const apple = `#EXTM3U
 #EXT-X-VERSION:6

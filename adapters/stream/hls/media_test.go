@@ -104,17 +104,3 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 		}
 	})
 }
-
-func TestAMalformedMediaPlaylistIsRefused(t *testing.T) {
-	for name, c := range map[string]struct{ text, detail string }{
-		"a live playlist without segments": {mediaPlaylist(), "without a usable segment"},
-		"a live playlist of gaps only":     {mediaPlaylist("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
-		"a map with a bad range":           {mediaPlaylist(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
-		"an empty range":                   {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
-	} {
-		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
-	}
-	for _, duration := range []string{"NaN", "nan", "Inf", "+Inf", "-5", "+5", "0", "0.0", "0.0000000001", "1e1", "0x5", "1_0", "", ".", "5.0.0", "5s", "٥"} {
-		wantMalformed(t, mediaPlaylist("#EXTINF:"+duration+",", "a"), "EXTINF is not a positive number")
-	}
-}

@@ -64,7 +64,7 @@ func TestDecodingThatIsStoppedIsAFailure(t *testing.T) {
 	manifesttest.TestStopped(t, hls.Format{}, live, hls.DecodeTime)
 }
 
-func TestADocumentThatIsNotAPlaylistIsMalformed(t *testing.T) {
+func TestAMalformedPlaylistIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, detail string }{
 		"an empty document":             {"", "does not begin"},
 		"blank lines":                   {"\n\r\n \n", "does not begin"},
@@ -75,7 +75,53 @@ func TestADocumentThatIsNotAPlaylistIsMalformed(t *testing.T) {
 		"a header alone":                {"#EXTM3U\n#EXT-X-VERSION:3\n", "neither"},
 		"a list of songs":               {"#EXTM3U\nhttp://example.com/a.mp3\n", "neither"},
 		"master and media in one":       {live + "#EXT-X-STREAM-INF:BANDWIDTH=1\nx\n", "segments and variants"},
+
+		"a live playlist without segments": {mediaPlaylist(), "without a usable segment"},
+		"a live playlist of gaps only":     {mediaPlaylist("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
+		"a map with a bad range":           {mediaPlaylist(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
+		"an empty range":                   {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
+
+		"no rendition":                   {"#EXTM3U\n" + `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",URI="a"` + "\n", "without a rendition"},
+		"I-frame playlists only":         {"#EXTM3U\n" + `#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="i"` + "\n", "without a rendition"},
+		"a quote without end":            {"#EXTM3U\n" + "#EXT-X-STREAM-INF:CODECS=\"avc1\na" + "\n", "attribute list"},
+		"a quote within a word":          {"#EXTM3U\n" + "#EXT-X-STREAM-INF:CODECS=a\"b\"\na" + "\n", "attribute list"},
+		"no comma after a quote":         {"#EXTM3U\n" + "#EXT-X-STREAM-INF:CODECS=\"a\" BANDWIDTH=1\na" + "\n", "attribute list"},
+		"an attribute without value":     {"#EXTM3U\n" + "#EXT-X-STREAM-INF:BANDWIDTH=,CODECS=\"a\"\na" + "\n", "attribute list"},
+		"an attribute without name":      {"#EXTM3U\n" + "#EXT-X-STREAM-INF:=1\na" + "\n", "attribute list"},
+		"a name with a space":            {"#EXTM3U\n" + "#EXT-X-STREAM-INF:BAND WIDTH=1\na" + "\n", "attribute list"},
+		"a space before the equals sign": {"#EXTM3U\n" + "#EXT-X-STREAM-INF:BANDWIDTH =1\na" + "\n", "attribute list"},
+		"an attribute twice":             {"#EXTM3U\n" + "#EXT-X-STREAM-INF:BANDWIDTH=1,BANDWIDTH=2\na" + "\n", "attribute list"},
+		"no attributes":                  {"#EXTM3U\n" + "#EXT-X-STREAM-INF:\na" + "\n", "attribute list"},
 	} {
 		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}
+	for _, duration := range []string{"NaN", "nan", "Inf", "+Inf", "-5", "+5", "0", "0.0", "0.0000000001", "1e1", "0x5", "1_0", "", ".", "5.0.0", "5s", "٥"} {
+		wantMalformed(t, mediaPlaylist("#EXTINF:"+duration+",", "a"), "EXTINF is not a positive number")
+	}
+}
+
+// FuzzDecode decodes any text. An accepted playlist is within the limits. The seeds are here
+// and in testdata/fuzz, one shape to a file.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{live, youtube, muxed, apple, lowLatency, live + "#EXTINF:0,\n1:2%.ts\nx\n", "#EXTM3U\n#EXT-X-STREAM-INF:CODECS=a,b\nv\n",
+		"\ufeff" + live, strings.ReplaceAll(live, "\n", "\r\n\r\n")} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := read(t, text)
+		if p.Failure != nil {
+			if len(p.Failure.Detail) > 200 {
+				t.Errorf("the failure has %d bytes of detail", len(p.Failure.Detail))
+			}
+			return
+		}
+		manifesttest.CheckPlaylist(t, p, manifesttest.Limits{
+			Segments: hls.KeptSegments, Renditions: hls.MaxRenditions, URL: hls.MaxURL, RangeEnd: hls.MaxRangeEnd, MinDuration: 1, MaxDuration: hls.MaxDuration,
+		})
+		for i := 1; i < len(p.Segments); i++ {
+			if p.Segments[i].Sequence <= p.Segments[i-1].Sequence {
+				t.Errorf("segment %d has the number %d", i, p.Segments[i].Sequence)
+			}
+		}
+	})
 }
