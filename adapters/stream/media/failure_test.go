@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -16,29 +17,138 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// closedPort returns the address of a port on which nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// flush sends text at once.
+func flush(w http.ResponseWriter, text string) {
+	_, _ = io.WriteString(w, text)
+	w.(http.Flusher).Flush()
+}
+
+// stall sends the beginning of a body and no more.
+func stall(w http.ResponseWriter, r *http.Request) {
+	flush(w, "some")
+	<-r.Context().Done()
+}
+
+// sendSlowly sends the header after 300 ms, and then 17 bytes a second for three seconds.
+func sendSlowly(w http.ResponseWriter, _ *http.Request) {
+	for i := range 60 {
+		<-time.After(60 * time.Millisecond)
+		if i >= 5 {
+			flush(w, "x")
+		}
+	}
+}
+
+func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
+	drip := func(w http.ResponseWriter, r *http.Request) { // 200 bytes a second
+		httpfault.Drip(1, 5*time.Millisecond)(w, r, with(httpfault.Zeros(100_000)))
+	}
+	cases := map[string]struct {
+		handle http.HandlerFunc
+		limit  func(*media.Config)
+		detail string
+	}{
+		"sends no header":                     {with(httpfault.Hang()), func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
+		"sends no header in the time for all": {with(httpfault.Hang()), func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
+		"stops in the middle":                 {stall, func(c *media.Config) { c.Stall = 50 * time.Millisecond }, "nothing came"},
+		"drips below the least rate":          {drip, func(c *media.Config) { c.Stall, c.MinRate = 2*time.Second, 100_000 }, "too slowly"},
+		"drips for longer than allowed":       {drip, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
+	}
+	for name, c := range cases {
+		t.Run("a server that "+name+" is given up", func(t *testing.T) {
+			base := serve(t, c.handle)
+			client := newClient(t, c.limit)
+			wantFetchFailure(t, client, watch.Segment{URI: base + secret}, watch.FailureNetwork, c.detail)
+			wantFetchFailure(t, client, watch.Segment{URI: base + secret, Init: &watch.Init{URI: base + secret}}, watch.FailureNetwork, c.detail)
+			_, _, err := client.Get(withTimeout(t), base+secret, 1<<20)
+			wantFailure(t, err, watch.FailureNetwork, c.detail)
+		})
+	}
+}
+
+func TestASlowServerWithinItsLimitsIsAccepted(t *testing.T) {
+	const long = 20 * time.Second
+	limits := func(c *media.Config) {
+		c.Header, c.Stall, c.MinRate, c.Total, c.Connect = long, 3*time.Second, 1, long, long // the rate is measured once
+	}
+	got, err := fetch(t, newClient(t, limits), watch.Segment{URI: serve(t, sendSlowly) + secret})
+	if err != nil || string(got) != strings.Repeat("x", 55) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestAPauseOfTheReaderDoesNotCount(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request) { flush(w, "ab") })
+	client := newClient(t, func(c *media.Config) { c.Stall, c.Total = 3*time.Second, 3*time.Second })
+	body, err := client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	defer func() { _ = body.Close() }()
+	one := make([]byte, 1)
+	if _, err := io.ReadFull(body, one); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(3200 * time.Millisecond) // the pause is the subject of the test
+	if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
+		t.Errorf("got %q, %v", rest, err)
+	}
 }
 
-// silentServer returns the address of a server that accepts connections and never
-// answers: they wait in its backlog.
-func silentServer(t *testing.T) string {
+func TestACancelledReaderEndsTheFetch(t *testing.T) {
+	base := serve(t, stall)
+	ctx, cancel := context.WithCancel(withTimeout(t))
+	body, err := newClient(t, nil).FetchSegment(ctx, watch.Segment{URI: base + secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	cancel()
+	_, err = io.ReadAll(body)
+	wantFailure(t, err, watch.FailureNetwork, "stopped")
+}
+
+func TestABrokenResponseIsAFailure(t *testing.T) {
+	cases := map[string]struct {
+		text      string
+		byteRange *watch.ByteRange
+		kind      watch.FailureKind
+	}{
+		"less than announced":                 {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234", nil, watch.FailureTruncated},
+		"a byte range less than announced":    {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-9/10\r\nContent-Length: 10\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
+		"a byte range shorter than requested": {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-4/5\r\nContent-Length: 5\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
+		"chunks without an end":               {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n", nil, watch.FailureTruncated},
+		"half a gzip":                         {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00", nil, watch.FailureTruncated},
+		"an invalid gzip":                     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n0123456789", nil, watch.FailureNetwork},
+		"no response":                         {"", nil, watch.FailureNetwork},
+		"half a header":                       {"HTTP/1.1 200 OK\r\nContent-Le", nil, watch.FailureNetwork},
+		"something other than HTTP":           {"220 ftp.example.com\r\n", nil, watch.FailureNetwork},
+		"a header without end":                {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", media.MaxHeader+4096), nil, watch.FailureNetwork},
+	}
+	for name, c := range cases {
+		t.Run("a server that sends "+name, func(t *testing.T) {
+			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: rawServer(t, c.text, false) + secret, Range: c.byteRange}, c.kind, "127.0.0.1")
+		})
+	}
+	for _, url := range []string{"file:///etc/passwd", "ftp://127.0.0.1" + secret, "http://[::1" + secret, "//x" + secret, "http://" + secret} {
+		t.Run("a URL that cannot be fetched: "+url[:5], func(t *testing.T) {
+			wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: url}, watch.FailureNetwork, "")
+		})
+	}
+}
+
+// listen returns a listener whose connections wait in its backlog.
+func listen(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	return listener.Addr().String()
+	return listener
 }
 
 // tlsServer returns the URL of a server with an unknown certificate authority.
@@ -63,7 +173,9 @@ func throughProxy(t *testing.T, address string) func(*media.Config) {
 
 // An operator reads the host and the cause first. The error of the Go library follows.
 func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
-	closed, silent := closedPort(t), silentServer(t)
+	ended := listen(t)
+	_ = ended.Close()
+	closed, silent := ended.Addr().String(), listen(t).Addr().String() // refuses, and never answers
 	plain := strings.TrimPrefix(serve(t, func(http.ResponseWriter, *http.Request) {}), "http://")
 	refusing := strings.TrimPrefix(serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusProxyAuthRequired)

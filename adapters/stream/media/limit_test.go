@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -176,10 +175,7 @@ func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
 // for ever.
 func rawServer(t *testing.T, text string, drips bool) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {

@@ -153,28 +153,6 @@ func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 	}
 }
 
-// Control gets an IP address in a URL exactly as it gets a dialled one.
-func TestAnIPAddressIsCheckedBeforeAProxyIsAsked(t *testing.T) {
-	for host, want := range map[string]string{
-		"127.0.0.1":          "tcp4 127.0.0.1:443",
-		"[::ffff:127.0.0.1]": "tcp4 127.0.0.1:443",
-		"[::1]":              "tcp6 [::1]:443",
-		"public.example":     "",
-	} {
-		got := ""
-		c := newClient(t, func(c *media.Config) {
-			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}) // an unused port
-			c.Control = func(network, address string, _ syscall.RawConn) error {
-				got = network + " " + address
-				return errors.New("no")
-			}
-		})
-		if _, _, err := c.Get(withTimeout(t), "http://"+host, 100); err == nil || got != want {
-			t.Errorf("%s: the check got %q, want %q: %v", host, got, want, err)
-		}
-	}
-}
-
 func TestANameIsCheckedAtEveryDial(t *testing.T) {
 	for name, then := range map[string]string{
 		"to loopback":               "127.0.0.1",

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -138,43 +137,30 @@ func TestTheSizeOfASegmentIsLimited(t *testing.T) {
 }
 
 func TestTheMirrorThatAnsweredIsTriedFirst(t *testing.T) {
-	var mu sync.Mutex
-	var asked []string
+	var asked []string // one after another
 	gone := ""
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
 		server := strings.Split(r.URL.Path, "/")[1]
 		if asked = append(asked, server); strings.Contains(gone, server) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	})
 	c := newClient(t, nil)
-	fetchNext := func(n int, folders ...string) string {
-		t.Helper()
-		s := watch.Segment{URI: fmt.Sprintf("%s/%s/%d", base, folders[0], n)}
-		for _, folder := range folders[1:] {
-			s.Mirrors = append(s.Mirrors, fmt.Sprintf("%s/%s/%d", base, folder, n))
-		}
-		_, _ = fetch(t, c, s)
-		return strings.Join(asked, " ")
-	}
-	for i, step := range []struct {
-		gone    string
-		folders []string
-		want    string
-	}{
-		{"a", []string{"a", "b", "c"}, "a b"},
-		{"a", []string{"a", "b", "c"}, "b"},
-		{"b", []string{"a", "b", "c"}, "b c"},
-		{"abc", []string{"a", "b", "c"}, "c a b"},
-		{"", []string{"a", "b"}, "a"}, // the third is no longer named
-		{"", []string{"d", "b"}, "d"},
+	for i, step := range []struct{ gone, folders, want string }{
+		{"a", "a b c", "a b"},
+		{"a", "a b c", "b"},
+		{"b", "a b c", "b c"},
+		{"abc", "a b c", "c a b"},
+		{"", "a b", "a"}, // the third is no longer named
+		{"", "d b", "d"},
 	} {
-		mu.Lock()
 		gone, asked = step.gone, nil
-		mu.Unlock()
-		if got := fetchNext(i, step.folders...); got != step.want {
+		var urls []string
+		for folder := range strings.FieldsSeq(step.folders) {
+			urls = append(urls, fmt.Sprintf("%s/%s/%d", base, folder, i))
+		}
+		_, _ = fetch(t, c, watch.Segment{URI: urls[0], Mirrors: urls[1:]})
+		if got := strings.Join(asked, " "); got != step.want {
 			t.Errorf("fetch %d asked %s, want %s", i, got, step.want)
 		}
 	}
