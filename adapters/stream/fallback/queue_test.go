@@ -20,38 +20,15 @@ import (
 
 var discardLog = slog.New(slog.DiscardHandler)
 
-// recordingTool takes a second for each run and records the order of the runs.
-type recordingTool struct {
-	mu           sync.Mutex
-	order        []monitor.StreamURL
-	running, max int
-}
-
-func (r *recordingTool) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	r.mu.Lock()
-	r.order = append(r.order, url)
-	r.running++
-	r.max = max(r.max, r.running)
-	r.mu.Unlock()
-	select {
-	case <-time.After(time.Second):
-	case <-ctx.Done():
-	}
-	r.mu.Lock()
-	r.running--
-	r.mu.Unlock()
-	return watch.Resolution{State: watch.Live}
-}
-
 // host is a host in virtual time.
 type host struct {
 	*fallback.Resolver
-	tool   *recordingTool
+	tool   *fakeTool
 	asking sync.WaitGroup
 }
 
 func newHost(places int) *host {
-	tool := &recordingTool{}
+	tool := &fakeTool{answer: watch.Resolution{State: watch.Live}, duration: time.Second}
 	return &host{Resolver: fallback.NewResolver(tool, tool, nil, fallback.NewHost(places, discardLog), discardLog), tool: tool}
 }
 
@@ -78,8 +55,8 @@ func TestTheMoreUrgentQuestionIsAskedFirst(t *testing.T) {
 		h.ask(t, watch.UrgencyOutage, "outage 2")
 		h.ask(t, watch.UrgencyStart, "start 2")
 		h.asking.Wait()
-		if want := []monitor.StreamURL{"running", "outage 1", "outage 2", "start 1", "start 2", "poll 1", "poll 2"}; !slices.Equal(h.tool.order, want) {
-			t.Errorf("asked %v", h.tool.order)
+		if want := []monitor.StreamURL{"running", "outage 1", "outage 2", "start 1", "start 2", "poll 1", "poll 2"}; !slices.Equal(h.tool.asked, want) {
+			t.Errorf("asked %v", h.tool.asked)
 		}
 	})
 }
@@ -97,8 +74,8 @@ func TestAQuestionThatWaitsMayBecomeMoreUrgent(t *testing.T) {
 		failing.Raise(watch.UrgencyOutage)
 		failing.Raise(watch.UrgencyPoll) // it does not become less urgent again
 		h.asking.Wait()
-		if want := []monitor.StreamURL{"running", "poll whose stream fails", "start", "poll 1", "poll 2"}; !slices.Equal(h.tool.order, want) {
-			t.Errorf("asked %v", h.tool.order)
+		if want := []monitor.StreamURL{"running", "poll whose stream fails", "start", "poll 1", "poll 2"}; !slices.Equal(h.tool.asked, want) {
+			t.Errorf("asked %v", h.tool.asked)
 		}
 	})
 }
@@ -155,8 +132,8 @@ func TestAQuestionThatIsCancelledGivesUpItsTurn(t *testing.T) {
 		synctest.Wait()
 		h.ask(t, watch.UrgencyPoll, "last")
 		h.asking.Wait()
-		if want := []monitor.StreamURL{"running", "last"}; !slices.Equal(h.tool.order, want) {
-			t.Errorf("asked %v", h.tool.order)
+		if want := []monitor.StreamURL{"running", "last"}; !slices.Equal(h.tool.asked, want) {
+			t.Errorf("asked %v", h.tool.asked)
 		}
 		h.ask(t, watch.UrgencyPoll, "afterwards") // the place is free again
 		h.asking.Wait()

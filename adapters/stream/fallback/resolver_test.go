@@ -19,19 +19,28 @@ import (
 
 var _ worker.Resolver = (*fallback.Resolver)(nil)
 
-// fakeTool returns a fixed Resolution.
+// fakeTool returns a fixed Resolution and records its runs.
 type fakeTool struct {
-	mu       sync.Mutex
-	answer   watch.Resolution
-	duration time.Duration
-	runs     int
+	mu           sync.Mutex
+	answer       watch.Resolution
+	duration     time.Duration
+	runs         int
+	asked        []monitor.StreamURL
+	running, max int
 }
 
-func (f *fakeTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+func (f *fakeTool) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	f.mu.Lock()
 	f.runs++
+	f.running++
+	f.asked, f.max = append(f.asked, url), max(f.max, f.running)
 	answer, duration := f.answer, f.duration
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.running--
+		f.mu.Unlock()
+	}()
 	select {
 	case <-time.After(duration):
 	case <-ctx.Done():

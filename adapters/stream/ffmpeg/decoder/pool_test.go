@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -134,38 +135,39 @@ func TestASegmentHarmsNoOther(t *testing.T) {
 	}
 }
 
+// outcome is how long a segment took, and how it failed.
+type outcome struct {
+	took time.Duration
+	err  error
+}
+
+// decodeAtOnce decodes segments in the same time, which begin in their order. Each has a stream
+// that newStream returns, and a timeout.
+func decodeAtOnce(t *testing.T, newStream func() *decoder.Stream, timeout time.Duration, segments string) []outcome {
+	t.Helper()
+	outcomes := make([]outcome, len(segments))
+	var decoding sync.WaitGroup
+	for i := range segments {
+		decoding.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			began := time.Now()
+			_, err := newStream().Decode(ctx, decoder.Job{Media: []byte{segments[i]}})
+			outcomes[i] = outcome{time.Since(began), err}
+		})
+		synctest.Wait()
+	}
+	decoding.Wait()
+	return outcomes
+}
+
 func TestNoSegmentWaitsBehindAHostileOne(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, _ *fakes, _ *bytes.Buffer) {
-		hostile := make(chan time.Duration)
-		for range 2 { // one for each process
-			go func() {
-				took, err := decode(t, newStream(p), hangs)
-				if err == nil {
-					t.Error("a segment that hangs has an answer")
-				}
-				hostile <- took
-			}()
-		}
-		synctest.Wait()
-		calmOnes := make(chan time.Duration)
-		for range 20 {
-			go func() {
-				took, err := decode(t, newStream(p), calm)
-				if err != nil {
-					t.Error(err)
-				}
-				calmOnes <- took
-			}()
-		}
-		for range 2 {
-			if took := <-hostile; took != decoder.DefaultShare {
-				t.Errorf("a segment that hangs kept its process for %v while others waited", took)
-			}
-		}
-		for range 20 {
+		const hostile = "hh" // one for each process
+		for i, o := range decodeAtOnce(t, func() *decoder.Stream { return newStream(p) }, time.Hour, hostile+strings.Repeat("c", 20)) {
 			// Ten rounds of 10 ms on two processes follow.
-			if took := <-calmOnes; took > decoder.DefaultShare+100*time.Millisecond {
-				t.Errorf("a calm segment waited for %v", took)
+			if i < len(hostile) && (o.err == nil || o.took != decoder.DefaultShare) || i >= len(hostile) && (o.err != nil || o.took > decoder.DefaultShare+100*time.Millisecond) {
+				t.Errorf("segment %d took %v: %v", i, o.took, o.err)
 			}
 		}
 	})
@@ -190,13 +192,9 @@ func TestASlowSegmentHasItsTimeWhileAProcessIsFree(t *testing.T) {
 // A burst is longer than the share of a segment: it is no reason to leave any to the command.
 func TestABurstOfCalmSegmentsIsDecoded(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, _ *bytes.Buffer) {
-		results := make(chan error)
-		for range 10 {
-			go func() { _, err := decode(t, newStream(p), slow); results <- err }()
-		}
-		for range 10 {
-			if err := <-results; err != nil {
-				t.Error(err)
+		for _, o := range decodeAtOnce(t, func() *decoder.Stream { return newStream(p) }, time.Hour, strings.Repeat("s", 10)) {
+			if o.err != nil {
+				t.Error(o.err)
 			}
 		}
 		if n := f.started.Load(); n != 2 {
@@ -209,25 +207,14 @@ func TestABurstOfCalmSegmentsIsDecoded(t *testing.T) {
 // allows. They must not cost a process: to start others would make the host busier.
 func TestAnOverloadStopsNoProcess(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *decoder.Pool, f *fakes, log *bytes.Buffer) {
-		const deadline = 10 * time.Second
 		f.slowdown = 1490 * time.Millisecond
 		s := p.Stream(slog.New(slog.NewTextHandler(log, nil)))
-		results := make(chan error)
-		for range 30 {
-			go func() {
-				ctx, cancel := context.WithTimeout(t.Context(), deadline)
-				defer cancel()
-				_, err := s.Decode(ctx, decoder.Job{Media: []byte{calm}})
-				results <- err
-			}()
-		}
 		decoded := 0
-		for range 30 {
-			switch err := <-results; {
-			case err == nil:
+		for _, o := range decodeAtOnce(t, func() *decoder.Stream { return s }, 10*time.Second, strings.Repeat("c", 30)) {
+			if o.err == nil {
 				decoded++
-			case !errors.Is(err, context.DeadlineExceeded):
-				t.Error(err)
+			} else if !errors.Is(o.err, context.DeadlineExceeded) {
+				t.Error(o.err)
 			}
 		}
 		// Two processes begin a segment every 1.5 s, the last ones at 9 s.
