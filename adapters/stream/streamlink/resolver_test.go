@@ -30,68 +30,53 @@ const master = "https://manifest.googlevideo.com/api/manifest/hls_variant/expire
 // TestEveryOutputGivesItsState uses messages that streamlink 8.6.3 printed for a fake YouTube
 // in the state that names the case.
 func TestEveryOutputGivesItsState(t *testing.T) {
-	tests := map[string]struct {
+	const (
+		host      = "https://manifest.googlevideo.com/"
+		printed   = "streamlink printed no URL"
+		unsigned  = host + "api/manifest/dash/sig/AABBCC"
+		forbidden = host + "api/manifest/hls_variant/sig/AABBCC/file/index.m3u8"
+		player    = "https://www.youtube.com/youtubei/v1/player"
+		timedOut  = "(HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))"
+	)
+	for name, c := range map[string]struct {
 		exit           int
 		stdout, stderr string
-		want           watch.Resolution
+		state          watch.StreamState
+		says           string // the manifest or the detail
 	}{
-		"a stream, live or ended, muxed or not": {
-			stdout: master + "\n",
-			want:   watch.Resolution{State: watch.ManifestFound, Manifest: master, Expires: time.Unix(1795000000, 0).UTC()},
-		},
-		"upcoming, removed, private or bot check": {
-			exit: 1, stdout: "error: No playable streams found on this URL: https://www.youtube.com/watch?v=upcoming___\n",
-			want: watch.Resolution{State: watch.Unreachable, Detail: "No playable streams found on this URL: https://www.youtube.com/…"},
-		},
-		"an ordinary video": {
-			exit: 1, stdout: "error: This plugin does not support VOD content, try yt-dlp instead\n",
-			want: watch.Resolution{State: watch.Unreachable, Detail: "This plugin does not support VOD content, try yt-dlp instead"},
-		},
+		"a stream, live or ended, muxed or not":   {0, master + "\n", "", watch.ManifestFound, master},
+		"an MPD":                                  {0, unsigned + "\n", "", watch.ManifestFound, unsigned},
+		"upcoming, removed, private or bot check": {1, "error: No playable streams found on this URL: https://www.youtube.com/watch?v=upcoming___\n", "", watch.Unreachable, "No playable streams found on this URL: https://www.youtube.com/…"},
+		"an ordinary video":                       {1, "error: This plugin does not support VOD content, try yt-dlp instead\n", "", watch.Unreachable, "This plugin does not support VOD content, try yt-dlp instead"},
+		"a stream that is not HLS":                {1, "error: The stream specified cannot be translated to a URL\n", "", watch.Unreachable, "The stream specified cannot be translated to a URL"},
 		"the manifest is refused": {
-			exit: 1, stdout: "error: Unable to open URL: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8 (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8)\n",
-			want: watch.Resolution{State: watch.Blocked, Detail: "YouTube refuses the requests of this address (HTTP 403): Unable to open URL: https://manifest.googlevideo.com/… (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/…"},
+			1, "error: Unable to open URL: " + forbidden + " (403 Client Error: Forbidden for url: " + forbidden + ")\n", "", watch.Blocked,
+			"YouTube refuses the requests of this address (HTTP 403): Unable to open URL: " + host + "… (403 Client Error: Forbidden for url: " + host + "…",
 		},
 		"the player is rate limited": {
-			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (429 Client Error: Too Many Requests for url: https://www.youtube.com/youtubei/v1/player?key=k)\n",
-			want: watch.Resolution{State: watch.RateLimited, Detail: "YouTube limits the requests of this address (HTTP 429): Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
+			1, "error: Unable to open URL: " + player + " (429 Client Error: Too Many Requests for url: " + player + "?key=k)\n", "", watch.RateLimited,
+			"YouTube limits the requests of this address (HTTP 429): Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…",
 		},
 		"the player hangs": {
-			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))\n",
-			want: watch.Resolution{State: watch.Unreachable, Detail: "YouTube cannot be reached from here: www.youtube.com does not answer in time: Unable to open URL: https://www.youtube.com/… (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))"},
+			1, "error: Unable to open URL: " + player + " " + timedOut + "\n", "", watch.Unreachable,
+			"YouTube cannot be reached from here: www.youtube.com does not answer in time: Unable to open URL: https://www.youtube.com/… " + timedOut,
 		},
 		"a wrong option": {
-			exit: 2, stderr: "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n",
-			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink is too old for the options it is given; update it (pip install -U streamlink): streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
+			2, "", "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n", watch.ToolFailed,
+			"streamlink is too old for the options it is given; update it (pip install -U streamlink): streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1",
 		},
-		"a stream that is not HLS": {
-			exit: 1, stdout: "error: The stream specified cannot be translated to a URL\n",
-			want: watch.Resolution{State: watch.Unreachable, Detail: "The stream specified cannot be translated to a URL"},
-		},
-		"an MPD": {
-			stdout: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC\n",
-			want:   watch.Resolution{State: watch.ManifestFound, Manifest: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC"},
-		},
-		"a URL and a failure": {
-			exit: 1, stdout: master + "\n",
-			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
-		},
-		"two URLs": {
-			stdout: master + "\n" + master + "\n",
-			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
-		},
-		"a URL that is not http": {
-			stdout: "file:///etc/passwd\n",
-			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: file:///etc/passwd"},
-		},
-		"nothing": {
-			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL"},
-		},
-	}
-	for name, tc := range tests {
+		"a URL and a failure":    {1, master + "\n", "", watch.ToolFailed, printed + ": " + host + "…"},
+		"two URLs":               {0, master + "\n" + master + "\n", "", watch.ToolFailed, printed + ": " + host + "…"},
+		"a URL that is not http": {0, "file:///etc/passwd\n", "", watch.ToolFailed, printed + ": file:///etc/passwd"},
+		"nothing":                {0, "", "", watch.ToolFailed, printed},
+	} {
 		t.Run(name, func(t *testing.T) {
-			got := streamlink.Read(subprocess.Result{ExitCode: tc.exit, Stdout: []byte(tc.stdout), Stderr: []byte(tc.stderr)})
-			if got.State != tc.want.State || got.Detail != tc.want.Detail || got.Manifest != tc.want.Manifest || len(got.Renditions) > 0 {
-				t.Errorf("got %+v\nwant %+v", got, tc.want)
+			got := streamlink.Read(subprocess.Result{ExitCode: c.exit, Stdout: []byte(c.stdout), Stderr: []byte(c.stderr)})
+			if got.State != c.state || got.Manifest+got.Detail != c.says || (got.Manifest != "") != (c.state == watch.ManifestFound) || len(got.Renditions) > 0 {
+				t.Errorf("got %+v", got)
+			}
+			if want := time.Unix(1795000000, 0).UTC(); got.Manifest == master && !got.Expires.Equal(want) {
+				t.Errorf("it expires at %v, want %v", got.Expires, want)
 			}
 		})
 	}
@@ -101,14 +86,6 @@ func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
 		return streamlink.New(streamlink.Config{Path: path, Timeout: timeout}, log)
 	})
-}
-
-func TestAPrintedURLIsTheManifest(t *testing.T) {
-	path, _ := pythontooltest.Script(t, "echo "+master)
-	got := streamlink.New(streamlink.Config{Path: path, Files: []string{}}, discardLog).Resolve(t.Context(), pythontooltest.URL)
-	if got.State != watch.ManifestFound || got.Manifest != master || got.Source != "streamlink" {
-		t.Errorf("got %+v", got)
-	}
 }
 
 // The proxy does not exist, so the result is the same on machines with and without a
@@ -138,7 +115,7 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})
 			got := resolver.Resolve(t.Context(), pythontooltest.URL)
-			if state == youtube.Live && (got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/")) {
+			if state == youtube.Live && (got.State != watch.ManifestFound || got.Source != "streamlink" || !strings.Contains(got.Manifest, "/hls_variant/")) {
 				t.Errorf("got %+v", got)
 			}
 			if got.State.Known() || got.State == watch.ToolFailed && state != youtube.Ordinary && state != youtube.Archived {

@@ -68,39 +68,6 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
-// TestForksPrintWhatTheCommandPrints compares the outputs to the byte, but for the times and
-// the order of keys that differ in every run.
-func TestForksPrintWhatTheCommandPrints(t *testing.T) {
-	pythontooltest.NoNetwork(t)
-	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
-	server := ytdlp.NewForkServer(path, nil, discardLog)
-	t.Cleanup(server.Close)
-	for name, args := range map[string][]string{
-		"a failure of the network": {"--ignore-config", "--extractor-retries", "0", "--dump-json", "--", string(pythontooltest.URL)},
-		"an unknown option":        {"--no-such-option"},
-		"no URL":                   {"--ignore-config"},
-		"an unsupported URL":       {"--ignore-config", "--dump-json", "--", "nonsense"},
-		"a version":                {"--version"},
-		"an error in the cookies":  {"--ignore-config", "--cookies-from-browser", "none", "--", "nonsense"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			command := subprocess.Command{Path: path, Args: args}
-			want, err := subprocess.Run(t.Context(), command)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := server.Runs()
-			got, err := server.Run(t.Context(), command)
-			if err != nil || server.Runs() != before+1 {
-				t.Fatalf("%v; after %d runs", err, server.Runs())
-			}
-			if !bytes.Equal(got.Stdout, want.Stdout) || !bytes.Equal(got.Stderr, want.Stderr) || got.ExitCode != want.ExitCode {
-				t.Errorf("got %d: %s%s\nwant %d: %s%s", got.ExitCode, got.Stdout, got.Stderr, want.ExitCode, want.Stdout, want.Stderr)
-			}
-		})
-	}
-}
-
 // pythonTool makes a tool in Python whose function main(args) has a body. It resembles
 // yt-dlp as far as the fork server needs.
 func pythonTool(t *testing.T, main string) (path string) {

@@ -1,7 +1,6 @@
 package ytdlp_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -48,29 +47,17 @@ if done.returncode: sys.exit("deno ended with %d" % done.returncode)
 	}
 }
 
-// A run has its limits in a fork as in a process of its own.
+// A run has its limits in a fork, as it has in a process of its own.
 func TestARunHasLimits(t *testing.T) {
-	inspect := `
+	f := newForks(t, pythonTool(t, `
 import json, resource
 names = ["DATA", "CPU", "NOFILE", "FSIZE", "CORE"]
-print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]))`
-	f := newForks(t, pythonTool(t, inspect), nil)
-	command := subprocess.Command{Path: f.path, Limits: subprocess.Limits{DataBytes: 300 << 20, CPUTime: 5 * time.Second, OpenFiles: 100, FileBytes: 1 << 20}}
-	for how, run := range map[string]func() (subprocess.Result, error){
-		"in a fork":    func() (subprocess.Result, error) { return f.Run(t.Context(), command) },
-		"as a command": func() (subprocess.Result, error) { return subprocess.Run(t.Context(), command) },
-	} {
-		res, err := run()
-		var got [5][2]int64
-		if jsonErr := json.Unmarshal(res.Stdout, &got); err != nil || jsonErr != nil {
-			t.Fatalf("%v, %v: %s", err, jsonErr, res.Stderr)
-		}
-		if want := [5][2]int64{{300 << 20, 300 << 20}, {5, 6}, {100, 100}, {1 << 20, 1 << 20}, {0, 0}}; got != want {
-			t.Errorf("%s it has %v, want %v", how, got, want)
-		}
-	}
-	if f.Runs() == 0 {
-		t.Error("no fork was made")
+print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]))`), nil)
+	limits := subprocess.Limits{DataBytes: 300 << 20, CPUTime: 5 * time.Second, OpenFiles: 100, FileBytes: 1 << 20}
+	res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Limits: limits})
+	const want = "[[314572800, 314572800], [5, 6], [100, 100], [1048576, 1048576], [0, 0]]"
+	if got := strings.TrimSpace(string(res.Stdout)); err != nil || got != want || f.Runs() == 0 {
+		t.Errorf("in %d forks it has %s, want %s: %v, %s", f.Runs(), got, want, err, res.Stderr)
 	}
 }
 
