@@ -111,16 +111,6 @@ func TestAThumbnailIsMadeOfTheBeginningOfASegment(t *testing.T) {
 	}
 }
 
-func BenchmarkThumbnail(b *testing.B) {
-	segment := encodeVideo(b, "testsrc2=r=30:d=4:s=256x144")
-	c := ffmpeg.NewCapturer(ffmpeg.Config{Path: ffmpegPath(b)})
-	for b.Loop() {
-		if _, err := c.Thumbnail(b.Context(), watch.Segment{}, bytes.NewReader(segment)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func TestHostileMediaAreCapturedWithinTheLimitsOfAnalysis(t *testing.T) {
 	usual := scene{}.make(t)
 	for name, c := range map[string]struct {

@@ -133,8 +133,10 @@ func encodeFragments(t *testing.T, args ...string) (init []byte, media [][]byte)
 	}
 }
 
-// The packet identifiers that ffmpeg gives to the tracks.
+// The size of a packet of MPEG-TS, and the packet identifiers that ffmpeg gives to the tracks.
 const (
+	packetSize = 188
+
 	pidVideo = 0x100
 	pidAudio = 0x101
 )

@@ -2,14 +2,13 @@ package ffmpeg_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +31,7 @@ func TestFailuresOfTheProcessAreToolFailures(t *testing.T) {
 		"has no memory":               {"echo '[h264 @ 0x5581] get_buffer() failed' >&2", "256 MiB of memory"},
 		"has no memory and crashes":   {"echo 'Cannot allocate memory' >&2; kill -SEGV $$", "256 MiB of memory"},
 		"exits at SIGXCPU":            {fmt.Sprintf("echo 'Exiting normally, received signal %d.' >&2; exit 255", int(syscall.SIGXCPU)), "15s of CPU time"},
+		"exits at SIGTERM":            {fmt.Sprintf("echo 'Exiting normally, received signal %d.' >&2; exit 255", int(syscall.SIGTERM)), "asked from outside"},
 		"hangs without reading":       {"sleep 600 & wait", unfinished},
 		"hangs after reading":         {"cat >/dev/null; sleep 600 & wait", unfinished},
 		"ignores the request to stop": {"trap '' TERM; cat >/dev/null; while :; do sleep 1; done", unfinished},
@@ -81,69 +81,37 @@ func TestABodyThatStallsIsANetworkFailure(t *testing.T) {
 }
 
 func TestACancelledAnalysisReturnsTheCause(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	stopped := errors.New("the monitor was stopped")
 	pids := filepath.Join(t.TempDir(), "pid")
-	path := fakeFFmpeg(t, "ln -s $$ "+pids+"\ncat >/dev/null; sleep 600 & wait")
-	done := make(chan error)
-	go func() {
-		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, watch.Calm{}, bytes.NewReader(scene{}.make(t)), settings)
-		done <- err
-	}()
-	eventually(t, "ffmpeg runs", func() bool { return isLink(pids) })
-	cancel(stopped)
-	began := time.Now()
-	if err := <-done; !errors.Is(err, stopped) {
-		t.Errorf("error = %v, want %v", err, stopped)
-	}
-	checkPrompt(t, began)
-	checkProcessGroupEnded(t, pids)
-	checkNoSubprocess(t)
-}
-
-func TestFFmpegStoppedByASignalIsAToolFailure(t *testing.T) {
-	ts := scene{seconds: 20}.make(t)
-	half := len(ts) / 2
-	if half < 128<<10 {
-		t.Fatalf("%d bytes fit into the pipe: ffmpeg may get the signal before it handles signals", half)
-	}
-	pids := filepath.Join(t.TempDir(), "pid")
-	path := fakeFFmpeg(t, "ln -s $$ "+pids+"\nexec "+ffmpegPath(t)+` "$@"`)
-	stop := readerFunc(func([]byte) (int, error) {
-		id, err := os.Readlink(pids)
-		if err != nil {
-			return 0, err
-		}
-		pid, err := strconv.Atoi(id)
-		return 0, cmp.Or(err, syscall.Kill(pid, syscall.SIGTERM), io.EOF)
-	})
-	body := io.MultiReader(bytes.NewReader(ts[:half]), stop, bytes.NewReader(ts[half:]))
-	f := analyseFails(t, ffmpeg.New(ffmpeg.Config{Path: path}), body, watch.FailureTool)
-	if !strings.Contains(f.Detail, "asked from outside") {
-		t.Errorf("detail = %q", f.Detail)
-	}
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-func TestCancellingWhileTheBodyStallsReturnsTheCause(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
+	hanging := ffmpeg.Config{Path: fakeFFmpeg(t, "ln -s $$ "+pids+"\ncat >/dev/null; sleep 600 & wait")}
 	stopped := errors.New("the monitor was stopped")
-	ts := scene{}.make(t)
-	r, w := io.Pipe()
-	go func() { // ends with the body, which Analyse closes
-		_, _ = w.Write(ts)
-		cancel(stopped)
-	}()
-	began := time.Now()
-	_, err := ffmpeg.New(realTool(t)).Analyse(ctx, watch.Segment{}, watch.Calm{}, r, settings)
-	if !errors.Is(err, stopped) {
-		t.Errorf("error = %v, want %v", err, stopped)
+	for name, c := range map[string]struct {
+		config ffmpeg.Config
+		stalls bool // the body, once it was read
+	}{"while ffmpeg hangs": {hanging, false}, "while the body stalls": {realTool(t), true}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			r, w := io.Pipe()
+			done := make(chan error)
+			go func() {
+				_, err := ffmpeg.New(c.config).Analyse(ctx, watch.Segment{}, watch.Calm{}, r, settings)
+				done <- err
+			}()
+			_, _ = w.Write(scene{}.make(t))
+			if !c.stalls {
+				_ = w.Close()
+				eventually(t, "ffmpeg runs", func() bool { return isLink(pids) })
+			}
+			cancel(stopped)
+			began := time.Now()
+			if err := <-done; !errors.Is(err, stopped) || time.Since(began) > ffmpeg.DefaultTimeout/2 {
+				t.Errorf("error = %v after %v, want %v", err, time.Since(began), stopped)
+			}
+			if !c.stalls {
+				checkProcessGroupEnded(t, pids)
+			}
+			checkNoSubprocess(t)
+		})
 	}
-	checkPrompt(t, began)
-	checkNoSubprocess(t)
 }
 
 func TestFFmpegGetsNoSecretsAndNoURL(t *testing.T) {
@@ -183,14 +151,6 @@ func isLink(path string) bool {
 	return err == nil
 }
 
-// checkPrompt fails the test if an analysis that was cancelled ran to its time limit.
-func checkPrompt(t *testing.T, began time.Time) {
-	t.Helper()
-	if took := time.Since(began); took > ffmpeg.DefaultTimeout/2 {
-		t.Errorf("it took %v to end", took)
-	}
-}
-
 // fakeFFmpeg writes a shell script that stands in for ffmpeg.
 func fakeFFmpeg(t *testing.T, body string) string {
 	t.Helper()
@@ -199,4 +159,48 @@ func fakeFFmpeg(t *testing.T, body string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// checkNoSubprocess fails the test if a subprocess is left.
+func checkNoSubprocess(t *testing.T) {
+	t.Helper()
+	switch _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
+	case errors.Is(err, syscall.ECHILD):
+	case err == nil:
+		t.Error("a subprocess is still there")
+	default:
+		t.Fatal(err)
+	}
+}
+
+// checkProcessGroupEnded waits for the end of a process group. Its leader has made link,
+// a symbolic link to its id, because it may not write files.
+func checkProcessGroupEnded(t *testing.T, link string) {
+	t.Helper()
+	leader, err := os.Readlink(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the process group has ended", func() bool {
+		all, err := exec.Command("ps", "-A", "-o", "pgid=,stat=").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(all)) {
+			// A zombie has ended; init has not waited for it yet.
+			if f := strings.Fields(line); len(f) == 2 && f[0] == leader && f[1][0] != 'Z' {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func eventually(t *testing.T, condition string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within a minute: %s", condition)
+		}
+	}
 }
