@@ -243,14 +243,14 @@ func TestIntervalsContinueAcrossAJoint(t *testing.T) {
 		black, silent float64 // until when
 		tolerance     time.Duration
 	}{
-		"timestamps jump back to the beginning":  {at(5), 0, 2.5, 2.5, 0},
-		"timestamps jump back by half a second":  {at(101.5), 0, 2.5, 2.5, 0},
-		"timestamps jump back by all but 0.2 s":  {at(100.2), 0, 2.5, 2.5, 0},
-		"timestamps jump forward by an hour":     {at(3702), 0, 2.5, 2.5, 0},
-		"timestamps jump forward, past 33 bits":  {at(95_440), 0, 2.5, 2.5, 0},
-		"five seconds are missing":               {at(107), 5, 7.5, 7.5, 0},
-		"neither picture nor sound is bad later": {scene{offset: 102}, 0, 2, 2, 0},
-		"the sound alone stays silent":           {scene{offset: 102, size: "320x180", layout: "5.1", black: half, silent: during(0, 9)}, 0, 2.5, 4, 0},
+		"timestamps jump back to the beginning":   {at(5), 0, 2.5, 2.5, 0},
+		"timestamps jump back by half a second":   {at(101.5), 0, 2.5, 2.5, 0},
+		"timestamps jump back by all but 0.2 s":   {at(100.2), 0, 2.5, 2.5, 0},
+		"timestamps jump forward by an hour":      {at(3702), 0, 2.5, 2.5, 0},
+		"timestamps jump forward, past 33 bits":   {at(95_440), 0, 2.5, 2.5, 0},
+		"five seconds are missing":                {at(107), 5, 7.5, 7.5, 0},
+		"another format, in which nothing is bad": {scene{offset: 102, size: "320x180", layout: "5.1"}, 0, 2, 2, 0},
+		"the sound alone stays silent":            {scene{offset: 102, size: "320x180", layout: "5.1", black: half, silent: during(0, 9)}, 0, 2.5, 4, 0},
 
 		"a larger picture":             {changed(scene{size: "640x360"}), 0, 2.5, 2.5, audioFrame},
 		"a larger picture, from zero":  {restarted(scene{size: "640x360"}), 0, 2.5, 2.5, loose},

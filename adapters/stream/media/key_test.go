@@ -239,6 +239,7 @@ func FuzzDecrypted(f *testing.F) {
 	}
 	for _, n := range []int{0, 1, 15, 17, 32, 111} { // an incomplete block, or no padding
 		f.Add(encryptCBC(f, testKey, testIV, pad(text[:100]))[:n], []byte{1, 15, 16, 17, 200})
+		f.Add(encryptCBC(f, testKey, testIV, pad(text[:100]))[:n], []byte{0})
 	}
 	for _, end := range [][]byte{{0}, {17}, {255}, {2, 3, 3}, append([]byte{15}, bytes.Repeat([]byte{16}, 15)...)} { // invalid padding
 		f.Add(encryptCBC(f, testKey, testIV, append(bytes.Clone(text[:48-len(end)]), end...)), []byte{})
@@ -265,7 +266,8 @@ func FuzzDecrypted(f *testing.F) {
 	})
 }
 
-// pieceReader returns reads of the given sizes, over and over.
+// pieceReader returns reads of the given sizes, over and over. The last one comes with the end if the
+// first size is even.
 type pieceReader struct {
 	rest, sizes []byte
 	reads       int
@@ -281,6 +283,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 	}
 	p.reads++
 	n = copy(b[:min(n, len(b))], p.rest)
-	p.rest = p.rest[n:]
+	if p.rest = p.rest[n:]; len(p.rest) == 0 && len(p.sizes) > 0 && p.sizes[0]%2 == 0 {
+		return n, io.EOF
+	}
 	return n, nil
 }
