@@ -31,6 +31,7 @@ func TestFailuresOfTheProcessAreToolFailures(t *testing.T) {
 		"has no memory":               {"echo '[h264 @ 0x5581] get_buffer() failed' >&2", "256 MiB of memory"},
 		"has no memory and crashes":   {"echo 'Cannot allocate memory' >&2; kill -SEGV $$", "256 MiB of memory"},
 		"exits at SIGXCPU":            {fmt.Sprintf("echo 'Exiting normally, received signal %d.' >&2; exit 255", int(syscall.SIGXCPU)), "15s of CPU time"},
+		"refuses a size":              {"echo '[libdav1d @ 0x5581] Frame size 16384x16384 exceeds limit 10066329' >&2; exit 1", "more than the 10066329 pixels"},
 		"exits at SIGTERM":            {fmt.Sprintf("echo 'Exiting normally, received signal %d.' >&2; exit 255", int(syscall.SIGTERM)), "asked from outside"},
 		"hangs without reading":       {"sleep 600 & wait", unfinished},
 		"hangs after reading":         {"cat >/dev/null; sleep 600 & wait", unfinished},

@@ -266,8 +266,7 @@ func FuzzDecrypted(f *testing.F) {
 	})
 }
 
-// pieceReader returns reads of the given sizes, over and over. The last one comes with the end if the
-// first size is even.
+// pieceReader returns reads of these sizes, over and over, the last with the end if the first is even.
 type pieceReader struct {
 	rest, sizes []byte
 	reads       int
