@@ -39,7 +39,8 @@ func runGateway(dsn, tells string) int {
 	ctx := context.Background()
 	s, err := postgres.Open(ctx, dsn, postgres.Config{MaxConnections: 8})
 	if err != nil {
-		return broken(err)
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	go func() { _ = serveGateway(ctx, s, tells) }()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
@@ -221,7 +222,7 @@ func TestAReportIsStoredWithoutAHistoryThatIsRefused(t *testing.T) {
 func damage(t *testing.T, dsn, table string, do func()) {
 	t.Helper()
 	rename := func(from, to string) {
-		check(t, execute(context.Background(), dsn, `ALTER TABLE `+from+` RENAME TO `+to))
+		check(t, postgrestest.Exec(context.Background(), dsn, `ALTER TABLE `+from+` RENAME TO `+to))
 	}
 	rename(table, "gone")
 	defer rename("gone", table)

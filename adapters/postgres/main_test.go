@@ -1,169 +1,38 @@
 package postgres_test
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
 	"log/slog"
 	"os"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-	_ "github.com/lib/pq"
-
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 )
 
-// server is a real PostgreSQL that all tests share. Each test has its own database,
-// a copy of a migrated one.
-var server *embedded.Server
+// server is a real PostgreSQL that all tests share.
+var server *postgrestest.Server
 
-const template = "migrated"
+const template = postgrestest.Template
 
 func TestMain(m *testing.M) {
 	if dsn := os.Getenv(gatewayOf); dsn != "" {
 		os.Exit(runGateway(dsn, os.Getenv(gatewayTells)))
 	}
-	os.Exit(run(m))
+	os.Exit(postgrestest.Main(m, postgrestest.Config{Log: slog.New(&serverLog)}, func(s *postgrestest.Server) { server = s }))
 }
-
-func run(m *testing.M) int {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "store-test-")
-	if err != nil {
-		return broken(err)
-	}
-	defer os.RemoveAll(dir)
-	if server, err = embedded.Start(ctx, embedded.Config{DataDir: dir, Log: slog.New(&serverLog)}); err != nil {
-		return broken(err)
-	}
-	defer server.Stop(ctx)
-	if err := prepare(ctx); err != nil {
-		return broken(err)
-	}
-	return m.Run()
-}
-
-func broken(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
-}
-
-// prepare creates the database from which the others are copied. The server does not wait
-// for the disk: tests that kill a server have one of their own.
-func prepare(ctx context.Context) error {
-	for _, statement := range []string{"ALTER ROLE ALL SET synchronous_commit = off", "CREATE DATABASE " + template} {
-		if err := execute(ctx, server.DSN(), statement); err != nil {
-			return err
-		}
-	}
-	s, err := postgres.Open(ctx, in(template), postgres.Config{})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if err := s.Migrate(ctx); err != nil {
-		return err
-	}
-	emptying, err = statementsThatEmpty(ctx, in(template))
-	return err
-}
-
-// emptying ends what still uses a test's database, and brings every table to the rows that
-// the migrations gave it.
-var emptying string
-
-// statementsThatEmpty returns the statements of emptying for every table of dsn, which it
-// gives a copy of the rows that migrations insert.
-func statementsThatEmpty(ctx context.Context, dsn string) (string, error) {
-	db, err := sqlx.Open("postgres", dsn)
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	var tables []string
-	err = db.SelectContext(ctx, &tables, `SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'goose_db_version'`)
-	if err != nil {
-		return "", err
-	}
-	statements := `
-		SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
-		WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid();
-		SET session_replication_role = replica;` // without triggers and foreign keys, in any order
-	if _, err := db.ExecContext(ctx, `CREATE SCHEMA migrated`); err != nil {
-		return "", err
-	}
-	for _, table := range tables {
-		statements += "DELETE FROM " + table + ";"
-		var rows bool
-		if err := db.GetContext(ctx, &rows, "SELECT EXISTS (SELECT FROM "+table+")"); err != nil {
-			return "", err
-		}
-		if !rows {
-			continue
-		}
-		if _, err := db.ExecContext(ctx, "CREATE TABLE migrated."+table+" AS TABLE "+table); err != nil {
-			return "", err
-		}
-		statements += "INSERT INTO " + table + " OVERRIDING SYSTEM VALUE TABLE migrated." + table + ";"
-	}
-	return statements, nil
-}
-
-func execute(ctx context.Context, dsn, statement string) error {
-	db, err := sql.Open("postgres", dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, statement)
-	return err
-}
-
-// in returns the DSN of another database of the server.
-func in(database string) string {
-	return strings.Replace(server.DSN(), "dbname=postgres", "dbname="+database, 1)
-}
-
-// idle holds emptied databases for reuse: creating one takes longer than most tests.
-var (
-	idle    = make(chan string, 100)
-	created atomic.Int64
-)
 
 // database returns the DSN of an empty, migrated database for this test.
 func database(t testing.TB) string {
 	t.Helper()
-	var dsn string
-	select {
-	case dsn = <-idle:
-	default:
-		dsn = create(t, template)
-	}
-	t.Cleanup(func() {
-		// A session of this test may still be ending, and hold a lock that the next one needs.
-		err := execute(context.Background(), dsn, emptying)
-		if err != nil {
-			t.Errorf("empty the database: %v", err)
-			return
-		}
-		idle <- dsn
-	})
-	return dsn
+	return server.Database(t)
 }
 
 // create creates a database that is deleted with the server.
 func create(t testing.TB, from string) string {
 	t.Helper()
-	name := fmt.Sprintf("test_%d", created.Add(1))
-	if err := execute(t.Context(), server.DSN(), "CREATE DATABASE "+name+" TEMPLATE "+from); err != nil {
-		t.Fatalf("create a database: %v", err)
-	}
-	return in(name)
+	return server.Create(t, from)
 }
 
 // open returns a store on the database of dsn, closed when the test ends.

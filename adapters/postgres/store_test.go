@@ -175,7 +175,7 @@ func TestAPermanentErrorIsRecognised(t *testing.T) {
 		dsn     string
 		refused bool
 	}{
-		"a database that is not there":     {in("nowhere"), true},
+		"a database that is not there":     {server.In("nowhere"), true},
 		"a user who is not let in":         {strings.Replace(server.DSN(), "user=", "user=not_", 1), true},
 		"a server that is not there":       {"host=/nonexistent", false},
 		"a server that nobody can resolve": {"host=nowhere.invalid dbname=x", false},
