@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -112,7 +111,7 @@ func TestAUsedLinkDoesNotAcknowledgeAReopenedIncident(t *testing.T) {
 	addIncident(api, "")
 	path := actionURL(api, notify.Acknowledge, now.Add(time.Hour))
 	api.do(usedAction(path, "ann")).hasStatus(http.StatusOK).hasWords("Acknowledged by ann")
-	api.incidents.Reopen(incidentID)
+	api.db.Exec(api.t, `UPDATE incidents SET reopened = 1, acknowledged_by = '', acknowledged_at = NULL, acknowledged_severity = 0`)
 	for _, by := range []string{"ann", "bob"} {
 		page := api.do(usedAction(path, by)).hasStatus(http.StatusConflict)
 		page.hasWords("This link has been used, and the trouble has come back", "newest message")
@@ -155,7 +154,7 @@ func TestASilenceBeginsByTheClockOfTheDatabase(t *testing.T) { // section 19.6
 		t.Run(name, func(t *testing.T) {
 			api := newTestAPI(t)
 			addIncident(api, "")
-			api.routing.Now = now.Add(30 * time.Minute) // of the database; the gateway's clock is behind
+			api.db.Exec(api.t, `UPDATE clock SET at = $1`, now.Add(30*time.Minute)) // the gateway's is behind
 			create(api)
 			for _, s := range api.get("/api/v1/silences").json()["silences"].([]any) {
 				if silence := s.(map[string]any); silence["from"] == "2024-01-15T20:25:00.123+09:00" && silence["to"] == "2024-01-15T21:25:00+09:00" {
@@ -171,13 +170,8 @@ func TestALinkSaysWhyNothingWasDone(t *testing.T) {
 	for action, words := range map[notify.Action]string{notify.Acknowledge: "The incident cannot take this up", notify.SilenceAnHour: "Silence the stream on the dashboard"} {
 		api := newTestAPI(t)
 		addIncident(api, "")
-		full := func(_ context.Context, op string) error {
-			if op == "ActOnIncident" || op == "CreateSilence" {
-				return monitor.Errorf(monitor.InvalidConfig, "there are too many already")
-			}
-			return nil
-		}
-		api.incidents.Fail, api.routing.Fail = full, full
+		api.db.Exec(api.t, `INSERT INTO incident_log (incident_id, kind, at, op_id) SELECT $1, 'note', now(), n FROM generate_series(1, $2) n`, incidentID, incidents.MaxLog)
+		api.db.Exec(api.t, `INSERT INTO silences (id, match, starts_at, by) SELECT gen_random_uuid(), '{}', now(), 'ann' FROM generate_series(1, $1)`, routing.MaxSilences)
 		api.do(usedAction(actionURL(api, action, now.Add(time.Hour)), "ann")).hasStatus(http.StatusBadRequest).hasWords(words)
 	}
 }
@@ -197,7 +191,7 @@ func TestALinkOfAResolvedIncidentHasNothingToDo(t *testing.T) {
 	api := newTestAPI(t)
 	resolved := storedIncident(incidentID)
 	resolved.State, resolved.ResolvedAt = incident.Resolved, now
-	api.incidents.Add(resolved)
+	api.storeIncident(resolved)
 	page := api.do(newRequestWithoutKey(actionURL(api, notify.Acknowledge, now.Add(time.Hour)))).hasStatus(http.StatusOK)
 	if page.hasWords("There is nothing to do"); strings.Contains(string(page.body), "<form") {
 		t.Errorf("there is a form:\n%s", page.body)
@@ -220,27 +214,18 @@ const stormID = "0190a5d7-0000-7000-8000-000000000001"
 func addStorm(api *testAPI) (path string) {
 	api.t.Helper()
 	addRouting(api, "")
-	api.patch("/api/v1/routes/"+routingtest.DefaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
-	var ids []string
+	api.patch("/api/v1/routes/"+defaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
+	api.db.Exec(api.t, `INSERT INTO deliveries (id, destination_id, state, created_at, storm) VALUES ($1, $2, 'delivered', now(), '{"opened_at":"2024-01-15T10:55:00Z"}')`,
+		stormID, storedDestination)
 	for n := range 3 {
-		stored := storedIncident(fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
-		ids = append(ids, stored.ID)
+		stored := incidentOfAnother(n)
 		if n == 0 {
 			stored.AcknowledgedBy, stored.AcknowledgedAt, stored.AcknowledgedSeverity = "ann", now, stored.Severity
 		}
-		api.incidents.Add(stored)
+		api.storeIncident(stored)
 	}
-	api.subjects.Storms = map[string]func() notify.Storm{stormID: func() notify.Storm {
-		storm := notify.Storm{OpenedAt: now}
-		for n, id := range ids {
-			i, _, err := api.incidents.GetIncident(api.t.Context(), id)
-			if err != nil {
-				api.t.Fatal(err)
-			}
-			storm.Incidents = append(storm.Incidents, notify.StreamIncident{Incident: i.Incident, MonitorID: monitor.ID(fmt.Sprint("mon-", n))})
-		}
-		return storm
-	}}
+	api.db.Exec(api.t, `INSERT INTO deliveries (id, destination_id, incident_id, storm_id, state, created_at) SELECT gen_random_uuid(), $1, id, $2, 'idle', now() FROM incidents`,
+		storedDestination, stormID)
 	token, err := notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: notify.Acknowledge, StormID: stormID, DestinationID: storedDestination, ExpiresAt: now.Add(time.Hour)})
 	if err != nil {
 		api.t.Fatal(err)
@@ -255,9 +240,9 @@ func TestALinkOfAStormAcknowledgesAllOfItsIncidents(t *testing.T) { // section 1
 	api.do(usedAction(path, " ")).hasStatus(http.StatusBadRequest).hasWords("Write your name")
 	api.do(usedAction(path, "bob")).hasStatus(http.StatusOK).hasWords("<h1>Acknowledged by bob</h1>")
 	for n, want := range []string{"ann", "bob", "bob"} {
-		i, _, err := api.incidents.GetIncident(t.Context(), fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
-		if err != nil || i.AcknowledgedBy != want {
-			t.Errorf("incident %d is acknowledged by %q, want %q, %v", n, i.AcknowledgedBy, want, err)
+		i := api.readIncident(incidentOfAnother(n).ID)
+		if i.AcknowledgedBy != want {
+			t.Errorf("incident %d is acknowledged by %q, want %q", n, i.AcknowledgedBy, want)
 		}
 	}
 	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann, bob is on it already")
@@ -266,7 +251,7 @@ func TestALinkOfAStormAcknowledgesAllOfItsIncidents(t *testing.T) { // section 1
 
 // The routes may lead nothing to the destination when somebody opens its link.
 func TestALinkOfAStormNeverAcknowledgesWhatOthersAreNotifiedOf(t *testing.T) { // section 19.7
-	const defaultRouteURL = "/api/v1/routes/" + routingtest.DefaultRoute
+	const defaultRouteURL = "/api/v1/routes/" + defaultRoute
 	for name, change := range map[string]func(*testAPI){
 		"disabled":  func(api *testAPI) { api.patch(destinationURL, `{"enabled":false}`).hasStatus(http.StatusOK) },
 		"deleted":   func(api *testAPI) { api.delete(destinationURL).hasStatus(http.StatusOK) },
@@ -284,9 +269,9 @@ func TestALinkOfAStormNeverAcknowledgesWhatOthersAreNotifiedOf(t *testing.T) { /
 				}
 			}
 			for n, want := range []string{"ann", "", ""} {
-				i, _, err := api.incidents.GetIncident(t.Context(), fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
-				if err != nil || i.AcknowledgedBy != want {
-					t.Errorf("incident %d is acknowledged by %q, want %q, %v", n, i.AcknowledgedBy, want, err)
+				i := api.readIncident(incidentOfAnother(n).ID)
+				if i.AcknowledgedBy != want {
+					t.Errorf("incident %d is acknowledged by %q, want %q", n, i.AcknowledgedBy, want)
 				}
 			}
 		})
@@ -296,6 +281,6 @@ func TestALinkOfAStormNeverAcknowledgesWhatOthersAreNotifiedOf(t *testing.T) { /
 func TestALinkOfAStormThatIsNoLongerStoredSaysSo(t *testing.T) {
 	api := newTestAPI(t)
 	path := addStorm(api)
-	api.subjects.Storms = nil
+	api.db.Exec(api.t, `DELETE FROM deliveries`)
 	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusNotFound).hasWords("no longer stored")
 }

@@ -31,8 +31,15 @@ func storedIncident(id string) incidents.Incident {
 	}
 }
 
+// incidentOfAnother is the incident with number n, of a monitor of its own.
+func incidentOfAnother(n int) incidents.Incident {
+	i := storedIncident(fmt.Sprintf("0190a5d3-4b5c-7d8a-9c1d-00000000000%d", n))
+	i.MonitorID, i.StreamURL = monitor.ID(fmt.Sprintf("mon-%032d", n)), monitor.StreamURL(fmt.Sprint(streamURL, n))
+	return i
+}
+
 func addIncident(api *testAPI, _ monitor.ID) {
-	api.incidents.Add(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now},
+	api.storeIncident(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now},
 		incident.Entry{Kind: incident.SeverityRaised, At: now.Add(time.Minute), Severity: 2})
 }
 
@@ -78,7 +85,9 @@ func TestIncidentsAreReadInPages(t *testing.T) {
 	api := newTestAPI(t)
 	ids := []string{incidentID, strings.Replace(incidentID, "7d8a", "7d8b", 1), strings.Replace(incidentID, "7d8a", "7d8c", 1)}
 	for _, id := range ids {
-		api.incidents.Add(storedIncident(id))
+		stored := storedIncident(id)
+		stored.State, stored.ResolvedAt = incident.Resolved, now // a monitor has one that is open
+		api.storeIncident(stored)
 	}
 	var got []string
 	path, pages := "/api/v1/incidents?limit=1", 0
@@ -99,11 +108,13 @@ func TestIncidentsAreReadInPages(t *testing.T) {
 
 func TestTheFiltersOfIncidentsReachTheStore(t *testing.T) {
 	api := newTestAPI(t)
+	asked := &askedIncidents{Store: api.incidents.Store}
+	api.incidents.Store = asked
 	api.get("/api/v1/incidents?state=open&condition=no_media&severity=2&monitor_id=" + noSuchID + "&from=2024-01-15T11:00:00Z&to=2024-01-15T21:00:00%2B09:00&limit=7").hasStatus(http.StatusOK)
 	from := time.Date(2024, 1, 15, 11, 0, 0, 0, time.UTC)
 	want := incidents.Filter{State: incident.Open, Condition: incident.NoMedia, MinSeverity: 2, MonitorID: noSuchID, From: from, To: from.Add(time.Hour), Limit: 8}
-	if got := api.incidents.Asked[0]; got != want {
-		t.Errorf("asked for %+v, want %+v", got, want)
+	if asked.filter != want {
+		t.Errorf("asked for %+v, want %+v", asked.filter, want)
 	}
 }
 
@@ -133,7 +144,7 @@ func TestAnActionOnAnIncidentIsDoneOnce(t *testing.T) {
 	const note = `{"op_id":"1","by":"ann","text":"the encoder hangs"}`
 	first := api.post(incidentURL+"/notes", note).hasStatus(http.StatusOK)
 	first.hasBody(`{"incident_id": "` + incidentID + `", "op_id": "1", "kind": "note", "at": "2024-01-15T19:55:00.123+09:00", "by": "ann", "text": "the encoder hangs", "false_positive": null}`)
-	api.incidents.Now = now.Add(time.Hour)
+	api.db.Exec(api.t, `UPDATE clock SET at = $1`, now.Add(time.Hour))
 	if again := api.post(incidentURL+"/notes", note).hasStatus(http.StatusOK); string(again.body) != string(first.body) {
 		t.Errorf("the second answer is %s, the first %s", again.body, first.body)
 	}
@@ -183,7 +194,7 @@ func TestWhoActsIsNamedByTheirKey(t *testing.T) {
 func TestAnIncidentIsResolvedOnRequest(t *testing.T) {
 	api := newTestAPI(t)
 	addIncident(api, "")
-	api.incidents.Now = now.Add(time.Hour)
+	api.db.Exec(api.t, `UPDATE clock SET at = $1`, now.Add(time.Hour))
 	const body = `{"op_id":"1","by":"ann"}`
 	first := api.post(incidentURL+"/resolve", body).hasStatus(http.StatusOK)
 	if again := api.post(incidentURL+"/resolve", body); string(again.body) != string(first.body) {

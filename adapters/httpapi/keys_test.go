@@ -146,12 +146,7 @@ func TestAChangeWhoseRequestIsCutOffIsCarriedOut(t *testing.T) {
 			api := newTestAPI(t)
 			id := string(api.register("R"))
 			ctx, cutOff := context.WithCancel(t.Context())
-			api.keys.Fail = func(ctx context.Context, op string) error {
-				if op == "BeginEntry" {
-					cutOff()
-				}
-				return ctx.Err()
-			}
+			api.audit.begin = func() error { cutOff(); return nil }
 			api.store.Fail = func(ctx context.Context, op string) error {
 				if _, limited := ctx.Deadline(); !limited {
 					t.Errorf("%s has no time limit", op)
@@ -234,22 +229,13 @@ func TestTheAuditListNamesWhatWasTouched(t *testing.T) { // section 12.4
 func TestNothingIsDoneThatCannotBeRecorded(t *testing.T) { // section 12.4
 	api := newTestAPI(t)
 	id := api.register("Q")
-	api.keys.Fail = func(_ context.Context, op string) error {
-		if op == "BeginEntry" {
-			return errors.New("disk full")
-		}
-		return nil
-	}
+	full := func() error { return errors.New("disk full") }
+	api.audit.begin = full
 	api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusInternalServerError)
 	if m := api.get("/api/v1/monitors/" + string(id)).json(); m["status"] != "initializing" {
 		t.Errorf("the monitor is %v", m["status"])
 	}
-	api.keys.Fail = func(_ context.Context, op string) error {
-		if op == "FinishEntry" {
-			return errors.New("disk full")
-		}
-		return nil
-	}
+	api.audit.begin, api.audit.finish = nil, full
 	api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
 	if got := api.actions()[0]; got != "API_KEY monitor.stop ["+string(id)+"] <nil>" || !strings.Contains(api.log.String(), "missing in the audit list") {
 		t.Errorf("recorded is %s; the log is %s", got, api.log)

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,9 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -34,11 +31,24 @@ const (
 	newSilence     = `{"match":{"monitors":["` + noSuchID + `"]},"to":"2024-01-15T21:00:00+09:00","by":"ann","comment":"work"}`
 )
 
+// exampleSender is a routing.TestSender that remembers what it was to send.
+type exampleSender struct {
+	to     notify.Destination
+	kind   notify.MessageKind
+	result message.Result
+}
+
+// SendExample implements routing.TestSender.
+func (s *exampleSender) SendExample(_ context.Context, d notify.Destination, kind notify.MessageKind) message.Result {
+	s.to, s.kind = d, kind
+	return s.result
+}
+
 func addRouting(api *testAPI, _ monitor.ID) {
 	api.post("/api/v1/destinations", newDestination).hasStatus(http.StatusCreated)
 	api.post("/api/v1/routes", `{"name":"night","match":{"min_severity":2,"metadata":{"team":"a"}},"destinations":["`+storedDestination+`"],"delay_sec":600,"repeat_sec":900}`).hasStatus(http.StatusCreated)
 	api.post("/api/v1/silences", newSilence).hasStatus(http.StatusCreated)
-	api.replayer.Deliveries = []string{storedDelivery}
+	api.db.Exec(api.t, `INSERT INTO deliveries (id, destination_id, state, created_at) VALUES ($1, $2, 'failed', now())`, storedDelivery, storedDestination)
 }
 
 // routingCases are the responses of the routes of section 19 beyond those of operations.
@@ -63,7 +73,7 @@ func routingCases() (list []responseCase) {
 		responseCase{"create a route twice", 409, after(stored, request("POST", "/api/v1/routes", `{"name":"night"}`))},
 		responseCase{"rename a destination like another", 409, after(taken, request("PATCH", destinationURL, `{"name":"taken"}`))},
 		responseCase{"rename a route like another", 409, after(taken, request("PATCH", routeURL, `{"name":"taken"}`))},
-		responseCase{"delete the default route", 400, request("DELETE", "/api/v1/routes/"+routingtest.DefaultRoute, "")},
+		responseCase{"delete the default route", 400, request("DELETE", "/api/v1/routes/"+defaultRoute, "")},
 		responseCase{"replay what failed at no destination", 404, request("POST", "/api/v1/deliveries/replay", `{"since":"2024-01-15T20:00:00Z","destination_id":"`+storedDelivery+`"}`)},
 		responseCase{"replay since no time", 400, request("POST", "/api/v1/deliveries/replay", `{"since":null}`)},
 	)
@@ -72,10 +82,10 @@ func routingCases() (list []responseCase) {
 func TestADestinationIsShownWithoutItsSecrets(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.routing.Counted = map[string]routing.Traffic{storedDestination: {Pending: 2, Delivered: [24]int{23: 5}}}
-	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) {
-		r.FailingSince, r.LastError, r.CircuitOpenUntil = now, "HTTP 500", now.Add(time.Minute)
-	})
+	api.db.Exec(api.t, `UPDATE destinations SET failures = 1, failing_since = now(), last_error = 'HTTP 500', circuit_open_until = now() + interval '1 minute'`)
+	api.db.Exec(api.t, `INSERT INTO destination_hours SELECT id, date_trunc('hour', now()), 5, 0 FROM destinations`)
+	api.db.Exec(api.t, `INSERT INTO deliveries (id, destination_id, state, due_at, created_at)
+		SELECT gen_random_uuid(), d.id, 'pending', now(), now() FROM destinations d, generate_series(1, 2)`)
 	zeros := strings.Repeat("0,", 23)
 	api.get(destinationURL).hasStatus(http.StatusOK).hasBody(`{"destination_id": "` + storedDestination + `", "name": "operations", "kind": "slack", "language": "en",
 		"config": {"channel": "C1"}, "secrets": ["bot_token"], "fallback": null, "enabled": true, "disabled_reason": null, "owner": null,
@@ -88,9 +98,7 @@ func TestADestinationIsShownWithoutItsSecrets(t *testing.T) { // section 19.1
 func TestAPauseOfADestinationIsShown(t *testing.T) { // section 19.4
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) {
-		r.LastError, r.DeliveredAt, r.CircuitOpenUntil = "HTTP 429", now, now.Add(time.Hour)
-	})
+	api.db.Exec(api.t, `UPDATE destinations SET last_error = 'HTTP 429', delivered_at = now(), circuit_open_until = now() + interval '1 hour'`)
 	health := api.get(destinationURL).hasStatus(http.StatusOK).json()["health"].(map[string]any)
 	if health["state"] != "failing" || health["failing_since"] != nil || health["last_error"] != "HTTP 429" || health["retry_at"] != "2024-01-15T20:55:00.123+09:00" {
 		t.Errorf("the health is %v", health)
@@ -159,13 +167,13 @@ func TestAChangeMergesConfigAndSecrets(t *testing.T) { // section 19.1
 func TestAStoredSecretIsSentToNoOtherServer(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")
-	before := api.routing.Changes()
+	before := api.db.RoutingVersion(t)
 	for _, body := range []string{`{"config":{"api_url":"https://thief.example.com"}}`, `{"kind":"telegram","config":{"chat_id":"1","channel":null}}`} {
 		for _, dryRun := range []string{"", "?dry_run=true"} {
 			api.patch(destinationURL+dryRun, body).hasError(http.StatusBadRequest, monitor.InvalidConfig, "secrets.bot_token must be given again")
 		}
 	}
-	if api.routing.Changes() != before {
+	if api.db.RoutingVersion(t) != before {
 		t.Error("a change was stored")
 	}
 }
@@ -173,7 +181,7 @@ func TestAStoredSecretIsSentToNoOtherServer(t *testing.T) { // section 19.1
 func TestADestinationWhoseSecretsAreLostCanBeRenamedAndDisabled(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) { r.Secrets, r.SecretsError = nil, "no key opens them" })
+	api.db.Exec(api.t, `UPDATE destinations SET secrets = 'of another key'`)
 	if d := api.patch(destinationURL, `{"name":"ops","enabled":false}`).hasStatus(http.StatusOK).json(); d["name"] != "ops" || d["enabled"] != false {
 		t.Errorf("the destination is %v", d)
 	}
@@ -187,12 +195,10 @@ func TestADestinationWhoseSecretsAreLostCanBeRenamedAndDisabled(t *testing.T) { 
 func TestWhatCannotBeReadCanBeDeleted(t *testing.T) {
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.routing.Fail = func(_ context.Context, op string) error {
-		if op == "Destination" || op == "Route" {
-			return errors.New("match of route x: unexpected end of JSON input")
-		}
-		return nil
-	}
+	api.db.Exec(api.t, `UPDATE destinations SET config = '7'`)
+	api.db.Exec(api.t, `UPDATE routes SET match = '7' WHERE NOT is_default`)
+	api.get(destinationURL).hasStatus(http.StatusInternalServerError)
+	api.get(routeURL).hasStatus(http.StatusInternalServerError)
 	api.delete(destinationURL).hasStatus(http.StatusOK)
 	api.delete(routeURL).hasStatus(http.StatusNoContent)
 	if names := api.get("/api/v1/destinations").json()["destinations"].([]any); len(names) != 0 {
@@ -203,7 +209,7 @@ func TestWhatCannotBeReadCanBeDeleted(t *testing.T) {
 func TestADryRunSaysWhatWouldChange(t *testing.T) { // section 19.8
 	api := newTestAPI(t)
 	addRouting(api, "")
-	before := api.routing.Changes()
+	before := api.db.RoutingVersion(t)
 	for body, want := range map[string]string{
 		`{"secrets":{"bot_token":"` + botToken + `"},"config":{"channel":"C1"}}`: "",
 		`{"secrets":{"bot_token":"xoxb-other"},"name":"ops","enabled":false}`:    "name secrets.bot_token enabled",
@@ -217,7 +223,7 @@ func TestADryRunSaysWhatWouldChange(t *testing.T) { // section 19.8
 		}
 	}
 	api.patch(destinationURL, `{"secrets":{"bot_token":"`+botToken+`"}}`).hasStatus(http.StatusOK) // the same
-	if n := api.routing.Changes(); n != before {
+	if n := api.db.RoutingVersion(t); n != before {
 		t.Errorf("%d changes were stored", n-before)
 	}
 }
@@ -228,7 +234,7 @@ func TestTheFormerSigningKeyOfAWebhookSignsForADay(t *testing.T) { // section 19
 	api.post("/api/v1/destinations", `{"name":"tickets","kind":"webhook","secrets":{"url":"https://example.com/x","signing_key":"`+first+`"}}`).hasStatus(http.StatusCreated)
 	api.patch(destinationURL, `{"name":"tickets 2"}`).hasStatus(http.StatusOK)
 	stored := func() notify.Destination {
-		r, err := api.routing.Destination(t.Context(), storedDestination)
+		r, err := api.db.Destination(t.Context(), storedDestination)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +256,7 @@ func TestTheFormerSigningKeyOfAWebhookSignsForADay(t *testing.T) { // section 19
 func TestEnablingADestinationForgetsWhyItWasDisabled(t *testing.T) {
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.routing.Update(storedDestination, func(r *routing.DestinationRecord) { r.Enabled, r.DisabledReason = false, "HTTP 410 Gone" })
+	api.db.Exec(api.t, `UPDATE destinations SET enabled = false, disabled_reason = 'HTTP 410 Gone'`)
 	if d := api.get(destinationURL).json(); d["enabled"] != false || d["disabled_reason"] != "HTTP 410 Gone" || d["health"].(map[string]any)["state"] != "disabled" {
 		t.Errorf("the destination is %v", d)
 	}
@@ -271,11 +277,11 @@ func TestADeletionWarnsOfRoutesWithoutDestination(t *testing.T) {
 func TestATestShowsWhatCameOfIt(t *testing.T) { // section 19.1
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.tests.Result = message.Result{Attempt: event.Attempt{At: now, Status: 404, Error: "channel_not_found"}, Note: "499 are left"}
+	api.tests.result = message.Result{Attempt: event.Attempt{At: now, Status: 404, Error: "channel_not_found"}, Note: "499 are left"}
 	api.post(destinationURL+"/test", `{"example":"recovered"}`).hasStatus(http.StatusOK).
 		hasBody(`{"delivered": false, "attempt": {"at": "2024-01-15T19:55:00.123+09:00", "status": 404, "error": "channel_not_found", "request": null, "response": null}, "note": "499 are left"}`)
-	if api.tests.Shown[0] != notify.Recovered || api.tests.Sent[0].Secrets["bot_token"] != botToken {
-		t.Errorf("sent %v to %v", api.tests.Shown, api.tests.Sent)
+	if api.tests.kind != notify.Recovered || api.tests.to.Secrets["bot_token"] != botToken {
+		t.Errorf("sent %v to %v", api.tests.kind, api.tests.to)
 	}
 	api.post(destinationURL+"/test", `{"example":"worse"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "accepted are opened, recovered")
 }
@@ -306,7 +312,7 @@ func TestEveryWrongFieldOfARouteIsNamedOnce(t *testing.T) {
 func TestTheDefaultRouteKeepsItsMatch(t *testing.T) { // section 19.2
 	api := newTestAPI(t)
 	addRouting(api, "")
-	path := "/api/v1/routes/" + routingtest.DefaultRoute
+	path := "/api/v1/routes/" + defaultRoute
 	requireNamedOnce(t, api.patch(path, `{"name":"last","match":{"min_severity":1},"continue":true}`), "name of", "match of", "continue of")
 	api.patch(path, `{"destinations":["`+storedDestination+`"],"name":"default","match":{},"continue":false}`).hasStatus(http.StatusOK)
 }
@@ -335,10 +341,9 @@ func TestRoutesAreOrdered(t *testing.T) { // section 19.2
 func TestAnExplanationNamesReasonsDestinationsAndSilences(t *testing.T) { // section 19.2
 	api := newTestAPI(t)
 	addRouting(api, "")
-	api.patch("/api/v1/routes/"+routingtest.DefaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
-	api.subjects.All = []notify.Subject{{
-		IncidentID: incidentID, Conditions: []incident.Name{"black"}, Severity: 2, MonitorID: noSuchID, Metadata: map[string]string{"team": "b"},
-	}}
+	api.patch("/api/v1/routes/"+defaultRoute, `{"destinations":["`+storedDestination+`"]}`).hasStatus(http.StatusOK)
+	addIncident(api, "")
+	api.db.Exec(api.t, `UPDATE monitors SET metadata_text = '{"team":"b"}'`)
 	api.post("/api/v1/routes/explain", `{"incident_id":"`+incidentID+`"}`).hasStatus(http.StatusOK).hasBody(`{
 		"subject": {"event_id": null, "event_type": null, "incident_id": "` + incidentID + `", "conditions": ["black"], "severity": 2, "monitor_id": "` + noSuchID + `", "metadata": {"team": "b"}},
 		"routes": [
@@ -346,11 +351,11 @@ func TestAnExplanationNamesReasonsDestinationsAndSilences(t *testing.T) { // sec
 				{"criterion": "min_severity", "wanted": "2", "got": "2", "ok": true},
 				{"criterion": "metadata.team", "wanted": "a", "got": "b", "ok": false}
 			], "destinations": [{"destination_id": "` + storedDestination + `", "name": "operations", "delay_sec": 600, "gets": "incidents", "enabled": true}]},
-			{"route_id": "` + routingtest.DefaultRoute + `", "name": "default", "result": "matched", "reasons": [],
+			{"route_id": "` + defaultRoute + `", "name": "default", "result": "matched", "reasons": [],
 				"destinations": [{"destination_id": "` + storedDestination + `", "name": "operations", "delay_sec": 0, "gets": "incidents", "enabled": true}]}
 		],
 		"silences": [{"silence_id": "` + storedSilence + `", "until": "2024-01-15T21:00:00+09:00", "reasons": [{"criterion": "monitors", "wanted": "` + noSuchID + `", "got": "` + noSuchID + `", "ok": true}]}],
-		"destinations": [{"destination_id": "` + storedDestination + `", "name": "operations", "route_id": "` + routingtest.DefaultRoute + `", "delay_sec": 0, "silenced": true}]
+		"destinations": [{"destination_id": "` + storedDestination + `", "name": "operations", "route_id": "` + defaultRoute + `", "delay_sec": 0, "silenced": true}]
 	}`)
 	requireNamedOnce(t, api.post("/api/v1/routes/explain", `{"event_type":"x","conditions":["y"],"severity":7,"monitor_id":"z","metadata":[]}`),
 		"event_type is", "conditions has", "severity is", "monitor_id is", "metadata is")
@@ -376,10 +381,8 @@ func TestASilenceHasAStateAndItsNextTime(t *testing.T) { // section 19.6
 		t.Errorf("the ended silence is %v", ended)
 	}
 	api.patch("/api/v1/silences/"+recovery["silence_id"].(string), `{"comment":"x"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "ended")
-	api.subjects.All = []notify.Subject{
-		{IncidentID: incidentID, MonitorID: noSuchID},
-		{IncidentID: storedRoute, MonitorID: "another"},
-	}
+	addIncident(api, "")
+	api.storeIncident(incidentOfAnother(1))
 	for _, listed := range api.get("/api/v1/silences").json()["silences"].([]any) {
 		s := listed.(map[string]any)
 		want := "[]"
@@ -408,9 +411,10 @@ func TestDeliveriesAreReplayed(t *testing.T) { // section 19.4
 	api := newTestAPI(t)
 	addRouting(api, "")
 	api.post("/api/v1/deliveries/"+storedDelivery+"/replay", "").hasStatus(http.StatusOK).hasBody(`{"delivery_id": "` + storedDelivery + `", "state": "pending"}`)
-	api.post("/api/v1/deliveries/replay", `{"since":"2024-01-15T20:00:00+09:00","destination_id":"`+storedDestination+`"}`).hasStatus(http.StatusOK).hasBody(`{"replayed": 1}`)
-	if want := time.Date(2024, 1, 15, 11, 0, 0, 0, time.UTC); !api.replayer.Since.Equal(want) {
-		t.Errorf("replayed since %v", api.replayer.Since)
+	api.db.Exec(api.t, `UPDATE deliveries SET state = 'failed'`)
+	for _, c := range []struct{ since, replayed string }{{"20:00:00+09:00", "0"}, {"19:00:00+09:00", "1"}} {
+		api.post("/api/v1/deliveries/replay", `{"since":"2024-01-15T`+c.since+`","destination_id":"`+storedDestination+`"}`).
+			hasStatus(http.StatusOK).hasBody(`{"replayed": ` + c.replayed + `}`)
 	}
 	requireNamedOnce(t, api.post("/api/v1/deliveries/replay", `{"since":"yesterday","destination_id":"x"}`), "since is", "destination_id is")
 	api.post("/api/v1/deliveries/replay", `{"since":"2024-01-15T20:00:00Z","destination_id":"`+storedDelivery+`"}`).hasError(http.StatusNotFound, routing.DestinationNotFound)

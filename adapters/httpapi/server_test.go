@@ -20,9 +20,10 @@ import (
 
 // verifyNoLeaks fails the test if a goroutine outlives it and its servers.
 func verifyNoLeaks(t *testing.T) {
+	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		// net/http waits half a second for a client to read the response to an unread body.
-		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+		goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 	})
 }
 

@@ -198,23 +198,16 @@ func TestACookieConfirmsNoGuessOfTheKey(t *testing.T) {
 // TestSigningInWorksWhileTheDatabaseIsAway: once the key of sessions was read. Until then nobody is
 // told that their cookie or key is wrong, and a link is not used up.
 func TestSigningInWorksWhileTheDatabaseIsAway(t *testing.T) {
-	var away atomic.Bool
 	api := newTestAPI(t)
 	api.unvalidated = true // of the pages
-	api.keys.Fail = func(context.Context, string) error {
-		if away.Load() {
-			return context.DeadlineExceeded
-		}
-		return nil
-	}
 	link := api.handlers.NewSignInLink()
-	away.Store(true)
+	api.breakAll(context.DeadlineExceeded)
 	api.signInWith(apiKey, "").hasStatus(http.StatusServiceUnavailable)
 	api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusServiceUnavailable)
 	api.withSession(&http.Cookie{Name: "stream_monitor_session", Value: "x"}, http.MethodGet, sessionURL).hasStatus(http.StatusServiceUnavailable)
-	away.Store(false)
+	api.use(api.db)
 	cookie := api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusSeeOther).cookie()
-	away.Store(true)
+	api.breakAll(context.DeadlineExceeded)
 	for _, c := range []*http.Cookie{cookie, api.signIn()} {
 		api.withSession(c, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
 	}

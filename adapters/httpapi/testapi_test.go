@@ -21,9 +21,9 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
@@ -31,10 +31,8 @@ import (
 	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/history/historytest"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
-	"github.com/stream-monitor/stream-monitor/application/incidents/incidentstest"
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/keyring/keyringtest"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
@@ -59,25 +57,22 @@ const (
 
 var (
 	tokyo = time.FixedZone("JST", 9*60*60)
-	now   = time.Date(2024, 1, 15, 10, 55, 0, 123456789, time.UTC)
+	now   = time.Date(2024, 1, 15, 10, 55, 0, 123456000, time.UTC)
 )
 
-// testAPI is an API with fakes. do validates every response against openapi.yaml.
+// testAPI is an API with a database and fakes. do validates every response against openapi.yaml.
 type testAPI struct {
+	stores
+
 	t           *testing.T
+	db          *postgrestest.Store
 	handlers    *httpapi.API
 	store       *monitorstest.Store
 	evidence    *evidencetest.Store
 	history     *historytest.Store
 	blobs       *evidencetest.BlobStore
-	incidents   *incidentstest.Store
 	feed        *feedtest.Store
-	thumbnails  *evidencetest.ThumbnailStore
-	routing     *routingtest.Store
-	tests       *routingtest.TestSender
-	replayer    *routingtest.Replayer
-	subjects    *routingtest.Subjects
-	keys        *keyringtest.Store
+	tests       *exampleSender
 	hub         *feeds.Feed
 	workers     *monitorstest.WorkerManager
 	sender      *monitorstest.TestSender
@@ -99,7 +94,7 @@ type testConfig struct {
 	maxMonitors               int
 	createPerMin, queryPerMin int                 // 0: no limit
 	monitors                  *monitorstest.Store // which gateways may share
-	keys                      *keyringtest.Store
+	db                        *postgrestest.Store // which gateways may share
 }
 
 // rateLimits sets the rate limits per minute, and allows more monitors than they do.
@@ -109,7 +104,7 @@ func rateLimits(create, query int) func(*testConfig) {
 
 // besides makes another gateway on the stores of this one, with another API_KEY if it is not empty.
 func besides(api *testAPI, key string) func(*testConfig) {
-	return func(c *testConfig) { c.monitors, c.keys, c.APIKey = api.store, api.keys, cmp.Or(key, apiKey) }
+	return func(c *testConfig) { c.monitors, c.db, c.APIKey = api.store, api.db, cmp.Or(key, apiKey) }
 }
 
 func newTestAPI(t *testing.T, change ...func(*testConfig)) *testAPI {
@@ -118,16 +113,20 @@ func newTestAPI(t *testing.T, change ...func(*testConfig)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := &testAPI{t: t, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, incidents: &incidentstest.Store{Now: now}, feed: feedtest.NewStore(now), thumbnails: &evidencetest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, feed: feedtest.NewStore(now), tests: &exampleSender{result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg := testConfig{
 		Config:      httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: api.now},
-		maxMonitors: 3, createPerMin: requestsPerMin, queryPerMin: requestsPerMin, monitors: &monitorstest.Store{}, keys: &keyringtest.Store{Now: now},
+		maxMonitors: 3, createPerMin: requestsPerMin, queryPerMin: requestsPerMin, monitors: &monitorstest.Store{},
 	}
 	for _, c := range change {
 		c(&cfg)
 	}
-	api.store, api.keys = cfg.monitors, cfg.keys
+	api.store, api.db = cfg.monitors, cfg.db
+	if api.db == nil {
+		api.db = server.Store(t)
+	}
+	api.use(api.db)
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	n := uint32(0)
 	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
@@ -157,26 +156,26 @@ func newTestAPI(t *testing.T, change ...func(*testConfig)) *testAPI {
 	}
 	past := histories.NewService(api.history, func() time.Time { return now })
 	created := 0
-	routes, err := routing.NewServices(api.routing, routing.Config{
+	routes, err := routing.NewServices(&api.routing, routing.Config{
 		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },
-		Test:  api.tests, Replay: api.replayer, Subjects: api.subjects, Now: func() time.Time { return now },
+		Test:  api.tests, Replay: &api.replays, Subjects: api.db, Now: func() time.Time { return now },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	secrets := 0
-	keys, err := keyring.New(api.keys, keyring.Config{
+	keys, err := keyring.New(&api.keys, keyring.Config{
 		NewID:     func() string { secrets++; return fmt.Sprintf("0190a5d7-0000-7000-8000-%012d", secrets) },
 		NewSecret: func() string { return fmt.Sprintf("the secret of key %d", secrets) }, Now: cfg.Now, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	audit := keyring.NewAudit(api.keys, time.Hour, log)
+	audit := keyring.NewAudit(&api.audit, time.Hour, log)
 	api.hub = runFeed(t, api.feed)
 	info := testInfo()
 	info.Egress = func() []egress.Status { return api.egress }
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(api.keys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Workers: intake.NewWorkerService(api.store, api.workers, func() time.Time { return now }, log), Evidence: records, History: past, Incidents: incidents.NewService(&api.incidents), Feed: api.hub, Routing: routes, Keys: keys, Audit: audit, SessionKeys: keyring.NewSessionKeys(&api.sessionKeys, func() (k keyring.SessionKey) { _, _ = rand.Read(k[:]); return k }), Thumbnails: evidences.NewThumbnails(&api.thumbnails, func() time.Time { return now }), Info: info}, func(context.Context) error {
 		if api.whenChecked != nil {
 			api.whenChecked()
 		}
@@ -199,14 +198,14 @@ func (api *testAPI) now() time.Time {
 // breakStores lets every store fail, but counts and records requests.
 func (api *testAPI) breakStores(err error) {
 	fail := func(_ context.Context, op string) error {
-		if op == "Allow" || op == "BeginEntry" || op == "FinishEntry" {
+		if op == "Allow" {
 			return nil
 		}
 		return err
 	}
 	api.policy, api.history.Err = err, err
-	api.store.Fail, api.evidence.Fail, api.blobs.Fail, api.incidents.Fail, api.thumbnails.Fail = fail, fail, fail, fail, fail
-	api.keys.Fail, api.routing.Fail, api.replayer.Fail = fail, fail, fail
+	api.store.Fail, api.evidence.Fail, api.blobs.Fail = fail, fail, fail
+	api.breakAll(err)
 }
 
 // breakRateLimits lets the count of requests fail.

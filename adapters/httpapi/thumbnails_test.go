@@ -31,6 +31,7 @@ func putThumbnail(url string, body []byte) *http.Request {
 }
 
 func addThumbnail(api *testAPI, id monitor.ID) {
+	api.storeMonitor(id, streamURL)
 	api.post("/api/v1/thumbnails/watch", `{"monitor_ids":["`+string(id)+`"]}`).hasStatus(http.StatusOK)
 	api.do(putThumbnail(strings.Replace(putThumbnailURL, noSuchID, string(id), 1), jpegOf(256, 144))).hasStatus(http.StatusOK)
 }
@@ -38,7 +39,10 @@ func addThumbnail(api *testAPI, id monitor.ID) {
 // thumbnailCases are the responses of the routes of thumbnails beyond those of operations.
 func thumbnailCases() []responseCase {
 	put := func(url string, body []byte) func(*testAPI) *http.Request {
-		return func(*testAPI) *http.Request { return putThumbnail(url, body) }
+		return func(api *testAPI) *http.Request {
+			api.storeMonitor(noSuchID, streamURL)
+			return putThumbnail(url, body)
+		}
 	}
 	small := put(putThumbnailURL, jpegOf(16, 9))
 	again := func(api *testAPI) *http.Request {
@@ -53,7 +57,7 @@ func thumbnailCases() []responseCase {
 		responseCase{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), jpegOf(16, 9))},
 		responseCase{"upload of a thumbnail with a wrong key", 401, with(small, withWrongKey)},
 		responseCase{"upload of a thumbnail with another worker's token", 403, with(small, withToken(noSuchID, 2))},
-		responseCase{"upload of a thumbnail of no monitor", 404, after(func(api *testAPI) { api.thumbnails.Unknown = noSuchID }, small)},
+		responseCase{"upload of a thumbnail of no monitor", 404, func(*testAPI) *http.Request { return putThumbnail(putThumbnailURL, jpegOf(16, 9)) }},
 		responseCase{"upload of a thumbnail that does not arrive", 408, with(small, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(stalledBody{}) })},
 		responseCase{"upload of a thumbnail by an old worker", 409, put(strings.Replace(putThumbnailURL, "generation=1", "generation=2", 1), jpegOf(16, 9))},
 		responseCase{"upload of a large thumbnail", 413, put(putThumbnailURL, make([]byte, 32<<10+1))},
@@ -63,6 +67,7 @@ func thumbnailCases() []responseCase {
 
 func TestAThumbnailIsStoredOnlyWhileAPageShowsItsMonitor(t *testing.T) {
 	api := newTestAPI(t)
+	api.storeMonitor(noSuchID, streamURL)
 	thumbnailURL := "/api/v1/monitors/" + noSuchID + "/thumbnail"
 	picture := jpegOf(256, 144)
 	api.do(putThumbnail(putThumbnailURL, picture)).hasStatus(http.StatusOK).hasBody(`{"thumbnail_wanted":false}`)

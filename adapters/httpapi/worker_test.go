@@ -39,8 +39,9 @@ func TestAReportIsAcceptedExactlyAsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := 0
+	first := newTestAPI(t)
 	try := func(at string, v any) {
-		api := newTestAPI(t)
+		api := newTestAPI(t, func(c *testConfig) { c.db = first.db })
 		body, err := json.Marshal(report)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,9 +13,64 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/application/keyring/keyringtest"
 	"github.com/stream-monitor/stream-monitor/domain/access"
 )
+
+// fakeStore is a keyring.Store in memory, without the rules of the real one.
+type fakeStore struct {
+	before func(ctx context.Context, op string) error // called first by every method, whose error it is; nil: nothing
+
+	mu   sync.Mutex
+	keys []keyring.StoredKey
+}
+
+func (s *fakeStore) begin(ctx context.Context, op string) error {
+	if s.before == nil {
+		return nil
+	}
+	return s.before(ctx, op)
+}
+
+// Keys implements keyring.Store.
+func (s *fakeStore) Keys(ctx context.Context) ([]keyring.StoredKey, error) {
+	if err := s.begin(ctx, "Keys"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.keys), nil
+}
+
+// CreateKey implements keyring.Store.
+func (s *fakeStore) CreateKey(_ context.Context, key keyring.StoredKey) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = append(s.keys, key)
+	return nil
+}
+
+// change changes a key, and returns it.
+func (s *fakeStore) change(id string, change func(*access.Key)) access.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.keys, func(k keyring.StoredKey) bool { return k.ID == id })
+	change(&s.keys[i].Key)
+	return s.keys[i].Key
+}
+
+// RevokeKey implements keyring.Store.
+func (s *fakeStore) RevokeKey(_ context.Context, id string, at time.Time) (access.Key, error) {
+	return s.change(id, func(k *access.Key) { k.RevokedAt = at }), nil
+}
+
+// MarkKeyUsed implements keyring.Store.
+func (s *fakeStore) MarkKeyUsed(ctx context.Context, id string, at time.Time) error {
+	if err := s.begin(ctx, "MarkKeyUsed"); err != nil {
+		return err
+	}
+	s.change(id, func(k *access.Key) { k.LastUsedAt = at })
+	return nil
+}
 
 func newKeyring(t *testing.T, store keyring.Store) *keyring.Keyring {
 	t.Helper()
@@ -47,7 +103,7 @@ func expectFound(t *testing.T, k *keyring.Keyring, secret string, want bool) {
 
 func TestAKeyIsAcceptedAtOnceUntilItExpiresOrIsRevoked(t *testing.T) { // section 12.4
 	synctest.Test(t, func(t *testing.T) {
-		store := &keyringtest.Store{}
+		store := &fakeStore{}
 		here, elsewhere := newKeyring(t, store), newKeyring(t, store)
 		_, short := create(t, here, "short", time.Now().Add(time.Minute))
 		key, secret := create(t, here, "long", time.Time{})
@@ -68,13 +124,14 @@ func TestAKeyIsAcceptedAtOnceUntilItExpiresOrIsRevoked(t *testing.T) { // sectio
 
 func TestWrongKeysCostOneReadASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &keyringtest.Store{}
+		store, reads := &fakeStore{}, 0
+		store.before = func(context.Context, string) error { reads++; return nil }
 		k := newKeyring(t, store)
 		for range 1000 {
 			expectFound(t, k, "guess", false)
 			time.Sleep(10 * time.Millisecond)
 		}
-		if reads := store.Reads(); reads != 10 {
+		if reads != 10 {
 			t.Errorf("the keys were read %d times in 10 s", reads)
 		}
 	})
@@ -85,11 +142,11 @@ func TestACallerWaitsForTheKeysNoLongerThanItsDeadline(t *testing.T) {
 	for _, op := range []string{"Keys", "MarkKeyUsed"} {
 		t.Run(op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &keyringtest.Store{}
+				store := &fakeStore{}
 				k := newKeyring(t, store)
 				_, secret := create(t, k, "key", time.Time{})
 				hung := false
-				store.Fail = func(ctx context.Context, called string) error {
+				store.before = func(ctx context.Context, called string) error {
 					if called != op || op == "MarkKeyUsed" && hung {
 						return nil
 					}
@@ -119,11 +176,11 @@ func TestACallerWaitsForTheKeysNoLongerThanItsDeadline(t *testing.T) {
 
 func TestCallersAtOnceShareOneReadOfTheKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &keyringtest.Store{}
+		store := &fakeStore{}
 		k := newKeyring(t, store)
 		_, secret := create(t, k, "key", time.Time{})
 		var reads atomic.Int32
-		store.Fail = func(ctx context.Context, called string) error {
+		store.before = func(ctx context.Context, called string) error {
 			if called == "Keys" && reads.Add(1) == 1 { // the first reader gives up, the next one reads
 				<-ctx.Done()
 				return ctx.Err()
@@ -153,11 +210,11 @@ func TestCallersAtOnceShareOneReadOfTheKeys(t *testing.T) {
 
 func TestAReadThatBeganBeforeAKeyWasRevokedIsNotUsedAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &keyringtest.Store{}
+		store := &fakeStore{}
 		k := newKeyring(t, store)
 		key, secret := create(t, k, "key", time.Time{})
 		release, reads := make(chan struct{}), 0
-		store.Fail = func(_ context.Context, called string) error {
+		store.before = func(_ context.Context, called string) error {
 			if called != "Keys" {
 				return nil
 			}
@@ -181,8 +238,8 @@ func TestAReadThatBeganBeforeAKeyWasRevokedIsNotUsedAfterwards(t *testing.T) {
 
 func TestTheLastUseOfAKeyIsStoredOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, uses := &keyringtest.Store{}, 0
-		store.Fail = func(_ context.Context, op string) error {
+		store, uses := &fakeStore{}, 0
+		store.before = func(_ context.Context, op string) error {
 			if op == "MarkKeyUsed" {
 				uses++
 			}
@@ -203,10 +260,10 @@ func TestTheLastUseOfAKeyIsStoredOnceAMinute(t *testing.T) {
 
 func TestAContextEndsWithItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &keyringtest.Store{}
+		store := &fakeStore{}
 		k := newKeyring(t, store)
 		key, _ := create(t, k, "a", time.Time{})
-		store.Fail = func(context.Context, string) error { return errors.New("no database") }
+		store.before = func(context.Context, string) error { return errors.New("no database") }
 		ctx, stop := k.WhileActive(t.Context(), key.ID)
 		defer stop()
 		time.Sleep(time.Minute)
@@ -214,7 +271,7 @@ func TestAContextEndsWithItsKey(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatal("it ended because the keys could not be read")
 		}
-		store.Fail = nil
+		store.before = nil
 		if _, err := k.Revoke(t.Context(), key.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -226,28 +283,25 @@ func TestAContextEndsWithItsKey(t *testing.T) {
 	})
 }
 
-func TestTheAuditListKeepsWhatWasDone(t *testing.T) { // section 12.4
-	store := &keyringtest.Store{Now: time.Now()}
-	audit := keyring.NewAudit(store, time.Hour, slog.Default())
-	for _, status := range []int{200, 0, 503, 201} {
-		seq, err := audit.Begin(t.Context(), keyring.Entry{KeyName: "ann", Action: "monitor.stop"})
-		if err != nil {
-			t.Fatal(err)
+// agingStore is a keyring.AuditStore of entries that are all too old.
+type agingStore struct {
+	keyring.AuditStore
+
+	entries int
+}
+
+// DeleteEntries implements keyring.AuditStore.
+func (s *agingStore) DeleteEntries(_ context.Context, _ time.Duration, limit int) (int, error) {
+	n := min(s.entries, limit)
+	s.entries -= n
+	return n, nil
+}
+
+func TestAllOldEntriesOfTheAuditListExpire(t *testing.T) { // section 12.4
+	for _, entries := range []int{0, 1, 500, 1001} {
+		store := &agingStore{entries: entries}
+		if err := keyring.NewAudit(store, time.Hour, slog.Default()).Expire(t.Context()); err != nil || store.entries != 0 {
+			t.Errorf("of %d entries %d are left (%v)", entries, store.entries, err)
 		}
-		audit.Finish(t.Context(), seq, []string{"mon-1"}, status)
-	}
-	first, next, err := audit.List(t.Context(), 0, 2)
-	if err != nil || len(first) != 2 || first[0].Status != 201 || first[1].Status != 503 || next == 0 {
-		t.Fatalf("the first page is %+v, next %d (%v)", first, next, err)
-	}
-	if last, next, err := audit.List(t.Context(), next, 2); err != nil || len(last) != 1 || last[0].Status != 200 || next != 0 {
-		t.Errorf("the last page is %+v, next %d (%v)", last, next, err)
-	}
-	store.Now = store.Now.Add(time.Hour + 1)
-	if err := audit.Expire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if left, _, err := audit.List(t.Context(), 0, 100); err != nil || len(left) != 0 {
-		t.Errorf("%d entries are left (%v)", len(left), err)
 	}
 }

@@ -34,8 +34,9 @@ type Server struct {
 	now     time.Time // zero: the clocks run
 	created atomic.Int64
 
-	// idle holds emptied databases for reuse: creating one takes longer than most tests.
-	idle chan string
+	// idle and idleStores hold emptied databases for reuse: creating one takes longer than most tests.
+	idle       chan string
+	idleStores chan *Store
 
 	emptying string // brings every table to the rows that the migrations gave it
 }
@@ -53,7 +54,7 @@ func Main(m *testing.M, cfg Config, use func(*Server)) int {
 		return broken(err)
 	}
 	defer server.Stop(ctx)
-	s := &Server{Server: server, now: cfg.Now, idle: make(chan string, 100)}
+	s := &Server{Server: server, now: cfg.Now, idle: make(chan string, 100), idleStores: make(chan *Store, 100)}
 	if err := s.prepare(ctx); err != nil {
 		return broken(err)
 	}

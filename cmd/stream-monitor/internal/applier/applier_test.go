@@ -11,14 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/applier"
@@ -60,10 +59,17 @@ silences:
     by: ann
 `
 
-// system is a gateway with its store, and the environment of the command.
+// server is a real PostgreSQL that all tests share.
+var server *postgrestest.Server
+
+func TestMain(m *testing.M) {
+	os.Exit(postgrestest.Main(m, postgrestest.Config{}, func(s *postgrestest.Server) { server = s }))
+}
+
+// system is a gateway with its database, and the environment of the command.
 type system struct {
 	t     *testing.T
-	store *routingtest.Store
+	store *postgrestest.Store
 	calls *apiclient.Client
 	env   map[string]string
 	log   bytes.Buffer
@@ -71,15 +77,15 @@ type system struct {
 
 func newSystem(t *testing.T) *system {
 	t.Helper()
-	s := &system{t: t, store: routingtest.NewStore(time.Now()), env: map[string]string{"SLACK_TOKEN": "xoxb-1"}}
+	s := &system{t: t, store: server.Store(t), env: map[string]string{"SLACK_TOKEN": "xoxb-1"}}
 	id := func() string { return uuid.Must(uuid.NewV7()).String() }
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
-	monitors, err := monitors.NewServices(&monitorstest.Store{}, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &monitorstest.TestSender{},
+	monitors, err := monitors.NewServices(s.store, &monitorstest.WorkerManager{}, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &monitorstest.TestSender{},
 		monitors.Config{NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes, err := routing.NewServices(s.store, routing.Config{NewID: id, Test: &routingtest.TestSender{}, Replay: &routingtest.Replayer{}, Subjects: &routingtest.Subjects{}})
+	routes, err := routing.NewServices(s.store, routing.Config{NewID: id, Test: struct{ routing.TestSender }{}, Replay: s.store, Subjects: s.store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,16 +139,17 @@ const created = `
 
 func TestAFileIsMadeOnce(t *testing.T) { // section 19.8
 	s := newSystem(t)
+	before := s.store.RoutingVersion(t)
 	s.expect(whole, applier.Options{DryRun: true}, created, "dry run: 8 changes would be made; nothing was stored")
-	if n := s.store.Changes(); n != 0 {
+	if n := s.store.RoutingVersion(t) - before; n != 0 {
 		t.Fatalf("the dry run made %d changes", n)
 	}
 	s.expect(whole, applier.Options{}, created, "8 changes made")
-	before := s.store.Changes()
+	before = s.store.RoutingVersion(t)
 	for range 2 {
 		s.expect(whole, applier.Options{Prune: true}, "", "nothing to change")
 	}
-	if n := s.store.Changes(); n != before {
+	if n := s.store.RoutingVersion(t); n != before {
 		t.Errorf("a second run made %d changes", n-before)
 	}
 	all, err := s.store.Destinations(t.Context())
@@ -230,10 +237,10 @@ func TestWhatAnotherKeepsIsNotChanged(t *testing.T) { // section 19.8
 	s := newSystem(t)
 	s.create("/destinations", `{"name": "mail", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}}`)
 	s.create("/routes", `{"name": "day", "owner": "other.yaml"}`)
-	before := s.store.Changes()
+	before := s.store.RoutingVersion(t)
 	_, _, err := s.apply(strings.Replace(whole, "[operations, mail]", "[pager]", 1), applier.Options{})
 	requireProblems(t, err, `destination "mail": one that no file keeps has the name`, `route "day": one that "other.yaml" keeps has the name`, `route "night": destinations has "pager"`)
-	if s.store.Changes() != before {
+	if s.store.RoutingVersion(t) != before {
 		t.Error("a refused file has changed something")
 	}
 }
@@ -334,16 +341,11 @@ func TestASilenceThatSomebodyEndedComesBack(t *testing.T) {
 
 func TestAFailureSaysHowFarItCame(t *testing.T) {
 	s := newSystem(t)
-	s.store.Fail = func(_ context.Context, op string) error {
-		if op == "CreateRoute" {
-			return errors.New("disk full")
-		}
-		return nil
-	}
+	s.store.Exec(t, `ALTER TABLE routes ADD CONSTRAINT refused CHECK (is_default)`)
 	if _, _, err := s.apply(whole, applier.Options{}); err == nil || !strings.HasPrefix(err.Error(), `route "night": 3 of 8 changes were made before this`) {
 		t.Errorf("the error is %v", err)
 	}
-	s.store.Fail = nil
+	s.store.Exec(t, `ALTER TABLE routes DROP CONSTRAINT refused`)
 	if _, said, err := s.apply(whole, applier.Options{}); err != nil || !strings.HasSuffix(said, "5 changes made\n") {
 		t.Errorf("after the failure: %v, %s", err, said)
 	}

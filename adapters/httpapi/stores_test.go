@@ -1,0 +1,227 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/domain/access"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// defaultRoute is the ID of the default route.
+const defaultRoute = "01900000-0000-7000-8000-000000000001"
+
+// storeMonitor stores a monitor whose worker is the first, unless it is stored.
+func (api *testAPI) storeMonitor(id monitor.ID, url monitor.StreamURL) {
+	api.t.Helper()
+	m := monitor.Monitor{ID: id, StreamURL: url, Config: monitor.DefaultConfig(), Status: monitor.Monitoring, Generation: 1}
+	if err := api.db.Insert(api.t.Context(), m, 10); err != nil {
+		api.t.Fatal(err)
+	}
+}
+
+// storeIncident stores an incident with its log, and its monitor if it is new.
+func (api *testAPI) storeIncident(i incidents.Incident, log ...incident.Entry) {
+	api.t.Helper()
+	api.storeMonitor(i.MonitorID, i.StreamURL)
+	i.Acknowledgements = append([]incident.Acknowledgement{}, i.Acknowledgements...)
+	row, err := json.Marshal(struct {
+		incident.Incident
+
+		MonitorID monitor.ID `json:"monitor_id"`
+		QuietSec  float64    `json:"quiet_sec"`
+		UpdatedAt time.Time  `json:"updated_at"`
+	}{i.Incident, i.MonitorID, i.Quiet.Seconds(), i.UpdatedAt})
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	lines, err := json.Marshal(append([]incident.Entry{}, log...))
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	const columns = `id, monitor_id, state, severity, severity_now, conditions, started_at, opened_at, resolved_at, resolved_by, quiet_sec, reopened,
+		acknowledged_by, acknowledged_at, acknowledged_severity, acknowledgements, updated_at`
+	api.db.Exec(api.t, `INSERT INTO incidents (`+columns+`) SELECT `+columns+` FROM json_populate_record(CAST(NULL AS incidents), $1)`, string(row))
+	api.db.Exec(api.t, `INSERT INTO incident_log (incident_id, kind, at, by, text, severity)
+		SELECT CAST($1 AS uuid), kind, at, by, text, severity FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`, i.ID, string(lines))
+}
+
+// readIncident reads an incident from the store.
+func (api *testAPI) readIncident(id string) incidents.Incident {
+	api.t.Helper()
+	i, _, err := api.db.GetIncident(api.t.Context(), id)
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	return i
+}
+
+// stores are those that a test may replace while its API runs.
+type stores struct {
+	incidents   struct{ incidents.Store }
+	routing     struct{ routing.Store }
+	replays     struct{ routing.Replayer }
+	keys        struct{ keyring.Store }
+	sessionKeys struct{ keyring.SessionKeyStore }
+	audit       auditStore
+	thumbnails  struct{ evidences.ThumbnailStore }
+}
+
+// use makes the stores those of a database.
+func (s *stores) use(db *postgrestest.Store) {
+	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
+	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
+	s.audit = auditStore{AuditStore: db}
+}
+
+// breakAll lets the stores fail, but the requests of the audit list are recorded.
+func (s *stores) breakAll(err error) {
+	b := brokenStore{err}
+	s.incidents.Store, s.routing.Store, s.replays.Replayer = b, b, b
+	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = b, b, b
+	s.audit.failing = err
+}
+
+// auditStore is a store whose methods fail or call a function of the test first.
+type auditStore struct {
+	keyring.AuditStore
+
+	failing       error // of Entries
+	begin, finish func() error
+}
+
+// BeginEntry implements keyring.AuditStore.
+func (s *auditStore) BeginEntry(ctx context.Context, e keyring.Entry) (int64, error) {
+	if s.begin != nil {
+		if err := s.begin(); err != nil {
+			return 0, err
+		}
+	}
+	return s.AuditStore.BeginEntry(context.WithoutCancel(ctx), e)
+}
+
+// FinishEntry implements keyring.AuditStore.
+func (s *auditStore) FinishEntry(ctx context.Context, seq int64, objects []string, status int) error {
+	if s.finish != nil {
+		if err := s.finish(); err != nil {
+			return err
+		}
+	}
+	return s.AuditStore.FinishEntry(ctx, seq, objects, status)
+}
+
+// Entries implements keyring.AuditStore.
+func (s *auditStore) Entries(ctx context.Context, before int64, limit int) ([]keyring.Entry, error) {
+	if s.failing != nil {
+		return nil, s.failing
+	}
+	return s.AuditStore.Entries(ctx, before, limit)
+}
+
+// askedIncidents remembers the filter of the newest list.
+type askedIncidents struct {
+	incidents.Store
+
+	filter incidents.Filter
+}
+
+// ListIncidents implements incidents.Store.
+func (s *askedIncidents) ListIncidents(ctx context.Context, f incidents.Filter) ([]incidents.Incident, error) {
+	s.filter = f
+	return s.Store.ListIncidents(ctx, f)
+}
+
+// brokenStore implements the ports of stores. Every method fails.
+type brokenStore struct{ err error }
+
+func (b brokenStore) ListIncidents(context.Context, incidents.Filter) ([]incidents.Incident, error) {
+	return nil, b.err
+}
+func (b brokenStore) GetIncident(context.Context, string) (incidents.Incident, []incident.Entry, error) {
+	return incidents.Incident{}, nil, b.err
+}
+func (b brokenStore) ActOnIncident(context.Context, string, incidents.Action) (incident.Entry, error) {
+	return incident.Entry{}, b.err
+}
+func (b brokenStore) SweepIncidents(context.Context, int) (bool, error) { return false, b.err }
+
+func (b brokenStore) Routing(context.Context) (notify.Routing, error) { return notify.Routing{}, b.err }
+
+func (b brokenStore) Destinations(context.Context) ([]routing.DestinationRecord, error) {
+	return nil, b.err
+}
+func (b brokenStore) Destination(context.Context, string) (routing.DestinationRecord, error) {
+	return routing.DestinationRecord{}, b.err
+}
+func (b brokenStore) Traffic(context.Context) (map[string]routing.Traffic, error) { return nil, b.err }
+func (b brokenStore) CreateDestination(context.Context, notify.Destination) (routing.DestinationRecord, error) {
+	return routing.DestinationRecord{}, b.err
+}
+func (b brokenStore) ChangeDestination(context.Context, string, func(*notify.Destination) error) (routing.DestinationRecord, error) {
+	return routing.DestinationRecord{}, b.err
+}
+func (b brokenStore) DeleteDestination(context.Context, string) error { return b.err }
+
+func (b brokenStore) Routes(context.Context) ([]notify.Route, error) { return nil, b.err }
+func (b brokenStore) Route(context.Context, string) (notify.Route, error) {
+	return notify.Route{}, b.err
+}
+func (b brokenStore) CreateRoute(context.Context, notify.Route) (notify.Route, error) {
+	return notify.Route{}, b.err
+}
+func (b brokenStore) ChangeRoute(context.Context, string, func(*notify.Route) error) (notify.Route, error) {
+	return notify.Route{}, b.err
+}
+func (b brokenStore) DeleteRoute(context.Context, string) error { return b.err }
+func (b brokenStore) OrderRoutes(context.Context, []string) ([]notify.Route, error) {
+	return nil, b.err
+}
+
+func (b brokenStore) Silences(context.Context) ([]notify.Silence, error) { return nil, b.err }
+func (b brokenStore) Silence(context.Context, string) (notify.Silence, error) {
+	return notify.Silence{}, b.err
+}
+func (b brokenStore) CurrentTime(context.Context) (time.Time, error) { return time.Time{}, b.err }
+func (b brokenStore) CreateSilence(context.Context, notify.Silence) (notify.Silence, error) {
+	return notify.Silence{}, b.err
+}
+func (b brokenStore) ChangeSilence(context.Context, string, func(*notify.Silence) error) (notify.Silence, error) {
+	return notify.Silence{}, b.err
+}
+func (b brokenStore) EndSilence(context.Context, string) (notify.Silence, error) {
+	return notify.Silence{}, b.err
+}
+
+func (b brokenStore) Replay(context.Context, string) error { return b.err }
+func (b brokenStore) ReplayFailed(context.Context, time.Time, string) (int, error) {
+	return 0, b.err
+}
+
+func (b brokenStore) Keys(context.Context) ([]keyring.StoredKey, error)    { return nil, b.err }
+func (b brokenStore) CreateKey(context.Context, keyring.StoredKey) error   { return b.err }
+func (b brokenStore) MarkKeyUsed(context.Context, string, time.Time) error { return b.err }
+func (b brokenStore) RevokeKey(context.Context, string, time.Time) (access.Key, error) {
+	return access.Key{}, b.err
+}
+func (b brokenStore) SessionKey(context.Context, keyring.SessionKey) (keyring.SessionKey, error) {
+	return keyring.SessionKey{}, b.err
+}
+
+func (b brokenStore) LeaseThumbnails(context.Context, []monitor.ID, time.Duration) error {
+	return b.err
+}
+func (b brokenStore) PutThumbnail(context.Context, evidences.Thumbnail, int) (bool, error) {
+	return false, b.err
+}
+func (b brokenStore) GetThumbnail(context.Context, monitor.ID) (evidences.Thumbnail, error) {
+	return evidences.Thumbnail{}, b.err
+}
+func (b brokenStore) DeleteThumbnails(context.Context, time.Duration) error { return b.err }

@@ -1,2 +1,0 @@
-// Package routingtest provides the ports of routing in memory, for tests of what uses them.
-package routingtest

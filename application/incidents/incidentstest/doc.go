@@ -1,2 +1,0 @@
-// Package incidentstest has a fake of the ports of application/incidents, in memory.
-package incidentstest
