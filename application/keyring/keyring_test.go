@@ -305,3 +305,26 @@ func TestAllOldEntriesOfTheAuditListExpire(t *testing.T) { // section 12.4
 		}
 	}
 }
+
+// finishedStore is a keyring.AuditStore that remembers whether the context of a result had ended.
+type finishedStore struct {
+	keyring.AuditStore
+
+	ended error
+}
+
+// FinishEntry implements keyring.AuditStore.
+func (s *finishedStore) FinishEntry(ctx context.Context, _ int64, _ []string, _ int) error {
+	s.ended = ctx.Err()
+	return nil
+}
+
+func TestTheResultOfARequestThatWasCutOffIsRecorded(t *testing.T) { // section 12.4
+	ctx, cutOff := context.WithCancel(t.Context())
+	cutOff()
+	store := &finishedStore{}
+	keyring.NewAudit(store, time.Hour, slog.Default()).Finish(ctx, 1, nil, 200)
+	if store.ended != nil {
+		t.Errorf("its context had ended: %v", store.ended)
+	}
+}
