@@ -250,8 +250,8 @@ func TestAnEventWaitsUntilItsDeliveriesAndItsIncidentCanBeStored(t *testing.T) {
 	}
 }
 
-// A refusal of the incident of a monitor parks its record, and nothing else: its alerts go where the
-// worst goes, other monitors are told of, and the record is stored again when the cause is removed. Readers of the feed
+// An incident that the database refuses parks the record of its monitor, and nothing else. Its alerts go where the
+// worst goes, and other monitors are told of. Without the cause the record is stored again. Readers of the feed
 // see since when it is parked. An incident of a monitor that ends parked is resolved then.
 func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	dsn := create(t, template)

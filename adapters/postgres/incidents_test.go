@@ -231,7 +231,7 @@ func TestTheEndOfAMonitorEndsItsIncident(t *testing.T) {
 	})
 }
 
-// Two gateways store reports of one monitor, and sweep, at once. What has ended is resolved once.
+// Two gateways store reports of one monitor, and sweep, at once. Each incident that has ended is resolved once.
 func TestReportsAndSweepsOfTwoGatewaysResolveEachIncidentOnce(t *testing.T) {
 	stores, db := newGateways(t)
 	m := register(t, stores[0], 1)

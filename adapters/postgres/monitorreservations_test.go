@@ -205,7 +205,7 @@ func TestReleasedMonitorsAreDueAtOnce(t *testing.T) {
 	}
 	got, _ := claimDue(t, s)
 	slices.SortFunc(got, func(a, b supervisor.Reservation) int { return a.Generation - b.Generation })
-	// What had a worker was handed over by a gateway that stopped.
+	// The monitor with a worker was handed over by a gateway that stopped.
 	if want := []supervisor.Reservation{{ID: held.ID, Generation: 2}, {ID: launched.ID, Generation: 3, HandedOver: true}}; !slices.Equal(got, want) {
 		t.Errorf("due are %v, want %v", got, want)
 	}

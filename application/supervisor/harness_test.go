@@ -71,7 +71,7 @@ func newHarnessOn(t *testing.T, store *fakeStore, launcher *fakeLauncher) *harne
 	return h
 }
 
-// beside returns another gateway with the same database. Its launcher is its own unless it is shared.
+// beside returns another gateway with the same database. It has the same launcher if that is shared.
 func (h *harness) beside() *harness {
 	h.t.Helper()
 	launcher := newFakeLauncher()

@@ -11,7 +11,7 @@ import (
 )
 
 // claims lists the answers that end a watch once confirmed (decision S19), with the event that
-// follows and the seconds between the two answers: after the start, and while the start is awaited.
+// follows. The seconds are those between the two answers, after the start and before it.
 var claims = []struct {
 	state           watch.StreamState
 	ends            string // "": it does not

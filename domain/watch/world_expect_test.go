@@ -13,8 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// timeline is a watch from one second to another, with all events that it emits, as
-// describe writes them, and the times at which it begins some tasks.
+// timeline is a watch from one second to another, with all events that it emits, as describe
+// writes them. Of some tasks it has the times at which they begin.
 type timeline struct {
 	name        string
 	set         []option

@@ -54,8 +54,8 @@ func picture(edges ...float64) track {
 // with its priming.
 func sound(edges ...float64) track { return track{to: 3 + primingSeconds}.with(edges) }
 
-// with returns the track with the intervals between these edges, which are seconds of the
-// scene: 0 is the beginning of the track, and 9 its end.
+// with returns the track with the intervals between these edges, in seconds of the scene. 0 is
+// the beginning of the track, and 9 its end.
 func (t track) with(edges []float64) track {
 	for i, edge := range edges {
 		switch edge {

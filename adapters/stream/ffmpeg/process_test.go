@@ -130,7 +130,7 @@ func TestFFmpegGetsNoSecretsAndNoURL(t *testing.T) {
 	}
 }
 
-// What a confined tool reaches is tested where tools are started.
+// Tests of the package that starts tools show how little a confined one reaches.
 func TestFFmpegIsConfined(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys.json")
 	if err := os.WriteFile(keys, []byte("secret"), 0o600); err != nil {

@@ -28,8 +28,8 @@ type Stream struct {
 }
 
 // Start begins a stream. It first encodes what the library does not have yet: 0.2 s for a unit, of
-// which a loop has some. Units in which the picture or the sound changes follow when they are
-// requested, or before the stream begins if it is to wait for a request.
+// which a loop has some. Units in which the picture or the sound changes are encoded when they
+// are requested. If the stream waits for a request, they are encoded before it begins.
 func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 	if err := c.applyDefaults(); err != nil {
 		return nil, err

@@ -15,8 +15,7 @@ import (
 // hosts are the names that the server answers for, with one level of subdomains.
 var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com"}
 
-// authority makes a certificate for all hosts, which is its own authority. It returns it, and in PEM,
-// too.
+// authority makes a self-signed certificate for all hosts. It returns it as it is and in PEM.
 func authority() (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

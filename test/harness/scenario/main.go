@@ -10,9 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// PlayMain plays the main scenario (testenv.Env.PlayMainScenario), and compares its events, its
-// incident, its evidence and its history with what the stream did (sections 4.3, 6, 7, 8.4,
-// 16.1 to 16.3).
+// PlayMain plays the main scenario (testenv.Env.PlayMainScenario). It compares events, incident,
+// evidence and history with what the stream did (sections 4.3, 6, 7, 8.4, 16.1 to 16.3).
 func (e *Env) PlayMain(t *testing.T) {
 	t.Helper()
 	truth, err := e.PlayMainScenario(e.Limit(t, 3*time.Minute), youtube.NewVideoID(), t.Logf)

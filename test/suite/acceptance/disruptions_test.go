@@ -56,8 +56,7 @@ func (d *disrupted) assertReport(t *testing.T, field string) {
 	}
 }
 
-// assertLost asserts how the gateway has learned that the worker is no more: once, and in this
-// way alone. Missing reports tell it half a minute later than the end of a process or than
+// assertLost asserts that the gateway has learned once of the worker's loss, and how. Missing reports tell it half a minute later than the end of a process or than
 // missing heartbeats.
 func (d *disrupted) assertLost(t *testing.T, s *scenario.Stream, how string) {
 	t.Helper()

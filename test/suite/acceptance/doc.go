@@ -1,7 +1,7 @@
 // Package acceptance proves the whole product: the built binary with the real
 // yt-dlp, streamlink, ffmpeg and PostgreSQL, on streams that go black and
 // silent. Each test is a timeline with tolerances; an unexpected event
-// fails it. What one part shows alone is tested with that part.
+// fails it. A guarantee that one part shows alone is tested with that part.
 //
 //	livestream, broadcast ──▶ youtube ◀── yt-dlp, streamlink, workers ── gateway ── webhooks ──▶ receiver
 //

@@ -200,8 +200,8 @@ func TestWithoutNetwork(t *testing.T, r Resolver, option watch.StreamState, says
 // paths of YouTube's media.
 var secret = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\/?#]*(?:@|[/?#][/?#.,;:)\]]*[^\s"'<>\\/?#.,;:)\]…])|/(?:videoplayback|api/manifest)\b`)
 
-// CheckResolution checks that a Resolution can be stored: its Detail is short and has no secret, and
-// its URLs of at most maxURL bytes can be fetched.
+// CheckResolution checks that a Resolution can be stored. Its Detail is short and has no secret. Its
+// URLs can be fetched, and have at most maxURL bytes.
 func CheckResolution(t *testing.T, got watch.Resolution, maxURL int) {
 	t.Helper()
 	if d := got.Detail; len(d) > pythontool.MaxLine || strings.ContainsAny(d, "\n\r\x00") || !utf8.ValidString(d) || secret.MatchString(d) {

@@ -63,8 +63,8 @@ func WantDefect(t testing.TB, p watch.Playlist, want string) {
 	}
 }
 
-// TestStopped checks that a decoding ends with its context or after a time, and that a panic of a
-// library and a URL that is none cost one manifest.
+// TestStopped checks that a decoding ends with its context or after a time. A panic of a library, or
+// a URL that is malformed, costs one manifest.
 func TestStopped(t *testing.T, f manifest.Format, text string, after time.Duration) {
 	const from = "https://cdn.example.com/?key=" + Secret
 	stopped, stop := context.WithCancel(t.Context())
