@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,9 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 // ownMounts is set in a copy of this test program with its own mount namespace.
@@ -40,27 +36,20 @@ func TestAFullDiskIsReportedAndSurvived(t *testing.T) {
 
 	t.Run("a later start names the full disk, and succeeds when there is space", func(t *testing.T) {
 		dir := disk(t, 80)
-		stop(t, started(t, dir))
+		started(t, dir).stop()
 		ballast := fill(t, dir)
 		expectRefusal(t.Context(), t, dir, "o space left on device", "free some space", dir)
 		free(t, ballast)
-		expectValue(t, started(t, dir), `SELECT 'here'`, "here")
+		started(t, dir).expect(`SELECT 'here'`, "here")
 	})
 
 	t.Run("a server whose disk becomes full is back within 5 s of there being space, with all committed rows", func(t *testing.T) {
 		dir := disk(t, 96)
-		log := &logbuffer.Buffer{}
-		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { stop(t, s) })
-		if _, err := query(t, s, `CREATE TABLE kept (n int, pad text)`); err != nil {
-			t.Fatal(err)
-		}
+		s := started(t, dir)
+		s.expect(`CREATE TABLE kept (n int, pad text)`, "")
 		confirmed := 0
 		insert := func() error {
-			_, err := query(t, s, fmt.Sprintf(`INSERT INTO kept SELECT %d, repeat('x', 500) FROM generate_series(1, 100)`, confirmed+1))
+			_, err := s.query(fmt.Sprintf(`INSERT INTO kept SELECT %d, repeat('x', 500) FROM generate_series(1, 100)`, confirmed+1))
 			if err == nil {
 				confirmed++
 			}
@@ -72,23 +61,21 @@ func TestAFullDiskIsReportedAndSurvived(t *testing.T) {
 		ballast := fill(t, dir)
 		eventually(t, "nothing can be stored", func() bool { return insert() != nil })
 		eventually(t, "the server has died of it, and cannot start", func() bool {
-			_, _ = query(t, s, `SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // needs space in the write-ahead log
-			return log.Contains("database did not start")
+			_, _ = s.query(`SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // needs space in the write-ahead log
+			return s.log.Contains("database did not start")
 		})
 		time.Sleep(3 * time.Second) // the restart delays reach their maximum
 		free(t, ballast)
-		began := time.Now()
 		eventually(t, "something can be stored", func() bool { return insert() == nil })
-		t.Logf("stored %v after there was space", time.Since(began))
 		// An insert that was not acknowledged may have been committed.
-		expectValue(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
+		s.expect(fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
 		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {
-			if !log.Contains(words) {
-				t.Errorf("the log does not say %q:\n%s", words, log)
+			if !s.log.Contains(words) {
+				t.Errorf("the log does not say %q:\n%s", words, s.log)
 			}
 		}
-		if n := log.Count("level=ERROR"); n > 8 {
-			t.Errorf("%d errors:\n%s", n, log)
+		if n := s.log.Count("level=ERROR"); n > 8 {
+			t.Errorf("%d errors:\n%s", n, s.log)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 // gatewayDir names the DATA_DIR of a copy of this test program that acts as a
@@ -38,46 +40,66 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
+// server is a server with its log.
+type server struct {
+	*embedded.Server
+
+	t   *testing.T
+	dir string
+	log *logbuffer.Buffer
+}
+
 // started starts a server. The test's cleanup stops it.
-func started(t *testing.T, dir string) *embedded.Server {
+func started(t *testing.T, dir string) *server {
 	t.Helper()
-	s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
-	if err != nil {
+	s := &server{t: t, dir: dir, log: &logbuffer.Buffer{}}
+	var err error
+	if s.Server, err = embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, s) })
+	t.Cleanup(s.stop)
 	return s
 }
 
-func stop(t *testing.T, s *embedded.Server) {
-	t.Helper()
+func (s *server) stop() {
+	s.t.Helper()
 	if err := s.Stop(context.Background()); err != nil {
-		t.Error(err)
+		s.t.Error(err)
 	}
 }
 
 // query runs a statement on a new connection and returns its only value.
-func query(t *testing.T, s *embedded.Server, statement string) (string, error) {
-	t.Helper()
+func (s *server) query(statement string) (string, error) {
+	s.t.Helper()
 	db, err := sql.Open("postgres", s.DSN())
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	defer db.Close()
 	var answer sql.NullString
-	err = db.QueryRowContext(t.Context(), statement).Scan(&answer)
+	err = db.QueryRowContext(s.t.Context(), statement).Scan(&answer)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return answer.String, err
 }
 
-// expectValue fails the test unless the statement returns want.
-func expectValue(t *testing.T, s *embedded.Server, statement, want string) {
-	t.Helper()
-	if got, err := query(t, s, statement); err != nil || got != want {
-		t.Errorf("%s is %q, want %q (%v)", statement, got, want, err)
+// expect fails the test unless the statement returns want.
+func (s *server) expect(statement, want string) {
+	s.t.Helper()
+	if got, err := s.query(statement); err != nil || got != want {
+		s.t.Errorf("%s is %q, want %q (%v)", statement, got, want, err)
 	}
+}
+
+// signal sends a signal to the server's process and returns its process id.
+func (s *server) signal(sig syscall.Signal) (pid int) {
+	s.t.Helper()
+	pid = postmasterPID(s.dir)
+	if err := syscall.Kill(pid, sig); err != nil {
+		s.t.Fatal(err)
+	}
+	return pid
 }
 
 // postmasterPID returns the process id of the server on dir; 0: none runs.
@@ -104,20 +126,18 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("still not so after 20 s: %s", what)
+			t.Fatalf("still not so after a minute: %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// expectRefusal fails the test unless Start fails with an error that contains all
-// words.
+// expectRefusal fails the test unless Start fails with an error that contains all words.
 func expectRefusal(ctx context.Context, t *testing.T, dir string, words ...string) error {
 	t.Helper()
 	s, err := embedded.Start(ctx, embedded.Config{DataDir: dir})
 	if err == nil {
-		stop(t, s)
-		t.Fatal("it started")
+		t.Fatal("it started", s.Stop(context.Background()))
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
@@ -143,17 +163,24 @@ func shortTempDir(t *testing.T) string {
 	return dir
 }
 
-// socketDirs lists the directories in dir that were made for a socket.
-func socketDirs(t *testing.T, dir string) []string {
+// expectSocketDirs fails the test unless so many directories in dir were made for a socket.
+func expectSocketDirs(t *testing.T, dir string, want int) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "stream-monitor-*"))
-	if err != nil {
-		t.Fatal(err)
+	if found, err := filepath.Glob(filepath.Join(dir, "stream-monitor-*")); err != nil || len(found) != want {
+		t.Errorf("the sockets are in %v, want %d (%v)", found, want, err)
 	}
-	return found
 }
 
-// tree describes every file under dir by name, size, mode, owner and time.
+// expectUntouched does something and fails the test if it changes a file under dir: its name, size, mode, owner or time.
+func expectUntouched(t *testing.T, dir string, do func()) {
+	t.Helper()
+	before := tree(t, dir)
+	do()
+	if after := tree(t, dir); after != before {
+		t.Errorf("before\n%s, after\n%s", before, after)
+	}
+}
+
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

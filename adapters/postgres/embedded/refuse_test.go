@@ -16,21 +16,19 @@ func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
 	t.Run("a cluster of another version is not touched, and both versions are named", func(t *testing.T) {
 		dir := t.TempDir()
 		own := started(t, dir)
-		version, err := query(t, own, `SHOW server_version`)
+		version, err := own.query(`SHOW server_version`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stop(t, own)
+		own.stop()
 		cluster := filepath.Join(dir, "postgres")
 		if err := os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		before := tree(t, cluster)
 		major, _, _ := strings.Cut(version, ".")
-		expectRefusal(t.Context(), t, dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
-		if after := tree(t, cluster); after != before {
-			t.Errorf("before\n%s, after\n%s", before, after)
-		}
+		expectUntouched(t, cluster, func() {
+			expectRefusal(t.Context(), t, dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
+		})
 	})
 
 	t.Run("a directory with other files is not touched", func(t *testing.T) {
@@ -38,18 +36,14 @@ func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, "postgres", "photographs"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		before := tree(t, filepath.Join(dir, "postgres"))
-		expectRefusal(t.Context(), t, dir, "no PostgreSQL database", "nothing was touched")
-		if after := tree(t, filepath.Join(dir, "postgres")); after != before {
-			t.Errorf("before\n%s, after\n%s", before, after)
-		}
+		expectUntouched(t, filepath.Join(dir, "postgres"), func() { expectRefusal(t.Context(), t, dir, "no PostgreSQL database", "nothing was touched") })
 	})
 
 	t.Run("a second server on one directory is refused, and the first continues", func(t *testing.T) {
 		dir := t.TempDir()
 		s := started(t, dir)
 		expectRefusal(t.Context(), t, dir, "another stream-monitor", dir)
-		expectValue(t, s, `SELECT 'here'`, "here")
+		s.expect(`SELECT 'here'`, "here")
 	})
 
 	t.Run("without an installation the error says what to install", func(t *testing.T) {
@@ -57,7 +51,7 @@ func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
 		installed, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 		if err != nil || len(installed) > 0 {
 			s := started(t, t.TempDir()) // found outside PATH
-			expectValue(t, s, `SELECT 'here'`, "here")
+			s.expect(`SELECT 'here'`, "here")
 			return
 		}
 		if err := expectRefusal(t.Context(), t, t.TempDir(), "apt-get install postgresql", "DB_DSN"); !errors.Is(err, embedded.ErrNotInstalled) {
@@ -72,6 +66,6 @@ func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
 		if err := expectRefusal(ctx, t, dir); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
-		expectValue(t, started(t, dir), `SELECT 'here'`, "here")
+		started(t, dir).expect(`SELECT 'here'`, "here")
 	})
 }

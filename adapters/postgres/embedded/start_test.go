@@ -9,78 +9,58 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
-func TestStartRunsAPrivateServer(t *testing.T) {
-	t.Run("a second start finds the committed rows", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "not", "yet there")
-		began := time.Now()
-		s := started(t, dir)
-		t.Logf("first start: %v", time.Since(began))
-		if _, err := query(t, s, `CREATE TABLE kept AS SELECT 'yes' AS word`); err != nil {
-			t.Fatal(err)
-		}
-		stop(t, s)
-		began = time.Now()
-		s = started(t, dir)
-		t.Logf("second start: %v", time.Since(began))
-		expectValue(t, s, `SELECT word FROM kept`, "yes")
-	})
+// owner describes to whom a file belongs, and what others may do with it.
+func owner(t *testing.T, path string) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprint(st.Uid, st.Gid, info.Mode())
+}
 
-	t.Run("the server is not root, syncs its files and listens on no port", func(t *testing.T) {
+func TestStartRunsAPrivateServer(t *testing.T) {
+	t.Run("that is not root, syncs its files, listens on no port, and keeps its rows and the owner of DATA_DIR", func(t *testing.T) {
 		dir := t.TempDir()
+		before := owner(t, dir)
 		s := started(t, dir)
-		info, err := os.Stat(fmt.Sprintf("/proc/%d", postmasterPID(dir)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if uid := info.Sys().(*syscall.Stat_t).Uid; uid == 0 {
+		if who := owner(t, fmt.Sprintf("/proc/%d", postmasterPID(dir))); strings.HasPrefix(who, "0 ") {
 			t.Error("it runs as root")
 		}
-		expectValue(t, s, `SHOW fsync`, "on")
-		expectValue(t, s, `SHOW listen_addresses`, "")
-		expectValue(t, s, `SELECT current_user`, "stream_monitor")
-	})
-
-	t.Run("DATA_DIR keeps its owner", func(t *testing.T) {
-		dir := t.TempDir()
-		before, err := os.Stat(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		started(t, dir)
-		after, err := os.Stat(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a, b := after.Sys().(*syscall.Stat_t), before.Sys().(*syscall.Stat_t); a.Uid != b.Uid || a.Gid != b.Gid || after.Mode() != before.Mode() {
-			t.Errorf("%v of %d became %v of %d", before.Mode(), b.Uid, after.Mode(), a.Uid)
+		s.expect(`SHOW fsync`, "on")
+		s.expect(`SHOW listen_addresses`, "")
+		s.expect(`SELECT current_user`, "stream_monitor")
+		s.expect(`CREATE TABLE kept AS SELECT 'yes' AS word`, "")
+		s.stop()
+		started(t, dir).expect(`SELECT word FROM kept`, "yes")
+		if after := owner(t, dir); after != before {
+			t.Errorf("DATA_DIR was of %s and is of %s", before, after)
 		}
 	})
 
-	for name, below := range map[string]string{
-		"whose path is too long for a socket": strings.Repeat("deep/", 20),
-		"whose name contains a comma":         "a,b",
+	for name, c := range map[string]struct {
+		path   string
+		inTemp bool // the socket must be in a temporary directory
+	}{
+		"that is not there yet":               {"not/yet there", false},
+		"with quotes and spaces":              {`it's "here" \ now`, false},
+		"whose path is too long for a socket": {strings.Repeat("deep/", 20), true},
+		"whose name contains a comma":         {"a,b", true},
 	} {
-		t.Run("in a directory "+name+" the socket is in a temporary directory", func(t *testing.T) {
+		t.Run("in a directory "+name, func(t *testing.T) {
 			tempDir := shortTempDir(t)
-			s := started(t, filepath.Join(t.TempDir(), below))
-			expectValue(t, s, `SELECT 'here'`, "here")
-			if !strings.Contains(s.DSN(), tempDir) {
+			s := started(t, filepath.Join(t.TempDir(), c.path))
+			s.expect(`SELECT 'here'`, "here")
+			if c.inTemp && !strings.Contains(s.DSN(), tempDir+"/stream-monitor-") {
 				t.Errorf("the address is %s", s.DSN())
 			}
-			stop(t, s)
-			if left := socketDirs(t, tempDir); len(left) != 0 {
-				t.Errorf("left behind: %v", left)
-			}
+			s.stop()
+			expectSocketDirs(t, tempDir, 0)
 		})
 	}
-
-	t.Run("the path may contain quotes and spaces", func(t *testing.T) {
-		s := started(t, filepath.Join(t.TempDir(), `it's "here" \ now`))
-		expectValue(t, s, `SELECT 'here'`, "here")
-	})
 
 	t.Run("an interrupted creation is repeated", func(t *testing.T) {
 		dir := t.TempDir()
@@ -88,8 +68,7 @@ func TestStartRunsAPrivateServer(t *testing.T) {
 		if err := os.MkdirAll(half, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s := started(t, dir)
-		expectValue(t, s, `SELECT 'here'`, "here")
+		started(t, dir).expect(`SELECT 'here'`, "here")
 		if _, err := os.Stat(filepath.Dir(half)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the rest of it is still there: %v", err)
 		}
@@ -97,11 +76,11 @@ func TestStartRunsAPrivateServer(t *testing.T) {
 
 	t.Run("a stale postmaster.pid with the pid of another process is removed", func(t *testing.T) {
 		dir := t.TempDir()
-		stop(t, started(t, dir))
+		started(t, dir).stop()
 		stale := fmt.Sprintf("%d\n%s\n1\n5432\n.\n\n1 1\nready\n", os.Getpid(), dir)
 		if err := os.WriteFile(filepath.Join(dir, "postgres", "postmaster.pid"), []byte(stale), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		expectValue(t, started(t, dir), `SELECT 'here'`, "here")
+		started(t, dir).expect(`SELECT 'here'`, "here")
 	})
 }

@@ -1,26 +1,18 @@
 package embedded_test
 
 import (
+	"context"
 	"database/sql"
-	"log/slog"
+	"errors"
 	"strings"
+	"syscall"
 	"testing"
-
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+	"time"
 )
 
-// The backend of a connection that has just been closed may still run, so the
-// server ends some in every orderly stop.
+// The backend of a connection that has just been closed may still run, so the server ends some in every orderly stop.
 func TestAnOrderlyStopLogsNoWarning(t *testing.T) {
-	log := &logbuffer.Buffer{}
-	s, err := embedded.Start(t.Context(), embedded.Config{
-		DataDir: t.TempDir(),
-		Log:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := started(t, t.TempDir())
 	db, err := sql.Open("postgres", s.DSN())
 	if err != nil {
 		t.Fatal(err)
@@ -29,13 +21,34 @@ func TestAnOrderlyStopLogsNoWarning(t *testing.T) {
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	stop(t, s)
-	if !log.Contains("terminating connection due to administrator command") {
-		t.Fatalf("the server ended no connection, so nothing was tested:\n%s", log)
+	s.stop()
+	if !s.log.Contains("terminating connection due to administrator command") {
+		t.Fatalf("the server ended no connection, so nothing was tested:\n%s", s.log)
 	}
-	for line := range strings.Lines(log.String()) {
+	for line := range strings.Lines(s.log.String()) {
 		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
 			t.Errorf("logged: %s", line)
 		}
 	}
+	s.stop() // twice is no error
+	if pid := postmasterPID(s.dir); pid != 0 {
+		t.Errorf("postmaster.pid names %d", pid)
+	}
+	if _, err := s.query(`SELECT 'here'`); err == nil {
+		t.Error("it still answers")
+	}
+}
+
+func TestAServerThatDoesNotEndIsKilledWhenTheContextOfStopIsDone(t *testing.T) {
+	s := started(t, t.TempDir())
+	pid := s.signal(syscall.SIGSTOP)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v", err)
+	}
+	if !ended(pid) {
+		t.Errorf("process %d still runs", pid)
+	}
+	started(t, s.dir).expect(`SELECT 'here'`, "here")
 }
