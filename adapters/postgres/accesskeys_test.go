@@ -1,11 +1,8 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
-	"reflect"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,9 +34,7 @@ func TestKeysAreKeptUntilTheyAreRevoked(t *testing.T) { // section 12.4
 		check(t, s.MarkKeyUsed(t.Context(), first.ID, at))
 	}
 	first.LastUsedAt = noon.Add(time.Minute).UTC()
-	if got, err := s.Keys(t.Context()); err != nil || !reflect.DeepEqual(got, []keyring.StoredKey{second, first}) {
-		t.Errorf("stored are %+v (%v)", got, err)
-	}
+	expect(t, "the stored keys", must(s.Keys(t.Context()))(t), []keyring.StoredKey{second, first})
 	for _, at := range []time.Time{noon, noon.Add(time.Hour)} { // the first revocation counts
 		if key, err := s.RevokeKey(t.Context(), second.ID, at); err != nil || !key.RevokedAt.Equal(noon) || key.Name != "apply" {
 			t.Errorf("revoked is %+v (%v)", key, err)
@@ -54,21 +49,16 @@ func TestKeysAreKeptUntilTheyAreRevoked(t *testing.T) { // section 12.4
 func TestGatewaysAtOnceCreateNoMoreKeysThanTheMaximum(t *testing.T) {
 	t.Parallel()
 	s := open(t, database(t))
-	var creating sync.WaitGroup
 	var created atomic.Int64
-	for worker := range 4 {
-		creating.Go(func() {
-			for n := range keyring.MaxKeys/4 + 1 {
-				if err := s.CreateKey(context.Background(), newKey(fmt.Sprint(worker, " ", n))); err == nil {
-					created.Add(1)
-				}
+	atOnce(t, 4, func(worker int) error {
+		for n := range keyring.MaxKeys/4 + 1 {
+			if s.CreateKey(t.Context(), newKey(fmt.Sprint(worker, " ", n))) == nil {
+				created.Add(1)
 			}
-		})
-	}
-	creating.Wait()
-	if n := created.Load(); n != keyring.MaxKeys {
-		t.Errorf("%d keys were created, want %d", n, keyring.MaxKeys)
-	}
+		}
+		return nil
+	})
+	expect(t, "created keys", created.Load(), keyring.MaxKeys)
 	requireCode(t, s.CreateKey(t.Context(), newKey("one more")), monitor.InvalidConfig)
 }
 
@@ -91,14 +81,10 @@ func TestTheAuditListIsKeptInOrder(t *testing.T) { // section 12.4
 	if err != nil || len(all) != 3 || all[0].Status != 0 || all[1].KeyID != person.ID || all[1].Status != 201 || all[2].KeyID != "" || !slices.Equal(all[2].Objects, []string{"mon-1", "x"}) {
 		t.Fatalf("the list is %+v (%v)", all, err)
 	}
-	if page, err := s.Entries(t.Context(), all[0].Seq, 1); err != nil || !reflect.DeepEqual(page, all[1:2]) {
-		t.Errorf("the page after the first entry is %+v (%v)", page, err)
-	}
+	expect(t, "the page after the first entry", must(s.Entries(t.Context(), all[0].Seq, 1))(t), all[1:2])
 	must(db.ExecContext(t.Context(), `UPDATE audit_entries SET at = at - interval '2 hours' WHERE id < $1`, all[0].Seq))(t)
 	for _, want := range []int{1, 1, 0} {
-		if n, err := s.DeleteEntries(t.Context(), time.Hour, 1); err != nil || n != want {
-			t.Errorf("%d are deleted (%v), want %d", n, err, want)
-		}
+		expect(t, "deleted entries", must(s.DeleteEntries(t.Context(), time.Hour, 1))(t), want)
 	}
 }
 
@@ -107,18 +93,12 @@ func TestGatewaysAtOnceHaveOneKeyOfSessions(t *testing.T) { // section 18.2
 	dsn := database(t)
 	keys, gateways := make([]keyring.SessionKey, 8), make([]*postgres.Store, 8)
 	for i := range gateways {
-		gateways[i] = openWithKey(t, dsn, reversing{first: "one"})
+		gateways[i] = open(t, dsn)
 	}
-	var starting sync.WaitGroup
-	for i, s := range gateways {
-		starting.Go(func() {
-			var err error
-			if keys[i], err = s.SessionKey(t.Context(), keyring.SessionKey{byte(i + 1)}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	starting.Wait()
+	atOnce(t, len(gateways), func(i int) (err error) {
+		keys[i], err = gateways[i].SessionKey(t.Context(), keyring.SessionKey{byte(i + 1)})
+		return err
+	})
 	for i, key := range keys {
 		if key != keys[0] || key == (keyring.SessionKey{}) {
 			t.Errorf("gateway %d has %v, gateway 0 %v", i, key, keys[0])
@@ -148,7 +128,5 @@ func TestTheKeyOfSessionsOutlivesAChangeOfSecretsKey(t *testing.T) {
 			t.Errorf("%s has the key %d, want %d (%v)", step.name, got[0], step.want, err)
 		}
 	}
-	if _, err := open(t, dsn).SessionKey(t.Context(), keyring.SessionKey{7}); err == nil {
-		t.Error("a key is stored without SECRETS_KEY")
-	}
+	expectFailure(t, "storing a key without SECRETS_KEY", errorOf(openWithKey(t, dsn, nil).SessionKey(t.Context(), keyring.SessionKey{7})))
 }

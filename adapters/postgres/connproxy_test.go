@@ -21,10 +21,11 @@ type proxy struct {
 	unix     string
 	listener net.Listener
 
-	dropAll   atomic.Bool  // it drops everything in both directions
-	exchanges atomic.Int64 // how often a client waited for an answer
-	withheld  atomic.Int64 // answers of the server that were lost
-	deadlocks atomic.Int64 // transactions that the server has ended because of one
+	dropAll   atomic.Bool                   // it drops everything in both directions
+	frozen    atomic.Pointer[chan struct{}] // everything waits until it is closed; nil: nothing does
+	exchanges atomic.Int64                  // how often a client waited for an answer
+	withheld  atomic.Int64                  // answers of the server that were lost
+	deadlocks atomic.Int64                  // transactions that the server has ended because of one
 
 	// halt, if it is set, is called before each statement with those of its transaction up to it.
 	halt atomic.Pointer[func(transaction []string)]
@@ -82,7 +83,6 @@ func startProxy(t testing.TB, dsn string) *proxy {
 	return w
 }
 
-// close ends the proxy, like a server that dies.
 func (w *proxy) close() {
 	_ = w.listener.Close()
 	w.mu.Lock()
@@ -91,7 +91,20 @@ func (w *proxy) close() {
 	w.drop()
 }
 
-// lose sets the function that chooses what is lost.
+// freeze lets everything wait in both directions, as a gateway does that is halted, until thaw.
+func (w *proxy) freeze() (thaw func()) {
+	until := make(chan struct{})
+	w.frozen.Store(&until)
+	return sync.OnceFunc(func() { close(until) })
+}
+
+// pass waits while everything is frozen.
+func (w *proxy) pass() {
+	if until := w.frozen.Load(); until != nil {
+		<-*until
+	}
+}
+
 func (w *proxy) lose(choose func(statement string) loss) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,14 +124,12 @@ func (w *proxy) decide(statement string) loss {
 	return what
 }
 
-// losses returns how often something was lost.
 func (w *proxy) losses() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
-// drop closes all connections.
 func (w *proxy) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,6 +147,7 @@ func (w *proxy) forward(client net.Conn) {
 	}
 	var fate fate
 	end := func() {
+		w.pass() // the server does not learn what a halted gateway does
 		_ = client.Close()
 		if !fate.unknown.Load() {
 			_ = server.Close()
@@ -160,7 +172,6 @@ type fate struct {
 	unknown atomic.Bool // the server does not learn that the client has hung up
 }
 
-// ask forwards the client's messages.
 func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 	prepared, byName := "", map[string]string{}
 	var transaction []string
@@ -172,6 +183,7 @@ func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 		if w.dropAll.Load() || kind == 'X' && fate.unknown.Load() {
 			continue
 		}
+		w.pass()
 		what := noLoss
 		if kind == 'Q' || kind == 'S' {
 			w.exchanges.Add(1)
@@ -219,7 +231,6 @@ func (w *proxy) began(transaction []string, statement string) []string {
 	return transaction
 }
 
-// reply forwards the server's messages.
 func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	for {
 		kind, frame, err := readMessage(server, true)
@@ -239,6 +250,7 @@ func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 		case fate.swallow.Load(), w.dropAll.Load():
 			continue
 		}
+		w.pass()
 		if _, err := client.Write(frame); err != nil {
 			return
 		}

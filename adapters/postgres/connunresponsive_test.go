@@ -21,23 +21,24 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		proxied := startProxy(t, dsn)
 		s, db := openSlow(t, proxied.dsn), raw(t, dsn)
 		m := register(t, s, 1)
+		heartbeat(t, s, "a")
 		proxied.dropAll.Store(true)
 		for name, do := range map[string]func(ctx context.Context) error{
 			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
 			"a transaction": func(ctx context.Context) error { _, err := s.Accept(ctx, m.ID, report()); return err },
 			"a lease":       func(ctx context.Context) error { _, err := s.Lease(ctx, 1, time.Minute); return err },
+			"a heartbeat":   func(ctx context.Context) error { _, err := s.Heartbeat(ctx, "a"); return err },
 			"a ping":        s.Ping,
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			requireWithin(t, promptly, name, func() {
-				if err := do(ctx); err == nil {
-					t.Errorf("%s was answered", name)
-				}
+				expectFailure(t, name, do(ctx))
 			})
 			cancel()
 		}
 		proxied.dropAll.Store(false)
 		acceptReport(t, s, m.ID, report(), monitor.Run)
+		heartbeat(t, s, "a")
 		check(t, s.Close())
 		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
@@ -55,9 +56,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if _, err := s.Accept(ctx, m.ID, report()); err == nil {
-			t.Error("it was answered")
-		}
+		expectFailure(t, "what is not answered", errorOf(s.Accept(ctx, m.ID, report())))
 		requireWithin(t, promptly, "to end its transaction", func() { _ = s.Close() })
 	})
 
@@ -67,20 +66,15 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		defer s.Close()
 		proxied.dropAll.Store(true)
 		requireWithin(t, promptly, "a query", func() {
-			if _, err := s.Lease(context.Background(), 1, time.Minute); err == nil {
-				t.Error("it was answered")
-			}
+			expectFailure(t, "what is not answered", errorOf(s.Lease(context.Background(), 1, time.Minute)))
 		})
 	})
 
 	t.Run("a context that ends after a call keeps the connection", func(t *testing.T) {
 		s, db := newStore(t)
 		m := register(t, s, 1)
-		process := func() (pid int) {
-			err := db.QueryRowContext(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity
-				WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&pid)
-			check(t, err)
-			return pid
+		process := func() int {
+			return value[int](t, db, `SELECT max(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`)
 		}
 		before := process()
 		for range 50 {
@@ -89,9 +83,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 			must(s.Accept(ctx, m.ID, report()))(t)
 			cancel()
 		}
-		if after := process(); before == 0 || after != before {
-			t.Errorf("process %d served first, %d last", before, after)
-		}
+		expect(t, "the process that serves", process(), before)
 	})
 }
 
@@ -108,16 +100,13 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	accepted := make(chan error, 1)
-	go func() {
-		_, err := s.Accept(ctx, m.ID, report())
-		accepted <- err
-	}()
+	wait := inBackground(t, func() error {
+		expectFailure(t, "what is not answered", errorOf(s.Accept(ctx, m.ID, report())))
+		return nil
+	})
 	eventually(t, "the server has locked the monitor", func() bool { return proxied.withheld.Load() == 1 })
 	cancel()
-	if err := <-accepted; err == nil {
-		t.Fatal("it was answered")
-	}
+	wait()
 	ctx, cancel = context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	check(t, reportUntilAccepted(ctx, s, m.ID, report()))
@@ -145,9 +134,7 @@ func TestATransactionIsRepeatedOnlyAfterALongPauseOfItsGateway(t *testing.T) {
 				return noLoss
 			})
 			acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
-			if commits != c.commits {
-				t.Errorf("the transaction was tried %d times, want %d", commits, c.commits)
-			}
+			expect(t, "tries of the transaction", commits, c.commits)
 		})
 	}
 }
@@ -161,13 +148,11 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		wakes := s.Listen(ctx)
 		t.Cleanup(func() {
-			began := time.Now()
 			cancel()
-			for range wakes {
-			}
-			if took := time.Since(began); took > patience {
-				t.Errorf("to stop listening took %v", took)
-			}
+			requireWithin(t, patience, "to stop listening", func() {
+				for range wakes {
+				}
+			})
 		})
 		requireWakeup(t, wakes, "it listens")
 		return s, wakes
@@ -205,11 +190,10 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 	t.Run("when its server process is stopped", func(t *testing.T) {
 		dsn := database(t)
 		_, wakes := listening(t, dsn)
-		var pid int
-		eventually(t, "the connection that listens is seen", func() bool {
-			return raw(t, dsn).QueryRowContext(t.Context(), `SELECT pid FROM pg_stat_activity
-				WHERE datname = current_database() AND application_name = 'stream-monitor' AND query LIKE '%LISTEN%'`).Scan(&pid) == nil
-		})
+		const listener = ` FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor' AND query LIKE '%LISTEN%'`
+		db := raw(t, dsn)
+		eventually(t, "the connection that listens is seen", func() bool { return value[bool](t, db, `SELECT count(*) = 1`+listener) })
+		pid := value[int](t, db, `SELECT pid`+listener)
 		check(t, syscall.Kill(pid, syscall.SIGSTOP))
 		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 		requireWakeup(t, wakes, "it listens on another connection")
@@ -217,7 +201,6 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// requireWakeup waits for a value on wakes.
 func requireWakeup(t testing.TB, wakes <-chan struct{}, why string) {
 	t.Helper()
 	select {

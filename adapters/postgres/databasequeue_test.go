@@ -2,9 +2,9 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -34,34 +34,17 @@ func TestReportsOfSeveralMonitorsShareATransaction(t *testing.T) {
 	reports[superseded.ID], reports[held.ID], reports[unknown] = old, report(), report()
 	holding(t, db, `SELECT FROM monitors WHERE id = $1 FOR UPDATE`, held.ID)
 	refused, alone := s.AcceptTogether(t.Context(), reports)
-	if len(refused) != 1 || !errors.Is(refused[superseded.ID], monitor.ErrSuperseded) {
-		t.Errorf("refused are %v", refused)
-	}
+	expect(t, "refused reports", refused, map[monitor.ID]error{superseded.ID: monitor.ErrSuperseded})
 	if len(alone) != 2 || !slices.Contains(alone, held.ID) || !slices.Contains(alone, unknown) {
 		t.Errorf("to be stored alone are %v", alone)
 	}
 	expectRows(t, db, `(SELECT DISTINCT xmin FROM monitors WHERE reported_at IS NOT NULL) AS transactions`, 1)
 	for _, m := range healthy {
-		if i := onlyIncident(t, s, m.ID); conditions(i) != "black+ silent+" {
-			t.Errorf("the incident has %q", conditions(i))
-		}
+		expect(t, "the incident", conditions(onlyIncident(t, s, m.ID)), "black+ silent+")
 		expectRows(t, db, `deliveries WHERE monitor_id = '`+string(m.ID)+`' AND sequence IN (1, 2)`, 2)
 	}
 	alter(t, db, `DELETE FROM deliveries WHERE event_id IS NOT NULL`)
 	expectSent(t, s, "chief opened", "chief opened")
-}
-
-// The server refuses one of two reports. The other must be stored all the same.
-func TestAReportThatIsRefusedFailsAlone(t *testing.T) {
-	s := open(t, database(t))
-	good, bad := register(t, s, 1), register(t, s, 2)
-	refusedReport := report()
-	refusedReport.Snapshot = []byte(`{"a": 1e999999}`)
-	if _, alone := s.AcceptTogether(t.Context(), map[monitor.ID]monitor.Report{good.ID: report(blackout(1)), bad.ID: refusedReport}); len(alone) != 2 {
-		t.Errorf("to be stored alone are %v", alone)
-	}
-	requireCode(t, errorOf(s.Accept(t.Context(), bad.ID, refusedReport)), monitor.InvalidConfig)
-	acceptReport(t, s, good.ID, report(blackout(1)), monitor.Run)
 }
 
 func TestAPreparedStatementSurvivesAMigration(t *testing.T) {
@@ -114,100 +97,64 @@ func TestAQueryWithArgumentsIsOneExchange(t *testing.T) {
 	m := register(t, s, 1)
 	before := proxied.exchanges.Load()
 	getMonitor(t, s, m.ID)
-	if n := proxied.exchanges.Load() - before; n != 1 {
-		t.Errorf("a query takes %d exchanges, want 1", n)
-	}
+	expect(t, "exchanges of a query", proxied.exchanges.Load()-before, 1)
 }
 
 // takes is how long each transaction takes in these tests.
 const takes = 5 * time.Millisecond
 
 func TestWhatMayWaitSharesATransaction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &postgres.GroupQueue{Store: func() { time.Sleep(takes) }}
-		var all sync.WaitGroup
-		slowest := make([]time.Duration, 1000)
-		for n := range slowest { // 100 a second
-			all.Go(func() {
+	type item struct {
+		at   time.Duration // when it comes
+		name string
+		wait time.Duration // how long it may wait
+	}
+	for name, c := range map[string]struct {
+		items []item
+		want  string // when which groups are stored
+	}{
+		"until the first may wait no longer": {
+			[]item{{0, "a", 500 * time.Millisecond}, {400 * time.Millisecond, "b", 500 * time.Millisecond}, {600 * time.Millisecond, "c", 500 * time.Millisecond}},
+			"500ms [a b], 1.1s [c]",
+		},
+		"what may not wait is stored at once, and takes along what waits": {
+			[]item{{0, "patient", time.Second}, {100 * time.Millisecond, "urgent", 0}, {101 * time.Millisecond, "late", time.Second}, {110 * time.Millisecond, "again", 0}, {111 * time.Millisecond, "urgent", 0}},
+			"100ms [patient urgent], 110ms [late again], 111ms [urgent]", // two groups at once
+		},
+		// The second waits for the first without a run that asks over and over.
+		"items of one key follow each other": {[]item{{0, "one", 0}, {time.Millisecond, "one", 0}, {2 * time.Millisecond, "one", 0}}, "0s [one], 5ms [one], 10ms [one]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				if _, err := q.Add(t.Context(), fmt.Sprint(n), 500*time.Millisecond); err != nil {
-					t.Error(err)
+				var mu sync.Mutex
+				var stored []string
+				q := &postgres.GroupQueue{}
+				q.Store = func() {
+					mu.Lock()
+					groups := q.Groups()
+					stored = append(stored, fmt.Sprint(time.Since(began), " ", groups[len(groups)-1]))
+					mu.Unlock()
+					time.Sleep(takes)
 				}
-				slowest[n] = time.Since(began)
+				atOnce(t, len(c.items), func(i int) error {
+					time.Sleep(c.items[i].at)
+					return errorOf(q.Add(t.Context(), c.items[i].name, c.items[i].wait))
+				})
+				q.Close()
+				expect(t, "the groups", strings.Join(stored, ", "), c.want)
 			})
-			time.Sleep(10 * time.Millisecond)
-		}
-		all.Wait()
-		q.Close()
-		if n := len(q.Groups()); n < 15 || n > 25 { // 10 s, two groups a second
-			t.Errorf("%d groups, want about 20", n)
-		}
-		for n, took := range slowest {
-			if took > 500*time.Millisecond+2*takes {
-				t.Errorf("number %d waited %s", n, took)
-			}
-		}
-	})
-}
-
-func TestWhatMayNotWaitIsStoredAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &postgres.GroupQueue{Store: func() { time.Sleep(takes) }}
-		var all sync.WaitGroup
-		add := func(name string, wait, limit time.Duration) {
-			all.Go(func() {
-				began := time.Now()
-				if _, err := q.Add(t.Context(), name, wait); err != nil || time.Since(began) > limit {
-					t.Errorf("%s: %v after %s", name, err, time.Since(began))
-				}
-			})
-			synctest.Wait()
-		}
-		add("patient", time.Second, 110*time.Millisecond)
-		time.Sleep(100 * time.Millisecond)
-		add("urgent", 0, takes) // it takes the patient one along
-		add("late", time.Second, time.Second+takes)
-		time.Sleep(10 * time.Millisecond)
-		add("urgent again", 0, 2*takes)
-		add("urgent", 0, 2*takes)
-		all.Wait()
-		q.Close()
-		if got := fmt.Sprint(q.Groups()); got != "[[patient urgent] [late urgent again] [urgent]]" {
-			t.Errorf("groups %s", got)
-		}
-	})
+		})
+	}
 }
 
 func TestAFullGroupDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &postgres.GroupQueue{Store: func() { time.Sleep(takes) }}
 		began := time.Now()
-		var all sync.WaitGroup
-		for n := range 64 {
-			all.Go(func() { _, _ = q.Add(t.Context(), fmt.Sprint(n), time.Minute) })
-		}
-		all.Wait()
-		if took := time.Since(began); took != takes || len(q.Groups()) != 1 {
-			t.Errorf("%d groups after %s", len(q.Groups()), took)
-		}
-	})
-}
-
-// Two items of one key are never stored at the same time. The second waits for the first
-// without a run that asks over and over.
-func TestItemsOfOneKeyFollowEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &postgres.GroupQueue{Store: func() { time.Sleep(time.Second) }}
-		began := time.Now()
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() { _, _ = q.Add(t.Context(), "one", 0) })
-			synctest.Wait()
-		}
-		all.Wait()
-		if took := time.Since(began); took != 3*time.Second || len(q.Groups()) != 3 {
-			t.Errorf("%d groups after %s", len(q.Groups()), took)
-		}
+		atOnce(t, 64, func(n int) error { return errorOf(q.Add(t.Context(), fmt.Sprint(n), time.Minute)) })
+		expect(t, "the time", time.Since(began), takes)
+		expectLen(t, "the groups", q.Groups(), 1)
 	})
 }
 
@@ -229,8 +176,6 @@ func TestNobodyWaitsInAQueueThatIsClosed(t *testing.T) {
 		add("it is due", 0)
 		add("it may wait", time.Hour)
 		all.Wait()
-		if got := q.Groups(); len(got) != 0 {
-			t.Errorf("groups %v after the end", got)
-		}
+		expectLen(t, "groups after the end", q.Groups(), 0)
 	})
 }

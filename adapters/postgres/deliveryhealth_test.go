@@ -7,24 +7,22 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// nextIn returns in how long there is something for a destination; 0: it is not known. It fails the test if there is now.
-func nextIn(t *testing.T, s *postgres.Store) time.Duration {
+// expectNext fails the test unless there is nothing for a destination now, and the next is due in this time.
+func expectNext(t *testing.T, s *postgres.Store, least, most time.Duration) {
 	t.Helper()
 	leased := must(s.Lease(t.Context(), 10, time.Minute))(t)
 	if leased.More || slices.ContainsFunc(leased.Deliveries, func(d delivery.Delivery) bool { return d.Callback == "" }) {
 		t.Fatalf("leased %+v", leased)
 	}
-	if leased.NextAt.IsZero() {
-		return 0
+	if in := time.Until(leased.NextAt); in <= least || in > most {
+		t.Errorf("the next is due in %v, want %v to %v", in, least, most)
 	}
-	return time.Until(leased.NextAt)
 }
 
 func TestTheCircuitOfADestinationGetsOneAttemptAtATime(t *testing.T) {
@@ -37,14 +35,10 @@ func TestTheCircuitOfADestinationGetsOneAttemptAtATime(t *testing.T) {
 	recordOutcome(t, s, leaseForDestinations(t, s)[0], retried(0))
 	pass(t, db, time.Minute) // also for the other three, whose leases expire
 	recordOutcome(t, s, leaseOneForDestination(t, s), retried(0))
-	if in := nextIn(t, s); in < time.Second || in > 3*time.Second {
-		t.Errorf("in a pause of the circuit the next is due in %v", in)
-	}
+	expectNext(t, s, time.Second, 3*time.Second) // a pause of the circuit
 	pass(t, db, time.Minute)
 	recordOutcome(t, s, leaseOneForDestination(t, s), delivered())
-	if leased := leaseForDestinations(t, s); len(leased) != notify.MaxPerDestination {
-		t.Errorf("after a success %d are leased", len(leased))
-	}
+	expectLen(t, "leased deliveries after a success", leaseForDestinations(t, s), notify.MaxPerDestination)
 }
 
 // An open circuit keeps nothing from being decided: what has nothing to say is over, and what has
@@ -60,29 +54,18 @@ func TestThreadsAreDecidedWhileTheCircuitIsOpen(t *testing.T) {
 	alter(t, db, `UPDATE incidents SET unrouted = unrouted + 1`) // of the second there is nothing new
 	alter(t, db, `UPDATE destinations SET failures = 5, failing_since = now(), circuit_open_until = now() + interval '50 seconds'`)
 	route(t, s)
-	state := func(id monitor.ID) (state string) {
+	state := func(id monitor.ID) string {
 		t.Helper()
-		check(t, db.QueryRow(`SELECT state || CASE WHEN changed THEN ' changed' ELSE '' END || CASE WHEN due_at <= now() THEN ' due' ELSE '' END
-			FROM deliveries WHERE monitor_id = $1 AND incident_id IS NOT NULL`, id).Scan(&state))
-		return state
+		return value[string](t, db, `SELECT state || CASE WHEN changed THEN ' changed' ELSE '' END || CASE WHEN due_at <= now() THEN ' due' ELSE '' END
+			FROM deliveries WHERE monitor_id = $1 AND incident_id IS NOT NULL`, id)
 	}
-	if got := state(ids[1]); got != "pending changed due" {
-		t.Fatalf("it is to be decided, and is %s", got)
-	}
-	if in := nextIn(t, s); in < 45*time.Second || in > 50*time.Second {
-		t.Errorf("the next is due in %v", in)
-	}
+	require(t, "the thread that is to be decided", state(ids[1]), "pending changed due")
+	expectNext(t, s, 45*time.Second, 50*time.Second)
 	for what, want := range map[monitor.ID]string{quiet.ID: "idle", ids[0]: "pending due", ids[1]: "delivered"} {
-		if got := state(what); got != want {
-			t.Errorf("a thread is %s, want %s", got, want)
-		}
+		expect(t, "a thread", state(what), want)
 	}
-	if got := must(s.Traffic(t.Context()))(t); len(got) != 1 {
-		t.Errorf("the traffic is %+v", got)
-	}
-	if listed := deliveries(t, s, monitors.DeliveryQuery{State: monitors.DeliveryPending, IncidentID: onlyIncident(t, s, ids[0]).ID}); len(listed) != 2 { // and the callback's
-		t.Errorf("pending are %+v", listed)
-	}
+	expect(t, "destinations with traffic", len(must(s.Traffic(t.Context()))(t)), 1)
+	expectLen(t, "pending deliveries", deliveries(t, s, monitors.DeliveryQuery{State: monitors.DeliveryPending, IncidentID: onlyIncident(t, s, ids[0]).ID}), 2)
 	pass(t, db, time.Minute)
 	expectSent(t, s, "chat recovered")
 }
@@ -103,15 +86,11 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	alter(t, db, `UPDATE destinations SET failures = 0`)
 	beside := leaseForDestinations(t, s)
 	alter(t, db, `UPDATE destinations SET failures = 9`)
-	if disabled := recordOutcome(t, s, first, asked(time.Hour)); disabled != "" {
-		t.Errorf("disabled: %s", disabled)
-	}
+	expect(t, "why it is disabled", recordOutcome(t, s, first, asked(time.Hour)), "")
 	recordOutcome(t, s, beside[0], delivered())
 	recordOutcome(t, s, beside[1], retried(0))
 	recordOutcome(t, s, beside[2], asked(30*time.Second))
-	if in := nextIn(t, other); in < 25*time.Second {
-		t.Errorf("the next is due in %v", in)
-	}
+	expectNext(t, other, 25*time.Second, time.Hour)
 	got := must(s.Destination(t.Context(), month.ID))(t)
 	if !got.Enabled || got.Failures != 0 || !got.FailingSince.IsZero() || time.Until(got.CircuitOpenUntil) < 59*time.Minute || got.State() != "failing" {
 		t.Errorf("is %+v, %s", got, got.State())
@@ -120,9 +99,7 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 	expectNoneForDestinations(t, other)
 	pass(t, db, 2*time.Minute)
 	leased := leaseForDestinations(t, other)
-	if len(leased) != notify.MaxPerDestination {
-		t.Fatalf("%d leased after the pause", len(leased))
-	}
+	require(t, "leased deliveries after the pause", len(leased), notify.MaxPerDestination)
 	recordOutcome(t, s, leased[0], delivered())
 	if got := must(s.Destination(t.Context(), month.ID))(t); got.State() != "working" || !got.CircuitOpenUntil.IsZero() {
 		t.Errorf("after a success it is %s: %+v", got.State(), got)
@@ -131,49 +108,27 @@ func TestAPauseThatAProviderAsksForHoldsBackTheWholeDestination(t *testing.T) {
 
 // A failure of a destination is over with its first success, or with the pause that it asked for.
 func TestTheLastErrorOfADestinationGoesWithItsFirstSuccess(t *testing.T) { // section 19.1
-	t.Run("of an attempt that failed", func(t *testing.T) {
-		s := open(t, database(t))
-		d := addDestination(t, s, notify.Discord, "chat")
-		expect := func(health, lastError string) {
-			t.Helper()
-			got := must(s.Destination(t.Context(), d.ID))(t)
-			if got.State() != health || got.LastError != lastError {
-				t.Errorf("it is %s, %q: %+v; want %s, %q", got.State(), got.LastError, got, health, lastError)
-			}
-		}
-		registerBlack(t, s, 1)
-		recordOutcome(t, s, leaseOneForDestination(t, s), retried(0))
-		expect("failing", "no")
-		tell(t, s, leaseOneForDestination(t, s))
-		expect("working", "")
-	})
 	s, db := newStore(t)
 	line := addDestination(t, s, notify.LINE, "line")
-	last := func() routing.DestinationRecord {
-		return must(s.Destination(t.Context(), line.ID))(t)
-	}
-	addNotices(t, db, line, 3)
-	leased := leaseForDestinations(t, s)
-	recordOutcome(t, s, leased[0], delivered())
-	recordOutcome(t, s, leased[1], rejected())
-	if got := last(); got.State() != "working" || got.LastError != "no" {
-		t.Errorf("a message that is rejected leaves it %s: %+v", got.State(), got)
-	}
-	recordOutcome(t, s, leased[2], delivered())
-	if got := last(); got.LastError != "" {
-		t.Errorf("the next one was taken, and still: %q", got.LastError)
-	}
-	addNotices(t, db, line, 1)
 	wait := retried(time.Hour)
 	wait.Status, wait.RetryAfter = 429, time.Minute
-	recordOutcome(t, s, leaseOneForDestination(t, s), wait)
-	if got := last(); got.State() != "failing" || got.CircuitOpenUntil.IsZero() {
-		t.Errorf("in the pause it is %s: %+v", got.State(), got)
+	expectHealth := func(state, lastError string, isPaused bool) {
+		t.Helper()
+		if got := must(s.Destination(t.Context(), line.ID))(t); got.State() != state || got.LastError != lastError || got.CircuitOpenUntil.IsZero() == isPaused {
+			t.Errorf("it is %s, %q: %+v; want %s, %q, paused: %t", got.State(), got.LastError, got, state, lastError, isPaused)
+		}
 	}
-	pass(t, db, 61*time.Second)
-	if got := last(); got.State() != "working" || !got.CircuitOpenUntil.IsZero() {
-		t.Errorf("after the pause it is %s: %+v", got.State(), got)
+	for _, c := range []struct {
+		outcome          delivery.Outcome
+		state, lastError string
+	}{{retried(0), "failing", "no"}, {delivered(), "working", ""}, {rejected(), "working", "no"}, {delivered(), "working", ""}, {wait, "failing", "no"}} {
+		addNotices(t, db, line, 1)
+		recordOutcome(t, s, leaseForDestinations(t, s)[0], c.outcome)
+		expectHealth(c.state, c.lastError, c.outcome.RetryAfter > 0)
+		pass(t, db, time.Second) // the rate limit allows the next
 	}
+	pass(t, db, time.Minute)
+	expectHealth("working", "no", false)
 }
 
 func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
@@ -181,19 +136,13 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	chat := addDestination(t, s, notify.Slack, "chat") // one a second
 	addNotices(t, db, chat, 3)
 	first := leaseOneForDestination(t, s)
-	if in := nextIn(t, s); in <= 0 || in > time.Second {
-		t.Errorf("the next is due in %v", in)
-	}
-	lock := func() (locked string) {
-		t.Helper()
-		check(t, db.QueryRow(`SELECT CAST(xmin AS text) || ' ' || CAST(xmax AS text) FROM destinations WHERE id = $1`, chat.ID).Scan(&locked))
-		return locked
+	expectNext(t, s, 0, time.Second)
+	lock := func() string {
+		return value[string](t, db, `SELECT CAST(xmin AS text) || ' ' || CAST(xmax AS text) FROM destinations WHERE id = $1`, chat.ID)
 	}
 	before := lock()
 	leaseForDestinations(t, s)
-	if after := lock(); after != before {
-		t.Errorf("a lease that may not take anything has locked the destination: %s, before %s", after, before)
-	}
+	expect(t, "the locks after a lease that may take nothing", lock(), before)
 	recordOutcome(t, s, first, delivered())
 	pass(t, db, 10*time.Second)
 	edited := leaseOneForDestination(t, s) // the others are not saved up
@@ -202,9 +151,7 @@ func TestTheRateLimitOfADestinationIsKept(t *testing.T) {
 	recordOutcome(t, s, edited, pushed)
 	addNotices(t, db, chat, 3)
 	pass(t, db, 1500*time.Millisecond)
-	if in := nextIn(t, s); in <= 0 || in > 500*time.Millisecond {
-		t.Errorf("within 2 s after two requests the next is due in %v", in)
-	}
+	expectNext(t, s, 0, 500*time.Millisecond) // within 2 s after two requests
 	pass(t, db, 500*time.Millisecond)
 	leaseOneForDestination(t, s)
 }

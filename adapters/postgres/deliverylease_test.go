@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"database/sql"
-	"slices"
 	"testing"
 	"time"
 
@@ -30,49 +29,6 @@ func failing(d delivery.Delivery) delivery.Outcome {
 	return outcomeOf(attempt("HTTP 500"), channel.Policy().Decide(notify.Attempted{
 		At: time.Now(), RoundBeganAt: d.RoundBeganAt, FailingSince: d.FailingSince, Number: d.Tried + 1, Class: notify.Retry,
 	}, 0.5))
-}
-
-// byName counts deliveries by their destinations.
-func byName(leased []delivery.Delivery) map[string]int {
-	names := map[string]int{}
-	for _, d := range leased {
-		names[d.Destination.Name]++
-	}
-	return names
-}
-
-func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
-	dsn := database(t)
-	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-	hanging, quick := addDestination(t, s, notify.Webhook, "hanging"), addDestination(t, s, notify.Webhook, "quick")
-	addNotices(t, db, hanging, 128)
-	addNotices(t, db, quick, 2)
-	// A limit of 3 is no reason for one of them to wait: there is more at once.
-	first := must(s.Lease(t.Context(), 3, time.Minute))(t)
-	if !first.More || len(first.Deliveries) != 3 {
-		t.Errorf("three leases are %v, more: %t", byName(first.Deliveries), first.More)
-	}
-	all := slices.Concat(first.Deliveries, leaseForDestinations(t, s))
-	if got := byName(all); got["hanging"] != notify.MaxPerDestination || got["quick"] != 2 {
-		t.Errorf("the leases are %v", got)
-	}
-	if got := leaseForDestinations(t, other); len(got) != 0 {
-		t.Errorf("another gateway has leased %v", byName(got))
-	}
-	addNotices(t, db, quick, 1)
-	if d := leaseOneForDestination(t, other); d.Destination.ID != quick.ID {
-		t.Errorf("leased for %s", d.Destination.Name)
-	}
-	made := 0
-	for _, d := range all {
-		if d.Destination.ID == hanging.ID && made < 3 {
-			recordOutcome(t, s, d, delivered())
-			made++
-		}
-	}
-	if got := byName(leaseForDestinations(t, other)); got["hanging"] != made {
-		t.Errorf("after %d were delivered, %v are leased", made, got)
-	}
 }
 
 // The events of a monitor come in order, one at a time. One that fails holds back those behind it
@@ -176,16 +132,12 @@ func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
 			t.Errorf("leased %+v and %+v", lost, callback)
 		}
 		registerWith(t, other, 2, blackout(1))
-		if n := len(lease(t, other)); n != 2 {
-			t.Errorf("%d leased of another monitor", n)
-		}
+		expectLen(t, "leased deliveries of another monitor", lease(t, other), 2)
 		for range 2 {
 			check(t, next.TakeOverLeases(t.Context(), "here"))
 		}
 		both := lease(t, next) // but not those of the gateway elsewhere
-		if len(both) != 2 {
-			t.Fatalf("leased %+v", both)
-		}
+		require(t, "the leased deliveries", len(both), 2)
 		recordOutcome(t, dead, lost, delivered()) // a success counts whoever has the lease
 		for _, d := range both {
 			recordOutcome(t, next, d, retried(0))
@@ -200,7 +152,7 @@ func TestADeliveryOfAGatewayThatDiesIsMadeByAnother(t *testing.T) {
 // deliveries wait for the secrets.
 func TestADestinationWithoutItsSecretsWaitsForThem(t *testing.T) {
 	dsn := database(t)
-	right, wrong, db := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "two"}), raw(t, dsn)
+	right, wrong, db := open(t, dsn), openWithKey(t, dsn, reversing{first: "two"}), raw(t, dsn)
 	must(wrong.Routing(t.Context()))(t) // it reads the routing before there is a destination
 	d := createDestination(t, right, "chat")
 	addNotices(t, db, d, 3)
@@ -241,16 +193,12 @@ func TestMonitorsTakeTurnsAtADestination(t *testing.T) {
 		served := map[monitor.ID]bool{}
 		for range monitors / notify.MaxPerDestination {
 			for _, d := range leaseForDestinations(t, s) {
-				if d.Event.Sequence != int64(turn) {
-					t.Errorf("in turn %d event %d of %s is leased", turn, d.Event.Sequence, d.Event.MonitorID)
-				}
+				expect(t, "the sequence of an event", d.Event.Sequence, int64(turn))
 				served[d.Event.MonitorID] = true
 				recordOutcome(t, s, d, delivered())
 			}
 		}
-		if len(served) != monitors {
-			t.Errorf("in turn %d the events of %d monitors are leased, want %d", turn, len(served), monitors)
-		}
+		expect(t, "monitors that are served in a turn", len(served), monitors)
 	}
 	expectNoneForDestinations(t, s)
 }

@@ -26,31 +26,17 @@ func TestAQueueIsNeverLeftWithoutAFirst(t *testing.T) {
 	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
 	addDestination(t, s, notify.Webhook, "hook")
 	m := register(t, s, 1)
-	outcomes := []func() delivery.Outcome{delivered, func() delivery.Outcome { return outcomeOf(attempt("no"), later(24*time.Hour)) }, delivered, func() delivery.Outcome { return outcomeOf(attempt("no"), notify.Decision{Failed: true}) }}
+	late := func() delivery.Outcome { return outcomeOf(attempt("no"), later(24*time.Hour)) }
+	outcomes := []func() delivery.Outcome{delivered, late, delivered, rejected}
 	acceptReport(t, s, m.ID, report(blackout(0)), monitor.Run)
 	for round := range rounds {
 		leased := lease(t, s)
-		if len(leased) != 2 {
-			t.Fatalf("round %d: %d deliveries leased, want one of each queue", round, len(leased))
-		}
-		var both sync.WaitGroup
-		both.Go(func() {
-			if _, err := other.Accept(t.Context(), m.ID, report(blackout(round+1))); err != nil {
-				t.Error(err)
-			}
-		})
-		for _, d := range leased {
-			o := outcomes[round%len(outcomes)]()
-			both.Go(func() {
-				if _, err := s.Record(t.Context(), d, o); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		both.Wait()
-		if n := countRows(t, db, stuckQueues); n != 0 || t.Failed() {
-			t.Fatalf("round %d: %d of two queues are stuck", round, n)
-		}
+		require(t, "leased deliveries, one of each queue", len(leased), 2)
+		one, two := outcomes[round%len(outcomes)](), outcomes[round%len(outcomes)]()
+		allAtOnce(t, func() error { return errorOf(other.Accept(t.Context(), m.ID, report(blackout(round+1)))) },
+			func() error { return errorOf(s.Record(t.Context(), leased[0], one)) },
+			func() error { return errorOf(s.Record(t.Context(), leased[1], two)) })
+		require(t, fmt.Sprint("stuck queues in round ", round), countRows(t, db, stuckQueues), 0)
 	}
 	expectRows(t, db, `deliveries WHERE queue IS NOT NULL`, 2)
 }
@@ -79,17 +65,13 @@ func TestWhatLeavesAQueueWhileItIsChangedLeavesNoneBehind(t *testing.T) {
 			exec(t, c, `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, c.first.ID)
 			exec(t, c, `UPDATE deliveries SET state = 'delivered', queue = NULL, due_at = NULL, lease = NULL WHERE id = $1`, c.first.ID)
 			behind := add(t, c)
-			if leased := lease(t, c.s); len(leased) != 0 {
-				t.Errorf("leased %+v, although the one before it may still be sent again", leased)
-			}
+			expectLen(t, "leased, although the one before it may still be sent again", lease(t, c.s), 0)
 			return behind
 		},
 		"a lease finds the place of another": func(t *testing.T, c scene) string {
 			behind := add(t, c)
 			exec(t, c, `UPDATE deliveries SET due_at = now() WHERE id = $1`, behind)
-			if n := exec(t, c, postgres.PlaceDue, "{"+behind+"}"); n != 1 {
-				t.Errorf("%d deliveries are behind another", n)
-			}
+			expect(t, "deliveries behind another", exec(t, c, postgres.PlaceDue, "{"+behind+"}"), 1)
 			must(c.s.Record(t.Context(), c.first, delivered()))(t)
 			return behind
 		},
@@ -97,9 +79,7 @@ func TestWhatLeavesAQueueWhileItIsChangedLeavesNoneBehind(t *testing.T) {
 			behind := add(t, c)
 			exec(t, c, `SELECT FROM deliveries WHERE id = $1 FOR KEY SHARE`, c.first.ID)
 			must(c.s.Record(t.Context(), c.first, delivered()))(t)
-			if leased := lease(t, c.s); len(leased) != 0 {
-				t.Errorf("leased %+v", leased)
-			}
+			expectLen(t, "the leased deliveries", lease(t, c.s), 0)
 			return behind
 		},
 	} {
@@ -111,14 +91,11 @@ func TestWhatLeavesAQueueWhileItIsChangedLeavesNoneBehind(t *testing.T) {
 			defer func() { _ = c.session.Rollback() }()
 			behind := play(t, c)
 			check(t, c.session.Commit())
-			if d := leaseOne(t, s); d.ID != behind {
-				t.Errorf("leased %s, want %s", d.ID, behind)
-			}
+			expect(t, "the leased delivery", leaseOne(t, s).ID, behind)
 		})
 	}
 }
 
-// registerMany stores monitors of different streams.
 func registerMany(t *testing.T, s *postgres.Store, db *sql.DB, count int) {
 	t.Helper()
 	alter(t, db, `INSERT INTO monitors OVERRIDING SYSTEM VALUE
@@ -229,21 +206,14 @@ func TestALeaseThatBeganBeforeAnotherExceedsNoLimit(t *testing.T) {
 		RETURN true; END $$`)
 	alter(t, db, `ALTER TABLE destinations RENAME TO all_destinations`)
 	alter(t, db, `CREATE VIEW destinations AS SELECT * FROM all_destinations WHERE opened()`)
-	unlock := locked(t, db, gate)
-	leased := make(chan int, 1)
-	go func() {
-		all, err := late.Lease(t.Context(), 100, time.Minute)
-		if err != nil {
-			t.Error(err)
-		}
-		leased <- len(all.Deliveries)
-	}()
-	eventually(t, "the lease waits with its snapshot", func() bool { return waitingAtGates(t, db) == 1 })
-	if before := leaseForDestinations(t, s); len(before) != notify.MaxPerDestination {
-		t.Errorf("%d leased", len(before))
-	}
-	unlock()
-	if n := <-leased; n != 0 {
-		t.Errorf("the lease that began before has leased %d more", n)
-	}
+	holder := holding(t, db, `SELECT pg_advisory_xact_lock($1)`, gate)
+	wait := inBackground(t, func() error {
+		leased, err := late.Lease(t.Context(), 100, time.Minute)
+		expectLen(t, "deliveries of the lease that began before", leased.Deliveries, 0)
+		return err
+	})
+	eventually(t, "the lease waits with its snapshot", func() bool { return waitingForLock(t, db) })
+	expectLen(t, "leased deliveries", leaseForDestinations(t, s), notify.MaxPerDestination)
+	check(t, holder.Commit())
+	wait()
 }

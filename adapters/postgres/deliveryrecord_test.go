@@ -11,6 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -43,9 +44,7 @@ func TestAnAttemptAndALeaseSayWhetherMoreMayBeDue(t *testing.T) {
 	registerWith(t, s, 1, blackout(1), blackout(2))
 	record := func(what string, d delivery.Delivery, o delivery.Outcome, due bool) {
 		t.Helper()
-		if recorded := must(s.Record(t.Context(), d, o))(t); recorded.Due != due {
-			t.Errorf("%s: something is due: %t", what, recorded.Due)
-		}
+		expect(t, what+": something is due", must(s.Record(t.Context(), d, o))(t).Due, due)
 	}
 	record("a success, with one behind it", leaseOne(t, s), delivered(), true)
 	record("a failure that is tried again", leaseOne(t, s), retried(0), true)
@@ -121,4 +120,146 @@ func TestAnEventThatIsDeliveredAgainAndAgainDoesNotGrow(t *testing.T) {
 	if len(attempts) != 20 || !attempts[19].At.Equal(noon.Add(24*time.Second)) || !attempts[0].At.Equal(noon.Add(5*time.Second)) {
 		t.Errorf("%d attempts are kept: %s", len(attempts), fmt.Sprint(attempts))
 	}
+}
+
+func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
+	due := notify.Decision{RetryAt: time.Now()}
+
+	t.Run("every attempt is stored, and a success makes the event sent", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registerWith(t, s, 1, blackout(1))
+		bad := rejecting
+		bad.Error = "a\x00\xff" + string(make([]byte, 5000)) // what PostgreSQL does not store, and too long
+		recordAttempt(t, s, leaseOne(t, s), bad, due)
+		l := leaseOne(t, s)
+		expect(t, "attempts before the second", l.Tried, 1)
+		if rec := eventsOf(t, s, m.ID)[0]; rec.LastError == nil || len(*rec.LastError) > 1010 {
+			t.Errorf("the record is %+v", rec)
+		}
+		second := accepting
+		second.At = noon.Add(time.Second)
+		recordAttempt(t, s, l, second, sent)
+		rec := eventsOf(t, s, m.ID)[0]
+		if rec.Status != "sent" || rec.SentAt == nil || len(rec.Attempts) != 2 || rec.Attempts[0].Status != 500 || rec.Attempts[1] != (event.Attempt{At: second.At, Status: 200}) {
+			t.Errorf("the record is %+v", rec)
+		}
+	})
+
+	t.Run("the last failure ends the monitor and its other pending events", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registerWith(t, s, 1, blackout(1), blackout(2))
+		l := leaseOne(t, s)
+		other := registerWith(t, s, 2, blackout(3))
+		expect(t, "the ended monitor", recordAttempt(t, s, l, rejecting, failed), m.ID)
+		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonCallbackFailed || m.EndedAt.IsZero() {
+			t.Errorf("it stands at %s, %q, ended %v", m.Status, m.Reason, m.EndedAt)
+		}
+		for _, rec := range eventsOf(t, s, m.ID) {
+			if rec.Status != "failed" || rec.LastError == nil {
+				t.Errorf("the record is %+v", rec)
+			}
+		}
+		expect(t, "the monitor of the leased event", leaseOne(t, s).Event.MonitorID, other.ID)
+	})
+
+	t.Run("a failure under an earlier lease changes nothing", func(t *testing.T) {
+		for _, v := range []notify.Decision{due, failed} {
+			s, db := newStore(t)
+			m := registerWith(t, s, 1, blackout(1))
+			late := leaseOne(t, s)
+			pass(t, db, time.Minute) // the lease is over
+			now := leaseOne(t, s)
+			for _, isSent := range []bool{false, true} {
+				if isSent {
+					recordAttempt(t, s, now, accepting, sent)
+				}
+				expect(t, "the ended monitor", recordAttempt(t, s, late, rejecting, v), "")
+				expectNoneLeased(t, s)
+			}
+			if rec := eventsOf(t, s, m.ID)[0]; rec.Status != "sent" || len(rec.Attempts) != 1 {
+				t.Errorf("the record is %+v", rec)
+			}
+		}
+	})
+
+	t.Run("a failed last event of a completed monitor leaves it completed", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		final := report(blackout(1))
+		final.Status = monitor.Completed
+		acceptReport(t, s, m.ID, final, monitor.Stop)
+		expect(t, "the ended monitor", recordAttempt(t, s, leaseOne(t, s), rejecting, failed), "")
+		expect(t, "the status", getMonitor(t, s, m.ID).Status, monitor.Completed)
+	})
+}
+
+// The dispatchers need not poll for what is due later.
+func TestALeaseTellsWhenTheNextIsDue(t *testing.T) {
+	s, db := newStore(t)
+	leaseTells := func(what string, limit, want int, more bool, in time.Duration) {
+		t.Helper()
+		leased := must(s.Lease(t.Context(), limit, time.Minute))(t)
+		var next time.Duration
+		if !leased.NextAt.IsZero() {
+			next = time.Until(leased.NextAt).Round(10 * time.Second)
+		}
+		if len(leased.Deliveries) != want || leased.More != more || !more && next != in {
+			t.Errorf("%s: %d are leased, more: %t, the next is due in %v; want %d, %t, %v", what, len(leased.Deliveries), leased.More, next, want, more, in)
+		}
+	}
+	leaseTells("without any", 10, 0, false, 0)
+	m := registerWith(t, s, 1, blackout(1), blackout(2))
+	recordAttempt(t, s, leaseOne(t, s), rejecting, notify.Decision{RetryAt: time.Now().Add(2 * time.Minute)})
+	leaseTells("a retry at a callback, with another event behind it", 10, 0, false, 2*time.Minute)
+	alter(t, db, `DELETE FROM deliveries WHERE monitor_id = $1`, m.ID)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	addNotices(t, db, hook, 3)
+	leaseTells("as many as were asked for", 2, 2, true, 0)
+	leaseTells("the last", 2, 1, false, time.Minute)
+	alter(t, db, `UPDATE deliveries SET lease = NULL, due_at = now() + interval '20 seconds'`)
+	leaseTells("a retry at a destination", 10, 0, false, 20*time.Second)
+	alter(t, db, `UPDATE destinations SET enabled = false`)
+	leaseTells("at a disabled destination", 10, 0, false, 0)
+}
+
+// later is the decision about an event on the long schedule (section 19.5).
+func later(pause time.Duration) notify.Decision {
+	return notify.Decision{RetryAt: time.Now().Add(pause), LeavesQueue: true}
+}
+
+// The event behind it is leased at once, and it when it is due. Its last failure ends no monitor.
+func TestAnEventOnTheLongScheduleBlocksNothing(t *testing.T) { // section 19.5
+	s, db := newStore(t)
+	m := registration(1)
+	m.Config.OnCallbackFailure = monitor.Continue
+	check(t, s.Insert(t.Context(), m, unlimited))
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	first := leaseOne(t, s)
+	expect(t, "the policy", first.Policy, notify.CallbackPolicy(monitor.Continue))
+	recordAttempt(t, s, first, rejecting, later(8*time.Hour))
+	expectRecord := func(status string, isLate bool) {
+		t.Helper()
+		if all := eventsOf(t, s, m.ID); all[0].Status != status || all[0].LongSchedule != isLate || all[1].LongSchedule {
+			t.Errorf("the events are %+v", all)
+		}
+	}
+	second := leaseOne(t, s)
+	if second.ID == first.ID {
+		t.Fatal("it was leased before its time")
+	}
+	recordAttempt(t, s, second, accepting, sent)
+	if wait := time.Until(must(s.Lease(t.Context(), 10, time.Minute))(t).NextAt); wait < 7*time.Hour {
+		t.Errorf("the next is due in %v", wait)
+	}
+	expectRecord("pending", true)
+	pass(t, db, 8*time.Hour)
+	again := leaseOne(t, s)
+	if again.ID != first.ID || again.Tried != 1 {
+		t.Errorf("leased %+v", again)
+	}
+	expect(t, "the ended monitor", recordAttempt(t, s, again, attempt("no"), notify.Decision{Failed: true}), "")
+	expect(t, "the status", getMonitor(t, s, m.ID).Status, monitor.Monitoring)
+	expectRecord("failed", false)
+	check(t, s.Redeliver(t.Context(), m.ID, first.ID))
+	expectRecord("pending", false)
 }

@@ -49,9 +49,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 		"delivered at the chat":  {monitors.DeliveryQuery{State: monitors.DeliveryDelivered, DestinationID: chat.ID}, 2},
 	} {
 		got := deliveries(t, s, c.q)
-		if len(got) != c.want {
-			t.Errorf("%s: %d deliveries, want %d", name, len(got), c.want)
-		}
+		expectLen(t, name+": deliveries", got, c.want)
 		if !slices.IsSortedFunc(got, func(a, b monitors.DeliveryRecord) int { return b.CreatedAt.Compare(a.CreatedAt) }) {
 			t.Errorf("%s: not the newest first", name)
 		}
@@ -75,9 +73,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 		}
 		q.Before = monitors.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].ID()}
 	}
-	if page := deliveries(t, s, q); len(page) != 0 {
-		t.Errorf("the last page has %+v", page)
-	}
+	expectLen(t, "the last page", deliveries(t, s, q), 0)
 }
 
 func TestAMessageThatWasSentIsNotPendingUntilItIsRepeatedOrReplayed(t *testing.T) {
@@ -98,23 +94,18 @@ func TestAMessageThatWasSentIsNotPendingUntilItIsRepeatedOrReplayed(t *testing.T
 					found++
 				}
 			}
-			if shown := state == want || state == ""; found == 1 != shown {
-				t.Errorf("%s: %d deliveries are %s of those that are %q", when, found, want, state)
-			}
+			expect(t, when+": found among those that are "+string(state), found == 1, state == want || state == "")
 		}
 	}
 	expect("before it is sent", monitors.DeliveryPending)
-	if sent := tellAll(t, s); sent["chat opened"] != 1 {
-		t.Fatalf("sent %v", sent)
-	}
+	require(t, "openings at the chat", tellAll(t, s)["chat opened"], 1)
 	expect("until the repetition", monitors.DeliveryDelivered)
 	check(t, s.Replay(t.Context(), *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID))
 	expectSent(t, s, "chat opened")
 }
 
 func TestDeliveriesAreReplayed(t *testing.T) {
-	dsn := database(t)
-	s := open(t, dsn)
+	s := open(t, database(t))
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	registerWith(t, s, 1, blackout(1), blackout(2))
 	var ids []string
@@ -133,43 +124,28 @@ func TestDeliveriesAreReplayed(t *testing.T) {
 	}
 	recordOutcome(t, s, again, rejected())
 	for destination, want := range map[string]int{newID(): 0, hook.ID: 2} {
-		if n := must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), destination))(t); n != want {
-			t.Errorf("%d replayed, want %d", n, want)
-		}
+		expect(t, "replayed deliveries", must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), destination))(t), want)
 	}
 	for n, d := range leaseForDestinations(t, s) { // no other waits for them any more
-		if d.ID != ids[n] {
-			t.Errorf("leased %+v", d.Event)
-		}
+		expect(t, "the leased deliveries", d.ID, ids[n])
 		recordOutcome(t, s, d, rejected())
 	}
-	if n := must(s.ReplayFailed(t.Context(), time.Now().Add(365*24*time.Hour), ""))(t); n != 0 {
-		t.Errorf("%d replayed that were created before", n)
-	}
-	if n := must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), ""))(t); n != 2 {
-		t.Errorf("%d replayed", n)
-	}
-	requireCode(t, s.Replay(t.Context(), newID()), routing.DeliveryNotFound)
-	requireCode(t, s.Replay(t.Context(), "x"), routing.DeliveryNotFound)
-}
+	expect(t, "replayed deliveries of next year", must(s.ReplayFailed(t.Context(), time.Now().Add(365*24*time.Hour), ""))(t), 0)
+	expect(t, "replayed deliveries", must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), ""))(t), 2)
 
-func TestADeliveryThatWaitsForARetryIsReplayedNow(t *testing.T) {
-	s := open(t, database(t))
-	addDestination(t, s, notify.Webhook, "hook")
-	registerWith(t, s, 1, blackout(1))
-	waiting := leaseOneForDestination(t, s)
-	replay := func() {
-		t.Helper()
-		check(t, s.Replay(t.Context(), waiting.ID))
-	}
-	replay()
+	// One that is in flight is not replayed, and one that waits for a retry now.
+	waiting := leaseForDestinations(t, s)[0]
+	check(t, s.Replay(t.Context(), waiting.ID))
 	expectNoneForDestinations(t, s)
 	recordOutcome(t, s, waiting, retried(8*time.Hour))
 	expectNoneForDestinations(t, s)
-	replay()
-	if again := leaseOneForDestination(t, s); again.ID != waiting.ID || again.Event.Sequence != 1 || again.Tried != 0 {
+	check(t, s.Replay(t.Context(), waiting.ID))
+	again = leaseOneForDestination(t, s)
+	if again.ID != waiting.ID || again.Tried != 0 {
 		t.Errorf("leased %+v", again)
 	}
+	requireCode(t, s.Replay(t.Context(), newID()), routing.DeliveryNotFound)
+	requireCode(t, s.Replay(t.Context(), "x"), routing.DeliveryNotFound)
 }
 
 func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
@@ -178,18 +154,11 @@ func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
 	m := registerBlack(t, s, 1)
 	expectSent(t, s, "chat opened")
 	id := *deliveries(t, s, monitors.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID
-	replay := func() {
-		t.Helper()
-		check(t, s.Replay(t.Context(), id))
-	}
+	replay := func() { t.Helper(); check(t, s.Replay(t.Context(), id)) }
 	replay()
 	d := leaseOneForDestination(t, s)
-	if ref := d.Notified.ProviderMessageID; ref != "ref" {
-		t.Errorf("the message that is there already is named %q", ref)
-	}
-	if kind := tell(t, s, d); kind != notify.Opened {
-		t.Errorf("the message is %q", kind)
-	}
+	expect(t, "the name of the message that is there already", d.Notified.ProviderMessageID, "ref")
+	expect(t, "the message", tell(t, s, d), notify.Opened)
 	replay()
 	resolveIncident(t, s, m.ID)
 	expectSent(t, s, "chat recovered")
@@ -204,16 +173,10 @@ func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
 	d := leaseForDestinations(t, s)[0]
 	outcome := isGone()
 	alter(t, db, `ALTER TABLE destinations ADD CONSTRAINT refused CHECK (enabled)`) // it is disabled after the attempt is stored
-	if _, err := s.Record(t.Context(), d, outcome); err == nil {
-		t.Error("it is disabled although the table refuses it")
-	}
+	expectFailure(t, "disabling it although the table refuses it", errorOf(s.Record(t.Context(), d, outcome)))
 	alter(t, db, `ALTER TABLE destinations DROP CONSTRAINT refused`)
-	if reason := recordOutcome(t, s, d, outcome); reason != "it does not exist any more: HTTP 410" {
-		t.Errorf("the reason is %q", reason)
-	}
-	if reason := recordOutcome(t, s, d, outcome); reason != "" { // the answer was lost
-		t.Errorf("it is disabled again: %s", reason)
-	}
+	expect(t, "the reason", recordOutcome(t, s, d, outcome), "it does not exist any more: HTTP 410")
+	expect(t, "the reason of a second time", recordOutcome(t, s, d, outcome), "")
 	if got := must(s.Destination(t.Context(), gone.ID))(t); got.Enabled || got.DisabledReason == "" || got.Failures != 1 || got.LastError != "HTTP 410" {
 		t.Errorf("the destination is %+v", got)
 	}
@@ -272,9 +235,7 @@ func TestSomebodyIsToldOfADisabledDestination(t *testing.T) {
 				told = append(told, d.Destination.Name)
 			}
 			slices.Sort(told)
-			if got := strings.Join(told, " "); got != c.told {
-				t.Errorf("%s were told, want %s", got, c.told)
-			}
+			expect(t, "who was told", strings.Join(told, " "), c.told)
 		})
 	}
 }
@@ -284,11 +245,7 @@ func TestFailedDeliveriesAreReplayedInBatches(t *testing.T) {
 	chat := addDestination(t, s, notify.Discord, "chat")
 	addNotices(t, db, chat, 2100)
 	alter(t, db, `UPDATE deliveries SET state = 'failed', due_at = NULL`)
-	held := must(db.BeginTx(t.Context(), nil))(t)
-	defer func() { _ = held.Rollback() }()
-	must(held.ExecContext(t.Context(), `UPDATE deliveries SET told = NULL WHERE id = (SELECT min(CAST(id AS text))::uuid FROM deliveries)`))(t)
-	if n := must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), ""))(t); n != 2099 {
-		t.Errorf("%d replayed, want all but the one that is locked", n)
-	}
+	holding(t, db, `UPDATE deliveries SET told = NULL WHERE id = (SELECT min(CAST(id AS text))::uuid FROM deliveries)`)
+	expect(t, "replayed deliveries, all but the one that is locked", must(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), ""))(t), 2099)
 	expectRows(t, db, `(SELECT DISTINCT xmin FROM deliveries WHERE state = 'pending') AS transactions`, 3) // transactions
 }

@@ -3,16 +3,12 @@ package postgres_test
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
@@ -42,6 +38,13 @@ func addDestination(t testing.TB, s *postgres.Store, kind notify.Kind, name stri
 	return d
 }
 
+// addRoute stores a destination to which only a route leads that is for match.
+func addRoute(t testing.TB, s *postgres.Store, kind notify.Kind, name string, match notify.Match) {
+	t.Helper()
+	d := must(s.CreateDestination(t.Context(), notify.Destination{ID: newID(), Name: name, Kind: kind, Language: notify.English, Enabled: true}))(t)
+	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: name, Destinations: []string{d.ID}, Continue: true, Match: match}))(t)
+}
+
 // route routes the incidents that have changed.
 func route(t testing.TB, s *postgres.Store) {
 	t.Helper()
@@ -65,9 +68,7 @@ func leaseForDestinations(t testing.TB, s *postgres.Store) (leased []delivery.De
 // expectNoneForDestinations fails the test if a delivery to a destination can be leased, when all changes are routed.
 func expectNoneForDestinations(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	if leased := leaseForDestinations(t, s); len(leased) != 0 {
-		t.Fatalf("leased %+v", leased)
-	}
+	require(t, "the leased deliveries", len(leaseForDestinations(t, s)), 0)
 }
 
 // leaseOneForDestination leases the only delivery to a destination that can be leased.
@@ -145,9 +146,7 @@ func expectSent(t testing.TB, s *postgres.Store, want ...string) {
 	for _, w := range want {
 		wanted[w]++
 	}
-	if sent := tellAll(t, s); fmt.Sprint(sent) != fmt.Sprint(wanted) {
-		t.Errorf("the messages are %v, want %v", sent, wanted)
-	}
+	expect(t, "the messages", tellAll(t, s), wanted)
 }
 
 // expectSentSoon fails the test unless nothing is sent now, as a storm waits for more, and these messages in a moment.
@@ -177,7 +176,6 @@ func goBlack(t testing.TB, s *postgres.Store, ids ...monitor.ID) {
 	}
 }
 
-// registerBlack registers a monitor whose stream is black.
 func registerBlack(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
 	return registerWith(t, s, n, trouble(detector.Blackout, justNow()))
@@ -237,9 +235,7 @@ func TestAnEventWaitsUntilItsDeliveriesAndItsIncidentCanBeStored(t *testing.T) {
 				CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused'' USING ERRCODE = ''`+c.refusal+`''; END';
 				CREATE TRIGGER refuse BEFORE INSERT ON `+c.table+` EXECUTE FUNCTION refuse()`)
 			r := report(trouble(detector.Blackout, justNow()))
-			if _, err := s.Accept(t.Context(), m.ID, r); err == nil {
-				t.Error("the event is stored without its delivery")
-			}
+			expectFailure(t, "storing an event without its delivery or incident", errorOf(s.Accept(t.Context(), m.ID, r)))
 			alter(t, raw(t, dsn), `DROP TRIGGER refuse ON `+c.table)
 			acceptReport(t, s, m.ID, r, monitor.Run)
 			if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 1 {
@@ -256,10 +252,7 @@ func TestAnEventWaitsUntilItsDeliveriesAndItsIncidentCanBeStored(t *testing.T) {
 func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	dsn := create(t, template)
 	s, db := open(t, dsn), raw(t, dsn)
-	hook := addDestination(t, s, notify.Webhook, "hook")
-	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
-	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{hook.ID},
-		Match: notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}}}))(t)
+	addRoute(t, s, notify.Webhook, "hook", notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}})
 	m, broken, ending := register(t, s, 1), register(t, s, 2), registerBlack(t, s, 3)
 	route(t, s)
 	head := feedHead(t, s, db)
@@ -267,12 +260,10 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 		t.Helper()
 		expectRows(t, db, `monitors WHERE record_parked_since IS NOT NULL`, monitors)
 		numberFeed(t, s)
-		var parked pq.BoolArray // the entries about broken
-		check(t, db.QueryRowContext(t.Context(), `SELECT array_agg(CAST(data AS jsonb) ->> 'record_parked_since' IS NOT NULL ORDER BY version) FROM feed
-			WHERE type = 'monitor.updated' AND version > $1 AND CAST(data AS jsonb) ->> 'monitor_id' = $2`, head, broken.ID).Scan(&parked))
-		if head = feedHead(t, s, db); !slices.Equal(parked, entries) {
-			t.Errorf("%s: the entries have %v, want %v", when, parked, entries)
-		}
+		parked := values[bool](t, db, `SELECT CAST(data AS jsonb) ->> 'record_parked_since' IS NOT NULL FROM feed
+			WHERE type = 'monitor.updated' AND version > $1 AND CAST(data AS jsonb) ->> 'monitor_id' = $2 ORDER BY version`, head, broken.ID)
+		expect(t, when+": the entries about it", parked, entries)
+		head = feedHead(t, s, db)
 		return getMonitor(t, s, broken.ID).RecordParkedSince
 	}
 	alter(t, db, `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id NOT IN ('`+string(broken.ID)+`', '`+string(ending.ID)+`')) NOT VALID`)
@@ -295,9 +286,7 @@ func TestAMonitorWhoseIncidentIsRefusedIsParked(t *testing.T) {
 	if again := expectParked("refused again", 2); parked.IsZero() || !again.Equal(parked) {
 		t.Errorf("it is parked since %s, then since %s", parked, again)
 	}
-	if n := len(listIncidents(t, s, broken.ID)); n != 0 {
-		t.Errorf("it has %d incidents while it is parked", n)
-	}
+	expectLen(t, "incidents while it is parked", listIncidents(t, s, broken.ID), 0)
 	alter(t, db, `ALTER TABLE incidents DROP CONSTRAINT broken`)
 	check(t, s.RetryRecords(t.Context()))
 	goBlack(t, s, broken.ID)
@@ -356,6 +345,10 @@ func TestAPictureReachesTheMessages(t *testing.T) {
 	expectSent(t, s, "chat updated", "mail opened")
 }
 
+func act(t testing.TB, s *postgres.Store, incidentID string, kind incident.EntryKind) error {
+	return errorOf(s.ActOnIncident(t.Context(), incidentID, incidents.Action{OpID: newID(), Kind: kind, By: "ann"}))
+}
+
 // acknowledge acknowledges the incident of a monitor, and returns when that is stored. answered is closed when it is
 // answered.
 func acknowledge(t testing.TB, s *postgres.Store, id monitor.ID) (answered <-chan struct{}) {
@@ -363,7 +356,7 @@ func acknowledge(t testing.TB, s *postgres.Store, id monitor.ID) (answered <-cha
 	incidentID, done := onlyIncident(t, s, id).ID, make(chan struct{})
 	go func() {
 		defer close(done)
-		if _, err := s.ActOnIncident(t.Context(), incidentID, incidents.Action{OpID: newID(), Kind: incident.Acknowledged, By: "ann"}); err != nil {
+		if err := act(t, s, incidentID, incident.Acknowledged); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -414,16 +407,12 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	told := leased.Notified.After(leased.Message.Situation, leased.Message.NextMessage, time.Now(), "ref")
 	encoded := must(json.Marshal(told))(t)
 
-	end := must(db.BeginTx(t.Context(), nil))(t)
-	must(end.ExecContext(t.Context(), `UPDATE deliveries SET state = 'delivered', told = $1, due_at = NULL, lease = NULL WHERE incident_id IS NOT NULL`, string(encoded)))(t)
+	end := holding(t, db, `UPDATE deliveries SET state = 'delivered', told = $1, due_at = NULL, lease = NULL WHERE incident_id IS NOT NULL`, string(encoded))
 	answered := acknowledge(t, s, m.ID)
-	routed := make(chan error, 1)
-	go func() {
-		_, err := s.RouteIncidents(t.Context())
-		routed <- err
-	}()
+	wait := inBackground(t, func() error { return errorOf(s.RouteIncidents(t.Context())) })
 	eventually(t, "the change waits", func() bool { return waitingForLock(t, db) })
-	check(t, errors.Join(end.Commit(), <-routed))
+	check(t, end.Commit())
+	wait()
 	<-answered
 	expectSent(t, s, "chat acknowledged")
 }
@@ -432,27 +421,12 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 // must not wait for the monitor.
 func TestASweepAddsAThreadWhileAReportHoldsTheMonitor(t *testing.T) {
 	s, db := newStore(t)
-	chief := addDestination(t, s, notify.Discord, "chief")
-	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
-	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{chief.ID}, Match: notify.Match{MinSeverity: 2}}))(t)
+	addRoute(t, s, notify.Discord, "chief", notify.Match{MinSeverity: 2})
 	registerBlack(t, s, 1)
 	expectSent(t, s)
 	alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,last_started_at}', to_jsonb(now() - interval '5 minutes'))`)
 	holding(t, db, `SELECT FROM monitors FOR UPDATE`)
 	sweepIncidents(t, s)
-	expectSent(t, s, "chief opened")
-}
-
-func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
-	s, db := newStore(t)
-	chief := addDestination(t, s, notify.Discord, "chief")
-	must(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))(t)
-	must(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "escalation", Destinations: []string{chief.ID},
-		Match: notify.Match{Metadata: map[string]string{"a": "<配信>"}}, DelaySec: 600}))(t)
-	registerBlack(t, s, 1)
-	expectSent(t, s)
-	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '10 minutes'`)
-	pass(t, db, 10*time.Minute)
 	expectSent(t, s, "chief opened")
 }
 
@@ -468,9 +442,7 @@ func TestASequenceThatIsTakenMeanwhileLosesNoEvent(t *testing.T) {
 	go func() { added <- s.AddEvent(t.Context(), m, e) }()
 	eventually(t, "the event waits", func() bool { return waitingForLock(t, db) })
 	check(t, other.Commit())
-	if err := <-added; err == nil {
-		t.Error("the event is stored without its delivery")
-	}
+	expectFailure(t, "storing an event without its delivery or incident", <-added)
 	check(t, s.AddEvent(t.Context(), m, e))
 	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.Sequence != 2 {
 		t.Errorf("the delivery is %+v", d)
@@ -493,14 +465,21 @@ func TestIncidentsThatCannotBeRoutedKeepNothingElseBack(t *testing.T) {
 	expectSent(t, s, "chief opened")
 }
 
-// deliverOnce does what a dispatcher does whose receivers accept everything. It may be
-// called concurrently.
-func deliverOnce(t testing.TB, s *postgres.Store, d delivery.Delivery) error {
-	outcome := outcomeOf(event.Attempt{At: time.Now().UTC(), Status: 200}, sent)
-	if d.Incident != nil || d.Storm != nil {
-		told := d.Notified.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
-		outcome.Notified = &told
+// deliverAll does what a dispatcher does whose receivers accept everything. It may be called concurrently.
+func deliverAll(t testing.TB, s *postgres.Store) error {
+	if _, err := s.RouteIncidents(t.Context()); err != nil {
+		return err
 	}
-	_, err := s.Record(t.Context(), d, outcome)
+	leased, err := s.Lease(t.Context(), 100, time.Minute)
+	for _, d := range leased.Deliveries {
+		outcome := outcomeOf(event.Attempt{At: time.Now().UTC(), Status: 200}, sent)
+		if d.Incident != nil || d.Storm != nil {
+			told := d.Notified.After(d.Message.Situation, d.Message.NextMessage, d.Now, "ref")
+			outcome.Notified = &told
+		}
+		if err == nil {
+			_, err = s.Record(t.Context(), d, outcome)
+		}
+	}
 	return err
 }

@@ -56,9 +56,8 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		if l := leaseOne(t, s); l.ID != first.ID || l.Tried != 0 {
 			t.Errorf("leased %+v, want %s", l, first.ID)
 		}
-		page, _, err := s.Events(t.Context(), m.ID, 2, 0)
-		if err != nil || len(page[1].Attempts) != 1 || page[1].SentAt != nil {
-			t.Errorf("the records are %+v, %v", page, err)
+		if again := eventsOf(t, s, m.ID)[0]; len(again.Attempts) != 1 || again.SentAt != nil {
+			t.Errorf("the record is %+v", again)
 		}
 	})
 
@@ -69,9 +68,7 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		recordAttempt(t, s, leaseOne(t, s), rejecting, failed)
 		check(t, s.Redeliver(t.Context(), m.ID, e.ID))
 		recordAttempt(t, s, leaseOne(t, s), accepting, sent)
-		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed {
-			t.Errorf("the status is %s", m.Status)
-		}
+		expect(t, "the status", getMonitor(t, s, m.ID).Status, monitor.Failed)
 	})
 
 	t.Run("an event of another monitor, of none, or with no such id is not found", func(t *testing.T) {
@@ -94,9 +91,7 @@ func TestARecoveryFindsItsOwnAlert(t *testing.T) { // section 16.2
 	lost := recovery(detector.Blackout, onset.Add(-time.Hour), onset.Add(-30*time.Minute))
 	acceptReport(t, s, m.ID, report(lost, first, firstEnd, trouble(detector.Silence, onset), second), "run")
 	for id, want := range map[string]string{firstEnd.ID: first.ID, lost.ID: ""} {
-		if got, err := s.AlertOf(t.Context(), id, event.Blackout); err != nil || got != want {
-			t.Errorf("the alert of %s is %q, want %q, %v", id, got, want, err)
-		}
+		expect(t, "the alert of a recovery", must(s.AlertOf(t.Context(), id, event.Blackout))(t), want)
 	}
 	alter(t, db, `UPDATE monitor_events SET created_at = now() - interval '90 seconds'`)
 	if age := leaseOne(t, s).Age; age < 90*time.Second || age > 2*time.Minute {
@@ -120,15 +115,9 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 		return fmt.Sprintln(subject.EventType, subject.EventID, subject.IncidentID, subject.Conditions, subject.Severity, subject.MonitorID, subject.Metadata)
 	}
 	metadata := map[string]string{"labels.team": "a", "n": "7"}
-	if got, want := describe(s.EventSubject(t.Context(), black.ID)), fmt.Sprintln("alert.blackout", black.ID, i.ID, "[black]", i.Severity, r.ID, metadata); got != want {
-		t.Errorf("the alert is %s, want %s", got, want)
-	}
-	if got, want := describe(s.EventSubject(t.Context(), started.ID)), fmt.Sprintln("stream.started", started.ID, "", "[]", 0, r.ID, metadata); got != want {
-		t.Errorf("the start is %s, want %s", got, want)
-	}
-	if got, want := describe(s.IncidentSubject(t.Context(), i.ID)), fmt.Sprintln(event.Type(""), "", i.ID, "[black]", i.Severity, r.ID, metadata); got != want {
-		t.Errorf("the incident is %s, want %s", got, want)
-	}
+	expect(t, "the alert", describe(s.EventSubject(t.Context(), black.ID)), fmt.Sprintln("alert.blackout", black.ID, i.ID, "[black]", i.Severity, r.ID, metadata))
+	expect(t, "the start", describe(s.EventSubject(t.Context(), started.ID)), fmt.Sprintln("stream.started", started.ID, "", "[]", 0, r.ID, metadata))
+	expect(t, "the incident", describe(s.IncidentSubject(t.Context(), i.ID)), fmt.Sprintln(event.Type(""), "", i.ID, "[black]", i.Severity, r.ID, metadata))
 	open, err := s.OpenSubjects(t.Context())
 	if err != nil || len(open) != 1 || open[0].IncidentID != i.ID || open[0].Metadata["labels.team"] != "a" {
 		t.Errorf("open are %+v, %v", open, err)

@@ -71,7 +71,6 @@ func putBlob(t testing.TB, s *postgres.Store, data []byte) {
 	check(t, s.BlobStore().Put(t.Context(), evidences.NewContent(digestOf(data), int64(len(data)), newReader(data))))
 }
 
-// sweep deletes what is due.
 func sweep(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	check(t, evidences.NewSweep(s, s.BlobStore(), evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()))
@@ -93,70 +92,35 @@ func TestEvidenceIsReadAsItWasStored(t *testing.T) {
 	r.Files[1].Measure = nil
 	stored := upload(t, s, r, onset, clip)
 	for how, got := range map[string]evidence.Record{"stored": stored, "read": must(s.Evidence(t.Context(), r.ID))(t)} {
-		if measure := got.Files[0].Measure; measure == nil || *measure != *r.Files[0].Measure {
-			t.Errorf("%s is the measure %v", how, measure)
-		}
+		expect(t, how+": the measure", *got.Files[0].Measure, *r.Files[0].Measure)
 		got.Files[0].Measure = r.Files[0].Measure // %+v compares addresses
-		if got, want := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", r); got != want {
-			t.Errorf("%s is\n%s, want\n%s", how, got, want)
-		}
+		expect(t, how, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", r))
 	}
 }
 
-func TestARepeatedUploadChangesNothing(t *testing.T) {
+// What is stored does not change when it is uploaded again, whatever comes with it. Only additions are in the feed.
+func TestEvidenceThatIsStoredDoesNotChange(t *testing.T) {
 	s, db := newStore(t)
-	m := register(t, s, 1)
+	m, other := register(t, s, 1), register(t, s, 2)
 	before, onset := []byte("the picture before"), []byte("the picture at the onset")
 	r := newEvidence(t, s, m.ID, file(evidence.Before, before))
-	r.Note = "no clip could be fetched"
+	r.Note = "no clip"
+	head := feedHead(t, s, db)
 	upload(t, s, r, before)
+	numberFeed(t, s)
 	r.Files, r.Note = []evidence.File{file(evidence.Onset, onset)}, ""
-	first := upload(t, s, r, onset)
-	r.CreatedAt = noon.Add(time.Hour)
-	second := upload(t, s, r, onset)
-	for _, stored := range []evidence.Record{first, second} {
-		if len(stored.Files) != 2 || stored.Files[0].Variant != evidence.Before || !stored.CreatedAt.Equal(noon) || stored.Note != "no clip could be fetched" {
+	for range 2 {
+		stored := upload(t, s, r, onset)
+		if len(stored.Files) != 2 || stored.Files[0].Variant != evidence.Before || !stored.CreatedAt.Equal(noon) || stored.Note != "no clip" {
 			t.Errorf("stored is %+v", stored)
 		}
-	}
-	expectRows(t, db, "blobs", 2)
-}
-
-func TestOnlyAChangeOfEvidenceIsAppendedToTheFeed(t *testing.T) {
-	s, db := newStore(t)
-	m := register(t, s, 1)
-	data := []byte("a picture")
-	r := newEvidence(t, s, m.ID, picture(data))
-	for range 2 {
-		upload(t, s, r, data)
+		r.CreatedAt = noon.Add(time.Hour)
 		numberFeed(t, s)
 	}
-	r.Files, r.Note = nil, "no clip"
-	for range 2 {
-		upload(t, s, r)
-		numberFeed(t, s)
-	}
-	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case))(t)
+	r.Note = "no clip could be fetched"
+	expect(t, "a note that comes later", upload(t, s, r, onset).Note, r.Note)
 	numberFeed(t, s)
-	var entries int
-	var last string
-	err := db.QueryRowContext(t.Context(), `
-		SELECT count(*), (SELECT data FROM feed WHERE type = 'evidence.added' ORDER BY version DESC LIMIT 1)
-		FROM feed WHERE type = 'evidence.added'`).Scan(&entries, &last)
-	check(t, err)
-	want := fmt.Sprintf(`{"evidence_id":%q,"monitor_id":%q,"event_id":%q,"incident_id":null,"condition":"black","phase":"alert",`+
-		`"class":"case","variants":["onset"],"note":"no clip","created_at":"2026-11-21T12:00:00Z"}`, r.ID, m.ID, r.EventID)
-	if entries != 3 || last != want {
-		t.Errorf("%d entries, the last is\n%s, want 3 and\n%s", entries, last, want)
-	}
-}
-
-func TestEvidenceThatIsStoredDoesNotChange(t *testing.T) {
-	s := open(t, database(t))
-	m, other := register(t, s, 1), register(t, s, 2)
-	data := []byte("a picture")
-	r := newEvidence(t, s, m.ID, picture(data))
-	upload(t, s, r, data)
+	expectRows(t, db, "blobs", 2)
 	for name, alter := range map[string]func(*evidence.Record){
 		"another monitor":   func(r *evidence.Record) { r.MonitorID = other.ID },
 		"another event":     func(r *evidence.Record) { r.EventID = uuid.NewString() },
@@ -166,12 +130,14 @@ func TestEvidenceThatIsStoredDoesNotChange(t *testing.T) {
 	} {
 		altered := r
 		alter(&altered)
-		_, err := s.AddEvidence(t.Context(), 1, altered)
-		var refused *monitor.Error
-		if !errors.As(err, &refused) || refused.Code != evidence.Conflict {
-			t.Errorf("%s: the error is %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) { requireCode(t, errorOf(s.AddEvidence(t.Context(), 1, altered)), evidence.Conflict) })
 	}
+	must(s.SetEvidenceClass(t.Context(), r.ID, evidence.Case))(t)
+	numberFeed(t, s)
+	entries := values[string](t, db, `SELECT data FROM feed WHERE version > $1 ORDER BY version`, head)
+	expectLen(t, "the feed", entries, 4) // two pictures, the note and the class
+	expect(t, "the last entry", entries[len(entries)-1], fmt.Sprintf(`{"evidence_id":%q,"monitor_id":%q,"event_id":%q,"incident_id":null,"condition":"black","phase":"alert",`+
+		`"class":"case","variants":["before","onset"],"note":"no clip could be fetched","created_at":"2026-11-21T12:00:00Z"}`, r.ID, m.ID, r.EventID))
 }
 
 func TestOnlyTheNewestGenerationUploads(t *testing.T) {
@@ -179,12 +145,8 @@ func TestOnlyTheNewestGenerationUploads(t *testing.T) {
 	m := register(t, s, 1)
 	r := newEvidence(t, s, m.ID, picture([]byte("a picture")))
 	for _, generation := range []int{0, 2} {
-		if err := s.ReserveBlob(t.Context(), m.ID, generation, r.Files[0]); !errors.Is(err, monitor.ErrSuperseded) {
-			t.Errorf("generation %d reserves a blob: %v", generation, err)
-		}
-		if _, err := s.AddEvidence(t.Context(), generation, r); !errors.Is(err, monitor.ErrSuperseded) {
-			t.Errorf("generation %d adds evidence: %v", generation, err)
-		}
+		requireSuperseded(t, s.ReserveBlob(t.Context(), m.ID, generation, r.Files[0]))
+		requireSuperseded(t, errorOf(s.AddEvidence(t.Context(), generation, r)))
 	}
 	unknown := registration(2).ID
 	requireCode(t, s.ReserveBlob(t.Context(), unknown, 1, r.Files[0]), monitor.NotFound)
@@ -215,17 +177,11 @@ func TestEvidenceIsListedNewestFirst(t *testing.T) {
 		if c.filter.Limit == 0 {
 			c.filter.Limit = 10
 		}
-		list, err := s.ListEvidence(t.Context(), c.filter)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
 		var got []evidence.ID
-		for _, r := range list {
+		for _, r := range must(s.ListEvidence(t.Context(), c.filter))(t) {
 			got = append(got, r.ID)
 		}
-		if fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: listed are %v, want %v", name, got, c.want)
-		}
+		expect(t, name+": listed", got, c.want)
 	}
 }
 
@@ -251,9 +207,8 @@ func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 		for _, r := range must(s.ListEvidence(t.Context(), evidences.Filter{Limit: 10}))(t) {
 			got = append(got, r.ID)
 		}
-		if slices.Reverse(got); !slices.Equal(got, want) {
-			t.Errorf("kept are %v, want %v", got, want)
-		}
+		slices.Reverse(got)
+		expect(t, "what is kept", got, want)
 	}
 	expectKept(append(kept, held)...)
 	expectRows(t, db, "blobs", 6) // in the hour of grace
@@ -264,9 +219,7 @@ func TestExpiredEvidenceIsDeletedByClass(t *testing.T) {
 	must(s.SetEvidenceClass(t.Context(), kept[2], evidence.Case))(t)
 	alter(t, db, `UPDATE evidence SET created_at = created_at - interval '60 days'`)
 	expectKept(kept[2], held)
-	if r := must(s.SetEvidenceClass(t.Context(), held, evidence.Normal))(t); r.Class != evidence.Normal { // it is released
-		t.Errorf("its class is %s", r.Class)
-	}
+	expect(t, "the class when it is released", must(s.SetEvidenceClass(t.Context(), held, evidence.Normal))(t).Class, evidence.Normal)
 	expectKept(kept[2])
 	requireCode(t, errorOf(s.Evidence(t.Context(), held)), evidence.NotFound)
 	requireCode(t, errorOf(s.SetEvidenceClass(t.Context(), held, evidence.Case)), evidence.NotFound)
@@ -328,19 +281,13 @@ func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
 		return claimed
 	}
 	claimed := claim(1)
-	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); !errors.Is(err, evidences.ErrBlobBusy) {
-		t.Errorf("reserving it: %v", err)
-	}
-	if _, err := s.AddEvidence(t.Context(), 1, r); !errors.Is(err, evidences.ErrBlobBusy) {
-		t.Errorf("naming it: %v", err)
-	}
+	expectError(t, "reserving it", s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]), evidences.ErrBlobBusy)
+	expectError(t, "naming it", errorOf(s.AddEvidence(t.Context(), 1, r)), evidences.ErrBlobBusy)
 	claim(0)
 	alter(t, db, `UPDATE evidence_blobs SET deleting_at = deleting_at - interval '6 minutes'`) // the claimant has died
 	claim(1)
 	check(t, s.ForgetBlobs(t.Context(), claimed))
-	if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
-		t.Errorf("reserving it after its deletion: %v", err)
-	}
+	check(t, s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]))
 }
 
 // TestUploadsAndSweepsDoNotLoseABlob runs uploads of the same picture beside sweeps. Before each
@@ -386,9 +333,8 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 
 func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
 	s, db := newStore(t)
-	m := register(t, s, 1)
 	alert := trouble(detector.Blackout, hourAgo())
-	acceptReport(t, s, m.ID, report(alert), monitor.Run)
+	m := registerWith(t, s, 1, alert)
 	i := onlyIncident(t, s, m.ID)
 	alter(t, db, `UPDATE incidents SET severity = 1`)
 	before, onset := []byte("before"), []byte("onset")
@@ -409,12 +355,8 @@ func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
 	}
 	alter(t, db, `UPDATE incidents SET severity = 2`)
 	sweep(t, s)
-	if got, err := s.Evidence(t.Context(), r.ID); err != nil || got.Class != evidence.Quarantine {
-		t.Errorf("when the incident is severe, the class is %s: %v", got.Class, err)
-	}
+	expect(t, "the class when the incident is severe", must(s.Evidence(t.Context(), r.ID))(t).Class, evidence.Quarantine)
 	later := newEvidence(t, s, m.ID)
 	later.EventID = alert.ID
-	if got := upload(t, s, later); got.Class != evidence.Quarantine {
-		t.Errorf("further evidence is %s", got.Class)
-	}
+	expect(t, "further evidence", upload(t, s, later).Class, evidence.Quarantine)
 }

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -54,15 +53,11 @@ func TestAThumbnailGoesFromOneGatewayToTheOther(t *testing.T) {
 	if err != nil || string(got.JPEG) != "jpeg\x00\xff" || !got.TakenAt.Equal(noon) {
 		t.Errorf("the thumbnail is %+v, %v", got, err)
 	}
-	if n := <-announced; n != feed.NewThumbnail(m.ID, noon) {
-		t.Errorf("announced is %+v", n)
-	}
+	expect(t, "the announcement", <-announced, feed.NewThumbnail(m.ID, noon))
 	if len(announced) > 0 {
 		t.Error("an older thumbnail, or the same one again, is announced")
 	}
-	if _, err := first.PutThumbnail(t.Context(), thumbnail, 2); !errors.Is(err, monitor.ErrSuperseded) {
-		t.Errorf("the error of another generation is %v", err)
-	}
+	requireSuperseded(t, errorOf(first.PutThumbnail(t.Context(), thumbnail, 2)))
 	acceptReport(t, first, m.ID, monitor.Report{Generation: 1, At: noon, Status: monitor.Completed}, monitor.Stop)
 	requireCode(t, errorOf(first.PutThumbnail(t.Context(), thumbnail, 1)), monitor.NotFound)
 }
@@ -76,9 +71,7 @@ func TestThumbnailsEndWithTheirLease(t *testing.T) {
 		t.Error("a shorter lease ended a longer one", err)
 	}
 	check(t, s.DeleteThumbnails(t.Context(), time.Hour))
-	if _, err := s.GetThumbnail(t.Context(), m.ID); err != nil {
-		t.Error(err)
-	}
+	must(s.GetThumbnail(t.Context(), m.ID))(t)
 	check(t, s.DeleteThumbnails(t.Context(), 0))
 	requireCode(t, errorOf(s.GetThumbnail(t.Context(), m.ID)), monitor.NotFound)
 }

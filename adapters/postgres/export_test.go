@@ -19,9 +19,8 @@ import (
 var CompleteDSN = completeDSN
 
 const (
-	ClaimBatch       = claimBatch
-	GroupLockTimeout = groupLockTimeout
-	PlaceDue         = placeDue
+	ClaimBatch = claimBatch
+	PlaceDue   = placeDue
 )
 
 // ShortenTimeouts makes a store detect a lost listening connection, and the server

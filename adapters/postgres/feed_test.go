@@ -1,21 +1,20 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/delivery"
-	"github.com/stream-monitor/stream-monitor/application/monitors"
-	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // feedLine is a short form of an entry: its type and the field that the tests expect.
@@ -36,156 +35,35 @@ func feedLine(t testing.TB, entryType, data string) string {
 	return entryType + " " + fields.Status + fields.State
 }
 
-// numberFeed gives their versions to all changes.
 func numberFeed(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	eventually(t, "all changes have their versions", func() bool { return !must(s.NumberFeed(t.Context()))(t) })
 }
 
-// feedSince returns the entries after a version in short form, and the last version. It gives
-// their versions to all changes before.
-func feedSince(t testing.TB, s *postgres.Store, db *sql.DB, version int64) (lines []string, last int64) {
+// feedSince returns the entries after a version in short form. It gives their versions to all changes before.
+func feedSince(t testing.TB, s *postgres.Store, version int64) (lines []string) {
 	t.Helper()
 	numberFeed(t, s)
-	rows := must(db.QueryContext(t.Context(), `SELECT version, type, data FROM feed WHERE version > $1 ORDER BY version`, version))(t)
-	defer rows.Close()
-	last = version
-	for rows.Next() {
-		var next int64
-		var entryType, data string
-		check(t, rows.Scan(&next, &entryType, &data))
-		if last > 0 && next != last+1 {
-			t.Fatalf("version %d follows %d", next, last)
-		}
-		last = next
-		lines = append(lines, feedLine(t, entryType, data))
+	for _, e := range must(s.ReadFeed(t.Context(), version, 1000))(t).Entries {
+		version++
+		require(t, "the next version", e.Version, version)
+		lines = append(lines, feedLine(t, string(e.Type), string(e.Data)))
 	}
-	check(t, rows.Err())
-	return lines, last
+	return lines
 }
 
 // feedHead returns the version of the newest entry. It gives their versions to all changes
 // before.
-func feedHead(t testing.TB, s *postgres.Store, db *sql.DB) (version int64) {
+func feedHead(t testing.TB, s *postgres.Store, db *sql.DB) int64 {
 	t.Helper()
 	numberFeed(t, s)
-	check(t, db.QueryRowContext(t.Context(), `SELECT version FROM feed_head`).Scan(&version))
-	return version
-}
-
-// TestEveryChangeThatReadersSeeIsAppendedToTheFeed runs each transaction twice: as a
-// repetition after an unknown outcome, it appends nothing.
-func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
-	t.Parallel()
-	s, db := newStore(t)
-	m, reserved, failing, lost := registration(1), registration(2), registration(3), registration(4)
-	reserved.Status, reserved.ReservedUntil = monitor.Waiting, time.Now().Add(-time.Second)
-	alert, doomed, last := blackout(40), blackout(50), monitorError(event.ReasonWorkerLost)
-	last.At = time.Now()
-	lostEvent := monitorError(event.ReasonWorkerLost)
-	dark := report(alert)
-	dark.Health.Video = monitor.Black
-	blind := dark
-	blind.Events = nil
-	blind.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
-	ended := report()
-	ended.Status, ended.StreamStatus = monitor.Completed, monitor.StreamEnded
-	var leased delivery.Delivery
-	attempt := func(decision notify.Decision) func() error {
-		return func() error {
-			a := rejecting
-			if decision.Delivered {
-				a = accepting
-				a.At = noon.Add(time.Second)
-			}
-			_, err := s.Record(t.Context(), leased, outcomeOf(a, decision))
-			return err
-		}
-	}
-	accept := func(m monitor.Monitor, r monitor.Report) func() error {
-		return func() error { _, err := s.Accept(t.Context(), m.ID, r); return err }
-	}
-	var claimed supervisor.Reservation
-	head := feedHead(t, s, db)
-	for _, step := range []struct {
-		name    string
-		prepare func()
-		change  func() error
-		want    []string
-	}{
-		{"a registration", nil, func() error { return s.Insert(t.Context(), m, unlimited) },
-			[]string{"monitor.updated initializing"}},
-		{"a registration with a key", nil, func() error {
-			_, err := s.InsertIdempotent(t.Context(), reserved, unlimited, monitors.IdempotencyKey{Key: monitors.Digest{1}})
-			return err
-		}, []string{"monitor.updated waiting"}},
-		{"a promotion", func() {
-			taken, _, err := s.ClaimDue(t.Context(), time.Minute)
-			if err != nil || len(taken) != 1 {
-				t.Fatalf("%d reservations are due: %v", len(taken), err)
-			}
-			claimed = taken[0]
-		}, func() error { _, err := s.Promote(t.Context(), claimed, "here"); return err },
-			[]string{"monitor.updated waiting"}},
-		{"a report with an alert", nil, accept(m, dark),
-			[]string{"monitor.updated monitoring", "delivery.updated pending 0", "incident.updated open"}},
-		{"a report of blindness", nil, accept(m, blind), []string{"monitor.updated monitoring"}},
-		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(notify.Decision{RetryAt: time.Now()}),
-			[]string{"delivery.updated pending 1"}},
-		{"a delivery", func() { leased = leaseOne(t, s) }, attempt(sent), []string{"delivery.updated sent 2"}},
-		{"a stop with a last event", nil, func() error {
-			_, err := s.End(t.Context(), m.ID, monitor.Stopped, "", &doomed, noon)
-			return err
-		}, []string{"monitor.updated stopped", "delivery.updated pending 0", "incident.updated resolved"}},
-		{"the end of a stream", nil, accept(reserved, func() monitor.Report { ended.Generation = 2; return ended }()),
-			[]string{"monitor.updated completed"}},
-		{"another registration", nil, func() error { return s.Insert(t.Context(), failing, unlimited) },
-			[]string{"monitor.updated initializing"}},
-		{"an event of the gateway", nil, func() error { return s.AddEvent(t.Context(), failing, last) },
-			[]string{"delivery.updated pending 0", "incident.updated open"}},
-		{"a delivery that failed for good", func() {
-			for _, d := range lease(t, s) {
-				if d.Event.MonitorID == failing.ID {
-					leased = d
-				}
-			}
-		}, attempt(failed), []string{"delivery.updated failed 1", "monitor.updated error"}},
-		{"a redelivery", nil, func() error { return s.Redeliver(t.Context(), m.ID, alert.ID) }, []string{"delivery.updated pending 0"}},
-		{"a lost worker", func() { check(t, s.Insert(t.Context(), lost, unlimited)) },
-			func() error { return s.Fail(t.Context(), lost, event.ReasonWorkerLost, lostEvent) },
-			[]string{"monitor.updated error", "delivery.updated pending 0", "incident.updated open"}},
-		{"the end of an incident that a sweep finds", func() {
-			alter(t, db, `UPDATE incidents SET due_at = NULL`)
-			onset := time.Now().UTC().Add(-55 * time.Second)
-			over := registerWith(t, s, 5, trouble(detector.Blackout, onset.Add(-time.Hour)), recovery(detector.Blackout, onset.Add(-time.Hour), onset))
-			alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now() - interval '5 minutes')) WHERE monitor_id = $1`, over.ID)
-		}, func() error { return errorOf(s.SweepIncidents(t.Context(), 10)) }, []string{"incident.updated resolved"}},
-	} {
-		if step.prepare != nil {
-			step.prepare()
-			head = feedHead(t, s, db)
-		}
-		if err := step.change(); err != nil {
-			t.Fatalf("%s: %v", step.name, err)
-		}
-		var lines []string
-		if lines, head = feedSince(t, s, db, head); !slices.Equal(lines, step.want) {
-			t.Errorf("%s appends %q, want %q", step.name, lines, step.want)
-		}
-		if err := step.change(); err != nil && step.name != "a promotion" {
-			t.Fatalf("%s, repeated: %v", step.name, err)
-		}
-		if lines, head = feedSince(t, s, db, head); len(lines) > 0 && step.name != "a promotion" {
-			t.Errorf("%s appends %q when it is repeated, want nothing", step.name, lines)
-		}
-	}
+	return value[int64](t, db, `SELECT version FROM feed_head`)
 }
 
 func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
 	s, db := newStore(t)
-	m := register(t, s, 1)
-	acceptReport(t, s, m.ID, report(), monitor.Run)
+	m := registerWith(t, s, 1)
 	head := feedHead(t, s, db)
 	for second := range 5 {
 		r := report()
@@ -195,9 +73,7 @@ func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
 		r.Visibility = &monitor.Visibility{LastObservedAt: r.At}
 		acceptReport(t, s, m.ID, r, monitor.Run)
 	}
-	if lines, _ := feedSince(t, s, db, head); len(lines) > 0 {
-		t.Errorf("heartbeats appended %q, want nothing", lines)
-	}
+	expectLen(t, "entries of heartbeats", feedSince(t, s, head), 0)
 }
 
 // A monitor whose row cannot be read makes no entry, and its reports are accepted. Readers
@@ -214,9 +90,7 @@ func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T)
 	before, head := renew(), feedHead(t, s, db)
 	alter(t, db, `UPDATE monitors SET config = '{"check_interval_sec": "often"}' WHERE id = $1`, m.ID)
 	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
-	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0", "incident.updated open"}) {
-		t.Errorf("the feed has %q, want the delivery and the incident", lines)
-	}
+	expect(t, "the feed", feedSince(t, s, head), []string{"delivery.updated pending 0", "incident.updated open"})
 	after := renew()
 	if after == before {
 		t.Error("the epoch is the same, though a change was left out")
@@ -224,7 +98,235 @@ func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T)
 	if state, _, err := s.ReadState(t.Context()); err != nil || len(state.Monitors) != 0 {
 		t.Errorf("the state has %+v, %v; want no monitor", state.Monitors, err)
 	}
-	if again := renew(); again != after {
-		t.Error("a state without the monitor has changed the epoch again")
+	expect(t, "the epoch after a state without the monitor", renew(), after)
+}
+
+// While one gateway gives versions, and is halted, reports of different monitors do not wait.
+func TestReportsDoNotWaitForEachOtherBecauseOfTheFeed(t *testing.T) {
+	s, db := newStore(t)
+	first, second := register(t, s, 1), register(t, s, 2)
+	holding(t, db, `SELECT FROM feed_head FOR UPDATE`)
+	for n, m := range []monitor.Monitor{first, second} {
+		acceptReport(t, s, m.ID, report(blackout(n)), monitor.Run) // fails when it waits for a lock until its timeout
 	}
+}
+
+// damaged makes every statement that changes a table fail, as a damaged index does.
+func damaged(table string) string {
+	return `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''damaged'' USING ERRCODE = ''XX002''; END';
+		CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON ` + table + ` EXECUTE FUNCTION fail()`
+}
+
+// A feed that is damaged or locked refuses no alert, and has all of its changes when it is repaired.
+func TestAFeedThatCannotBeWrittenLosesNothing(t *testing.T) {
+	for name, c := range map[string]struct{ damage, repair string }{
+		"a damaged index of the feed": {damaged("feed"), `DROP TRIGGER fail ON feed`},
+		"a damaged head of the feed":  {damaged("feed_head"), `DROP TRIGGER fail ON feed_head`},
+		"a full disk":                 {`ALTER TABLE feed ADD CONSTRAINT nothing CHECK (version < 0) NOT VALID`, `ALTER TABLE feed DROP CONSTRAINT nothing`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := create(t, template) // not for reuse
+			s, db := open(t, dsn), raw(t, dsn)
+			m := register(t, s, 1)
+			head := feedHead(t, s, db)
+			alter(t, db, c.damage)
+			acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+			expectFailure(t, "numbering a damaged feed", errorOf(s.NumberFeed(t.Context())))
+			alter(t, db, c.repair)
+			expect(t, "the feed", feedSince(t, s, head), []string{"monitor.updated monitoring", "delivery.updated pending 0", "incident.updated open"})
+		})
+	}
+}
+
+// A gateway dies, or is halted, at each statement with which it gives versions.
+func TestNoChangeIsLostOrNumberedTwiceWhenAGatewayDies(t *testing.T) {
+	const events = 30
+	for _, step := range []string{"FROM feed_head FOR UPDATE", "DELETE FROM feed_inbox", "FROM monitor_events", "INSERT INTO feed ", "COMMIT"} {
+		for how, what := range map[string]loss{"before": lostRequest, "after": lostAnswer, "halted after": silentLoss} {
+			t.Run(how+" "+step, func(t *testing.T) {
+				t.Parallel()
+				dsn := create(t, template)
+				proxied := startProxy(t, dsn)
+				dying, other, db := open(t, proxied.dsn), open(t, dsn), raw(t, dsn)
+				ids := storedEvents(t, other, db, events)
+				before := presentPosition(t, other)
+				for _, id := range ids {
+					check(t, other.ChangeEvent(t.Context(), 0, id))
+				}
+				dead := false
+				proxied.lose(func(statement string) loss {
+					if dead = dead || strings.Contains(statement, step); dead {
+						return what
+					}
+					return noLoss
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); _, _ = dying.NumberFeed(ctx) }()
+				eventually(t, "the gateway is dead", func() bool { return proxied.losses() > 0 })
+				requireNumberedOnce(t, other, before.Version, ids)
+				cancel()
+				<-done
+			})
+		}
+	}
+}
+
+// requireNumberedOnce requires that each event gets one entry after a version, without gaps.
+func requireNumberedOnce(t *testing.T, s *postgres.Store, after int64, ids []string) {
+	t.Helper()
+	numbered := map[string]int{}
+	eventually(t, fmt.Sprintf("%d changes have versions", len(ids)), func() bool {
+		numberFeed(t, s)
+		page := must(s.ReadFeed(t.Context(), after, len(ids)+1))(t)
+		clear(numbered)
+		for i, e := range page.Entries {
+			require(t, "the next version", e.Version, after+int64(i)+1)
+			numbered[fieldOf(t, e.Data, "event_id")]++
+		}
+		return len(page.Entries) == len(ids)
+	})
+	for _, id := range ids {
+		expect(t, "entries of event "+id, numbered[id], 1)
+	}
+}
+
+func TestManyChangesGetTheirVersionsInSeveralSteps(t *testing.T) {
+	s, db := newStore(t)
+	ids := storedEvents(t, s, db, 1100)
+	before := presentPosition(t, s)
+	alter(t, db, `INSERT INTO feed_inbox (type, id) SELECT 'delivery.updated', id FROM monitor_events`)
+	alter(t, db, `INSERT INTO feed_inbox (type, id) VALUES ('delivery.updated', gen_random_uuid())`) // deleted since
+	for _, want := range []bool{true, true, false} {
+		expect(t, "more are left", must(s.NumberFeed(t.Context()))(t), want)
+	}
+	requireNumberedOnce(t, s, before.Version, ids)
+}
+
+// Attempts of one delivery that come together are one entry, with the newest state.
+func TestChangesOfOneObjectAreOneEntry(t *testing.T) {
+	s, db := newStore(t)
+	ids := storedEvents(t, s, db, 1)
+	head := feedHead(t, s, db)
+	for range 3 {
+		check(t, s.ChangeEvent(t.Context(), 0, ids[0]))
+	}
+	alter(t, db, `UPDATE monitor_events SET webhook_attempts = 7`)
+	expect(t, "the feed", feedSince(t, s, head), []string{"delivery.updated sent 7"})
+}
+
+// Two gateways give versions at once. An object as one has read it must not follow that of the other, who read it later.
+func TestAnObjectNeverGoesBackInTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := create(t, template) // not for reuse
+	s, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+	alter(t, db, `
+		CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(random() / 100); RETURN NULL; END';
+		CREATE TRIGGER pause BEFORE UPDATE ON feed_head FOR EACH STATEMENT EXECUTE FUNCTION pause()`)
+	ids := storedEvents(t, s, db, 1)
+	before := presentPosition(t, s)
+	var written atomic.Bool
+	allAtOnce(t, func() error {
+		defer written.Store(true)
+		for range 100 {
+			if _, err := db.ExecContext(t.Context(), `WITH attempted AS (UPDATE monitor_events SET webhook_attempts = webhook_attempts + 1 WHERE id = $1 RETURNING id)
+				INSERT INTO feed_inbox (type, id) SELECT 'delivery.updated', id FROM attempted`, ids[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() (err error) {
+		for err == nil && !written.Load() {
+			_, err = s.NumberFeed(t.Context())
+		}
+		return err
+	}, func() (err error) {
+		for err == nil && !written.Load() {
+			_, err = other.NumberFeed(t.Context())
+		}
+		return err
+	})
+	numberFeed(t, s)
+	page := must(s.ReadFeed(t.Context(), before.Version, 1000))(t)
+	last := -1
+	for _, e := range page.Entries {
+		var d feed.Delivery
+		if err := json.Unmarshal(e.Data, &d); err != nil || d.WebhookAttempts < last {
+			t.Errorf("after %d attempts the feed has %d, %v", last, d.WebhookAttempts, err)
+		}
+		last = d.WebhookAttempts
+	}
+	if len(page.Entries) < 2 || last != 100 {
+		t.Errorf("the last of %d entries has %d attempts, want 100", len(page.Entries), last)
+	}
+}
+
+func presentPosition(t testing.TB, s *postgres.Store) feed.Position {
+	t.Helper()
+	_, position, err := s.ReadState(t.Context())
+	check(t, err)
+	return position
+}
+
+// slowCommits makes each commit of a change take up to a millisecond.
+const slowCommits = `
+	CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(random() / 1000); RETURN NULL; END';
+	CREATE CONSTRAINT TRIGGER pause AFTER INSERT ON feed_inbox DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pause()`
+
+// storedEvents stores events that have no change in the feed, and returns their IDs.
+func storedEvents(t testing.TB, s *postgres.Store, db *sql.DB, n int) (ids []string) {
+	t.Helper()
+	m := register(t, s, 1)
+	numberFeed(t, s)
+	return values[string](t, db, `
+		WITH added AS (
+			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			SELECT gen_random_uuid(), $1, 'alert.blackout', '{}', '{}', 'sent', now() FROM generate_series(1, $2)
+			RETURNING *)
+		INSERT INTO deliveries (id, monitor_id, event_id, state, created_at) SELECT id, monitor_id, id, 'delivered', created_at FROM added RETURNING id`, m.ID, n)
+}
+
+// Readers continue at one of two gateways, which both give versions, from the last version that they have read.
+func TestNoReaderSkipsOrRepeatsAVersionWhateverCommitsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	const writers, each, readers = 20, 40, 6
+	dsn := create(t, template) // not for reuse
+	db, gateways := raw(t, dsn), []*postgres.Store{open(t, dsn), open(t, dsn)}
+	alter(t, db, slowCommits)
+	ids := storedEvents(t, gateways[0], db, writers*each)
+	start := feedHead(t, gateways[0], db)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	write := func(w int) (err error) {
+		for n, id := range ids[w*each : (w+1)*each] {
+			if n%10 == 0 {
+				gateways[w%2].ChangeEventAndRollBack(ctx, id)
+			}
+			err = errors.Join(err, gateways[w%2].ChangeEvent(ctx, time.Duration(rand.IntN(4000))*time.Microsecond, id))
+		}
+		return err
+	}
+	read := func() error {
+		for last := start; last < start+writers*each; {
+			s := gateways[rand.IntN(2)]
+			_, failed := s.NumberFeed(ctx)
+			page, err := s.ReadFeed(ctx, last, 1+rand.IntN(40))
+			if err = errors.Join(failed, err); err != nil {
+				return err
+			}
+			for _, e := range page.Entries {
+				last++
+				expect(t, "the next version", e.Version, last)
+			}
+		}
+		return nil
+	}
+	atOnce(t, writers+readers, func(i int) error {
+		if i < writers {
+			return write(i)
+		}
+		return read()
+	})
+	requireNumberedOnce(t, gateways[0], start, ids)
 }

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -24,9 +23,7 @@ func TestTheEpochChangesOnlyWithTheOriginOfTheFeed(t *testing.T) {
 		return presentPosition(t, s).Epoch
 	}
 	first := renewed()
-	if again := renewed(); again != first {
-		t.Errorf("the epoch changed from %s to %s although nothing had happened", first, again)
-	}
+	expect(t, "the epoch when nothing has happened", renewed(), first)
 	alter(t, db, `UPDATE feed_head SET origin = 'another server'`)
 	if after := renewed(); after == first {
 		t.Error("the epoch is unchanged after a restore from another server")
@@ -49,15 +46,11 @@ func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
 	for _, m := range state.Monitors {
 		got = append(got, m.MonitorID)
 	}
-	if want := []monitor.ID{active.ID, recent.ID}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("the state has the monitors %v, want %v", got, want)
-	}
+	expect(t, "the monitors of the state", got, []monitor.ID{active.ID, recent.ID})
 	if len(state.Incidents) != 1 || state.Incidents[0].MonitorID != active.ID {
 		t.Errorf("the state has the incidents %+v, want that of the alert", state.Incidents)
 	}
-	if position.Version != head {
-		t.Errorf("the state is of version %d, want %d", position.Version, head)
-	}
+	expect(t, "the version of the state", position.Version, head)
 }
 
 // followed is what a reader knows that has read every entry: the newest data of each
@@ -192,9 +185,7 @@ func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T
 	}
 	known := followed(t, s, feed.EvidenceAdded, "evidence_id")
 	for id, line := range got {
-		if line != known[id] {
-			t.Errorf("the state has the evidence %s, a follower knows %s", line, known[id])
-		}
+		expect(t, "evidence, as a follower knows it", line, known[id])
 	}
 }
 
@@ -230,9 +221,7 @@ func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
 		Watched: 6, Blind: 1, Late: 2, LateMonitors: []monitor.ID{ids[1], ids[3]},
 		Failing: 2, Failures: []feed.Failure{{Error: "yt-dlp: no answer", Monitors: 2}},
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("the checker is %+v, want %+v", got, want)
-	}
+	expect(t, "the checker", got, want)
 }
 
 func TestOldEntriesAreDeletedInBatchesWithoutAGap(t *testing.T) {

@@ -42,12 +42,20 @@ func registration(n int) monitor.Monitor {
 	}
 }
 
-// register stores a registration.
 func register(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
 	check(t, s.Insert(t.Context(), m, unlimited))
 	return m
+}
+
+// registering returns a function that registers a monitor of another stream each time.
+func registering(t *testing.T, s *postgres.Store) func() monitor.Monitor {
+	registered := 0
+	return func() monitor.Monitor {
+		registered++
+		return register(t, s, registered)
+	}
 }
 
 // blackout returns an alert at the given second after noon.
@@ -77,16 +85,11 @@ func report(events ...event.Event) monitor.Report {
 	}
 }
 
-// acceptReport stores a report and fails the test unless the order is want.
 func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
 	t.Helper()
-	answer := must(s.Accept(t.Context(), id, r))(t)
-	if answer.Order != want {
-		t.Fatalf("the order is %q, want %q", answer.Order, want)
-	}
+	require(t, "the order", must(s.Accept(t.Context(), id, r))(t).Order, want)
 }
 
-// registerWith registers a monitor and stores a report with these events.
 func registerWith(t testing.TB, s *postgres.Store, n int, events ...event.Event) monitor.Monitor {
 	t.Helper()
 	m := register(t, s, n)
@@ -94,20 +97,11 @@ func registerWith(t testing.TB, s *postgres.Store, n int, events ...event.Event)
 	return m
 }
 
-// lease leases up to ten deliveries.
 func lease(t testing.TB, s *postgres.Store) []delivery.Delivery {
 	t.Helper()
-	return leaseUpTo(t, s, 10)
+	return must(s.Lease(t.Context(), 10, time.Minute))(t).Deliveries
 }
 
-// leaseUpTo leases up to limit deliveries.
-func leaseUpTo(t testing.TB, s *postgres.Store, limit int) []delivery.Delivery {
-	t.Helper()
-	leased := must(s.Lease(t.Context(), limit, time.Minute))(t)
-	return leased.Deliveries
-}
-
-// expectNoneLeased fails the test if any delivery can be leased.
 func expectNoneLeased(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	if leased := lease(t, s); len(leased) != 0 {
@@ -115,7 +109,6 @@ func expectNoneLeased(t testing.TB, s *postgres.Store) {
 	}
 }
 
-// leaseOne leases the only delivery that can be leased.
 func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 	t.Helper()
 	deliveries := lease(t, s)
@@ -135,8 +128,7 @@ var (
 // recordAttempt stores an attempt and returns the monitor that it ended.
 func recordAttempt(t testing.TB, s *postgres.Store, d delivery.Delivery, a event.Attempt, decision notify.Decision) monitor.ID {
 	t.Helper()
-	recorded := must(s.Record(t.Context(), d, outcomeOf(a, decision)))(t)
-	return recorded.EndedMonitor
+	return must(s.Record(t.Context(), d, outcomeOf(a, decision)))(t).EndedMonitor
 }
 
 func outcomeOf(a event.Attempt, decision notify.Decision) delivery.Outcome {
@@ -147,20 +139,24 @@ func outcomeOf(a event.Attempt, decision notify.Decision) delivery.Outcome {
 	return delivery.Outcome{Decision: decision, Result: message.Result{Attempt: a, Class: class}}
 }
 
-// getMonitor reads a monitor.
 func getMonitor(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
 	t.Helper()
-	m := must(s.Get(t.Context(), id))(t)
-	return m
+	return must(s.Get(t.Context(), id))(t)
 }
 
-// stopMonitor stops a monitor.
+// expectEnd fails the test unless a monitor has ended at noon with this status and reason.
+func expectEnd(t testing.TB, s *postgres.Store, id monitor.ID, status monitor.Status, reason string) {
+	t.Helper()
+	if m := getMonitor(t, s, id); m.Status != status || m.Reason != reason || !m.EndedAt.Equal(noon) {
+		t.Errorf("it stands at %s, %q, ended %v; want %s, %q", m.Status, m.Reason, m.EndedAt, status, reason)
+	}
+}
+
 func stopMonitor(t testing.TB, s *postgres.Store, id monitor.ID) {
 	t.Helper()
 	must(s.End(t.Context(), id, monitor.Stopped, "", nil, noon))(t)
 }
 
-// requireCode fails the test unless the error has the given code.
 func requireCode(t testing.TB, err error, code monitor.Code) *monitor.Error {
 	t.Helper()
 	var e *monitor.Error

@@ -1,24 +1,21 @@
 package postgres_test
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/exec"
-	"strconv"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	messages "github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -27,79 +24,32 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// These are the environment of a copy of this test program that is a gateway: its DSN, and where its messages go.
-const (
-	gatewayOf    = "STORE_TEST_GATEWAY_OF"
-	gatewayTells = "STORE_TEST_GATEWAY_TELLS"
-)
-
-// runGateway is a gateway of its own. Each line of its input is a monitor whose stream has gone black: it stores that
-// report until it is accepted, as a worker does.
-func runGateway(dsn, tells string) int {
-	ctx := context.Background()
-	s, err := postgres.Open(ctx, dsn, postgres.Config{MaxConnections: 8})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	go func() { _ = serveGateway(ctx, s, tells) }()
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		r := report(trouble(detector.Blackout, justNow()))
-		for {
-			if _, err := s.Accept(ctx, monitor.ID(lines.Text()), r); err == nil {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-	}
-	return 0
-}
-
-// startGateway runs serveGateway until the test ends.
+// startGateway delivers, with messages that go to a URL, and numbers the feed, until the test ends.
 func startGateway(t testing.TB, s *postgres.Store, tells string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- serveGateway(ctx, s, tells) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// serveGateway delivers, with messages that go to a URL, and numbers the feed, until ctx is done.
-func serveGateway(ctx context.Context, s *postgres.Store, tells string) error {
-	sender, err := newWebhookSender()
-	if err != nil {
-		return err
-	}
-	defer sender.Close()
-	renderer, err := messages.Load(messages.Config{})
-	if err != nil {
-		return err
-	}
+	local := must(webhook.ParseNetworks("127.0.0.0/8"))(t)
+	sender := webhook.NewSender(must(webhook.ParseKeys("a-key"))(t), webhook.NewGuard(local, nil), webhook.Config{Timeout: delivery.SendTimeout})
 	to := delivery.NewSender(delivery.SenderConfig{
-		Webhooks: sender, Renderer: renderer, Messages: map[notify.Kind]messages.Sender{notify.Discord: postingSender(tells)},
+		Webhooks: sender, Renderer: must(messages.Load(messages.Config{}))(t), Messages: map[notify.Kind]messages.Sender{notify.Discord: postingSender(tells)},
 	})
+	ctx, cancel := context.WithCancel(context.Background())
 	wakes := s.Listen(ctx)
-	d, err := delivery.New(s, to, wakes, delivery.Config{GracePeriod: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	var numbering sync.WaitGroup
-	numbering.Go(func() {
+	d := must(delivery.New(s, to, wakes, delivery.Config{GracePeriod: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}))(t)
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(ctx) })
+	running.Go(func() {
 		for ctx.Err() == nil {
 			_, _ = s.NumberFeed(ctx)
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	d.Run(ctx)
-	numbering.Wait()
-	for range wakes { // closed when it listens no more
-	}
-	return nil
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		sender.Close()
+		for range wakes { // closed when it listens no more
+		}
+	})
 }
 
 // postingSender posts messages to the path DESTINATION/INCIDENT of a URL.
@@ -119,65 +69,6 @@ func (s postingSender) Send(ctx context.Context, d notify.Destination, m message
 	}
 	_ = a.Body.Close()
 	return messages.Result{Attempt: event.Attempt{At: r.At, Status: a.StatusCode}, Ref: "ref"}
-}
-
-// haltedGateway is a gateway in a process of its own that is halted once.
-type haltedGateway struct {
-	process *os.Process
-	input   io.Writer
-	proxy   *proxy
-	halted  chan struct{} // closed when it is
-	resumed chan struct{}
-	isOver  atomic.Bool // it was halted, and is not again
-}
-
-// startHaltedGateway starts a gateway that tells what it tells to a URL.
-func startHaltedGateway(t *testing.T, dsn, tells string) *haltedGateway {
-	t.Helper()
-	g := &haltedGateway{proxy: startProxy(t, dsn), halted: make(chan struct{}), resumed: make(chan struct{})}
-	cmd := exec.CommandContext(t.Context(), must(os.Executable())(t))
-	cmd.Env = append(os.Environ(), gatewayOf+"="+g.proxy.dsn+" application_name=halted idle_in_transaction_session_timeout="+strconv.FormatInt(idleTimeout.Milliseconds(), 10), gatewayTells+"="+tells)
-	cmd.Stderr = os.Stderr
-	g.input = must(cmd.StdinPipe())(t)
-	check(t, cmd.Start())
-	g.process = cmd.Process
-	t.Cleanup(func() {
-		if g.isOver.Load() {
-			g.resume()
-		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return g
-}
-
-// halt stops the process, as SIGSTOP does, unless it was halted before.
-func (g *haltedGateway) halt() (first bool) {
-	if !g.isOver.CompareAndSwap(false, true) {
-		return false
-	}
-	_ = g.process.Signal(syscall.SIGSTOP)
-	close(g.halted)
-	return true
-}
-
-// haltAt halts the gateway before a statement, or when the server has executed it and the gateway does not know that yet.
-func (g *haltedGateway) haltAt(at func(transaction []string) bool, executed bool) {
-	halt := func(transaction []string) {
-		if at(transaction) && g.halt() && !executed {
-			<-g.resumed
-		}
-	}
-	g.proxy.halt.Store(&halt)
-}
-
-func (g *haltedGateway) resume() {
-	select {
-	case <-g.resumed:
-	default:
-		_ = g.process.Signal(syscall.SIGCONT)
-		close(g.resumed)
-	}
 }
 
 // commitOf matches the commit of a transaction with a statement.
@@ -223,14 +114,14 @@ func TestAHaltedGatewayHoldsUpNoOtherStream(t *testing.T) {
 		t.Run(step.name, func(t *testing.T) {
 			t.Parallel()
 			w := newHaltWorld(t, step)
-			resume := w.haltAtStep()
+			w.haltAtStep()
 			w.tellOther()
 			if step.leaseEnds {
 				alter(t, w.db, `UPDATE deliveries SET due_at = now() - interval '1 second' WHERE lease IS NOT NULL AND monitor_id = $1`, w.first.ID)
 				w.arrivals(w.messages(w.first, "shared"), map[bool]int{true: 1, false: 2}[step.at != nil]) // the other gateway tells it
 			}
 			w.eventuallyNone(haltedTransactions)
-			resume()
+			w.resume()
 			w.arrivals("/"+string(w.first.ID), 1)
 			w.arrivals(w.messages(w.first, "shared"), 1)
 			w.eventuallyNone("deliveries WHERE state = 'pending' AND (lease IS NOT NULL OR due_at <= now())")
@@ -249,21 +140,23 @@ type haltWorld struct {
 	step         haltStep
 	s            *postgres.Store
 	db           *sql.DB
-	dsn          string
 	receiver     *receiver
-	gateway      *haltedGateway
 	first, other monitor.Monitor
+	proxy        *proxy        // of the gateway that is halted
+	once         sync.Once     // it is halted once
+	halted       chan struct{} // closed when it is
+	resume       func()
 	begun        string // rows that are there until the server ends what the halted gateway has begun; empty: it has begun nothing
 }
 
 // newHaltWorld leads both streams to the destination "shared", and the other one to "own", too.
 func newHaltWorld(t *testing.T, step haltStep) *haltWorld {
 	t.Helper()
-	w := &haltWorld{T: t, step: step, dsn: database(t)}
-	w.s, w.db = open(t, w.dsn), raw(t, w.dsn)
+	dsn := database(t)
+	w := &haltWorld{T: t, step: step, s: open(t, dsn), db: raw(t, dsn), proxy: startProxy(t, dsn), halted: make(chan struct{})}
 	w.receiver = startReceiver(t, func(r *http.Request) {
 		if step.at == nil && strings.HasPrefix(r.URL.Path, "/shared/") {
-			w.gateway.halt()
+			w.halt()
 		}
 	})
 	w.first, w.other = registerWithCallback(t, w.s, 1, w.receiver.url), registerWithCallback(t, w.s, 2, w.receiver.url)
@@ -271,27 +164,40 @@ func newHaltWorld(t *testing.T, step haltStep) *haltWorld {
 		acceptReport(t, w.s, m.ID, report(), monitor.Run)
 	}
 	addDestination(t, w.s, notify.Discord, "shared")
-	own := must(w.s.CreateDestination(t.Context(), notify.Destination{
-		ID: newID(), Name: "own", Kind: notify.Discord, Language: notify.English, Enabled: true,
-	}))(t).Destination
-	r := createRoute(t, w.s, "own", own.ID)
-	must(w.s.ChangeRoute(t.Context(), r.ID, func(r *notify.Route) error {
-		r.Match, r.Continue = notify.Match{Monitors: []monitor.ID{w.other.ID}}, true
-		return nil
-	}))(t)
+	addRoute(t, w.s, notify.Discord, "own", notify.Match{Monitors: []monitor.ID{w.other.ID}})
 	return w
 }
 
+// halt lets nothing pass any more between the gateway and the server.
+func (w *haltWorld) halt() {
+	w.once.Do(func() {
+		w.resume = w.proxy.freeze()
+		close(w.halted)
+	})
+}
+
 // haltAtStep lets the first stream go black at a gateway that is halted at the step, and then starts another gateway.
-func (w *haltWorld) haltAtStep() (resume func()) {
+func (w *haltWorld) haltAtStep() {
 	w.Helper()
-	w.gateway = startHaltedGateway(w.T, w.dsn, w.receiver.url)
+	halted := openSlow(w.T, fmt.Sprint(w.proxy.dsn, " application_name=halted idle_in_transaction_session_timeout=", idleTimeout.Milliseconds()))
+	startGateway(w.T, halted, w.receiver.url)
 	if w.step.at != nil {
-		w.gateway.haltAt(w.step.at, w.step.executed)
+		halt := func(transaction []string) {
+			if w.step.at(transaction) {
+				w.halt()
+				if !w.step.executed {
+					w.proxy.pass()
+				}
+			}
+		}
+		w.proxy.halt.Store(&halt)
 	}
-	must(fmt.Fprintln(w.gateway.input, w.first.ID))(w)
+	reported := inBackground(w.T, func() error {
+		return reportUntilAccepted(w.Context(), halted, w.first.ID, report(trouble(detector.Blackout, justNow())))
+	})
 	select {
-	case <-w.gateway.halted:
+	case <-w.halted:
+		w.Cleanup(func() { w.resume(); reported() })
 	case <-time.After(patience):
 		w.Fatal("it does not come to this step")
 	}
@@ -302,7 +208,6 @@ func (w *haltWorld) haltAtStep() (resume func()) {
 		w.begun = haltedTransactions
 	}
 	startGateway(w.T, w.s, w.receiver.url)
-	return w.gateway.resume
 }
 
 // tellOther lets the other stream go black. The test fails if it is told only when the server has ended what the halted
@@ -331,7 +236,7 @@ func (w *haltWorld) messages(m monitor.Monitor, destination string) string {
 // arrivals waits until something has arrived n times at a path.
 func (w *haltWorld) arrivals(path string, n int) {
 	w.Helper()
-	eventually(w, fmt.Sprintf("%d arrive at %s", n, path), func() bool { return w.receiver.arrivalsAt(path) >= n })
+	eventually(w, fmt.Sprintf("%d arrive at %s", n, path), func() bool { return len(w.receiver.at(path)) >= n })
 }
 
 func (w *haltWorld) eventuallyNone(rows string) {
@@ -349,8 +254,52 @@ func (w *haltWorld) expectTold() {
 	for path, most := range map[string]int{
 		"/" + string(w.first.ID): atMost, w.messages(w.first, "shared"): atMost, "/" + string(w.other.ID): 1, w.messages(w.other, "shared"): 1, w.messages(w.other, "own"): 1,
 	} {
-		if n := w.receiver.arrivalsAt(path); n == 0 || n > most {
+		if n := len(w.receiver.at(path)); n == 0 || n > most {
 			w.Errorf("%d arrived at %s, want %d at most", n, path, most)
 		}
 	}
+}
+
+// receiver records webhooks. It may do something more with them: answer.
+type receiver struct {
+	url    string
+	answer func(r *http.Request)
+
+	mu       sync.Mutex
+	arrivals map[string][]string // IDs of events, by path
+}
+
+func startReceiver(t testing.TB, answer func(r *http.Request)) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer, arrivals: map[string][]string{}}
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	r.url = s.URL
+	return r
+}
+
+func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	r.mu.Lock()
+	r.arrivals[req.URL.Path] = append(r.arrivals[req.URL.Path], req.Header.Get("X-Event-Id"))
+	r.mu.Unlock()
+	if r.answer != nil {
+		r.answer(req)
+	}
+}
+
+// at returns the IDs of the events that were received at a path, in order.
+func (r *receiver) at(path string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.arrivals[path])
+}
+
+// registerWithCallback registers a monitor whose webhooks go to url.
+func registerWithCallback(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor {
+	t.Helper()
+	m := registration(n)
+	m.CallbackURL = monitor.CallbackURL(url + "/" + string(m.ID))
+	check(t, s.Insert(t.Context(), m, unlimited))
+	return m
 }

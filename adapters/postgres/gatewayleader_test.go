@@ -10,14 +10,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 )
 
-// tryLead calls TryLead once.
 func tryLead(t testing.TB, s *postgres.Store) bool {
 	t.Helper()
 	is := must(s.TryLead(t.Context()))(t)
 	return is
 }
 
-// waitUntilElected calls TryLead until it succeeds.
 func waitUntilElected(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	eventually(t, "the leadership passes on", func() bool {
@@ -27,22 +25,16 @@ func waitUntilElected(t testing.TB, s *postgres.Store) {
 }
 
 // leaderPID returns the server process that holds the leader's lock.
-func leaderPID(t testing.TB, db *sql.DB) (pid int) {
+func leaderPID(t testing.TB, db *sql.DB) int {
 	t.Helper()
-	err := db.QueryRowContext(t.Context(), `
+	return value[int](t, db, `
 		SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 21325 AND objid = 2
-		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&pid)
-	check(t, err)
-	return pid
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 }
 
-// countConnections counts the connections of stores to the database.
-func countConnections(t testing.TB, db *sql.DB) (n int) {
+func countConnections(t testing.TB, db *sql.DB) int {
 	t.Helper()
-	err := db.QueryRowContext(t.Context(), `
-		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&n)
-	check(t, err)
-	return n
+	return countRows(t, db, `pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`)
 }
 
 // promptly is how long what waits for nobody takes at most on a busy machine. What it must not wait for takes
@@ -60,7 +52,6 @@ func openSlow(t testing.TB, dsn string) *postgres.Store {
 	return s
 }
 
-// requireWithin fails the test if do takes longer than most.
 func requireWithin(t testing.TB, most time.Duration, what string, do func()) {
 	t.Helper()
 	began := time.Now()
@@ -87,9 +78,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 			}
 			end(t, first, proxied, raw(t, dsn))
 			waitUntilElected(t, second)
-			if is, err := first.TryLead(t.Context()); err == nil {
-				t.Errorf("the old leader notices nothing: %t", is)
-			}
+			expectFailure(t, "what the old leader notices", errorOf(first.TryLead(t.Context())))
 			if is, _ := first.TryLead(t.Context()); is {
 				t.Error("there are two")
 			}
@@ -104,12 +93,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		if !tryLead(t, first) {
 			t.Fatal("not elected")
 		}
-		for deadline := began.Add(patience); !tryLead(t, second); {
-			if time.Now().After(deadline) {
-				t.Fatalf("it goes on for %v", patience)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		waitUntilElected(t, second)
 		if term := time.Since(began); term < 900*time.Millisecond {
 			t.Errorf("the leadership was lost after %v", term)
 		}
@@ -140,9 +124,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		requireWithin(t, promptly, "to notice it", func() {
-			if is, err := s.TryLead(ctx); err == nil {
-				t.Errorf("nothing is noticed: %t", is)
-			}
+			expectFailure(t, "leading with nobody who answers", errorOf(s.TryLead(ctx)))
 		})
 	}
 
@@ -160,7 +142,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		waitUntilElected(t, s)
 	})
 
-	t.Run("when the network drops everything", func(t *testing.T) {
+	t.Run("when the network drops everything, also for a second caller", func(t *testing.T) {
 		dsn := database(t)
 		proxied := startProxy(t, dsn)
 		s, other, db := openSlow(t, proxied.dsn), open(t, dsn), raw(t, dsn)
@@ -173,33 +155,15 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		if tryLead(t, s) {
 			t.Error("there are two")
 		}
-		check(t, errorOfClosing(s, other))
-		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
-	})
-
-	t.Run("also for a second caller, and Close does not wait for it", func(t *testing.T) {
-		proxied := startProxy(t, database(t))
-		s := openSlow(t, proxied.dsn)
-		tryLead(t, s)
 		proxied.dropAll.Store(true)
-		asked := make(chan error, 1)
-		go func() {
-			_, err := s.TryLead(t.Context())
-			asked <- err
-		}()
+		wait := inBackground(t, func() error {
+			expectFailure(t, "the election of a closed store", errorOf(s.TryLead(t.Context())))
+			return nil
+		})
 		noticed(t, s)
 		requireWithin(t, promptly, "closing", func() { _ = s.Close() })
-		if err := <-asked; err == nil {
-			t.Error("a closed store was elected")
-		}
+		wait()
+		check(t, other.Close())
+		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
-}
-
-func errorOfClosing(stores ...*postgres.Store) error {
-	for _, s := range stores {
-		if err := s.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

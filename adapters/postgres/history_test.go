@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
@@ -30,12 +30,20 @@ func reportAt(second int, video monitor.TrackHealth, minutes ...monitor.Minute) 
 	return r
 }
 
+// minuteAt returns the minute of noon, as it was measured by a worker since that second.
 func minuteAt(since, n int, luma float64) monitor.Minute {
 	return monitor.Minute{
 		At: noon, Since: noon.Add(time.Duration(since) * time.Second),
 		Luma:  monitor.Range{Min: luma, Mean: luma, Max: luma, N: n},
 		Level: monitor.Range{Min: -30, Mean: -20, Max: -10, N: n},
 	}
+}
+
+// minuteAfter returns a minute some time after noon.
+func minuteAfter(after time.Duration, n int, luma float64) monitor.Minute {
+	m := minuteAt(0, n, luma)
+	m.At, m.Since = m.At.Add(after), m.Since.Add(after)
+	return m
 }
 
 // foundHistory is the history of a monitor, as it was passed to a visitor.
@@ -78,11 +86,8 @@ func showSpans(h foundHistory, lane history.Lane) string {
 }
 
 func TestTheHistoryFollowsTheReports(t *testing.T) {
-	s, monitors := open(t, database(t)), 0
-	begin := func() monitor.Monitor {
-		monitors++
-		return register(t, s, monitors)
-	}
+	s := open(t, database(t))
+	begin := registering(t, s)
 
 	t.Run("spans are stored with the report", func(t *testing.T) {
 		m := begin()
@@ -91,12 +96,8 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 			acceptReport(t, s, m.ID, reportAt(10*second, video), monitor.Run) // the answer was lost
 		}
 		h := monitorHistory(t, s, m.ID)
-		if got, want := showSpans(h, history.Video), "ok 0-20, black 20-40, ok 40-"; got != want {
-			t.Errorf("video: %s, want %s", got, want)
-		}
-		if got, want := showSpans(h, history.Stream), "live 0-"; got != want {
-			t.Errorf("stream: %s, want %s", got, want)
-		}
+		expect(t, "video", showSpans(h, history.Video), "ok 0-20, black 20-40, ok 40-")
+		expect(t, "stream", showSpans(h, history.Stream), "live 0-")
 		if !h.Current.Seen.Equal(noon.Add(40*time.Second)) || !h.EndedAt.IsZero() || !h.CreatedAt.Equal(noon) {
 			t.Errorf("the history is %+v", h)
 		}
@@ -112,9 +113,7 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 			t.Errorf("before it, the newest report is of %v", h.Current.Seen)
 		}
 		acceptReport(t, s, m.ID, r, monitor.Run)
-		if got, want := showSpans(monitorHistory(t, s, m.ID), history.Video), "unknown 0-300, ok 300-"; got != want {
-			t.Errorf("video: %s, want %s", got, want)
-		}
+		expect(t, "video", showSpans(monitorHistory(t, s, m.ID), history.Video), "unknown 0-300, ok 300-")
 	})
 
 	t.Run("a report that ends the monitor leaves no lane open", func(t *testing.T) {
@@ -141,30 +140,11 @@ func TestTheHistoryFollowsTheReports(t *testing.T) {
 
 	t.Run("minutes are merged for wide buckets", func(t *testing.T) {
 		m := begin()
-		later := func(minute monitor.Minute, by time.Duration) monitor.Minute {
-			minute.At, minute.Since = minute.At.Add(by), minute.Since.Add(by)
-			return minute
-		}
-		mute := later(minuteAt(0, 1, 90), 2*time.Minute)
+		mute := minuteAfter(2*time.Minute, 1, 90)
 		mute.Level = monitor.Range{}
-		acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minuteAt(0, 1, 10), minuteAt(40, 3, 50), later(minuteAt(0, 2, 30), time.Minute), mute), monitor.Run)
+		acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minuteAt(0, 1, 10), minuteAt(40, 3, 50), minuteAfter(time.Minute, 2, 30), mute), monitor.Run)
 		h := readHistory(t, s, m.ID, noon.Add(-2*time.Minute), noon.Add(4*time.Minute), 2*time.Minute)
-		if len(h.Minutes) != 2 {
-			t.Fatalf("the minutes are %+v", h.Minutes)
-		}
-		slices.SortFunc(h.Minutes, func(a, b monitor.Minute) int { return a.At.Compare(b.At) })
-		level := monitor.Range{Min: -30, Mean: -20, Max: -10, N: 6}
-		want := []monitor.Minute{
-			{At: noon, Luma: monitor.Range{Min: 10, Mean: (10 + 3*50 + 2*30) / 6., Max: 50, N: 6}, Level: level},
-			{At: noon.Add(2 * time.Minute), Luma: monitor.Range{Min: 90, Mean: 90, Max: 90, N: 1}},
-		}
-		for i, got := range h.Minutes {
-			got.Luma.Mean = math.Round(got.Luma.Mean*1e4) / 1e4
-			want[i].Luma.Mean = math.Round(want[i].Luma.Mean*1e4) / 1e4
-			if got != want[i] {
-				t.Errorf("part %d is %+v, want %+v", i, got, want[i])
-			}
-		}
+		expect(t, "the parts", showParts(h), []string{"12:00:00 10.00 36.67 50.00 6, -30.00 -20.00 -10.00 6", "12:02:00 90.00 90.00 90.00 1, 0.00 0.00 0.00 0"})
 	})
 
 	t.Run("an overtaken report adds its minutes alone", func(t *testing.T) {
@@ -196,12 +176,8 @@ func TestAReportIsStoredWithoutAHistoryThatIsRefused(t *testing.T) {
 				r := reportAt(10, monitor.Black, minuteAt(0, 1, 10))
 				r.Events = []event.Event{blackout(40)}
 				acceptReport(t, s, m.ID, r, monitor.Run)
-				if l := leaseOne(t, s); l.Event.EventType != event.Blackout {
-					t.Errorf("the delivery is %+v", l)
-				}
-				if m := getMonitor(t, s, m.ID); m.Health.Video != monitor.Black {
-					t.Errorf("the picture is %s", m.Health.Video)
-				}
+				expect(t, "the type of the event", leaseOne(t, s).Event.EventType, event.Blackout)
+				expect(t, "the picture", getMonitor(t, s, m.ID).Health.Video, monitor.Black)
 			})
 			if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != "ok 0-" || len(h.Minutes) != 0 {
 				t.Errorf("video: %s, %d minutes", showSpans(h, history.Video), len(h.Minutes))
@@ -240,9 +216,7 @@ func TestTheMinutesOfAReportTakeOneStatement(t *testing.T) {
 		CREATE TRIGGER counts BEFORE INSERT ON history_minutes FOR EACH STATEMENT EXECUTE FUNCTION count_statement()`)
 	minutes := []monitor.Minute{minuteAt(3, 9, 90), minuteAt(3, 4, 50), minuteAt(0, 1, 10)} // two of one minute: the larger counts
 	for i := range history.MaxReported - len(minutes) {
-		later := minuteAt(0, 1, 10)
-		later.At, later.Since = later.At.Add(time.Duration(i+1)*time.Minute), later.Since.Add(time.Duration(i+1)*time.Minute)
-		minutes = append(minutes, later)
+		minutes = append(minutes, minuteAfter(time.Duration(i+1)*time.Minute, 1, 10))
 	}
 	acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minutes...), monitor.Run)
 	expectRows(t, db, "counted", 1)
@@ -277,6 +251,12 @@ func TestStatisticsReadSpansAndAlerts(t *testing.T) {
 	requireCode(t, errorOf(s.Broadcasts(t.Context(), nobody)), monitor.NotFound)
 }
 
+// selectAll reads the rows of a query, whose columns are named like the fields of rows.
+func selectAll(t *testing.T, db *sql.DB, rows any, query string, args ...any) {
+	t.Helper()
+	check(t, sqlx.NewDb(db, "postgres").SelectContext(t.Context(), rows, query, args...))
+}
+
 // The database sums up spans of several monitors, in periods with times between them, as the domain does one by one.
 func TestStatisticsAgreeWithTheSpans(t *testing.T) {
 	const monitors, each = 300, 30
@@ -293,35 +273,34 @@ func TestStatisticsAgreeWithTheSpans(t *testing.T) {
 		INSERT INTO monitor_events (id, monitor_id, event_type, body, webhook_status, created_at, payload)
 		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', 'sent', at, jsonb_build_object('data', jsonb_build_object('started_at', at - (seq % 40 - 5) * interval '1.25 s'))
 		FROM monitors, generate_series(1, 5) k CROSS JOIN LATERAL (SELECT $1::timestamptz + k * seq % 290 * interval '1 min 0.000001 s' AS at) AS begun`, noon)
+	// Alerts are summed up five days at a time: some are just before, at and after the bounds.
+	alter(t, db, `
+		INSERT INTO monitor_events (id, monitor_id, event_type, body, webhook_status, created_at, payload)
+		SELECT gen_random_uuid(), id, 'alert.blackout', '{}', 'sent', at, jsonb_build_object('data', jsonb_build_object('started_at', at - interval '30 s'))
+		FROM (SELECT id FROM monitors ORDER BY seq LIMIT 7) AS first, generate_series(0, 3) k, generate_series(-1, 1) beside
+			CROSS JOIN LATERAL (SELECT $1::timestamptz + k * interval '2.5 days' + beside * interval '1 us' AS at) AS begun`, noon)
 	var periods []history.Period
 	for n := range 5 {
 		from := noon.Add(time.Duration(n) * time.Hour)
 		periods = append(periods, history.Period{From: from, To: from.Add(time.Duration(30+15*(n%3)) * time.Minute)})
 	}
+	periods = append(periods, history.Period{From: noon.Add(5 * time.Hour), To: noon.Add(15 * 12 * time.Hour)}) // 7.5 days
 	for name, id := range map[string]monitor.ID{"of all": "", "of one": "mon-00000000000000000000000000000007"} {
 		got, want := history.NewSummary(periods), history.NewSummary(periods)
 		check(t, s.SumHistory(t.Context(), id, noon, got))
-		read := func(query string, row func(*sql.Rows) error) {
-			rows := must(db.QueryContext(t.Context(), query, id))(t)
-			defer rows.Close()
-			for rows.Next() {
-				check(t, row(rows))
-			}
-			check(t, rows.Err())
+		var spans []struct {
+			Of monitor.ID
+			history.Span
 		}
-		read(`SELECT monitor_id, lane, state, started_at, ended_at FROM history_spans WHERE $1 IN ('', monitor_id)`, func(rows *sql.Rows) error {
-			var of monitor.ID
-			var span history.Span
-			err := rows.Scan(&of, &span.Lane, &span.State, &span.From, &span.To)
-			want.AddSpan(of, span)
-			return err
-		})
-		read(`SELECT monitor_id, created_at, CAST(payload->'data'->>'started_at' AS timestamptz) FROM monitor_events WHERE $1 IN ('', monitor_id)`, func(rows *sql.Rows) error {
-			var alert history.Alert
-			err := rows.Scan(&alert.MonitorID, &alert.At, &alert.Onset)
+		selectAll(t, db, &spans, `SELECT monitor_id AS of, lane, state, started_at AS from, ended_at AS to FROM history_spans WHERE $1 IN ('', monitor_id)`, id)
+		for _, span := range spans {
+			want.AddSpan(span.Of, span.Span)
+		}
+		var alerts []history.Alert
+		selectAll(t, db, &alerts, `SELECT monitor_id AS monitorid, created_at AS at, CAST(payload->'data'->>'started_at' AS timestamptz) AS onset FROM monitor_events WHERE $1 IN ('', monitor_id)`, id)
+		for _, alert := range alerts {
 			want.AddAlert(alert)
-			return err
-		})
+		}
 		same := func(what string, got, want history.Totals) {
 			if diff := got.ToAlert.Sum - want.ToAlert.Sum; got.Alerts != want.Alerts || got.ToAlert.N != want.ToAlert.N || diff.Abs() > time.Millisecond || (got.ToAlert.Max-want.ToAlert.Max).Abs() > time.Millisecond {
 				t.Errorf("%s, %s: %d alerts, %+v, want %d, %+v", name, what, got.Alerts, got.ToAlert, want.Alerts, want.ToAlert)
@@ -344,28 +323,6 @@ func TestStatisticsAgreeWithTheSpans(t *testing.T) {
 		}
 		if want.Total.Alerts == 0 || want.Total.Time["black"] == 0 || want.Periods[1].Time[history.Watched] == 0 {
 			t.Errorf("%s: nothing is compared: %+v", name, want.Total)
-		}
-	}
-}
-
-// The alerts of all monitors are summed up some days at a time.
-func TestStatisticsOfSeveralDaysCountEachAlertOnce(t *testing.T) {
-	s := open(t, database(t))
-	m := register(t, s, 1)
-	const day = 24 * time.Hour
-	from, to := noon, noon.Add(15*day/2)
-	var alerts []event.Event
-	for _, at := range []time.Time{from.Add(-time.Microsecond), from, from.Add(5*day - time.Microsecond), from.Add(5 * day), from.Add(7*day + time.Hour), to.Add(-time.Microsecond), to} {
-		alert := blackout(1)
-		alert.At = at
-		alerts = append(alerts, alert)
-	}
-	acceptReport(t, s, m.ID, report(alerts...), monitor.Run)
-	for name, id := range map[string]monitor.ID{"of one": m.ID, "of all": ""} {
-		sum := history.NewSummary([]history.Period{{From: from, To: to}})
-		check(t, s.SumHistory(t.Context(), id, to, sum))
-		if sum.Total.Alerts != 5 {
-			t.Errorf("%s: %d alerts, want 5", name, sum.Total.Alerts)
 		}
 	}
 }
@@ -414,20 +371,15 @@ func showParts(h foundHistory) (parts []string) {
 func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	s, db := newStore(t)
 	a, b := register(t, s, 1), register(t, s, 2)
-	minute := func(after time.Duration, luma float64, n int) monitor.Minute {
-		m := minuteAt(0, n, luma)
-		m.At, m.Since = m.At.Add(after), m.Since.Add(after)
-		return m
-	}
 	var reported []monitor.Minute
 	for i := range 55 {
-		reported = append(reported, minute(time.Duration(i)*time.Minute, float64(40+i*i%97), 1+i%60))
+		reported = append(reported, minuteAfter(time.Duration(i)*time.Minute, 1+i%60, float64(40+i*i%97)))
 	}
-	mute := minute(7*time.Minute, 200, 30)
+	mute := minuteAfter(7*time.Minute, 30, 200)
 	mute.Since, mute.Level = mute.Since.Add(time.Second), monitor.Range{} // of a second worker
 	reported = append(reported, mute)
 	acceptReport(t, s, a.ID, reportAt(0, monitor.OK, reported...), monitor.Run)
-	acceptReport(t, s, b.ID, reportAt(0, monitor.OK, minute(31*time.Minute, 3, 9)), monitor.Run)
+	acceptReport(t, s, b.ID, reportAt(0, monitor.OK, minuteAfter(31*time.Minute, 9, 3)), monitor.Run)
 
 	show := func(width time.Duration) string {
 		var all []string
@@ -438,18 +390,14 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	}
 	merge := func(before time.Time) {
 		t.Helper()
-		for more := true; more; {
-			var err error
-			if more, err = s.MergeMinutes(t.Context(), before); err != nil {
-				t.Fatal(err)
-			}
+		for must(s.MergeMinutes(t.Context(), before))(t) {
 		}
 	}
 	ten, twenty := show(10*time.Minute), show(20*time.Minute)
 	merge(noon.Add(20 * time.Minute))
 	// Between two runs a report comes again, and a late one.
 	acceptReport(t, s, a.ID, reportAt(0, monitor.OK, reported...), monitor.Run)
-	late := minute(25*time.Minute, 1, 60)
+	late := minuteAfter(25*time.Minute, 60, 1)
 	late.Since = late.Since.Add(time.Second)
 	acceptReport(t, s, a.ID, reportAt(0, monitor.OK, late), monitor.Run)
 	if got := show(10 * time.Minute); got == ten || strings.Count(got, "\n") != strings.Count(ten, "\n") {
@@ -458,24 +406,16 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 	must(db.ExecContext(t.Context(), `DELETE FROM history_minutes WHERE since = $1`, late.Since))(t)
 	for range 2 {
 		merge(noon.Add(40 * time.Minute))
-		if got := show(10 * time.Minute); got != ten {
-			t.Errorf("by ten minutes:\n%s\nwant\n%s", got, ten)
-		}
-		if got := show(20 * time.Minute); got != twenty {
-			t.Errorf("by twenty minutes:\n%s\nwant\n%s", got, twenty)
-		}
+		expect(t, "by ten minutes", show(10*time.Minute), ten)
+		expect(t, "by twenty minutes", show(20*time.Minute), twenty)
 	}
-	if n := countRows(t, db, "history_ten_minutes"); n != 5 { // 4 of a, 1 of b
-		t.Errorf("%d rows are merged", n)
-	}
+	expect(t, "merged rows", countRows(t, db, "history_ten_minutes"), 5)
 	// Merged minutes are not kept for more than 7 days. Each of them has the values of its ten then.
 	for range 2 {
 		ofTen := readHistory(t, s, a.ID, noon, noon.Add(time.Hour), 10*time.Minute)
 		for _, width := range []time.Duration{time.Minute, 5 * time.Minute} {
 			parts := readHistory(t, s, a.ID, noon, noon.Add(time.Hour), width).Minutes
-			if want := int(55 * time.Minute / width); len(parts) != want {
-				t.Errorf("%d parts of %s, want %d", len(parts), width, want)
-			}
+			expectLen(t, "parts", parts, int(55*time.Minute/width))
 			for _, part := range parts {
 				ten := slices.IndexFunc(ofTen.Minutes, func(m monitor.Minute) bool { return m.At.Equal(part.At.Truncate(10 * time.Minute)) })
 				if merged := part.At.Before(noon.Add(40 * time.Minute)); merged && part.Luma.Max != ofTen.Minutes[ten].Luma.Max {
@@ -483,54 +423,12 @@ func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
 				}
 			}
 		}
-		if _, _, err := s.DeleteHistory(t.Context(), noon, 1000); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(s.DeleteHistory(t.Context(), noon, 1000)))
 	}
-	if n := countRows(t, db, "history_minutes"); n != 15 { // that are not merged
-		t.Errorf("%d minutes are left", n)
-	}
-	if got := show(20 * time.Minute); got != twenty {
-		t.Errorf("of merged minutes:\n%s\nwant\n%s", got, twenty)
-	}
-	if _, _, err := s.DeleteHistory(t.Context(), noon.Add(20*time.Minute), 100); err != nil {
-		t.Fatal(err)
-	}
+	expect(t, "minutes that are left", countRows(t, db, "history_minutes"), 15)
+	expect(t, "of merged minutes", show(20*time.Minute), twenty)
+	check(t, errorOf(s.DeleteHistory(t.Context(), noon.Add(20*time.Minute), 100)))
 	expectRows(t, db, "history_ten_minutes", 3)
-}
-
-// One statement merges minutes of at most 500 monitors: one of 50,000 may exceed the statement timeout,
-// and would do so for ever.
-func TestMinutesOfManyMonitorsAreMergedInBatches(t *testing.T) {
-	const monitors, batch = 1100, 500
-	dsn := create(t, template)
-	s, db := open(t, dsn), raw(t, dsn)
-	registerMany(t, s, db, monitors)
-	alter(t, db, `INSERT INTO history_minutes (monitor_id, minute, since, luma_n)
-		SELECT id, minute, minute, 1 FROM monitors, generate_series($1::timestamptz, $1::timestamptz + interval '19 minutes', '1 minute') minute`, noon)
-	var steps, merged int
-	for more := true; more; steps++ {
-		var err error
-		if more, err = s.MergeMinutes(t.Context(), noon.Add(20*time.Minute)); err != nil {
-			t.Fatal(err)
-		}
-		before := merged
-		if merged = countRows(t, db, "history_ten_minutes"); merged-before > batch {
-			t.Errorf("step %d has merged minutes of %d monitors", steps, merged-before)
-		}
-		for _, id := range []monitor.ID{"mon-00000000000000000000000000000001", "mon-00000000000000000000000000001099"} {
-			pictures := 0
-			for _, m := range readHistory(t, s, id, noon, noon.Add(20*time.Minute), 20*time.Minute).Minutes {
-				pictures += m.Luma.N
-			}
-			if pictures != 20 {
-				t.Errorf("after step %d %s has %d pictures, want 20", steps, id, pictures)
-			}
-		}
-	}
-	if merged != 2*monitors {
-		t.Errorf("%d rows are merged, want %d", merged, 2*monitors)
-	}
 }
 
 // A stream that flaps with every report has a million spans in 35 days. The server still sends them when the
@@ -554,7 +452,5 @@ func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
 			}
 		},
 	}))
-	if visited != spans {
-		t.Errorf("%d spans are visited, want %d", visited, spans)
-	}
+	expect(t, "visited spans", visited, spans)
 }

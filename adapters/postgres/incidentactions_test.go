@@ -1,9 +1,7 @@
 package postgres_test
 
 import (
-	"errors"
-	"fmt"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,26 +23,17 @@ func TestAnActionHappensOnceForItsOpID(t *testing.T) {
 	acceptReport(t, stores[0], m.ID, report(trouble(detector.Blackout, hourAgo())), monitor.Run)
 	i := onlyIncident(t, stores[0], m.ID)
 
-	var wait sync.WaitGroup
 	answers := make([]incident.Entry, 20)
-	for n := range answers {
-		wait.Go(func() {
-			e, err := stores[n%2].ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "a", Kind: incident.Noted, By: "ann", Text: "the encoder hangs"})
-			if err != nil {
-				t.Error(err)
-			}
-			answers[n] = e
-		})
-	}
-	wait.Wait()
+	atOnce(t, len(answers), func(n int) (err error) {
+		answers[n], err = stores[n%2].ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "a", Kind: incident.Noted, By: "ann", Text: "the encoder hangs"})
+		return err
+	})
 	_, log, err := stores[0].GetIncident(t.Context(), i.ID)
 	if err != nil || len(log) != 2 || log[1].Text != "the encoder hangs" {
 		t.Errorf("the log is %+v, %v", log, err)
 	}
 	for _, e := range answers {
-		if e != answers[0] {
-			t.Errorf("the answers are %+v and %+v", answers[0], e)
-		}
+		expect(t, "an answer", e, answers[0])
 	}
 	no := false
 	for name, other := range map[string]incidents.Action{
@@ -52,9 +41,7 @@ func TestAnActionHappensOnceForItsOpID(t *testing.T) {
 		"another person": {OpID: "a", Kind: incident.Noted, By: "bob", Text: "the encoder hangs"},
 		"another action": {OpID: "a", Kind: incident.Labelled, By: "ann", FalsePositive: &no},
 	} {
-		if _, err := stores[1].ActOnIncident(t.Context(), i.ID, other); !errors.Is(err, incidents.ErrOpReused) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expectError(t, name, errorOf(stores[1].ActOnIncident(t.Context(), i.ID, other)), incidents.ErrOpReused)
 	}
 	must(stores[1].ActOnIncident(t.Context(), i.ID, incidents.Action{OpID: "b", Kind: incident.Labelled, By: "ann", FalsePositive: &no}))(t)
 	if i := onlyIncident(t, stores[0], m.ID); i.FalsePositive == nil || *i.FalsePositive {
@@ -81,9 +68,7 @@ func TestASweepSendsNoMoreStatementsForManyIncidentsThanForOne(t *testing.T) {
 		before := countRows(t, db, `incidents WHERE state = 'resolved'`)
 		statements.Store(0)
 		must(counted.SweepIncidents(t.Context(), incidents))(t)
-		if resolved := countRows(t, db, `incidents WHERE state = 'resolved'`) - before; resolved != incidents {
-			t.Fatalf("%d incidents were resolved, want %d", resolved, incidents)
-		}
+		require(t, "resolved incidents", countRows(t, db, `incidents WHERE state = 'resolved'`)-before, incidents)
 		return statements.Load()
 	}
 	sweep(2)                                                       // reads the routing, which is kept from then on
@@ -92,37 +77,17 @@ func TestASweepSendsNoMoreStatementsForManyIncidentsThanForOne(t *testing.T) {
 	}
 }
 
-func TestARowThatCannotBeReadDoesNotStopTheSweep(t *testing.T) {
-	s, db := newStore(t)
-	onset := hourAgo()
-	for n := range 2 {
-		registerWith(t, s, n, trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second)))
-		if n == 0 {
-			alter(t, db, `UPDATE incidents SET conditions = '{}', due_at = 'epoch'`)
-		}
-	}
-	for range 2 {
-		must(s.SweepIncidents(t.Context(), 1))(t)
-	}
-	var resolved int
-	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM incidents WHERE state = 'resolved'`).Scan(&resolved); err != nil || resolved != 1 {
-		t.Errorf("%d resolved, %v", resolved, err)
-	}
-}
-
 func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 	s := open(t, database(t))
 	onset := hourAgo()
 	var ids []monitor.ID
 	for n := range 5 { // opened at 0, 10, 20, 30, 40 min; the even ones black and over, the odd ones silent
-		m := register(t, s, n)
-		ids = append(ids, m.ID)
 		at := onset.Add(time.Duration(10*n) * time.Minute)
+		events := []event.Event{trouble(detector.Silence, at)}
 		if n%2 == 0 {
-			acceptReport(t, s, m.ID, report(trouble(detector.Blackout, at), recovery(detector.Blackout, at, at.Add(40*time.Second))), monitor.Run)
-		} else {
-			acceptReport(t, s, m.ID, report(trouble(detector.Silence, at)), monitor.Run)
+			events = []event.Event{trouble(detector.Blackout, at), recovery(detector.Blackout, at, at.Add(40*time.Second))}
 		}
+		ids = append(ids, registerWith(t, s, n, events...).ID)
 	}
 	sweepIncidents(t, s)
 	everyone := must(s.ListIncidents(t.Context(), incidents.Filter{Limit: 10}))(t)
@@ -145,17 +110,12 @@ func TestIncidentsAreListedNewestFirstByFilter(t *testing.T) {
 	} {
 		c.filter.Limit = 10
 		page, err := s.ListIncidents(t.Context(), c.filter)
+		check(t, err)
 		var got []int
 		for _, i := range page {
-			for n, id := range ids {
-				if id == i.MonitorID {
-					got = append(got, n)
-				}
-			}
+			got = append(got, slices.Index(ids, i.MonitorID))
 		}
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
-		}
+		expect(t, name, got, c.want)
 	}
 	if i := everyone[0]; i.StreamURL != registration(4).StreamURL || i.UpdatedAt.IsZero() {
 		t.Errorf("the newest is %+v", i)
@@ -208,51 +168,38 @@ func isBlack(events ...event.Event) monitor.Report {
 	return r
 }
 
-// shownAsTrouble reports whether a monitor is in the list of trouble, and how its incident is in
-// the state that begins the feed; empty: it is not.
-func shownAsTrouble(t *testing.T, s *postgres.Store, id monitor.ID) (isListed bool, inFeed string) {
+// expectShown fails the test unless a number of monitors are in the list of trouble, and the incidents in the state that
+// begins the feed have these states.
+func expectShown(t *testing.T, s *postgres.Store, monitorsInTrouble int, inFeed ...incident.State) {
 	t.Helper()
-	page, total, err := s.List(t.Context(), monitors.MonitorQuery{Trouble: true, Limit: 1})
-	if err != nil || total != len(page) {
-		t.Fatalf("%d of %d monitors, %v", len(page), total, err)
-	}
-	state, _, err := s.ReadState(t.Context())
+	page, total, err := s.List(t.Context(), monitors.MonitorQuery{Trouble: true, Limit: 10})
 	check(t, err)
-	for _, i := range state.Incidents {
-		if i.MonitorID == id {
-			inFeed = string(i.State)
-		}
+	expectLen(t, "the list of trouble", page, monitorsInTrouble)
+	expect(t, "its total", total, monitorsInTrouble)
+	var states []incident.State
+	for _, i := range readState(t, s).Incidents {
+		states = append(states, i.State)
 	}
-	return len(page) > 0 && page[0].ID == id, inFeed
+	expect(t, "the incidents of the feed", states, inFeed)
 }
 
 func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16.1
-	dsn := database(t)
-	s, other := open(t, dsn), open(t, dsn)
+	stores, db := newGateways(t)
+	s, other := stores[0], stores[1]
 	m, ended := register(t, s, 1), register(t, s, 2)
 	acceptReport(t, s, ended.ID, isBlack(), monitor.Run)
 	must(s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, time.Now()))(t)
 	onset := time.Now().UTC().Add(-time.Minute)
 	acceptReport(t, s, m.ID, isBlack(trouble(detector.Blackout, onset)), monitor.Run)
 	id := onlyIncident(t, s, m.ID).ID
-	var wait sync.WaitGroup
-	for n, gateway := range []*postgres.Store{s, other} {
-		wait.Go(func() { // two people press at once
-			if _, err := gateway.ActOnIncident(t.Context(), id, incidents.Action{OpID: fmt.Sprint(n), Kind: incident.WasResolved, By: "ann"}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	atOnce(t, 2, func(n int) error { return act(t, stores[n], id, incident.WasResolved) }) // two people press
 	sweepIncidents(t, s)
 	if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || i.ResolvedBy != "ann" || conditions(i) != "black+" {
 		t.Fatalf("the incident is %s by %q, %s", i.State, i.ResolvedBy, conditions(i))
 	}
-	if isListed, inFeed := shownAsTrouble(t, s, m.ID); !isListed || inFeed != "resolved" {
-		t.Errorf("in the list of trouble: %t; in the feed it is %q", isListed, inFeed)
-	}
+	expectShown(t, s, 1, incident.Resolved)
 
-	alter(t, raw(t, dsn), `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,opens_at}', to_jsonb(now() - interval '1 second'))`)
+	alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,opens_at}', to_jsonb(now() - interval '1 second'))`)
 	for range 2 {
 		sweepIncidents(t, s)
 		sweepIncidents(t, other)
@@ -268,7 +215,5 @@ func TestWhatAPersonHasResolvedIsShownWhileItLasts(t *testing.T) { // section 16
 	if all = listIncidents(t, s, m.ID); len(all) != 2 || all[0].ResolvedBy != "bob" || conditions(all[0]) != "black-" {
 		t.Errorf("after the recovery the incidents are %+v", all)
 	}
-	if isListed, inFeed := shownAsTrouble(t, s, m.ID); isListed || inFeed != "" {
-		t.Errorf("after the recovery, in the list of trouble: %t; in the feed it is %q", isListed, inFeed)
-	}
+	expectShown(t, s, 0)
 }

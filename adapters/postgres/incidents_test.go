@@ -1,14 +1,11 @@
 package postgres_test
 
 import (
-	"database/sql"
+	"errors"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
@@ -24,18 +21,18 @@ func hourAgo() time.Time { return time.Now().UTC().Add(-time.Hour).Truncate(time
 
 func trouble(name detector.Name, onset time.Time) event.Event {
 	d := detector.Table[detector.Index(name)]
-	return event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.Type(d.Alert), At: onset.Add(30 * time.Second),
+	return event.Event{ID: newID(), Type: event.Type(d.Alert), At: onset.Add(30 * time.Second),
 		Data: event.Alert{DurationSec: 30, StartedAt: onset, ThresholdSec: 30}}
 }
 
 func recovery(name detector.Name, onset, end time.Time) event.Event {
 	d := detector.Table[detector.Index(name)]
-	return event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.Type(d.Recovered), At: end.Add(time.Second),
+	return event.Event{ID: newID(), Type: event.Type(d.Recovered), At: end.Add(time.Second),
 		Data: event.Recovered{StartedAt: onset, RecoveredAt: end}}
 }
 
 func outage(onset time.Time) event.Event {
-	return event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.SegmentError, At: onset.Add(time.Minute),
+	return event.Event{ID: newID(), Type: event.SegmentError, At: onset.Add(time.Minute),
 		Data: event.Outage{StartedAt: onset, DurationSec: 60, ThresholdSec: 60, Failure: event.FailedStalled}}
 }
 
@@ -46,7 +43,6 @@ func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []incidents.I
 	return all
 }
 
-// onlyIncident reads the only incident of a monitor.
 func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) incidents.Incident {
 	t.Helper()
 	all := listIncidents(t, s, id)
@@ -86,11 +82,7 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 	onset := hourAgo()
 	dsn := database(t)
 	s, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-	monitors := 0
-	begin := func() monitor.Monitor {
-		monitors++
-		return register(t, s, monitors)
-	}
+	begin := registering(t, s)
 	t.Run("black and silent together are one incident, resolved by a sweep of another gateway", func(t *testing.T) {
 		m := begin()
 		bad := report(trouble(detector.Blackout, onset), trouble(detector.Silence, onset))
@@ -136,12 +128,8 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		if len(all) != 2 || conditions(all[0]) != "silent+" || conditions(all[1]) != "black-" || all[1].State != incident.Resolved {
 			t.Fatalf("the incidents are %+v", all)
 		}
-		for n, want := range []int{1, 2} {
-			var events int
-			if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM monitor_events WHERE incident_id = $1`, all[n].ID).Scan(&events); err != nil || events != want {
-				t.Errorf("%d events of incident %d, %v; want %d", events, n, err, want)
-			}
-		}
+		expectRows(t, db, `monitor_events WHERE incident_id = $1`, 1, all[0].ID)
+		expectRows(t, db, `monitor_events WHERE incident_id = $1`, 2, all[1].ID)
 	})
 
 	t.Run("events without trouble name no incident that was resolved before", func(t *testing.T) {
@@ -150,18 +138,13 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		alert, recovered := trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, end)
 		acceptReport(t, s, m.ID, report(alert, recovered), monitor.Run)
 		sweepIncidents(t, s)
-		started := event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamStarted, At: end.Add(30 * time.Minute), Data: event.Started{StartedAt: end.Add(30 * time.Minute)}}
-		ended := event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamEnded, At: time.Now(), Data: event.Ended{EndedAt: time.Now(), Reason: event.EndedByEndlist}}
+		started := event.Event{ID: newID(), Type: event.StreamStarted, At: end.Add(30 * time.Minute), Data: event.Started{StartedAt: end.Add(30 * time.Minute)}}
+		ended := event.Event{ID: newID(), Type: event.StreamEnded, At: time.Now(), Data: event.Ended{EndedAt: time.Now(), Reason: event.EndedByEndlist}}
 		last := report(started, ended)
 		last.Status, last.At = monitor.Completed, time.Now()
 		acceptReport(t, s, m.ID, last, monitor.Stop)
-		i := onlyIncident(t, s, m.ID)
-		for e, want := range map[*event.Event]string{&alert: i.ID, &recovered: i.ID, &started: "", &ended: ""} {
-			var got sql.NullString
-			if err := db.QueryRowContext(t.Context(), `SELECT incident_id FROM monitor_events WHERE id = $1`, e.ID).Scan(&got); err != nil || got.String != want {
-				t.Errorf("%s names the incident %q, %v; want %q", e.Type, got.String, err, want)
-			}
-		}
+		named := values[string](t, db, `SELECT id FROM monitor_events WHERE incident_id = $1 ORDER BY seq`, onlyIncident(t, s, m.ID).ID)
+		expect(t, "events that name the incident", named, []string{alert.ID, recovered.ID})
 	})
 
 	t.Run("a signal ends an outage, and ends it once", func(t *testing.T) {
@@ -196,14 +179,12 @@ func TestTheEndOfAMonitorEndsItsIncident(t *testing.T) {
 		expectIncident(t, s, m.ID, incident.Resolved, "black-")
 		acceptReport(t, s, m.ID, report(trouble(detector.Silence, onset.Add(time.Minute))), monitor.Stop)
 		for _, i := range listIncidents(t, s, m.ID) {
-			if i.State != incident.Resolved {
-				t.Errorf("open after the end: %+v", i)
-			}
+			expect(t, "an incident after the end", i.State, incident.Resolved)
 		}
 	})
 	t.Run("the end of the stream resolves it", func(t *testing.T) {
 		s, m := begin(t)
-		end := report(event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamEnded, At: time.Now(), Data: event.Ended{EndedAt: time.Now(), Reason: event.EndedByEndlist}})
+		end := report(event.Event{ID: newID(), Type: event.StreamEnded, At: time.Now(), Data: event.Ended{EndedAt: time.Now(), Reason: event.EndedByEndlist}})
 		end.Status, end.At = monitor.Completed, time.Now()
 		acceptReport(t, s, m.ID, end, monitor.Stop)
 		expectIncident(t, s, m.ID, incident.Resolved, "black-")
@@ -236,21 +217,14 @@ func TestReportsAndSweepsOfTwoGatewaysResolveEachIncidentOnce(t *testing.T) {
 	stores, db := newGateways(t)
 	m := register(t, stores[0], 1)
 	onset := hourAgo()
-	var wait sync.WaitGroup
-	for n := range 4 {
-		wait.Go(func() {
-			for k := range 10 {
-				at := onset.Add(time.Duration(n*10+k) * time.Minute)
-				if _, err := stores[n%2].Accept(t.Context(), m.ID, report(trouble(detector.Blackout, at), recovery(detector.Blackout, at, at.Add(35*time.Second)))); err != nil {
-					t.Error(err)
-				}
-				if _, err := stores[(n+1)%2].SweepIncidents(t.Context(), 5); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
+	atOnce(t, 4, func(n int) (err error) {
+		for k := range 10 {
+			at := onset.Add(time.Duration(n*10+k) * time.Minute)
+			over := report(trouble(detector.Blackout, at), recovery(detector.Blackout, at, at.Add(35*time.Second)))
+			err = errors.Join(err, errorOf(stores[n%2].Accept(t.Context(), m.ID, over)), errorOf(stores[(n+1)%2].SweepIncidents(t.Context(), 5)))
+		}
+		return err
+	})
 	sweepIncidents(t, stores[0])
 	expectRows(t, db, `incidents WHERE state = 'open' AND due_at <= now()`, 0)
 	expectRows(t, db, `(SELECT incident_id FROM incident_log GROUP BY incident_id HAVING count(*) FILTER (WHERE kind = 'resolved') <> 1 + count(*) FILTER (WHERE kind = 'reopened')) AS wrong
@@ -263,15 +237,11 @@ func TestAnAlertKeepsTheCriteriaOfItsMonitor(t *testing.T) {
 	m.Config.Set(detector.SilenceDB, -35.5)
 	check(t, s.Insert(t.Context(), m, unlimited))
 	silence := event.Event{
-		ID: uuid.Must(uuid.NewV7()).String(), Type: event.Silence, At: noon.Add(31 * time.Second),
+		ID: newID(), Type: event.Silence, At: noon.Add(31 * time.Second),
 		Data: event.Alert{DurationSec: 31, StartedAt: noon, ThresholdSec: 30},
 	}
 	acceptReport(t, s, m.ID, report(silence), monitor.Run)
-	page, err := s.ListIncidents(t.Context(), incidents.Filter{Limit: 2})
-	if err != nil || len(page) != 1 {
-		t.Fatalf("%d incidents, %v", len(page), err)
-	}
-	a := page[0].Conditions[0].Alert
+	a := onlyIncident(t, s, m.ID).Conditions[0].Alert
 	if a == nil || a.EventID != silence.ID || a.DurationSec != 31 || a.ThresholdSec != 30 || !maps.Equal(a.Criteria, map[string]float64{"level_below_db": -35.5}) {
 		t.Errorf("the alert is %+v", a)
 	}

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
@@ -14,16 +13,10 @@ import (
 
 func TestAReportIsStoredInOneTransaction(t *testing.T) {
 	s, db := newStore(t)
-	registered := 0
-	begin := func() monitor.Monitor {
-		registered++
-		return register(t, s, registered)
-	}
+	begin := registering(t, s)
 	expectEvents := func(t *testing.T, id monitor.ID, want ...event.Type) {
 		t.Helper()
-		if types := eventTypes(t, s, id); !slices.Equal(types, want) {
-			t.Errorf("its events are %v, want %v", types, want)
-		}
+		expect(t, "its events", eventTypes(t, s, id), want)
 	}
 
 	t.Run("status, health, statistics, snapshot and events are stored", func(t *testing.T) {
@@ -43,9 +36,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		}
 		// The payload of section 4.2, in the server's zone, with the metadata untouched.
 		want := must(event.NewPayload(r.Events[0], string(m.ID), string(m.StreamURL), m.Metadata, tokyo).Encode())(t)
-		if body := l.Event.Body; string(body) != string(want) {
-			t.Errorf("the body is\n%s, want\n%s", body, want)
-		}
+		expect(t, "the body", string(l.Event.Body), string(want))
 		recordAttempt(t, s, l, accepting, sent)
 	})
 
@@ -75,15 +66,9 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		r.Visibility = &monitor.Visibility{LastError: "DNS", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-6 * time.Minute)}
 		acceptReport(t, s, m.ID, r, monitor.Run)
 		acceptReport(t, s, m.ID, report(), monitor.Run)
-		if after := getMonitor(t, s, m.ID); after.Visibility != *r.Visibility {
-			t.Errorf("visibility is %+v", after.Visibility)
-		}
+		expect(t, "visibility", getMonitor(t, s, m.ID).Visibility, *r.Visibility)
 		resolved := func() (at *time.Time) {
-			page, _, err := s.Events(t.Context(), m.ID, 10, 0)
-			if err != nil || len(page) != 2 {
-				t.Fatalf("%d events, %v", len(page), err)
-			}
-			for _, e := range page {
+			for _, e := range eventsOf(t, s, m.ID) {
 				if e.EventType == event.MonitorError {
 					at = e.ResolvedAt
 				} else if e.ResolvedAt != nil {
@@ -99,9 +84,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 			r := report()
 			r.Visibility = &monitor.Visibility{LastObservedAt: noon.Add(time.Duration(minute+1) * time.Minute)}
 			acceptReport(t, s, m.ID, r, monitor.Run)
-			if after := getMonitor(t, s, m.ID); after.Visibility != *r.Visibility {
-				t.Errorf("visibility is %+v", after.Visibility)
-			}
+			expect(t, "visibility", getMonitor(t, s, m.ID).Visibility, *r.Visibility)
 			if at := resolved(); at == nil || !at.Equal(noon.Add(time.Minute)) {
 				t.Errorf("resolved at %v", at)
 			}
@@ -138,9 +121,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		expectEvents(t, m.ID, event.Blackout)
 		newer.Snapshot = []byte(`{"mode": "repeated"}`)
 		acceptReport(t, s, m.ID, newer, monitor.Run)
-		if after := getMonitor(t, s, m.ID); string(after.Snapshot) != string(newer.Snapshot) {
-			t.Errorf("a repeated one left %s", after.Snapshot)
-		}
+		expect(t, "the snapshot of a repeated one", string(getMonitor(t, s, m.ID).Snapshot), string(newer.Snapshot))
 		older.Status = monitor.Completed
 		acceptReport(t, s, m.ID, older, monitor.Stop) // one that ends the monitor is never overtaken
 	})
@@ -152,9 +133,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		next := report()
 		next.Generation, next.At, next.Snapshot = 2, noon.Add(-10*time.Minute), []byte(`{"mode": "next"}`)
 		acceptReport(t, s, m.ID, next, monitor.Run)
-		if after := getMonitor(t, s, m.ID); string(after.Snapshot) != string(next.Snapshot) {
-			t.Errorf("its snapshot is %s", after.Snapshot)
-		}
+		expect(t, "its snapshot", string(getMonitor(t, s, m.ID).Snapshot), string(next.Snapshot))
 	})
 
 	t.Run("a status that may not follow is ignored, the rest is stored", func(t *testing.T) {
@@ -163,9 +142,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		back := report(blackout(40))
 		back.Status = monitor.Waiting
 		acceptReport(t, s, m.ID, back, monitor.Run)
-		if m := getMonitor(t, s, m.ID); m.Status != monitor.Monitoring {
-			t.Errorf("the status is %s", m.Status)
-		}
+		expect(t, "the status", getMonitor(t, s, m.ID).Status, monitor.Monitoring)
 		expectEvents(t, m.ID, event.Blackout)
 	})
 
@@ -176,9 +153,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		for range 2 {
 			acceptReport(t, s, m.ID, final, monitor.Stop)
 		}
-		if m := getMonitor(t, s, m.ID); m.Status != monitor.Completed || !m.EndedAt.Equal(noon) {
-			t.Errorf("it stands at %s, ended %v", m.Status, m.EndedAt)
-		}
+		expectEnd(t, s, m.ID, monitor.Completed, "")
 		expectEvents(t, m.ID, event.Blackout)
 	})
 
@@ -187,9 +162,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		final := report(monitorError(event.ReasonVideoPrivate))
 		final.Status = monitor.Failed
 		acceptReport(t, s, m.ID, final, monitor.Stop)
-		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonVideoPrivate {
-			t.Errorf("it stands at %s, %q", m.Status, m.Reason)
-		}
+		expectEnd(t, s, m.ID, monitor.Failed, event.ReasonVideoPrivate)
 	})
 
 	t.Run("events of a stopped monitor are stored, and nothing else changes", func(t *testing.T) {
@@ -207,18 +180,14 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		m := registerWith(t, s, 1, blackout(40))
 		recordAttempt(t, s, leaseOne(t, s), rejecting, failed)
 		acceptReport(t, s, m.ID, report(blackout(100)), monitor.Stop)
-		if types := eventTypes(t, s, m.ID); len(types) != 1 {
-			t.Errorf("its events are %v", types)
-		}
+		expectLen(t, "its events", eventTypes(t, s, m.ID), 1)
 	})
 
 	t.Run("a report of an older generation, or of an unknown monitor, is refused and not stored", func(t *testing.T) {
 		m := begin()
 		advanceGeneration(t, s, m.ID, "here")
 		requireSuperseded(t, errorOf(s.Accept(t.Context(), m.ID, report(blackout(40)))))
-		if m := getMonitor(t, s, m.ID); m.Status != monitor.Initializing {
-			t.Errorf("the status is %s", m.Status)
-		}
+		expect(t, "the status", getMonitor(t, s, m.ID).Status, monitor.Initializing)
 		expectEvents(t, m.ID)
 		requireCode(t, errorOf(s.Accept(t.Context(), registration(1000).ID, report())), monitor.NotFound)
 	})
@@ -237,23 +206,21 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		if err := json.Unmarshal(leaseOne(t, s).Event.Body, &p); err != nil || p.Data != e.Data {
 			t.Errorf("the body says %+v, %v", p.Data, err)
 		}
-		var column string
-		if err := db.QueryRowContext(t.Context(), `SELECT payload -> 'data' ->> 'error_details' FROM monitor_events WHERE monitor_id = $1`, m.ID).Scan(&column); err != nil || column != "a\ufffdb C:\\u0000" {
-			t.Errorf("the column says %q, %v", column, err)
-		}
+		column := value[string](t, db, `SELECT payload -> 'data' ->> 'error_details' FROM monitor_events WHERE monitor_id = $1`, m.ID)
+		expect(t, "the column", column, "a\ufffdb C:\\u0000")
 	})
 
-	for name, spoil := range map[string]func(*event.Event){
-		"an id that is no UUID":  func(e *event.Event) { e.ID = "1" },
-		"data of another type":   func(e *event.Event) { e.Data = event.Ended{} },
-		"no data":                func(e *event.Event) { e.Data = nil },
-		"a type that is unknown": func(e *event.Event) { e.Type = "stream.paused" },
+	for name, spoil := range map[string]func(*monitor.Report){
+		"an id that is no UUID":                      func(r *monitor.Report) { r.Events[1].ID = "1" },
+		"data of another type":                       func(r *monitor.Report) { r.Events[1].Data = event.Ended{} },
+		"no data":                                    func(r *monitor.Report) { r.Events[1].Data = nil },
+		"a type that is unknown":                     func(r *monitor.Report) { r.Events[1].Type = "stream.paused" },
+		"a number beyond all bounds in the snapshot": func(r *monitor.Report) { r.Snapshot = []byte(`{"a": 1e999999}`) },
 	} {
-		t.Run("an event with "+name+" refuses the whole report", func(t *testing.T) {
-			m := begin()
-			bad := blackout(100)
+		t.Run(name+" refuses the whole report", func(t *testing.T) {
+			m, bad := begin(), report(blackout(40), blackout(100))
 			spoil(&bad)
-			requireCode(t, errorOf(s.Accept(t.Context(), m.ID, report(blackout(40), bad))), monitor.InvalidConfig)
+			requireCode(t, errorOf(s.Accept(t.Context(), m.ID, bad)), monitor.InvalidConfig)
 			expectEvents(t, m.ID)
 		})
 	}

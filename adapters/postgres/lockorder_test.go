@@ -1,8 +1,8 @@
 package postgres_test
 
 import (
+	"database/sql"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,42 +17,19 @@ import (
 
 const lockRounds = 200
 
-// twoGateways returns the stores of two gateways, and fails the test if the server ends a deadlock of theirs.
-func twoGateways(t *testing.T, dsn string) []*postgres.Store {
+// withoutDeadlocks returns the stores of two gateways, and fails the test if the server ends a deadlock of theirs.
+func withoutDeadlocks(t *testing.T) (s, other *postgres.Store, db *sql.DB) {
 	t.Helper()
+	dsn := database(t)
 	proxied := startProxy(t, dsn)
-	t.Cleanup(func() {
-		if n := proxied.deadlocks.Load(); n != 0 {
-			t.Errorf("%d deadlocks", n)
-		}
-	})
-	return []*postgres.Store{openWithKey(t, proxied.dsn, reversing{first: "one"}), openWithKey(t, proxied.dsn, reversing{first: "one"})}
-}
-
-// atOnce runs functions concurrently, and fails the test at an error.
-func atOnce(t *testing.T, all ...func() error) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for _, one := range all {
-		wg.Go(func() {
-			if err := one(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
+	t.Cleanup(func() { expect(t, "deadlocks", proxied.deadlocks.Load(), 0) })
+	return open(t, proxied.dsn), open(t, proxied.dsn), raw(t, dsn)
 }
 
 // A change of a destination locks the version of the routing and then the destination, and so does an attempt that
 // disables it.
 func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
-	dsn := database(t)
-	db := raw(t, dsn)
-	gateways := twoGateways(t, dsn)
-	s, other := gateways[0], gateways[1]
+	s, other, db := withoutDeadlocks(t)
 	hook := addDestination(t, s, notify.Webhook, "hook")
 	addDestination(t, s, notify.Email, "mail")
 	for round := range lockRounds {
@@ -60,7 +37,7 @@ func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
 		d := leaseOneForDestination(t, s)
 		outcome := isGone()
 		var disabled string
-		atOnce(t,
+		allAtOnce(t,
 			func() error {
 				recorded, err := s.Record(t.Context(), d, outcome)
 				disabled = recorded.Disabled
@@ -87,9 +64,8 @@ func TestADestinationIsChangedWhileAnAttemptDisablesIt(t *testing.T) {
 // Reports change incidents while two gateways route them, decide what is told of them, and find out that it is outdated.
 func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 	const streams, destinations = 9, 6 // fewer streams than a storm has
-	dsn := database(t)
-	db := raw(t, dsn)
-	gateways := twoGateways(t, dsn)
+	s, other, db := withoutDeadlocks(t)
+	gateways := []*postgres.Store{s, other}
 	for n := range destinations {
 		addDestination(t, gateways[0], notify.PagerDuty, fmt.Sprint("pager ", n))
 	}
@@ -98,25 +74,10 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 	for _, id := range ids {
 		onsets[id] = justNow()
 	}
-	send := func(s *postgres.Store) error {
-		if _, err := s.RouteIncidents(t.Context()); err != nil {
-			return err
-		}
-		leased, err := s.Lease(t.Context(), 100, time.Minute)
-		if err != nil {
-			return err
-		}
-		for _, d := range leased.Deliveries {
-			if err := deliverOnce(t, s, d); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	for round := range lockRounds {
 		alter(t, db, `UPDATE deliveries SET told = NULL, changed = true, state = 'pending', tried = 0, lease = NULL, due_at = now() WHERE incident_id IS NOT NULL`) // all of it is told again
 		all := []func() error{
-			func() error { return send(gateways[0]) }, func() error { return send(gateways[1]) },
+			func() error { return deliverAll(t, gateways[0]) }, func() error { return deliverAll(t, gateways[1]) },
 			func() error { _, err := gateways[0].RouteIncidents(t.Context()); return err },
 			func() error {
 				_, err := gateways[1].ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.RepeatSec = int64(10+round%2) * 60; return nil })
@@ -131,7 +92,7 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 				return err
 			})
 		}
-		atOnce(t, all...)
+		allAtOnce(t, all...)
 		alter(t, db, `UPDATE destinations SET tokens_at = NULL`)
 		alter(t, db, `DELETE FROM deliveries WHERE destination_id IS NULL`)
 	}
@@ -151,10 +112,7 @@ func TestIncidentsChangeWhileTheyAreRoutedAndTold(t *testing.T) {
 
 // A silence ends by a person, and by the recovery that it lasts until, at the same time.
 func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
-	dsn := database(t)
-	db := raw(t, dsn)
-	gateways := twoGateways(t, dsn)
-	s, other := gateways[0], gateways[1]
+	s, other, db := withoutDeadlocks(t)
 	addDestination(t, s, notify.Email, "mail")
 	for round := range lockRounds {
 		id := openIncidents(t, s, round, 1, 1)[0]
@@ -163,7 +121,7 @@ func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 		routed := func(s *postgres.Store) func() error {
 			return func() error { _, err := s.RouteIncidents(t.Context()); return err }
 		}
-		atOnce(t, routed(s), routed(other), func() error { _, err := other.EndSilence(t.Context(), silenced.ID); return err })
+		allAtOnce(t, routed(s), routed(other), func() error { _, err := other.EndSilence(t.Context(), silenced.ID); return err })
 		route(t, s)
 		if got := must(s.Silence(t.Context(), silenced.ID))(t); got.EndedAt.IsZero() {
 			t.Fatalf("in round %d the silence has not ended: %+v", round, got)
@@ -176,28 +134,18 @@ func TestASilenceIsEndedWhileIncidentsAreRouted(t *testing.T) {
 // A transaction that holds an incident may wait for a delivery, never the other way round. The attempt that ends a
 // monitor waits for its incident before it locks the delivery.
 func TestAMonitorEndsByItsCallbackWhileItsIncidentIsLocked(t *testing.T) {
-	dsn := database(t)
-	db := raw(t, dsn)
-	gateways := twoGateways(t, dsn)
-	s := gateways[0]
+	s, _, db := withoutDeadlocks(t)
 	m := registerBlack(t, s, 1)
 	d := leaseOne(t, s)
 
 	other := holding(t, db, `SELECT FROM incidents WHERE id = $1 FOR UPDATE`, onlyIncident(t, s, m.ID).ID)
-	ended := make(chan monitor.ID, 1)
-	go func() {
+	wait := inBackground(t, func() error {
 		recorded, err := s.Record(t.Context(), d, outcomeOf(rejecting, failed))
-		if err != nil {
-			t.Error(err)
-		}
-		ended <- recorded.EndedMonitor
-	}()
+		expect(t, "the ended monitor", recorded.EndedMonitor, m.ID)
+		return err
+	})
 	eventually(t, "the attempt waits for the incident", func() bool { return waitingForLock(t, db) })
-	if _, err := other.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, d.ID); err != nil {
-		t.Errorf("who holds the incident does not get the delivery: %v", err)
-	}
+	must(other.ExecContext(t.Context(), `SELECT FROM deliveries WHERE id = $1 FOR UPDATE`, d.ID))(t)
 	check(t, other.Commit())
-	if got := <-ended; got != m.ID {
-		t.Errorf("%q has ended, want %q", got, m.ID)
-	}
+	wait()
 }

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
@@ -10,13 +9,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-func listedIDs(page []monitors.ListedMonitor) (list []monitor.ID) {
-	for _, m := range page {
-		list = append(list, m.ID)
-	}
-	return list
-}
 
 func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 	t.Parallel()
@@ -68,13 +60,13 @@ func TestAListAnswersWhatAnOperatorAsks(t *testing.T) { // section 16.6
 		t.Run(name, func(t *testing.T) {
 			c.q.Limit = 200
 			page, total, err := s.List(t.Context(), c.q)
+			check(t, err)
 			var got []string
 			for _, m := range page {
 				got = append(got, names[m.ID])
 			}
-			if err != nil || !slices.Equal(got, c.want) || total != len(c.want) {
-				t.Errorf("listed are %v of %d, %v; want %v", got, total, err, c.want)
-			}
+			expect(t, "the list", got, c.want)
+			expect(t, "the total", total, len(c.want))
 		})
 	}
 	page, total, err := s.List(t.Context(), monitors.MonitorQuery{Trouble: true, Limit: 1, Offset: 1})
@@ -96,67 +88,54 @@ func TestPagesAfterACursorMissNothingThatWasThere(t *testing.T) { // section 16.
 		if len(page) == 0 {
 			break
 		}
-		got = append(got, listedIDs(page)...)
+		for _, m := range page {
+			got = append(got, m.ID)
+		}
 		q.Before = page[len(page)-1].Seq
 		register(t, s, 100+len(got)) // it moves every offset
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the pages are %v, want %v", got, want)
-	}
+	expect(t, "the pages", got, want)
 }
 
 func TestTheTotalOfAListIsThatOfItsFilter(t *testing.T) { // sections 3.4 and 16.6
 	s, db := newStore(t)
-	totals := map[monitor.Status]int{"": 9, monitor.Initializing: 3, monitor.Completed: 1, monitor.Stopped: 2, monitor.Failed: 3}
-	for n := range totals[""] {
-		m := register(t, s, n)
-		for to, count := range map[monitor.Status][2]int{monitor.Completed: {0, 1}, monitor.Stopped: {1, 3}, monitor.Failed: {3, 6}} {
-			if count[0] <= n && n < count[1] {
-				must(s.End(t.Context(), m.ID, to, "", nil, noon))(t)
-			}
-		}
+	for n := range 9 {
+		register(t, s, n)
 	}
-	alter(t, db, `UPDATE monitors SET stream_status = 'live'`) // also of those that have ended
+	alter(t, db, `UPDATE monitors SET stream_status = 'live'`) // also of those that will have ended
+	for n, id := range values[monitor.ID](t, db, `SELECT id FROM monitors ORDER BY seq LIMIT 6`) {
+		must(s.End(t.Context(), id, []monitor.Status{monitor.Completed, monitor.Stopped, monitor.Failed}[min(n, 2)], "", nil, noon))(t)
+	}
 	alter(t, db, `UPDATE monitors SET status = 'waiting', stream_status = 'upcoming' WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
-	totals[monitor.Initializing], totals[monitor.Waiting] = 2, 1
-	live := 2
-	expectTotals := func(t *testing.T) {
+	expectTotals := func(live int, totals map[monitor.Status]int) {
 		t.Helper()
 		for status, want := range totals {
 			for offset := range want + 3 {
-				for limit := 1; limit < 4; limit++ {
-					page, total, err := s.List(t.Context(), monitors.MonitorQuery{Status: status, Limit: limit, Offset: offset})
-					if err != nil || total != want || len(page) != max(min(limit, want-offset), 0) {
-						t.Errorf("%q from %d: %d monitors of %d, %v; want a total of %d", status, offset, len(page), total, err, want)
-					}
+				page, total, err := s.List(t.Context(), monitors.MonitorQuery{Status: status, Limit: 2, Offset: offset})
+				if err != nil || total != want || len(page) != max(min(2, want-offset), 0) {
+					t.Errorf("%q from %d: %d monitors of %d, %v; want a total of %d", status, offset, len(page), total, err, want)
 				}
 			}
 		}
-		page, total, err := s.List(t.Context(), monitors.MonitorQuery{Live: true, Limit: 1})
-		if err != nil || total != live || len(page) != min(live, 1) {
-			t.Errorf("live: %d monitors of %d, %v; want a total of %d", len(page), total, err, live)
-		}
+		_, total, err := s.List(t.Context(), monitors.MonitorQuery{Live: true, Limit: 1})
+		check(t, err)
+		expect(t, "the total of live monitors", total, live)
 	}
-	expectTotals(t)
+	expectTotals(2, map[monitor.Status]int{"": 9, monitor.Waiting: 1, monitor.Initializing: 2, monitor.Completed: 1, monitor.Stopped: 1, monitor.Failed: 4})
 
-	t.Run("whoever changes a monitor", func(t *testing.T) {
-		undone := must(db.BeginTx(t.Context(), nil))(t)
-		must(undone.ExecContext(t.Context(), `UPDATE monitors SET status = 'stopped'`))(t)
-		check(t, undone.Rollback())
-		alter(t, db, `UPDATE monitors SET status = 'error', updated_at = now() WHERE status = 'completed'`)
-		alter(t, db, `DELETE FROM monitor_stats; DELETE FROM monitors WHERE status = 'stopped'`)
-		totals[""], totals[monitor.Completed], totals[monitor.Failed], totals[monitor.Stopped] = 7, 0, 4, 0
-		alter(t, db, `DELETE FROM monitors WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
-		alter(t, db, `UPDATE monitors SET status = 'monitoring' WHERE status = 'waiting'`)
-		alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE status = 'monitoring'`)
-		totals[""], totals[monitor.Initializing], totals[monitor.Waiting], totals[monitor.Monitoring] = 6, 1, 0, 1
-		alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
-		expectTotals(t)
-	})
+	// Whoever changes a monitor.
+	undone := holding(t, db, `UPDATE monitors SET status = 'stopped'`)
+	check(t, undone.Rollback())
+	alter(t, db, `UPDATE monitors SET status = 'error', updated_at = now() WHERE status = 'completed'`)
+	alter(t, db, `DELETE FROM monitor_stats; DELETE FROM monitors WHERE status = 'stopped'`)
+	alter(t, db, `DELETE FROM monitors WHERE id = (SELECT min(id) FROM monitors WHERE status = 'initializing')`)
+	alter(t, db, `UPDATE monitors SET status = 'monitoring' WHERE status = 'waiting'`)
+	alter(t, db, `UPDATE monitors SET stream_status = 'live' WHERE status = 'monitoring'`)
+	alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
+	expectTotals(2, map[monitor.Status]int{"": 7, monitor.Waiting: 0, monitor.Monitoring: 1, monitor.Initializing: 1, monitor.Completed: 0, monitor.Stopped: 0, monitor.Failed: 5})
 
-	t.Run("an end that is not committed delays no other", func(t *testing.T) {
-		first, second := register(t, s, 20), register(t, s, 21)
-		holding(t, db, `UPDATE monitors SET status = 'stopped' WHERE id = $1`, first.ID)
-		stopMonitor(t, s, second.ID) // it would be cancelled after 5 s
-	})
+	// An end that is not committed delays no other.
+	first, second := register(t, s, 20), register(t, s, 21)
+	holding(t, db, `UPDATE monitors SET status = 'stopped' WHERE id = $1`, first.ID)
+	stopMonitor(t, s, second.ID) // it would be cancelled after 5 s
 }

@@ -1,11 +1,10 @@
 package postgres_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,7 +30,6 @@ func newReservation(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, m
 	return s, db, m
 }
 
-// claimDue claims the due reservations.
 func claimDue(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
 	t.Helper()
 	claimed, next, err := s.ClaimDue(t.Context(), term)
@@ -39,7 +37,6 @@ func claimDue(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.T
 	return claimed, next
 }
 
-// requireDue fails the test unless exactly these are due.
 func requireDue(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 	t.Helper()
 	if taken, _ := claimDue(t, s); !slices.Equal(taken, want) {
@@ -128,43 +125,22 @@ func TestTwoGatewaysNeverClaimTheSameReservation(t *testing.T) { // A10, O5
 		register(t, stores[0], n)
 	}
 	alter(t, db, `UPDATE monitors SET status = 'waiting', reserved_until = now() - interval '1 second'`)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var mu sync.Mutex
-	times := map[monitor.ID]int{}
-	var wg sync.WaitGroup
-	for i := range 8 {
-		s := stores[i%2]
-		wg.Go(func() {
-			for {
-				claimed, next, err := s.ClaimDue(ctx, term)
-				if err != nil {
-					t.Error(err)
-				}
-				for _, r := range claimed {
-					m, err := s.Promote(ctx, r, "here")
-					if err != nil || m.Generation != 2 {
-						t.Errorf("promoted is %+v, %v", m, err)
-					}
-					mu.Lock()
-					times[m.ID]++
-					mu.Unlock()
-				}
-				if next.IsZero() {
-					return
-				}
+	var promoted atomic.Int64
+	atOnce(t, 8, func(i int) error {
+		for s := stores[i%2]; ; {
+			claimed, next, err := s.ClaimDue(t.Context(), term)
+			for _, r := range claimed {
+				expect(t, "the generation", r.Generation, 2)
+				err = errors.Join(err, errorOf(s.Promote(t.Context(), r, "here")))
+				promoted.Add(1)
 			}
-		})
-	}
-	wg.Wait()
-	for id, n := range times {
-		if n != 1 {
-			t.Errorf("%s was promoted %d times", id, n)
+			if err != nil || next.IsZero() {
+				return err
+			}
 		}
-	}
-	if len(times) != reservations {
-		t.Errorf("%d were promoted", len(times))
-	}
+	})
+	expect(t, "promoted reservations", promoted.Load(), reservations)
+	expectRows(t, db, "monitors WHERE generation = 2 AND reserved_until IS NULL", reservations)
 }
 
 // The clock of the registering gateway may be wrong, and the gateway may die before
@@ -206,12 +182,8 @@ func TestReleasedMonitorsAreDueAtOnce(t *testing.T) {
 	got, _ := claimDue(t, s)
 	slices.SortFunc(got, func(a, b supervisor.Reservation) int { return a.Generation - b.Generation })
 	// The monitor with a worker was handed over by a gateway that stopped.
-	if want := []supervisor.Reservation{{ID: held.ID, Generation: 2}, {ID: launched.ID, Generation: 3, HandedOver: true}}; !slices.Equal(got, want) {
-		t.Errorf("due are %v, want %v", got, want)
-	}
-	if active := must(s.ListActive(t.Context()))(t); !slices.Equal(ids(active), []monitor.ID{taken.ID}) {
-		t.Errorf("what was not given back: %v", ids(active))
-	}
+	expect(t, "due reservations", got, []supervisor.Reservation{{ID: held.ID, Generation: 2}, {ID: launched.ID, Generation: 3, HandedOver: true}})
+	expect(t, "active monitors", ids(must(s.ListActive(t.Context()))(t)), []monitor.ID{taken.ID})
 }
 
 func TestAReservationIsPromotedOnce(t *testing.T) { // A10
@@ -232,15 +204,11 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 
 	t.Run("it is resumed when it is promoted, and never due again", func(t *testing.T) {
 		s, _, r := claimed(t)
-		if all := must(s.ListActive(t.Context()))(t); len(all) != 0 {
-			t.Errorf("before it is promoted active are %v", ids(all))
-		}
+		expectLen(t, "active monitors before the promotion", must(s.ListActive(t.Context()))(t), 0)
 		for range 2 { // it may be repeated
 			promote(t, s, r)
 		}
-		if all := must(s.ListActive(t.Context()))(t); !slices.Equal(ids(all), []monitor.ID{r.ID}) {
-			t.Errorf("active are %v", ids(all))
-		}
+		expect(t, "active monitors", ids(must(s.ListActive(t.Context()))(t)), []monitor.ID{r.ID})
 		requireNextDue(t, s, 0)
 	})
 
@@ -259,35 +227,4 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 		requireSuperseded(t, errorOf(s.Promote(t.Context(), r, "here")))
 		promote(t, s, next)
 	})
-}
-
-// The hold of a new monitor ends just when its own gateway promotes it.
-func TestANewMonitorIsPromotedByOneGateway(t *testing.T) {
-	const monitors = 30
-	dsn := database(t)
-	own, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-	for n := range monitors {
-		m := register(t, own, n)
-		alter(t, db, `UPDATE monitors SET reserved_until = now() WHERE id = $1`, m.ID)
-		var promoted [2]error
-		found := false
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			_, promoted[0] = own.Promote(t.Context(), supervisor.Reservation{ID: m.ID, Generation: 1}, "here")
-		})
-		wg.Go(func() {
-			all, _, err := other.ClaimDue(t.Context(), term)
-			if promoted[1] = err; err == nil && len(all) == 1 {
-				found = true
-				_, promoted[1] = other.Promote(t.Context(), all[0], "there")
-			}
-		})
-		wg.Wait()
-		if promoted[1] != nil {
-			t.Fatal(promoted[1])
-		}
-		if first := promoted[0] == nil; first == found || !first && !errors.Is(promoted[0], monitor.ErrSuperseded) {
-			t.Errorf("its own gateway got %v, another took it: %v", promoted[0], found)
-		}
-	}
 }

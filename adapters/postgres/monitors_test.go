@@ -3,10 +3,8 @@ package postgres_test
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,9 +21,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, noon.Add(90*time.Minute)
 		check(t, s.Insert(t.Context(), m, 1))
 		m.Number = 1
-		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
-			t.Errorf("stored\n%+v, back came\n%+v", m, back)
-		}
+		expect(t, "the stored monitor", getMonitor(t, s, m.ID), m)
 		requireCode(t, errorOf(s.Get(t.Context(), registration(2).ID)), monitor.NotFound)
 	})
 
@@ -40,9 +36,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 				check(t, s.Insert(t.Context(), first, 1))
 			}
 			e := requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
-			if !strings.Contains(e.Message, string(first.ID)) {
-				t.Errorf("the message does not name %s: %s", first.ID, e.Message)
-			}
+			expectText(t, "the message", e.Message, string(first.ID))
 			requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 			stopMonitor(t, s, first.ID)
 			check(t, s.Insert(t.Context(), registration(1), 1))
@@ -80,24 +74,19 @@ func TestConcurrentRegistrationsKeepTheRules(t *testing.T) { // also section 16.
 		t.Run(name, func(t *testing.T) {
 			gateways, _ := newGateways(t)
 			outcomes := make([]error, 200)
-			var all sync.WaitGroup
-			for n := range outcomes {
-				all.Go(func() { outcomes[n] = gateways[n%2].Insert(t.Context(), registration(c.stream(n)), c.limit) })
-			}
-			all.Wait()
+			atOnce(t, len(outcomes), func(n int) error {
+				outcomes[n] = gateways[n%2].Insert(t.Context(), registration(c.stream(n)), c.limit)
+				return nil
+			})
 			for _, err := range outcomes {
 				if err != nil {
 					requireCode(t, err, c.refusal)
 				}
 			}
 			numbers := numbersOf(t, gateways[0])
-			if len(numbers) != c.stored {
-				t.Errorf("%d are stored, want %d", len(numbers), c.stored)
-			}
+			expectLen(t, "stored monitors", numbers, c.stored)
 			for i, n := range numbers {
-				if n != i+1 {
-					t.Fatalf("the numbers are %v, want those from 1 in the order of registration", numbers)
-				}
+				require(t, "a number, in the order of registration", n, i+1)
 			}
 		})
 	}
@@ -114,56 +103,40 @@ func ids(all []monitor.Monitor) []monitor.ID {
 func TestAMonitorEndsOnce(t *testing.T) {
 	s := open(t, database(t))
 	last := monitorError(event.ReasonWorkerLost)
-	fail := func(id monitor.ID) monitor.Monitor {
-		t.Helper()
-		return must(s.End(t.Context(), id, monitor.Failed, event.ReasonWorkerLost, &last, noon))(t)
+	fail := func(id monitor.ID) {
+		must(s.End(t.Context(), id, monitor.Failed, event.ReasonWorkerLost, &last, noon))(t)
 	}
 
 	t.Run("an active monitor gets status, reason, time and a last event", func(t *testing.T) {
 		m := registration(1)
 		m.Status, m.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
 		check(t, s.Insert(t.Context(), m, unlimited))
-		if after := fail(m.ID); after.Status != monitor.Failed || after.Reason != event.ReasonWorkerLost || !after.EndedAt.Equal(noon) || !after.ReservedUntil.IsZero() {
-			t.Errorf("it stands at %+v", after)
-		}
-		if l := leaseOne(t, s); l.ID != last.ID {
-			t.Errorf("pending is %s, want %s", l.ID, last.ID)
-		}
+		fail(m.ID)
+		expectEnd(t, s, m.ID, monitor.Failed, event.ReasonWorkerLost)
+		expect(t, "until when it is reserved", getMonitor(t, s, m.ID).ReservedUntil, time.Time{})
+		expect(t, "the pending delivery", leaseOne(t, s).ID, last.ID)
 	})
 
 	t.Run("an ended monitor does not change", func(t *testing.T) {
 		m := register(t, s, 2)
 		stopMonitor(t, s, m.ID)
-		if after := fail(m.ID); after.Status != monitor.Stopped || after.Reason != "" || !after.EndedAt.Equal(noon) {
-			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
-		}
-		if types := eventTypes(t, s, m.ID); len(types) != 0 {
-			t.Errorf("its events are %v", types)
-		}
+		fail(m.ID)
+		expectEnd(t, s, m.ID, monitor.Stopped, "")
+		expectLen(t, "its events", eventTypes(t, s, m.ID), 0)
 	})
 
 	t.Run("one of several concurrent ends counts", func(t *testing.T) {
 		m := register(t, s, 3)
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				last := monitorError(event.ReasonWorkerLost)
-				if _, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if types := eventTypes(t, s, m.ID); len(types) != 1 {
-			t.Errorf("its events are %v", types)
-		}
+		atOnce(t, 20, func(int) error {
+			last := monitorError(event.ReasonWorkerLost)
+			return errorOf(s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon))
+		})
+		expectLen(t, "its events", eventTypes(t, s, m.ID), 1)
 	})
 
 	t.Run("an unknown monitor is not found, and an active status is no end", func(t *testing.T) {
 		requireCode(t, errorOf(s.End(t.Context(), registration(4).ID, monitor.Stopped, "", nil, noon)), monitor.NotFound)
-		if _, err := s.End(t.Context(), register(t, s, 5).ID, monitor.Waiting, "", nil, noon); err == nil {
-			t.Error("it was accepted")
-		}
+		expectFailure(t, "an end with an active status", errorOf(s.End(t.Context(), register(t, s, 5).ID, monitor.Waiting, "", nil, noon)))
 	})
 }
 
@@ -196,9 +169,7 @@ func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
 	register(t, s, 3)
 	require := func(when string, want ...int) {
 		t.Helper()
-		if got := numbersOf(t, s); !slices.Equal(got, want) {
-			t.Fatalf("%s the numbers are %v, want %v", when, got, want)
-		}
+		require(t, when, numbersOf(t, s), want)
 	}
 	require("in the order of registration", 1, 2, 3)
 	check(t, s.Insert(t.Context(), first, unlimited))
@@ -214,7 +185,5 @@ func TestANewMonitorGetsTheSmallestFreeNumber(t *testing.T) { // section 16.6
 	register(t, s, 6)
 	register(t, s, 7)
 	require("10 minutes after the end of the second", 1, 2, 3, 4, 5, 2, 6)
-	if m := getMonitor(t, s, second.ID); m.Number != 2 {
-		t.Errorf("the ended monitor has the number %d", m.Number)
-	}
+	expect(t, "the number of the ended monitor", getMonitor(t, s, second.ID).Number, 2)
 }

@@ -2,9 +2,6 @@ package postgres_test
 
 import (
 	"encoding/json"
-	"errors"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,59 +27,21 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	if after.Status != before.Status || after.Health != before.Health || string(after.Snapshot) != string(before.Snapshot) || after.Generation != before.Generation {
 		t.Errorf("the state has changed to %+v", after)
 	}
-	if lines, _ := feedSince(t, s, db, head); !slices.Equal(lines, []string{"monitor.updated monitoring"}) {
-		t.Errorf("the feed has %q", lines)
-	}
-	if d := leaseOne(t, s); d.Callback != changed.CallbackURL {
-		t.Errorf("the pending event goes to %s", d.Callback)
-	}
-	if answer, err := s.Accept(t.Context(), m.ID, report()); err != nil || answer != (monitor.Answer{Order: monitor.Run, Revision: 1}) {
-		t.Errorf("the worker is answered %+v, %v", answer, err)
-	}
-	if _, err := s.UpdateSettings(t.Context(), changed, time.Time{}); !errors.Is(err, monitors.ErrRevisionConflict) {
-		t.Errorf("a change of an older revision: %v", err)
-	}
+	expect(t, "the feed", feedSince(t, s, head), []string{"monitor.updated monitoring"})
+	expect(t, "the callback of the pending event", leaseOne(t, s).Callback, changed.CallbackURL)
+	expect(t, "the answer to the worker", must(s.Accept(t.Context(), m.ID, report()))(t), (monitor.Answer{Order: monitor.Run, Revision: 1}))
+	expectError(t, "a change of an older revision", errorOf(s.UpdateSettings(t.Context(), changed, time.Time{})), monitors.ErrRevisionConflict)
+	other := holding(t, db, `UPDATE monitors SET revision = revision + 1`)
+	wait := inBackground(t, func() error {
+		expectError(t, "a change beside another one", errorOf(s.UpdateSettings(t.Context(), after, time.Time{})), monitors.ErrRevisionConflict)
+		return nil
+	})
+	eventually(t, "the change waits for the other one", func() bool { return waitingForLock(t, db) })
+	check(t, other.Commit())
+	wait()
 	stopMonitor(t, s, m.ID)
 	requireCode(t, errorOf(s.UpdateSettings(t.Context(), after, time.Time{})), monitor.Ended)
 	requireCode(t, errorOf(s.UpdateSettings(t.Context(), registration(9), time.Time{})), monitor.NotFound)
-}
-
-// Writers change different settings of one monitor at once, and try again after a conflict.
-func TestWritersAtOnceLoseNoChange(t *testing.T) { // section 16.6
-	t.Parallel()
-	s := open(t, database(t))
-	m := register(t, s, 1)
-	settings := []string{"check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "start_delay_tolerance_sec"}
-	const rounds = 10
-	var writers sync.WaitGroup
-	for _, field := range settings {
-		writers.Go(func() {
-			for n := 1; n <= rounds; {
-				changed, err := s.Get(t.Context(), m.ID)
-				if err == nil {
-					changed.Config.Set(field, float64(100+n))
-					_, err = s.UpdateSettings(t.Context(), changed, time.Time{})
-				}
-				switch {
-				case err == nil:
-					n++
-				case !errors.Is(err, monitors.ErrRevisionConflict):
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	writers.Wait()
-	after := getMonitor(t, s, m.ID)
-	for _, field := range settings {
-		if got := after.Config.Value(field); got != 100+rounds {
-			t.Errorf("%s is %v", field, got)
-		}
-	}
-	if after.Revision != len(settings)*rounds {
-		t.Errorf("the revision is %d", after.Revision)
-	}
 }
 
 func TestAChangedScheduleMovesThePromotion(t *testing.T) { // decision A10, section 16.6
@@ -100,9 +59,7 @@ func TestAChangedScheduleMovesThePromotion(t *testing.T) { // decision A10, sect
 	}
 	move(time.Now().Add(-time.Second))
 	claimed, _ := claimDue(t, s)
-	if len(claimed) != 1 {
-		t.Fatalf("claimed %v", claimed)
-	}
+	require(t, "claimed reservations", len(claimed), 1)
 	must(s.Promote(t.Context(), claimed[0], "here"))(t)
 	move(later)
 	if m := getMonitor(t, s, m.ID); !m.ReservedUntil.IsZero() {

@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// advanceGeneration advances a monitor of generation 1.
 func advanceGeneration(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
 	t.Helper()
 	m, err := s.AdvanceGeneration(t.Context(), id, 1, place)
@@ -26,21 +25,23 @@ func advanceGeneration(t testing.TB, s *postgres.Store, id monitor.ID, place str
 	return m
 }
 
-// requireSuperseded fails the test unless the error is monitor.ErrSuperseded.
 func requireSuperseded(t testing.TB, err error) {
 	t.Helper()
-	if !errors.Is(err, monitor.ErrSuperseded) {
-		t.Errorf("the error is %v", err)
-	}
+	expectError(t, "a decision about an older state", err, monitor.ErrSuperseded)
 }
 
-// eventTypes returns the types of a monitor's events, oldest first.
-func eventTypes(t testing.TB, s *postgres.Store, id monitor.ID) []event.Type {
+// eventsOf returns a monitor's events, oldest first.
+func eventsOf(t testing.TB, s *postgres.Store, id monitor.ID) []monitors.EventRecord {
 	t.Helper()
 	page, _, err := s.Events(t.Context(), id, 100, 0)
 	check(t, err)
-	var types []event.Type
-	for _, rec := range slices.Backward(page) {
+	slices.Reverse(page)
+	return page
+}
+
+func eventTypes(t testing.TB, s *postgres.Store, id monitor.ID) (types []event.Type) {
+	t.Helper()
+	for _, rec := range eventsOf(t, s, id) {
 		types = append(types, rec.EventType)
 	}
 	return types
@@ -53,9 +54,7 @@ func TestActiveMonitorsAreListed(t *testing.T) {
 	reserve(t, db, later.ID, time.Hour)
 	alter(t, db, `UPDATE monitors SET config = '"words"' WHERE id = $1`, broken.ID)
 	all := must(s.ListActive(t.Context()))(t)
-	if !slices.Equal(ids(all), []monitor.ID{first.ID, second.ID}) {
-		t.Errorf("listed are %v; ended ones, reservations and what cannot be read are not active", ids(all))
-	}
+	expect(t, "active monitors, without reservations and what cannot be read", ids(all), []monitor.ID{first.ID, second.ID})
 	if slices.ContainsFunc(all, func(m monitor.Monitor) bool { return m.Snapshot != nil }) {
 		t.Errorf("the list has snapshots: %+v", all)
 	}
@@ -88,15 +87,28 @@ func TestAGenerationIsAdvancedOnce(t *testing.T) {
 			requireSuperseded(t, advance(id, 1))
 		}
 	})
+}
 
-	t.Run("an ended or unknown monitor is refused", func(t *testing.T) {
-		m := register(t, s, 5)
-		advanceGeneration(t, s, m.ID, "here")
-		stopMonitor(t, s, m.ID)
-		requireCode(t, advance(m.ID, 1), monitor.NotFound)
-		requireCode(t, advance(m.ID, 2), monitor.NotFound)
-		requireCode(t, advance(registration(6).ID, 1), monitor.NotFound)
-	})
+// What a gateway has decided about an older generation, or about a monitor that has ended, is refused.
+func TestADecisionAboutAnOlderStateIsRefused(t *testing.T) {
+	s := open(t, database(t))
+	last := monitorError(event.ReasonWorkerLost)
+	newer, ended := register(t, s, 1), register(t, s, 2)
+	advanceGeneration(t, s, newer.ID, "there")
+	advanceGeneration(t, s, ended.ID, "here")
+	stopMonitor(t, s, ended.ID)
+	for name, act := range map[string]func(m monitor.Monitor) error{
+		"an advance": func(m monitor.Monitor) error { return errorOf(s.AdvanceGeneration(t.Context(), m.ID, 1, "here")) },
+		"a failure":  func(m monitor.Monitor) error { return s.Fail(t.Context(), m, event.ReasonWorkerLost, last) },
+		"an event":   func(m monitor.Monitor) error { return s.AddEvent(t.Context(), m, last) },
+	} {
+		expectError(t, name, act(newer), monitor.ErrSuperseded)
+		requireCode(t, act(ended), monitor.NotFound)
+		requireCode(t, act(registration(3)), monitor.NotFound)
+	}
+	for _, m := range []monitor.Monitor{newer, ended} {
+		expectLen(t, "its events", eventTypes(t, s, m.ID), 0)
+	}
 }
 
 func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
@@ -107,84 +119,50 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 			check(t, s.Fail(t.Context(), m, event.ReasonWorkerLost, last))
 		}
 		requireSuperseded(t, errorOf(s.Accept(t.Context(), m.ID, report(blackout(1)))))
-		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed || m.Generation != 2 || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
-			t.Errorf("it stands at %s, generation %d, %q, ended %v", m.Status, m.Generation, m.Reason, m.EndedAt)
-		}
-		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
-			t.Errorf("its events are %v", types)
-		}
-		if l := leaseOne(t, s); l.ID != last.ID {
-			t.Errorf("leased %s", l.ID)
-		}
+		expectEnd(t, s, m.ID, monitor.Failed, event.ReasonWorkerLost)
+		expect(t, "the generation", getMonitor(t, s, m.ID).Generation, 2)
+		expect(t, "its events", eventTypes(t, s, m.ID), []event.Type{event.MonitorError})
+		expect(t, "the leased delivery", leaseOne(t, s).ID, last.ID)
 	})
 
-	t.Run("a monitor that has changed is refused", func(t *testing.T) {
-		moved, newer, gone := register(t, s, 2), register(t, s, 3), register(t, s, 4)
-		acceptReport(t, s, moved.ID, report(), monitor.Run)
-		advanceGeneration(t, s, newer.ID, "here")
-		stopMonitor(t, s, gone.ID)
-		fail := func(m monitor.Monitor) error {
-			return s.Fail(t.Context(), m, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost))
-		}
-		requireSuperseded(t, fail(moved))
-		requireSuperseded(t, fail(newer))
-		requireCode(t, fail(gone), monitor.NotFound)
-		requireCode(t, fail(registration(5)), monitor.NotFound)
-		for _, m := range []monitor.Monitor{moved, newer, gone} {
-			if types := eventTypes(t, s, m.ID); len(types) != 0 {
-				t.Errorf("its events are %v", types)
-			}
-		}
+	t.Run("a monitor that has reported since is refused", func(t *testing.T) {
+		m := registerWith(t, s, 2) // as it was before the report
+		requireSuperseded(t, s.Fail(t.Context(), m, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)))
+		expectLen(t, "its events", eventTypes(t, s, m.ID), 0)
 	})
 }
 
+// Nothing else changes, whatever the monitor has become.
 func TestAnEventIsAddedOnce(t *testing.T) {
 	s := open(t, database(t))
-	t.Run("nothing else changes, whatever the monitor has become", func(t *testing.T) {
-		m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
-		add := func() { t.Helper(); check(t, s.AddEvent(t.Context(), m, e)) }
-		add()
-		add()
-		if after := getMonitor(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
-			t.Errorf("it became %+v", after)
-		}
-		advanceGeneration(t, s, m.ID, "here")
-		add()
-		stopMonitor(t, s, m.ID)
-		add()
-		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
-			t.Errorf("its events are %v", types)
-		}
-	})
-
-	t.Run("a newer generation, an ended and an unknown monitor are refused", func(t *testing.T) {
-		newer, gone := register(t, s, 2), register(t, s, 3)
-		advanceGeneration(t, s, newer.ID, "here")
-		stopMonitor(t, s, gone.ID)
-		requireSuperseded(t, s.AddEvent(t.Context(), newer, monitorError(event.ReasonWorkerLost)))
-		requireCode(t, s.AddEvent(t.Context(), gone, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
-		requireCode(t, s.AddEvent(t.Context(), registration(4), monitorError(event.ReasonWorkerLost)), monitor.NotFound)
-	})
+	m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
+	add := func() { t.Helper(); check(t, s.AddEvent(t.Context(), m, e)) }
+	add()
+	add()
+	if after := getMonitor(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
+		t.Errorf("it became %+v", after)
+	}
+	advanceGeneration(t, s, m.ID, "here")
+	add()
+	stopMonitor(t, s, m.ID)
+	add()
+	expect(t, "its events", eventTypes(t, s, m.ID), []event.Type{event.MonitorError})
 }
 
 // Two gateways have read the same state of a monitor and act at the same time, each several times.
 func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
-	gateways, _ := newGateways(t)
+	gateways, db := newGateways(t)
 	race := func(m monitor.Monitor, act func(gateway int) error) {
 		t.Helper()
 		var wins [2]atomic.Int64
-		var wg sync.WaitGroup
-		for hand := range 6 {
-			wg.Go(func() {
-				err := act(hand % 2)
-				if refused := new(monitor.Error); err == nil {
-					wins[hand%2].Add(1)
-				} else if !errors.Is(err, monitor.ErrSuperseded) && !errors.As(err, &refused) {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		atOnce(t, 6, func(hand int) error {
+			err := act(hand % 2)
+			if refused := new(monitor.Error); errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &refused) {
+				return nil
+			}
+			wins[hand%2].Add(1)
+			return err
+		})
 		if (wins[0].Load() > 0) == (wins[1].Load() > 0) {
 			t.Errorf("%s: the gateways succeeded %d and %d times", m.ID, wins[0].Load(), wins[1].Load())
 		}
@@ -195,12 +173,29 @@ func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 			return errorOf(gateways[gateway].AdvanceGeneration(t.Context(), m.ID, m.Generation, fmt.Sprint("runtime ", gateway)))
 		})
 		m = getMonitor(t, gateways[0], m.ID)
+		require(t, "the generation", m.Generation, 2)
 		last := [2]event.Event{monitorError(event.ReasonWorkerLost), monitorError(event.ReasonWorkerLost)}
 		race(m, func(gateway int) error {
 			return gateways[gateway].Fail(t.Context(), m, event.ReasonWorkerLost, last[gateway])
 		})
-		if types := eventTypes(t, gateways[0], m.ID); m.Generation != 2 || len(types) != 1 {
-			t.Errorf("%s has generation %d, its events are %v", m.ID, m.Generation, types)
-		}
+		expectLen(t, "its events", eventTypes(t, gateways[0], m.ID), 1)
+
+		// The hold of a new monitor ends just when its own gateway promotes it.
+		held := register(t, gateways[0], 100+n)
+		alter(t, db, `UPDATE monitors SET reserved_until = now() WHERE id = $1`, held.ID)
+		race(held, func(gateway int) error {
+			r := supervisor.Reservation{ID: held.ID, Generation: 1}
+			if gateway == 1 {
+				claimed, _, err := gateways[1].ClaimDue(t.Context(), term)
+				if err != nil {
+					return err
+				}
+				if len(claimed) == 0 {
+					return monitor.ErrSuperseded
+				}
+				r = claimed[0]
+			}
+			return errorOf(gateways[gateway].Promote(t.Context(), r, fmt.Sprint("runtime ", gateway)))
+		})
 	}
 }

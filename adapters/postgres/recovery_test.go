@@ -9,6 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -56,53 +58,40 @@ func TestTheStatementOfTheRecoveryPageMakesDueWhatAWrongClockPlanned(t *testing.
 	alter(t, db, recoveryStatement(t))
 	requireDue(t, s, supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1})
 	allowAll(t, s, firstClient, monitors.Creating, 2, 1)
-	if n := len(lease(t, s)); n != 2 {
-		t.Errorf("%d deliveries are due, want one to the callback and one to the chat", n)
-	}
+	expectLen(t, "due deliveries, to the callback and to the chat", lease(t, s), 2)
 	expectRows(t, db, `incidents WHERE due_at > now() + interval '50 minutes'`, 0)
 }
 
 // The rows of these tests were changed by something else than this program.
 
 func TestAStreamWithAnUnreadableReasonHoldsBackNoMessage(t *testing.T) {
-	for _, unseen := range []string{`"x"`, `{"since": 1}`, `{"since": "yesterday", "class": 4}`, `[]`} {
-		t.Run(unseen, func(t *testing.T) {
-			t.Parallel()
-			s, db := newStore(t)
-			addDestination(t, s, notify.Discord, "chat")
-			ids := openIncidents(t, s, 0, 3, 3)
-			alter(t, db, `UPDATE monitors SET unseen = CAST($2 AS jsonb) WHERE id = $1`, ids[1], unseen)
-			expectSentSoon(t, s, db, "chat opened") // the storm waits a moment for more
-		})
+	s, db := newStore(t)
+	addDestination(t, s, notify.Discord, "chat")
+	for n, unseen := range []string{`"x"`, `{"since": 1}`, `{"since": "yesterday", "class": 4}`, `[]`} {
+		id := registerWith(t, s, n).ID
+		alter(t, db, `UPDATE monitors SET unseen = CAST($2 AS jsonb) WHERE id = $1`, id, unseen)
+		goBlack(t, s, id)
 	}
+	expectSentSoon(t, s, db, "chat opened") // the storm waits a moment for more
 }
 
 func TestAnUnreadableMonitorHidesNoOtherFromTheChecker(t *testing.T) {
-	for name, change := range map[string]string{
-		"its reason":    `unseen = '{"since": "yesterday", "class": "dns"}'`,
-		"its interval":  `config = '{"check_interval_sec": "ten"}'`,
-		"its config":    `config = '[1]'`,
-		"all of unseen": `unseen = '"x"'`,
+	s, db := newStore(t)
+	for n, change := range []string{
+		`unseen = '{"since": "yesterday", "class": "dns"}'`, `unseen = '"x"'`, `config = '{"check_interval_sec": "ten"}'`, `config = '[1]'`,
+		``, ``, ``, ``, // of these all can be read
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, db := newStore(t)
-			var ids []monitor.ID
-			for n := range 5 {
-				m, r := register(t, s, n+1), report()
-				r.Visibility = &monitor.Visibility{Unseen: monitor.Unseen{Since: noon, Class: monitor.NoDNS}}
-				acceptReport(t, s, m.ID, r, monitor.Run)
-				ids = append(ids, m.ID)
-			}
-			alter(t, db, `UPDATE monitors SET `+change+` WHERE id = $1`, ids[2])
-			c, err := s.ReadChecker(t.Context())
-			if err != nil || c.Watched != 5 {
-				t.Fatalf("the checker is %+v: %v", c, err)
-			}
-			if b := c.BlindSpot; b == nil || b.Monitors < 4 || !b.Since.Equal(noon) {
-				t.Errorf("the blind spot is %+v", b)
-			}
-		})
+		m, r := register(t, s, n+1), report()
+		r.Visibility = &monitor.Visibility{Unseen: monitor.Unseen{Since: noon, Class: monitor.NoDNS}}
+		acceptReport(t, s, m.ID, r, monitor.Run)
+		if change != "" {
+			alter(t, db, `UPDATE monitors SET `+change+` WHERE id = $1`, m.ID)
+		}
+	}
+	c := must(s.ReadChecker(t.Context()))(t)
+	expect(t, "watched monitors", c.Watched, 8)
+	if b := c.BlindSpot; b == nil || b.Monitors < 4 || !b.Since.Equal(noon) {
+		t.Errorf("the blind spot is %+v", b)
 	}
 }
 
@@ -112,21 +101,23 @@ func TestAListHasTheRestOfARowThatCannotBeRead(t *testing.T) {
 	ids := openIncidents(t, s, 0, 3, 3)
 	expectSentSoon(t, s, db, "chat opened") // the storm waits a moment for more
 	alter(t, db, `UPDATE monitors SET config = '[1]' WHERE id = $1`, ids[0])
-	alter(t, db, `UPDATE incidents SET conditions = '"x"' WHERE monitor_id = $1`, ids[1])
+	alter(t, db, `UPDATE incidents SET conditions = '"x"', due_at = 'epoch' WHERE monitor_id = $1`, ids[1])
 	alter(t, db, `UPDATE deliveries SET attempts = '"x"'`)
 	list, _, err := s.List(t.Context(), monitors.MonitorQuery{Limit: 10})
-	if err != nil || len(list) != 3 {
-		t.Errorf("%d monitors: %v", len(list), err)
-	}
-	incidents, err := s.ListIncidents(t.Context(), incidents.Filter{Limit: 10})
-	if err != nil || len(incidents) != 3 {
-		t.Errorf("%d incidents: %v", len(incidents), err)
-	}
+	check(t, err)
+	expectLen(t, "monitors", list, 3)
+	expectLen(t, "incidents", must(s.ListIncidents(t.Context(), incidents.Filter{Limit: 10}))(t), 3)
 	if n := len(deliveries(t, s, monitors.DeliveryQuery{})); n == 0 {
 		t.Error("no deliveries")
 	}
-	events, _, err := s.Events(t.Context(), ids[2], 10, 0)
-	if err != nil || len(events) == 0 || len(events[0].Payload) == 0 {
-		t.Errorf("events %+v: %v", events, err)
+	if events := eventsOf(t, s, ids[2]); len(events) == 0 || len(events[0].Payload) == 0 {
+		t.Errorf("events %+v", events)
 	}
+
+	// Nor does it stop a sweep.
+	over := registerWith(t, s, 9, trouble(detector.Blackout, hourAgo()), recovery(detector.Blackout, hourAgo(), hourAgo().Add(time.Minute)))
+	for range 2 {
+		must(s.SweepIncidents(t.Context(), 1))(t)
+	}
+	expectIncident(t, s, over.ID, incident.Resolved, "black-")
 }

@@ -2,9 +2,9 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,17 +14,9 @@ import (
 
 func TestFourProcessesMigrateAtOnce(t *testing.T) {
 	dsn := create(t, "template0")
-	var wg sync.WaitGroup
-	for range 4 {
-		s := open(t, dsn)
-		wg.Go(func() {
-			if err := s.Migrate(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	register(t, open(t, dsn), 1)
+	stores := []*postgres.Store{open(t, dsn), open(t, dsn), open(t, dsn), open(t, dsn)}
+	atOnce(t, len(stores), func(i int) error { return stores[i].Migrate(t.Context()) })
+	register(t, stores[0], 1)
 }
 
 // The first migration of a slow disk was cancelled after 5 s. The gateway then listened, and
@@ -37,42 +29,26 @@ func TestAMigrationTakesLongerThanStatementsMay(t *testing.T) {
 
 // Dashboards and people with psql may rely on the columns of section 9.1.
 func TestTheSchemaHasTheSpecifiedColumns(t *testing.T) {
-	db := raw(t, database(t))
-	for table, columns := range map[string][]string{
-		"monitors": {
-			"id varchar 37 NO", "stream_url varchar 512 NO", "callback_url varchar 512 NO", "config jsonb NO", "metadata jsonb YES",
-			"status varchar 20 NO", "pod_name varchar 63 YES", "created_at timestamptz NO", "updated_at timestamptz NO",
-		},
-		"monitor_stats": {
-			"monitor_id varchar 37 NO", "total_segments int4 NO", "blackout_events int4 NO", "silence_events int4 NO", "last_check_at timestamptz YES",
-		},
-		"monitor_events": {
-			"id uuid NO", "monitor_id varchar 37 NO", "event_type varchar 50 NO", "payload jsonb NO", "webhook_status varchar 20 NO",
-			"webhook_attempts int4 NO", "webhook_last_error text YES", "created_at timestamptz NO", "sent_at timestamptz YES",
-		},
+	has := values[string](t, raw(t, database(t)), `
+		SELECT concat_ws(' ', table_name, column_name, udt_name, character_maximum_length, is_nullable) FROM information_schema.columns WHERE table_schema = 'public'
+		UNION ALL SELECT indexname FROM pg_indexes`)
+	for _, want := range []string{
+		"monitors id varchar 37 NO", "monitors stream_url varchar 512 NO", "monitors callback_url varchar 512 NO", "monitors config jsonb NO", "monitors metadata jsonb YES",
+		"monitors status varchar 20 NO", "monitors pod_name varchar 63 YES", "monitors created_at timestamptz NO", "monitors updated_at timestamptz NO",
+		"monitor_stats monitor_id varchar 37 NO", "monitor_stats total_segments int4 NO", "monitor_stats blackout_events int4 NO",
+		"monitor_stats silence_events int4 NO", "monitor_stats last_check_at timestamptz YES",
+		"monitor_events id uuid NO", "monitor_events monitor_id varchar 37 NO", "monitor_events event_type varchar 50 NO", "monitor_events payload jsonb NO",
+		"monitor_events webhook_status varchar 20 NO", "monitor_events webhook_attempts int4 NO", "monitor_events webhook_last_error text YES",
+		"monitor_events created_at timestamptz NO", "monitor_events sent_at timestamptz YES",
+		"idx_monitors_stream_url_active", "idx_monitor_events_monitor_id", "idx_monitor_events_created_at", "idx_monitor_events_webhook_status",
 	} {
-		for _, want := range columns {
-			name, _, _ := strings.Cut(want, " ")
-			var have string
-			if err := db.QueryRowContext(t.Context(), `
-				SELECT concat_ws(' ', column_name, udt_name, character_maximum_length, is_nullable)
-				FROM information_schema.columns WHERE table_name = $1 AND column_name = $2`, table, name).Scan(&have); err != nil || have != want {
-				t.Errorf("%s: %q, want %q (%v)", table, have, want, err)
-			}
-		}
-	}
-	for _, index := range []string{
-		"idx_monitors_stream_url_active", "idx_monitor_events_monitor_id",
-		"idx_monitor_events_created_at", "idx_monitor_events_webhook_status",
-	} {
-		var n int
-		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_indexes WHERE indexname = $1`, index).Scan(&n); err != nil || n != 1 {
-			t.Errorf("index %s: %d, %v", index, n, err)
+		if !slices.Contains(has, want) {
+			t.Errorf("the schema lacks %s", want)
 		}
 	}
 }
 
-func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
+func TestAListenerIsWokenByAnEventOrAChangeOfTheRouting(t *testing.T) {
 	s, db := newStore(t)
 	m := register(t, s, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,6 +57,8 @@ func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 	requireWakeup(t, wakes, "it begins")
 	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 	requireWakeup(t, wakes, "an event")
+	createRoute(t, s, "new")
+	requireWakeup(t, wakes, "a change of the routing")
 	acceptReport(t, s, m.ID, report(), monitor.Run)
 	select {
 	case <-wakes:
@@ -101,9 +79,7 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 			alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 			acceptReport(t, s, m.ID, report(blackout(second)), monitor.Run)
 		}
-		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 5 {
-			t.Errorf("%d events, %v", total, err)
-		}
+		expectLen(t, "events", eventsOf(t, s, m.ID), 5)
 	})
 
 	t.Run("a statement that waits ends with its context, or at its timeout", func(t *testing.T) {
@@ -114,12 +90,8 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 		holding(t, raw(t, dsn), `SELECT FROM monitors FOR UPDATE`)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, err := s.Accept(ctx, m.ID, report()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the error is %v", err)
-		}
-		if _, err := s.Accept(t.Context(), m.ID, report()); err == nil || !strings.Contains(err.Error(), "statement timeout") {
-			t.Errorf("the error is %v", err)
-		}
+		expectError(t, "when its context ends", errorOf(s.Accept(ctx, m.ID, report())), context.DeadlineExceeded)
+		expectText(t, "the error", fmt.Sprint(errorOf(s.Accept(t.Context(), m.ID, report()))), "statement timeout")
 	})
 }
 
@@ -154,51 +126,36 @@ func TestOpenChecksTheDSN(t *testing.T) {
 	})
 
 	t.Run("the error of an unreachable server contains its address", func(t *testing.T) {
-		_, err := postgres.Open(t.Context(), "host=/nonexistent", postgres.Config{})
-		if err == nil || !strings.Contains(err.Error(), "/nonexistent") {
-			t.Errorf("the error is %v", err)
-		}
+		expectText(t, "the error", fmt.Sprint(errorOf(postgres.Open(t.Context(), "host=/nonexistent", postgres.Config{}))), "/nonexistent")
 	})
 }
 
 func TestAPermanentErrorIsRecognised(t *testing.T) {
-	ask := func(t *testing.T, dsn string) error {
-		t.Helper()
-		s := must(postgres.New(dsn, postgres.Config{}))(t)
-		defer s.Close()
-		if err := s.Ping(t.Context()); err != nil {
-			return err
-		}
-		return s.Migrate(t.Context())
-	}
+	foreign, starting := create(t, "template0"), create(t, "template0")
+	alter(t, raw(t, foreign), `CREATE TABLE monitors (note text)`)
+	_, rest, _ := strings.Cut(starting, "dbname=")
+	alter(t, raw(t, server.DSN()), `ALTER DATABASE `+strings.Fields(rest)[0]+` ALLOW_CONNECTIONS false`)
 	for name, c := range map[string]struct {
 		dsn     string
 		refused bool
 	}{
 		"a database that is not there":     {server.In("nowhere"), true},
 		"a user who is not let in":         {strings.Replace(server.DSN(), "user=", "user=not_", 1), true},
+		"a schema of another program":      {foreign, true},
+		"a database that starts up":        {starting, false},
 		"a server that is not there":       {"host=/nonexistent", false},
 		"a server that nobody can resolve": {"host=nowhere.invalid dbname=x", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := ask(t, c.dsn); err == nil || postgres.IsPermanent(err) != c.refused {
+			s := must(postgres.New(c.dsn, postgres.Config{}))(t)
+			defer s.Close()
+			err := s.Ping(t.Context())
+			if err == nil {
+				err = s.Migrate(t.Context())
+			}
+			if err == nil || postgres.IsPermanent(err) != c.refused {
 				t.Errorf("the error is %v, refused: %v", err, postgres.IsPermanent(err))
 			}
 		})
 	}
-	t.Run("a schema of another program", func(t *testing.T) {
-		dsn := create(t, "template0")
-		alter(t, raw(t, dsn), `CREATE TABLE monitors (note text)`)
-		if err := ask(t, dsn); err == nil || !postgres.IsPermanent(err) {
-			t.Errorf("the error is %v", err)
-		}
-	})
-	t.Run("not a database that starts up", func(t *testing.T) {
-		dsn := create(t, "template0")
-		_, rest, _ := strings.Cut(dsn, "dbname=")
-		alter(t, raw(t, server.DSN()), `ALTER DATABASE `+strings.Fields(rest)[0]+` ALLOW_CONNECTIONS false`)
-		if err := ask(t, dsn); err == nil || postgres.IsPermanent(err) {
-			t.Errorf("the error is %v", err)
-		}
-	})
 }
