@@ -38,11 +38,12 @@ func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
 	addDestination(t, s, notify.Webhook, "hook")
 	m, other := register(t, s, 1), register(t, s, 2)
 	acceptReport(t, s, m.ID, report(blackout(1), blackout(2), blackout(3)), monitor.Run)
-	at := time.Duration(0)
+	at, ahead := time.Duration(0), time.Duration(0)
 	until := func(seconds int) {
 		t.Helper()
 		second := time.Duration(seconds) * time.Second
-		pass(t, db, second-at)
+		pass(t, db, second-at+ahead)
+		ahead = 0
 		alter(t, db, `UPDATE destinations SET failures = 0, circuit_open_until = NULL`) // the circuit is another matter
 		at = second
 	}
@@ -58,7 +59,12 @@ func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
 		t.Helper()
 		expectNoneForDestinations(t, s)
 	}
-	fail := func(d delivery.Delivery) { t.Helper(); recordOutcome(t, s, d, failing(d)) }
+	fail := func(d delivery.Delivery) {
+		t.Helper()
+		recordOutcome(t, s, d, failing(d))
+		ahead += patience // the retry is not due however slow the machine is, until time passes
+		pass(t, db, -patience)
+	}
 
 	fail(expect(1, 0))
 	expectNone()
@@ -73,7 +79,7 @@ func TestAFailingEventHoldsBackThoseBehindItForAMinute(t *testing.T) {
 		fail(expect(1, n+1))
 		expectNone()
 	}
-	until(59)
+	until(40)
 	expectNone()
 	until(61)
 	second := expect(2, 0)
