@@ -20,11 +20,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/pgpair"
 )
 
-// shortDir returns a new directory whose path is short enough for a socket in it. A
+// shortDir returns a new directory that other users can enter, and whose path is short enough for a socket in it. A
 // server whose socket is elsewhere has another address after a restart.
 func shortDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pg-") //nolint:usetesting // the path of t.TempDir contains the test's name
+	dir, err := os.MkdirTemp("", "pg-") //nolint:usetesting // the path of t.TempDir contains the test's name, and is closed to others
 	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
@@ -129,10 +129,7 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 // startPair starts two servers whose database is migrated.
 func startPair(t *testing.T) *pgpair.Pair {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pgpair-") //nolint:usetesting // another user cannot enter t.TempDir
-	check(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pair := must(pgpair.Start(t.Context(), dir))(t)
+	pair := must(pgpair.Start(t.Context(), shortDir(t)))(t)
 	t.Cleanup(func() { check(t, pair.Close()) })
 	s := must(postgres.Open(t.Context(), pair.DSN(), postgres.Config{}))(t)
 	defer s.Close()
@@ -209,9 +206,7 @@ func TestASharedSessionIsRefusedByName(t *testing.T) {
 			check(t, err)
 			check(t, s.Migrate(ctx))
 			<-s.Listen(ctx)
-			if !tryLead(t, s) {
-				t.Error("it does not lead")
-			}
+			expect(t, "it leads", tryLead(t, s), true)
 			heartbeat(t, s, "a")
 			register(t, s, 1)
 		})

@@ -145,22 +145,13 @@ func TestATransactionIsRepeatedOnlyAfterALongPauseOfItsGateway(t *testing.T) {
 }
 
 func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
-	// listening returns a store that has just started to listen.
-	listening := func(t *testing.T, dsn string) (*postgres.Store, <-chan struct{}) {
+	listening := func(t *testing.T, dsn string) <-chan struct{} {
 		t.Helper()
 		s := open(t, dsn)
 		s.ShortenTimeouts()
-		ctx, cancel := context.WithCancel(t.Context())
-		wakes := s.Listen(ctx)
-		t.Cleanup(func() {
-			cancel()
-			requireWithin(t, patience, "to stop listening", func() {
-				for range wakes {
-				}
-			})
-		})
-		requireWakeup(t, wakes, "it listens")
-		return s, wakes
+		wakes, stop := listen(t, s)
+		t.Cleanup(func() { requireWithin(t, patience, "to stop listening", stop) })
+		return wakes
 	}
 	// requireWakeupByEvent fails the test unless an event wakes the listener.
 	requireWakeupByEvent := func(t *testing.T, dsn string, wakes <-chan struct{}) {
@@ -172,7 +163,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 
 	t.Run("an idle connection is kept", func(t *testing.T) {
 		dsn := database(t)
-		_, wakes := listening(t, dsn)
+		wakes := listening(t, dsn)
 		select {
 		case <-wakes:
 			t.Error("it was made anew")
@@ -184,7 +175,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 	t.Run("when the network drops everything", func(t *testing.T) {
 		dsn := database(t)
 		proxied := startProxy(t, dsn)
-		_, wakes := listening(t, proxied.dsn)
+		wakes := listening(t, proxied.dsn)
 		proxied.dropAll.Store(true)
 		time.AfterFunc(3*time.Second, func() { proxied.dropAll.Store(false) })
 		requireWakeup(t, wakes, "it listens again")
@@ -194,7 +185,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 
 	t.Run("when its server process is stopped", func(t *testing.T) {
 		dsn := database(t)
-		_, wakes := listening(t, dsn)
+		wakes := listening(t, dsn)
 		const listener = ` FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor' AND query LIKE '%LISTEN%'`
 		db := raw(t, dsn)
 		eventually(t, "the connection that listens is seen", func() bool { return value[bool](t, db, `SELECT count(*) = 1`+listener) })
@@ -204,6 +195,19 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 		requireWakeup(t, wakes, "it listens on another connection")
 		requireWakeupByEvent(t, dsn, wakes)
 	})
+}
+
+// listen lets a store listen until stop, which waits for the end of the listener.
+func listen(t testing.TB, s *postgres.Store) (wakes <-chan struct{}, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	wakes = s.Listen(ctx)
+	requireWakeup(t, wakes, "it listens")
+	return wakes, func() {
+		cancel()
+		for range wakes { // until it is closed
+		}
+	}
 }
 
 func requireWakeup(t testing.TB, wakes <-chan struct{}, why string) {
@@ -221,12 +225,8 @@ func TestAListenerEndsWithItsContextAndLogsNoLostConnection(t *testing.T) {
 	defer s.Close()
 	before := goleak.IgnoreCurrent()
 	for range 20 {
-		ctx, cancel := context.WithCancel(t.Context())
-		wakes := s.Listen(ctx)
-		requireWakeup(t, wakes, "it listens")
-		cancel()
-		for range wakes { // until it is closed
-		}
+		_, stop := listen(t, s)
+		stop()
 	}
 	goleak.VerifyNone(t, before)
 	if log.Contains("connection lost") {

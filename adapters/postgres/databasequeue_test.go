@@ -1,7 +1,7 @@
 package postgres_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,21 +161,17 @@ func TestAFullGroupDoesNotWait(t *testing.T) {
 // The store of a gateway that stops is closed while calls may still come.
 func TestNobodyWaitsInAQueueThatIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &postgres.GroupQueue{Store: func() { time.Sleep(takes) }}
-		var all sync.WaitGroup
-		add := func(name string, wait time.Duration) {
-			all.Go(func() {
-				if alone, err := q.Add(context.Background(), name, wait); err != nil || !alone {
-					t.Errorf("%s: alone %t, %v", name, alone, err)
-				}
-			})
-			synctest.Wait()
+		q := &postgres.GroupQueue{Store: func() {}}
+		add := func(wait time.Duration) error {
+			alone, err := q.Add(t.Context(), fmt.Sprint(wait), wait)
+			expect(t, "it is to be stored alone", alone, true)
+			return err
 		}
-		add("it waits for others", time.Hour)
+		wait := inBackground(t, func() error { return add(time.Hour) }) // for others
+		synctest.Wait()
 		q.Close()
-		add("it is due", 0)
-		add("it may wait", time.Hour)
-		all.Wait()
+		wait()
+		check(t, errors.Join(add(0), add(time.Hour)))
 		expectLen(t, "groups after the end", q.Groups(), 0)
 	})
 }

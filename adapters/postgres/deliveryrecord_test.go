@@ -77,8 +77,7 @@ func deliveries(t testing.TB, s *postgres.Store, q monitors.DeliveryQuery) []mon
 	if q.Limit == 0 {
 		q.Limit = 50
 	}
-	page := must(s.Deliveries(t.Context(), q))(t)
-	return page
+	return must(s.Deliveries(t.Context(), q))(t)
 }
 
 func TestADeliveryKeepsWhatWasSentAndAnswered(t *testing.T) {

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,8 +59,7 @@ func upload(t testing.TB, s *postgres.Store, r evidence.Record, contents ...[]by
 		check(t, s.ReserveBlob(t.Context(), r.MonitorID, 1, r.Files[i]))
 		putBlob(t, s, data)
 	}
-	stored := must(s.AddEvidence(t.Context(), 1, r))(t)
-	return stored
+	return must(s.AddEvidence(t.Context(), 1, r))(t)
 }
 
 // putBlob stores data as a worker's upload does, without a record.
@@ -290,29 +287,24 @@ func TestAClaimedBlobIsNotReservedAndNotNamed(t *testing.T) {
 	check(t, s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]))
 }
 
-// TestUploadsAndSweepsDoNotLoseABlob runs uploads of the same picture beside sweeps. Before each
-// upload the blob is an orphan that is old enough, so either the claim or the reservation is
-// first. A blob that could be reserved is there when it is named.
+// Uploads of the same picture run beside sweeps. Before each upload the blob is an orphan that is old enough, so either
+// the claim or the reservation is first. A blob that could be reserved is there when it is named.
 func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 	s, db := newStore(t)
 	m, data := register(t, s, 1), []byte("the same picture")
-	ctx, cancel := context.WithCancel(t.Context())
-	var sweeping sync.WaitGroup
+	var ended atomic.Bool
 	var deleted atomic.Int32
-	sweeping.Go(func() {
-		for ctx.Err() == nil {
-			claimed, err := s.ClaimOrphanedBlobs(ctx, time.Hour, 10)
+	wait := inBackground(t, func() (err error) {
+		for err == nil && !ended.Load() {
+			var claimed []evidence.Digest
+			claimed, err = s.ClaimOrphanedBlobs(t.Context(), time.Hour, 10)
 			for _, d := range claimed {
 				deleted.Add(1)
 				err = errors.Join(err, s.BlobStore().Delete(t.Context(), d), s.ForgetBlobs(t.Context(), claimed))
 			}
-			if err != nil && ctx.Err() == nil {
-				t.Errorf("sweep: %v", err)
-			}
 		}
+		return err
 	})
-	defer sweeping.Wait()
-	defer cancel()
 	named := 0
 	eventually(t, "50 blobs are named and 5 deleted", func() bool {
 		r := newEvidence(t, s, m.ID, picture(data))
@@ -329,6 +321,8 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 		named++
 		return named >= 50 && deleted.Load() >= 5
 	})
+	ended.Store(true)
+	wait()
 }
 
 func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {

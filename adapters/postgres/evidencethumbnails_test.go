@@ -13,8 +13,7 @@ import (
 
 func wanted(t *testing.T, s *postgres.Store, id monitor.ID) bool {
 	t.Helper()
-	answer := must(s.Accept(t.Context(), id, report()))(t)
-	return answer.ThumbnailWanted
+	return must(s.Accept(t.Context(), id, report()))(t).ThumbnailWanted
 }
 
 func TestAThumbnailGoesFromOneGatewayToTheOther(t *testing.T) {
@@ -54,9 +53,7 @@ func TestAThumbnailGoesFromOneGatewayToTheOther(t *testing.T) {
 		t.Errorf("the thumbnail is %+v, %v", got, err)
 	}
 	expect(t, "the announcement", <-announced, feed.NewThumbnail(m.ID, noon))
-	if len(announced) > 0 {
-		t.Error("an older thumbnail, or the same one again, is announced")
-	}
+	expect(t, "announcements of an older thumbnail, or of the same one again", len(announced), 0)
 	requireSuperseded(t, errorOf(first.PutThumbnail(t.Context(), thumbnail, 2)))
 	acceptReport(t, first, m.ID, monitor.Report{Generation: 1, At: noon, Status: monitor.Completed}, monitor.Stop)
 	requireCode(t, errorOf(first.PutThumbnail(t.Context(), thumbnail, 1)), monitor.NotFound)
@@ -67,9 +64,8 @@ func TestThumbnailsEndWithTheirLease(t *testing.T) {
 	m := register(t, s, 1)
 	check(t, s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, 30*time.Second))
 	must(s.PutThumbnail(t.Context(), evidences.Thumbnail{MonitorID: m.ID, TakenAt: noon, JPEG: []byte("j")}, 1))(t)
-	if err := s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, -time.Second); err != nil || !wanted(t, s, m.ID) {
-		t.Error("a shorter lease ended a longer one", err)
-	}
+	check(t, s.LeaseThumbnails(t.Context(), []monitor.ID{m.ID}, -time.Second))
+	expect(t, "after a shorter lease it is wanted", wanted(t, s, m.ID), true)
 	check(t, s.DeleteThumbnails(t.Context(), time.Hour))
 	must(s.GetThumbnail(t.Context(), m.ID))(t)
 	check(t, s.DeleteThumbnails(t.Context(), 0))

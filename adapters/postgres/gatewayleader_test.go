@@ -12,8 +12,7 @@ import (
 
 func tryLead(t testing.TB, s *postgres.Store) bool {
 	t.Helper()
-	is := must(s.TryLead(t.Context()))(t)
-	return is
+	return must(s.TryLead(t.Context()))(t)
 }
 
 func waitUntilElected(t testing.TB, s *postgres.Store) {
@@ -90,9 +89,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		first, second := open(t, dsn), open(t, dsn)
 		first.ShortenTimeouts()
 		began := time.Now()
-		if !tryLead(t, first) {
-			t.Fatal("not elected")
-		}
+		require(t, "it leads", tryLead(t, first), true)
 		waitUntilElected(t, second)
 		if term := time.Since(began); term < 900*time.Millisecond {
 			t.Errorf("the leadership was lost after %v", term)
@@ -105,15 +102,11 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 	t.Run("one pooled connection is enough", func(t *testing.T) {
 		s := must(postgres.Open(t.Context(), database(t), postgres.Config{MaxConnections: 1}))(t)
 		defer s.Close()
-		if !tryLead(t, s) {
-			t.Fatal("not elected")
-		}
+		require(t, "it leads", tryLead(t, s), true)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		check(t, s.Insert(ctx, registration(1), unlimited))
-		if !tryLead(t, s) {
-			t.Error("the leadership is lost")
-		}
+		require(t, "it leads", tryLead(t, s), true)
 	})
 }
 
@@ -135,9 +128,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		pid := leaderPID(t, db)
 		check(t, syscall.Kill(pid, syscall.SIGSTOP))
 		noticed(t, s)
-		if tryLead(t, s) {
-			t.Error("it leads again, and the lock is still held")
-		}
+		expect(t, "it leads while the lock is still held", tryLead(t, s), false)
 		check(t, syscall.Kill(pid, syscall.SIGCONT))
 		waitUntilElected(t, s)
 	})
@@ -152,9 +143,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		noticed(t, s) // not even a new connection is made
 		waitUntilElected(t, other)
 		proxied.dropAll.Store(false)
-		if tryLead(t, s) {
-			t.Error("there are two")
-		}
+		expect(t, "a second one leads", tryLead(t, s), false)
 		proxied.dropAll.Store(true)
 		wait := inBackground(t, func() error {
 			expectFailure(t, "the election of a closed store", errorOf(s.TryLead(t.Context())))

@@ -9,8 +9,7 @@ import (
 
 func heartbeat(t testing.TB, s *postgres.Store, runtimeID string) map[string]int64 {
 	t.Helper()
-	counts := must(s.Heartbeat(t.Context(), runtimeID))(t)
-	return counts
+	return must(s.Heartbeat(t.Context(), runtimeID))(t)
 }
 
 func TestGatewaysSeeEachOthersHeartbeats(t *testing.T) { // O5

@@ -39,8 +39,7 @@ func outage(onset time.Time) event.Event {
 // listIncidents reads the incidents of a monitor, newest first.
 func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []incidents.Incident {
 	t.Helper()
-	all := must(s.ListIncidents(t.Context(), incidents.Filter{MonitorID: id, Limit: 100}))(t)
-	return all
+	return must(s.ListIncidents(t.Context(), incidents.Filter{MonitorID: id, Limit: 100}))(t)
 }
 
 func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) incidents.Incident {
@@ -103,9 +102,7 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		if len(log) != 4 || log[0].Kind != incident.WasOpened || log[1].Severity != 2 || log[2].Severity != 3 || log[3].Kind != incident.WasResolved || log[3].Severity != 0 {
 			t.Errorf("its log is %+v", log)
 		}
-		if more, err := s.SweepIncidents(t.Context(), 1); more || err != nil {
-			t.Errorf("an incident is due after the resolution: %v", err)
-		}
+		expect(t, "an incident is due after the resolution", must(s.SweepIncidents(t.Context(), 1))(t), false)
 	})
 
 	t.Run("a worker's clock that is 38 minutes behind makes no trouble old", func(t *testing.T) {

@@ -39,9 +39,8 @@ func claimDue(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.T
 
 func requireDue(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 	t.Helper()
-	if taken, _ := claimDue(t, s); !slices.Equal(taken, want) {
-		t.Fatalf("taken are %v, want %v", taken, want)
-	}
+	taken, _ := claimDue(t, s)
+	require(t, "claimed reservations", taken, want)
 }
 
 // requireNextDue fails the test unless none is due now and the next is due in the given time; 0: none is.
@@ -71,9 +70,7 @@ func TestDueReservationsAreClaimed(t *testing.T) { // A10
 			t.Errorf("taken are %v, want %v; the next is due at %v, want at once", taken, want, next)
 		}
 		requireNextDue(t, s, term)
-		if g := getMonitor(t, s, m.ID); g.Generation != 2 || g.Status != monitor.Waiting {
-			t.Errorf("it is now %+v", g)
-		}
+		expect(t, "the generation", getMonitor(t, s, m.ID).Generation, 2)
 		alter(t, db, `UPDATE monitors SET reserved_until = reserved_until - make_interval(secs => $1)`, term.Seconds())
 		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: 3})
 	})

@@ -62,9 +62,7 @@ func TestAChangedScheduleMovesThePromotion(t *testing.T) { // decision A10, sect
 	require(t, "claimed reservations", len(claimed), 1)
 	must(s.Promote(t.Context(), claimed[0], "here"))(t)
 	move(later)
-	if m := getMonitor(t, s, m.ID); !m.ReservedUntil.IsZero() {
-		t.Errorf("a monitor with a worker is reserved until %v", m.ReservedUntil)
-	}
+	expect(t, "until when a monitor with a worker is reserved", getMonitor(t, s, m.ID).ReservedUntil, time.Time{})
 	reserve(t, db, m.ID, -time.Second) // its gateway stops
 	move(later)
 	if claimed, _ := claimDue(t, s); len(claimed) != 1 {
