@@ -51,9 +51,7 @@ func stop(t *testing.T, l *kube.Launcher) time.Duration {
 // launch launches a worker and waits until it runs.
 func launch(t *testing.T, cluster *fakeCluster, l *kube.Launcher, spec supervisor.WorkerSpec) *corev1.Pod {
 	t.Helper()
-	if err := l.Launch(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
+	mustLaunch(t, l, spec)
 	waitFor(t, "the worker to run", func() bool { return len(cluster.runningGenerations(spec.ID)) == 1 })
 	return cluster.pod(spec.ID.WorkerName())
 }
@@ -61,8 +59,7 @@ func launch(t *testing.T, cluster *fakeCluster, l *kube.Launcher, spec superviso
 // startWorker returns a cluster with one worker that runs, its launcher and its pod.
 func startWorker(t *testing.T, cfg kube.Config, b launchertest.Behaviour) (*fakeCluster, *kube.Launcher, *corev1.Pod) {
 	t.Helper()
-	cluster := newFakeCluster(t)
-	l := newLauncher(t, cluster, cfg)
+	cluster, l := open(t, cfg)
 	return cluster, l, launch(t, cluster, l, workerSpec(b))
 }
 
@@ -144,13 +141,10 @@ func TestAnExitDescribesHowTheWorkerEnded(t *testing.T) {
 
 func TestTheFourthCrashIsAnExit(t *testing.T) {
 	scenario(t, "three restarts are waited for, and the fourth crash is the end", func(t *testing.T) {
-		cluster := newFakeCluster(t)
 		cfg, log := settingsWithLog()
-		l := newLauncher(t, cluster, cfg)
+		_, l := open(t, cfg)
 		start := time.Now()
-		if err := l.Launch(t.Context(), workerSpec(launchertest.ExitsWithError)); err != nil {
-			t.Fatal(err)
-		}
+		mustLaunch(t, l, workerSpec(launchertest.ExitsWithError))
 		expectNoExitFor(t, l, 29*time.Second)
 		expectListed(t, l, 1)
 		e := nextExit(t, l)

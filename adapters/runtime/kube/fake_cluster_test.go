@@ -38,7 +38,6 @@ type fakeCluster struct {
 	pods           map[string]*corev1.Pod // by name
 	history        []change
 	watchers       map[*watch.RaceFreeFakeWatcher]bool
-	requests       []string         // creations and deletions, with the pod's name
 	lists          int              // so many lists were read
 	failures       map[string]error // by verb
 	watchHangs     bool             // watches deliver nothing
@@ -135,7 +134,6 @@ func (f *fakeCluster) get(name string) (*corev1.Pod, error) {
 }
 
 func (f *fakeCluster) create(p *corev1.Pod) (*corev1.Pod, error) {
-	f.requests = append(f.requests, "create "+p.Name+" "+p.Labels["generation"])
 	if f.pods[p.Name] != nil {
 		return nil, apierrors.NewAlreadyExists(podResource, p.Name)
 	}
@@ -148,7 +146,6 @@ func (f *fakeCluster) create(p *corev1.Pod) (*corev1.Pod, error) {
 }
 
 func (f *fakeCluster) delete(name string, o metav1.DeleteOptions) error {
-	f.requests = append(f.requests, "delete "+name)
 	if callback := f.beforeDelete; callback != nil {
 		f.beforeDelete = nil
 		callback()

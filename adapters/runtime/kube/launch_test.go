@@ -17,15 +17,6 @@ import (
 
 const podName = "stream-monitor-mon-00000000000070008000000000000000"
 
-func (f *fakeCluster) expectRequests(want ...string) {
-	f.t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !slices.Equal(f.requests, want) {
-		f.t.Errorf("the requests are %v, want %v", f.requests, want)
-	}
-}
-
 func (f *fakeCluster) expectGraces(want ...int64) {
 	f.t.Helper()
 	f.mu.Lock()
@@ -36,21 +27,8 @@ func (f *fakeCluster) expectGraces(want ...int64) {
 }
 
 func TestLaunch(t *testing.T) {
-	scenario(t, "a pod whose creation was not answered is adopted", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := l.Launch(ctx, workerSpec(launchertest.StopsWhenAsked)); !errors.Is(err, context.Canceled) && err != nil {
-			t.Error(err)
-		}
-		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
-		cluster.expectRequests("create " + podName + " 3")
-	})
-
 	scenario(t, "a terminating pod is not replaced by one of the same generation", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
+		cluster, l := open(t, settings())
 		spec := workerSpec(launchertest.IgnoresStop)
 		p := launch(t, cluster, l, spec)
 		go func() { _ = l.Stop(context.Background(), spec.ID) }()
@@ -125,8 +103,7 @@ func TestLaunch(t *testing.T) {
 	})
 
 	scenario(t, "a temporary error is retried", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
+		cluster, l := open(t, settings())
 		cluster.fail(apierrors.NewTooManyRequests("later", 1), "get")
 		time.AfterFunc(300*time.Millisecond, func() { cluster.fail(nil, "get") })
 		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))

@@ -116,6 +116,20 @@ func newLauncher(t *testing.T, cluster *fakeCluster, cfg kube.Config) *kube.Laun
 	return l
 }
 
+// open returns a cluster with a launcher.
+func open(t *testing.T, cfg kube.Config) (*fakeCluster, *kube.Launcher) {
+	t.Helper()
+	cluster := newFakeCluster(t)
+	return cluster, newLauncher(t, cluster, cfg)
+}
+
+func mustLaunch(t *testing.T, l *kube.Launcher, spec supervisor.WorkerSpec) {
+	t.Helper()
+	if err := l.Launch(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const klogEnv = "STREAM_MONITOR_TEST_KLOG"
 
 // Section 11.1. A process has one klog, so the test runs itself in another process.

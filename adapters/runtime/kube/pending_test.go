@@ -92,9 +92,7 @@ func TestWorkersReportsPendingPodsAndTheirReason(t *testing.T) {
 			cluster := newFakeCluster(t)
 			cluster.set(func(f *fakeCluster) { f.nodeDown = true })
 			l := newLauncher(t, cluster, settings())
-			if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
-				t.Fatal(err)
-			}
+			mustLaunch(t, l, workerSpec(launchertest.StopsWhenAsked))
 			synctest.Wait()
 			p := cluster.pod(podName)
 			cluster.updatePod(p, c.change)

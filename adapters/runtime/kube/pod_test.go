@@ -2,12 +2,15 @@ package kube_test
 
 import (
 	"encoding/json"
-	"maps"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
@@ -24,9 +27,7 @@ func launchedPod(t *testing.T, change func(*kube.Config)) *corev1.Pod {
 		change(&cfg)
 	}
 	l := newLauncher(t, cluster, cfg)
-	if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
-		t.Fatal(err)
-	}
+	mustLaunch(t, l, workerSpec(launchertest.StopsWhenAsked))
 	return cluster.pod(podName)
 }
 
@@ -42,74 +43,36 @@ func expectJSON(t *testing.T, what string, got any, want string) {
 	}
 }
 
+// expectPod compares a pod with that of a file in testdata.
+func expectPod(t *testing.T, got *corev1.Pod, file string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(monitor.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := settings().Tokens.Token(workerSpec("").ID, 3)
+	text = []byte(strings.NewReplacer("{{config}}", string(config), "{{token}}", token).Replace(string(text)))
+	want := &corev1.Pod{}
+	if err := yaml.UnmarshalStrict(text, want); err != nil {
+		t.Fatal(err)
+	}
+	got.UID, got.ResourceVersion, got.Status = "", "", corev1.PodStatus{}
+	is, isErr := yaml.Marshal(got)
+	wanted, wantedErr := yaml.Marshal(want)
+	if err := errors.Join(isErr, wantedErr); err != nil || string(is) != string(wanted) {
+		t.Errorf("the pod is\n%s\nwant\n%s%v", is, wanted, err)
+	}
+}
+
 func TestAWorkerPodFollowsTheSpecification(t *testing.T) {
-	p := launchedPod(t, func(c *kube.Config) {
+	expectPod(t, launchedPod(t, func(c *kube.Config) {
 		c.Environ = []string{"HTTP_PROXY=http://proxy.example:3128", "HTTPS_PROXY=http://proxy.example:3128", "MONITOR_ID=another", "LOG_LEVEL=error"}
 		c.CASecret, c.Instance = "authority", "first"
-	})
-	c := p.Spec.Containers[0]
-
-	// Section 8.1.
-	expectJSON(t, "its name", p.Name, `"stream-monitor-mon-00000000000070008000000000000000"`)
-	expectJSON(t, "its namespace", p.Namespace, `"streams"`)
-	expectJSON(t, "its labels", p.Labels, `{"app":"stream-monitor","app.kubernetes.io/component":"worker","app.kubernetes.io/instance":"first",`+
-		`"generation":"3","monitor-id":"mon-00000000000070008000000000000000"}`)
-	expectJSON(t, "its restart policy", p.Spec.RestartPolicy, `"OnFailure"`)
-	expectJSON(t, "the number of its containers", len(p.Spec.Containers), `1`)
-	expectJSON(t, "its container", []any{c.Name, c.Image, c.Command, c.Args}, `["monitor","stream-monitor:1",null,["worker"]]`)
-	expectJSON(t, "its resources", c.Resources, `{"limits":{"cpu":"500m","memory":"512Mi"},"requests":{"cpu":"100m","memory":"256Mi"}}`)
-	expectJSON(t, "its volumes", p.Spec.Volumes, `[{"name":"workdir","emptyDir":{"sizeLimit":"1Gi"}},{"name":"tmp","emptyDir":{"sizeLimit":"1Gi"}},`+
-		`{"name":"gateway-ca","secret":{"secretName":"authority","items":[{"key":"ca.crt","path":"ca.crt"}]}}]`)
-	expectJSON(t, "its mounts", c.VolumeMounts, `[{"name":"workdir","mountPath":"/tmp/segments"},{"name":"tmp","mountPath":"/tmp"},`+
-		`{"name":"gateway-ca","readOnly":true,"mountPath":"/etc/stream-monitor/ca"}]`)
-
-	// Section 8.3.
-	expectJSON(t, "its grace period", p.Spec.TerminationGracePeriodSeconds, `30`)
-
-	// Section 8.7.
-	expectJSON(t, "its liveness probe", c.LivenessProbe, `{"httpGet":{"path":"/healthz","port":"probes"},"timeoutSeconds":5,"periodSeconds":30,"failureThreshold":3}`)
-	expectJSON(t, "its readiness probe", c.ReadinessProbe, `{"httpGet":{"path":"/readyz","port":"probes"},"timeoutSeconds":5,"periodSeconds":10,"failureThreshold":3}`)
-	expectJSON(t, "its ports", c.Ports, `[{"name":"probes","containerPort":8082,"protocol":"TCP"}]`)
-
-	// The fewest rights.
-	expectJSON(t, "its security context", p.Spec.SecurityContext,
-		`{"runAsUser":65532,"runAsGroup":65532,"runAsNonRoot":true,"fsGroup":65532,"seccompProfile":{"type":"RuntimeDefault"}}`)
-	expectJSON(t, "its container's security context", c.SecurityContext,
-		`{"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true,"allowPrivilegeEscalation":false}`)
-	expectJSON(t, "its service account token", p.Spec.AutomountServiceAccountToken, `false`)
-	expectJSON(t, "its service links", p.Spec.EnableServiceLinks, `false`)
-
-	// Sections 8.1, 8.6 and 14.2.
-	got := map[string]string{}
-	for _, v := range c.Env {
-		if _, duplicate := got[v.Name]; duplicate {
-			t.Errorf("%s is set twice", v.Name)
-		}
-		got[v.Name] = v.Value
-		if v.ValueFrom != nil {
-			b, _ := json.Marshal(v.ValueFrom)
-			got[v.Name] = string(b)
-		}
-	}
-	config, _ := json.Marshal(monitor.DefaultConfig())
-	want := map[string]string{
-		"MONITOR_ID":        "mon-00000000000070008000000000000000",
-		"STREAM_URL":        "https://www.youtube.com/watch?v=obedient---",
-		"CALLBACK_URL":      "https://receiver.example/hook",
-		"CONFIG_JSON":       string(config),
-		"GENERATION":        "3",
-		"GATEWAY_URL":       "https://gateway:8081",
-		"GATEWAY_CA_FILE":   "/etc/stream-monitor/ca/ca.crt",
-		"LOG_LEVEL":         "info",
-		"PROBE_LISTEN_ADDR": ":8082",
-		"HOME":              "/tmp",
-		"INTERNAL_API_KEY":  monitor.NewTokenKey("internal-key").Token("mon-00000000000070008000000000000000", 3),
-		"HTTP_PROXY":        "http://proxy.example:3128",
-		"HTTPS_PROXY":       "http://proxy.example:3128",
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("its environment is\n%v\nwant\n%v", got, want)
-	}
+	}), "pod.yaml")
 }
 
 // Kubernetes replaces $(NAME) in a variable by the value of NAME.
@@ -120,9 +83,7 @@ func TestAnAddressCannotRevealTheKey(t *testing.T) {
 	l := newLauncher(t, cluster, cfg)
 	spec := workerSpec(launchertest.StopsWhenAsked)
 	spec.CallbackURL = "https://receiver.example/?key=$(INTERNAL_API_KEY)&$$(x)"
-	if err := l.Launch(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
+	mustLaunch(t, l, spec)
 	for _, v := range cluster.pod(podName).Spec.Containers[0].Env {
 		switch v.Name {
 		case "CALLBACK_URL":

@@ -3,11 +3,8 @@ package kube_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 )
@@ -21,70 +18,9 @@ func templateFile(t *testing.T, content string) string {
 	return file
 }
 
+// The template changes what it names, but not the assignment, nor what tells the pod from others.
 func TestAPodTemplateIsMergedByName(t *testing.T) {
-	p := launchedPod(t, func(c *kube.Config) {
-		c.PodTemplateFile = templateFile(t, `
-metadata:
-  name: mine
-  generateName: mine-
-  labels: {team: video, monitor-id: mine, app.kubernetes.io/instance: mine}
-  annotations: {prometheus.io/scrape: "false"}
-spec:
-  nodeSelector: {disk: fast}
-  tolerations: [{key: video, operator: Exists}]
-  imagePullSecrets: [{name: registry}]
-  volumes:
-  - name: workdir
-    emptyDir: {medium: Memory, sizeLimit: 64Mi}
-  - $patch: delete
-    name: tmp
-  containers:
-  - name: monitor
-    image: mirror.example/stream-monitor:2
-    imagePullPolicy: Always
-    env:
-    - {name: MONITOR_ID, value: mine}
-    - {name: GENERATION, value: "99"}
-    - {name: INTERNAL_API_KEY, value: root}
-    - {name: LOG_LEVEL, value: debug}
-    - {name: TZ, value: Asia/Tokyo}
-    resources:
-      limits: {cpu: "2"}
-    livenessProbe: {periodSeconds: 60}
-    readinessProbe: null
-  - {name: sidecar, image: "sidecar:1"}
-`)
-	})
-	expectJSON(t, "its name", []string{p.Name, p.GenerateName, p.Namespace}, `["stream-monitor-mon-00000000000070008000000000000000","","streams"]`)
-	expectJSON(t, "its labels", p.Labels, `{"app":"stream-monitor","app.kubernetes.io/component":"worker","app.kubernetes.io/instance":"stream-monitor",`+
-		`"generation":"3","monitor-id":"mon-00000000000070008000000000000000","team":"video"}`)
-	expectJSON(t, "its annotations", p.Annotations, `{"prometheus.io/scrape":"false"}`)
-	expectJSON(t, "its node selector", p.Spec.NodeSelector, `{"disk":"fast"}`)
-	expectJSON(t, "its tolerations", p.Spec.Tolerations, `[{"key":"video","operator":"Exists"}]`)
-	expectJSON(t, "its image pull secrets", p.Spec.ImagePullSecrets, `[{"name":"registry"}]`)
-	expectJSON(t, "its volumes", p.Spec.Volumes, `[{"name":"workdir","emptyDir":{"medium":"Memory","sizeLimit":"64Mi"}}]`)
-	expectJSON(t, "a part of the security context that the template does not name", p.Spec.SecurityContext.RunAsNonRoot, `true`)
-	i := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == "monitor" })
-	c := p.Spec.Containers[i]
-	expectJSON(t, "the number of its containers", len(p.Spec.Containers), `2`)
-	expectJSON(t, "its image", []any{c.Image, c.ImagePullPolicy}, `["mirror.example/stream-monitor:2","Always"]`)
-	expectJSON(t, "its resources", c.Resources, `{"limits":{"cpu":"2","memory":"512Mi"},"requests":{"cpu":"100m","memory":"256Mi"}}`)
-	expectJSON(t, "its liveness probe", c.LivenessProbe, `{"httpGet":{"path":"/healthz","port":"probes"},"timeoutSeconds":5,"periodSeconds":60,"failureThreshold":3}`)
-	expectJSON(t, "its readiness probe", c.ReadinessProbe, `null`)
-	got := map[string]string{}
-	for _, v := range c.Env {
-		got[v.Name] = v.Value
-	}
-	for name, want := range map[string]string{
-		"MONITOR_ID": "mon-00000000000070008000000000000000", "GENERATION": "3", // the template cannot change these
-		"INTERNAL_API_KEY": settings().Tokens.Token(workerSpec("").ID, 3),
-		"LOG_LEVEL":        "debug", "TZ": "Asia/Tokyo", "GATEWAY_URL": "https://gateway:8081",
-		"GATEWAY_CA_FILE": "", "HTTPS_PROXY": "", // absent by default
-	} {
-		if got[name] != want {
-			t.Errorf("%s is %q, want %q", name, got[name], want)
-		}
-	}
+	expectPod(t, launchedPod(t, func(c *kube.Config) { c.PodTemplateFile = "testdata/template.yaml" }), "merged-pod.yaml")
 }
 
 // templateWithResources is a template that sets the resources of the worker.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -106,16 +106,11 @@ func (r *testNamespace) pods(selector string) []corev1.Pod {
 // launcher returns a launcher with a pod template.
 func (r *testNamespace) launcher(template string) *kube.Launcher {
 	r.t.Helper()
-	return r.launcherOf(r.Cluster, template, nil)
-}
-
-func (r *testNamespace) launcherOf(c *kube.Cluster, template string, log *slog.Logger) *kube.Launcher {
-	r.t.Helper()
 	file := filepath.Join(r.t.TempDir(), "pod.yaml")
 	must(r.t, os.WriteFile(file, []byte(template), 0o600))
-	l, err := kube.New(c, kube.Config{
+	l, err := kube.New(r.Cluster, kube.Config{
 		Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), GatewayURL: "https://gateway:8081", Tokens: monitor.NewTokenKey("internal-key"),
-		PodTemplateFile: file, Grace: 2 * time.Second, Log: log,
+		PodTemplateFile: file, Grace: 2 * time.Second,
 	})
 	must(r.t, err)
 	return l
@@ -145,6 +140,13 @@ func (r *testNamespace) harness() launchertest.Harness {
 			}
 		},
 		GracePeriod: 2 * time.Second, Timeout: patience,
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -194,4 +196,17 @@ func TestAnExitDescribesTheEndInARealCluster(t *testing.T) {
 			waitFor(t, "the pod to be deleted", func() bool { return len(r.pods("")) == 0 })
 		})
 	}
+}
+
+func TestAnEvictionIsDescribedInARealCluster(t *testing.T) {
+	t.Parallel()
+	r := newTestNamespace(t)
+	l := r.launcher(scriptedWorker)
+	defer func() { _ = l.Close(context.Background()) }()
+	spec := workerSpec(launchertest.StopsWhenAsked)
+	must(t, l.Launch(t.Context(), spec))
+	waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) == 1 })
+	must(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
+		Name: spec.ID.WorkerName(), Namespace: r.Namespace()}}))
+	expectContains(t, nextExit(t, l).Detail, "exit code 0", "its pod was disrupted (EvictionByEvictionAPI)")
 }

@@ -56,16 +56,10 @@ func lateCrashes() []func(*corev1.Pod) {
 // the index of the state that was reported as the end (0: first), or -1.
 func observeExit(t *testing.T, first func(*corev1.Pod), others ...func(*corev1.Pod)) (end int, detail string) {
 	t.Helper()
-	cluster := newFakeCluster(t)
-	earlier := harness(t, cluster)
-	if err := earlier.Launcher.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, "the worker to run", func() bool { return len(cluster.runningGenerations(workerSpec("").ID)) == 1 })
+	cluster, earlier, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
 	if err := earlier.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p := cluster.pod(podName)
 	cluster.updatePod(p, first)
 	l := newLauncher(t, cluster, settings())
 	for i, state := range append([]func(*corev1.Pod){first}, others...) {

@@ -75,8 +75,7 @@ func uninstall(ctx context.Context, cluster *fakeCluster, installation kube.Inst
 
 func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
 	scenario(t, "the gateways stop first, then the workers, and another installation stays", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
+		cluster, l := open(t, settings())
 		other := settings()
 		other.Instance = "another"
 		otherLauncher := newLauncher(t, cluster, other)

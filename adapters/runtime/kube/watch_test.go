@@ -49,8 +49,7 @@ func TestWorkersAreKnownFromTheWatch(t *testing.T) {
 	})
 
 	scenario(t, "a list that is older than a launch does not report the pod as gone", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
+		cluster, l := open(t, settings())
 		synctest.Wait()
 		cluster.set(func(f *fakeCluster) {
 			f.watchHangs, f.historyExpired, f.listsAreOld = true, true, true
@@ -132,8 +131,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 	})
 
 	scenario(t, "a pod that was replaced during a gap has ended, and its successor has not", func(t *testing.T) {
-		cluster := newFakeCluster(t)
-		l := newLauncher(t, cluster, settings())
+		cluster, l := open(t, settings())
 		spec := workerSpec(launchertest.StopsWhenAsked)
 		p := launch(t, cluster, l, spec)
 		otherGateway := newLauncher(t, cluster, settings())
@@ -211,9 +209,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
 		cfg, log := settingsWithLog()
 		l := newLauncher(t, cluster, cfg)
-		if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
-			t.Fatal(err)
-		}
+		mustLaunch(t, l, workerSpec(launchertest.StopsWhenAsked))
 		p := cluster.pod(podName)
 		cluster.updatePod(p, waits("ContainerCreating", ""))
 		time.Sleep(50 * time.Second)
