@@ -1,8 +1,8 @@
 package subprocess_test
 
 import (
-	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,32 +16,35 @@ import (
 )
 
 // asAttacker makes the test binary a tool that was taken over. Its value is the folder with the data of the
-// service. Its standard input names the processes of the service.
+// service, and then the processes of the service.
 const asAttacker = "CHILD_TEST_ATTACKS"
 
 func init() { //nolint:gochecknoinits // a tool that was taken over runs no tests
-	dir := os.Getenv(asAttacker)
-	if dir == "" {
+	words := strings.Fields(os.Getenv(asAttacker))
+	if len(words) == 0 {
 		return
 	}
 	var processes []int
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		id, _ := strconv.Atoi(lines.Text())
+	for _, word := range words[1:] {
+		id, _ := strconv.Atoi(word)
 		processes = append(processes, id)
 	}
-	succeeded, err := attack.Try(dir, processes)
+	succeeded, err := attack.Try(words[0], processes)
+	status, statusErr := os.ReadFile("/proc/self/status")
+	for _, line := range []string{"CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n", "NoNewPrivs:\t1\n"} {
+		if !strings.Contains(string(status), line) {
+			fmt.Printf("privileges: %s%v\n", status, statusErr)
+			break
+		}
+	}
 	fmt.Printf("%q %v", succeeded, err)
 	os.Exit(0)
 }
 
-// A tool that was taken over reaches no thread of the service, changes no file, and gets no memory that is not
-// counted. The same program without confinement does all of it.
-func TestAToolThatIsTakenOver(t *testing.T) {
-	bystander, err := subprocess.Start(sh("exec sleep 60")) // of the same user, like a worker or a sibling
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { bystander.Stop() })
+// prepareAttack makes what a tool that was taken over would look for. It returns the tool, which attacks
+// this process, a process like a worker, and a tool like itself.
+func prepareAttack(t *testing.T, confinement *subprocess.Confinement) subprocess.Command {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,30 +53,63 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	words := fmt.Sprintf("%s %d", dir, os.Getpid())
+	for _, c := range []*subprocess.Confinement{nil, confinement} {
+		command := sh("read _")
+		command.Confinement = c // the rules of the attacker, to which each launch makes a domain
+		victim, err := subprocess.Start(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { victim.Stop() })
+		words += fmt.Sprint(" ", subprocess.PID(victim))
+	}
+	return subprocess.Command{Path: program, Env: []string{asAttacker + "=" + words, "LAUNCHER_PATH=none"}, Confinement: confinement}
+}
+
+// asScript makes a script that starts a tool, as a wrapper around ffmpeg does.
+func asScript(t *testing.T, tool subprocess.Command) subprocess.Command {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\nexec "+tool.Path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tool.Confinement.Readable, tool.Path = append(tool.Confinement.Readable, tool.Path), file
+	return tool
+}
+
+// A tool that was taken over reaches no thread of the service, reads and changes no file of it, and gets no memory
+// that is not counted. The same program without confinement does all of it. It never has privileges.
+func TestAToolThatIsTakenOver(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, attack.Signal)
 	defer signal.Stop(signals)
+	run := func(t *testing.T, c subprocess.Command) string { return string(mustRun(t, c).Stdout) }
 	for _, c := range []struct {
 		name        string
 		confinement *subprocess.Confinement
+		run         func(*testing.T, subprocess.Command) string
 		want        []string
 		signalled   bool // by the kernel, for a file of the attacker that became ready
 	}{
-		{"with the network", &subprocess.Confinement{Network: true}, attack.Remaining(), false},
-		{"without the network", &subprocess.Confinement{}, nil, false},
-		{"not confined", nil, attack.Everything(), true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			attacker := subprocess.Command{Path: program, Env: []string{asAttacker + "=" + dir, "LAUNCHER_PATH=none"}, Confinement: c.confinement}
-			sibling, err := subprocess.Start(attacker) // with the same rules, to which each launch makes a domain
+		{"with the network", &subprocess.Confinement{Network: true}, run, attack.Remaining(), false},
+		{"without the network", &subprocess.Confinement{}, run, nil, false},
+		{"without the network, which reads programs", &subprocess.Confinement{Readable: []string{"/bin/true"}}, run, nil, false},
+		{"a script without the network", &subprocess.Confinement{}, func(t *testing.T, c subprocess.Command) string { return run(t, asScript(t, c)) }, attack.RemainingInScripts(), false},
+		{"that stays up", &subprocess.Confinement{}, func(t *testing.T, c subprocess.Command) string {
+			p, err := subprocess.Start(c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer sibling.Stop()
-			attacker.Stdin = strings.NewReader(fmt.Sprintf("%d\n%d\n%d\n", os.Getpid(), subprocess.PID(bystander), subprocess.PID(sibling)))
-			res := mustRun(t, attacker)
-			if want := fmt.Sprintf("%q <nil>", c.want); string(res.Stdout) != want {
-				t.Errorf("it succeeds in\n%s, want\n%s\n%.2000s", res.Stdout, want, res.Stderr)
+			defer p.Stop()
+			said, _ := io.ReadAll(p)
+			return string(said)
+		}, nil, false},
+		{"not confined", nil, run, attack.Everything(), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if said, want := c.run(t, prepareAttack(t, c.confinement)), fmt.Sprintf("%q <nil>", c.want); said != want {
+				t.Errorf("it succeeds in\n%s, want\n%s", said, want)
 			}
 			if c.signalled {
 				select {
@@ -88,5 +124,26 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 	}
 	if os.Getuid() == 0 { // else all of it runs as one
 		t.Run("as a plain user", attack.AsPlainUser)
+	}
+}
+
+// A tool starts with every version of Landlock, and does nothing more than what is said to be missing.
+func TestAToolInOlderKernels(t *testing.T) {
+	for version := range 7 {
+		restore := subprocess.WithLandlock(version)
+		missing := strings.Join(subprocess.Missing(), "\n")
+		said := string(mustRun(t, prepareAttack(t, &subprocess.Confinement{Network: true})).Stdout)
+		restore()
+		for what, promise := range map[string]string{
+			`"kill"`: "signal other processes", `"read"`: "read and write what this user may",
+			`"bind"`: "no kernel", `"a unix socket"`: "no kernel",
+		} {
+			if does, told := strings.Contains(said, what), strings.Contains(missing, promise); does != told && (version > 0 || does && promise == "no kernel") {
+				t.Errorf("with Landlock %d it succeeds in %s: %v, but it was said: %s", version, what, does, missing)
+			}
+		}
+		if !strings.Contains(said, "a TCP connection") {
+			t.Errorf("with Landlock %d it does not work: %s", version, said)
+		}
 	}
 }

@@ -105,29 +105,6 @@ func TestAToolRunsWithoutWhatASandboxRefuses(t *testing.T) {
 	}
 }
 
-// A tool starts with every version of Landlock, and does nothing more than what is said to be missing.
-func TestAToolInOlderKernels(t *testing.T) {
-	script := prepareSecrets(t)
-	for version := range 7 {
-		restore := subprocess.WithLandlock(version)
-		missing := strings.Join(subprocess.Missing(), "\n")
-		res := mustRun(t, subprocess.Command{Path: python(t), Args: []string{"-c", script}, Confinement: &subprocess.Confinement{Network: true}})
-		restore()
-		said := string(res.Stdout)
-		for what, promise := range map[string]string{
-			"signals a process\n": "signal other processes", "reads keys.json\n": "read and write what this user may",
-			"listens\n": "no kernel", "connects to an abstract socket\n": "no kernel",
-		} {
-			if does, told := strings.Contains(said, what), strings.Contains(missing, promise); does != told && (version > 0 || does && promise == "no kernel") {
-				t.Errorf("with Landlock %d it %s%s, but it was said: %s", version, map[bool]string{false: "does not: "}[does], what, missing)
-			}
-		}
-		if !strings.Contains(said, "connects to a server") {
-			t.Errorf("with Landlock %d it does not work: %s%s", version, said, res.Stderr)
-		}
-	}
-}
-
 // BenchmarkLaunch measures the CPU time of a launch: that of this process and of the children. Each launch
 // follows one of the same program by os/exec, so that other load changes both.
 func BenchmarkLaunch(b *testing.B) {

@@ -4,9 +4,11 @@ package attack
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +18,14 @@ import (
 )
 
 // Everything returns the names of all attacks.
-func Everything() []string { return names(onThreads, onMachine(""), uncounted) }
+func Everything() []string { return names(onThreads, onMachine(""), uncounted, connected) }
 
 // Remaining returns the names of the attacks that succeed in a tool with the network: memory that no limit counts,
 // and what it needs.
-func Remaining() []string { return names(uncounted) }
+func Remaining() []string { return names(uncounted, connected) }
+
+// RemainingInScripts returns the names of those that succeed in a script without the network.
+func RemainingInScripts() []string { return names(uncounted) }
 
 func names(lists ...[]attack) (all []string) {
 	for _, a := range slices.Concat(lists...) {
@@ -53,7 +58,7 @@ func Try(dir string, processes []int) (succeeded []string, err error) {
 		return nil, fmt.Errorf("only %d of %d processes have threads", seen, len(processes))
 	}
 	try(onMachine(dir), 0)
-	try(uncounted, 0)
+	try(slices.Concat(uncounted, connected), 0)
 	slices.Sort(succeeded)
 	return succeeded, nil
 }
@@ -129,6 +134,15 @@ var onThreads = []attack{
 		return only(call(unix.SYS_SCHED_SETSCHEDULER, uintptr(t), 0, uintptr(unsafe.Pointer(&priority))))
 	}},
 	{"ptrace", unix.PtraceSeize}, // until this process ends
+	{"environ", func(t int) error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", t)); return err }},
+	{"root", func(t int) error { _, err := os.ReadDir(fmt.Sprintf("/proc/%d/root/", t)); return err }},
+	{"mem", func(t int) error {
+		memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", t))
+		if err == nil {
+			_ = memory.Close()
+		}
+		return err
+	}},
 	{"process_vm_readv", func(t int) error { return only(call(unix.SYS_PROCESS_VM_READV, uintptr(t), 0, 0, 0, 0)) }},
 	{"process_vm_writev", func(t int) error { return only(call(unix.SYS_PROCESS_VM_WRITEV, uintptr(t), 0, 0, 0, 0)) }},
 }
@@ -171,6 +185,18 @@ func onMachine(dir string) []attack {
 		}
 	}
 	return []attack{
+		{"read", func(int) error { _, err := os.ReadFile(keys); return err }},
+		{"list", func(int) error { _, err := os.ReadDir(dir); return err }},
+		{"rename", func(int) error { return os.Rename(keys, keys) }},
+		{"create", func(int) error { return createIn(dir) }},
+		{"create in /tmp", func(int) error { return createIn("/tmp") }},
+		{"bind", func(int) error {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err == nil {
+				_ = listener.Close()
+			}
+			return err
+		}},
 		{"fchmodat", func(int) error { return unix.Fchmodat(unix.AT_FDCWD, keys, 0o600, 0) }},
 		{"fchmodat2", func(int) error { return only(call(unix.SYS_FCHMODAT2, uintptr(folder), path, 0o600)) }},
 		{"truncate", func(int) error { return unix.Truncate(keys, 6) }},
@@ -227,7 +253,7 @@ func onMachine(dir string) []attack {
 	}
 }
 
-// uncounted are ways to memory that no limit counts, which a tool without the network does not have.
+// uncounted are ways to memory that no limit counts, which a program without the network does not have.
 var uncounted = []attack{
 	{"shared memory", func(int) error { return mapMemory(unix.MAP_SHARED) }},
 	{"memfd_create", func(int) error { _, err := unix.MemfdCreate("x", 0); return err }},
@@ -239,7 +265,33 @@ var uncounted = []attack{
 		return only(call(unix.SYS_MREMAP, memory, 4096, 8192, unix.MREMAP_MAYMOVE))
 	}},
 	{"processes", func(int) error { return exec.Command("/bin/true").Run() }},
-	{"a TCP socket", func(int) error { _, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); return err }},
+	{"a loaded program", func(int) error {
+		loader := map[string]string{"amd64": "/lib64/ld-linux-x86-64.so.2", "arm64": "/lib/ld-linux-aarch64.so.1"}[runtime.GOARCH]
+		return exec.Command(loader, "/bin/true").Run()
+	}},
+}
+
+// connected are what a tool needs that connects to others.
+var connected = []attack{
+	{"a temporary file", func(int) error { return createIn(os.TempDir()) }},
+	{"a TCP connection", func(int) error {
+		conn, err := net.Dial("tcp", "127.0.0.1:1")
+		if err == nil {
+			return conn.Close()
+		}
+		if errors.Is(err, unix.ECONNREFUSED) {
+			return nil // nothing listens there
+		}
+		return err
+	}},
+}
+
+func createIn(folder string) error {
+	file, err := os.CreateTemp(folder, "attack-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 func mapMemory(flags uintptr) error {
