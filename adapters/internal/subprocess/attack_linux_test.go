@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 // asAttacker makes the test binary a tool that was taken over. Its value is the folder with the data of the
 // service, and then the processes of the service.
 const asAttacker = "CHILD_TEST_ATTACKS"
+
+// executing is what the attacker says when it has become another program.
+const executing = ", and executes others"
 
 func init() { //nolint:gochecknoinits // a tool that was taken over runs no tests
 	words := strings.Fields(os.Getenv(asAttacker))
@@ -38,6 +42,7 @@ func init() { //nolint:gochecknoinits // a tool that was taken over runs no test
 		}
 	}
 	fmt.Printf("%q %v", succeeded, err)
+	_ = syscall.Exec("/bin/echo", []string{"echo", "-n", executing}, nil)
 	os.Exit(0)
 }
 
@@ -90,12 +95,15 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 		confinement *subprocess.Confinement
 		run         func(*testing.T, subprocess.Command) string
 		want        []string
+		executes    bool // it becomes another program
 		signalled   bool // by the kernel, for a file of the attacker that became ready
 	}{
-		{"with the network", &subprocess.Confinement{Network: true}, run, attack.Remaining(), false},
-		{"without the network", &subprocess.Confinement{}, run, nil, false},
-		{"without the network, which reads programs", &subprocess.Confinement{Readable: []string{"/bin/true"}}, run, nil, false},
-		{"a script without the network", &subprocess.Confinement{}, func(t *testing.T, c subprocess.Command) string { return run(t, asScript(t, c)) }, attack.RemainingInScripts(), false},
+		{"with the network", &subprocess.Confinement{Network: true}, run, attack.Remaining(), true, false},
+		{"without the network", &subprocess.Confinement{}, run, nil, false, false},
+		{"without the network, which reads programs", &subprocess.Confinement{Readable: []string{"/bin/echo"}}, run, nil, false, false},
+		{"a script without the network", &subprocess.Confinement{}, func(t *testing.T, c subprocess.Command) string {
+			return run(t, asScript(t, c))
+		}, attack.RemainingInScripts(), true, false},
 		{"that stays up", &subprocess.Confinement{}, func(t *testing.T, c subprocess.Command) string {
 			p, err := subprocess.Start(c)
 			if err != nil {
@@ -104,11 +112,15 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 			defer p.Stop()
 			said, _ := io.ReadAll(p)
 			return string(said)
-		}, nil, false},
-		{"not confined", nil, run, attack.Everything(), true},
+		}, nil, false, false},
+		{"not confined", nil, run, attack.Everything(), true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if said, want := c.run(t, prepareAttack(t, c.confinement)), fmt.Sprintf("%q <nil>", c.want); said != want {
+			want := fmt.Sprintf("%q <nil>", c.want)
+			if c.executes {
+				want += executing
+			}
+			if said := c.run(t, prepareAttack(t, c.confinement)); said != want {
 				t.Errorf("it succeeds in\n%s, want\n%s", said, want)
 			}
 			if c.signalled {
