@@ -10,7 +10,7 @@ import (
 
 // WrapControl wraps the guard's check at every dial of a sender, so that a test can
 // stop connections that the guard allows.
-func WrapControl(s *Sender, guard *Guard, wrap func(control Control) Control) {
+func WrapControl(s *Sender, guard *Guard, wrap func(Control) Control) {
 	s.client = outbound.NewClient(wrappedGuard{guard, wrap}, s.cfg)
 }
 
@@ -19,7 +19,7 @@ type Control = func(network, address string, c syscall.RawConn) error
 
 type wrappedGuard struct {
 	*Guard
-	wrap func(control Control) Control
+	wrap func(Control) Control
 }
 
 func (g wrappedGuard) Dialer(plain bool, timeout time.Duration) *net.Dialer {

@@ -1,7 +1,10 @@
 package webhook_test
 
 import (
+	"context"
 	"errors"
+	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +90,90 @@ func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
 	if !strings.Contains(a.Error, "refused: plain http to the host is not accepted") || strings.Contains(a.Error, "93.184.216.34") {
 		t.Errorf("answer %+v, want a refusal that does not show the address", a)
 	}
+}
+
+func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
+	for text, want := range map[string][]string{
+		" ":                             nil,
+		"10.1.2.3/8, fd00::1/8":         {"10.0.0.0/8", "fd00::/8"},
+		"10.1.2.3,fd00::1,fe80::1%eth0": {"10.1.2.3/32", "fd00::1/128", "fe80::1/128"},
+	} {
+		var got []string
+		for _, n := range networks(t, text) {
+			got = append(got, n.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	networks(t, "10.0.0.0/8"+strings.Repeat(",10.0.0.0/8", 255))
+	for text, says := range map[string]string{
+		"10.0.0.0/33":  `"10.0.0.0/33" is not a network; accepted are CIDRs`,
+		"localhost":    "accepted are CIDRs and addresses",
+		"10.0.0.0/8,,": `"" is not a network`,
+		strings.Repeat("10.0.0.0/8,", 256) + "10.0.0.0/8": "accepted are at most 256",
+
+		// These match no address, because IPv4 addresses are compared in their IPv4
+		// form.
+		"::ffff:10.0.0.0/104":    `"::ffff:10.0.0.0/104" is an IPv4 network in the form of an IPv6 one; write 10.0.0.0/8`,
+		"::ffff:10.1.2.3":        "write 10.1.2.3/32",
+		"fd00::/8,::ffff:0:0/96": "write 0.0.0.0/0",
+		"::ffff:10.0.0.0/90":     "accepted are CIDRs",
+	} {
+		if _, err := webhook.ParseNetworks(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.30s: got %v, want %q", text, err, says)
+		}
+	}
+}
+
+func TestErrorsDoNotNameTheNameServer(t *testing.T) {
+	for want, resolver := range map[string]*net.Resolver{
+		`the host "far.example" has no address`: outboundtest.DNSRecords{}.Resolver(t),
+		`the host "far.example" could not be looked up`: {PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("dial udp 10.9.8.7:53: unreachable")
+		}},
+	} {
+		a := send(t.Context(), sender(t, webhook.NewGuard(nil, resolver), webhook.Config{}), "https://far.example/hook?token=geheim")
+		if a.Error != want {
+			t.Errorf("error %q, want %q", a.Error, want)
+		}
+	}
+}
+
+// Decision A2 holds for every spelling of a host, at registration and at the dial.
+func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
+	guard := webhook.NewGuard(nil, outboundtest.Zone().Resolver(t))
+	for _, c := range outboundtest.Cases() {
+		for _, scheme := range []string{"https", "http"} {
+			url := c.URL(scheme, "443")
+			u, err := monitor.ParseCallbackURL(url)
+			if err == nil {
+				err = guard.Check(t.Context(), u)
+			}
+			accepted := scheme == "https" && !c.HasUserInfo && (c.Verdict == outboundtest.Allowed || c.Verdict == outboundtest.Unresolvable)
+			var e *monitor.Error
+			if accepted != (err == nil) || err != nil && (!errors.As(err, &e) || e.Code != monitor.InvalidURL) {
+				t.Errorf("registration of %s: %v", url, err)
+			}
+		}
+	}
+	outboundtest.Run(t, outboundtest.Client{
+		Scheme: "https", Refusal: "refused: the host leads to",
+		Open: func(t *testing.T, resolver *net.Resolver, guard func(outboundtest.Control) outboundtest.Control) outboundtest.Request {
+			g := webhook.NewGuard(nil, resolver)
+			s := sender(t, g, webhook.Config{})
+			webhook.WrapControl(s, g, guard)
+			return func(t *testing.T, url string) error {
+				a := send(t.Context(), s, url)
+				if a.Accepted() {
+					return nil
+				}
+				refused := strings.Contains(a.Error, "refused: the host leads to")
+				if refused && (!strings.Contains(a.Error, "CALLBACK_ALLOWED_NETWORKS") || strings.Contains(a.Error, "127.0.0.1")) {
+					t.Errorf("the error %q shows an address, or not what to set", a.Error)
+				}
+				return errors.New(a.Error)
+			}
+		},
+	})
 }

@@ -60,7 +60,7 @@ func NewLoopbackServer(t *testing.T) *LoopbackServer {
 
 // GuardDials wraps a net.Dialer.Control. It records every address that control allows,
 // and refuses those that are not on loopback.
-func (server *LoopbackServer) GuardDials(control func(network, address string, c syscall.RawConn) error) func(network, address string, c syscall.RawConn) error {
+func (server *LoopbackServer) GuardDials(control Control) Control {
 	return func(network, address string, c syscall.RawConn) error {
 		if err := control(network, address, c); err != nil {
 			return err
