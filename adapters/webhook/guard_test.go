@@ -16,7 +16,7 @@ import (
 
 // Decision A2. Package outbound tests what is decided of each address.
 func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
-	dns := outboundtest.DNSRecords{
+	names := outboundtest.DNSRecords{
 		"public.example": {"93.184.216.34"},
 		"inside.example": {"10.1.2.3"},
 		"mixed.example":  {"93.184.216.34 192.168.7.7"},
@@ -46,7 +46,7 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 		{"an invalid host name is refused", "https://*.example/", "", "neither an address nor a name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := webhook.NewGuard(networks(t, c.allowed), dns.Resolver(t))
+			g := webhook.NewGuard(networks(t, c.allowed), names.Resolver(t))
 			err := g.Check(t.Context(), monitor.CallbackURL(c.url))
 			if c.refusal == "" {
 				if err != nil {
@@ -65,7 +65,7 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 	}
 
 	t.Run("the error does not contain an internal address", func(t *testing.T) {
-		err := webhook.NewGuard(nil, dns.Resolver(t)).Check(t.Context(), "https://inside.example/")
+		err := webhook.NewGuard(nil, names.Resolver(t)).Check(t.Context(), "https://inside.example/")
 		if err == nil || strings.Contains(err.Error(), "10.1.2.3") {
 			t.Errorf("got %v", err)
 		}
@@ -84,8 +84,8 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 }
 
 func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
-	dns := outboundtest.DNSRecords{"public.example": {"93.184.216.34"}}
-	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.Resolver(t))
+	names := outboundtest.DNSRecords{"public.example": {"93.184.216.34"}}
+	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), names.Resolver(t))
 	a := send(t.Context(), sender(t, g, webhook.Config{}), "http://public.example/hook")
 	if !strings.Contains(a.Error, "refused: plain http to the host is not accepted") || strings.Contains(a.Error, "93.184.216.34") {
 		t.Errorf("answer %+v, want a refusal that does not show the address", a)

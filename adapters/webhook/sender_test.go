@@ -192,9 +192,9 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 // Decision O8.
 func TestNoProxyIsUsed(t *testing.T) {
 	// A name, because Go takes no proxy for loopback addresses anyway.
-	dns := outboundtest.DNSRecords{"receiver.example": {"127.0.0.1"}}
+	names := outboundtest.DNSRecords{"receiver.example": {"127.0.0.1"}}
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
-	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.Resolver(t))
+	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), names.Resolver(t))
 	url := "http://receiver.example" + receiver.URL[strings.LastIndex(receiver.URL, ":"):]
 	if a := send(t.Context(), sender(t, g, webhook.Config{}), url); !a.Accepted() {
 		t.Errorf("answer %+v", a)

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/test/harness/bench"
+	"github.com/stream-monitor/stream-monitor/test/harness/tcpproxy"
 )
 
 // maxLock is the limit of how long a sweep may hold a lock.
@@ -46,7 +46,7 @@ func measureSweeps(ctx context.Context, db bench.Database) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeNetwork()) }()
+	defer closeNetwork()
 	return bench.WithStore(ctx, dsn, postgres.Config{}, func(store *postgres.Store) error {
 		fmt.Printf("transactions of the sweeps, with a network of %s there and back\n", roundTrip)
 		var errs []error
@@ -151,7 +151,7 @@ var hostWords = regexp.MustCompile(`host='([^']*)' port=(\d+)`)
 
 // slowNetwork returns a DSN of the same database, from which every message takes half of roundTrip each
 // way. The given DSN names a unix socket.
-func slowNetwork(dsn string) (slow string, closeNetwork func() error, err error) {
+func slowNetwork(dsn string) (slow string, closeNetwork func(), err error) {
 	words := hostWords.FindStringSubmatch(dsn)
 	if words == nil {
 		return "", nil, fmt.Errorf("no socket in %s", dsn)
@@ -160,36 +160,7 @@ func slowNetwork(dsn string) (slow string, closeNetwork func() error, err error)
 	if err != nil {
 		return "", nil, err
 	}
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("unix", words[1]+"/.s.PGSQL."+words[2])
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go forward(client, server)
-			go forward(server, client)
-		}
-	}()
-	return strings.Replace(dsn, words[0], fmt.Sprintf("host=127.0.0.1 port=%d", listener.Addr().(*net.TCPAddr).Port), 1), listener.Close, nil
-}
-
-// forward forwards messages until one end closes.
-func forward(from io.Reader, to io.WriteCloser) {
-	defer func() { _ = to.Close() }()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		time.Sleep(roundTrip / 2)
-		if err != nil {
-			return
-		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return
-		}
-	}
+	proxy := tcpproxy.Start(listener, tcpproxy.To("unix", words[1]+"/.s.PGSQL."+words[2]))
+	proxy.Disturb(tcpproxy.Disturbance{Delay: roundTrip / 2})
+	return strings.Replace(dsn, words[0], fmt.Sprintf("host=127.0.0.1 port=%d", proxy.Addr().Port), 1), proxy.Close, nil
 }

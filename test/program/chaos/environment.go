@@ -165,7 +165,7 @@ func (env *environment) addLink(network, target string) (*link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link to %s: %w", target, err)
 	}
-	env.atEnd(l.close)
+	env.atEnd(l.Close)
 	return l, nil
 }
 

@@ -1,5 +1,5 @@
 // Package outboundtest holds the table of hosts with which every package that opens
-// connections is tested, a DNS server and an HTTP server.
+// connections is tested, a DNS server and an HTTP server. Run is the test.
 //
 //	Cases ─▶ the host of a callback, a playlist, a segment, a redirect
 //	              │

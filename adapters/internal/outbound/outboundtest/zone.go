@@ -1,6 +1,8 @@
 package outboundtest
 
-import "slices"
+import (
+	"slices"
+)
 
 // Zone returns the DNS records of the names in the table.
 func Zone() DNSRecords {
