@@ -14,6 +14,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/test/harness/attack"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // asAttacker makes the test binary a tool that was taken over. Its value is the folder with the data of the
@@ -126,7 +127,7 @@ func TestAToolThatIsTakenOver(t *testing.T) {
 			if c.signalled {
 				select {
 				case <-signals:
-				case <-time.After(patience):
+				case <-time.After(await.Limit):
 					t.Error("no thread of this process was signalled")
 				}
 			} else if len(signals) > 0 {

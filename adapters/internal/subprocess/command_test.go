@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
@@ -179,14 +180,14 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 			if tc.cancel != errors.Is(err, context.Canceled) {
 				t.Errorf("got error %v", err)
 			}
-			if took := time.Since(began); took > patience {
+			if took := time.Since(began); took > await.Limit {
 				t.Errorf("took %v", took)
 			}
 			for _, id := range readIDs(t, ids) {
 				if tc.stays {
 					_ = syscall.Kill(id, syscall.SIGKILL)
 				}
-				gone(t, id)
+				await.End(t, id)
 			}
 		})
 	}
@@ -203,7 +204,7 @@ func TestTheToolDiesWithAProcessThatIsKilled(t *testing.T) {
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
 	for _, id := range tool {
-		gone(t, id)
+		await.End(t, id)
 	}
 }
 
@@ -271,7 +272,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func readIDs(t *testing.T, path string) []int {
 	t.Helper()
 	var ids []int
-	eventually(t, "the tool wrote its ids", func() bool {
+	await.True(t, "the tool wrote its ids", func() bool {
 		text, err := os.ReadFile(path)
 		if err != nil || !bytes.HasSuffix(text, []byte("\n")) {
 			return false
@@ -287,35 +288,4 @@ func readIDs(t *testing.T, path string) []int {
 		return len(ids) > 0
 	})
 	return ids
-}
-
-// gone fails the test unless the process ends soon; a zombie counts as ended.
-func gone(t *testing.T, id int) {
-	t.Helper()
-	eventually(t, fmt.Sprintf("process %d is gone", id), func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-		if err != nil {
-			return true
-		}
-		_, after, _ := strings.Cut(string(stat), ") ")
-		return strings.HasPrefix(after, "Z")
-	})
-}
-
-// patience is how long a test waits on a busy machine. The tools of these tests sleep for longer.
-const patience = 45 * time.Second
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(patience)
-	for !ok() {
-		select {
-		case <-poll.C:
-		case <-deadline:
-			t.Errorf("not within %s: %s", patience, what)
-			return
-		}
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // logRecorder is the gateway's log. It keeps each Write.
@@ -79,7 +80,7 @@ func newHarness(t *testing.T, change func(*process.Config)) *harness {
 func (r *harness) alive(id monitor.ID) []int {
 	var out []int
 	for _, w := range readMarks(r.marks, "worker", string(id)) {
-		if s := state(w.pid); s != "" && s != "Z" {
+		if !await.Ended(w.pid) {
 			out = append(out, w.generation)
 		}
 	}
@@ -116,15 +117,12 @@ func (r *harness) exit() supervisor.Exit {
 func (r *harness) gone(kind string, id monitor.ID) {
 	r.t.Helper()
 	for _, p := range readMarks(r.marks, kind, string(id)) {
-		r.eventually(kind+" to be gone", func() bool { s := state(p.pid); return s == "" || s == "Z" })
+		await.End(r.t, p.pid)
 	}
 }
 
-func (r *harness) eventually(what string, is func() bool) {
+// awaitWorker waits until a monitor's worker runs.
+func (r *harness) awaitWorker(id monitor.ID) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("timed out waiting for %s", what)
-		}
-	}
+	await.True(r.t, "the worker runs", func() bool { return len(r.alive(id)) == 1 })
 }

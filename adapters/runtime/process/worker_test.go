@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,7 +32,6 @@ const (
 	hasToolsIgnoresStop launchertest.Behaviour = "toolsstub--" // starts such tools, then as IgnoresStop
 	hasToolsExits       launchertest.Behaviour = "toolsexit--" // starts such tools, and exits without ending them
 	showsEnviron        launchertest.Behaviour = "environ----" // writes its environment to its mark, then as StopsWhenAsked
-	panics              launchertest.Behaviour = "panics-----" // panics
 )
 
 func TestMain(m *testing.M) {
@@ -65,8 +63,6 @@ func childProcess(marks string) int {
 		return 7
 	case launchertest.ExitsCleanly:
 		return 0
-	case panics:
-		panic("out of ideas")
 	case printsLines:
 		printLogLines()
 	case hasTools, hasToolsIgnoresStop, hasToolsExits:
@@ -168,16 +164,4 @@ func readMarks(marks, kind, id string) []processMark {
 		out = append(out, processMark{f, generation, pid})
 	}
 	return out
-}
-
-// state is the state letter of a process in proc_pid_stat(5), empty if it is gone.
-func state(pid int) string {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b, _ := io.ReadAll(f)
-	_, rest, _ := strings.Cut(string(b), ") ")
-	return rest[:min(1, len(rest))]
 }

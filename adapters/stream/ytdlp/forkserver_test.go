@@ -1,13 +1,11 @@
 package ytdlp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +18,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 // resolverMaker makes a Resolver of the real yt-dlp.
@@ -38,7 +38,7 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 	})
 	t.Run("in forks", func(t *testing.T) {
 		test(t, func(c ytdlp.Config) *ytdlp.Resolver {
-			var log lockedBuffer
+			var log logbuffer.Buffer
 			server := ytdlp.NewForkServer(path, []string{}, slog.New(slog.NewTextHandler(&log, nil)))
 			t.Cleanup(func() {
 				if server.Runs() == 0 || log.String() != "" {
@@ -50,23 +50,6 @@ func inBothWays(t *testing.T, test func(t *testing.T, newResolver resolverMaker)
 			return ytdlp.New(c, discardLog)
 		})
 	})
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.String()
 }
 
 // pythonTool makes a tool in Python whose function main(args) has a body. It resembles
@@ -114,7 +97,7 @@ type forks struct {
 	*ytdlp.ForkServer
 	t    *testing.T
 	path string
-	log  *lockedBuffer
+	log  *logbuffer.Buffer
 }
 
 // startForks makes a fork server whose runs do what main says and then print their answer.
@@ -132,7 +115,7 @@ func startConfinedForks(t *testing.T, main string) forks {
 
 func newForks(t *testing.T, path string, files []string) forks {
 	t.Helper()
-	f := forks{t: t, path: path, log: &lockedBuffer{}}
+	f := forks{t: t, path: path, log: &logbuffer.Buffer{}}
 	f.ForkServer = ytdlp.NewForkServer(path, files, slog.New(slog.NewTextHandler(f.log, nil)))
 	t.Cleanup(f.Close)
 	return f
@@ -150,14 +133,6 @@ func (f forks) ask(args ...string) (a answer) {
 		f.t.Errorf("%v; %+v", err, res)
 	}
 	return a
-}
-
-func TestOneProcessRunsAllQuestions(t *testing.T) {
-	f := startForks(t, "")
-	first, second := f.ask("a", "--", "b"), f.ask()
-	if !first.forked() || first.ImportedBy != second.ImportedBy || first.PID == second.PID {
-		t.Errorf("got %+v and %+v", first, second)
-	}
 }
 
 func TestQuestionsRunAtTheSameTime(t *testing.T) {
@@ -211,7 +186,7 @@ func TestAProcessIsReplaced(t *testing.T) {
 		if a.ImportedBy != b.ImportedBy || c.ImportedBy == a.ImportedBy || !c.forked() {
 			t.Errorf("got %+v, %+v, %+v", a, b, c)
 		}
-		pythontooltest.CheckEnded(t, a.ImportedBy)
+		await.End(t, a.ImportedBy)
 	})
 	for name, change := range map[string]func(dir string) error{
 		"when yt-dlp was upgraded": func(dir string) error {
@@ -229,17 +204,15 @@ func TestAProcessIsReplaced(t *testing.T) {
 			if after := f.ask(); after.ImportedBy == before.ImportedBy || !after.forked() {
 				t.Errorf("got %+v and %+v", before, after)
 			}
-			pythontooltest.CheckEnded(t, before.ImportedBy)
+			await.End(t, before.ImportedBy)
 		})
 	}
 	t.Run("when it was not used for long", func(t *testing.T) {
 		f := startForks(t, "")
 		f.Limit(1000, 50*time.Millisecond, time.Minute, time.Minute)
 		var before answer
-		if !pythontooltest.Eventually(func() bool { before = f.ask(); return before.forked() }) { // some end before they are asked
-			t.Error("no process was asked")
-		}
-		pythontooltest.CheckEnded(t, before.ImportedBy)
+		await.True(t, "a process is asked before it ends", func() bool { before = f.ask(); return before.forked() })
+		await.End(t, before.ImportedBy)
 		f.Limit(1000, time.Hour, time.Minute, time.Minute)
 		if after := f.ask(); !after.forked() {
 			t.Errorf("got %+v", after)
@@ -257,9 +230,7 @@ while not os.path.exists(args[0] + "/go on"): time.sleep(0.01)`)
 				t.Errorf("got %+v", a)
 			}
 		})
-		if !pythontooltest.Eventually(func() bool { _, err := os.Stat(dir + "/began"); return err == nil }) {
-			t.Error("it did not begin")
-		}
+		await.True(t, "it has begun", func() bool { _, err := os.Stat(dir + "/began"); return err == nil })
 		_ = os.WriteFile(dir+"/go on", nil, 0o644)
 		f.ask(dir)
 		asking.Wait()
@@ -277,7 +248,7 @@ forked = os.getpid() != imported_by
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := startForks(t, once+c.main)
-			if a := f.ask(); a.forked() || strings.Count(f.log.String(), "level=WARN") != 1 || !strings.Contains(f.log.String(), c.log) {
+			if a := f.ask(); a.forked() || f.log.Count("level=WARN") != 1 || !f.log.Contains(c.log) {
 				t.Errorf("got %+v, the log is %s", a, f.log)
 			}
 		})
@@ -303,12 +274,10 @@ if forked:
 		for range 3 {
 			asking.Go(ask)
 		}
-		if !pythontooltest.Eventually(func() bool { _, err := os.Stat(dir + "/stopped"); return err == nil }) {
-			t.Error("the process was not stopped")
-		}
+		await.True(t, "the process is stopped", func() bool { _, err := os.Stat(dir + "/stopped"); return err == nil })
 		asking.Go(ask)
 		asking.Wait()
-		if strings.Count(f.log.String(), "level=WARN") != 1 || !strings.Contains(f.log.String(), "does not answer") {
+		if f.log.Count("level=WARN") != 1 || !f.log.Contains("does not answer") {
 			t.Errorf("the log is %s", f.log)
 		}
 	})
@@ -353,7 +322,7 @@ func TestWithoutAProcessTheCommandIsRun(t *testing.T) {
 					t.Errorf("%v; %+v", err, res)
 				}
 			}
-			if strings.Count(f.log.String(), "\n") != 1 || !strings.Contains(f.log.String(), "level=INFO") || !strings.Contains(f.log.String(), c.log) {
+			if f.log.Count("\n") != 1 || !f.log.Contains("level=INFO") || !f.log.Contains(c.log) {
 				t.Errorf("the log is %s", f.log)
 			}
 			if err := f.Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.log) {
@@ -376,9 +345,7 @@ time.sleep(60)`
 func readProcesses(t *testing.T, file string) (p processes) {
 	t.Helper()
 	var text []byte
-	if !pythontooltest.Eventually(func() (ok bool) { text, _ = os.ReadFile(file); return len(text) > 0 }) {
-		t.Fatal("it did not begin")
-	}
+	await.True(t, "it has begun", func() bool { text, _ = os.ReadFile(file); return len(text) > 0 })
 	if _, err := fmt.Sscan(string(text), &p.run, &p.server, &p.child); err != nil {
 		t.Fatal(err)
 	}
@@ -392,7 +359,7 @@ func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
 		"when the process that stays up is killed": func(_ forks, p processes, _ func()) error { return syscall.Kill(p.server, syscall.SIGKILL) },
 		"when the process that stays up is closed": func(f forks, p processes, _ func()) error {
 			f.Close()
-			pythontooltest.CheckEnded(f.t, p.server)
+			await.End(f.t, p.server)
 			return nil
 		},
 	} {
@@ -406,26 +373,12 @@ func TestWhatARunHasStartedEndsWithIt(t *testing.T) {
 			if err := end(f, p, cancel); err != nil {
 				t.Error(err)
 			}
-			pythontooltest.CheckEnded(t, p.run)
-			pythontooltest.CheckEnded(t, p.child)
+			await.End(t, p.run)
+			await.End(t, p.child)
 			cancel()
 			asking.Wait()
 		})
 	}
-	t.Run("when the gateway is killed", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "processes")
-		gateway := exec.CommandContext(t.Context(), os.Args[0])
-		gateway.Env = append(os.Environ(), asGateway+"="+pythonTool(t, startChild), asGatewayArgument+"="+file)
-		if err := gateway.Start(); err != nil {
-			t.Fatal(err)
-		}
-		p := readProcesses(t, file)
-		_ = gateway.Process.Kill()
-		_ = gateway.Wait()
-		for _, id := range []int{p.server, p.run, p.child} {
-			pythontooltest.CheckEnded(t, id)
-		}
-	})
 }
 
 func TestTheInterpreterIsThatOfTheFirstLine(t *testing.T) {

@@ -2,6 +2,7 @@ package ytdlp_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,63 +11,41 @@ import (
 )
 
 func TestOnlyUsableFormatsBecomeRenditions(t *testing.T) {
-	answer := func(status, formats string) watch.Resolution {
-		return ytdlp.Read("abcdefghijk", fmt.Appendf(nil, `{"id":"abcdefghijk","live_status":%s,"formats":[%s]}`, status, formats), nil)
-	}
 	const (
 		muxed      = `{"protocol":"m3u8_native","url":"https://x.googlevideo.com/91","vcodec":"avc1","acodec":"mp4a","height":144,"tbr":290.5}`
 		file       = `{"protocol":"https","url":"https://x.googlevideo.com/18","vcodec":"avc1","acodec":"mp4a"}`
+		drm        = `{"protocol":"m3u8_native","url":"https://x.googlevideo.com/drm","has_drm":true}`
 		storyboard = `{"protocol":"mhtml","url":"https://i.ytimg.com/sb","vcodec":"none","acodec":"none"}`
+		noMedia    = "none of it as HLS or DASH"
 	)
-	t.Run("a codec that is null or missing counts as present", func(t *testing.T) {
-		got := answer(`"is_live"`, `{"protocol":"m3u8","url":"https://x.googlevideo.com/1","vcodec":null}`)
-		if len(got.Renditions) != 1 || got.Renditions[0] != (watch.Rendition{URL: "https://x.googlevideo.com/1", HasVideo: true, HasAudio: true}) {
-			t.Fatalf("got %+v", got)
-		}
-	})
-	t.Run("unusable formats are left out", func(t *testing.T) {
-		got := answer(`"is_live"`, strings.Join([]string{
-			storyboard, file, muxed,
-			`{"protocol":"m3u8_native","url":"https://x.googlevideo.com/drm","has_drm":true}`,
-			`{"protocol":"m3u8_native","url":"file:///etc/passwd"}`,
-			`{"protocol":"m3u8_native","url":"/relative"}`,
-			`{"protocol":"m3u8_native","url":""}`,
-			`{"protocol":"m3u8_native","url":"https://x.googlevideo.com/` + strings.Repeat("a", ytdlp.MaxURL) + `"}`,
-		}, ","))
-		if got.State != watch.Live || len(got.Renditions) != 1 || got.Renditions[0].Height != 144 || got.Renditions[0].Bandwidth != 290500 {
-			t.Fatalf("got %+v", got)
-		}
-	})
-	t.Run("impossible numbers are unknown", func(t *testing.T) {
-		got := answer(`"is_live"`, `{"protocol":"m3u8","url":"https://x.googlevideo.com/1","height":-3,"tbr":1e300}`)
-		if len(got.Renditions) != 1 || got.Renditions[0].Height != 0 || got.Renditions[0].Bandwidth != 0 {
-			t.Fatalf("got %+v", got)
-		}
-	})
-	t.Run("no more renditions than the limit", func(t *testing.T) {
-		got := answer(`"is_live"`, strings.Repeat(muxed+",", ytdlp.MaxRenditions)+muxed)
-		if len(got.Renditions) != ytdlp.MaxRenditions {
-			t.Fatalf("got %d", len(got.Renditions))
-		}
-	})
-	t.Run("live without usable media is live with a detail", func(t *testing.T) {
-		for _, formats := range []string{file, `{"protocol":"m3u8_native","url":"https://x.googlevideo.com/1","has_drm":true}`} {
-			got := answer(`"is_live"`, formats)
-			if got.State != watch.Live || len(got.Renditions) != 0 || !strings.Contains(got.Detail, "none of it as HLS or DASH") {
-				t.Fatalf("got %+v", got)
+	unusable := strings.Join([]string{
+		storyboard, file, drm, `{"protocol":"m3u8_native","url":"file:///etc/passwd"}`, `{"protocol":"m3u8_native","url":"/relative"}`,
+		`{"protocol":"m3u8_native","url":""}`, `{"protocol":"m3u8_native","url":"https://x.googlevideo.com/` + strings.Repeat("a", ytdlp.MaxURL) + `"}`,
+	}, ",")
+	both := watch.Rendition{URL: "https://x.googlevideo.com/1", HasVideo: true, HasAudio: true}
+	of91 := watch.Rendition{URL: "https://x.googlevideo.com/91", Height: 144, Bandwidth: 290_500, HasVideo: true, HasAudio: true}
+	for name, c := range map[string]struct {
+		status, formats string
+		state           watch.StreamState
+		renditions      []watch.Rendition
+		detail          string
+	}{
+		"a codec that is null or missing counts as present": {"is_live", `{"protocol":"m3u8","url":"https://x.googlevideo.com/1","vcodec":null}`, watch.Live, []watch.Rendition{both}, ""},
+		"impossible numbers are unknown":                    {"is_live", `{"protocol":"m3u8","url":"https://x.googlevideo.com/1","height":-3,"tbr":1e300}`, watch.Live, []watch.Rendition{both}, ""},
+		"unusable formats are left out":                     {"is_live", unusable + "," + muxed, watch.Live, []watch.Rendition{of91}, ""},
+		"no more renditions than the limit":                 {"is_live", strings.Repeat(muxed+",", ytdlp.MaxRenditions) + muxed, watch.Live, slices.Repeat([]watch.Rendition{of91}, ytdlp.MaxRenditions), ""},
+		"live with a file alone is live with a detail":      {"is_live", file, watch.Live, nil, noMedia},
+		"live with DRM alone is live with a detail":         {"is_live", drm, watch.Live, nil, noMedia},
+		"storyboards are no media":                          {"is_live", storyboard, watch.Offline, nil, ""},
+		"a premiere with a trailer is upcoming":             {"is_upcoming", muxed, watch.Upcoming, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ytdlp.Read("abcdefghijk", fmt.Appendf(nil, `{"id":"abcdefghijk","live_status":%q,"formats":[%s]}`, c.status, c.formats), nil)
+			if got.State != c.state || !slices.Equal(got.Renditions, c.renditions) || !strings.Contains(got.Detail, c.detail) {
+				t.Errorf("got %+v", got)
 			}
-		}
-	})
-	t.Run("storyboards are no media", func(t *testing.T) {
-		if got := answer(`"is_live"`, storyboard); got.State != watch.Offline {
-			t.Fatalf("got %+v", got)
-		}
-	})
-	t.Run("a premiere with a trailer is upcoming", func(t *testing.T) {
-		if got := answer(`"is_upcoming"`, muxed); got.State != watch.Upcoming || len(got.Renditions) != 0 {
-			t.Fatalf("got %+v", got)
-		}
-	})
+		})
+	}
 }
 
 func TestDASHIsUsedOnlyWithoutHLS(t *testing.T) {

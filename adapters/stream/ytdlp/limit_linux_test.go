@@ -147,30 +147,20 @@ for name, pid in ("its own", own.pid), ("the process that stays up", os.getppid(
     sys.stderr.write(name + "\n")
 meet(str(os.getpid()), 4)
 `
-	for name, c := range map[string]struct {
-		start func(t *testing.T, main string) forks
-		want  string
-	}{
-		"confined":     {startConfinedForks, "its own\n"},
-		"not confined": {startForks, "its own\nthe process that stays up\nanother run\nwhat that has started\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := c.start(t, signals)
-			folder := "meeting-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-			var asking sync.WaitGroup
-			for range 2 {
-				asking.Go(func() {
-					res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Args: []string{folder}})
-					if err != nil || string(res.Stderr) != c.want {
-						t.Errorf("%v; it signals\n%s, want\n%s", err, res.Stderr, c.want)
-					}
-				})
-			}
-			asking.Wait()
-			left, _ := filepath.Glob(filepath.Join(os.TempDir(), "stream-monitor-tools-*", folder))
-			for _, folder := range append(left, filepath.Join(os.TempDir(), folder)) {
-				_ = os.RemoveAll(folder)
+	f := startConfinedForks(t, signals)
+	folder := "meeting-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	var asking sync.WaitGroup
+	for range 2 {
+		asking.Go(func() {
+			res, err := f.Run(t.Context(), subprocess.Command{Path: f.path, Args: []string{folder}})
+			if err != nil || string(res.Stderr) != "its own\n" {
+				t.Errorf("%v; it signals\n%s", err, res.Stderr)
 			}
 		})
+	}
+	asking.Wait()
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "stream-monitor-tools-*", folder))
+	for _, folder := range left {
+		_ = os.RemoveAll(folder)
 	}
 }

@@ -1,7 +1,6 @@
 package ytdlp_test
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
-	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -20,20 +18,7 @@ import (
 
 var _ worker.Resolver = (*ytdlp.Resolver)(nil)
 
-// asGateway makes the test binary run the yt-dlp that it names, with asGatewayArgument, for a
-// test that kills the binary.
-const (
-	asGateway         = "FORK_TEST_RUNS_TOOL"
-	asGatewayArgument = "FORK_TEST_ARGUMENT"
-)
-
-func TestMain(m *testing.M) {
-	if path := os.Getenv(asGateway); path != "" {
-		_, _ = ytdlp.NewForkServer(path, nil, discardLog).Run(context.Background(), subprocess.Command{Path: path, Args: []string{os.Getenv(asGatewayArgument)}})
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var discardLog = slog.New(slog.DiscardHandler)
 
@@ -86,7 +71,7 @@ func TestYtdlpIsCalledWithTheSettings(t *testing.T) {
 // By default yt-dlp does not list DASH of a live stream, so a second run asks for it.
 func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 	const (
-		again  = `case "$*" in *formats=incomplete*) second;; *) first;; esac; echo run >>"$ids"`
+		again  = `case "$*" in *formats=incomplete*) second;; *) first;; esac; echo run >>"$notes"`
 		answer = `echo '{"id":"abcdefghijk","live_status":"is_live","formats":[%s]}'`
 		dash   = `{"protocol":"http_dash_segments","manifest_url":"https://x.example/mpd"}`
 		hls    = `{"protocol":"m3u8","url":"https://x.example/hls"}`
@@ -109,11 +94,11 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 		"an ended stream needs no second run": {`echo '{"id":"abcdefghijk","live_status":"was_live"}'`, printed(dash), 1, watch.Resolution{State: watch.Ended}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, ids := pythontooltest.Script(t, "first() { "+c.first+"; }\nsecond() { "+c.second+"; }\n"+again)
+			path, notes := pythontooltest.Script(t, "first() { "+c.first+"; }\nsecond() { "+c.second+"; }\n"+again)
 			got := ytdlp.New(ytdlp.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 			got.Source = ""
 			expectEqual(t, got, c.want)
-			if log, _ := os.ReadFile(ids); strings.Count(string(log), "run") != c.runs && c.second != "exit 1" {
+			if log, _ := os.ReadFile(notes); strings.Count(string(log), "run") != c.runs && c.second != "exit 1" {
 				t.Errorf("%d runs, want %d", strings.Count(string(log), "run"), c.runs)
 			}
 		})

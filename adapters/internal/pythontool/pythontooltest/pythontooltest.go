@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +22,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // URL is the stream of the tests.
@@ -59,16 +58,15 @@ func NoNetwork(t *testing.T) {
 	}
 }
 
-// Script makes a tool from a shell script. The script can write its process ids into the
-// file "$ids"; Run checks that these processes have ended.
-func Script(t *testing.T, body string) (path, ids string) {
+// Script makes a tool from a shell script. The script can write into the file "$notes".
+func Script(t *testing.T, body string) (path, notes string) {
 	t.Helper()
 	dir := t.TempDir()
-	path, ids = filepath.Join(dir, "tool"), filepath.Join(dir, "ids")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nids='"+ids+"'\n"+body+"\n"), 0o755); err != nil {
+	path, notes = filepath.Join(dir, "tool"), filepath.Join(dir, "notes")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nnotes='"+notes+"'\n"+body+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return path, ids
+	return path, notes
 }
 
 // Resolver is the type under test.
@@ -87,23 +85,20 @@ type misbehaviour struct {
 }
 
 var misbehaviours = map[string]misbehaviour{
-	"that hangs":                  {`echo $$ >"$ids"; exec sleep 60`, watch.Unreachable, "no answer within"},
-	"that ignores SIGTERM":        {`trap "" TERM; echo $$ >"$ids"; while :; do sleep 1; done`, watch.Unreachable, "no answer within"},
-	"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.RateLimited, "429"},
-	"that is killed":              {`kill -9 $$`, watch.ToolFailed, "killed"},
-	"that prints HTML":            {`echo "<html>"`, watch.ToolFailed, ""},
-	"that prints nothing":         {`exit 0`, watch.ToolFailed, ""},
-	"that does not know options":  {`echo "tool: error: no such option: --json" >&2; exit 2`, watch.ToolFailed, "no such option"},
-	"that crashes":                {`printf 'Traceback (most recent call last):\n  File "x"\nImportError: no module named x\n' >&2; exit 1`, watch.ToolFailed, "no module named x"},
-	"that writes 100 MB":          {`echo $$ >"$ids"; head -c 104857600 /dev/zero`, watch.ToolFailed, "wrote more than"},
-	"that warns for 100 MB":       {`echo $$ >"$ids"; yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
-	"that leaves a child process": {`sleep 60 & echo "$! $$" >"$ids"; echo rubbish`, watch.ToolFailed, ""},
-	"whose child process hangs":   {`sleep 60 & echo "$! $$" >"$ids"; wait`, watch.Unreachable, "no answer within"},
-	"that is not installed":       {``, watch.ToolFailed, "install"},
+	"that hangs":                 {`exec sleep 60`, watch.Unreachable, "no answer within"},
+	"that hangs after a refusal": {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; exec sleep 60`, watch.RateLimited, "429"},
+	"that is killed":             {`kill -9 $$`, watch.ToolFailed, "killed"},
+	"that prints HTML":           {`echo "<html>"`, watch.ToolFailed, ""},
+	"that prints nothing":        {`exit 0`, watch.ToolFailed, ""},
+	"that does not know options": {`echo "tool: error: no such option: --json" >&2; exit 2`, watch.ToolFailed, "no such option"},
+	"that crashes":               {`printf 'Traceback (most recent call last):\n  File "x"\nImportError: no module named x\n' >&2; exit 1`, watch.ToolFailed, "no module named x"},
+	"that writes 100 MB":         {`head -c 104857600 /dev/zero`, watch.ToolFailed, "wrote more than"},
+	"that warns for 100 MB":      {`yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
+	"that is not installed":      {``, watch.ToolFailed, "install"},
 }
 
-// Run makes resolvers for tools that misbehave and checks the state, the detail, the
-// time taken, and that no process is left.
+// Run makes resolvers for tools that misbehave and checks the state, the detail and the
+// time taken. That no process is left is shown by package subprocess.
 func Run(t *testing.T, newResolver NewResolver) {
 	for name, m := range misbehaviours {
 		t.Run("a tool "+name, func(t *testing.T) { testMisbehaviour(t, newResolver, m) })
@@ -114,7 +109,7 @@ func Run(t *testing.T, newResolver NewResolver) {
 }
 
 func testMisbehaviour(t *testing.T, newResolver NewResolver, m misbehaviour) {
-	path, ids := Script(t, m.script)
+	path, _ := Script(t, m.script)
 	limit := time.Minute
 	if strings.Contains(m.says, "no answer") || m.state.Refused() {
 		limit = 400 * time.Millisecond
@@ -140,30 +135,28 @@ func testMisbehaviour(t *testing.T, newResolver NewResolver, m misbehaviour) {
 	if took := time.Since(began); took > 40*time.Second { // its processes sleep for a minute
 		t.Errorf("took %v", took)
 	}
-	checkProcessesEnded(t, ids)
 }
 
 func testCancel(t *testing.T, newResolver NewResolver) {
-	path, ids := Script(t, `echo $$ >"$ids"; exec sleep 60`)
+	path, notes := Script(t, `echo begun >"$notes"; exec sleep 60`)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		Eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
+		await.True(t, "the tool has begun", func() bool { text, _ := os.ReadFile(notes); return len(text) > 0 })
 	}()
 	got := newResolver(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
 	if got.State.Known() || !strings.Contains(got.Detail, "stopped before it had an answer") {
 		t.Errorf("got %+v", got)
 	}
-	checkProcessesEnded(t, ids)
 }
 
 func testArguments(t *testing.T, newResolver NewResolver) {
-	path, ids := Script(t, `for a; do echo "$a"; done >"$ids"; echo "$HTTPS_PROXY $SSL_CERT_FILE $PYTHONPATH" >>"$ids"`)
+	path, notes := Script(t, `for a; do echo "$a"; done >"$notes"; echo "$HTTPS_PROXY $SSL_CERT_FILE $PYTHONPATH" >>"$notes"`)
 	for _, name := range []string{"HTTPS_PROXY", "SSL_CERT_FILE", "PYTHONPATH"} {
 		t.Setenv(name, "some-"+name)
 	}
 	newResolver(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
-	text, err := os.ReadFile(ids)
+	text, err := os.ReadFile(notes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,44 +216,4 @@ func CheckResolution(t *testing.T, got watch.Resolution, maxURL int) {
 			t.Errorf("%q is not a URL that can be fetched", raw)
 		}
 	}
-}
-
-// checkProcessesEnded fails the test if a process in ids still runs. A zombie has ended.
-func checkProcessesEnded(t *testing.T, ids string) {
-	t.Helper()
-	text, _ := os.ReadFile(ids)
-	for field := range strings.FieldsSeq(string(text)) {
-		id, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
-		CheckEnded(t, id)
-	}
-}
-
-// CheckEnded fails the test unless a process ends soon; a zombie has ended.
-func CheckEnded(t *testing.T, id int) {
-	t.Helper()
-	if !Eventually(func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-		_, state, _ := strings.Cut(string(stat), ") ")
-		return err != nil || strings.HasPrefix(state, "Z")
-	}) {
-		t.Errorf("process %d still runs", id)
-	}
-}
-
-// Eventually waits at most 20 s until ok returns true, and reports whether it did.
-func Eventually(ok func() bool) bool {
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-poll.C:
-		case <-deadline:
-			return false
-		}
-	}
-	return true
 }
