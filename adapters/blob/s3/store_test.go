@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 )
 
@@ -33,12 +33,9 @@ const (
 
 // server is a versitygw: an S3 server over a directory.
 type server struct {
-	dir  string
-	meta string // what S3 keeps beside the files
-	addr string
-	kill func() // may be called again
-
-	process *os.Process
+	dir     string
+	addr    string
+	process *exec.Cmd
 }
 
 // versitygw is built by "make test", in the version that the Makefile names.
@@ -50,33 +47,20 @@ func start(t *testing.T) *server {
 	if _, err := os.Stat(versitygw); err != nil {
 		t.Fatalf("%v; run: make %s", err, strings.TrimPrefix(versitygw, "../../../"))
 	}
-	address, err := loopback.FreeAddress() // the same after a restart
+	address, err := loopback.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{dir: t.TempDir(), meta: t.TempDir(), addr: address}
-	s.run(t)
-	return s
-}
-
-// run starts the process, and waits until it answers.
-func (s *server) run(t *testing.T) {
-	t.Helper()
+	s := &server{dir: t.TempDir(), addr: address}
 	var log bytes.Buffer
-	process := exec.Command(versitygw, "--port", s.addr, "--quiet", "--keep-alive", "posix", "--sidecar", s.meta, s.dir)
-	process.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+accessKey, "ROOT_SECRET_ACCESS_KEY="+secretKey)
-	process.Stdout, process.Stderr = &log, &log
-	if err := process.Start(); err != nil {
+	s.process = exec.Command(versitygw, "--port", s.addr, "--quiet", "--keep-alive", "posix", "--sidecar", t.TempDir(), s.dir)
+	s.process.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+accessKey, "ROOT_SECRET_ACCESS_KEY="+secretKey)
+	s.process.Stdout, s.process.Stderr = &log, &log
+	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.process = process.Process
-	s.kill = sync.OnceFunc(func() {
-		_ = process.Process.Kill() // it may have ended
-		_ = process.Wait()
-	})
-	kill := s.kill
 	t.Cleanup(func() {
-		kill()
+		s.kill()
 		if t.Failed() {
 			t.Logf("the server's log:\n%s", log.String())
 		}
@@ -85,19 +69,17 @@ func (s *server) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
+	await.True(t, "the server answers", func() bool {
 		exists, err := client.BucketExists(t.Context(), bucket)
-		if err == nil && !exists {
-			err = client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{})
-		}
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the server does not answer: %v", err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil && (exists || client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{}) == nil)
+	})
+	return s
+}
+
+// kill ends the server. It may be called again.
+func (s *server) kill() {
+	_ = s.process.Process.Kill() // it may have ended
+	_ = s.process.Wait()
 }
 
 // count returns how many files the server has in its bucket, whatever they are.
@@ -124,9 +106,9 @@ func TestConformance(t *testing.T) {
 			Store: open(t, realServer.addr),
 			Count: realServer.count,
 			Hang: func(t *testing.T) { // the kernel accepts connections and what they send
-				err := realServer.process.Signal(syscall.SIGSTOP)
+				err := realServer.process.Process.Signal(syscall.SIGSTOP)
 				if err == nil {
-					_, err = syscall.Wait4(realServer.process.Pid, nil, syscall.WUNTRACED, nil) // until all its threads have stopped
+					_, err = syscall.Wait4(realServer.process.Process.Pid, nil, syscall.WUNTRACED, nil) // until all its threads have stopped
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -137,44 +119,6 @@ func TestConformance(t *testing.T) {
 		}
 	})
 }
-
-// TestAServerThatIsKilledDuringAnUploadLeavesNoBlob kills the server when half of the
-// bytes are sent, and starts it again.
-func TestAServerThatIsKilledDuringAnUploadLeavesNoBlob(t *testing.T) {
-	realServer := start(t)
-	s := open(t, realServer.addr)
-	data := bytes.Repeat([]byte("0123456789abcdef"), 512<<10) // 8 MiB
-	d := evidence.Digest(sha256.Sum256(data))
-	sent := 0
-	source := readerFunc(func(p []byte) (int, error) {
-		if sent > len(data)/2 {
-			realServer.kill()
-		}
-		n := copy(p, data[sent:])
-		sent += n
-		return n, nil
-	})
-	err := s.Put(t.Context(), evidences.NewContent(d, int64(len(data)), source))
-	if err == nil || !strings.Contains(err.Error(), "store blob") {
-		t.Fatalf("the error is %v", err)
-	}
-	t.Logf("the error: %v", err)
-	realServer.run(t)
-	if list, err := s.List(t.Context(), evidence.Digest{}, 10); err != nil || len(list) > 0 {
-		t.Errorf("listed are %v: %v", list, err)
-	}
-	if _, err := s.Open(t.Context(), d, 0); !errors.Is(err, evidences.ErrNoBlob) {
-		t.Errorf("opening the blob: %v", err)
-	}
-	if err := s.Put(t.Context(), evidences.NewContent(d, int64(len(data)), bytes.NewReader(data))); err != nil {
-		t.Errorf("putting it again: %v", err)
-	}
-}
-
-type readerFunc func([]byte) (int, error)
-
-// Read implements io.Reader.
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	realServer := start(t)

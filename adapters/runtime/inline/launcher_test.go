@@ -159,28 +159,6 @@ func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
 	}
 }
 
-func TestAPanicEndsOneWorkerOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := launching(t, func(ctx, _ context.Context, spec supervisor.WorkerSpec) error {
-			if spec.ID != id {
-				panic("of another")
-			}
-			<-ctx.Done()
-			return nil
-		})
-		launch(t, l, newSpec(1))
-		launch(t, l, supervisor.WorkerSpec{ID: "another", Generation: 1})
-		if e := <-l.Exits(); e.ID != "another" {
-			t.Errorf("got %+v", e)
-		}
-		synctest.Wait()
-		all, err := l.Workers(t.Context())
-		if err != nil || len(all) != 1 || all[0] != (supervisor.Worker{ID: id, Generation: 1}) {
-			t.Errorf("running are %v, %v", all, err)
-		}
-	})
-}
-
 func TestAWorkerGetsItsGracePeriod(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, l *localworkers.Launcher)
