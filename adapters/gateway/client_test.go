@@ -5,13 +5,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +23,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -95,7 +99,7 @@ func TestOnlyAnErrorOfTheGatewayIsFinal(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		handler  http.HandlerFunc
-		expected string // superseded, not found, rejected, unauthorized, internal; or a part of the message of any other error
+		expected string // superseded, not found, rejected, unauthorized, internal, conflict, quota; or a part of the message of any other error
 	}{
 		"409 SUPERSEDED":               {envelope(409, "SUPERSEDED"), "superseded"},
 		"404 MONITOR_NOT_FOUND":        {envelope(404, "MONITOR_NOT_FOUND"), "not found"},
@@ -103,6 +107,9 @@ func TestOnlyAnErrorOfTheGatewayIsFinal(t *testing.T) {
 		"413 BODY_TOO_LARGE":           {envelope(413, "BODY_TOO_LARGE"), "rejected"},
 		"400 of a proxy":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, "HTTP 400 without the gateway's error code"},
 		"413 of a proxy":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, "HTTP 413 without the gateway's error code"},
+		"409 EVIDENCE_CONFLICT":        {envelope(409, string(evidence.Conflict)), "conflict"},
+		"429 of the quota":             {envelope(429, string(evidence.QuotaExceeded)), "quota"},
+		"429 of another kind":          {envelope(429, "RATE_LIMITED"), "HTTP 429 RATE_LIMITED: the reason"},
 		"408":                          {envelope(408, "REQUEST_TIMEOUT"), "HTTP 408 REQUEST_TIMEOUT: the reason"},
 		"404 of another port":          {envelope(404, "ROUTE_NOT_FOUND"), "HTTP 404 ROUTE_NOT_FOUND: the reason"},
 		"404 of a proxy":               {http.NotFound, "HTTP 404 without the gateway's error code"},
@@ -132,7 +139,7 @@ func TestOnlyAnErrorOfTheGatewayIsFinal(t *testing.T) {
 				case errors.Is(err, monitor.ErrSuperseded):
 					kind = "superseded"
 				case errors.As(err, &coded):
-					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "rejected", monitor.Unauthorized: "unauthorized", monitor.Internal: "internal"}[coded.Code]
+					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "rejected", monitor.Unauthorized: "unauthorized", monitor.Internal: "internal", evidence.Conflict: "conflict", evidence.QuotaExceeded: "quota"}[coded.Code]
 				}
 				switch {
 				case err == nil:
@@ -209,5 +216,33 @@ func TestAnInvalidBaseURLOrKeyIsRejected(t *testing.T) {
 				t.Error("no error")
 			}
 		})
+	}
+}
+
+func TestACertificateFileMakesItsGatewayTrusted(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // ignores the failed handshake
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "cert.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	roots, err := gateway.Roots(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]gateway.Config{"with it": {RootCAs: roots}, "without it": {}} {
+		_, err := client(t, server.URL, cfg).Assignment(t.Context(), monitorID, 1)
+		distrusted := err != nil && strings.Contains(err.Error(), "x509")
+		if distrusted != (cfg.RootCAs == nil) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+	for name, path := range map[string]string{"is not there": file + "x", "holds no certificate": os.Args[0]} {
+		if _, err := gateway.Roots(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("a file that %s: error is %v", name, err)
+		}
 	}
 }

@@ -1,18 +1,17 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
@@ -98,20 +97,6 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 			t.Errorf("error is %v", err)
 		}
 	})
-	t.Run("a report with an invalid field is rejected with the gateway's message", func(t *testing.T) {
-		for message, change := range map[string]func(*monitor.Report){
-			"status is":   func(r *monitor.Report) { r.Status = "nonsense" },
-			"larger than": func(r *monitor.Report) { r.Snapshot = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) },
-		} {
-			r := report(1)
-			change(&r)
-			_, err := g.Report(ctx, m.ID, r)
-			var coded *monitor.Error
-			if !errors.As(err, &coded) || coded.Code != monitor.InvalidConfig || !strings.Contains(coded.Message, message) {
-				t.Errorf("error is %v, expected %q", err, message)
-			}
-		}
-	})
 	t.Run("a report arrives with all fields, and its events in order", func(t *testing.T) {
 		r := report(450)
 		answer, err := g.Report(ctx, m.ID, r)
@@ -136,25 +121,60 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an ended and an unknown monitor have no assignment", func(t *testing.T) {
-		for _, id := range []monitor.ID{m.ID, monitorID} {
-			_, err := workerOf(t, remote.url, id, 2).Assignment(ctx, id, 2)
-			var coded *monitor.Error
-			if !errors.As(err, &coded) || coded.Code != monitor.NotFound {
-				t.Errorf("error is %v", err)
-			}
-		}
-	})
-	t.Run("a wrong key is Unauthorized, not superseded", func(t *testing.T) {
-		other, err := gateway.New(remote.url, "wrong", gateway.Config{})
-		if err != nil {
+}
+
+// uploadOf returns an upload of a file by the first generation.
+func uploadOf(variant evidence.Variant, content []byte) evidence.Upload {
+	return evidence.Upload{
+		Generation: 1,
+		Record: evidence.Record{
+			ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
+			Condition: "black", Phase: evidence.AlertPhase,
+		},
+		File: &evidence.File{Variant: variant, Digest: sha256.Sum256(content), Size: int64(len(content)), TakenAt: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)},
+	}
+}
+
+func TestEvidenceArrivesUnchanged(t *testing.T) {
+	remote := newRealGateway(t)
+	g := workerOf(t, remote.url, monitorID, 1)
+	content, luma := []byte("a picture"), 12.5
+	upload := func() evidence.Upload {
+		u := uploadOf(evidence.Onset, content)
+		u.Unclear, u.Record.Note = true, "clip: 100% lost & gone"
+		u.File.Width, u.File.Height, u.File.Measure = 640, 360, &luma
+		return u
+	}
+	for range 2 { // the second changes nothing
+		if err := g.AddEvidence(t.Context(), upload(), bytes.NewReader(content)); err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close()
-		_, err = other.Report(ctx, m.ID, report(0))
-		var coded *monitor.Error
-		if errors.Is(err, monitor.ErrSuperseded) || !errors.As(err, &coded) || coded.Code != monitor.Unauthorized {
-			t.Errorf("error is %v", err)
-		}
-	})
+	}
+	want := upload()
+	got, err := remote.evidence.Evidence(t.Context(), want.Record.ID)
+	if err != nil || got.Note != want.Record.Note || got.EventID != want.Record.EventID || got.MonitorID != monitorID || got.Class != evidence.Quarantine ||
+		len(got.Files) != 1 || !reflect.DeepEqual(got.Files[0], *want.File) {
+		t.Errorf("stored is %+v, %v", got, err)
+	}
+
+	note := upload()
+	note.File, note.Record.ID, note.Record.Note = nil, "0195e2a0-0000-7000-8000-000000000003", "all is lost"
+	if err := g.AddEvidence(t.Context(), note, nil); err != nil {
+		t.Error(err)
+	}
+	if got, err := remote.evidence.Evidence(t.Context(), note.Record.ID); err != nil || got.Note != "all is lost" || len(got.Files) != 0 {
+		t.Errorf("stored is %+v, %v", got, err)
+	}
+}
+
+// TestAClipThatTheQuotaRefusesIsNamed: the gateway answers before it has read the clip. A connection that
+// looks broken would make the worker send it again for ten minutes.
+func TestAClipThatTheQuotaRefusesIsNamed(t *testing.T) {
+	remote := newRealGateway(t)
+	remote.evidenceStore.Fail = func(context.Context, string) error { return monitor.Errorf(evidence.QuotaExceeded, "too much") }
+	content := make([]byte, evidence.Clip.MaxBytes())
+	err := workerOf(t, remote.url, monitorID, 1).AddEvidence(t.Context(), uploadOf(evidence.Clip, content), bytes.NewReader(content))
+	if refusal, coded := errors.AsType[*monitor.Error](err); !coded || refusal.Code != evidence.QuotaExceeded {
+		t.Errorf("the error is %v", err)
+	}
 }

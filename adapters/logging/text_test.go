@@ -24,13 +24,6 @@ func TestALineForPeople(t *testing.T) {
 		write(t, l.With("component", "watch"), slog.LevelWarn, "still black", "for", "12 s", "n", 3, slog.Group("g", "k", "v"))
 		expect(t, &b, `20:15:30.123 WARN  still black  watch for="12 s" n=3 g.k=v`)
 	})
-	t.Run("cannot be made to draw on the terminal", func(t *testing.T) {
-		b.Reset()
-		write(t, l, slog.LevelInfo, "a\x1b[2Jb\nc", "v\x1b", "x\x1b[0m\u009by")
-		if got := b.String(); strings.ContainsAny(strings.TrimSuffix(got, "\n"), "\x1b\n\u009b") {
-			t.Errorf("wrote %q", got)
-		}
-	})
 	t.Run("refuses an unknown level", func(t *testing.T) {
 		if _, err := logging.NewText(&b, "loud", nil); err == nil || !strings.Contains(err.Error(), "LOG_LEVEL") {
 			t.Errorf("error is %v", err)
@@ -91,4 +84,65 @@ func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	}
 	t.Cleanup(func() { _ = terminal.Close() })
 	return screen, terminal
+}
+
+func TestARelayShowsLinesOfOtherProcessesLikeOwnOnes(t *testing.T) {
+	var own, relayed bytes.Buffer
+	direct, err := logging.NewServiceText(&own, "info", tokyo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := logging.New(logging.NewServiceRelay(&relayed, tokyo), "info", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*slog.Logger{direct, worker} {
+		write(t, l.With("component", "worker", "monitor_id", "mon-1"), slog.LevelWarn, "still black", "for", "12 s", "n", 3, slog.Group("g", "k", "v", "a", 1), "z", nil)
+	}
+	if want := "20:15:30.123 WARN  still black  worker monitor=mon-1 for=\"12 s\" n=3 g.k=v g.a=1 z=null\n"; own.String() != want || relayed.String() != want {
+		t.Errorf("the own line is %q, the relayed one %q, want %q", own.String(), relayed.String(), want)
+	}
+}
+
+func TestARelayPassesOnWhatIsNoLogLine(t *testing.T) {
+	for _, raw := range []string{"panic: oh\n", "{}\n", `{"message":"m"}` + "\n", `{"timestamp":"2024-01-15T20:15:30Z","level":"LOUD","message":"m"}` + "\n", "\n"} {
+		var b bytes.Buffer
+		if n, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil || n != len(raw) || b.String() != raw {
+			t.Errorf("%q becomes %q (%d, %v)", raw, b.String(), n, err)
+		}
+	}
+}
+
+func TestARelayedLineShowsTheGenerationOfItsWorker(t *testing.T) {
+	var b bytes.Buffer
+	raw := `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"ERROR","monitor_id":"mon-1","generation":3,"component":"gateway","message":"this process has failed and exits"}` + "\n"
+	if _, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "20:15:30.123 ERROR this process has failed and exits  gateway monitor=mon-1 generation=3\n"; b.String() != want {
+		t.Errorf("wrote %q, want %q", b.String(), want)
+	}
+}
+
+func TestARelayedLineCannotDrawOnTheTerminal(t *testing.T) {
+	var b bytes.Buffer
+	raw := `{"timestamp":"2024-01-15T20:15:30Z","level":"INFO","monitor_id":"\u001b[2J","component":"\u001bc","message":"a\u001b[1m\nb","data":{"k\u001b":"v\u009b"}}` + "\n"
+	if _, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSuffix(b.String(), "\n"); strings.ContainsAny(got, "\x1b\n\u009b") {
+		t.Errorf("wrote %q", got)
+	}
+}
+
+func TestAVerbatimTextKeepsTheQueryOfItsURL(t *testing.T) {
+	var b bytes.Buffer
+	l, err := logging.New(&b, "info", tokyo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Info("m", "link", logging.Verbatim("http://localhost:8080/signin?token=T"), "other", "http://localhost:8080/signin?token=S")
+	if got := b.String(); !strings.Contains(got, "token=T") || strings.Contains(got, "token=S") {
+		t.Errorf("wrote %s", got)
+	}
 }
