@@ -42,23 +42,8 @@ func (e *fakeEgress) Record(_ monitor.StreamURL, address string, u watch.Urgency
 	e.recorded = append(e.recorded, fmt.Sprintf("%s %d %s", address, u, state))
 }
 
-// addressedTool is blocked at one address, and live at others.
-type addressedTool struct {
-	blocked string
-	asked   []string
-}
-
-func (a *addressedTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
-	address := request.Egress(ctx)
-	a.asked = append(a.asked, address)
-	if address == a.blocked {
-		return watch.Resolution{State: watch.Blocked}
-	}
-	return watch.Resolution{State: watch.Live}
-}
-
 func TestAClaimIsConfirmedThroughAnotherAddress(t *testing.T) { // S19
-	tool, e := &addressedTool{}, &fakeEgress{address: "b"}
+	tool, e := &fakeTool{answer: live}, &fakeEgress{address: "b"}
 	f := fallback.NewResolver(tool, tool, e, nil, discardLog)
 	f.Resolve(request.WithAvoidedEgress(asked(t.Context(), watch.UrgencyStart), "a"), watched)
 	if !slices.Equal(e.preferred, []string{"not a"}) {
@@ -67,11 +52,11 @@ func TestAClaimIsConfirmedThroughAnotherAddress(t *testing.T) { // S19
 }
 
 func TestBothToolsUseTheChosenAddress(t *testing.T) {
-	ytdlp, streamlink, e := &addressedTool{blocked: "a"}, &addressedTool{}, &fakeEgress{address: "a"}
+	ytdlp, streamlink, e := &fakeTool{answer: live, refusedAt: "a"}, &fakeTool{answer: live}, &fakeEgress{address: "a"}
 	f := fallback.NewResolver(ytdlp, streamlink, e, nil, discardLog)
 	got := f.Resolve(request.WithEgress(asked(t.Context(), watch.UrgencyOutage), "b"), watched)
-	if got.Egress != "a" || !slices.Equal(ytdlp.asked, []string{"a"}) || !slices.Equal(streamlink.asked, []string{"a"}) || !slices.Equal(e.preferred, []string{"b"}) {
-		t.Errorf("got %+v; asked through %v and %v, preferred %v", got, ytdlp.asked, streamlink.asked, e.preferred)
+	if got.Egress != "a" || !slices.Equal(ytdlp.through, []string{"a"}) || !slices.Equal(streamlink.through, []string{"a"}) || !slices.Equal(e.preferred, []string{"b"}) {
+		t.Errorf("got %+v; asked through %v and %v, preferred %v", got, ytdlp.through, streamlink.through, e.preferred)
 	}
 }
 
@@ -109,13 +94,13 @@ func TestEachAddressHasACircuitOfItsOwn(t *testing.T) {
 	for name, host := range map[string]*fallback.Host{"of a stream": nil, "of a host": fallback.NewHost(4, discardLog)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tool, e := &addressedTool{blocked: "a"}, &fakeEgress{address: "a"}
+				tool, e := &fakeTool{answer: live, refusedAt: "a"}, &fakeEgress{address: "a"}
+				shared := fallback.NewResolver(tool, tool, e, host, discardLog)
 				resolve := func(n int) watch.StreamState {
-					return fallback.NewResolver(tool, &addressedTool{blocked: "a"}, e, host, discardLog).Resolve(t.Context(), streamOf(n)).State
-				}
-				if host == nil {
-					f := fallback.NewResolver(tool, &addressedTool{blocked: "a"}, e, nil, discardLog)
-					resolve = func(int) watch.StreamState { return f.Resolve(t.Context(), watched).State }
+					if host != nil { // each of its streams has a resolver
+						shared = fallback.NewResolver(tool, tool, e, host, discardLog)
+					}
+					return shared.Resolve(t.Context(), streamOf(n)).State
 				}
 				for n := range fallback.MaxFailures {
 					resolve(n)
@@ -135,7 +120,7 @@ func TestEachAddressHasACircuitOfItsOwn(t *testing.T) {
 func TestTheBudgetHoldsBackPollsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &fakeEgress{address: "a", delay: time.Minute}
-		f := fallback.NewResolver(&addressedTool{}, &addressedTool{}, e, nil, discardLog)
+		f := fallback.NewResolver(&fakeTool{answer: live}, &fakeTool{answer: live}, e, nil, discardLog)
 		took := func(ctx context.Context) time.Duration {
 			began := time.Now()
 			f.Resolve(ctx, watched)

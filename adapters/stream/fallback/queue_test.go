@@ -46,6 +46,15 @@ func (h *host) ask(t *testing.T, u watch.Urgency, url monitor.StreamURL) {
 	synctest.Wait()
 }
 
+// wantOrder waits until all questions are answered, and checks in which order they were asked.
+func (h *host) wantOrder(t *testing.T, want ...monitor.StreamURL) {
+	t.Helper()
+	h.asking.Wait()
+	if !slices.Equal(h.tool.asked, want) {
+		t.Errorf("asked %v", h.tool.asked)
+	}
+}
+
 func TestTheMoreUrgentQuestionIsAskedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(1)
@@ -56,10 +65,7 @@ func TestTheMoreUrgentQuestionIsAskedFirst(t *testing.T) {
 		h.ask(t, watch.UrgencyPoll, "poll 2")
 		h.ask(t, watch.UrgencyOutage, "outage 2")
 		h.ask(t, watch.UrgencyStart, "start 2")
-		h.asking.Wait()
-		if want := []monitor.StreamURL{"running", "outage 1", "outage 2", "start 1", "start 2", "poll 1", "poll 2"}; !slices.Equal(h.tool.asked, want) {
-			t.Errorf("asked %v", h.tool.asked)
-		}
+		h.wantOrder(t, "running", "outage 1", "outage 2", "start 1", "start 2", "poll 1", "poll 2")
 	})
 }
 
@@ -75,10 +81,7 @@ func TestAQuestionThatWaitsMayBecomeMoreUrgent(t *testing.T) {
 		h.ask(t, watch.UrgencyPoll, "poll 2")
 		failing.Raise(watch.UrgencyOutage)
 		failing.Raise(watch.UrgencyPoll) // it does not become less urgent again
-		h.asking.Wait()
-		if want := []monitor.StreamURL{"running", "poll whose stream fails", "start", "poll 1", "poll 2"}; !slices.Equal(h.tool.asked, want) {
-			t.Errorf("asked %v", h.tool.asked)
-		}
+		h.wantOrder(t, "running", "poll whose stream fails", "start", "poll 1", "poll 2")
 	})
 }
 
@@ -133,10 +136,7 @@ func TestAQuestionThatIsCancelledGivesUpItsTurn(t *testing.T) {
 		})
 		synctest.Wait()
 		h.ask(t, watch.UrgencyPoll, "last")
-		h.asking.Wait()
-		if want := []monitor.StreamURL{"running", "last"}; !slices.Equal(h.tool.asked, want) {
-			t.Errorf("asked %v", h.tool.asked)
-		}
+		h.wantOrder(t, "running", "last")
 		h.ask(t, watch.UrgencyPoll, "afterwards") // the place is free again
 		h.asking.Wait()
 	})

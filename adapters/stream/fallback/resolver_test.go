@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/request"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -23,11 +24,15 @@ var _ worker.Resolver = (*fallback.Resolver)(nil)
 type fakeTool struct {
 	mu           sync.Mutex
 	answer       watch.Resolution
+	refusedAt    string // the address at which it is blocked
 	duration     time.Duration
 	runs         int
 	asked        []monitor.StreamURL
+	through      []string // the address of each question
 	running, max int
 }
+
+var live = watch.Resolution{State: watch.Live}
 
 func (f *fakeTool) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	f.mu.Lock()
@@ -35,6 +40,11 @@ func (f *fakeTool) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	f.running++
 	f.asked, f.max = append(f.asked, url), max(f.max, f.running)
 	answer, duration := f.answer, f.duration
+	address := request.Egress(ctx)
+	f.through = append(f.through, address)
+	if address != "" && address == f.refusedAt {
+		answer.State = watch.Blocked
+	}
 	f.mu.Unlock()
 	defer func() {
 		f.mu.Lock()
