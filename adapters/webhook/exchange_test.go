@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -86,7 +87,7 @@ func TestAnAnswerIsKeptWithoutTheSecretsOfItsWebhook(t *testing.T) {
 }
 
 func TestAnAttemptWithoutAnswerKeepsWhatWasSent(t *testing.T) {
-	url := serveRaw(t, func(net.Conn) {})
+	url := outboundtest.RawServer(t, func(net.Conn) {})
 	a := send(t.Context(), sender(t, local(t), webhook.Config{}), url)
 	if a.Exchange == nil || a.Exchange.Answer != nil || a.Exchange.Header["X-Signature-256"] == "" {
 		t.Errorf("the attempt keeps %+v", a.Exchange)

@@ -1,15 +1,11 @@
 package webhook_test
 
 import (
-	"bufio"
 	"context"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -87,32 +83,4 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s
-}
-
-// serveRaw runs a receiver that reads a request and passes the connection to answer;
-// it returns its URL.
-func serveRaw(t *testing.T, answer func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() {
-				defer c.Close()
-				if req, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
-					_, _ = io.Copy(io.Discard, req.Body)
-					answer(c)
-				}
-			})
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); conns.Wait() })
-	return "http://" + l.Addr().String() + "/hook"
 }

@@ -73,16 +73,6 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 		t.Errorf("an attempt may take %v", limit)
 	}
 	hang := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) } // until the sender hangs up
-	drip := func(c net.Conn, head, drop string) {
-		_, _ = io.WriteString(c, head)
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for range tick.C {
-			if _, err := io.WriteString(c, drop); err != nil {
-				return
-			}
-		}
-	}
 	for _, c := range []struct {
 		name   string
 		answer func(net.Conn)
@@ -91,9 +81,9 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 		err    string
 	}{
 		{"one that does not answer", hang, shortTimeout, 0, "no answer within 300ms"},
-		{"one that sends its header slowly and without end", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nX: ", "a") },
+		{"one that sends its header slowly and without end", func(c net.Conn) { outboundtest.Drip(c, "HTTP/1.1 200 OK\r\nX: ", "a") },
 			shortTimeout, 0, "no answer within 300ms"},
-		{"one that sends early hints without end", func(c net.Conn) { drip(c, "", "HTTP/1.1 103 Early Hints\r\n\r\n") },
+		{"one that sends early hints without end", func(c net.Conn) { outboundtest.Drip(c, "", "HTTP/1.1 103 Early Hints\r\n\r\n") },
 			shortTimeout, 0, ""},
 		{"one that closes the connection at once", func(net.Conn) {}, 0, 0, "connection closed before an answer came"},
 		{"one that closes the connection in its header", func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le") },
@@ -108,7 +98,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 		}, 0, 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			url := serveRaw(t, c.answer)
+			url := outboundtest.RawServer(t, c.answer)
 			began := time.Now()
 			a := send(t.Context(), sender(t, local(t), webhook.Config{Timeout: c.limit}), url)
 			if took := time.Since(began); took > 20*time.Second { // the connection itself has no end
@@ -125,7 +115,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 
 	// These answer to the full, so the attempt's limit must not be what ends it.
 	t.Run("one that sends its body slowly has accepted the webhook within 5 s", func(t *testing.T) {
-		url := serveRaw(t, func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "a") })
+		url := outboundtest.RawServer(t, func(c net.Conn) { outboundtest.Drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "a") })
 		began := time.Now()
 		a := send(t.Context(), sender(t, local(t), webhook.Config{}), url)
 		if took := time.Since(began); !a.Accepted() || took > 9*time.Second {
@@ -134,7 +124,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 	})
 	t.Run("one with an enormous body has accepted the webhook, and a small part of it is read", func(t *testing.T) {
 		var sent atomic.Int64
-		url := serveRaw(t, func(c net.Conn) {
+		url := outboundtest.RawServer(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			for chunk := make([]byte, 1<<16); ; {
 				n, err := c.Write(chunk)
@@ -159,7 +149,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 
 	t.Run("a cancelled attempt says so", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		url := serveRaw(t, func(c net.Conn) { cancel(); hang(c) })
+		url := outboundtest.RawServer(t, func(c net.Conn) { cancel(); hang(c) })
 		if a := send(ctx, sender(t, local(t), webhook.Config{}), url); a.Error != "cancelled" {
 			t.Errorf("answer %+v", a)
 		}

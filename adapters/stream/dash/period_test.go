@@ -42,30 +42,10 @@ func TestARenditionIsFoundAgainInAnUpdate(t *testing.T) {
 	}
 }
 
-// advertisementMPD has an advertisement of 30 s from noon on. Its Period announces all
-// segments at once, and its representations have other ids.
-const advertisementMPD = `<MPD type="dynamic" availabilityStartTime="2026-11-21T11:00:00Z" timeShiftBufferDepth="PT20S">
- <Period id="a" start="PT0S">
-  <AdaptationSet mimeType="video/mp4" codecs="avc1.1"><SegmentTemplate media="a/$RepresentationID$/$Number$" duration="4"/>
-   <Representation id="1" bandwidth="500000"/><Representation id="2" bandwidth="3000000"/></AdaptationSet>
-  <AdaptationSet mimeType="audio/mp4" codecs="mp4a.40.2" lang="en"><SegmentTemplate media="a/sound/$Number$" duration="4"/><Representation id="1" bandwidth="64000"/></AdaptationSet>
- </Period>
- <Period id="ad" start="PT1H">
-  <AdaptationSet mimeType="video/mp4" codecs="avc1.1"><SegmentTemplate media="ad/$RepresentationID$/$Time$" timescale="10"><SegmentTimeline><S t="0" d="50" r="5"/></SegmentTimeline></SegmentTemplate>
-   <Representation id="high" bandwidth="2000000"/><Representation id="low" bandwidth="400000"/></AdaptationSet>
-  <AdaptationSet mimeType="audio/mp4" codecs="mp4a.40.2" lang="fr"><Role schemeIdUri="urn:mpeg:dash:role:2011" value="main"/><SegmentTemplate media="ad/fr/$Number$" duration="5"/><Representation id="f" bandwidth="64000"/></AdaptationSet>
-  <AdaptationSet mimeType="audio/mp4" codecs="mp4a.40.2" lang="en"><SegmentTemplate media="ad/en/$Number$" duration="5"/><Representation id="e" bandwidth="128000"/></AdaptationSet>
- </Period>
- <Period id="b" start="PT1H30S">
-  <AdaptationSet mimeType="audio/mp4" codecs="mp4a.40.2" lang="en"><SegmentTemplate media="b/sound/$Number$" duration="4"/><Representation id="1" bandwidth="64000"/></AdaptationSet>
-  <AdaptationSet mimeType="video/mp4" codecs="avc1.1"><SegmentTemplate media="b/$RepresentationID$/$Number$" duration="4" startNumber="908"/>
-   <Representation id="2" bandwidth="3000000"/><Representation id="1" bandwidth="500000"/></AdaptationSet>
- </Period>
-</MPD>`
-
 func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
-	before := renditions(t, advertisementMPD, noon.Add(-time.Second))
-	during := renditions(t, advertisementMPD, noon.Add(time.Second))
+	advertisement := mpd(t, "advertisement")
+	before := renditions(t, advertisement, noon.Add(-time.Second))
+	during := renditions(t, advertisement, noon.Add(time.Second))
 	if len(before) != 3 || len(during) != 4 || fragmentOf(t, during[0]) != "bandwidth=2000000&id=high&kind=video" {
 		t.Fatalf("got %+v, then %+v", before, during)
 	}
@@ -88,7 +68,7 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 		"of the language, not the default": {fragmentOf(t, during[2]), -time.Second, "a/sound/895@-24+4 a/sound/896@-20+4 a/sound/897@-16+4 a/sound/898@-12+4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := last(4, summary(readRendition(t, byItsClock(advertisementMPD, noon.Add(c.after)), c.part, noon.Add(c.after)))); got != c.want {
+			if got := last(4, summary(readRendition(t, byItsClock(advertisement, noon.Add(c.after)), c.part, noon.Add(c.after)))); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -24,20 +24,6 @@ a.ts
 https://other.example.com/c.ts#fragment
 `
 
-// youtube resembles YouTube's media playlists. Its segments have signed paths that
-// contain "index.m3u8".
-const youtube = `#EXTM3U
-#EXT-X-VERSION:3
-#EXT-X-TARGETDURATION:5
-#EXT-X-MEDIA-SEQUENCE:31874
-#EXT-X-DISCONTINUITY-SEQUENCE:1
-#EXT-X-PROGRAM-DATE-TIME:2026-11-21T03:04:05.678+00:00
-#EXTINF:5.005,
-https://rr1---sn-a5.googlevideo.com/videoplayback/id/AAAA.1/itag/94/source/yt_live_broadcast/expire/1795245845/ei/x%3D%3D/playlist_type/DVR/sig/AOq0QJ8w%3D/playlist/index.m3u8/sq/31874/goap/clen%3D1/dur/5.005/file/seg.ts
-#EXTINF:5.005,
-https://rr1---sn-a5.googlevideo.com/videoplayback/id/AAAA.1/itag/94/source/yt_live_broadcast/expire/1795245845/ei/x%3D%3D/playlist_type/DVR/sig/AOq0QJ8w%3D/playlist/index.m3u8/sq/31875/goap/clen%3D1/dur/5.005/file/seg.ts
-`
-
 // mediaPlaylist returns a media playlist of these lines. Its target duration is 10 s.
 func mediaPlaylist(lines ...string) string {
 	return "#EXTM3U\n#EXT-X-TARGETDURATION:10\n" + strings.Join(lines, "\n") + "\n"

@@ -1,6 +1,7 @@
 package hls_test
 
 import (
+	_ "embed"
 	"strings"
 	"testing"
 
@@ -17,6 +18,18 @@ const (
 )
 
 var noon = manifesttest.Noon
+
+// Playlists as packagers and YouTube write them.
+var (
+	//go:embed testdata/youtube.m3u8
+	youtube string // its segments have signed paths that contain "index.m3u8"
+	//go:embed testdata/muxed.m3u8
+	muxed string // a master playlist of YouTube
+	//go:embed testdata/apple.m3u8
+	apple string // Apple's example of a stream with demuxed video and audio
+	//go:embed testdata/low-latency.m3u8
+	lowLatency string // the example of RFC 8216bis, B.1: two complete segments, their parts, and those of a third one
+)
 
 // read decodes text.
 func read(t testing.TB, text string) watch.Playlist {

@@ -136,30 +136,6 @@ func TestProgramTimesAreExtrapolated(t *testing.T) {
 	}
 }
 
-// lowLatency resembles the example of RFC 8216bis, B.1. It lists two complete
-// segments with their parts, and the parts of a third, incomplete one.
-const lowLatency = `#EXTM3U
-#EXT-X-TARGETDURATION:4
-#EXT-X-VERSION:9
-#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.0,CAN-SKIP-UNTIL=24.0
-#EXT-X-PART-INF:PART-TARGET=0.33334
-#EXT-X-MEDIA-SEQUENCE:266
-#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z
-#EXT-X-MAP:URI="init.mp4"
-#EXTINF:4.00008,
-fileSequence266.mp4
-#EXT-X-PART:DURATION=2.0,URI="filePart267.0.mp4",INDEPENDENT=YES
-#EXT-X-PART:DURATION=2.0,URI="filePart267.1.mp4"
-#EXTINF:4.00008,
-fileSequence267.mp4
-#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:08Z
-#EXT-X-PART:DURATION=0.33334,URI="filePart268.a.mp4",INDEPENDENT=YES
-#EXT-X-PART:DURATION=0.33334,URI="filePart268.b.mp4"
-#EXT-X-PRELOAD-HINT:TYPE=PART,URI="filePart268.c.mp4"
-#EXT-X-RENDITION-REPORT:URI="../1M/waitForMSN.php",LAST-MSN=268,LAST-PART=2
-#EXT-X-RENDITION-REPORT:URI="../4M/waitForMSN.php",LAST-MSN=268,LAST-PART=1
-`
-
 func TestPartsOfLowLatencyPlaylistsAreIgnored(t *testing.T) {
 	init := &watch.Init{URI: baseURL + "init.mp4"}
 	complete := []watch.Segment{

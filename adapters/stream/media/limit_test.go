@@ -5,13 +5,14 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
@@ -171,28 +172,14 @@ func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
 	}
 }
 
-// rawServer answers every connection with text, and then closes it, or sends one byte at a time
+// rawServer answers every request with text, and then closes the connection, or sends one byte at a time
 // for ever.
 func rawServer(t *testing.T, text string, drips bool) string {
 	t.Helper()
-	listener := listen(t)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				defer func() { _ = conn.Close() }()
-				_, _ = conn.Read(make([]byte, 4096))
-				_, err = io.WriteString(conn, text)
-				for drops := time.NewTicker(5 * time.Millisecond); drips && err == nil; <-drops.C {
-					_, err = io.WriteString(conn, "x")
-				}
-			})
+	return outboundtest.RawServer(t, func(c net.Conn) {
+		if drips {
+			outboundtest.Drip(c, text, "x")
 		}
+		_, _ = io.WriteString(c, text)
 	})
-	t.Cleanup(func() { _ = listener.Close(); serving.Wait() })
-	return "http://" + listener.Addr().String()
 }

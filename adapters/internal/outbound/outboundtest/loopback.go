@@ -1,6 +1,7 @@
 package outboundtest
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"log"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // LoopbackServer is an HTTP server on the same port of 127.0.0.1 and ::1. It counts
@@ -99,4 +101,40 @@ func (server *LoopbackServer) Reset() {
 	server.mu.Lock()
 	defer server.mu.Unlock()
 	server.connections, server.allowed = 0, nil
+}
+
+// RawServer starts a server that passes each connection to answer once it has read a request, until the
+// test ends. It returns its URL.
+func RawServer(t *testing.T, answer func(net.Conn)) (url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer conn.Close()
+				if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_, _ = io.Copy(io.Discard, r.Body)
+					answer(conn)
+				}
+			})
+		}
+	})
+	t.Cleanup(func() { _ = listener.Close(); serving.Wait() })
+	return "http://" + listener.Addr().String()
+}
+
+// Drip sends head, and then a drop again and again until the other side hangs up.
+func Drip(c net.Conn, head, drop string) {
+	_, err := io.WriteString(c, head)
+	for drops := time.NewTicker(5 * time.Millisecond); err == nil; <-drops.C {
+		_, err = io.WriteString(c, drop)
+	}
 }
