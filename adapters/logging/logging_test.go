@@ -50,32 +50,47 @@ func expect(t *testing.T, b *bytes.Buffer, want string) {
 }
 
 func TestALineHasTheSpecifiedFormat(t *testing.T) {
-	t.Run("the example of section 11.2, byte for byte", func(t *testing.T) {
-		l, b := logger(t, "info")
-		l = l.With("component", "segment_analyzer", "monitor_id", "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
-		write(t, l, slog.LevelInfo, "Blackout detected", "duration_sec", 35, "segment_sequence", 1520)
-		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO",`+
-			`"monitor_id":"mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d","component":"segment_analyzer",`+
-			`"message":"Blackout detected","data":{"duration_sec":35,"segment_sequence":1520}}`)
-	})
-	t.Run("leaves out monitor_id and data when there are none", func(t *testing.T) {
-		l, b := logger(t, "info")
-		write(t, l.With("monitor_id", ""), slog.LevelWarn, "low on disk")
-		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"WARN","component":"main","message":"low on disk"}`)
-	})
-	t.Run("the nearest component and monitor_id win, of whatever string type", func(t *testing.T) {
-		type id string
-		l, b := logger(t, "info")
-		write(t, l.With("component", "outer", "monitor_id", id("mon-1")), slog.LevelInfo, "m", "component", "inner")
-		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","monitor_id":"mon-1","component":"inner","message":"m"}`)
-	})
-	t.Run("groups nest, and what is inside them stays there", func(t *testing.T) {
-		l, b := logger(t, "info")
-		l = l.With("a", 1).WithGroup("tool").With("component", "deep")
-		write(t, l, slog.LevelError, "m", slog.Group("run", "code", 2), slog.Group("none"))
-		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"ERROR","component":"main","message":"m",`+
-			`"data":{"a":1,"tool":{"component":"deep","run":{"code":2}}}}`)
-	})
+	type id string
+	const stamp = `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":`
+	for name, c := range map[string]struct {
+		with    func(*slog.Logger) *slog.Logger
+		level   slog.Level
+		message string
+		args    []any
+		want    string
+	}{
+		"the example of section 11.2, byte for byte": {
+			func(l *slog.Logger) *slog.Logger {
+				return l.With("component", "segment_analyzer", "monitor_id", "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
+			},
+			slog.LevelInfo, "Blackout detected", []any{"duration_sec", 35, "segment_sequence", 1520},
+			stamp + `"INFO","monitor_id":"mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d","component":"segment_analyzer",` +
+				`"message":"Blackout detected","data":{"duration_sec":35,"segment_sequence":1520}}`,
+		},
+		"no monitor_id and data when there are none": {
+			func(l *slog.Logger) *slog.Logger { return l.With("monitor_id", "") },
+			slog.LevelWarn, "low on disk", nil, stamp + `"WARN","component":"main","message":"low on disk"}`,
+		},
+		"the nearest component and monitor_id win, of whatever string type": {
+			func(l *slog.Logger) *slog.Logger { return l.With("component", "outer", "monitor_id", id("mon-1")) },
+			slog.LevelInfo, "m", []any{"component", "inner"}, stamp + `"INFO","monitor_id":"mon-1","component":"inner","message":"m"}`,
+		},
+		"groups nest, and what is inside them stays there": {
+			func(l *slog.Logger) *slog.Logger { return l.With("a", 1).WithGroup("tool").With("component", "deep") },
+			slog.LevelError, "m", []any{slog.Group("run", "code", 2), slog.Group("none")},
+			stamp + `"ERROR","component":"main","message":"m","data":{"a":1,"tool":{"component":"deep","run":{"code":2}}}}`,
+		},
+		"the last of two values under one key is kept": {
+			func(l *slog.Logger) *slog.Logger { return l.With("v", 1) },
+			slog.LevelInfo, "m", []any{"v", 2}, stamp + `"INFO","component":"main","message":"m","data":{"v":2}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, b := logger(t, "info")
+			write(t, c.with(l), c.level, c.message, c.args...)
+			expect(t, b, c.want)
+		})
+	}
 	t.Run("levels are upper case, those between take the lower", func(t *testing.T) {
 		for level, want := range map[slog.Level]string{
 			slog.LevelDebug: "DEBUG", slog.LevelInfo: "INFO", slog.LevelWarn: "WARN", slog.LevelError: "ERROR",
@@ -134,13 +149,6 @@ func TestEveryValueIsEncoded(t *testing.T) {
 			expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"main","message":"m","data":{"v":`+c.want+`}}`)
 		})
 	}
-	t.Run("the last of two values under one key is kept", func(t *testing.T) {
-		l, b := logger(t, "info")
-		write(t, l.With("v", 1), slog.LevelInfo, "m", "v", 2)
-		if !strings.HasSuffix(b.String(), `"data":{"v":2}}`+"\n") {
-			t.Errorf("wrote %s", b)
-		}
-	})
 }
 
 func TestLinesBelowTheLevelAreNotWritten(t *testing.T) {

@@ -22,32 +22,17 @@ import (
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
-// Each variable makes the test binary run a tool. One runs a script, for a test that
-// kills the binary; one runs a tool with limits that cannot be set;
-// one confines a tool and says what the kernel did not grant for it.
-const (
-	asParent   = "CHILD_TEST_RUNS_TOOL"
-	asHelpless = "CHILD_TEST_LIMITS_TOOL"
-	asConfined = "CHILD_TEST_CONFINES_TOOL"
-)
+// asParent makes the test binary one that runs a tool, in the way that its value names.
+const asParent = "CHILD_TEST_PARENT"
 
-func TestMain(m *testing.M) {
-	if script := os.Getenv(asParent); script != "" {
-		_, _ = subprocess.Run(context.Background(), subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}})
-		os.Exit(0)
-	}
-	if os.Getenv(asHelpless) != "" {
-		c := sh("echo it runs")
-		c.Limits = subprocess.Limits{NoFileWrites: true}
-		res, err := subprocess.Run(context.Background(), c)
-		fmt.Printf("%s%v", res.Stdout, err)
-		os.Exit(0)
-	}
-	if os.Getenv(asConfined) != "" {
-		c := sh("read _; ulimit -n")
-		c.Limits, c.Confinement, c.Stdin = subprocess.Limits{OpenFiles: 50}, &subprocess.Confinement{Network: true}, strings.NewReader("\n")
-		res, err := subprocess.Run(context.Background(), c)
-		fmt.Printf("%s%v\n", res.Stdout, err)
+// parents run a tool and say how that went.
+var parents = map[string]func(){
+	"runs": func() {
+		_, _ = subprocess.Run(context.Background(), sh("echo $$ >"+os.Getenv("IDS")+"; exec sleep 60"))
+	},
+	"limits": func() { runAndPrint("echo it runs", subprocess.Limits{NoFileWrites: true}, nil) },
+	"confines": func() {
+		runAndPrint("read _; ulimit -n", subprocess.Limits{OpenFiles: 50}, &subprocess.Confinement{Network: true})
 		for _, missing := range subprocess.Missing() {
 			fmt.Println(missing)
 		}
@@ -55,6 +40,27 @@ func TestMain(m *testing.M) {
 		if strings.Contains(string(status), "Seccomp:\t2\nSeccomp_filters:\t2") {
 			fmt.Println("the main thread is confined")
 		}
+	},
+}
+
+func runAndPrint(script string, limits subprocess.Limits, confinement *subprocess.Confinement) {
+	c := sh(script)
+	c.Limits, c.Confinement, c.Stdin = limits, confinement, strings.NewReader("\n")
+	res, err := subprocess.Run(context.Background(), c)
+	fmt.Printf("%s%v\n", res.Stdout, err)
+}
+
+// parentThat returns the command of a parent.
+func parentThat(t *testing.T, does string, env ...string) *exec.Cmd {
+	t.Helper()
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(append(os.Environ(), env...), asParent+"="+does)
+	return parent
+}
+
+func TestMain(m *testing.M) {
+	if run := parents[os.Getenv(asParent)]; run != nil {
+		run()
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -195,8 +201,7 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 
 func TestTheToolDiesWithAProcessThatIsKilled(t *testing.T) {
 	ids := filepath.Join(t.TempDir(), "ids")
-	parent := exec.CommandContext(t.Context(), os.Args[0])
-	parent.Env = append(os.Environ(), asParent+"=echo $$ >"+ids+"; exec sleep 60")
+	parent := parentThat(t, "runs", "IDS="+ids)
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -86,9 +86,7 @@ func TestAToolRunsWithoutWhatASandboxRefuses(t *testing.T) {
 		"everything":                 {all, []string{"no_new_privs", "Landlock", "seccomp"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parent := exec.CommandContext(t.Context(), os.Args[0])
-			parent.Env = append(os.Environ(), asConfined+"=yes")
-			said, err := outputInSandbox(parent, c.refused...)
+			said, err := outputInSandbox(parentThat(t, "confines"), c.refused...)
 			lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 			if err != nil || len(lines) < 2 || lines[0] != "50" || lines[1] != "<nil>" {
 				t.Fatalf("said %q, %v", said, err)

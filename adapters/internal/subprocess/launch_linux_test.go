@@ -1,10 +1,13 @@
 package subprocess_test
 
 import (
+	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,5 +47,58 @@ func TestAToolInheritsNoDescriptorInAnOldSandbox(t *testing.T) {
 	test := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAToolInheritsNoDescriptor$", "-test.v")
 	if said, err := outputInSandbox(test, refusal{call: unix.SYS_CLOSE_RANGE, errno: unix.ENOSYS}); err != nil || !strings.Contains(string(said), "--- PASS") {
 		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// As in a container whose seccomp profile does not know prlimit.
+func TestAToolWhoseLimitsFailDoesNotRun(t *testing.T) {
+	said, err := outputInSandbox(parentThat(t, "limits"), refusal{call: unix.SYS_PRLIMIT64, errno: unix.EPERM})
+	if want := "start /bin/sh: limit of file size: operation not permitted\n"; err != nil || string(said) != want {
+		t.Errorf("said %q, %v, want %q", said, err, want)
+	}
+}
+
+func TestAToolHasAHigherOOMScoreThanItsParent(t *testing.T) {
+	raw, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It waits for its input, which comes when all is set.
+	r, err := subprocess.Run(t.Context(), subprocess.Command{Path: "/bin/sh", Args: []string{"-c", "read -r _; cat /proc/$$/oom_score_adj; sh -c 'cat /proc/$$/oom_score_adj'"},
+		Stdin: io.NopCloser(strings.NewReader("go\n"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strconv.Itoa(min(own+500, 1000))
+	if got := strings.Fields(string(r.Stdout)); len(got) != 2 || got[0] != want || got[1] != want {
+		t.Errorf("it and its child have %q, want %s; this process has %d", got, want, own)
+	}
+}
+
+func TestATimeIsOfTheCPU(t *testing.T) {
+	start := func(script string) *subprocess.Process {
+		p, err := subprocess.Start(subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	busy, idle := start("while :; do :; done"), start("read line")
+	defer idle.Stop()
+	const wanted = time.Second // much more than a start takes on a busy machine
+	for deadline := time.Now().Add(time.Minute); busy.CPUTime() < wanted; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a busy tool has used %v", busy.CPUTime())
+		}
+	}
+	if used := idle.CPUTime(); used <= 0 || used >= wanted {
+		t.Errorf("an idle tool has used %v", used)
+	}
+	if busy.Stop(); busy.CPUTime() != 0 {
+		t.Errorf("a tool that has ended has used %v", busy.CPUTime())
 	}
 }

@@ -23,6 +23,21 @@ func nextExit(t *testing.T, l *kube.Launcher) supervisor.Exit {
 	return supervisor.Exit{}
 }
 
+// expectExit waits for the end of a generation, with this detail, or with any if it is empty.
+func expectExit(t *testing.T, l *kube.Launcher, generation int, detail string) {
+	t.Helper()
+	if e := nextExit(t, l); e.Generation != generation || detail != "" && e.Detail != detail {
+		t.Errorf("got %+v, want %q of generation %d", e, detail, generation)
+	}
+}
+
+func expectTook(t *testing.T, took, least, most time.Duration) {
+	t.Helper()
+	if took < least || took > most {
+		t.Errorf("took %v, want %v to %v", took, least, most)
+	}
+}
+
 func expectNoExit(t *testing.T, l *kube.Launcher) {
 	t.Helper()
 	select {
@@ -76,6 +91,13 @@ func (f *fakeCluster) updatePod(p *corev1.Pod, change func(*corev1.Pod)) {
 }
 
 func (f *fakeCluster) exists(name string) bool { return f.pod(name) != nil }
+
+func (f *fakeCluster) expectGone(name string) {
+	f.t.Helper()
+	if f.exists(name) {
+		f.t.Errorf("pod %s still exists", name)
+	}
+}
 
 func failed(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
@@ -148,9 +170,7 @@ func TestTheFourthCrashIsAnExit(t *testing.T) {
 		expectNoExitFor(t, l, 29*time.Second)
 		expectListed(t, l, 1)
 		e := nextExit(t, l)
-		if took := time.Since(start); took < 30*time.Second || took > 31*time.Second {
-			t.Errorf("took %v, want the kubelet's 10 s and 20 s", took)
-		}
+		expectTook(t, time.Since(start), 30*time.Second, 31*time.Second)
 		if e.Clean || e.Detail != "it crashes repeatedly, 4 times so far, the last time with exit code 7" {
 			t.Errorf("got %+v", e)
 		}

@@ -19,9 +19,7 @@ func TestStop(t *testing.T) {
 		cfg := settings()
 		cfg.Grace = 0
 		cluster, l, _ := startWorker(t, cfg, launchertest.IgnoresStop)
-		if took := stop(t, l); took < 30*time.Second || took > 31*time.Second {
-			t.Errorf("took %v", took)
-		}
+		expectTook(t, stop(t, l), 30*time.Second, 31*time.Second)
 		cluster.expectGraces(30)
 	})
 
@@ -35,13 +33,9 @@ func TestStop(t *testing.T) {
 		spec.Generation++
 		start := time.Now()
 		launch(t, cluster, l, spec)
-		if took := time.Since(start); took < 5*time.Second || took > 6*time.Second {
-			t.Errorf("took %v", took)
-		}
+		expectTook(t, time.Since(start), 5*time.Second, 6*time.Second)
 		cluster.expectGraces(30, 5)
-		if e := nextExit(t, l); e.Generation != 3 || e.Detail != "killed by SIGKILL (exit code 137)" {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, 3, "killed by SIGKILL (exit code 137)")
 		expectNoExitFor(t, l, time.Minute)
 		expectListed(t, l, 1) // the stop did not delete the successor
 	})
@@ -50,16 +44,12 @@ func TestStop(t *testing.T) {
 		cfg, log := settingsWithLog()
 		cluster, l, p := startWorker(t, cfg, launchertest.StopsWhenAsked)
 		cluster.set(func(f *fakeCluster) { f.nodeDown = true })
-		if took := stop(t, l); took != 6*time.Second {
-			t.Errorf("took %v", took)
-		}
+		expectTook(t, stop(t, l), 6*time.Second, 6*time.Second)
 		cluster.expectGraces(1, 0)
 		if cluster.exists(p.Name) || log.Count("deleting it by force") != 1 {
 			t.Errorf("the log is\n%s", log)
 		}
-		if e := nextExit(t, l); e.Detail != "its pod was deleted" {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, 3, "its pod was deleted")
 	})
 
 	scenario(t, "a late deletion does not delete the successor", func(t *testing.T) {
@@ -73,9 +63,7 @@ func TestStop(t *testing.T) {
 			}
 		})
 		stop(t, l)
-		if e := nextExit(t, l); e.Generation != 3 {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, 3, "")
 		time.Sleep(time.Minute)
 		if g := cluster.runningGenerations(workerSpec("").ID); len(g) != 1 || g[0] != 4 {
 			t.Errorf("the running generations are %v", g)
@@ -112,9 +100,7 @@ func TestStop(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(5 * time.Second)
-		if cluster.exists(p.Name) {
-			t.Error("the pod still exists")
-		}
+		cluster.expectGone(p.Name)
 		if err := l.Stop(t.Context(), workerSpec("").ID); !errors.Is(err, kube.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
@@ -187,9 +173,7 @@ func TestAPodWithFinalizersIsAnError(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if cluster.exists(podName) {
-			t.Error("the pod still exists")
-		}
+		cluster.expectGone(podName)
 	})
 
 	scenario(t, "the error of a failed read is added to the final error", func(t *testing.T) {

@@ -110,9 +110,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster, l, p := startWorker(t, settings(), launchertest.StopsWhenAsked)
 		cluster.closeWatches()
 		cluster.updatePod(p, func(p *corev1.Pod) { setContainer(p, corev1.PodFailed, terminated(3)) })
-		if e := nextExit(t, l); e.Detail != "exit code 3" {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, 3, "exit code 3")
 		expectNoExitFor(t, l, time.Minute)
 	})
 
@@ -122,9 +120,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster.removePod(p.Name, p.UID)
 		cluster.set(func(f *fakeCluster) { f.watchHangs = false })
 		cluster.closeWatches()
-		if e := nextExit(t, l); e.Detail != "its pod has vanished; how it ended is unknown" || e.Clean {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, 3, "its pod has vanished; how it ended is unknown")
 		synctest.Wait() // the watch begins again
 		expectListed(t, l, 0)
 		expectNoExitFor(t, l, time.Minute)
@@ -141,9 +137,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		launch(t, cluster, otherGateway, spec)
 		cluster.set(func(f *fakeCluster) { f.watchHangs = false })
 		cluster.closeWatches()
-		if e := nextExit(t, l); e.Generation != spec.Generation-1 {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, spec.Generation-1, "")
 		expectNoExitFor(t, l, time.Minute)
 		expectListed(t, l, 1)
 	})
@@ -157,9 +151,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster.set(func(f *fakeCluster) { f.watchHangs = false })
 		time.Sleep(35 * time.Second)
 		expectListed(t, l, 0)
-		if e := nextExit(t, l); e.Generation != 3 {
-			t.Errorf("got %+v", e)
-		}
+		expectExit(t, l, 3, "")
 		expectNoExitFor(t, l, 2*time.Minute)
 	})
 
@@ -198,9 +190,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		expectListed(t, l, 0)
 		cluster.fail(nil, "delete")
 		time.Sleep(time.Minute)
-		if cluster.exists(p.Name) {
-			t.Error("the pod still exists")
-		}
+		cluster.expectGone(p.Name)
 		expectNoExit(t, l)
 	})
 
