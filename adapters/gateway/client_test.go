@@ -11,6 +11,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -164,6 +165,15 @@ func TestAnExchangeEndsAfterItsTimeout(t *testing.T) {
 	defer close(done)
 	_, err := g.Report(context.Background(), monitorID, report(0))
 	if err == nil || !strings.Contains(err.Error(), "report to the gateway") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// A node that is gone answers no SYN; no address answers within a nanosecond.
+func TestAnUnresponsiveAddressFailsAfterTheConnectTimeout(t *testing.T) {
+	g := clientOf(t, gateway.Config{ConnectTimeout: time.Nanosecond}, http.NotFound)
+	_, err := g.Report(t.Context(), monitorID, report(0))
+	if dial, is := errors.AsType[*net.OpError](err); !is || dial.Op != "dial" || !dial.Timeout() {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/discord"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -16,13 +15,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return discord.New(c) }
-
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 1500,
+			New: notifiertest.New(discord.New), Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 1500,
 			Destination: destination(s),
 			WrongCredentials: func(d *notify.Destination) {
 				d.Secrets["webhook_url"] = strings.Replace(s.WebhookURL(), "geheim-", "geheim-wrong", 1)
@@ -32,7 +29,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAWebhookThatWasDeletedIsGone(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), discord.New)
 	d := destination(s)
 	d.Secrets["webhook_url"] = s.URL + "/api/webhooks/1/geheim"
 	r := sender.Send(t.Context(), d, message.Message{Title: "title"})
@@ -42,7 +39,7 @@ func TestAWebhookThatWasDeletedIsGone(t *testing.T) {
 }
 
 func TestAPictureThatIsTooLargeIsLeftToItsURL(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), discord.New)
 	picture := &message.Picture{URL: "https://monitor.example/1.jpg", MediaType: "image/jpeg", Bytes: make([]byte, 10<<20+1)}
 	r := sender.Send(t.Context(), destination(s), message.Message{Title: "title", Picture: picture})
 	if all := s.Messages(); r.Error != "" || len(all) != 1 || all[0].Picture != picture.URL || s.Requests() != 1 {

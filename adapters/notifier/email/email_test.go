@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/email"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -17,8 +16,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return email.New(c) }
-
 func TestConformance(t *testing.T) {
 	for _, security := range []string{"starttls", "tls"} {
 		t.Run(security, func(t *testing.T) {
@@ -26,7 +23,7 @@ func TestConformance(t *testing.T) {
 				t.Helper()
 				s := start(t, security)
 				return notifiertest.Harness{
-					New: newSender, Server: s, RootCAs: s.RootCAs, Picture: notifiertest.ByBytes, Reads: 5000, NoHTTP: true,
+					New: notifiertest.New(email.New), Server: s, RootCAs: s.RootCAs, Picture: notifiertest.ByBytes, Reads: 5000, NoHTTP: true,
 					Destination:      destination(s, security),
 					WrongCredentials: func(d *notify.Destination) { d.Secrets["password"] = "geheim-wrong" },
 				}
@@ -37,7 +34,7 @@ func TestConformance(t *testing.T) {
 
 func TestMessagesAboutAnIncidentAreAThread(t *testing.T) {
 	s := start(t, "starttls")
-	sender := notifiertest.NewSenderWithRoots(t, newSender, s.RootCAs)
+	sender := notifiertest.NewSenderWithRoots(t, email.New, s.RootCAs)
 	for _, id := range []string{"1", "2", "1"} {
 		m := message.Message{ID: id, ThreadID: "thread-1", Title: "title " + id, Push: true, Severity: 3}
 		if r := sender.Send(t.Context(), destination(s, "starttls"), m); r.Error != "" || r.Status != 250 || r.Ref != "" {
@@ -61,7 +58,7 @@ func TestMessagesAboutAnIncidentAreAThread(t *testing.T) {
 
 func TestAnAddressThatIsGoneDoesNotKeepTheMessageFromOthers(t *testing.T) {
 	s := start(t, "starttls")
-	sender := notifiertest.NewSenderWithRoots(t, newSender, s.RootCAs)
+	sender := notifiertest.NewSenderWithRoots(t, email.New, s.RootCAs)
 	d := destination(s, "starttls")
 	d.Config["to"] = fake.Unknown + ", " + fake.To
 	r := sender.Send(t.Context(), d, message.Message{ID: "1", ThreadID: "1", Title: "title"})
@@ -78,7 +75,7 @@ func TestAnAddressThatIsGoneDoesNotKeepTheMessageFromOthers(t *testing.T) {
 func TestNothingIsSentWithoutTLS(t *testing.T) {
 	s := start(t, "starttls")
 	other := start(t, "starttls")
-	sender := notifiertest.NewSenderWithRoots(t, newSender, x509.NewCertPool())
+	sender := notifiertest.NewSenderWithRoots(t, email.New, x509.NewCertPool())
 	r := sender.Send(t.Context(), destination(s, "starttls"), message.Message{ID: "1", ThreadID: "1", Title: "title"})
 	if r.Class != notify.Retry || !strings.Contains(r.Error, "certificate") || len(s.Messages()) > 0 {
 		t.Errorf("%+v", r)
@@ -92,7 +89,7 @@ func TestNothingIsSentWithoutTLS(t *testing.T) {
 
 func TestNobodyCanAddHeaders(t *testing.T) {
 	s := start(t, "starttls")
-	sender := notifiertest.NewSenderWithRoots(t, newSender, s.RootCAs)
+	sender := notifiertest.NewSenderWithRoots(t, email.New, s.RootCAs)
 	m := message.Message{
 		ID: "1>\r\nBcc: x@evil.example", ThreadID: "2>\r\nBcc: x@evil.example", Title: "a\r\nBcc: x@evil.example\r\n\r\nbody",
 		Picture: &message.Picture{Alt: "a\r\nBcc: x@evil.example", MediaType: "image/jpeg", Bytes: []byte("x")},

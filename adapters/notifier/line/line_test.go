@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/line"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -17,13 +16,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return line.New(c) }
-
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 1800,
+			New: notifiertest.New(line.New), Server: s, Picture: notifiertest.ByURL, Reads: 1800,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["channel_access_token"] = "geheim-wrong" },
 			WrongAddress:     func(d *notify.Destination) { d.Config["to"] = "U1" }, AddressError: "HTTP 400",
@@ -32,7 +29,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAMessageIsShownOnceHoweverOftenItIsSent(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), line.New)
 	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
 	for range 3 {
 		if r := sender.Send(t.Context(), destination(s), m); r.Class != notify.NoFailure || r.Error != "" {
@@ -45,7 +42,7 @@ func TestAMessageIsShownOnceHoweverOftenItIsSent(t *testing.T) {
 }
 
 func TestAFlexMessageThatIsRejectedBecomesText(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), line.New)
 	s.NoFlex = true
 	m := message.Message{
 		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title", Lines: []string{"line"},
@@ -60,7 +57,7 @@ func TestAFlexMessageThatIsRejectedBecomesText(t *testing.T) {
 }
 
 func TestALongFlexMessageIsNotRejected(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), line.New)
 	long := strings.Repeat("映像\"", 20000)
 	m := message.Message{
 		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: long, Lines: []string{long},
@@ -75,7 +72,7 @@ func TestALongFlexMessageIsNotRejected(t *testing.T) {
 }
 
 func TestAMonthWithoutMessagesLeftIsNamed(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), line.New)
 	s.NoMore = true
 	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
 	r := sender.Send(t.Context(), destination(s), m)
@@ -97,7 +94,7 @@ func TestATestSaysHowManyMessagesOfTheMonthAreLeft(t *testing.T) {
 		"a message, no test": {500, notify.English, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, sender := notifiertest.Start(t, fake.New(), newSender)
+			s, sender := notifiertest.Start(t, fake.New(), line.New)
 			s.Quota = c.quota
 			d := destination(s)
 			d.Language = c.language

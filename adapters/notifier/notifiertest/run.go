@@ -119,17 +119,22 @@ func newSender(t *testing.T, create func(*notifier.Client) message.Sender, cfg n
 	return create(client)
 }
 
+// New makes a sender from the constructor of a channel.
+func New[S message.Sender](create func(*notifier.Client) S) func(*notifier.Client) message.Sender {
+	return func(c *notifier.Client) message.Sender { return create(c) }
+}
+
 // Start returns a fake that runs until the test ends, and a sender that may connect to it.
-func Start[S Server](t *testing.T, server S, create func(*notifier.Client) message.Sender) (S, message.Sender) {
+func Start[F Server, S message.Sender](t *testing.T, server F, create func(*notifier.Client) S) (F, message.Sender) {
 	t.Helper()
 	t.Cleanup(server.Close)
 	return server, NewSenderWithRoots(t, create, nil)
 }
 
 // NewSenderWithRoots returns a sender that also trusts the certificates of a fake.
-func NewSenderWithRoots(t *testing.T, create func(*notifier.Client) message.Sender, roots *x509.CertPool) message.Sender {
+func NewSenderWithRoots[S message.Sender](t *testing.T, create func(*notifier.Client) S, roots *x509.CertPool) message.Sender {
 	t.Helper()
-	return newSender(t, create, notifier.Config{AllowedNetworks: loopback, RootCAs: roots})
+	return newSender(t, New(create), notifier.Config{AllowedNetworks: loopback, RootCAs: roots})
 }
 
 // send sends a message and checks what holds of every result.

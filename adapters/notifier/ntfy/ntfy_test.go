@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/ntfy"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -16,13 +15,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return ntfy.New(c) }
-
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 600,
+			New: notifiertest.New(ntfy.New), Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 600,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["token"] = "tk_geheim-wrong" },
 			WrongAddress:     func(d *notify.Destination) { d.Config["topic"] = "no topic" }, AddressError: "topic invalid",
@@ -31,7 +28,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAPictureWithoutURLIsUploaded(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	m := message.Message{
 		ID: "1", ThreadID: "thread", Title: "映像が真っ黒", Lines: []string{strings.Repeat("映像", 2000)}, Push: true, Severity: 3,
 		Link:    message.Link{Text: "障害", URL: "https://monitor.example/1"},
@@ -56,7 +53,7 @@ func TestAPictureWithoutURLIsUploaded(t *testing.T) {
 }
 
 func TestAMessageWithAnUploadedPictureIsReplaced(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	m := message.Message{ID: "1", ThreadID: "thread", Title: "opened", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")}}
 	r := sender.Send(t.Context(), destination(s), m)
 	m.ID, m.Ref, m.Title, m.Picture = "2", r.Ref, "recovered", nil
@@ -67,7 +64,7 @@ func TestAMessageWithAnUploadedPictureIsReplaced(t *testing.T) {
 }
 
 func TestAMessageIsNotLateBecauseOfItsPicture(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	s.NoBandwidth = true // until tomorrow
 	m := message.Message{ThreadID: "thread", Title: "title", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")}}
 	r := sender.Send(t.Context(), destination(s), m)
@@ -77,7 +74,7 @@ func TestAMessageIsNotLateBecauseOfItsPicture(t *testing.T) {
 }
 
 func TestAPushSaysEverythingOnce(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	m := message.Message{ID: "1", ThreadID: "thread", Title: "opened", Push: true}
 	r := sender.Send(t.Context(), destination(s), m)
 	m.ID, m.Ref, m.Title, m.Lines = "2", r.Ref, "worse", []string{"what to do"}
@@ -93,7 +90,7 @@ func TestAPushSaysEverythingOnce(t *testing.T) {
 }
 
 func TestSeverityDecidesHowLoudAPushIs(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	for severity, want := range []string{"3", "3", "4", "5"} {
 		for push, want := range map[bool]string{true: want, false: "2"} {
 			sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: "title", Severity: severity, Push: push})
@@ -105,7 +102,7 @@ func TestSeverityDecidesHowLoudAPushIs(t *testing.T) {
 }
 
 func TestATextThatLooksEncodedIsNotDecoded(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	const text = `=?utf-8?b?8J+YgA==?= a\nb`
 	for _, p := range []*message.Picture{nil, {MediaType: "image/jpeg", Bytes: []byte("a picture")}} {
 		sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: text, Lines: []string{text}, Picture: p})
@@ -116,7 +113,7 @@ func TestATextThatLooksEncodedIsNotDecoded(t *testing.T) {
 }
 
 func TestAServerThatIsNotNtfyAcceptsNothing(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), ntfy.New)
 	d := destination(s)
 	d.Config["server_url"] = s.URL + "/page"
 	r := sender.Send(t.Context(), d, message.Message{ThreadID: "thread", Title: "title"})

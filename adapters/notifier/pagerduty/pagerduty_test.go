@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/pagerduty"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -15,13 +14,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return pagerduty.New(c) }
-
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Edits: true, Alerts: true, Picture: notifiertest.ByURL, Reads: 5000,
+			New: notifiertest.New(pagerduty.New), Server: s, Edits: true, Alerts: true, Picture: notifiertest.ByURL, Reads: 5000,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["routing_key"] = "geheim-wrong-0123456789abcdef012" },
 		}
@@ -29,7 +26,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAnIncidentIsOneAlertUntilItIsResolved(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), pagerduty.New)
 	ref := ""
 	for _, step := range []struct {
 		kind   notify.MessageKind
@@ -59,7 +56,7 @@ func TestAnIncidentIsOneAlertUntilItIsResolved(t *testing.T) {
 }
 
 func TestAnIncidentThatSomebodyHasPagesNobody(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), pagerduty.New)
 	for _, kind := range []notify.MessageKind{notify.Opened, notify.Worse, notify.Acknowledged} {
 		r := sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: string(kind), Kind: kind, Open: true})
 		if all := s.Messages(); r.Error != "" || r.Ref != "thread" || len(all) != 0 {

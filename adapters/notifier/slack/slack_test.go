@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -15,13 +14,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return slack.New(c) }
-
 func TestConformanceAsABot(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 1400,
+			New: notifiertest.New(slack.New), Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 1400,
 			Destination:      bot(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["bot_token"] = "xoxb-geheim-wrong" },
 			WrongAddress:     func(d *notify.Destination) { d.Config["channel"] = "#unknown" }, AddressError: "Slack: channel_not_found",
@@ -33,7 +30,7 @@ func TestConformanceByAWebhook(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 1400,
+			New: notifiertest.New(slack.New), Server: s, Picture: notifiertest.ByURL, Reads: 1400,
 			Destination:      notify.Destination{Kind: notify.Slack, Secrets: map[string]string{"webhook_url": s.WebhookURL()}},
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["webhook_url"] = s.URL + "/services/T1/B1/geheim-wrong" },
 		}
@@ -49,7 +46,7 @@ func bot(s *fake.Server) notify.Destination {
 }
 
 func TestAPictureThatSlackCannotFetchIsLeftOut(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), slack.New)
 	s.BadPictures = true
 	m := message.Message{Title: "title", Picture: &message.Picture{Alt: "alt", URL: "https://monitor.example/1.jpg"}}
 	if r := sender.Send(t.Context(), bot(s), m); r.Error != "" || len(s.Messages()) != 1 {
@@ -58,7 +55,7 @@ func TestAPictureThatSlackCannotFetchIsLeftOut(t *testing.T) {
 }
 
 func TestAPushIsAReplyThatTheChannelSees(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), slack.New)
 	opened := sender.Send(t.Context(), bot(s), message.Message{Title: "opened", Push: true})
 	worse := sender.Send(t.Context(), bot(s), message.Message{Title: "worse", Push: true, Ref: opened.Ref})
 	all := s.Messages()

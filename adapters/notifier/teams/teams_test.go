@@ -6,23 +6,19 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/teams"
-	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/teams"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return teams.New(c) }
-
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 2500,
+			New: notifiertest.New(teams.New), Server: s, Picture: notifiertest.ByURL, Reads: 2500,
 			Destination: notify.Destination{Kind: notify.Teams, Secrets: map[string]string{"workflow_url": s.WorkflowURL()}},
 			WrongCredentials: func(d *notify.Destination) {
 				d.Secrets["workflow_url"] = strings.Replace(s.WorkflowURL(), "geheim", "geheim-wrong", 1)

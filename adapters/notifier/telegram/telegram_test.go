@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
@@ -16,13 +15,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newSender(c *notifier.Client) message.Sender { return telegram.New(c) }
-
 func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 500,
+			New: notifiertest.New(telegram.New), Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 500,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["bot_token"] = "1:geheim-wrong" },
 			WrongAddress:     func(d *notify.Destination) { d.Config["chat_id"] = "1" }, AddressError: "HTTP 400 Bad Request: Bad Request: chat not found",
@@ -31,7 +28,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAGroupThatHasBecomeASupergroupStillGetsItsMessages(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), telegram.New)
 	d := destination(s)
 	d.Config["chat_id"] = fake.OldChatID
 	m := message.Message{Title: "opened", Push: true}
@@ -49,7 +46,7 @@ func TestAGroupThatHasBecomeASupergroupStillGetsItsMessages(t *testing.T) {
 }
 
 func TestAMessageOfTheGroupIsPostedAgainInTheSupergroup(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), telegram.New)
 	d := destination(s)
 	d.Config["chat_id"] = fake.OldChatID
 	m := message.Message{Title: "resolved", Ref: fake.OldChatID + "/1/false"}
@@ -60,7 +57,7 @@ func TestAMessageOfTheGroupIsPostedAgainInTheSupergroup(t *testing.T) {
 }
 
 func TestASupergroupIsAskedOnce(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), telegram.New)
 	s.Moved = true
 	d := destination(s)
 	r := sender.Send(t.Context(), d, message.Message{Title: "title"})
@@ -70,7 +67,7 @@ func TestASupergroupIsAskedOnce(t *testing.T) {
 }
 
 func TestAPictureThatTelegramCannotReadIsLeftOut(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), telegram.New)
 	s.BadPictures = true
 	m := message.Message{Title: "title", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("x")}}
 	posted := sender.Send(t.Context(), destination(s), m)
@@ -82,7 +79,7 @@ func TestAPictureThatTelegramCannotReadIsLeftOut(t *testing.T) {
 }
 
 func TestAPushIsAShortReply(t *testing.T) {
-	s, sender := notifiertest.Start(t, fake.New(), newSender)
+	s, sender := notifiertest.Start(t, fake.New(), telegram.New)
 	m := message.Message{Title: "opened", Lines: []string{"line"}, Link: message.Link{Text: "incident", URL: "https://monitor.example/1"}, Push: true}
 	m.Ref = sender.Send(t.Context(), destination(s), m).Ref
 	m.Title = "worse"

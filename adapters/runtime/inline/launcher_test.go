@@ -33,49 +33,46 @@ func newSpec(generation int) supervisor.WorkerSpec {
 // workers is the workers of a harness.
 type workers struct {
 	mu    sync.Mutex
-	alive map[monitor.ID][]int
+	alive map[supervisor.WorkerSpec]bool
 }
 
-func (w *workers) update(id monitor.ID, to func([]int) []int) {
+func (w *workers) set(spec supervisor.WorkerSpec, alive bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.alive[id] = to(w.alive[id])
+	w.alive[spec] = alive
 }
 
-func (w *workers) running(id monitor.ID) []int {
+func (w *workers) running(id monitor.ID) (generations []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]int(nil), w.alive[id]...)
+	for spec, alive := range w.alive {
+		if alive && spec.ID == id {
+			generations = append(generations, spec.Generation)
+		}
+	}
+	return generations
 }
 
 func (w *workers) run(ctx, force context.Context, spec supervisor.WorkerSpec) error {
-	switch launchertest.BehaviourOf(spec.StreamURL) {
+	behaviour := launchertest.BehaviourOf(spec.StreamURL)
+	switch behaviour {
 	case launchertest.ExitsWithError:
 		return errors.New("crashed")
 	case launchertest.ExitsCleanly:
 		return nil
 	}
-	w.update(spec.ID, func(all []int) []int { return append(all, spec.Generation) })
-	defer w.update(spec.ID, func(all []int) []int {
-		rest := make([]int, 0, len(all))
-		for _, g := range all {
-			if g != spec.Generation {
-				rest = append(rest, g)
-			}
-		}
-		return rest
-	})
-	if launchertest.BehaviourOf(spec.StreamURL) == launchertest.StopsWhenAsked {
+	w.set(spec, true)
+	defer w.set(spec, false)
+	if behaviour == launchertest.StopsWhenAsked {
 		<-ctx.Done()
 		return nil
 	}
-	<-force.Done()
-	return errors.New("ended by force")
+	return stubborn(ctx, force, spec)
 }
 
 func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
-		c := &workers{alive: map[monitor.ID][]int{}}
+		c := &workers{alive: map[supervisor.WorkerSpec]bool{}}
 		const grace = 300 * time.Millisecond
 		l := made(t, inline.Config{IDFile: newID(t), RunWorker: c.run, GracePeriod: grace})
 		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.running, GracePeriod: grace}

@@ -32,13 +32,14 @@ func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 		name      string
 		behaviour launchertest.Behaviour
 		end       func(*harness, supervisor.WorkerSpec)
+		detail    string
 	}{
-		{"when it is stopped", hasTools, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
-		{"when it is stopped by force", hasToolsIgnoresStop, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
-		{"when it ends by itself", hasToolsExits, func(*harness, supervisor.WorkerSpec) {}},
+		{"when it is stopped", hasTools, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }, "ended"},
+		{"when it is stopped by force", hasToolsIgnoresStop, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }, "killed by SIGKILL"},
+		{"when it ends by itself", hasToolsExits, func(*harness, supervisor.WorkerSpec) {}, "exit status 7"},
 		{"when another process kills it", hasTools, func(r *harness, spec supervisor.WorkerSpec) {
 			_ = syscall.Kill(readMarks(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
-		}},
+		}, "killed by SIGKILL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, spec := newHarness(t, nil), newSpec(c.behaviour)
@@ -48,7 +49,9 @@ func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 			})
 			worker := readMarks(r.marks, "worker", string(spec.ID))[0].pid
 			c.end(r, spec)
-			r.exit()
+			if e := r.exit(); e.Detail != c.detail {
+				t.Errorf("got %+v, want %s", e, c.detail)
+			}
 			if _, err := os.Stat(fmt.Sprintf("/proc/%d", worker)); err == nil {
 				t.Error("the worker is still there")
 			}
@@ -72,25 +75,6 @@ func TestAWorkerEndsWithItsGateway(t *testing.T) {
 	_ = gateway.Wait()
 	r.gone("worker", spec.ID)
 	r.gone("tool", spec.ID)
-}
-
-func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
-	t.Run("an exit code", func(t *testing.T) {
-		r := newHarness(t, nil)
-		r.launch(newSpec(launchertest.ExitsWithError))
-		if e := r.exit(); e.Detail != "exit status 7" || e.Clean {
-			t.Errorf("got %+v", e)
-		}
-	})
-	t.Run("a signal", func(t *testing.T) {
-		r, spec := newHarness(t, nil), newSpec(launchertest.StopsWhenAsked)
-		r.launch(spec)
-		r.awaitWorker(spec.ID)
-		_ = syscall.Kill(readMarks(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
-		if e := r.exit(); e.Detail != "killed by SIGKILL" || e.Clean {
-			t.Errorf("got %+v", e)
-		}
-	})
 }
 
 func TestAMissingProgramIsReported(t *testing.T) {

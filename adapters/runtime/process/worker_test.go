@@ -79,7 +79,7 @@ func childProcess(marks string) int {
 		for len(readMarks(marks, "tool", os.Getenv("MONITOR_ID"))) < 2 {
 			time.Sleep(5 * time.Millisecond)
 		}
-		return 0
+		return 7
 	}
 	for range asked {
 		if behaviour != launchertest.IgnoresStop && behaviour != hasToolsIgnoresStop {

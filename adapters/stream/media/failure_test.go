@@ -46,24 +46,31 @@ func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
 	drip := func(w http.ResponseWriter, r *http.Request) { // 200 bytes a second
 		httpfault.Drip(1, 5*time.Millisecond)(w, r, with(httpfault.Zeros(100_000)))
 	}
-	cases := map[string]struct {
-		handle http.HandlerFunc
+	short := func(c *media.Config) {
+		c.Header, c.Stall, c.MinRate = 300*time.Millisecond, 300*time.Millisecond, 100_000
+	}
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for name, c := range map[string]struct {
+		base   string
 		limit  func(*media.Config)
 		detail string
 	}{
-		"sends no header":                     {with(httpfault.Hang()), func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
-		"sends no header in the time for all": {with(httpfault.Hang()), func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
-		"stops in the middle":                 {stall, func(c *media.Config) { c.Stall = 50 * time.Millisecond }, "nothing came"},
-		"drips below the least rate":          {drip, func(c *media.Config) { c.Stall, c.MinRate = 2*time.Second, 100_000 }, "too slowly"},
-		"drips for longer than allowed":       {drip, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
-	}
-	for name, c := range cases {
+		"sends no header":                     {serve(t, with(httpfault.Hang())), func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
+		"sends no header in the time for all": {serve(t, with(httpfault.Hang())), func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
+		"stops in the middle":                 {serve(t, stall), func(c *media.Config) { c.Stall = 50 * time.Millisecond }, "nothing came"},
+		"drips below the least rate":          {serve(t, drip), func(c *media.Config) { c.Stall, c.MinRate = 2*time.Second, 100_000 }, "too slowly"},
+		"drips for longer than allowed":       {serve(t, drip), func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
+		"drips in the status line":            {rawServer(t, "", true), short, ""},
+		"drips in the header":                 {rawServer(t, "HTTP/1.1 200 OK\r\nX: ", true), short, ""},
+		"drips in a chunk's size":             {rawServer(t, chunked+"5;", true), short, ""},
+		"drips in a chunk":                    {rawServer(t, chunked+"ffffff\r\n", true), short, ""},
+		"drips in the trailer":                {rawServer(t, chunked+"0\r\nX: ", true), short, ""},
+	} {
 		t.Run("a server that "+name+" is given up", func(t *testing.T) {
-			base := serve(t, c.handle)
 			client := newClient(t, c.limit)
-			wantFetchFailure(t, client, watch.Segment{URI: base + secret}, watch.FailureNetwork, c.detail)
-			wantFetchFailure(t, client, watch.Segment{URI: base + secret, Init: &watch.Init{URI: base + secret}}, watch.FailureNetwork, c.detail)
-			_, _, err := client.Get(withTimeout(t), base+secret, 1<<20)
+			wantFetchFailure(t, client, watch.Segment{URI: c.base + secret}, watch.FailureNetwork, c.detail)
+			wantFetchFailure(t, client, watch.Segment{URI: c.base + secret, Init: &watch.Init{URI: c.base + secret}}, watch.FailureNetwork, c.detail)
+			_, _, err := client.Get(withTimeout(t), c.base+secret, 1<<20)
 			wantFailure(t, err, watch.FailureNetwork, c.detail)
 		})
 	}

@@ -150,28 +150,6 @@ func TestTheResponseHeaderIsLimited(t *testing.T) {
 	wantFetchFailure(t, newClient(t, nil), watch.Segment{URI: answer(media.MaxHeader) + secret}, watch.FailureNetwork, "")
 }
 
-func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
-	for name, text := range map[string]string{
-		"in the status line": "",
-		"in the header":      "HTTP/1.1 200 OK\r\nX: ",
-		"in a chunk's size":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;",
-		"in a chunk":         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n",
-		"in the trailer":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
-	} {
-		t.Run(name, func(t *testing.T) {
-			base := rawServer(t, text, true)
-			c := newClient(t, func(c *media.Config) {
-				c.Header, c.Stall, c.MinRate = 300*time.Millisecond, 300*time.Millisecond, 100_000
-			})
-			began := time.Now()
-			wantFetchFailure(t, c, watch.Segment{URI: base + secret}, watch.FailureNetwork, "")
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("took %v", took)
-			}
-		})
-	}
-}
-
 // rawServer answers every request with text, and then closes the connection, or sends one byte at a time
 // for ever.
 func rawServer(t *testing.T, text string, drips bool) string {
