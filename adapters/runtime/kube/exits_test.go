@@ -165,13 +165,8 @@ func TestTheFourthCrashIsAnExit(t *testing.T) {
 	scenario(t, "three restarts are waited for, and the fourth crash is the end", func(t *testing.T) {
 		cfg, log := settingsWithLog()
 		_, l := open(t, cfg)
-		start := time.Now()
 		mustLaunch(t, l, workerSpec(launchertest.ExitsWithError))
-		expectNoExitFor(t, l, 29*time.Second)
-		expectListed(t, l, 1)
-		e := nextExit(t, l)
-		expectTook(t, time.Since(start), 30*time.Second, 31*time.Second)
-		if e.Clean || e.Detail != "it crashes repeatedly, 4 times so far, the last time with exit code 7" {
+		if e := nextExit(t, l); e.Clean || e.Detail != "it crashes repeatedly, 4 times so far, the last time with exit code 7" {
 			t.Errorf("got %+v", e)
 		}
 		if log.Count("restarted in its pod") != 3 || log.Count("cannot start") > 0 {

@@ -46,8 +46,6 @@ type fakeCluster struct {
 	nodeDown       bool             // the kubelet does nothing
 	beforeDelete   func()           // called once, before the next deletion
 	deleteGraces   []int64          // grace periods of the deletions, in seconds
-
-	crashPause time.Duration // before the second restart; doubled after each
 }
 
 type change struct {
@@ -57,7 +55,7 @@ type change struct {
 
 func newFakeCluster(t *testing.T) *fakeCluster {
 	f := &fakeCluster{t: t, version: 1, client: fake.NewClientset(), pods: map[string]*corev1.Pod{}, failures: map[string]error{},
-		watchers: map[*watch.RaceFreeFakeWatcher]bool{}, crashPause: 10 * time.Second}
+		watchers: map[*watch.RaceFreeFakeWatcher]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.ctx = ctx
 	t.Cleanup(func() { cancel(); f.kubelets.Wait() })

@@ -67,37 +67,31 @@ func (f *fakeCluster) startContainer(name string, uid types.UID) {
 	}
 }
 
-// crashLoop simulates a container that crashes as soon as it runs. The kubelet
-// restarts it at once the first time, then after a pause that doubles, until the
-// pod is deleted.
+// crashLoop simulates a container that crashes as soon as it runs, until the pod is deleted. The pauses of
+// the kubelet are left out.
 func (f *fakeCluster) crashLoop(name string, uid types.UID) {
-	f.mu.Lock()
-	pause := f.crashPause
-	f.mu.Unlock()
 	for restarts := int32(0); ; restarts++ {
+		backOff := backingOff(restarts, 7)
 		for _, state := range []func(*corev1.Pod){
 			func(p *corev1.Pod) {
-				setContainer(p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+				backOff(p)
+				p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 			},
-			func(p *corev1.Pod) { setContainer(p, corev1.PodRunning, terminated(7)) },
-			backingOff(restarts, 7),
+			func(p *corev1.Pod) {
+				backOff(p)
+				p.Status.ContainerStatuses[0].State = terminated(7)
+			},
+			backOff,
 		} {
 			exists := false
 			f.modify(name, uid, func(p *corev1.Pod) {
 				if exists = p.DeletionTimestamp == nil; exists {
 					state(p)
-					p.Status.ContainerStatuses[0].RestartCount = restarts
-					if restarts > 0 {
-						p.Status.ContainerStatuses[0].LastTerminationState = terminated(7)
-					}
 				}
 			})
 			if !exists || !f.wait(containerStart) {
 				return
 			}
-		}
-		if restarts > 0 && !f.wait(min(pause<<(restarts-1), 5*time.Minute)) {
-			return
 		}
 	}
 }

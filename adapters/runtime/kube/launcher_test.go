@@ -34,7 +34,6 @@ func settings() kube.Config {
 
 func harness(t *testing.T, cluster *fakeCluster) launchertest.Harness {
 	t.Helper()
-	cluster.set(func(cluster *fakeCluster) { cluster.crashPause /= 1000 }) // the conformance suite runs in real time
 	l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
 	if err != nil {
 		t.Fatal(err)

@@ -135,6 +135,14 @@ func (f forks) ask(args ...string) (a answer) {
 	return a
 }
 
+// wantForked asks, and checks whether the question was run in a fork.
+func (f forks) wantForked(forked bool, args ...string) {
+	f.t.Helper()
+	if a := f.ask(args...); a.forked() != forked {
+		f.t.Errorf("got %+v, want a fork: %v", a, forked)
+	}
+}
+
 func TestQuestionsRunAtTheSameTime(t *testing.T) {
 	dir := t.TempDir()
 	f := startForks(t, `
@@ -214,9 +222,7 @@ func TestAProcessIsReplaced(t *testing.T) {
 		await.True(t, "a process is asked before it ends", func() bool { before = f.ask(); return before.forked() })
 		await.End(t, before.ImportedBy)
 		f.Limit(1000, time.Hour, time.Minute, time.Minute)
-		if after := f.ask(); !after.forked() {
-			t.Errorf("got %+v", after)
-		}
+		f.wantForked(true)
 	})
 	t.Run("its runs end before it", func(t *testing.T) {
 		dir := t.TempDir()
@@ -225,11 +231,7 @@ open(args[0] + "/began", "w").close()
 while not os.path.exists(args[0] + "/go on"): time.sleep(0.01)`)
 		f.Limit(1, time.Hour, time.Minute, time.Minute)
 		var asking sync.WaitGroup
-		asking.Go(func() {
-			if a := f.ask(dir); !a.forked() {
-				t.Errorf("got %+v", a)
-			}
-		})
+		asking.Go(func() { f.wantForked(true, dir) })
 		await.True(t, "it has begun", func() bool { _, err := os.Stat(dir + "/began"); return err == nil })
 		_ = os.WriteFile(dir+"/go on", nil, 0o644)
 		f.ask(dir)
@@ -266,11 +268,7 @@ if forked:
     time.sleep(60)`)
 		f.Limit(1000, time.Hour, 5*time.Second, time.Minute)
 		var asking sync.WaitGroup
-		ask := func() {
-			if a := f.ask(dir); a.forked() {
-				t.Errorf("got %+v", a)
-			}
-		}
+		ask := func() { f.wantForked(false, dir) }
 		for range 3 {
 			asking.Go(ask)
 		}
@@ -286,13 +284,9 @@ if forked:
 if args: os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)`)
 		f.Limit(1000, time.Hour, time.Minute, time.Hour)
 		_, _ = f.Run(t.Context(), subprocess.Command{Path: "/bin/true", Args: []string{"crash"}})
-		if a := f.ask(); a.forked() {
-			t.Errorf("within the pause: %+v", a)
-		}
+		f.wantForked(false)
 		f.Limit(1000, time.Hour, time.Minute, 0)
-		if a := f.ask(); !a.forked() {
-			t.Errorf("after the pause: %+v", a)
-		}
+		f.wantForked(true)
 	})
 }
 
