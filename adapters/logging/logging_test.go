@@ -164,17 +164,10 @@ func TestLinesBelowTheLevelAreNotWritten(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "INFO", "warning", "trace", "loud"} {
-		t.Run("refuses "+bad, func(t *testing.T) {
-			_, err := logging.New(&bytes.Buffer{}, bad, nil)
-			if err == nil {
-				t.Fatal("accepted")
-			}
-			for _, part := range []string{"LOG_LEVEL", `"` + bad + `"`, "debug, info, warn, error"} {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not say %s", err, part)
-				}
-			}
-		})
+		_, err := logging.New(&bytes.Buffer{}, bad, nil)
+		if err == nil || !strings.Contains(err.Error(), "LOG_LEVEL") || !strings.Contains(err.Error(), `"`+bad+`"`) || !strings.Contains(err.Error(), "debug, info, warn, error") {
+			t.Errorf("%q: the error is %v", bad, err)
+		}
 	}
 }
 

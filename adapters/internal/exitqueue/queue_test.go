@@ -38,21 +38,19 @@ func TestNoExitIsLostWhileNobodyReads(t *testing.T) {
 
 func TestCloseDeliversTheRestUntilItsTimeout(t *testing.T) {
 	for name, c := range map[string]struct {
-		reads int
-		took  time.Duration
+		queued, reads, got int
+		took               time.Duration
 	}{
-		"a reader gets the rest":                               {3, 0},
-		"a reader that leaves is waited for until the timeout": {1, exitqueue.DrainTimeout},
-		"a missing reader is waited for until the timeout":     {0, exitqueue.DrainTimeout},
-		"an empty queue is closed at once":                     {3, 0},
+		"a reader gets the rest":                               {3, 3, 3, 0},
+		"a reader that leaves is waited for until the timeout": {3, 1, 1, exitqueue.DrainTimeout},
+		"a missing reader is waited for until the timeout":     {3, 0, 0, exitqueue.DrainTimeout},
+		"an empty queue is closed at once":                     {0, 3, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := exitqueue.New[int]()
-				if name != "an empty queue is closed at once" {
-					for n := range 3 {
-						q.Add(n)
-					}
+				for n := range c.queued {
+					q.Add(n)
 				}
 				synctest.Wait()
 				got := 0
@@ -68,8 +66,8 @@ func TestCloseDeliversTheRestUntilItsTimeout(t *testing.T) {
 				if took := time.Since(began); took != c.took {
 					t.Errorf("took %s, want %s", took, c.took)
 				}
-				if synctest.Wait(); name != "an empty queue is closed at once" && got != c.reads {
-					t.Errorf("%d were read, want %d", got, c.reads)
+				if synctest.Wait(); got != c.got {
+					t.Errorf("%d were read, want %d", got, c.got)
 				}
 			})
 		})

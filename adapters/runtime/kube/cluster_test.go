@@ -61,28 +61,20 @@ current-context: x
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("a kubeconfig file names the namespace", func(t *testing.T) {
-		c, err := kube.Open(file)
-		if err != nil || c.Namespace() != "streams" || c.WithNamespace("other").Namespace() != "other" || c.WithNamespace("").Namespace() != "streams" {
-			t.Errorf("got %v, %v", c, err)
-		}
-	})
-	t.Run("KUBECONFIG names the file", func(t *testing.T) {
-		t.Setenv("KUBECONFIG", file)
-		if c, err := kube.Open(""); err != nil || c.Namespace() != "streams" {
-			t.Errorf("got %v, %v", c, err)
-		}
-	})
-	t.Run("a file that does not exist is named in the error", func(t *testing.T) {
-		if _, err := kube.Open("/missing/config"); err == nil || !strings.Contains(err.Error(), "/missing/config") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("without any, the error tells to set KUBECONFIG", func(t *testing.T) {
-		t.Setenv("KUBECONFIG", "")
-		t.Setenv("HOME", t.TempDir())
-		if c, err := kube.Open(""); err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
-			t.Errorf("got %v, %v", c, err)
-		}
-	})
+	c, err := kube.Open(file)
+	if err != nil || c.Namespace() != "streams" || c.WithNamespace("other").Namespace() != "other" || c.WithNamespace("").Namespace() != "streams" {
+		t.Errorf("of a file: %v, %v", c, err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	if c, err := kube.Open(""); err != nil || c.Namespace() != "streams" {
+		t.Errorf("of the file that KUBECONFIG names: %v, %v", c, err)
+	}
+	if _, err := kube.Open("/missing/config"); err == nil || !strings.Contains(err.Error(), "/missing/config") {
+		t.Errorf("of a file that does not exist: %v", err)
+	}
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", t.TempDir())
+	if c, err := kube.Open(""); err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
+		t.Errorf("without a file: %v, %v", c, err)
+	}
 }

@@ -113,7 +113,7 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 	resolver := realTool(t)
 	for _, state := range youtube.States() {
 		t.Run(string(state), func(t *testing.T) {
-			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})
+			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder})
 			got := resolver.Resolve(t.Context(), pythontooltest.URL)
 			if state == youtube.Live && (got.State != watch.ManifestFound || got.Source != "streamlink" || !strings.Contains(got.Manifest, "/hls_variant/")) {
 				t.Errorf("got %+v", got)
@@ -130,7 +130,7 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 // video or no audio. The same holds without ffmpeg in PATH, where it drops the audio.
 func TestTheRealToolFindsTheMasterOfSeparateVideoAndAudio(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.SeparateTracks{}})
+	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.SeparateTracks})
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
 		t.Setenv("PATH", where)

@@ -408,8 +408,8 @@ func BenchmarkQuestion(b *testing.B) {
 	path := pythontooltest.Find(b, "YTDLP_PATH", "yt-dlp")
 	server := ytdlp.NewForkServer(path, nil, discardLog)
 	b.Cleanup(server.Close)
-	y.Add("live_______", youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
-	y.Add("upcoming___", youtube.Video{State: youtube.Upcoming, Source: pythontooltest.Ladder{}, Scheduled: time.Now().Add(time.Hour)})
+	y.Add("live_______", youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
+	y.Add("upcoming___", youtube.Video{State: youtube.Upcoming, Source: pythontooltest.Ladder, Scheduled: time.Now().Add(time.Hour)})
 	for _, id := range []string{"live_______", "upcoming___"} {
 		command := subprocess.Command{Path: path, Args: ytdlp.Arguments(ytdlp.New(ytdlp.Config{}, discardLog), y.URL(id)), MaxOutput: ytdlp.MaxOutput}
 		for way, run := range map[string]func() (subprocess.Result, error){

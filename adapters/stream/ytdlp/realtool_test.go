@@ -45,7 +45,7 @@ func TestTheRealToolDistinguishesEveryState(t *testing.T) {
 		at := time.Now().Add(-time.Minute).Truncate(time.Second)
 		for _, state := range youtube.States() {
 			t.Run(string(state), func(t *testing.T) {
-				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}, Scheduled: at, Started: at})
+				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder, Scheduled: at, Started: at})
 				got := resolver.Resolve(t.Context(), pythontooltest.URL)
 				if got.State != wants[state] {
 					t.Fatalf("got %s (%s), want %s", got.State, got.Detail, wants[state])
@@ -63,7 +63,7 @@ func TestTheRealToolDistinguishesEveryState(t *testing.T) {
 						t.Errorf("its URLs expire in %s, want nearly 6 h", left)
 					}
 					for i, r := range got.Renditions {
-						if want := (pythontooltest.Ladder{}).Renditions()[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
+						if want := pythontooltest.Ladder[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
 							t.Errorf("rendition %+v, want %+v", r, want)
 						}
 					}
@@ -94,7 +94,7 @@ func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				y := pythontooltest.YouTube(t)
-				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
+				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
 				y.Inject(tc.class, "", 0, tc.fault)
 				config := ytdlp.Config{Timeout: time.Minute}
 				if name == "everything hangs" {

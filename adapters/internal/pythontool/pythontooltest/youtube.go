@@ -35,7 +35,7 @@ func YouTube(t testing.TB) *youtube.Server {
 func PagesWithoutEnd(t *testing.T, r Resolver, live watch.StreamState) {
 	t.Helper()
 	y := YouTube(t)
-	y.Add(URL.VideoID(), youtube.Video{State: youtube.Live, Source: Ladder{}})
+	y.Add(URL.VideoID(), youtube.Video{State: youtube.Live, Source: Ladder})
 	for name, fault := range map[string]httpfault.Fault{
 		"of 200 MB":       httpfault.Zeros(200 << 20),
 		"that never ends": httpfault.Endless(1 << 50),
@@ -51,31 +51,27 @@ func PagesWithoutEnd(t *testing.T, r Resolver, live watch.StreamState) {
 	}
 }
 
-// Ladder is a live stream with two renditions and no media.
-type Ladder struct{}
+// NoMedia is a live stream with renditions and without media.
+type NoMedia []livestream.Rendition
+
+// Live streams of one file with both tracks, and of separate ones.
+var (
+	Ladder         = NoMedia{livestream.Muxed144p, livestream.Muxed360p}
+	SeparateTracks = NoMedia{livestream.Video144p, livestream.AudioOnly}
+)
 
 // Renditions implements youtube.Source.
-func (Ladder) Renditions() []livestream.Rendition {
-	return []livestream.Rendition{livestream.Muxed144p, livestream.Muxed360p}
-}
+func (m NoMedia) Renditions() []livestream.Rendition { return m }
 
 // Playlist implements youtube.Source.
-func (Ladder) Playlist(int) (livestream.Playlist, error) {
+func (NoMedia) Playlist(int) (livestream.Playlist, error) {
 	return livestream.Playlist{}, livestream.ErrNotFound
 }
 
 // Segment implements youtube.Source.
-func (Ladder) Segment(context.Context, int, uint64) ([]byte, error) {
+func (NoMedia) Segment(context.Context, int, uint64) ([]byte, error) {
 	return nil, livestream.ErrNotFound
 }
 
 // Fault implements youtube.Source.
-func (Ladder) Fault(livestream.Part) httpfault.Fault { return nil }
-
-// SeparateTracks is a live stream with separate video and audio.
-type SeparateTracks struct{ Ladder }
-
-// Renditions implements youtube.Source.
-func (SeparateTracks) Renditions() []livestream.Rendition {
-	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
-}
+func (NoMedia) Fault(livestream.Part) httpfault.Fault { return nil }
