@@ -187,6 +187,7 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 	refusing := strings.TrimPrefix(serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 	}), "http://")
+	resetting := strings.TrimPrefix(serve(t, with(httpfault.Reset())), "http://")
 	oldTLS := tlsServer(t, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	untrusted := tlsServer(t, nil)
 	redirecting := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -209,6 +210,7 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		"a server with an old version of TLS":   {oldTLS, nil, strings.TrimPrefix(oldTLS, "https://") + " cannot be reached: the TLS handshake failed", "protocol version not supported"},
 		"a server without TLS":                  {"https://" + plain, nil, plain + " cannot be reached: it does not speak TLS", ""},
 		"a server that does not begin with TLS": {"https://" + silent, shortConnect, silent + " cannot be reached: timed out, it does not answer", "net/http: TLS handshake timeout"},
+		"a server that resets the connection":   {"http://" + resetting, nil, resetting + " gave no usable answer: it broke the connection", "connection reset"},
 		"a server that sends no header":         {"http://" + silent, shortHeader, silent + " gave no usable answer: timed out, it does not answer", "net/http: timeout awaiting response headers"},
 		"a proxy that wants a password":         {"https://media.example.com", throughProxy(t, refusing), "media.example.com cannot be reached: the proxy refuses to connect to it", "the proxy answered 407"},
 		"a proxy that is not there":             {"https://media.example.com", throughProxy(t, closed), "media.example.com cannot be reached: the proxy refuses the connection", "connection refused"},
