@@ -3,31 +3,13 @@ package incident_test
 import (
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
-
-func TestBlackAndSilentTogetherAreOneIncident(t *testing.T) {
-	h := newHistory(t)
-	h.take(32, []event.Event{alertOf(detector.Blackout, 0), alertOf(detector.Silence, 1)}, nil)
-	h.expect("open 2 black+ silent+")
-	h.step(60, ended(black, 58))
-	h.expect("open 2 black- silent+")
-	h.step(62, ended(silent, 60))
-	h.sweep(119)
-	h.expect("open 2 black- silent-")
-	h.sweep(120)
-	h.expect("resolved 2 black- silent-")
-	if i := h.newest(); len(h.all) != 1 || !i.StartedAt.Equal(at(0)) || !i.OpenedAt.Equal(at(30)) || !i.ResolvedAt.Equal(at(120)) {
-		t.Errorf("%d incidents, the newest %+v", len(h.all), i)
-	}
-}
 
 func TestEveryReopeningDoublesTheQuietTime(t *testing.T) {
 	h := newHistory(t)
@@ -111,37 +93,6 @@ func TestSeverityFollowsTheTable(t *testing.T) {
 	h.expect("resolved 3 black- silent-")
 }
 
-func TestTheLogSaysWhenTheSeverityRises(t *testing.T) {
-	for name, c := range map[string]struct {
-		happens func(*history)
-		want    []rise
-	}{
-		"with time, not at the opening": {func(h *history) { h.step(30, began(black, 0)); h.sweep(3600) }, []rise{{120, 2}, {600, 3}}},
-		"opened when it is high already": {func(h *history) {
-			h.step(700, incident.Began{Condition: black, StartedAt: at(0), At: at(700)})
-			h.sweep(3600)
-		}, nil},
-		"with another condition": {func(h *history) { h.step(30, began(black, 0)); h.step(80, began(silent, 50)) }, []rise{{80, 2}}},
-		"with the end of the monitor": {func(h *history) {
-			h.step(30, began(black, 0))
-			h.step(50, incident.MonitorEnded{At: at(50), Failed: true})
-		}, []rise{{50, 2}}},
-		"not as it comes back": {func(h *history) {
-			h.step(30, began(black, 0))
-			h.sweep(125)
-			h.step(140, ended(black, 130))
-			h.sweep(200)
-			h.step(230, began(black, 210))
-			h.sweep(800)
-		}, []rise{{120, 2}}},
-	} {
-		h := newHistory(t)
-		if c.happens(h); !slices.Equal(h.rises, c.want) {
-			t.Errorf("%s: the severity rose %v, want %v", name, h.rises, c.want)
-		}
-	}
-}
-
 func TestAThirdDetectorHasASeverityAndACondition(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	if !slices.Contains(incident.Names(), "imagined") {
@@ -152,23 +103,6 @@ func TestAThirdDetectorHasASeverityAndACondition(t *testing.T) {
 	h.expect("open 1 imagined+")
 	h.take(50, []event.Event{recoveryOf("imaginary", 0, 45)}, nil)
 	h.expect("open 1 imagined-")
-}
-
-func TestReportsThatWaitedGiveTheIncidentsOfTheirTimes(t *testing.T) {
-	// The gateway was away for three hours: everything comes at once.
-	h := newHistory(t)
-	events := []event.Event{
-		alertOf(detector.Blackout, 0), recoveryOf(detector.Blackout, 0, 40),
-		alertOf(detector.Silence, 7200), recoveryOf(detector.Silence, 7200, 7300),
-	}
-	h.take(10800, events, nil)
-	h.sweep(10800)
-	if len(h.all) != 2 || describe(h.all[0]) != "resolved 1 black-" || describe(h.all[1]) != "resolved 1 silent-" {
-		t.Fatalf("%d incidents, the newest %s", len(h.all), describe(h.newest()))
-	}
-	if first := h.all[0]; !first.ResolvedAt.Equal(at(100)) || first.Conditions[0].Longest != 40*time.Second {
-		t.Errorf("the first is %+v", first)
-	}
 }
 
 func TestSignalsEndWhatNoEventEnds(t *testing.T) {
@@ -201,27 +135,6 @@ func TestSignalsEndWhatNoEventEnds(t *testing.T) {
 		}
 		if b := h.newest().Conditions[0]; b.Name == incident.Blind && c.signals != nil && !b.StartedAt.Equal(at(10)) {
 			t.Errorf("%s: its onset is %v", name, b.StartedAt)
-		}
-	}
-}
-
-func TestATimeOfAnotherClockIsTakenAsNow(t *testing.T) {
-	for name, c := range map[string]struct {
-		began incident.Began
-		ended incident.Ended
-		want  string
-	}{
-		"an end before its onset, after the clock was set back": {
-			incident.Began{Condition: incident.NoMedia, StartedAt: at(0), At: at(60)}, incident.Ended{Condition: incident.NoMedia, StartedAt: at(0), EndedAt: at(-3000)}, "resolved 2 no_media-",
-		},
-		"times ahead of the gateway's": {incident.Began{Condition: black, StartedAt: at(3600), At: at(3630)}, ended(black, 3640), "resolved 1 black-"},
-	} {
-		h := newHistory(t)
-		h.step(60, c.began)
-		h.step(100, c.ended)
-		h.sweep(160)
-		if got := describe(h.newest()); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

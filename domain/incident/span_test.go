@@ -64,29 +64,6 @@ func TestSpansBeyondTheMostBecomeOneWhereTheGapIsShortest(t *testing.T) {
 	}
 }
 
-func TestTheSeverityNowFallsAndTheWorstStays(t *testing.T) { // section 16.1
-	h := newHistory(t)
-	expect := func(when string, worst, now int) {
-		t.Helper()
-		if i := h.newest(); i.Severity != worst || i.SeverityNow != now {
-			t.Errorf("%s: severity %d, now %d; want %d and %d", when, i.Severity, i.SeverityNow, worst, now)
-		}
-	}
-	h.step(30, began(black, 0))
-	expect("black", 1, 1)
-	h.sweep(700)
-	expect("black for ten minutes", 3, 3)
-	h.step(710, ended(black, 705))
-	expect("quiet", 3, 0)
-	h.sweep(770)
-	h.step(830, began(silent, 800))
-	expect("silent after it was reopened", 3, 1)
-	h.sweep(930)
-	expect("silent for two minutes", 3, 2)
-	h.step(940, incident.MonitorEnded{At: at(940)})
-	expect("resolved", 3, 0)
-}
-
 func TestTheTroubleOfAnIncidentIsEverySpanOfEveryConditionOnce(t *testing.T) { // section 16.1
 	h := newHistory(t)
 	h.step(30, began(silent, 0))
