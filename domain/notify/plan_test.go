@@ -114,41 +114,6 @@ func TestAStormThatGrowsAndHasAnIncidentThatChangesIsDueOnce(t *testing.T) {
 	}
 }
 
-func TestIncidentsThatCameBackBeforeTheirEndWasToldAreAStorm(t *testing.T) {
-	due := chat()
-	due.Watched = 15
-	for n := range 3 {
-		i := openSince(monitor.ID(fmt.Sprint("mon-", n)), -5000)
-		i.Reopened, i.ReopenedAt = 1, at(-5)
-		i.Conditions[0].LastStartedAt = at(-5)
-		opening, _ := notify.OpeningOf(i.Incident, eight)
-		due.Threads = append(due.Threads, notify.Thread{Incident: &i, Notified: notify.Notified{Opened: true, Open: true}})
-		due.Openings = append(due.Openings, opening)
-	}
-	if p := due.Plan(); len(p.Storms) != 1 {
-		t.Errorf("storms are %+v", p.Storms)
-	}
-}
-
-func TestAStormOfTenThousandStreamsIsFoundInOnePlan(t *testing.T) {
-	due := chat()
-	const count = 10000
-	for n := range count {
-		i := openSince(monitor.ID(fmt.Sprint("mon-", n)), -30+float64(n)/count)
-		opening, _ := notify.OpeningOf(i.Incident, eight)
-		due.Threads, due.Openings = append(due.Threads, notify.Thread{Incident: &i}), append(due.Openings, opening)
-	}
-	p := due.Plan()
-	if len(p.Storms) != 1 || len(p.Storms[0].IncidentIDs) != count || len(p.Messages) != count {
-		t.Fatalf("%d storms, %d messages", len(p.Storms), len(p.Messages))
-	}
-	for _, m := range p.Messages {
-		if m.Kind != "" {
-			t.Fatalf("one of them is told by itself: %+v", m)
-		}
-	}
-}
-
 // BenchmarkPlan has openings that are a storm, and as many again before them.
 func BenchmarkPlan(b *testing.B) {
 	for _, count := range []int{100, 1000, 10000} {

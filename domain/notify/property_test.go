@@ -13,14 +13,12 @@ import (
 )
 
 // anyDestination draws a destination, which may be down for some time.
-func anyDestination(r *rapid.T) *destined {
+func anyDestination(r *rapid.T, name string) *destined {
 	minutes := func(name string, choice ...int) time.Duration {
 		return time.Duration(rapid.SampledFrom(choice).Draw(r, name)) * time.Minute
 	}
-	d := &destined{name: "destination", plan: notify.ThreadPolicy{
-		Delay: minutes("delay", 0, 0, 5, 30), Repeat: minutes("repeat", 0, 1, 15),
-		Edits: rapid.Bool().Draw(r, "edits"), PictureWait: rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(r, "awaits"),
-	}}
+	kind := rapid.SampledFrom([]notify.Kind{notify.Discord, notify.Teams, notify.PagerDuty}).Draw(r, "kind")
+	d := &destined{name: name, kind: kind, delay: minutes("delay", 0, 0, 5, 30), repeat: minutes("repeat", 0, 1, 15)}
 	if rapid.Bool().Draw(r, "was down") {
 		from := rapid.Float64Range(0, 5000).Draw(r, "down from")
 		to := from + rapid.Float64Range(1, 5000).Draw(r, "down for")
@@ -54,7 +52,7 @@ func anyInput(r *rapid.T, sec float64) incident.Input {
 // world itself checks that nothing is due right after a message, and that nothing is
 // always due.
 func anyTimeline(r *rapid.T) *world {
-	w := newWorld(r, anyDestination(r), anyDestination(r))
+	w := newWorld(r, anyDestination(r, "one"), anyDestination(r, "other"))
 	sec := 0.0
 	for range rapid.IntRange(1, 40).Draw(r, "steps") {
 		sec += rapid.SampledFrom([]float64{0, 1, 20, 61, 300, 700}).Draw(r, "pause")
@@ -69,7 +67,8 @@ func anyTimeline(r *rapid.T) *world {
 // TestMessagesAreConsistentWhateverHappens checks all messages to all destinations.
 func TestMessagesAreConsistentWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		for _, d := range anyTimeline(r).all {
+		w := anyTimeline(r)
+		for _, d := range w.destinations {
 			checkResolved(r, d)
 			checkPushes(r, d)
 			for _, m := range d.sent {
@@ -77,21 +76,21 @@ func TestMessagesAreConsistentWhateverHappens(t *testing.T) {
 				switch {
 				case taken && m.step.Push:
 					r.Fatalf("%s makes a sound although %s has taken it: %+v", m.step.Kind, m.about.AcknowledgedBy, m)
-				case taken && d.plan.Delay > 0 && m.step.Kind == notify.Opened:
+				case taken && d.delay > 0 && m.step.Kind == notify.Opened:
 					r.Fatalf("%+v is escalated although somebody has taken it", m)
-				case m.step.Kind == notify.Updated && !d.plan.Edits:
+				case m.step.Kind == notify.Updated && d.kind == notify.Teams:
 					r.Fatalf("a channel that cannot edit has sent %+v", m)
 				}
 			}
-			for _, th := range d.threads {
-				raw, _ := json.Marshal(th.told)
-				var read notify.Notified
-				if err := json.Unmarshal(raw, &read); err != nil {
-					r.Fatal(err)
-				}
-				if again, _ := json.Marshal(read); string(raw) != string(again) {
-					r.Fatalf("%+v became %+v", th.told, read)
-				}
+		}
+		for _, th := range w.threads {
+			raw, _ := json.Marshal(th.notified)
+			var read notify.Notified
+			if err := json.Unmarshal(raw, &read); err != nil {
+				r.Fatal(err)
+			}
+			if again, _ := json.Marshal(read); string(raw) != string(again) {
+				r.Fatalf("%+v became %+v", th.notified, read)
 			}
 		}
 	})
@@ -145,10 +144,9 @@ func checkPushes(r *rapid.T, d *destined) {
 
 func TestAChannelThatEditsMakesTheSameSoundsAsOneThatDoesNot(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		one := anyDestination(r)
-		one.plan.PictureWait, one.down = 0, nil
-		other := &destined{name: "other", plan: one.plan}
-		one.plan.Edits, other.plan.Edits = true, false
+		one, other := anyDestination(r, "one"), writes()
+		one.kind, one.down = notify.PagerDuty, nil // both wait for a picture
+		other.delay, other.repeat = one.delay, one.repeat
 		w := newWorld(r, one, other)
 		sec := 0.0
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {

@@ -71,24 +71,6 @@ func TestOnlyAnAcceptedDeliveryIsDelivered(t *testing.T) {
 	}
 }
 
-func TestAReceiverMayAskForAnHour(t *testing.T) {
-	for _, c := range []struct {
-		kind  notify.Kind
-		tried int
-		wait  time.Duration
-		want  time.Duration
-	}{
-		{notify.Telegram, 1, 30 * time.Second, 30 * time.Second},
-		{notify.Telegram, 1, time.Second, 2 * time.Second}, // not earlier than the schedule has it
-		{notify.Webhook, 2, 100 * time.Hour, time.Hour},
-		{notify.Webhook, 9, time.Second, 2 * time.Hour},
-	} {
-		if got := policy(c.kind).Decide(notify.Attempted{At: eight, RoundBeganAt: eight, Number: c.tried, Class: notify.Retry, RetryAfter: c.wait}, 0.5); !got.RetryAt.Equal(eight.Add(c.want)) || got.Failed {
-			t.Errorf("%+v: %+v", c, got)
-		}
-	}
-}
-
 func TestAStatusDecidesWhatFollows(t *testing.T) {
 	for status, want := range map[int]notify.FailureClass{
 		0: notify.Retry, 200: notify.NoFailure, 202: notify.NoFailure, 204: notify.NoFailure, 302: notify.Retry,
@@ -167,12 +149,5 @@ func TestAnEventBlocksAWebhookForOneMinuteFromItsFirstFailure(t *testing.T) { //
 		if got := p.Decide(a, 0.5); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
-	}
-}
-
-func TestAMessageWaitsForNoOther(t *testing.T) {
-	a := notify.Attempted{At: at(0), RoundBeganAt: at(-3600), FailingSince: at(-3500), Number: 9, Class: notify.Retry}
-	if got := policy(notify.Slack).Decide(a, 0.5); got != (notify.Decision{RetryAt: at(600)}) {
-		t.Errorf("got %+v", got)
 	}
 }

@@ -93,65 +93,53 @@ func TestAStormHasNoMoreStreamsThanItIsCountedAmong(t *testing.T) {
 
 // Each test is a timeline of streams, of which 15 are live: three are a fifth.
 
+func chatroom() *destined { return &destined{name: "chat", kind: notify.Discord} }
+
 func TestAStormIsOneMessageFromItsFirstIncidentsToItsEnd(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
+	w := newWorldOf(t, 15, chatroom())
 	late := func(sec float64) incident.Input { return began(incident.Late, sec) } // it stays at severity 0 for 10 min
-	w.at(0, late(0), 0, 1).at(20, late(20), 2).at(22, late(22), 3)
-	w.at(59, late(59), 4, 5) // within 60 s of the first
-	w.at(100, ended(incident.Late, 100), 0, 1, 2, 3).at(200, ended(incident.Late, 200), 4, 5)
-	w.at(400, nil)
+	w.together(0, late(0), 0, 1).together(20, late(20), 2).together(22, late(22), 3)
+	w.together(59, late(59), 4, 5) // within 60 s of the first
+	w.together(100, ended(incident.Late, 100), 0, 1, 2, 3).together(200, ended(incident.Late, 200), 4, 5)
+	w.at(400)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 25 4 streams opened!, 64 6 streams updated, " +
 		"160 mon-0 recovered, 160 mon-1 recovered, 205 6 streams updated, 265 6 streams recovered"})
 }
 
 // The storm of late starts at eight, and a channel that goes black five minutes later.
 func TestAStormHidesNeitherAnotherConditionNorWhatComesLater(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.at(0, began(incident.Late, 0), 0, 1, 2).at(20, ended(incident.Late, 20), 2)
-	w.at(40, began(black, 40), 2, 9)                                              // one of its streams, and another one
-	w.at(110, ended(incident.Late, 110), 1).at(300, began(incident.Late, 300), 1) // resolved at 170 s: it comes back
-	w.at(340, nil)
+	w := newWorldOf(t, 15, chatroom())
+	w.together(0, began(incident.Late, 0), 0, 1, 2).together(20, ended(incident.Late, 20), 2)
+	w.together(40, began(black, 40), 2, 9)                                                    // one of its streams, and another one
+	w.together(110, ended(incident.Late, 110), 1).together(300, began(incident.Late, 300), 1) // resolved at 170 s: it comes back
+	w.at(340)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 3 streams opened!, 40 mon-2 opened!, 40 mon-9 opened!, " +
 		"160 mon-2 worse!, 160 mon-9 worse!, 170 mon-1 recovered, 300 mon-1 reopened"})
 }
 
 func TestIncidentsThatComeBackTogetherAreAStorm(t *testing.T) {
-	w := newStormWorld(t, 6, map[string]int{"chat": 0})
+	w := newWorldOf(t, 6, chatroom())
 	for n := range 6 {
-		w.at(float64(n)*100, began(incident.Blind, float64(n)*100), n).at(float64(n)*100+1, ended(incident.Blind, float64(n)*100+1), n)
+		w.together(float64(n)*100, began(incident.Blind, float64(n)*100), n).together(float64(n)*100+1, ended(incident.Blind, float64(n)*100+1), n)
 	}
-	w.at(570, nil)
-	w.messages["chat"] = nil
-	w.at(1000, began(incident.Blind, 1000), 5).at(1001, began(incident.Blind, 1001), 4).at(1002, began(incident.Blind, 1002), 3, 2, 1, 0)
-	w.at(1100, nil)
+	w.at(570)
+	w.destinations[0].sent = nil
+	w.together(1000, began(incident.Blind, 1000), 5).together(1001, began(incident.Blind, 1001), 4).together(1002, began(incident.Blind, 1002), 3, 2, 1, 0)
+	w.at(1100)
 	w.expect(map[string]string{"chat": "1030 6 streams opened!"})
 }
 
-func TestTroubleLongAfterAStormIsToldByItself(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.at(0, began(incident.Late, 0), 0, 1, 2)
-	w.at(60, began(incident.Late, 60), 3).at(100, nil)
-	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 3 streams opened!, 60 mon-3 opened!"})
-}
-
-func TestTroubleThatComesBackAfterAStormIsToldByItself(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.at(0, began(incident.Late, 0), 0, 1, 2).at(10, ended(incident.Late, 10), 0, 1, 2)
-	w.at(300, began(incident.Late, 300), 2).at(400, nil)
-	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 3 streams opened!, 15 3 streams updated, " +
-		"70 mon-0 recovered, 70 mon-1 recovered, 75 3 streams recovered, 300 mon-2 opened!"})
-}
-
 func TestFewerThanThreeStreamsOfAStormAreToldOneByOne(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0, "team": 4})
-	w.at(0, began(incident.Late, 0), 8, 9, 10, 11, 0).at(10, began(incident.Late, 10), 1).at(20, nil)
+	team := &destined{name: "team", kind: notify.Discord, first: 4}
+	w := newWorldOf(t, 15, chatroom(), team)
+	w.together(0, began(incident.Late, 0), 8, 9, 10, 11, 0).together(10, began(incident.Late, 10), 1).at(20)
 	w.expect(map[string]string{
 		"chat": "0 mon-8 opened!, 0 mon-9 opened!, 5 5 streams opened!, 15 6 streams updated",
 		"team": "0 mon-0 opened!, 10 mon-1 opened!",
 	})
-	w.at(30, incident.Acknowledge{By: "ann"}, 0)
-	w.at(40, began(incident.Late, 40), 2).at(50, began(incident.Late, 50), 3) // the third and the fourth of the team
-	w.at(60, ended(incident.Late, 60), 0, 1, 2, 3).at(200, nil)
+	w.together(30, incident.Acknowledge{By: "ann"}, 0)
+	w.together(40, began(incident.Late, 40), 2).together(50, began(incident.Late, 50), 3) // the third and the fourth of the team
+	w.together(60, ended(incident.Late, 60), 0, 1, 2, 3).at(200)
 	w.expect(map[string]string{
 		"chat": "0 mon-8 opened!, 0 mon-9 opened!, 5 5 streams opened!, 15 6 streams updated, 45 7 streams updated, 55 8 streams updated",
 		"team": "0 mon-0 opened!, 10 mon-1 opened!, 30 mon-0 acknowledged, 45 3 streams opened!, 55 4 streams updated, 65 4 streams updated, " +
@@ -160,10 +148,10 @@ func TestFewerThanThreeStreamsOfAStormAreToldOneByOne(t *testing.T) {
 }
 
 func TestADestinationToWhichNoStreamOfAStormLeadsAnyMoreOnlyGetsItsEnd(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.at(0, began(incident.Late, 0), 0, 1, 2).at(10, nil)
+	w := newWorldOf(t, 15, chatroom())
+	w.together(0, began(incident.Late, 0), 0, 1, 2).at(10)
 	w.routing.Routes = nil
-	w.at(11, began(incident.Late, 11), 3).at(20, ended(incident.Late, 20), 0, 1, 2).at(100, nil)
+	w.together(11, began(incident.Late, 11), 3).together(20, ended(incident.Late, 20), 0, 1, 2).at(100)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 3 streams opened!, 80 mon-0 recovered, 80 mon-1 recovered, 85 3 streams recovered"})
 }
 
@@ -171,33 +159,33 @@ func TestASilenceOverPartOfAStormHoldsBackNothing(t *testing.T) {
 	of := func(ids ...monitor.ID) notify.Silence {
 		return notify.Silence{StartsAt: at(0), EndsAt: at(300), Match: notify.Match{Monitors: ids}}
 	}
-	w := newStormWorld(t, 15, map[string]int{"chat": 0}).silence(of("mon-0", "mon-1"))
-	w.at(0, began(incident.Late, 0), 0, 1, 2, 3).at(400, nil)
+	w := newWorldOf(t, 15, chatroom()).silence(of("mon-0", "mon-1"))
+	w.together(0, began(incident.Late, 0), 0, 1, 2, 3).at(400)
 	w.expect(map[string]string{"chat": "5 4 streams opened!"})
 
-	w = newStormWorld(t, 15, map[string]int{"chat": 0}).silence(of("mon-0", "mon-1", "mon-2", "mon-3"))
-	w.at(0, began(incident.Late, 0), 0, 1, 2, 3).at(400, nil)
+	w = newWorldOf(t, 15, chatroom()).silence(of("mon-0", "mon-1", "mon-2", "mon-3"))
+	w.together(0, began(incident.Late, 0), 0, 1, 2, 3).at(400)
 	w.expect(map[string]string{"chat": "300 4 streams opened!"})
 
-	w = newStormWorld(t, 15, map[string]int{"chat": 0})
-	w.at(0, began(incident.Late, 0), 0, 1, 2, 3).at(10, nil).silence(of("mon-0", "mon-1", "mon-2", "mon-3"))
-	w.at(20, ended(incident.Late, 20), 0, 1, 2, 3).at(400, nil)
+	w = newWorldOf(t, 15, chatroom())
+	w.together(0, began(incident.Late, 0), 0, 1, 2, 3).at(10).silence(of("mon-0", "mon-1", "mon-2", "mon-3"))
+	w.together(20, ended(incident.Late, 20), 0, 1, 2, 3).at(400)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 80 mon-0 recovered, 80 mon-1 recovered, 85 4 streams recovered"})
 }
 
 // The trouble that a person has resolved goes on, and nobody is told of it again.
 func TestAStormRepeatsNothingThatAPersonHasResolved(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
+	w := newWorldOf(t, 15, chatroom())
 	w.routing.Routes[0].RepeatSec = 600
-	w.at(0, began(incident.Late, 0), 0, 1, 2, 3)
-	w.at(60, incident.Resolve{By: "ann"}, 3).at(900, ended(incident.Late, 900), 0, 1, 2).at(1000, nil)
+	w.together(0, began(incident.Late, 0), 0, 1, 2, 3)
+	w.together(60, incident.Resolve{By: "ann"}, 3).together(900, ended(incident.Late, 900), 0, 1, 2).at(1000)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 605 4 streams worse!, 905 4 streams updated, 960 mon-0 recovered, 960 mon-1 recovered, 965 4 streams recovered"})
 }
 
 func TestAStormIsAcknowledgedWhenAllOfItsOpenIncidentsAre(t *testing.T) {
-	w := newStormWorld(t, 15, map[string]int{"chat": 0})
+	w := newWorldOf(t, 15, chatroom())
 	w.routing.Routes[0].RepeatSec = 600
-	w.at(0, began(incident.NoMedia, 0), 0, 1, 2, 3) // severity 2, 3 from 300 s on
-	w.at(400, incident.Acknowledge{By: "ann"}, 0, 1).at(500, ended(incident.NoMedia, 500), 2).at(910, incident.Acknowledge{By: "bob"}, 3).at(5000, nil)
+	w.together(0, began(incident.NoMedia, 0), 0, 1, 2, 3) // severity 2, 3 from 300 s on
+	w.together(400, incident.Acknowledge{By: "ann"}, 0, 1).together(500, ended(incident.NoMedia, 500), 2).together(910, incident.Acknowledge{By: "bob"}, 3).at(5000)
 	w.expect(map[string]string{"chat": "0 mon-0 opened!, 0 mon-1 opened!, 5 4 streams opened!, 305 4 streams worse!, 905 4 streams repeated!, 915 4 streams acknowledged"})
 }
