@@ -160,10 +160,6 @@ func TestTheStepsOfACaptureFollowTheCondition(t *testing.T) {
 			[]step{{now: 110, open: black(60, 110, true)}, {now: 120, events: recovery(60, 114)}},
 			[]string{"complete black recovery recovery fetch recovery@114.5 100-120"},
 		},
-		"an outage has the last picture and its media": {
-			[]step{{now: 100}, {now: 160, media: 100, events: outage(102)}},
-			[]string{"complete no_media alert outage fetch before@99 90-100"},
-		},
 		"the recovery from an outage has a picture": {
 			[]step{{now: 100}, {now: 160, media: 100, events: outage(102)}, {now: 170, over: trouble.NoMedia}, {now: 172}},
 			[]string{"complete no_media alert outage fetch before@99 90-100", "complete no_media recovery outage fetch recovery@168.5 160-170"},

@@ -69,15 +69,6 @@ func TestOnlyTheLinkThatWasSignedIsAccepted(t *testing.T) {
 	}
 }
 
-func TestTheFirstKeySigns(t *testing.T) {
-	l, err := evidence.LinkKeys{otherKey, key}.Sign(firstID, evidence.Clip, noon.Add(oneSecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	requireCode(t, evidence.LinkKeys{otherKey}.Check(l, noon), "")
-	requireCode(t, evidence.LinkKeys{key}.Check(l, noon), evidence.LinkInvalid)
-}
-
 func TestNothingIsSignedWithoutAKey(t *testing.T) {
 	if _, err := (evidence.LinkKeys)(nil).Sign(firstID, evidence.Clip, noon); err == nil {
 		t.Error("a link was signed")

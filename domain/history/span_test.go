@@ -81,10 +81,6 @@ func TestSpansFollowTheReports(t *testing.T) {
 		until   int // when the open spans are closed
 		want    map[history.Lane]string
 	}{
-		"a good stream has one span in each lane": {
-			heartbeats(0, 60, nil), 65,
-			map[history.Lane]string{"stream": "live 0-65", "video": "ok 0-65", "audio": "ok 0-65", "segments": "ok 0-65"},
-		},
 		"black and silence have spans of their lanes alone": {
 			join(heartbeats(0, 10, nil), heartbeats(20, 40, func(r *monitor.Report) { r.Health.Video = monitor.Black }),
 				heartbeats(50, 60, func(r *monitor.Report) { r.Health.Audio = monitor.Silent }), heartbeats(70, 70, nil)), 75,
@@ -111,12 +107,6 @@ func TestSpansFollowTheReports(t *testing.T) {
 				r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 95)}
 			})), 105,
 			map[history.Lane]string{"stream": "live 0-105", "segments": "ok 0-5, no_media 5-95, ok 95-105", "video": "ok 0-60, unknown 60-100, ok 100-105"},
-		},
-		"an outage that begins and ends in one report has its span": {
-			join(heartbeats(0, 90, nil), with(healthy(100), func(r *monitor.Report) {
-				r.Signals = []monitor.Signal{signal(trouble.NoMedia, 5, 0), signal(trouble.NoMedia, 5, 95)}
-			})), 105,
-			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-105"},
 		},
 		"signals that come twice change nothing": {
 			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
@@ -165,13 +155,6 @@ func TestSpansFollowTheReports(t *testing.T) {
 		"an outage whose signal of the end was lost with all reports for a while": {
 			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), heartbeats(300, 310, nil)), 315,
 			map[history.Lane]string{"segments": "ok 0-5, no_media 5-90, unknown 90-300, ok 300-315"},
-		},
-		"a blind stream is blind since it could last be seen": {
-			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
-				noTracks(r)
-				r.StreamStatus, r.Visibility = monitor.StreamUnknown, &monitor.Visibility{BlindSince: at(30)}
-			}), with(healthy(130), func(r *monitor.Report) { r.Signals = []monitor.Signal{signal(trouble.Blind, 30, 125)} })), 135,
-			map[history.Lane]string{"stream": "live 0-30, blind 30-125, live 125-135", "segments": "ok 0-30, unknown 30-130, ok 130-135"},
 		},
 		"a stream that does not start is late until it does": {
 			join(heartbeats(0, 20, waiting), with(healthy(30), func(r *monitor.Report) {
@@ -237,16 +220,5 @@ func TestWhatIsRoundedAwayIsNoSpan(t *testing.T) {
 	})
 	if len(spans) != 0 {
 		t.Errorf("the blindness that began with the unknown time closes %v", spans)
-	}
-}
-
-func TestAHeartbeatThatChangesNothingClosesNothing(t *testing.T) {
-	current, _ := history.Observe(history.Current{}, healthy(0))
-	for second := 10; second < 300; second += 10 {
-		after, closed := history.Observe(current, healthy(second))
-		if len(closed) > 0 || fmt.Sprint(after.Lanes) != fmt.Sprint(current.Lanes) {
-			t.Fatalf("after %d s: %v closed, lanes %v", second, closed, after.Lanes)
-		}
-		current = after
 	}
 }
