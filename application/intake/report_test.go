@@ -2,9 +2,11 @@ package intake_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -23,29 +25,55 @@ var noon = time.Date(2024, 1, 15, 12, 0, 0, 0, time.UTC)
 
 const streamURL = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 
-// testService is a WorkerService with fakes and a fixed clock.
+// fakeStore is an intake.ReportStore of one monitor that records the reports.
+type fakeStore struct {
+	stored  monitor.Monitor
+	reads   int
+	reports []monitor.Report
+	failure error // of Accept
+}
+
+// Get implements intake.ReportStore.
+func (s *fakeStore) Get(context.Context, monitor.ID) (monitor.Monitor, error) {
+	s.reads++
+	return s.stored, nil
+}
+
+// Accept implements intake.ReportStore.
+func (s *fakeStore) Accept(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
+	s.reports = append(s.reports, r)
+	return monitor.Answer{Order: monitor.Run}, s.failure
+}
+
+// last returns the newest report.
+func (s *fakeStore) last() monitor.Report { return s.reports[len(s.reports)-1] }
+
+// testService is a WorkerService of one monitor that has got completeReport, at a clock that stands.
 type testService struct {
 	*intake.WorkerService
-	store   *monitorstest.Store
+	store   *fakeStore
 	workers *monitorstest.WorkerManager
 }
 
+const id monitor.ID = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+
 func newService() testService {
-	store, workers := &monitorstest.Store{}, &monitorstest.WorkerManager{}
+	r := completeReport()
+	store, workers := &fakeStore{}, &monitorstest.WorkerManager{}
+	store.stored = monitor.Monitor{
+		ID: id, StreamURL: streamURL, Config: monitor.DefaultConfig(), Status: r.Status, StreamStatus: r.StreamStatus, Health: r.Health,
+		Statistics: r.Statistics, Snapshot: r.Snapshot, Generation: 1, Revision: 5,
+	}
 	return testService{intake.NewWorkerService(store, workers, func() time.Time { return noon }, slog.New(slog.DiscardHandler)), store, workers}
 }
 
-// register stores a new monitor.
-func (s testService) register(t *testing.T) monitor.ID {
+// send sends a report that is accepted, and returns it as the store got it.
+func (s testService) send(t *testing.T, r monitor.Report) monitor.Report {
 	t.Helper()
-	m := monitor.Monitor{
-		ID: monitor.NewID([16]byte{6: 0x70, 8: 0x80, 15: 1}), StreamURL: streamURL, Config: monitor.DefaultConfig(),
-		Status: monitor.Initializing, Generation: 1, CreatedAt: noon, UpdatedAt: noon,
+	if answer, err := s.Report(t.Context(), id, r); err != nil || answer.Order != monitor.Run {
+		t.Fatalf("the answer is %+v, %v", answer, err)
 	}
-	if err := s.store.Insert(t.Context(), m, 1); err != nil {
-		t.Fatal(err)
-	}
-	return m.ID
+	return s.store.last()
 }
 
 func requireCode(t *testing.T, err error, code monitor.Code) {
@@ -57,31 +85,21 @@ func requireCode(t *testing.T, err error, code monitor.Code) {
 }
 
 func TestOnlyTheNewestGenerationGetsTheAssignment(t *testing.T) {
-	ctx := context.Background()
 	s := newService()
-	id := s.register(t)
-	s.store.Update(id, func(m *monitor.Monitor) { m.Generation, m.Snapshot = 3, []byte(`{"s":1}`) })
-
-	t.Run("is assigned to the newest generation", func(t *testing.T) {
-		a, err := s.Assignment(ctx, id, 3)
-		if err != nil || a.Generation != 3 || a.StreamURL != streamURL || string(a.Snapshot) != `{"s":1}` || a.Config != monitor.DefaultConfig() {
-			t.Errorf("assigned %+v, %v", a, err)
-		}
-	})
-	for name, generation := range map[string]int{"missing": 0, "older": 2, "newer than the newest": 4} {
-		t.Run("is refused to a worker whose generation is "+name, func(t *testing.T) {
-			if _, err := s.Assignment(ctx, id, generation); !errors.Is(err, monitor.ErrSuperseded) {
-				t.Errorf("error is %v", err)
-			}
-		})
+	s.store.stored.Generation = 3
+	a, err := s.Assignment(t.Context(), id, 3)
+	want := monitor.Assignment{ID: id, Generation: 3, Revision: 5, StreamURL: streamURL, Config: monitor.DefaultConfig(), Snapshot: completeReport().Snapshot}
+	if err != nil || !reflect.DeepEqual(a, want) {
+		t.Errorf("assigned %+v, %v", a, err)
 	}
-	t.Run("does not exist for an ended monitor", func(t *testing.T) {
-		if _, err := s.store.End(ctx, id, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
+	for name, generation := range map[string]int{"missing": 0, "older": 2, "newer than the newest": 4} {
+		if _, err := s.Assignment(t.Context(), id, generation); !errors.Is(err, monitor.ErrSuperseded) {
+			t.Errorf("of a generation that is %s: %v", name, err)
 		}
-		_, err := s.Assignment(ctx, id, 3)
-		requireCode(t, err, monitor.NotFound)
-	})
+	}
+	s.store.stored.Status = monitor.Stopped
+	_, err = s.Assignment(t.Context(), id, 3)
+	requireCode(t, err, monitor.NotFound)
 }
 
 func completeReport() monitor.Report {
@@ -105,149 +123,76 @@ func blackout(n int) event.Event {
 	}
 }
 
-func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
-	ctx := context.Background()
-	newMonitor := func(t *testing.T) (testService, monitor.ID) {
-		s := newService()
-		return s, s.register(t)
+func TestAReportIsStoredAsItCameOrCompleted(t *testing.T) { // section 8.6
+	missing := func(change func(*monitor.Report)) monitor.Report { r := completeReport(); change(&r); return r }
+	for name, c := range map[string]struct {
+		sent, stored monitor.Report
+		reads        int
+	}{
+		"a complete one":         {completeReport(), completeReport(), 0},
+		"one without a snapshot": {missing(func(r *monitor.Report) { r.Snapshot = nil }), missing(func(r *monitor.Report) { r.Snapshot = nil }), 0},
+		"one without a time":     {missing(func(r *monitor.Report) { r.At = time.Time{} }), missing(func(r *monitor.Report) { r.At = noon }), 0},
+		"one without anything": {
+			monitor.Report{Generation: 1, At: noon},
+			monitor.Report{Generation: 1, At: noon, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive, Health: completeReport().Health}, 1,
+		},
+		"segments without a time of the last check are a check": {
+			missing(func(r *monitor.Report) {
+				r.Health.LastCheckAt, r.Statistics.TotalSegmentsAnalyzed = time.Time{}, 8
+			}),
+			missing(func(r *monitor.Report) { r.Health.LastCheckAt, r.Statistics.TotalSegmentsAnalyzed = r.At, 8 }), 1,
+		},
+		"as many segments as before are none": {missing(func(r *monitor.Report) { r.Health.LastCheckAt = time.Time{} }), completeReport(), 1},
+		"the heartbeat of one that waits": {
+			monitor.Report{Generation: 1, At: noon, Status: monitor.Waiting, StreamStatus: monitor.StreamUpcoming, Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown}},
+			monitor.Report{Generation: 1, At: noon, Status: monitor.Waiting, StreamStatus: monitor.StreamUpcoming, Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown}}, 0,
+		},
+		"ids of events in lower case": {
+			missing(func(r *monitor.Report) { r.Events = []event.Event{blackout(1)} }),
+			missing(func(r *monitor.Report) {
+				e := blackout(1)
+				e.ID = strings.ToLower(e.ID)
+				r.Events = []event.Event{e}
+			}), 0,
+		},
+		"escapes that JSONB cannot store": {
+			missing(func(r *monitor.Report) {
+				r.Snapshot = []byte(`{"e":"a\u0000b\ud800c","kept":"\\u0000"}`)
+				r.Events = []event.Event{{ID: "0190a5d0-1c2b-7d8a-9c1d-000000000001", Type: event.SegmentError, At: noon,
+					Data: event.Outage{StartedAt: noon, Failure: event.FailedSegment, LastError: "x\x00y"}}}
+			}),
+			missing(func(r *monitor.Report) {
+				r.Snapshot = []byte(`{"e":"a\ufffdb\ufffdc","kept":"\\u0000"}`)
+				r.Events = []event.Event{{ID: "0190a5d0-1c2b-7d8a-9c1d-000000000001", Type: event.SegmentError, At: noon,
+					Data: event.Outage{StartedAt: noon, Failure: event.FailedSegment, LastError: "x\ufffdy"}}}
+			}), 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService()
+			before, _ := json.Marshal(c.sent.Events)
+			if got := s.send(t, c.sent); !reflect.DeepEqual(got, c.stored) || s.store.reads != c.reads {
+				t.Errorf("stored after %d reads is\n%+v, want after %d\n%+v", s.store.reads, got, c.reads, c.stored)
+			}
+			if after, _ := json.Marshal(c.sent.Events); string(after) != string(before) {
+				t.Error("the caller's report was changed")
+			}
+		})
 	}
-	send := func(t *testing.T, s testService, id monitor.ID, r monitor.Report) monitor.Order {
-		t.Helper()
-		answer, err := s.Report(ctx, id, r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.Order
+}
+
+func TestAReportRenewsTheLeaseAlsoIfItCannotBeStored(t *testing.T) {
+	s := newService()
+	s.store.failure = monitor.ErrSuperseded
+	if _, err := s.Report(t.Context(), id, completeReport()); !errors.Is(err, monitor.ErrSuperseded) {
+		t.Errorf("error is %v", err)
 	}
+	if reporters := s.workers.Reporters(); !slices.Equal(reporters, []monitor.ID{id}) {
+		t.Errorf("leases renewed for %v", reporters)
+	}
+}
 
-	t.Run("renews the lease even if it is refused", func(t *testing.T) {
-		s, id := newMonitor(t)
-		old := completeReport()
-		old.Generation = 99
-		if _, err := s.Report(ctx, id, old); err == nil {
-			t.Error("no error")
-		}
-		if reporters := s.workers.Reporters(); len(reporters) != 1 || reporters[0] != id {
-			t.Errorf("leases renewed for %v", reporters)
-		}
-	})
-
-	t.Run("stores a complete report unchanged", func(t *testing.T) {
-		s, id := newMonitor(t)
-		if order := send(t, s, id, completeReport()); order != monitor.Run {
-			t.Errorf("order is %s", order)
-		}
-		m, _ := s.store.Get(ctx, id)
-		if m.Status != monitor.Monitoring || m.Health != completeReport().Health || m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
-			t.Errorf("stored %+v", m)
-		}
-	})
-
-	t.Run("completes a missing time with now", func(t *testing.T) {
-		s, id := newMonitor(t)
-		send(t, s, id, monitor.Report{Generation: 1, Status: monitor.Waiting})
-		if m, _ := s.store.Get(ctx, id); m.Status != monitor.Waiting || !m.UpdatedAt.Equal(noon) {
-			t.Errorf("stored %+v", m)
-		}
-	})
-
-	t.Run("keeps the stored value of a missing field", func(t *testing.T) {
-		s, id := newMonitor(t)
-		send(t, s, id, completeReport())
-		send(t, s, id, monitor.Report{Generation: 1})
-		m, _ := s.store.Get(ctx, id)
-		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != completeReport().Health ||
-			m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
-			t.Errorf("stored %+v", m)
-		}
-	})
-
-	t.Run("reads nothing for a report that lacks only the snapshot", func(t *testing.T) {
-		s, id := newMonitor(t)
-		send(t, s, id, completeReport())
-		var operations []string
-		s.store.Fail = func(_ context.Context, operation string) error {
-			operations = append(operations, operation)
-			return nil
-		}
-		calm := completeReport()
-		calm.Snapshot = nil
-		send(t, s, id, calm)
-		if s.store.Fail = nil; !slices.Equal(operations, []string{"Accept"}) {
-			t.Errorf("the store was asked for %q", operations)
-		}
-		if m, _ := s.store.Get(ctx, id); string(m.Snapshot) != `{"v":1}` {
-			t.Errorf("the snapshot is %s", m.Snapshot)
-		}
-	})
-
-	t.Run("counts newly analysed segments as a check when last_check_at is missing", func(t *testing.T) {
-		s, id := newMonitor(t)
-		send(t, s, id, completeReport())
-		send(t, s, id, monitor.Report{Generation: 1, At: noon.Add(2 * time.Minute), Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 8}})
-		if m, _ := s.store.Get(ctx, id); !m.Health.LastCheckAt.Equal(noon.Add(2 * time.Minute)) {
-			t.Errorf("last check at %v", m.Health.LastCheckAt)
-		}
-	})
-
-	t.Run("orders the worker of an ended monitor to stop", func(t *testing.T) {
-		s, id := newMonitor(t)
-		if _, err := s.store.End(ctx, id, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
-		if order := send(t, s, id, completeReport()); order != monitor.Stop {
-			t.Errorf("order is %s", order)
-		}
-		if m, _ := s.store.Get(ctx, id); m.Status != monitor.Stopped {
-			t.Errorf("status is %s", m.Status)
-		}
-	})
-
-	t.Run("is refused from an older generation", func(t *testing.T) {
-		s, id := newMonitor(t)
-		s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
-		if _, err := s.Report(ctx, id, completeReport()); !errors.Is(err, monitor.ErrSuperseded) {
-			t.Errorf("error is %v", err)
-		}
-		if m, _ := s.store.Get(ctx, id); m.Status != monitor.Initializing {
-			t.Errorf("status is %s", m.Status)
-		}
-	})
-
-	t.Run("stores each event once, its id in lower case", func(t *testing.T) {
-		s, id := newMonitor(t)
-		r := completeReport()
-		r.Events = []event.Event{blackout(1), blackout(2)}
-		send(t, s, id, r)
-		send(t, s, id, r)
-		records, total, err := s.store.Events(ctx, id, 50, 0)
-		if err != nil || total != 2 {
-			t.Fatalf("%d events, %v", total, err)
-		}
-		if records[1].EventID != "0190a5d0-1c2b-7d8a-9c1d-000000000001" {
-			t.Errorf("oldest is %s", records[1].EventID)
-		}
-		if r.Events[0].ID != blackout(1).ID {
-			t.Error("the caller's report was changed")
-		}
-	})
-
-	t.Run("replaces escapes that JSONB cannot store", func(t *testing.T) {
-		s, id := newMonitor(t)
-		r := completeReport()
-		r.Snapshot = []byte(`{"e":"a\u0000b\ud800c","kept":"\\u0000"}`)
-		r.Events = []event.Event{{ID: blackout(1).ID, Type: event.SegmentError, At: noon,
-			Data: event.Outage{StartedAt: noon, Failure: event.FailedSegment, LastError: "x\x00y"}}}
-		send(t, s, id, r)
-		if m, _ := s.store.Get(ctx, id); string(m.Snapshot) != `{"e":"a\ufffdb\ufffdc","kept":"\\u0000"}` {
-			t.Errorf("snapshot is %s", m.Snapshot)
-		}
-		records, _, _ := s.store.Events(ctx, id, 50, 0)
-		if len(records) != 1 || !strings.Contains(string(records[0].Payload), "x\ufffdy") {
-			t.Errorf("events are %+v", records)
-		}
-	})
-
+func TestAWrongFieldOfAReportIsNamed(t *testing.T) {
 	for name, change := range map[string]func(*monitor.Report){
 		"generation is -1":                    func(r *monitor.Report) { r.Generation = -1 },
 		"generation is 0":                     func(r *monitor.Report) { r.Generation = 0 },
@@ -294,91 +239,32 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 		},
 	} {
 		t.Run("names the wrong field: "+name, func(t *testing.T) {
-			s, id := newMonitor(t)
 			r := completeReport()
 			change(&r)
-			_, err := s.Report(ctx, id, r)
+			_, err := newService().Report(t.Context(), id, r)
 			requireCode(t, err, monitor.InvalidConfig)
 			if !strings.Contains(err.Error(), name) {
 				t.Errorf("the message is %v", err)
 			}
 		})
 	}
-
-	t.Run("is refused for an unknown monitor", func(t *testing.T) {
-		s, _ := newMonitor(t)
-		_, err := s.Report(ctx, "mon-00000000000070008000000000000009", completeReport())
-		requireCode(t, err, monitor.NotFound)
-	})
-}
-
-func TestAHeartbeatOfAWaitingWorkerReadsNoMonitor(t *testing.T) {
-	ctx := context.Background()
-	s := newService()
-	id := s.register(t)
-	waiting := monitor.Report{
-		Generation:   1,
-		At:           noon.Add(time.Minute),
-		Status:       monitor.Waiting,
-		StreamStatus: monitor.StreamUpcoming,
-		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
-		Snapshot:     []byte(`{"v":1}`),
-	}
-	var calls []string
-	s.store.Fail = func(_ context.Context, op string) error {
-		calls = append(calls, op)
-		return nil
-	}
-	for range 3 {
-		if _, err := s.Report(ctx, id, waiting); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []string{"Accept", "Accept", "Accept"}; !slices.Equal(calls, want) {
-		t.Errorf("three heartbeats called %v; expected %v", calls, want)
-	}
-}
-
-func TestAReportWithoutAnyAnalysisKeepsTheTimeOfTheLastCheck(t *testing.T) {
-	ctx := context.Background()
-	s := newService()
-	id := s.register(t)
-	if _, err := s.Report(ctx, id, completeReport()); err != nil {
-		t.Fatal(err)
-	}
-	later := completeReport()
-	later.At = noon.Add(2 * time.Minute)
-	later.Health.LastCheckAt, later.Statistics = time.Time{}, monitor.Statistics{}
-	if _, err := s.Report(ctx, id, later); err != nil {
-		t.Fatal(err)
-	}
-	if m, _ := s.store.Get(ctx, id); !m.Health.LastCheckAt.Equal(completeReport().Health.LastCheckAt) {
-		t.Errorf("last check at %v; expected %v", m.Health.LastCheckAt, completeReport().Health.LastCheckAt)
-	}
 }
 
 func TestAnUnknownSignalIsLeftOutOfAReport(t *testing.T) {
 	s := newService()
-	id := s.register(t)
-	s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 1 })
 	known := monitor.Signal{Condition: trouble.NoMedia, StartedAt: time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)}
 	r := completeReport()
 	r.Signals = []monitor.Signal{{Condition: "of a newer release", StartedAt: known.StartedAt}, known, {Condition: trouble.Blind}}
 	for range intake.MaxReportSignals {
 		r.Signals = append(r.Signals, known)
 	}
-	if _, err := s.Report(t.Context(), id, r); err != nil {
-		t.Fatalf("the report is refused: %v", err)
-	}
-	if got := s.store.Reports[0].Signals; len(got) != intake.MaxReportSignals-2 || got[0] != known {
+	if got := s.send(t, r).Signals; len(got) != intake.MaxReportSignals-2 || got[0] != known {
 		t.Errorf("%d signals are stored, the first %v", len(got), got[:1])
 	}
 }
 
 func TestAMinuteThatCannotBeIsLeftOutOfAReport(t *testing.T) {
 	s := newService()
-	id := s.register(t)
-	s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 1 })
 	good := monitor.Range{Min: 10, Mean: 20, Max: 30, N: 60}
 	minute := func(from time.Duration, luma monitor.Range) monitor.Minute {
 		at := noon.Add(from).Truncate(time.Minute)
@@ -391,16 +277,13 @@ func TestAMinuteThatCannotBeIsLeftOutOfAReport(t *testing.T) {
 		minute(-24*time.Hour, good), minute(0, good), minute(10*time.Minute, good),
 	}
 	want := slices.Clone(r.Minutes[5:])
-	if _, err := s.Report(t.Context(), id, r); err != nil {
-		t.Fatalf("the report is refused: %v", err)
-	}
-	if got := s.store.Reports[0].Minutes; !slices.Equal(got, want) {
+	if got := s.send(t, r).Minutes; !slices.Equal(got, want) {
 		t.Errorf("stored are %+v", got)
 	}
 	for range history.MaxReported {
 		r.Minutes = append(r.Minutes, minute(0, good))
 	}
-	if _, err := s.Report(t.Context(), id, r); err != nil || len(s.store.Reports[1].Minutes) > history.MaxReported {
-		t.Errorf("more than %d minutes are stored, or %v", history.MaxReported, err)
+	if n := len(s.send(t, r).Minutes); n > history.MaxReported {
+		t.Errorf("%d minutes are stored", n)
 	}
 }
