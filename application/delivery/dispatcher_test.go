@@ -17,58 +17,54 @@ import (
 
 func TestADispatcherSendsWhatIsDue(t *testing.T) {
 	scenario(t, "a notification sends what is new at once", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts)
 		h.advance(10*time.Second + 500*time.Millisecond)
-		o.addEvent("e1", "mon-a")
+		h.outbox.add(toCallback("e1", "mon-a"))
 		h.wake <- struct{}{}
 		h.advance(0)
 		h.expect("e1", "delivered", 1)
 	})
 
 	scenario(t, "what is new is sent within a second if its notification was lost", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts)
 		h.advance(10*time.Second + 500*time.Millisecond)
-		o.addEvent("e1", "mon-a")
+		h.outbox.add(toCallback("e1", "mon-a"))
 		h.advance(time.Second)
 		h.expect("e1", "delivered", 1)
 	})
 
 	scenario(t, "the dispatcher polls after the wake channel was closed", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts)
 		close(h.wake)
 		h.advance(30 * time.Second)
-		if o.leases > 40 {
-			t.Errorf("%d leases in 30 s without events", o.leases)
+		if h.outbox.leases > 40 {
+			t.Errorf("%d leases in 30 s without events", h.outbox.leases)
 		}
-		o.addEvent("e1", "mon-a")
+		h.outbox.add(toCallback("e1", "mon-a"))
 		h.advance(time.Second)
 		h.expect("e1", "delivered", 1)
 	})
 
 	scenario(t, "the end of a delivery is no reason to look for more, unless it made something due or others wait for it", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts)
 		leases := func(when string, want int) {
 			t.Helper()
-			before := o.leases
+			before := h.outbox.leases
 			h.wake <- struct{}{}
 			h.advance(0)
-			if n := o.leases - before; n != want {
+			if n := h.outbox.leases - before; n != want {
 				t.Errorf("%s: %d leases, want %d", when, n, want)
 			}
 		}
 		h.advance(0)
-		o.addEvent("e1", "mon-a")
-		o.addEvent("e2", "mon-b")
+		h.outbox.add(toCallback("e1", "mon-a"))
+		h.outbox.add(toCallback("e2", "mon-b"))
 		leases("two events, none behind another", 1)
-		o.addEvent("e3", "mon-a")
-		o.addEvent("e4", "mon-a")
+		h.outbox.add(toCallback("e3", "mon-a"))
+		h.outbox.add(toCallback("e4", "mon-a"))
 		leases("one event behind another", 2)
 		for n := range notify.MaxPerDestination + 1 {
-			o.add(delivery.Delivery{ID: fmt.Sprint("n", n), Destination: newDestination("slack", notify.Slack), Notice: &message.Notice{}})
+			h.outbox.add(delivery.Delivery{ID: fmt.Sprint("n", n), Destination: newDestination("slack", notify.Slack), Notice: &message.Notice{}})
 		}
 		leases("one more than a destination gets at once", 2)
 		h.expect("e4", "delivered", 1)
@@ -78,7 +74,7 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 	scenario(t, "at most MaxInFlight deliveries are leased", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(hangs)
 		for i := range 10 {
-			o.addEvent(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
+			o.add(toCallback(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i))))
 		}
 		h := start(t, o, r, func(_ *delivery.SenderConfig, c *delivery.Config) { c.MaxInFlight = 3 })
 		h.advance(9 * time.Second)
@@ -94,13 +90,9 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 
 func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 	scenario(t, "the monitor ends after four attempts, 1 s, 2 s and 4 s apart", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(refuses)
-		o.addEvent("e1", "mon-a")
-		o.addEvent("e2", "mon-a")
-		o.addEvent("e3", "mon-b")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, refuses, toCallback("e1", "mon-a"), toCallback("e2", "mon-a"), toCallback("e3", "mon-b"))
 		h.advance(time.Minute)
-		if got, want := r.times("e1"), seconds(0, 1, 3, 7); !slices.Equal(got, want) {
+		if got, want := h.receiver.times("e1"), seconds(0, 1, 3, 7); !slices.Equal(got, want) {
 			t.Errorf("attempts at %v, want %v", got, want)
 		}
 		h.expect("e1", "failed", 4)
@@ -115,26 +107,11 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a monitor that goes on sends what is behind, and the failed event when the receiver is back", func(t *testing.T) {
-		o, began := &fakeOutbox{}, time.Now()
-		r := newReceiver(func(ctx context.Context, s sending, tried int) message.Result {
-			if time.Since(began) < time.Minute {
-				return refuses(ctx, s, tried)
-			}
-			return accepts(ctx, s, tried)
-		})
-		o.addEvent("e1", "mon-a", monitor.Continue)
-		o.addEvent("e2", "mon-a", monitor.Continue)
-		h := start(t, o, r, nil)
+	scenario(t, "a monitor that goes on is not ended", func(t *testing.T) {
+		h := run(t, &fakeOutbox{}, refuses, toCallback("e1", "mon-a", monitor.Continue))
 		h.advance(20 * time.Second)
-		if got, want := r.times("e2"), seconds(7, 8, 10, 14); len(r.times("e1")) != 4 || !slices.Equal(got, want) || len(h.ended) != 0 {
-			t.Errorf("after 20 s: attempts at %v and %v, ended %v", r.times("e1"), got, h.ended)
-		}
-		h.advance(4 * time.Minute)
-		h.expect("e1", "delivered", len(r.times("e1")))
-		h.expect("e2", "delivered", len(r.times("e2")))
-		if n := strings.Count(h.log.String(), "its monitor goes on"); n < 2 {
-			t.Errorf("%d lines say that the monitor goes on:\n%s", n, h.log.String())
+		if got, want := h.receiver.times("e1"), seconds(0, 1, 3, 7); !slices.Equal(got, want) || len(h.ended) != 0 || !strings.Contains(h.log.String(), "its monitor goes on") {
+			t.Errorf("attempts at %v, ended %v, the log says:\n%s", got, h.ended, h.log.String())
 		}
 	})
 
@@ -146,7 +123,7 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 			}
 			return accepts(ctx, s, tried)
 		})
-		o.addEvent("e1", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
 		h := start(t, o, r, nil)
 		h.advance(time.Minute)
 		if got, want := r.times("e1"), seconds(0, 25); !slices.Equal(got, want) {
@@ -156,71 +133,19 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 	})
 
 	scenario(t, "a status that fails a destination at once is retried", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(failing(2, 410, notify.Gone))
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, failing(2, 410, notify.Gone), toCallback("e1", "mon-a"))
 		h.advance(time.Minute)
 		h.expect("e1", "delivered", 3)
-	})
-
-	scenario(t, "the events of a monitor are delivered in order, one at a time, also when one is retried", func(t *testing.T) {
-		o := &fakeOutbox{}
-		r := newReceiver(func(ctx context.Context, s sending, tried int) message.Result {
-			time.Sleep(300 * time.Millisecond)
-			if s.to == "e2" && tried < 3 {
-				return refuses(ctx, s, tried)
-			}
-			return accepts(ctx, s, tried)
-		})
-		for i := range 5 {
-			o.addEvent(fmt.Sprintf("e%d", i+1), "mon-a")
-		}
-		h := start(t, o, r, nil)
-		h.advance(10 * time.Second)
-		var order []string
-		for _, s := range r.sendings {
-			order = append(order, s.to)
-		}
-		if want := []string{"e1", "e2", "e2", "e2", "e3", "e4", "e5"}; !slices.Equal(order, want) {
-			t.Errorf("order %v, want %v", order, want)
-		}
-		if r.overlap {
-			t.Error("two events of one monitor were in flight at once")
-		}
 	})
 
 	scenario(t, "the next event of a monitor is sent without waiting for a poll", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
 		for i := range 100 {
-			o.addEvent(fmt.Sprintf("e%d", i), "mon-a")
+			o.add(toCallback(fmt.Sprintf("e%d", i), "mon-a"))
 		}
 		h := start(t, o, r, nil)
 		h.advance(0)
 		h.expect("e99", "delivered", 1)
-	})
-}
-
-func TestAnEventThatFailsForAMinuteLetsTheNextOnePass(t *testing.T) { // section 19.4
-	scenario(t, "to a webhook", func(t *testing.T) {
-		o := &fakeOutbox{}
-		r := newReceiver(func(ctx context.Context, s sending, tried int) message.Result {
-			if s.to == "e1" {
-				return refuses(ctx, s, tried)
-			}
-			return accepts(ctx, s, tried)
-		})
-		hook := newDestination("hook", notify.Webhook)
-		o.add(aboutEvent("e1", hook))
-		o.add(aboutEvent("e2", hook))
-		h := start(t, o, r, nil)
-		h.advance(59 * time.Second)
-		h.expect("e2", "pending", 0)
-		h.advance(2 * time.Second)
-		h.expect("e2", "delivered", 1)
-		h.expect("e1", "pending", 5)
-		if at := r.times("e2")[0]; at < time.Minute || at > time.Minute+100*time.Millisecond { // jitter moves the leases before
-			t.Errorf("the second is sent at %v", at)
-		}
 	})
 }
 
@@ -234,11 +159,11 @@ func TestAReceiverThatHangsDelaysNoOther(t *testing.T) {
 			return accepts(ctx, s, tried)
 		})
 		for i := range 50 {
-			o.addEvent(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
+			o.add(toCallback(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i))))
 		}
 		h := start(t, o, r, nil)
 		h.advance(time.Second)
-		o.addEvent("g1", "mon-good")
+		o.add(toCallback("g1", "mon-good"))
 		h.wake <- struct{}{}
 		h.advance(0)
 		h.expect("g1", "delivered", 1)

@@ -16,7 +16,7 @@ import (
 func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
 	scenario(t, "an event under another gateway's lease is sent when that lease expires", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
 		if _, err := o.Lease(t.Context(), 1, 30*time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -28,36 +28,30 @@ func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
 	})
 
 	scenario(t, "an unreachable database is asked about once a second", func(t *testing.T) {
-		o, r := &fakeOutbox{down: true}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{down: true}, accepts, toCallback("e1", "mon-a"))
 		h.advance(time.Minute)
-		if o.leases > 65 {
-			t.Errorf("asked %d times in a minute", o.leases)
+		if h.outbox.leases > 65 {
+			t.Errorf("asked %d times in a minute", h.outbox.leases)
 		}
-		o.set(func(o *fakeOutbox) { o.down = false })
+		h.outbox.set(func(o *fakeOutbox) { o.down = false })
 		h.advance(time.Second)
 		h.expect("e1", "delivered", 1)
 	})
 
 	scenario(t, "a success that cannot be stored at once is stored later, without sending again", func(t *testing.T) {
-		o, r := &fakeOutbox{recordFails: true}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{recordFails: true}, accepts, toCallback("e1", "mon-a"))
 		h.advance(5 * time.Second)
-		o.set(func(o *fakeOutbox) { o.recordFails = false })
+		h.outbox.set(func(o *fakeOutbox) { o.recordFails = false })
 		h.advance(10 * time.Second)
 		h.expect("e1", "delivered", 1)
 	})
 
 	scenario(t, "an event whose failure cannot be stored within the lease is sent again", func(t *testing.T) {
-		o, r := &fakeOutbox{recordFails: true}, newReceiver(failing(1, 500, notify.Retry))
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{recordFails: true}, failing(1, 500, notify.Retry), toCallback("e1", "mon-a"))
 		h.advance(29 * time.Second)
 		h.expect("e1", "pending", 1)
 		h.advance(1900 * time.Millisecond)
-		o.set(func(o *fakeOutbox) { o.recordFails = false })
+		h.outbox.set(func(o *fakeOutbox) { o.recordFails = false })
 		h.advance(10 * time.Second)
 		h.expect("e1", "delivered", 2)
 		if !strings.Contains(h.log.String(), "could not be stored") {
@@ -79,7 +73,7 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 		}
 	}
 	both := func(o *fakeOutbox) *fakeOutbox {
-		o.addEvent("e1", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		return o
 	}
@@ -126,8 +120,8 @@ func TestWhatWasAcceptedIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 
 	scenario(t, "and the next event of its monitor is sent", func(t *testing.T) {
 		o, r := &fakeOutbox{recordFails: true}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
-		o.addEvent("e2", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
+		o.add(toCallback("e2", "mon-a"))
 		h := start(t, o, r, func(_ *delivery.SenderConfig, c *delivery.Config) { c.MaxInFlight = 1 })
 		h.advance(50 * time.Second)
 		o.set(func(o *fakeOutbox) { o.recordFails = false })
@@ -152,24 +146,20 @@ func TestWhatIsInFlightIsNotSentASecondTimeWhenItsLeaseEndsEarly(t *testing.T) {
 	}
 
 	scenario(t, "its success is stored", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(slow(accepts))
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, slow(accepts), toCallback("e1", "mon-a"))
 		h.advance(time.Second)
-		o.set(expireLeases)
+		h.outbox.set(expireLeases)
 		h.advance(10 * time.Second)
 		h.expect("e1", "delivered", 1)
 	})
 
 	scenario(t, "its failure costs one lease", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(slow(failing(1, 500, notify.Retry)))
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, slow(failing(1, 500, notify.Retry)), toCallback("e1", "mon-a"))
 		h.advance(500 * time.Millisecond)
-		o.set(expireLeases)
+		h.outbox.set(expireLeases)
 		h.advance(50 * time.Second)
 		h.expect("e1", "delivered", 2)
-		if got, want := r.times("e1"), seconds(0, 31); !slices.Equal(got, want) {
+		if got, want := h.receiver.times("e1"), seconds(0, 31); !slices.Equal(got, want) {
 			t.Errorf("attempts at %v, want %v", got, want)
 		}
 	})
@@ -188,8 +178,8 @@ func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 				return message.Result{Attempt: event.Attempt{Error: "cancelled"}, Class: notify.Retry}
 			}
 		})
-		o.addEvent("e1", "mon-a")
-		o.addEvent("e2", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
+		o.add(toCallback("e2", "mon-a"))
 		h := start(t, o, r, nil)
 		h.advance(time.Second)
 		h.stop()
@@ -199,7 +189,7 @@ func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 
 	scenario(t, "a delivery that is cut short does not count as an attempt", func(t *testing.T) {
 		o, r := &fakeOutbox{}, newReceiver(hangs)
-		o.addEvent("e1", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
 		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h := start(t, o, r, twoSeconds)
 		h.advance(time.Second)
@@ -217,7 +207,7 @@ func TestRunEndsWithinTheGracePeriod(t *testing.T) {
 
 	scenario(t, "also when an attempt cannot be recorded", func(t *testing.T) {
 		o, r := &fakeOutbox{recordFails: true}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
+		o.add(toCallback("e1", "mon-a"))
 		h := start(t, o, r, twoSeconds)
 		h.advance(time.Second)
 		asked := time.Now()

@@ -26,7 +26,6 @@ type entry struct {
 	state       string              // pending, delivered, failed, idle
 	due         time.Time
 	leasedUntil time.Time
-	left        bool // the queue: those behind do not wait for it
 	outcomes    []delivery.Outcome
 }
 
@@ -42,8 +41,8 @@ func (e *entry) queue() string {
 	}
 }
 
-// fakeOutbox is a delivery.Outbox in memory that keeps the port's contract, but for circuits and
-// rate limits.
+// fakeOutbox is a delivery.Outbox in memory that keeps the port's contract, but for circuits, rate limits
+// and events that leave their queue.
 type fakeOutbox struct {
 	mu          sync.Mutex
 	entries     []*entry
@@ -78,12 +77,6 @@ func (o *fakeOutbox) addLocked(d delivery.Delivery, policy ...notify.ThreadPolic
 		e.policy = policy[0]
 	}
 	o.entries = append(o.entries, e)
-}
-
-// addEvent adds an event for the callback of a monitor.
-func (o *fakeOutbox) addEvent(id string, m monitor.ID, onFailure ...monitor.CallbackFailure) {
-	policy := notify.CallbackPolicy(append(onFailure, monitor.EndMonitor)[0])
-	o.add(delivery.Delivery{ID: id, Callback: secretURL, Policy: policy, Event: &delivery.Event{EventID: id, EventType: event.Blackout, MonitorID: m, Body: []byte("{}")}})
 }
 
 // change changes an incident, and makes its thread due.
@@ -122,10 +115,10 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 	}
 	for _, e := range o.entries {
 		queue, to := e.queue(), e.delivery.Destination.ID
-		if e.state != "pending" || behind[queue] && !e.left {
+		if e.state != "pending" || behind[queue] {
 			continue
 		}
-		behind[queue] = queue != "" && !e.left
+		behind[queue] = queue != ""
 		if due := instant.Latest(e.due, e.leasedUntil); due.After(now) {
 			if all.NextAt.IsZero() || due.Before(all.NextAt) {
 				all.NextAt = due
@@ -197,13 +190,6 @@ func (o *fakeOutbox) Record(_ context.Context, d delivery.Delivery, out delivery
 			e.state = "delivered"
 		case out.Failed:
 			e.state = "failed"
-		case out.LeavesQueue && !e.left:
-			e.left = true
-			for _, next := range o.entries[n+1:] {
-				if next.queue() == e.queue() {
-					next.due = instant.Latest(next.due, out.NextAt)
-				}
-			}
 		case e.delivery.FailingSince.IsZero():
 			e.delivery.FailingSince = now.Add(o.ahead)
 		}
@@ -242,20 +228,16 @@ type fakeReceiver struct {
 
 	mu       sync.Mutex
 	sendings []sending
-	inFlight map[monitor.ID]int
-	overlap  bool // two events of one monitor were in flight at once
 }
 
 func newReceiver(answer func(context.Context, sending, int) message.Result) *fakeReceiver {
-	return &fakeReceiver{began: time.Now(), answer: answer, inFlight: map[monitor.ID]int{}}
+	return &fakeReceiver{began: time.Now(), answer: answer}
 }
 
 func (r *fakeReceiver) begin(s sending) (tried int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sendings = append(r.sendings, s)
-	r.inFlight[s.event.MonitorID]++
-	r.overlap = r.overlap || s.event.MonitorID != "" && r.inFlight[s.event.MonitorID] > 1
 	for _, other := range r.sendings {
 		if other.to == s.to {
 			tried++
@@ -268,9 +250,6 @@ func (r *fakeReceiver) call(ctx context.Context, s sending) message.Result {
 	at := time.Now()
 	s.at = at.Sub(r.began)
 	result := r.answer(ctx, s, r.begin(s))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.inFlight[s.event.MonitorID]--
 	result.At = at
 	return result
 }

@@ -74,6 +74,15 @@ func start(t *testing.T, o *fakeOutbox, r *fakeReceiver, change func(*delivery.S
 	return h
 }
 
+// run runs a dispatcher with an outbox of these deliveries, and a receiver that answers so.
+func run(t *testing.T, o *fakeOutbox, answer func(context.Context, sending, int) message.Result, deliveries ...delivery.Delivery) *harness {
+	t.Helper()
+	for _, d := range deliveries {
+		o.add(d)
+	}
+	return start(t, o, newReceiver(answer), nil)
+}
+
 // advance lets virtual time pass, and waits until all goroutines are blocked.
 func (h *harness) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
@@ -152,4 +161,10 @@ func aboutEvent(id string, to notify.Destination) delivery.Delivery {
 	return delivery.Delivery{ID: id, Destination: to, Event: &delivery.Event{
 		EventID: id, EventType: event.BlackoutRecovered, MonitorID: "mon-a", Body: []byte(`{"event_id":"` + id + `"}`), Sequence: 7,
 	}}
+}
+
+// toCallback returns an event for the callback of a monitor, which ends with it by default.
+func toCallback(id string, m monitor.ID, onFailure ...monitor.CallbackFailure) delivery.Delivery {
+	policy := notify.CallbackPolicy(append(onFailure, monitor.EndMonitor)[0])
+	return delivery.Delivery{ID: id, Callback: secretURL, Policy: policy, Event: &delivery.Event{EventID: id, EventType: event.Blackout, MonitorID: m, Body: []byte("{}")}}
 }

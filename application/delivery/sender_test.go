@@ -17,16 +17,14 @@ import (
 
 func TestAMessageShowsThePresentSituation(t *testing.T) {
 	scenario(t, "the first message says that it was opened, and nothing is due then", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts, aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h.advance(time.Second)
 		h.expect("d1", "idle", 1)
-		m := r.sent("slack")[0].message
+		m := h.receiver.sent("slack")[0].message
 		if m.Kind != notify.Opened || !m.Push || m.ThreadID != "incident of d1" || m.Title != "🟡 MEDIUM｜Black video 1 min｜C" {
 			t.Errorf("sent was %+v", m)
 		}
-		first := o.find("d1").outcomes[0]
+		first := h.outbox.find("d1").outcomes[0]
 		if notified := first.Notified; notified == nil || !notified.Opened || notified.ProviderMessageID != "ref" {
 			t.Errorf("it was notified of %+v", notified)
 		}
@@ -109,11 +107,9 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 	}
 
 	scenario(t, "and so has when an event began to fail", func(t *testing.T) {
-		o, r := &fakeOutbox{ahead: time.Hour}, newReceiver(refuses)
-		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{ahead: time.Hour}, refuses, aboutEvent("e1", newDestination("hook", notify.Webhook)))
 		h.advance(50 * time.Second)
-		out := o.find("e1").outcomes
+		out := h.outbox.find("e1").outcomes
 		if last := out[len(out)-1]; len(out) != 5 || !last.LeavesQueue || time.Until(last.NextAt) != 10*time.Second {
 			t.Errorf("after %d attempts the next event is due in %v", len(out), time.Until(last.NextAt))
 		}
@@ -122,31 +118,27 @@ func TestWhatADestinationWasNotifiedOfHasTimesOfTheDatabase(t *testing.T) {
 
 func TestAFailedMessageIsRetried(t *testing.T) {
 	scenario(t, "about a storm with the same ID while its conditions change, which it does not name", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(failing(1, 500, notify.Retry))
-		o.add(aboutStorm("s", newDestination("teams", notify.Teams)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, failing(1, 500, notify.Retry), aboutStorm("s", newDestination("teams", notify.Teams)))
 		h.advance(time.Second)
-		o.set(func(o *fakeOutbox) {
-			o.entries[0].delivery.Message.Situation.Conditions = []incident.Name{"black", "silent"}
+		h.outbox.set(func(o *fakeOutbox) {
+			h.outbox.entries[0].delivery.Message.Situation.Conditions = []incident.Name{"black", "silent"}
 		})
 		h.advance(2 * time.Second)
-		if sent := r.sent("teams"); len(sent) != 2 || sent[0].message.ID != sent[1].message.ID {
+		if sent := h.receiver.sent("teams"); len(sent) != 2 || sent[0].message.ID != sent[1].message.ID {
 			t.Errorf("sent were %+v", sent)
 		}
 	})
 
 	scenario(t, "by the schedule of messages, with the same ID", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(failing(3, 500, notify.Retry))
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, failing(3, 500, notify.Retry), aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h.advance(time.Minute)
 		h.expect("d1", "idle", 4)
-		for _, s := range r.sent("slack") {
-			if s.message.ID != r.sent("slack")[0].message.ID {
+		for _, s := range h.receiver.sent("slack") {
+			if s.message.ID != h.receiver.sent("slack")[0].message.ID {
 				t.Error("the ID has changed")
 			}
 		}
-		if got, want := r.times("slack"), seconds(0, 2, 7, 22); !slices.Equal(got, want) {
+		if got, want := h.receiver.times("slack"), seconds(0, 2, 7, 22); !slices.Equal(got, want) {
 			t.Errorf("attempts at %v, want %v", got, want)
 		}
 		if n := strings.Count(h.log.String(), "failed, will be retried"); n != 3 {
@@ -181,9 +173,7 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 	})
 
 	scenario(t, "but not one that the channel rejects", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(failing(1, 400, notify.Rejected))
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, failing(1, 400, notify.Rejected), aboutIncident("d1", newDestination("slack", notify.Slack)))
 		h.advance(time.Hour)
 		h.expect("d1", "failed", 1)
 		if !strings.Contains(h.log.String(), "level=ERROR") || !strings.Contains(h.log.String(), "failed for good") {
@@ -192,49 +182,41 @@ func TestAFailedMessageIsRetried(t *testing.T) {
 	})
 
 	scenario(t, "but an end that is rejected is sent once more in its shortest form", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(failing(1, 400, notify.Rejected))
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, failing(1, 400, notify.Rejected), aboutIncident("d1", newDestination("slack", notify.Slack), ended))
 		h.advance(time.Hour)
 		h.expect("d1", "idle", 2)
-		first, again := r.sent("slack")[0].message, r.sent("slack")[1].message
+		first, again := h.receiver.sent("slack")[0].message, h.receiver.sent("slack")[1].message
 		if first.Kind != notify.Recovered || len(first.Lines) == 0 || first.Stream.URL == "" {
 			t.Errorf("the end is %+v", first)
 		}
 		if again.Title != "✅ RESOLVED｜Black video, 1 min｜C" || len(again.Lines) > 0 || again.Stream.URL != "" || again.Picture != nil || again.ID != first.ID {
 			t.Errorf("the shortest form is %+v", again)
 		}
-		if notified := o.find("d1").outcomes[0].Notified; notified == nil || notified.Open {
+		if notified := h.outbox.find("d1").outcomes[0].Notified; notified == nil || notified.Open {
 			t.Errorf("it was notified of %+v", notified)
 		}
 	})
 
 	scenario(t, "and is dead if that is rejected, too", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(failing(2, 400, notify.Rejected))
-		o.add(aboutIncident("d1", newDestination("slack", notify.Slack), ended))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, failing(2, 400, notify.Rejected), aboutIncident("d1", newDestination("slack", notify.Slack), ended))
 		h.advance(time.Hour)
 		h.expect("d1", "failed", 2)
 	})
 
 	scenario(t, "and a destination that is gone is disabled", func(t *testing.T) {
-		o, r := &fakeOutbox{disabled: "HTTP 410"}, newReceiver(failing(1, 410, notify.Gone))
-		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{disabled: "HTTP 410"}, failing(1, 410, notify.Gone), aboutEvent("e1", newDestination("hook", notify.Webhook)))
 		h.advance(time.Hour)
 		h.expect("e1", "failed", 1)
-		if !o.find("e1").outcomes[0].DisableDestination || !strings.Contains(h.log.String(), `destination disabled`) || !strings.Contains(h.log.String(), `reason="HTTP 410"`) {
+		if !h.outbox.find("e1").outcomes[0].DisableDestination || !strings.Contains(h.log.String(), `destination disabled`) || !strings.Contains(h.log.String(), `reason="HTTP 410"`) {
 			t.Errorf("the log does not say it:\n%s", h.log.String())
 		}
 	})
 
 	scenario(t, "also where the gateway has no sender for the kind", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		o.add(aboutIncident("d1", newDestination("line", notify.LINE)))
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts, aboutIncident("d1", newDestination("line", notify.LINE)))
 		h.advance(time.Second)
 		h.expect("d1", "pending", 0)
-		if e := o.find("d1").outcomes[0].Error; !strings.Contains(e, "kind line") {
+		if e := h.outbox.find("d1").outcomes[0].Error; !strings.Contains(e, "kind line") {
 			t.Error(e)
 		}
 	})
@@ -276,11 +258,9 @@ func TestAWebhookOfADestinationHasItsKeysAndItsSequence(t *testing.T) {
 
 func TestACallbackHasTheKeysOfCallbacksAndNoSequence(t *testing.T) {
 	scenario(t, "with its body as it was stored", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		o.addEvent("e1", "mon-a")
-		h := start(t, o, r, nil)
+		h := run(t, &fakeOutbox{}, accepts, toCallback("e1", "mon-a"))
 		h.advance(0)
-		if s := r.sent("e1")[0]; s.keys != nil || s.url != secretURL || string(s.event.Body) != "{}" {
+		if s := h.receiver.sent("e1")[0]; s.keys != nil || s.url != secretURL || string(s.event.Body) != "{}" {
 			t.Errorf("sent was %q to %s: %s", s.keys, s.url, s.event.Body)
 		}
 	})
@@ -310,7 +290,7 @@ func TestEvidenceComesWithLaterAttempts(t *testing.T) { // section 16.2
 	} {
 		scenario(t, c.name, func(t *testing.T) {
 			o, r := &fakeOutbox{}, newReceiver(failing(len(c.want)-1, 503, notify.Retry))
-			o.addEvent("e", "mon-1")
+			o.add(toCallback("e", "mon-1"))
 			o.entries[0].delivery.RoundBeganAt = time.Now().Add(-c.age)
 			o.entries[0].delivery.Event.EventType, o.entries[0].delivery.Event.Body = c.of, []byte(plain)
 			h := start(t, o, r, func(s *delivery.SenderConfig, _ *delivery.Config) { s.Evidence = c.find })
@@ -337,7 +317,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 			o.add(aboutIncident("d "+to, newDestination(to, notify.Slack)))
 		}
 		o.add(aboutEvent("e1", newDestination("hook", notify.Webhook)))
-		o.addEvent("e2", "mon-a")
+		o.add(toCallback("e2", "mon-a"))
 		h := start(t, o, r, nil)
 		h.advance(5 * time.Second)
 		o.set(func(o *fakeOutbox) { o.recordFails = true })
