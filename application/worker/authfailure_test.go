@@ -3,7 +3,6 @@ package worker_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -31,38 +30,34 @@ func TestAWorkerEndsWhenItsKeyIsRejected(t *testing.T) {
 		{"while it monitors", 30 * time.Second},
 		{"before it has its assignment", 0},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{}, newFakeGateway()
-				g.rejectKey(c.accepted == 0)
-				began := time.Now().Add(c.accepted)
-				wait := startWorker(t.Context(), t, s, g)
-				time.Sleep(c.accepted)
-				g.rejectKey(true)
-				if err := wait(); !errors.Is(err, worker.ErrKeyRejected) {
-					t.Errorf("ended with %v", err)
-				}
-				if took := time.Since(began); took < 15*time.Second || took > 20*time.Second {
-					t.Errorf("took %s, want 15 s and one attempt", took)
-				}
-			})
+		scenario(t, c.name, func(t *testing.T) {
+			s, g := &fakeStream{}, newFakeGateway()
+			g.rejectKey(c.accepted == 0)
+			began := time.Now().Add(c.accepted)
+			wait := startWorker(t.Context(), t, s, g)
+			time.Sleep(c.accepted)
+			g.rejectKey(true)
+			if err := wait(); !errors.Is(err, worker.ErrKeyRejected) {
+				t.Errorf("ended with %v", err)
+			}
+			if took := time.Since(began); took < 15*time.Second || took > 20*time.Second {
+				t.Errorf("took %s, want 15 s and one attempt", took)
+			}
 		})
 	}
 
-	t.Run("but not during a rolling update, when only some gateways reject it", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, g := &fakeStream{}, newFakeGateway()
-			wait := startWorker(t.Context(), t, s, g)
-			for range 20 {
-				g.rejectKey(true)
-				time.Sleep(12 * time.Second)
-				g.rejectKey(false)
-				time.Sleep(3 * time.Second)
-			}
-			s.set(func(s *fakeStream) { s.ended = true })
-			if err := wait(); err != nil {
-				t.Errorf("ended with %v", err)
-			}
-		})
+	scenario(t, "but not during a rolling update, when only some gateways reject it", func(t *testing.T) {
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g)
+		for range 20 {
+			g.rejectKey(true)
+			time.Sleep(12 * time.Second)
+			g.rejectKey(false)
+			time.Sleep(3 * time.Second)
+		}
+		s.set(func(s *fakeStream) { s.ended = true })
+		if err := wait(); err != nil {
+			t.Errorf("ended with %v", err)
+		}
 	})
 }

@@ -60,29 +60,43 @@ var outages = map[string]func(end time.Time) func(context.Context) error{
 func TestAnAlertArrivesWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
 	for name, outage := range outages {
 		for _, duration := range []time.Duration{time.Second, 7 * time.Second, 33 * time.Second, time.Minute} {
-			t.Run(fmt.Sprintf("a gateway that %s for %s", name, duration), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					s, g := &fakeStream{}, newFakeGateway()
-					wait := startWorker(ctx, t, s, g)
-					time.Sleep(20 * time.Second)
-					s.set(func(s *fakeStream) { s.black = true })
-					end := time.Now().Add(6*time.Second + duration) // the alert is due in about 6 s
-					g.set(func(g *fakeGateway) { g.onRequest = outage(end) })
-					time.Sleep(time.Until(end))
-					for g.eventTypes() != "stream.started alert.blackout" && time.Since(end) < time.Minute {
-						time.Sleep(10 * time.Millisecond)
-					}
-					if took := time.Since(end); took > 5*time.Second {
-						t.Errorf("the alert arrived %s after the return", took)
-					}
-					cancel()
-					endsWell(t, wait)
-				})
+			scenario(t, fmt.Sprintf("a gateway that %s for %s", name, duration), func(t *testing.T) {
+				s, g := &fakeStream{}, newFakeGateway()
+				stop := runWorker(t, ports(s, g))
+				time.Sleep(20 * time.Second)
+				s.set(func(s *fakeStream) { s.black = true })
+				end := time.Now().Add(6*time.Second + duration) // the alert is due in about 6 s
+				g.set(func(g *fakeGateway) { g.onRequest = outage(end) })
+				time.Sleep(time.Until(end))
+				for g.eventTypes() != "stream.started alert.blackout" && time.Since(end) < time.Minute {
+					time.Sleep(10 * time.Millisecond)
+				}
+				if took := time.Since(end); took > 5*time.Second {
+					t.Errorf("the alert arrived %s after the return", took)
+				}
+				stop()
 			})
 		}
 	}
+}
+
+func TestEachAttemptSaysWhenItWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, g := &fakeStream{}, newFakeGateway()
+		calls := 0
+		g.respond = func(r monitor.Report) (monitor.Order, error) {
+			if late := time.Since(r.SentAt).Abs(); late > time.Second {
+				t.Errorf("a report says that it was sent %s ago", late)
+			}
+			if calls++; calls%4 != 0 {
+				return "", errGatewayDown
+			}
+			return monitor.Run, nil
+		}
+		wait := startWorker(t.Context(), t, s, g)
+		time.Sleep(time.Minute)
+		endStream(t, s, wait)
+	})
 }
 
 func TestASlowGatewayGetsEveryEvent(t *testing.T) {
@@ -96,9 +110,7 @@ func TestASlowGatewayGetsEveryEvent(t *testing.T) {
 				return ctx.Err()
 			}
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		wait := startWorker(ctx, t, s, g)
+		stop := runWorker(t, ports(s, g))
 		time.Sleep(3 * time.Minute)
 		if got := g.eventTypes(); got != "stream.started alert.blackout" {
 			t.Errorf("accepted %s", got)
@@ -108,8 +120,7 @@ func TestASlowGatewayGetsEveryEvent(t *testing.T) {
 		if got := g.eventTypes(); got != "stream.started alert.blackout alert.blackout_recovered" {
 			t.Errorf("once the worker knows that the gateway is slow: accepted %s", got)
 		}
-		cancel()
-		endsWell(t, wait)
+		stop()
 	})
 }
 
@@ -195,52 +206,50 @@ func checkOrder(t *testing.T, g *fakeGateway) {
 	}
 }
 
-func TestASupersededWorkerEndsWithinAHeartbeat(t *testing.T) { // decision O2
+func TestAReplacedWorkerEndsAtOnce(t *testing.T) { // decision O2
 	waiting := func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }
 	for name, c := range map[string]struct {
 		resolve func(context.Context) watch.Resolution
+		reason  error
 		limit   time.Duration
 	}{
-		"at the next heartbeat while it waits for the start": {waiting, 10 * time.Second},
-		"at the next check while it analyses":                {nil, 2500 * time.Millisecond},
+		"at the next heartbeat while it waits for the start": {waiting, monitor.ErrSuperseded, 10 * time.Second},
+		"at the next check while it analyses":                {nil, fmt.Errorf("report: %w", monitor.ErrSuperseded), 2500 * time.Millisecond},
+		"if its monitor is gone":                             {nil, monitor.Errorf(monitor.NotFound, "no such monitor"), 2500 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{resolve: c.resolve}, newFakeGateway()
-				wait := startWorker(t.Context(), t, s, g)
-				time.Sleep(time.Minute + time.Millisecond)
-				g.set(func(g *fakeGateway) { g.newestGeneration = 2 })
-				began := time.Now()
-				if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
-					t.Errorf("ended with %v", err)
-				}
-				if took := time.Since(began); took > c.limit {
-					t.Errorf("took %s", took)
-				}
-			})
-		})
-	}
-	t.Run("it leaves unsent events to its successor", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var log bytes.Buffer
-			s, g := &fakeStream{}, newFakeGateway()
-			wait := startWorker(t.Context(), t, s, g, logTo(&log))
-			time.Sleep(20 * time.Second)
-			g.isDown(true)
-			s.set(func(s *fakeStream) { s.black = true })
-			time.Sleep(20 * time.Second)
-			g.set(func(g *fakeGateway) { g.newestGeneration = 2 })
+		scenario(t, name, func(t *testing.T) {
+			s, g := &fakeStream{resolve: c.resolve}, newFakeGateway()
+			wait := startWorker(t.Context(), t, s, g)
+			time.Sleep(time.Minute + time.Millisecond)
+			g.set(func(g *fakeGateway) { g.respond = func(monitor.Report) (monitor.Order, error) { return "", c.reason } })
 			began := time.Now()
-			if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
+			if err := wait(); !errors.Is(err, c.reason) {
 				t.Errorf("ended with %v", err)
 			}
-			if took := time.Since(began); took > 2*time.Second {
+			if took := time.Since(began); took > c.limit {
 				t.Errorf("took %s", took)
 			}
-			if strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "The worker that took over sends the remaining events") {
-				t.Errorf("the log says\n%s", log.String())
-			}
 		})
+	}
+	scenario(t, "it leaves unsent events to its successor", func(t *testing.T) {
+		var log bytes.Buffer
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g, logTo(&log))
+		time.Sleep(20 * time.Second)
+		g.isDown(true)
+		s.set(func(s *fakeStream) { s.black = true })
+		time.Sleep(20 * time.Second)
+		g.set(func(g *fakeGateway) { g.newestGeneration = 2 })
+		began := time.Now()
+		if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
+			t.Errorf("ended with %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+		if strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "The worker that took over sends the remaining events") {
+			t.Errorf("the log says\n%s", log.String())
+		}
 	})
 }
 
@@ -259,28 +268,26 @@ func TestForceEndsEveryTaskAtOnce(t *testing.T) {
 	} {
 		stopHangs := !strings.HasPrefix(name, "no ") && name != "a resolver that hangs"
 		for _, stopped := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, stopped before is %v", name, stopped), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s, g := &fakeStream{}, newFakeGateway()
-					set(s, g)
-					ctx, stop := context.WithCancel(t.Context())
-					force, kill := context.WithCancel(t.Context())
-					defer stop()
-					wait := startWorkerUntil(ctx, force, ports(s, g))
-					time.Sleep(3 * time.Second)
-					if stopped && stopHangs {
-						stop()
-						time.Sleep(time.Second)
-					}
-					began := time.Now()
-					kill()
-					if err := wait(); !errors.Is(err, worker.ErrForced) {
-						t.Errorf("ended with %v", err)
-					}
-					if took := time.Since(began); took > 0 {
-						t.Errorf("took %s", took)
-					}
-				})
+			scenario(t, fmt.Sprintf("%s, stopped before is %v", name, stopped), func(t *testing.T) {
+				s, g := &fakeStream{}, newFakeGateway()
+				set(s, g)
+				ctx, stop := context.WithCancel(t.Context())
+				force, kill := context.WithCancel(t.Context())
+				defer stop()
+				wait := startWorkerUntil(ctx, force, ports(s, g))
+				time.Sleep(3 * time.Second)
+				if stopped && stopHangs {
+					stop()
+					time.Sleep(time.Second)
+				}
+				began := time.Now()
+				kill()
+				if err := wait(); !errors.Is(err, worker.ErrForced) {
+					t.Errorf("ended with %v", err)
+				}
+				if took := time.Since(began); took > 0 {
+					t.Errorf("took %s", took)
+				}
 			})
 		}
 	}
@@ -304,8 +311,7 @@ func TestAWorkerGoesOnUntilTheEndOfItsStreamIsAccepted(t *testing.T) {
 func TestAHeartbeatCarriesTheCurrentState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{resolve: func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }}, newFakeGateway()
-		ctx, cancel := context.WithCancel(t.Context())
-		wait := startWorker(ctx, t, s, g)
+		stop := runWorker(t, ports(s, g))
 		time.Sleep(10 * time.Minute) // the stream is resolved every 30 s, nothing else happens
 		if age := time.Since(g.lastReport().At); age > 41*time.Second {
 			t.Errorf("the last report is %s old", age)
@@ -313,7 +319,6 @@ func TestAHeartbeatCarriesTheCurrentState(t *testing.T) {
 		if n := len(g.reports); n < 59 || n > 63 {
 			t.Errorf("%d reports in 10 minutes, want one every 10 s", n)
 		}
-		cancel()
-		endsWell(t, wait)
+		stop()
 	})
 }

@@ -22,15 +22,13 @@ func lateChecks(t *testing.T, analysis time.Duration, changes ...func(*monitor.C
 		var log bytes.Buffer
 		delays := worker.NewCheckDelays(slog.New(slog.NewJSONHandler(&log, nil)))
 		s, g := &fakeStream{analyse: func(context.Context) { time.Sleep(analysis) }}, newFakeGateway()
-		ctx, stop := context.WithCancel(t.Context())
-		wait := startWorker(ctx, t, s, g, func(c *worker.Config) { c.Delays = delays })
+		stop := runWorker(t, ports(s, g), func(c *worker.Config) { c.Delays = delays })
 		for _, change := range changes {
 			time.Sleep(30 * time.Second)
 			g.change(change)
 		}
 		time.Sleep(2 * time.Minute)
 		stop()
-		endsWell(t, wait)
 		delays.Close()
 		for line := range bytes.Lines(log.Bytes()) {
 			var l lateLine

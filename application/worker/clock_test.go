@@ -68,31 +68,29 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 // This must not happen to many minutes of reports after the clock is set back.
 func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{3 * time.Second, 10 * time.Minute, 29 * time.Minute, 5 * time.Hour} {
-		t.Run(back.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{}, newFakeGateway()
-				var newest time.Time
-				overtaken := 0
-				g.respond = func(r monitor.Report) (monitor.Order, error) {
-					if r.Overtaken(newest, monitor.Monitoring) {
-						overtaken++
-					}
-					newest = r.At
-					return monitor.Run, nil
+		scenario(t, back.String(), func(t *testing.T) {
+			s, g := &fakeStream{}, newFakeGateway()
+			var newest time.Time
+			overtaken := 0
+			g.respond = func(r monitor.Report) (monitor.Order, error) {
+				if r.Overtaken(newest, monitor.Monitoring) {
+					overtaken++
 				}
-				var clock wallClock
-				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
-				time.Sleep(30 * time.Second)
-				clock.set(-back)
-				time.Sleep(time.Minute)
-				endStream(t, s, wait)
-				if overtaken > 0 {
-					t.Errorf("%d reports count as overtaken", overtaken)
-				}
-				if off := time.Since(g.lastReport().At.Add(back)); off > 5*time.Second {
-					t.Errorf("the end is stamped %s off", off)
-				}
-			})
+				newest = r.At
+				return monitor.Run, nil
+			}
+			var clock wallClock
+			wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
+			time.Sleep(30 * time.Second)
+			clock.set(-back)
+			time.Sleep(time.Minute)
+			endStream(t, s, wait)
+			if overtaken > 0 {
+				t.Errorf("%d reports count as overtaken", overtaken)
+			}
+			if off := time.Since(g.lastReport().At.Add(back)); off > 5*time.Second {
+				t.Errorf("the end is stamped %s off", off)
+			}
 		})
 	}
 }

@@ -74,31 +74,29 @@ func (e *fakeEvidence) AddEvidence(_ context.Context, u evidence.Upload, body io
 // The final report may be accepted while the last segment is analysed.
 func TestAStreamsEndLeavesTimeForItsEvidence(t *testing.T) { // section 16.2
 	for name, analysis := range map[string]time.Duration{"short analyses": 10 * time.Millisecond, "an analysis that goes on": 1900 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g, e := &fakeStream{}, newFakeGateway(), &fakeEvidence{took: 8 * time.Second}
-				s.analyse = func(context.Context) { time.Sleep(analysis) }
-				asked := 0
-				s.resolve = func(context.Context) watch.Resolution {
-					if asked++; asked == 1 {
-						return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
-					}
-					s.set(func(s *fakeStream) { s.black = true })
-					time.Sleep(15 * time.Second)
-					return watch.Resolution{State: watch.Private}
+		scenario(t, name, func(t *testing.T) {
+			s, g, e := &fakeStream{}, newFakeGateway(), &fakeEvidence{took: 8 * time.Second}
+			s.analyse = func(context.Context) { time.Sleep(analysis) }
+			asked := 0
+			s.resolve = func(context.Context) watch.Resolution {
+				if asked++; asked == 1 {
+					return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
 				}
-				p := ports(s, g)
-				p.Evidence = e.ports(s)
-				if err := startWorkerUntil(t.Context(), context.Background(), p)(); err != nil {
-					t.Fatal(err)
-				}
-				if got, want := g.eventTypes(), "stream.started alert.blackout monitor.error"; got != want {
-					t.Errorf("events %s, want %s", got, want)
-				}
-				if clip := string(evidence.AlertPhase) + " clip"; !slices.Contains(e.uploads, clip) {
-					t.Errorf("uploaded %v, want %s", e.uploads, clip)
-				}
-			})
+				s.set(func(s *fakeStream) { s.black = true })
+				time.Sleep(15 * time.Second)
+				return watch.Resolution{State: watch.Private}
+			}
+			p := ports(s, g)
+			p.Evidence = e.ports(s)
+			if err := startWorkerUntil(t.Context(), context.Background(), p)(); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := g.eventTypes(), "stream.started alert.blackout monitor.error"; got != want {
+				t.Errorf("events %s, want %s", got, want)
+			}
+			if clip := string(evidence.AlertPhase) + " clip"; !slices.Contains(e.uploads, clip) {
+				t.Errorf("uploaded %v, want %s", e.uploads, clip)
+			}
 		})
 	}
 }
@@ -109,29 +107,27 @@ func TestARecoveryJustBeforeTheEndHasAPicture(t *testing.T) { // section 16.2
 		"of the stream": func(s *fakeStream, _ func()) { s.set(func(s *fakeStream) { s.ended = true }) },
 		"of the worker": func(_ *fakeStream, stop func()) { stop() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g, e := &fakeStream{black: true}, newFakeGateway(), &fakeEvidence{}
-				p := ports(s, g)
-				p.Evidence = e.ports(s)
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
-				wait := startWorkerUntil(ctx, context.Background(), p)
-				time.Sleep(time.Minute)
-				s.set(func(s *fakeStream) { s.backAt = time.Now().Truncate(2 * time.Second).Add(1800 * time.Millisecond) })
-				for !strings.Contains(g.eventTypes(), "alert.blackout_recovered") {
-					time.Sleep(10 * time.Millisecond)
-				}
-				end(s, stop)
-				stopped := time.Now()
-				endsWell(t, wait)
-				if took := time.Since(stopped); took > 5*time.Second {
-					t.Errorf("the worker ended after %s", took)
-				}
-				if !slices.Contains(e.uploads, "recovery recovery") {
-					t.Errorf("uploaded %v", e.uploads)
-				}
-			})
+		scenario(t, name, func(t *testing.T) {
+			s, g, e := &fakeStream{black: true}, newFakeGateway(), &fakeEvidence{}
+			p := ports(s, g)
+			p.Evidence = e.ports(s)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			wait := startWorkerUntil(ctx, context.Background(), p)
+			time.Sleep(time.Minute)
+			s.set(func(s *fakeStream) { s.backAt = time.Now().Truncate(2 * time.Second).Add(1800 * time.Millisecond) })
+			for !strings.Contains(g.eventTypes(), "alert.blackout_recovered") {
+				time.Sleep(10 * time.Millisecond)
+			}
+			end(s, stop)
+			stopped := time.Now()
+			endsWell(t, wait)
+			if took := time.Since(stopped); took > 5*time.Second {
+				t.Errorf("the worker ended after %s", took)
+			}
+			if !slices.Contains(e.uploads, "recovery recovery") {
+				t.Errorf("uploaded %v", e.uploads)
+			}
 		})
 	}
 }

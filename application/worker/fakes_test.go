@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
@@ -34,6 +36,15 @@ type fakeStream struct {
 	resolves int // number of calls of Resolve
 
 	unreadable bool // reading the playlist fails
+
+	onCall         func(ctx context.Context, port string) // called first by every method; nil: nothing
+	opened, closed atomic.Int32                           // bodies of segments
+}
+
+func (s *fakeStream) called(ctx context.Context, port string) {
+	if s.onCall != nil {
+		s.onCall(ctx, port)
+	}
 }
 
 func (s *fakeStream) set(change func(*fakeStream)) {
@@ -43,6 +54,7 @@ func (s *fakeStream) set(change func(*fakeStream)) {
 }
 
 func (s *fakeStream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+	s.called(ctx, "resolver")
 	s.mu.Lock()
 	s.resolves++
 	resolve := s.resolve
@@ -53,11 +65,13 @@ func (s *fakeStream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Res
 	return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
 }
 
-func (s *fakeStream) Probe(context.Context, monitor.StreamURL) watch.OEmbedResult {
+func (s *fakeStream) Probe(ctx context.Context, _ monitor.StreamURL) watch.OEmbedResult {
+	s.called(ctx, "prober")
 	return watch.OEmbedResult{}
 }
 
-func (s *fakeStream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
+func (s *fakeStream) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
+	s.called(ctx, "playlist")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := watch.Playlist{URL: url, TargetDuration: 2 * time.Second, Ended: s.ended}
@@ -77,11 +91,20 @@ func (s *fakeStream) ReadPlaylist(_ context.Context, url string) watch.Playlist 
 	return p
 }
 
-func (s *fakeStream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader("")), nil
+func (s *fakeStream) FetchSegment(ctx context.Context, _ watch.Segment) (io.ReadCloser, error) {
+	s.called(ctx, "fetcher")
+	s.opened.Add(1)
+	return emptyBody{&s.closed}, nil
 }
 
+// emptyBody counts that it was closed.
+type emptyBody struct{ closed *atomic.Int32 }
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (b emptyBody) Close() error           { b.closed.Add(1); return nil }
+
 func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ watch.Calm, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
+	s.called(ctx, "analyser")
 	s.mu.Lock()
 	analyse, black, until := s.analyse, s.black, segment.Duration
 	if !s.backAt.IsZero() {
@@ -127,6 +150,14 @@ type fakeGateway struct {
 	newestGeneration int                                         // 0: any generation is accepted
 	reports          []monitor.Report
 	accepted         []event.Event // each once
+
+	onCall func(method string) // called first by every method; nil: nothing
+}
+
+func (g *fakeGateway) called(method string) {
+	if g.onCall != nil {
+		g.onCall(method)
+	}
 }
 
 func newFakeGateway() *fakeGateway {
@@ -137,6 +168,7 @@ func newFakeGateway() *fakeGateway {
 }
 
 func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	g.called("assignment")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.assignmentErr != nil {
@@ -147,6 +179,7 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 }
 
 func (g *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
+	g.called("report")
 	g.mu.Lock()
 	revision := g.revision
 	onRequest, onResponse := g.onRequest, g.onResponse
@@ -237,11 +270,29 @@ func (g *fakeGateway) isDown(down bool) {
 
 var errGatewayDown = errors.New("the gateway is down")
 
+// scenario is a test on virtual time.
+func scenario(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
 // startWorker runs a worker in the background and returns a function that waits for its
 // end.
 func startWorker(ctx context.Context, t *testing.T, s *fakeStream, g *fakeGateway, configure ...func(*worker.Config)) (wait func() error) {
 	t.Helper()
 	return startWorkerUntil(ctx, context.Background(), ports(s, g), configure...)
+}
+
+// runWorker runs a worker in the background. stop asks it to stop, and expects that it ends well.
+func runWorker(t *testing.T, p worker.Ports, configure ...func(*worker.Config)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	wait := startWorkerUntil(ctx, context.Background(), p, configure...)
+	return func() {
+		t.Helper()
+		cancel()
+		endsWell(t, wait)
+	}
 }
 
 func ports(s *fakeStream, g *fakeGateway) worker.Ports {

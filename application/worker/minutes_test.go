@@ -16,6 +16,8 @@ import (
 // number of the second in its minute, by program time.
 type measuring struct{ *fakeStream }
 
+func measuringOf(s *fakeStream) worker.Analyser { return measuring{s} }
+
 func (m measuring) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a, err := m.fakeStream.Analyse(ctx, s, calm, body, setting)
 	for at := time.Duration(0); at < s.Duration; at += time.Second {
@@ -50,51 +52,77 @@ func expectMinutes(t *testing.T, began time.Time, reports []monitor.Report) {
 	}
 }
 
+// watchMinutes runs a worker for 15 minutes that measures. Each report gets the error of answer, if it has one.
+// It returns the reports that were stored.
+func watchMinutes(t *testing.T, analyser func(*fakeStream) worker.Analyser, answer func(r monitor.Report, call int, elapsed time.Duration) error) (stored []monitor.Report) {
+	t.Helper()
+	s, g := &fakeStream{}, newFakeGateway()
+	calls, began := 0, time.Now()
+	g.respond = func(r monitor.Report) (monitor.Order, error) {
+		calls++
+		return monitor.Run, answer(r, calls, time.Since(began))
+	}
+	p := ports(s, g)
+	p.Analyser = analyser(s)
+	stop := runWorker(t, p)
+	time.Sleep(15 * time.Minute)
+	stop()
+	return g.reports
+}
+
 func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
-	for name, fails := range map[string]func(call int, elapsed time.Duration) bool{
-		"to a gateway that accepts all":         func(int, time.Duration) bool { return false },
-		"to a gateway that refuses every other": func(call int, _ time.Duration) bool { return call%2 == 0 },
-		"to a gateway that is away for 10 min": func(_ int, elapsed time.Duration) bool {
+	rejected := monitor.Errorf(monitor.InvalidConfig, "invalid report")
+	for name, c := range map[string]struct {
+		err   error
+		fails func(r monitor.Report, call int, elapsed time.Duration) bool
+	}{
+		"to a gateway that accepts all":         {nil, func(monitor.Report, int, time.Duration) bool { return false }},
+		"to a gateway that refuses every other": {errGatewayDown, func(_ monitor.Report, call int, _ time.Duration) bool { return call%2 == 0 }},
+		"to a gateway that is away for 10 min": {errGatewayDown, func(_ monitor.Report, _ int, elapsed time.Duration) bool {
 			return elapsed > time.Minute && elapsed < 11*time.Minute
-		},
+		}},
+		"with snapshots that are rejected": {rejected, func(r monitor.Report, _ int, _ time.Duration) bool { return r.Snapshot != nil }},
+		"with snapshots that are rejected for 3 min": {rejected, func(r monitor.Report, _ int, elapsed time.Duration) bool {
+			return r.Snapshot != nil && elapsed < 3*time.Minute
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{}, newFakeGateway()
-				calls, began := 0, time.Now()
-				g.respond = func(monitor.Report) (monitor.Order, error) {
-					if calls++; fails(calls, time.Since(began)) {
-						return "", errGatewayDown
-					}
-					return monitor.Run, nil
+		scenario(t, name, func(t *testing.T) {
+			began := time.Now()
+			expectMinutes(t, began, watchMinutes(t, measuringOf, func(r monitor.Report, call int, elapsed time.Duration) error {
+				if c.fails(r, call, elapsed) {
+					return c.err
 				}
-				p := ports(s, g)
-				p.Analyser = measuring{s}
-				ctx, cancel := context.WithCancel(t.Context())
-				wait := startWorkerUntil(ctx, context.Background(), p)
-				time.Sleep(15 * time.Minute)
-				cancel()
-				endsWell(t, wait)
-				expectMinutes(t, began, g.reports)
-			})
+				return nil
+			}))
 		})
 	}
+	scenario(t, "and not again", func(t *testing.T) {
+		for _, r := range watchMinutes(t, measuringOf, func(monitor.Report, int, time.Duration) error { return nil }) {
+			if n := len(r.Minutes); n > 2 { // the present one, and the one before it
+				t.Fatalf("a report has %d minutes", n)
+			}
+		}
+	})
+	scenario(t, "but no report is lost with minutes that are rejected", func(t *testing.T) {
+		stored := watchMinutes(t, measuringOf, func(r monitor.Report, _ int, _ time.Duration) error {
+			if len(r.Minutes) > 0 {
+				return rejected
+			}
+			return nil
+		})
+		if n := len(minutesOf(stored)); n > 0 || len(stored) < 50 {
+			t.Errorf("%d minutes and %d reports are stored", n, len(stored))
+		}
+	})
 }
 
 // The container of a segment may claim any timestamps.
 func TestMeasuresBeyondTheirSegmentAreLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		p := ports(s, g)
-		p.Analyser = measuringFarAhead{measuring{s}}
-		ctx, cancel := context.WithCancel(t.Context())
-		wait := startWorkerUntil(ctx, context.Background(), p)
-		time.Sleep(5 * time.Minute)
-		cancel()
-		endsWell(t, wait)
-		minutes := minutesOf(g.reports)
-		if n := len(minutes); n < 4 || n > 7 {
-			t.Errorf("%d minutes are reported of 5 minutes of media", n)
+		far := func(s *fakeStream) worker.Analyser { return measuringFarAhead{measuring{s}} }
+		minutes := minutesOf(watchMinutes(t, far, func(monitor.Report, int, time.Duration) error { return nil }))
+		if n := len(minutes); n < 14 || n > 17 {
+			t.Errorf("%d minutes are reported of 15 minutes of media", n)
 		}
 		for at := range minutes {
 			if at.After(time.Now().Add(time.Minute)) {
@@ -115,47 +143,3 @@ func (m measuringFarAhead) Analyse(ctx context.Context, s watch.Segment, calm wa
 	}
 	return a, err
 }
-
-func TestMinutesOfARejectedReportAreReportedAgain(t *testing.T) {
-	for name, c := range map[string]struct {
-		rejected func(monitor.Report) bool
-		kept     bool
-	}{
-		"its snapshot is refused":               {func(r monitor.Report) bool { return r.Snapshot != nil }, true},
-		"every report with minutes is refused":  {func(r monitor.Report) bool { return len(r.Minutes) > 0 }, false},
-		"its snapshot is refused for 3 minutes": {nil, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{}, newFakeGateway()
-				began := time.Now()
-				var stored []monitor.Report
-				g.respond = func(r monitor.Report) (monitor.Order, error) {
-					refused := r.Snapshot != nil && time.Since(began) < 3*time.Minute
-					if c.rejected != nil {
-						refused = c.rejected(r)
-					}
-					if refused {
-						return "", monitor.Errorf(monitor.InvalidConfig, "invalid report")
-					}
-					stored = append(stored, r)
-					return monitor.Run, nil
-				}
-				p := ports(s, g)
-				p.Analyser = measuring{s}
-				ctx, cancel := context.WithCancel(t.Context())
-				wait := startWorkerUntil(ctx, context.Background(), p)
-				time.Sleep(10 * time.Minute)
-				cancel()
-				endsWell(t, wait)
-				if c.kept {
-					expectMinutes(t, began, stored)
-				} else if n := len(minutesOf(stored)); n > 0 || len(stored) < 50 {
-					t.Errorf("%d minutes and %d reports are stored", n, len(stored))
-				}
-			})
-		})
-	}
-}
-
-var _ worker.Analyser = measuring{}

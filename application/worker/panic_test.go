@@ -3,7 +3,6 @@ package worker_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -12,22 +11,16 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// panickingPorts passes every call on to Ports. Once armed, the call named by where
-// panics.
-type panickingPorts struct {
-	worker.Ports
+// panicking lets one call of a worker panic, once it is armed. It is also its recording.
+type panicking struct {
 	armed  atomic.Bool
 	where  string
-	goexit bool         // runtime.Goexit in place of a panic
-	opened atomic.Int32 // bodies of segments
-	closed atomic.Int32
+	goexit bool // runtime.Goexit in place of a panic
 }
 
-func (p *panickingPorts) panicIn(where string) {
+func (p *panicking) panicIn(where string) {
 	if !p.armed.Load() || p.where != where {
 		return
 	}
@@ -37,60 +30,16 @@ func (p *panickingPorts) panicIn(where string) {
 	panic("injected")
 }
 
-func (p *panickingPorts) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	p.panicIn("resolver")
-	return p.Resolver.Resolve(ctx, url)
-}
-
-func (p *panickingPorts) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult {
-	p.panicIn("prober")
-	return p.Prober.Probe(ctx, url)
-}
-
-func (p *panickingPorts) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
-	p.panicIn("playlist")
-	return p.Playlists.ReadPlaylist(ctx, url)
-}
-
-func (p *panickingPorts) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
-	p.panicIn("fetcher")
-	body, err := p.Segments.FetchSegment(ctx, s)
-	p.opened.Add(1)
-	return countedBody{body, &p.closed}, err
-}
-
-func (p *panickingPorts) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
-	p.panicIn("analyser")
-	return p.Analyser.Analyse(ctx, s, calm, body, setting)
-}
-
-func (p *panickingPorts) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	p.panicIn("assignment")
-	return p.Gateway.Assignment(ctx, id, generation)
-}
-
-func (p *panickingPorts) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
-	p.panicIn("report")
-	return p.Gateway.Report(ctx, id, r)
-}
-
-func (p *panickingPorts) Write(line []byte) (int, error) {
+func (p *panicking) Write(line []byte) (int, error) {
 	p.panicIn("recording")
 	return len(line), nil
 }
 
-type countedBody struct {
-	io.ReadCloser
-	closed *atomic.Int32
-}
-
-func (c countedBody) Close() error { c.closed.Add(1); return c.ReadCloser.Close() }
-
-// startPanicking starts a worker with panicking ports.
-func startPanicking(ctx context.Context, p *panickingPorts, s *fakeStream, g *fakeGateway, configure ...func(*worker.Config)) (wait func() error) {
-	p.Ports = ports(s, g)
-	all := worker.Ports{Gateway: p, Resolver: p, Prober: p, Playlists: p, Segments: p, Analyser: p}
-	return startWorkerUntil(ctx, context.Background(), all, append(configure, func(c *worker.Config) { c.Recording = p })...)
+// start starts a worker whose ports may panic.
+func (p *panicking) start(ctx context.Context, t *testing.T, s *fakeStream, g *fakeGateway, configure ...func(*worker.Config)) (wait func() error) {
+	t.Helper()
+	s.onCall, g.onCall = func(_ context.Context, port string) { p.panicIn(port) }, p.panicIn
+	return startWorker(ctx, t, s, g, append(configure, func(c *worker.Config) { c.Recording = p })...)
 }
 
 func TestAPanicEndsOneWorkerAndIsLogged(t *testing.T) {
@@ -103,50 +52,46 @@ func TestAPanicEndsOneWorkerAndIsLogged(t *testing.T) {
 		"recording":  "watching: panic: injected", // of the loop itself
 		"assignment": "worker: panic: injected",
 	} {
-		t.Run("in the "+where, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				s, g := &fakeStream{}, newFakeGateway()
-				p := &panickingPorts{where: where}
-				p.armed.Store(where == "assignment")
-				wait := startPanicking(t.Context(), p, s, g, logTo(&log))
-				time.Sleep(59*time.Minute + 50*time.Second) // both lanes have a task due within 10 s
-				began := time.Now()
-				p.armed.Store(true)
-				err := wait()
-				if err == nil || err.Error() != named {
-					t.Errorf("ended with %v, want %q", err, named)
-				}
-				if took := time.Since(began); where != "assignment" && took > 11*time.Second {
-					t.Errorf("took %s", took)
-				}
-				if text := log.String(); !strings.Contains(text, `level=ERROR msg="A goroutine panicked; the worker ends"`) || !strings.Contains(text, "(*panickingPorts).panicIn") {
-					t.Errorf("the log has no stack:\n%s", text)
-				}
-				if opened, closed := p.opened.Load(), p.closed.Load(); opened != closed {
-					t.Errorf("%d bodies were opened, %d closed", opened, closed)
-				}
-			}) // synctest fails if a goroutine is left
-		})
-	}
-	t.Run("a goroutine that exits without a panic ends the worker too", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := &panickingPorts{where: "analyser", goexit: true}
-			wait := startPanicking(t.Context(), p, &fakeStream{}, newFakeGateway())
-			time.Sleep(10 * time.Second)
+		scenario(t, "in the "+where, func(t *testing.T) {
+			var log bytes.Buffer
+			s, g := &fakeStream{}, newFakeGateway()
+			p := &panicking{where: where}
+			p.armed.Store(where == "assignment")
+			wait := p.start(t.Context(), t, s, g, logTo(&log))
+			time.Sleep(59*time.Minute + 50*time.Second) // both lanes have a task due within 10 s
+			began := time.Now()
 			p.armed.Store(true)
-			if err := wait(); err == nil {
-				t.Error("ended well")
+			err := wait()
+			if err == nil || err.Error() != named {
+				t.Errorf("ended with %v, want %q", err, named)
 			}
-		})
+			if took := time.Since(began); where != "assignment" && took > 11*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if text := log.String(); !strings.Contains(text, `level=ERROR msg="A goroutine panicked; the worker ends"`) || !strings.Contains(text, "(*panicking).panicIn") {
+				t.Errorf("the log has no stack:\n%s", text)
+			}
+			if opened, closed := s.opened.Load(), s.closed.Load(); opened != closed {
+				t.Errorf("%d bodies were opened, %d closed", opened, closed)
+			}
+		}) // synctest fails if a goroutine is left
+	}
+	scenario(t, "a goroutine that exits without a panic ends the worker too", func(t *testing.T) {
+		p := &panicking{where: "analyser", goexit: true}
+		wait := p.start(t.Context(), t, &fakeStream{}, newFakeGateway())
+		time.Sleep(10 * time.Second)
+		p.armed.Store(true)
+		if err := wait(); err == nil {
+			t.Error("ended well")
+		}
 	})
 }
 
 func TestAPanicLosesNoEarlierEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
-		p := &panickingPorts{where: "analyser"}
-		wait := startPanicking(t.Context(), p, s, g)
+		p := &panicking{where: "analyser"}
+		wait := p.start(t.Context(), t, s, g)
 		time.Sleep(10 * time.Second)
 		s.set(func(s *fakeStream) { s.black = true })
 		time.Sleep(9 * time.Second) // the alert is due
@@ -166,10 +111,10 @@ func TestAPanicLosesNoEarlierEvent(t *testing.T) {
 
 func TestAPanicDuringShutdownBecomesAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &panickingPorts{where: "body"}
+		p := &panicking{where: "body"}
 		s := &fakeStream{analyse: func(context.Context) { time.Sleep(5 * time.Second); p.panicIn("body") }}
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := startPanicking(ctx, p, s, newFakeGateway())
+		wait := p.start(ctx, t, s, newFakeGateway())
 		time.Sleep(2 * time.Second)
 		p.armed.Store(true)
 		cancel()

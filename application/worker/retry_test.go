@@ -33,64 +33,49 @@ func TestARejectedReportIsSentInParts(t *testing.T) {
 		"for its snapshot":      {func(r monitor.Report) bool { return r.Snapshot != nil }, "stream.started alert.blackout stream.ended", true},
 		"for one of its events": {func(r monitor.Report) bool { return contains(r, event.Blackout) }, "stream.started stream.ended", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				s, g := &fakeStream{black: true}, newFakeGateway()
-				g.respond = func(r monitor.Report) (monitor.Order, error) {
-					if c.rejects(r) {
-						return "", rejection
-					}
-					return monitor.Run, nil
+		scenario(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			s, g := &fakeStream{black: true}, newFakeGateway()
+			g.respond = func(r monitor.Report) (monitor.Order, error) {
+				if c.rejects(r) {
+					return "", rejection
 				}
-				wait := startWorker(t.Context(), t, s, g, logTo(&log))
-				time.Sleep(30 * time.Second)
-				endStream(t, s, wait)
-				if got := g.eventTypes(); got != c.accepted {
-					t.Errorf("accepted %s, want %s", got, c.accepted)
+				return monitor.Run, nil
+			}
+			wait := startWorker(t.Context(), t, s, g, logTo(&log))
+			time.Sleep(30 * time.Second)
+			endStream(t, s, wait)
+			if got := g.eventTypes(); got != c.accepted {
+				t.Errorf("accepted %s, want %s", got, c.accepted)
+			}
+			if g.lastReport().Status != monitor.Completed {
+				t.Errorf("the last reported status is %q", g.lastReport().Status)
+			}
+			for _, r := range g.reports {
+				if c.complete && len(r.Events) > 0 && r.Status == "" {
+					t.Errorf("%v was reported without the state after it", r.Events)
 				}
-				if g.lastReport().Status != monitor.Completed {
-					t.Errorf("the last reported status is %q", g.lastReport().Status)
-				}
-				for _, r := range g.reports {
-					if c.complete && len(r.Events) > 0 && r.Status == "" {
-						t.Errorf("%v was reported without the state after it", r.Events)
-					}
-				}
-				if lost := !strings.Contains(c.accepted, "blackout"); lost != strings.Contains(log.String(), "it is lost") {
-					t.Errorf("lost is %v, the log says\n%s", lost, log.String())
-				}
-			})
+			}
+			if lost := !strings.Contains(c.accepted, "blackout"); lost != strings.Contains(log.String(), "it is lost") {
+				t.Errorf("lost is %v, the log says\n%s", lost, log.String())
+			}
 		})
 	}
 }
 
-func TestAWorkerWaitsForAGatewayThatIsGone(t *testing.T) {
+func TestAWorkerWaitsForItsFirstAssignment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
 		g := newFakeGateway()
-		wait := startWorker(ctx, t, &fakeStream{}, g)
-		time.Sleep(time.Minute)
-		g.isDown(true)
-		end := time.AfterFunc(time.Hour, cancel)
-		if err := wait(); end.Stop() {
-			t.Errorf("it ended by itself, with %v", err)
+		g.assignmentErr = errGatewayDown
+		if err := startWorker(ctx, t, &fakeStream{}, g, logTo(&log))(); err != nil || ctx.Err() == nil {
+			t.Errorf("ended with %v", err)
 		}
-	})
-	t.Run("also before its first assignment", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var log bytes.Buffer
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			g := newFakeGateway()
-			g.assignmentErr = errGatewayDown
-			if err := startWorker(ctx, t, &fakeStream{}, g, logTo(&log))(); err != nil || ctx.Err() == nil {
-				t.Errorf("ended with %v", err)
-			}
-			if n := strings.Count(log.String(), "gives no assignment"); n < 2 || n > 10 {
-				t.Errorf("logged %d times in 5 min", n)
-			}
-		})
+		if n := strings.Count(log.String(), "gives no assignment"); n < 2 || n > 10 {
+			t.Errorf("logged %d times in 5 min", n)
+		}
 	})
 }
 

@@ -99,11 +99,9 @@ func (w *wall) ports() worker.Ports {
 
 func watchWall(t *testing.T, w *wall, then func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	wait := startWorkerUntil(ctx, context.Background(), w.ports())
+	stop := runWorker(t, w.ports())
 	then()
-	cancel()
-	endsWell(t, wait)
+	stop()
 }
 
 func TestAClosedWallCostsNothing(t *testing.T) {
@@ -159,14 +157,12 @@ func TestThumbnailsAreTimedWhileTheClockIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wall{fakeGateway: newFakeGateway(), fakeStream: &fakeStream{}, open: true, slow: 11 * time.Second} // the loop looks at the clock meanwhile
 		var clock wallClock
-		ctx, cancel := context.WithCancel(t.Context())
-		wait := startWorkerUntil(ctx, context.Background(), w.ports(), func(c *worker.Config) { c.Now = clock.now })
+		stop := runWorker(t, w.ports(), func(c *worker.Config) { c.Now = clock.now })
 		for i := range 60 {
 			time.Sleep(2 * time.Second)
 			clock.set(time.Duration(i) * time.Hour)
 		}
-		cancel()
-		endsWell(t, wait)
+		stop()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if n := len(w.taken); n < 5 || w.taken[n-1].Sub(w.taken[0]) < 24*time.Hour {

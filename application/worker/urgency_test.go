@@ -54,12 +54,10 @@ func TestAQuestionThatWaitsBecomesUrgentAtTheScheduledStart(t *testing.T) {
 		g.config.ScheduledStartTime = &start
 		urgent := make(chan time.Time, 1)
 		s.resolve = waitsForUrgency(watch.Resolution{State: watch.Upcoming}, urgent)
-		ctx, cancel := context.WithCancel(t.Context())
-		wait := startWorker(ctx, t, s, g)
+		stop := runWorker(t, ports(s, g))
 		if late := (<-urgent).Sub(start); late < 0 || late > 10*time.Second {
 			t.Errorf("it became urgent %v after the scheduled start", late)
 		}
-		cancel()
-		endsWell(t, wait)
+		stop()
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -45,52 +44,6 @@ func TestAWorkerReportsAWholeStream(t *testing.T) {
 			t.Errorf("the last report counts %+v with a snapshot of %d bytes", last.Statistics, len(last.Snapshot))
 		}
 	})
-}
-
-func TestAGatewayOutageLosesNoEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		calls := 0
-		g.respond = func(r monitor.Report) (monitor.Order, error) {
-			if late := time.Since(r.SentAt).Abs(); late > time.Second { // of each attempt, not of the report
-				t.Errorf("a report says that it was sent %s ago", late)
-			}
-			if calls++; calls%4 != 0 { // three of four reports fail
-				return "", errGatewayDown
-			}
-			return monitor.Run, nil
-		}
-		wait := startWorker(t.Context(), t, s, g)
-		playBlackout(s)
-		endsWell(t, wait)
-		if got := g.eventTypes(); got != blackoutEvents {
-			t.Errorf("events %s, want %s", got, blackoutEvents)
-		}
-	})
-}
-
-func TestAReplacedWorkerEndsAtOnce(t *testing.T) {
-	for name, reason := range map[string]error{
-		"another worker has taken over": monitor.ErrSuperseded,
-		"its monitor is gone":           monitor.Errorf(monitor.NotFound, "no such monitor"),
-		"a wrapped error":               fmt.Errorf("report: %w", monitor.ErrSuperseded),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, g := &fakeStream{}, newFakeGateway()
-				wait := startWorker(t.Context(), t, s, g)
-				time.Sleep(10 * time.Second)
-				g.set(func(g *fakeGateway) { g.respond = func(monitor.Report) (monitor.Order, error) { return "", reason } })
-				began := time.Now()
-				if err := wait(); !errors.Is(err, reason) {
-					t.Fatalf("ended with %v", err)
-				}
-				if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("took %s, more than a heartbeat", took)
-				}
-			})
-		})
-	}
 }
 
 func TestAnOrderToStopIsFollowed(t *testing.T) {
@@ -221,11 +174,9 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 func TestACalmStreamReportsASnapshotOnceAMinute(t *testing.T) { // decision S11
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()
-		ctx, cancel := context.WithCancel(t.Context())
-		wait := startWorker(ctx, t, s, g)
+		stop := runWorker(t, ports(s, g))
 		time.Sleep(10 * time.Minute)
-		cancel()
-		endsWell(t, wait)
+		stop()
 		snapshots := 0
 		for _, r := range g.reports {
 			if r.Snapshot != nil {
