@@ -32,12 +32,6 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a reservation that fell due while no gateway ran is promoted at once", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", -time.Hour)).run()
-		h.advance(0)
-		h.expectCalls("launch mon-a 2")
-	})
-
 	scenario(t, "a reservation made by another gateway is promoted on time", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).run()
 		h.advance(time.Hour)

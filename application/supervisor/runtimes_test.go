@@ -9,13 +9,6 @@ import (
 
 // Decisions O2, O3 and O5.
 func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
-	scenario(t, "a missing worker is replaced under the policy relaunch", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).relaunching().started()
-		h.expectCalls("launch mon-a 2")
-		h.expectCounts("relaunched=1", "marked_as_error=0")
-		h.expectActive("mon-a")
-	})
-
 	scenario(t, "a worker of an older generation is replaced", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.Generation = 4
@@ -39,16 +32,6 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		if p := h.store.get("mon-a").RuntimeID; p != "here" {
 			t.Errorf("it is at %q", p)
 		}
-	})
-
-	scenario(t, "time before the start of this gateway expires no lease", func(t *testing.T) {
-		m := monitored("mon-a")
-		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
-		h := newHarness(t, m).relaunching().started()
-		h.advance(28 * time.Second)
-		h.expectCalls()
-		h.advance(10 * time.Second)
-		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "a worker whose successor runs in another runtime is ended", func(t *testing.T) {
@@ -130,18 +113,6 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		h.expectFailed("mon-a", event.ReasonWorkerLost, "the worker has not reported for 30s")
 		if m := h.store.get("mon-b"); !m.Status.Active() {
 			t.Errorf("one that is heard is %s", m.Status)
-		}
-	})
-
-	scenario(t, "two gateways that find the same loss launch one worker", func(t *testing.T) {
-		a := newHarness(t, monitored("mon-a")).relaunching().inSharedRuntime().run()
-		a.beside().started()
-		a.advance(40 * time.Second)
-		a.reportFor(2*time.Minute, "mon-a")
-		a.expectActive("mon-a")
-		a.expectRunning("mon-a", 2)
-		if m := a.store.get("mon-a"); m.Generation != 2 {
-			t.Errorf("stored is %+v", m)
 		}
 	})
 }
