@@ -238,32 +238,30 @@ func TestTheMemoryOfTheFeedIsBoundedInBytes(t *testing.T) {
 }
 
 func TestReadersAreLimited(t *testing.T) {
-	inVirtualTime(t, feeds.Config{MaxReaders: 2}, func(f *follower) {
-		first := f.follow(at(0))
-		f.follow(at(0))
-		if _, err := f.Follow("", at(0)); !errors.Is(err, feeds.ErrTooManyReaders) {
-			f.t.Errorf("the third reader got %v, want ErrTooManyReaders", err)
-		}
-		first.Close()
-		f.follow(at(0))
-	})
-}
-
-func TestReadersOfOneKeyAreLimited(t *testing.T) {
-	inVirtualTime(t, feeds.Config{MaxPerKey: 2}, func(f *follower) {
-		first := f.follow(at(0))
-		f.follow(at(0))
-		if _, err := f.Follow("", at(0)); !errors.Is(err, feeds.ErrTooManyReadersOfKey) {
-			f.t.Errorf("the third reader got %v, want ErrTooManyReadersOfKey", err)
-		}
-		other, err := f.Follow("another", at(0))
-		if err != nil {
-			f.t.Fatalf("a reader with another key got %v", err)
-		}
-		other.Close()
-		first.Close()
-		f.follow(at(0))
-	})
+	for name, c := range map[string]struct {
+		cfg       feeds.Config
+		third     error
+		ofAnother error // of a reader with another key
+	}{
+		"at one gateway": {feeds.Config{MaxReaders: 2}, feeds.ErrTooManyReaders, feeds.ErrTooManyReaders},
+		"with one key":   {feeds.Config{MaxPerKey: 2}, feeds.ErrTooManyReadersOfKey, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, c.cfg, func(f *follower) {
+				first := f.follow(at(0))
+				f.follow(at(0))
+				for key, want := range map[string]error{"": c.third, "another": c.ofAnother} {
+					if r, err := f.Follow(key, at(0)); !errors.Is(err, want) {
+						f.t.Errorf("the third reader, with the key %q, got %v, want %v", key, err, want)
+					} else if err == nil {
+						r.Close()
+					}
+				}
+				first.Close()
+				f.follow(at(0))
+			})
+		})
+	}
 }
 
 func TestEveryReaderGetsByeAtTheEnd(t *testing.T) {
