@@ -109,6 +109,15 @@ func (f *fixture) launch(spec supervisor.WorkerSpec) {
 	}
 }
 
+// running launches a worker of a new monitor, and waits until it runs.
+func (f *fixture) running(b Behaviour) supervisor.WorkerSpec {
+	f.t.Helper()
+	spec := f.newSpec(b)
+	f.launch(spec)
+	f.expectAlive(spec.ID, spec.Generation)
+	return spec
+}
+
 // expectAlive waits until exactly these generations of a monitor's worker run.
 func (f *fixture) expectAlive(id monitor.ID, generations ...int) {
 	f.t.Helper()
@@ -186,9 +195,7 @@ func (f *fixture) expectExit(spec supervisor.WorkerSpec, clean bool) {
 // the ends, so one more worker ends, and its exit has to be the next.
 func (f *fixture) expectNoExit() {
 	f.t.Helper()
-	last := f.newSpec(StopsWhenAsked)
-	f.launch(last)
-	f.expectAlive(last.ID, 1)
+	last := f.running(StopsWhenAsked)
 	f.stop(last.ID)
 	if e := f.exit(); e.ID != last.ID {
 		f.t.Errorf("unexpected exit %+v", e)

@@ -115,9 +115,7 @@ func olderGenerationIsRefused(f *fixture, running []supervisor.WorkerSpec) {
 }
 
 func othersAreLaunchedBeside(f *fixture, running []supervisor.WorkerSpec) {
-	spec := f.newSpec(StopsWhenAsked)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
+	spec := f.running(StopsWhenAsked)
 	f.expectListed(spec, running[0])
 	f.stop(spec.ID)
 	f.expectExit(spec, true)
@@ -154,9 +152,7 @@ func unreadExitsAreKept(f *fixture) {
 		f.launch(spec)
 	}
 	// A worker that is stopped afterwards shows that the launcher goes on.
-	last := f.newSpec(StopsWhenAsked)
-	f.launch(last)
-	f.expectAlive(last.ID, 1)
+	last := f.running(StopsWhenAsked)
 	if err := f.Launcher.Stop(f.t.Context(), last.ID); err != nil {
 		f.t.Fatalf("stop: %v", err)
 	}

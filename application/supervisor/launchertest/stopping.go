@@ -57,9 +57,7 @@ func stopOfUnknownDoesNothing(f *fixture) {
 }
 
 func concurrentStopsEndOnce(f *fixture) {
-	spec := f.newSpec(StopsWhenAsked)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
+	spec := f.running(StopsWhenAsked)
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() { f.stop(spec.ID) })
@@ -70,9 +68,7 @@ func concurrentStopsEndOnce(f *fixture) {
 }
 
 func abandonedStopIsCarriedOut(f *fixture) {
-	spec := f.newSpec(IgnoresStop)
-	f.launch(spec)
-	f.expectAlive(spec.ID, 1)
+	spec := f.running(IgnoresStop)
 	ctx, cancel := context.WithTimeout(f.t.Context(), f.GracePeriod/10)
 	defer cancel()
 	if err := f.Launcher.Stop(ctx, spec.ID); !errors.Is(err, context.DeadlineExceeded) {
@@ -92,13 +88,9 @@ func closeEndsRunning(f *fixture, running []supervisor.WorkerSpec) {
 
 func closeEndsAll(f *fixture) {
 	const stubborn = 10
-	specs := []supervisor.WorkerSpec{f.newSpec(StopsWhenAsked)}
+	specs := []supervisor.WorkerSpec{f.running(StopsWhenAsked)}
 	for range stubborn {
-		specs = append(specs, f.newSpec(IgnoresStop))
-	}
-	for _, spec := range specs {
-		f.launch(spec)
-		f.expectAlive(spec.ID, 1)
+		specs = append(specs, f.running(IgnoresStop))
 	}
 	ends := f.countExits()
 	began := time.Now()

@@ -13,10 +13,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 			f := start(t, newHarness(t))
 			var running []supervisor.WorkerSpec
 			for _, b := range c.running {
-				spec := f.newSpec(b)
-				f.launch(spec)
-				f.expectAlive(spec.ID, spec.Generation)
-				running = append(running, spec)
+				running = append(running, f.running(b))
 			}
 			c.test(f, running)
 		})
