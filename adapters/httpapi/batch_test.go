@@ -89,50 +89,6 @@ func TestACSVFileIsRegisteredLikeJSON(t *testing.T) { // section 16.6
 	}
 }
 
-func TestABatchThatCannotBeReadIsRefusedAsAWhole(t *testing.T) { // section 16.6
-	many := strings.TrimSuffix(strings.Repeat(registration+",", 101), ",")
-	for name, c := range map[string]struct {
-		contentType, body, message string
-		status                     int
-	}{
-		"no JSON":           {"application/json", `{"monitors":[`, "valid JSON", 400},
-		"no array":          {"application/json", `{"monitors":{}}`, "array of 1 to 100", 400},
-		"nothing":           {"application/json", `{"monitors":[]}`, "empty", 400},
-		"another field":     {"application/json", `{"streams":[]}`, "accepted are monitors", 400},
-		"101 in JSON":       {"application/json", `{"monitors":[` + many + `]}`, "1 to 100", 400},
-		"101 in CSV":        {"text/csv", "stream_url\n" + strings.Repeat("x\n", 101), "1 to 100", 400},
-		"an empty file":     {"text/csv", "", "names the columns", 400},
-		"only names":        {"text/csv", "stream_url\n", "empty", 400},
-		"an unknown column": {"text/csv", "stream_url,colour\nx,y\n", "column 2 is", 400},
-		"a repeated column": {"text/csv", "stream_url,stream_url\nx,y\n", "twice", 400},
-		"a short row":       {"text/csv", "stream_url,callback_url\nx\n", "valid CSV", 400},
-		"a quotation mark":  {"text/csv", "stream_url\n\"x\n", "valid CSV", 400},
-		"another type":      {"text/plain", "x", "application/json or text/csv", 415},
-		"more than two MB":  {"text/csv", "stream_url\n" + strings.Repeat("x", 2<<20), "larger", 413},
-	} {
-		t.Run(name, func(t *testing.T) {
-			api := newTestAPI(t)
-			api.unvalidated = true
-			answer, _ := api.postBatch(batchPath, c.contentType, c.body)
-			if answer.status != c.status || !strings.Contains(string(answer.body), c.message) {
-				t.Errorf("%d %s", answer.status, answer.body)
-			}
-		})
-	}
-	api := newTestAPI(t)
-	api.unvalidated = true
-	for _, query := range []string{"dry_run=yes", "dry_run="} {
-		if answer, _ := api.postBatch(batchPath+"?"+query, "application/json", `{"monitors":[`+registration+`]}`); answer.status != 400 {
-			t.Errorf("%s: %d %s", query, answer.status, answer.body)
-		}
-	}
-	r := newRequest("POST", batchPath, strings.NewReader(`{"monitors":[`+registration+`]}`))
-	r.Header.Set("Idempotency-Key", "k")
-	if answer := api.do(r); answer.status != 400 || !strings.Contains(string(answer.body), "DUPLICATE_MONITOR") {
-		t.Errorf("with an idempotency key: %d %s", answer.status, answer.body)
-	}
-}
-
 func TestAHeaderOfManyColumnsIsRefusedInTime(t *testing.T) { // its names were compared in pairs
 	var header strings.Builder
 	for i := 0; header.Len() < 2<<20-64; i++ {

@@ -14,7 +14,7 @@ import (
 
 // feedStream is a connection to the feed of a real server.
 type feedStream struct {
-	t        *testing.T
+	t        testing.TB
 	response *http.Response
 	lines    *bufio.Scanner
 }
@@ -163,17 +163,6 @@ func TestTheFormatOfTheFeedFollowsAccept(t *testing.T) {
 			t.Errorf("Accept %q and %q give %s, want %s", c.accept, c.query, got, c.want)
 		}
 	}
-}
-
-func TestABadRequestForTheFeedIsRefused(t *testing.T) {
-	t.Parallel()
-	api := newTestAPI(t)
-	for query, word := range map[string]string{"after=9": "after", "follow=maybe": "follow", "since=1": "since"} {
-		api.get("/api/v1/feed?"+query).hasError(http.StatusBadRequest, "INVALID_CONFIG", word)
-	}
-	r := newRequest("GET", "/api/v1/feed?follow=false", nil)
-	r.Header.Set("Accept", "text/event-stream")
-	api.do(r).hasError(http.StatusBadRequest, "INVALID_CONFIG", "application/x-ndjson")
 }
 
 func TestReadersOfTheFeedBeyondTheLimitAreRefused(t *testing.T) {

@@ -21,6 +21,10 @@ const (
 
 func addKey(api *testAPI, _ monitor.ID) { api.createKey("first", "operate") }
 
+func useKey(api *testAPI, _ monitor.ID) {
+	api.as(api.createKey("ann", "view"), "GET", "/api/v1/monitors", "").hasStatus(http.StatusOK)
+}
+
 // createKey returns the secret of a new key.
 func (api *testAPI) createKey(name, role string) string {
 	api.t.Helper()
@@ -39,7 +43,6 @@ func (api *testAPI) as(secret, method, path, body string) response {
 func keyCases() []responseCase {
 	return []responseCase{
 		{"create a key of a taken name", 409, after(func(api *testAPI) { api.createKey("ann", "view") }, request("POST", "/api/v1/keys", `{"name":"ann","role":"view"}`))},
-		{"create a key of no role", 400, request("POST", "/api/v1/keys", `{"name":"ann","role":"boss"}`)},
 		{"revoke no key", 404, request("DELETE", keyURL, "")},
 	}
 }
@@ -92,21 +95,8 @@ func TestEveryRouteThatChangesSomethingIsRecorded(t *testing.T) {
 	}
 }
 
-func TestAKeyIsShownOnceAndListedWithItsUse(t *testing.T) { // section 12.4
-	api := newTestAPI(t)
-	secret := api.createKey("ann", "view")
-	api.as(secret, "GET", "/api/v1/monitors", "").hasStatus(http.StatusOK)
-	a := api.get("/api/v1/keys").hasStatus(http.StatusOK)
-	if strings.Contains(string(a.body), secret) {
-		t.Errorf("the list shows the key: %s", a.body)
-	}
-	a.hasBody(`{"keys":[{"key_id":"` + storedKey + `","name":"ann","role":"view","state":"active","created_by":"API_KEY","created_at":"2024-01-15T19:55:00.123+09:00",
-		"expires_at":null,"revoked_at":null,"last_used_at":"2024-01-15T19:55:00.123+09:00"}]}`)
-}
-
 func TestARevokedOrExpiredKeyAndItsSessionsAreRefused(t *testing.T) { // sections 12.4, 18.2
-	at := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t)
 	revoked := api.createKey("revoked", "operate")
 	a := api.post("/api/v1/keys", `{"name":"short","role":"view","expires_at":"2024-01-15T20:00:00+09:00"}`)
 	expires, _ := a.hasStatus(http.StatusCreated).json()["key"].(string)
@@ -126,7 +116,7 @@ func TestARevokedOrExpiredKeyAndItsSessionsAreRefused(t *testing.T) { // section
 	api.delete(keyURL).hasStatus(http.StatusOK)
 	try(revoked, http.StatusUnauthorized)
 	try(expires, http.StatusOK)
-	at = now.Add(5 * time.Minute)
+	api.at = now.Add(5 * time.Minute)
 	try(expires, http.StatusUnauthorized)
 	api.signInWith(expires, "").hasStatus(http.StatusUnauthorized)
 	api.get("/api/v1/monitors").hasStatus(http.StatusOK)
@@ -190,10 +180,8 @@ func TestWhatAPersonDoesIsRecordedWithTheirKey(t *testing.T) { // section 12.4
 	if got := api.actions(); !slices.Equal(got, want) {
 		t.Errorf("recorded is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	first := api.get("/api/v1/audit?limit=3").json()
-	next := api.get("/api/v1/audit?limit=3&cursor=" + first["next"].(string)).json()
-	if rest := next["entries"].([]any); len(rest) != 1 || next["next"] != nil {
-		t.Errorf("the second page is %v", next)
+	if pages := api.pages("/api/v1/audit?limit=3", "entries", "action", "cursor"); len(pages) != len(want) {
+		t.Errorf("the pages have %q", pages)
 	}
 }
 

@@ -33,7 +33,7 @@ var loaded = sync.OnceValues(func() (*openapi3.T, error) {
 	return doc, doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
 })
 
-func document(t *testing.T) apiDocument {
+func document(t testing.TB) apiDocument {
 	t.Helper()
 	doc, err := loaded()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c apiDocument) find(method, path string) (template string, op *openapi3.Op
 
 // validate fails the test unless the document describes the status, the headers and
 // the body of a response.
-func (c apiDocument) validate(t *testing.T, r *http.Request, a response) {
+func (c apiDocument) validate(t testing.TB, r *http.Request, a response) {
 	t.Helper()
 	template, op := c.find(r.Method, r.URL.Path)
 	everywhere := bytes.Contains(a.body, []byte(`"code":"CROSS_ORIGIN"`)) || bytes.Contains(a.body, []byte(`"code":"FORBIDDEN"`))
@@ -181,7 +181,7 @@ func TestTheDocumentIsServed(t *testing.T) {
 // TestEveryDescribedResponseOccurs causes each response and each code that the document describes. do
 // validates them against the document, which says which code has which status.
 func TestEveryDescribedResponseOccurs(t *testing.T) {
-	responses, codes := map[string]bool{}, map[string]bool{}
+	responses, codes, bodies := map[string]bool{}, map[string]bool{}, readBodies(t)
 	for _, c := range responseCases() {
 		t.Run(c.name, func(t *testing.T) {
 			api := newTestAPI(t)
@@ -189,17 +189,26 @@ func TestEveryDescribedResponseOccurs(t *testing.T) {
 			a := api.do(r).hasStatus(c.status)
 			template, _ := document(t).find(r.Method, r.URL.Path)
 			responses[r.Method+" "+template+" "+strconv.Itoa(c.status)] = true
-			if a.status < 400 || a.header.Get("Content-Type") != "application/json" {
+			if a.header.Get("Content-Type") != "application/json" {
+				return
+			}
+			if a.status < 400 {
+				bodies.check(t, c.name, a.body)
 				return
 			}
 			codes[a.json()["error"].(map[string]any)["code"].(string)] = true
 			if again := a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable; again != (a.header.Get("Retry-After") != "") {
 				t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
 			}
-			if bytes.Contains(a.body, []byte("exploded")) {
+			if bytes.Contains(a.body, []byte("exploded")) || bytes.Contains(a.body, []byte("sql")) {
 				t.Error("the response shows an internal detail")
 			}
 		})
+	}
+	for _, r := range refusals() {
+		path, _, _ := strings.Cut(r.path, "?")
+		template, _ := document(t).find(r.method, path)
+		responses[r.method+" "+template+" 400"], codes[string(r.code)] = true, true
 	}
 	for path, item := range document(t).doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -210,6 +219,7 @@ func TestEveryDescribedResponseOccurs(t *testing.T) {
 			}
 		}
 	}
+	bodies.write(t)
 	for _, code := range document(t).doc.Components.Schemas["Error"].Value.Properties["error"].Value.Properties["code"].Value.Enum {
 		if !codes[code.(string)] {
 			t.Errorf("no test causes %s", code)

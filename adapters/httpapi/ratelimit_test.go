@@ -42,8 +42,7 @@ func (api *testAPI) guessKeys() {
 }
 
 func TestRequestsWithAWrongKeyAreLimitedByAddress(t *testing.T) { // section 12.1
-	clock := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return clock } })
+	api := newTestAPI(t)
 	send := func(key, from string) response {
 		r := newRequestWithoutKey("/api/v1/monitors")
 		r.RemoteAddr = from + ":1234"
@@ -68,7 +67,7 @@ func TestRequestsWithAWrongKeyAreLimitedByAddress(t *testing.T) { // section 12.
 	if lines := strings.Count(api.log.String(), "too many with a wrong key"); lines != 2 {
 		t.Errorf("%d lines of the log name an address, want 2", lines)
 	}
-	clock = clock.Add(time.Minute)
+	api.at = now.Add(time.Minute)
 	send(apiKey, fresh).hasStatus(http.StatusOK)
 	send("guess", used).hasStatus(http.StatusUnauthorized)
 }
@@ -176,68 +175,34 @@ func TestSigningInAgainGivesNoFurtherRegistrations(t *testing.T) {
 	}
 }
 
-// TestARateLimitAppliesToOneClient tests decision A5: a client is a key and an address.
+// TestARateLimitAppliesToOneClient tests decision A5: a client is a key and an address. A sender is an address, and the
+// values of X-Forwarded-For that it sends.
 func TestARateLimitAppliesToOneClient(t *testing.T) {
-	type sender struct {
-		remote  string
-		headers []string // name and value by turns
-	}
-	from := func(api *testAPI, s sender) response {
+	from := func(api *testAPI, sender string) response {
+		addresses := strings.Split(sender, " for ")
 		r := newRequest("GET", "/api/v1/monitors", nil)
-		r.RemoteAddr = s.remote
-		for i := 0; i+1 < len(s.headers); i += 2 {
-			r.Header.Add(s.headers[i], s.headers[i+1])
-		}
+		r.RemoteAddr = addresses[0]
+		r.Header["X-Forwarded-For"] = addresses[1:]
+		r.Header.Set("X-Real-IP", sender)
 		return api.do(r)
 	}
-	const forwarded = "X-Forwarded-For"
 	for name, c := range map[string]struct {
-		first, second sender
+		first, second string
 		same          bool
 	}{
-		"another port is the same client": {
-			sender{"192.0.2.7:1111", nil}, sender{"192.0.2.7:2222", nil}, true,
-		},
-		"another address is another client": {
-			sender{"192.0.2.7:1111", nil}, sender{"192.0.2.8:1111", nil}, false,
-		},
-		"another spelling of an address is the same client": {
-			sender{"192.0.2.7:1111", nil}, sender{"[::ffff:192.0.2.7]:1111", nil}, true,
-		},
-		"another address of one IPv6 network is the same client": {
-			sender{"[2001:db8:0:1::1]:1111", nil}, sender{"[2001:db8:0:1:ffff:ffff:ffff:ffff]:1111", nil}, true,
-		},
-		"another IPv6 network is another client": {
-			sender{"[2001:db8:0:1::1]:1111", nil}, sender{"[2001:db8:0:2::1]:1111", nil}, false,
-		},
-		"an address of another zone is the same client": {
-			sender{"[fe80::1%eth0]:1111", nil}, sender{"[fe80::1%eth1]:1111", nil}, true,
-		},
-		"behind a proxy, another address of one IPv6 network is the same client": {
-			sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::1"}}, sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::2"}}, true,
-		},
-		"X-Forwarded-For is ignored unless a trusted proxy sent it": {
-			sender{"192.0.2.7:1111", []string{forwarded, "203.0.113.1"}}, sender{"192.0.2.7:1111", []string{forwarded, "203.0.113.2"}}, true,
-		},
-		"behind a proxy, another address is another client": {
-			sender{"10.0.0.1:1111", []string{forwarded, "203.0.113.1"}}, sender{"10.0.0.1:1111", []string{forwarded, "203.0.113.2"}}, false,
-		},
-		"behind another proxy, the same address is the same client": {
-			sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::1"}}, sender{"10.0.0.2:1111", []string{forwarded, "2001:DB8:0::1"}}, true,
-		},
-		"behind a proxy, another spelling of an address is the same client": {
-			sender{"10.0.0.1:1111", []string{forwarded, "203.0.113.1"}}, sender{"10.0.0.1:1111", []string{forwarded, "::ffff:203.0.113.1"}}, true,
-		},
-		"behind a proxy, the address that the client wrote is ignored": {
-			sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.1, 203.0.113.1"}}, sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.2, 203.0.113.1"}}, true,
-		},
-		"behind a proxy that adds its own header, the client's header is ignored": {
-			sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.1", forwarded, "203.0.113.1"}},
-			sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.2", forwarded, "203.0.113.1"}}, true,
-		},
-		"behind a proxy, other headers are ignored": {
-			sender{"10.0.0.1:1111", []string{"X-Real-IP", "198.51.100.1"}}, sender{"10.0.0.1:1111", []string{"X-Real-IP", "198.51.100.2"}}, true,
-		},
+		"another port":                               {"192.0.2.7:1111", "192.0.2.7:2222", true},
+		"another address":                            {"192.0.2.7:1111", "192.0.2.8:1111", false},
+		"another spelling of an address":             {"192.0.2.7:1111", "[::ffff:192.0.2.7]:1111", true},
+		"another address of one IPv6 network":        {"[2001:db8:0:1::1]:1111", "[2001:db8:0:1:ffff:ffff:ffff:ffff]:1111", true},
+		"another IPv6 network":                       {"[2001:db8:0:1::1]:1111", "[2001:db8:0:2::1]:1111", false},
+		"an address of another zone":                 {"[fe80::1%eth0]:1111", "[fe80::1%eth1]:1111", true},
+		"X-Forwarded-For of no trusted proxy":        {"192.0.2.7:1111 for 203.0.113.1", "192.0.2.7:1111 for 203.0.113.2", true},
+		"behind a proxy, another address":            {"10.0.0.1:1111 for 203.0.113.1", "10.0.0.1:1111 for 203.0.113.2", false},
+		"behind a proxy, another of an IPv6 network": {"10.0.0.1:1111 for 2001:db8::1", "10.0.0.1:1111 for 2001:db8::2", true},
+		"behind another proxy, the same address":     {"10.0.0.1:1111 for 2001:db8::1", "10.0.0.2:1111 for 2001:DB8:0::1", true},
+		"behind a proxy, another spelling":           {"10.0.0.1:1111 for 203.0.113.1", "10.0.0.1:1111 for ::ffff:203.0.113.1", true},
+		"behind a proxy, what the client wrote":      {"10.0.0.1:1111 for 198.51.100.1, 203.0.113.1", "10.0.0.1:1111 for 198.51.100.2, 203.0.113.1", true},
+		"behind a proxy that adds its own header":    {"10.0.0.1:1111 for 198.51.100.1 for 203.0.113.1", "10.0.0.1:1111 for 198.51.100.2 for 203.0.113.1", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newTestAPI(t, rateLimits(1, 1), func(c *testConfig) { c.TrustedProxies = []string{"10.0.0.0/8"} })

@@ -10,18 +10,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestEveryWrongFieldOfARegistrationIsNamedAtOnce(t *testing.T) { // decision A3
-	newTestAPI(t).post("/api/v1/monitors", `{"stream_url":"https://youtu.be/dQw4w9WgXcQ","callback_url":7,"colour":"red","metadata":[],
-		"config":{"check_interval_sec":0,"blackout_threshold_sec":"30","silence_db_threshold":1,"silence_threshold_sec":3601,
-		"start_delay_tolerance_sec":-1,"scheduled_start_time":"tomorrow","sharpness":1}}`).
-		hasError(http.StatusBadRequest, monitor.InvalidConfig,
-			"stream_url: is not", "callback_url is 7; accepted is a string", `"colour" is not a field`, "metadata: is not an object",
-			"config.check_interval_sec is 0; accepted is 1 to 300", `config.blackout_threshold_sec is "30"; accepted is a whole number, 1 to 3600`,
-			"config.silence_db_threshold is 1; accepted is -100 to 0", "config.silence_threshold_sec is 3601; accepted is 1 to 3600",
-			"config.start_delay_tolerance_sec is -1; accepted is 0 to 86400", `config.scheduled_start_time is "tomorrow"; accepted is`,
-			`config."sharpness" is not a field`)
-}
-
 // Null is a default for what is registered, and nothing to change to (section 19.5).
 func TestAnOnCallbackFailureOfNullIsTheDefaultOfARegistration(t *testing.T) {
 	api := newTestAPI(t)

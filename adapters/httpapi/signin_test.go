@@ -97,8 +97,7 @@ func TestAWrongKeyGivesNoSession(t *testing.T) {
 }
 
 func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
-	at := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t)
 	cookie := api.signIn()
 	accepted := func(value string) bool {
 		return api.withSession(&http.Cookie{Name: cookie.Name, Value: value}, http.MethodGet, "/api/v1/monitors").status == http.StatusOK
@@ -123,11 +122,11 @@ func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
 		changed := newTestAPI(t, besides(api, key))
 		changed.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
 	}
-	at = now.Add(12*time.Hour - time.Second)
+	api.at = now.Add(12*time.Hour - time.Second)
 	if !accepted(cookie.Value) {
 		t.Error("the session ends early")
 	}
-	at = now.Add(12 * time.Hour)
+	api.at = now.Add(12 * time.Hour)
 	if accepted(cookie.Value) {
 		t.Error("the session outlives its end")
 	}
@@ -140,37 +139,35 @@ func TestAWrongKeyIsNotHealedByASession(t *testing.T) {
 }
 
 func TestASessionInUseIsRenewed(t *testing.T) {
-	at := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t)
 	cookie := api.signIn()
-	at = now.Add(5 * time.Hour)
+	api.at = now.Add(5 * time.Hour)
 	if a := api.withSession(cookie, http.MethodGet, "/api/v1/monitors"); a.header.Get("Set-Cookie") != "" {
 		t.Errorf("with 7 h left it is renewed: %v", a.header)
 	}
-	at = now.Add(7 * time.Hour)
+	api.at = now.Add(7 * time.Hour)
 	renewed := api.withSession(cookie, http.MethodGet, "/api/v1/monitors").cookie()
-	at = now.Add(18 * time.Hour)
+	api.at = now.Add(18 * time.Hour)
 	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusUnauthorized)
 	api.withSession(renewed, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
 }
 
 // TestSigningInAgainIsNecessaryAfter7Days: a copied cookie could be renewed for ever.
 func TestSigningInAgainIsNecessaryAfter7Days(t *testing.T) {
-	at := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t)
 	cookie := api.signIn()
 	last := now.Add(7 * 24 * time.Hour).Truncate(time.Second)
-	for at = now; at.Before(last); at = at.Add(time.Hour) {
+	for ; api.at.Before(last); api.at = api.at.Add(time.Hour) {
 		a := api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK)
 		if a.header.Get("Set-Cookie") == "" {
 			continue
 		}
 		cookie = a.cookie()
-		if until := at.Add(time.Duration(cookie.MaxAge) * time.Second); until.After(last) {
-			t.Fatalf("%v after signing in, the cookie lasts until %v, %v after signing in", at.Sub(now), until, until.Sub(now))
+		if until := api.at.Add(time.Duration(cookie.MaxAge) * time.Second); until.After(last) {
+			t.Fatalf("%v after signing in, the cookie lasts until %v, %v after signing in", api.at.Sub(now), until, until.Sub(now))
 		}
 	}
-	at = last
+	api.at = last
 	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusUnauthorized)
 	api.signIn()
 }
@@ -201,13 +198,13 @@ func TestSigningInWorksWhileTheDatabaseIsAway(t *testing.T) {
 	api := newTestAPI(t)
 	api.unvalidated = true // of the pages
 	link := api.handlers.NewSignInLink()
-	api.breakAll(context.DeadlineExceeded)
-	api.signInWith(apiKey, "").hasStatus(http.StatusServiceUnavailable)
-	api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusServiceUnavailable)
-	api.withSession(&http.Cookie{Name: "stream_monitor_session", Value: "x"}, http.MethodGet, sessionURL).hasStatus(http.StatusServiceUnavailable)
+	api.breakAll()
+	api.signInWith(apiKey, "").hasStatus(http.StatusInternalServerError)
+	api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusInternalServerError)
+	api.withSession(&http.Cookie{Name: "stream_monitor_session", Value: "x"}, http.MethodGet, sessionURL).hasStatus(http.StatusInternalServerError)
 	api.use(api.db)
 	cookie := api.do(httptest.NewRequest(http.MethodGet, link, nil)).hasStatus(http.StatusSeeOther).cookie()
-	api.breakAll(context.DeadlineExceeded)
+	api.breakAll()
 	for _, c := range []*http.Cookie{cookie, api.signIn()} {
 		api.withSession(c, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
 	}
@@ -269,8 +266,7 @@ func TestAPageOfAnotherSiteCannotUseTheSession(t *testing.T) {
 }
 
 func TestWrongKeysAreLimitedByAddress(t *testing.T) {
-	at := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t)
 	const one, network, other = "192.0.2.1:1111", "[2001:db8::1]:1", "192.0.2.2:1111"
 	for _, address := range []string{one, network} {
 		for range 10 {
@@ -288,7 +284,7 @@ func TestWrongKeysAreLimitedByAddress(t *testing.T) {
 	if got := strings.Count(api.log.String(), "sign-in is refused"); got != 2 {
 		t.Errorf("%d lines of the log say so, want one for each address: %s", got, api.log)
 	}
-	at = now.Add(time.Minute)
+	api.at = now.Add(time.Minute)
 	api.signInWith(apiKey, one).hasStatus(http.StatusNoContent)
 }
 
@@ -321,8 +317,7 @@ func TestTheCookieIsSecureUnderTLS(t *testing.T) {
 }
 
 func TestALinkSignsInOnce(t *testing.T) {
-	at := now
-	api := newTestAPI(t, func(c *testConfig) { c.Now = func() time.Time { return at } })
+	api := newTestAPI(t)
 	api.unvalidated = true // openapi.yaml describes the API, not the pages
 	open := func(method, path string) response {
 		t.Helper()
@@ -348,7 +343,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 
 	earlier, link := api.handlers.NewSignInLink(), api.handlers.NewSignInLink()
 	expired(earlier)
-	at = now.Add(10 * time.Minute)
+	api.at = now.Add(10 * time.Minute)
 	expired(link)
 	if strings.Contains(api.log.String(), strings.TrimPrefix(link, "/signin?token=")) {
 		t.Error("the token is in the log")
@@ -409,7 +404,7 @@ func sessionCases() []responseCase {
 	right := signIn(`{"api_key":"` + apiKey + `"}`)
 	ofKey := func(api *testAPI) *http.Request { // whose session is checked anew
 		cookie := api.signInWith(api.createKey("ann", "view"), "").hasStatus(http.StatusNoContent).cookie()
-		api.clock = func() time.Time { return now.Add(time.Minute) }
+		api.at = now.Add(time.Minute)
 		return sessionRequest(cookie, http.MethodGet, sessionURL)
 	}
 	guessed := func(api *testAPI) {

@@ -3,17 +3,18 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"sync"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
-	"github.com/stream-monitor/stream-monitor/domain/access"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // defaultRoute is the ID of the default route.
@@ -83,12 +84,22 @@ func (s *stores) use(db *postgrestest.Store) {
 }
 
 // breakAll lets the stores fail, but the requests of the audit list are recorded.
-func (s *stores) breakAll(err error) {
-	b := brokenStore{err}
-	s.incidents.Store, s.routing.Store, s.replays.Replayer = b, b, b
-	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = b, b, b
-	s.audit.failing = err
+func (s *stores) breakAll() {
+	away := closedStore()
+	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
+	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
+	s.audit.failing = errors.New("disk full exploded")
 }
+
+// closedStore returns a store whose every method fails.
+var closedStore = sync.OnceValue(func() *postgres.Store {
+	s, err := postgres.New("host=/nowhere", postgres.Config{})
+	if err != nil {
+		panic(err)
+	}
+	_ = s.Close() // nothing is open
+	return s
+})
 
 // auditStore is a store whose methods fail or call a function of the test first.
 type auditStore struct {
@@ -125,103 +136,3 @@ func (s *auditStore) Entries(ctx context.Context, before int64, limit int) ([]ke
 	}
 	return s.AuditStore.Entries(ctx, before, limit)
 }
-
-// askedIncidents remembers the filter of the newest list.
-type askedIncidents struct {
-	incidents.Store
-
-	filter incidents.Filter
-}
-
-// ListIncidents implements incidents.Store.
-func (s *askedIncidents) ListIncidents(ctx context.Context, f incidents.Filter) ([]incidents.Incident, error) {
-	s.filter = f
-	return s.Store.ListIncidents(ctx, f)
-}
-
-// brokenStore implements the ports of stores. Every method fails.
-type brokenStore struct{ err error }
-
-func (b brokenStore) ListIncidents(context.Context, incidents.Filter) ([]incidents.Incident, error) {
-	return nil, b.err
-}
-func (b brokenStore) GetIncident(context.Context, string) (incidents.Incident, []incident.Entry, error) {
-	return incidents.Incident{}, nil, b.err
-}
-func (b brokenStore) ActOnIncident(context.Context, string, incidents.Action) (incident.Entry, error) {
-	return incident.Entry{}, b.err
-}
-func (b brokenStore) SweepIncidents(context.Context, int) (bool, error) { return false, b.err }
-
-func (b brokenStore) Routing(context.Context) (notify.Routing, error) { return notify.Routing{}, b.err }
-
-func (b brokenStore) Destinations(context.Context) ([]routing.DestinationRecord, error) {
-	return nil, b.err
-}
-func (b brokenStore) Destination(context.Context, string) (routing.DestinationRecord, error) {
-	return routing.DestinationRecord{}, b.err
-}
-func (b brokenStore) Traffic(context.Context) (map[string]routing.Traffic, error) { return nil, b.err }
-func (b brokenStore) CreateDestination(context.Context, notify.Destination) (routing.DestinationRecord, error) {
-	return routing.DestinationRecord{}, b.err
-}
-func (b brokenStore) ChangeDestination(context.Context, string, func(*notify.Destination) error) (routing.DestinationRecord, error) {
-	return routing.DestinationRecord{}, b.err
-}
-func (b brokenStore) DeleteDestination(context.Context, string) error { return b.err }
-
-func (b brokenStore) Routes(context.Context) ([]notify.Route, error) { return nil, b.err }
-func (b brokenStore) Route(context.Context, string) (notify.Route, error) {
-	return notify.Route{}, b.err
-}
-func (b brokenStore) CreateRoute(context.Context, notify.Route) (notify.Route, error) {
-	return notify.Route{}, b.err
-}
-func (b brokenStore) ChangeRoute(context.Context, string, func(*notify.Route) error) (notify.Route, error) {
-	return notify.Route{}, b.err
-}
-func (b brokenStore) DeleteRoute(context.Context, string) error { return b.err }
-func (b brokenStore) OrderRoutes(context.Context, []string) ([]notify.Route, error) {
-	return nil, b.err
-}
-
-func (b brokenStore) Silences(context.Context) ([]notify.Silence, error) { return nil, b.err }
-func (b brokenStore) Silence(context.Context, string) (notify.Silence, error) {
-	return notify.Silence{}, b.err
-}
-func (b brokenStore) CurrentTime(context.Context) (time.Time, error) { return time.Time{}, b.err }
-func (b brokenStore) CreateSilence(context.Context, notify.Silence) (notify.Silence, error) {
-	return notify.Silence{}, b.err
-}
-func (b brokenStore) ChangeSilence(context.Context, string, func(*notify.Silence) error) (notify.Silence, error) {
-	return notify.Silence{}, b.err
-}
-func (b brokenStore) EndSilence(context.Context, string) (notify.Silence, error) {
-	return notify.Silence{}, b.err
-}
-
-func (b brokenStore) Replay(context.Context, string) error { return b.err }
-func (b brokenStore) ReplayFailed(context.Context, time.Time, string) (int, error) {
-	return 0, b.err
-}
-
-func (b brokenStore) Keys(context.Context) ([]keyring.StoredKey, error)    { return nil, b.err }
-func (b brokenStore) CreateKey(context.Context, keyring.StoredKey) error   { return b.err }
-func (b brokenStore) MarkKeyUsed(context.Context, string, time.Time) error { return b.err }
-func (b brokenStore) RevokeKey(context.Context, string, time.Time) (access.Key, error) {
-	return access.Key{}, b.err
-}
-func (b brokenStore) SessionKey(context.Context, keyring.SessionKey) (keyring.SessionKey, error) {
-	return keyring.SessionKey{}, b.err
-}
-
-func (b brokenStore) LeaseThumbnails(context.Context, []monitor.ID, time.Duration) error {
-	return b.err
-}
-func (b brokenStore) PutThumbnail(context.Context, evidences.Thumbnail, int) (bool, error) {
-	return false, b.err
-}
-func (b brokenStore) GetThumbnail(context.Context, monitor.ID) (evidences.Thumbnail, error) {
-	return evidences.Thumbnail{}, b.err
-}
-func (b brokenStore) DeleteThumbnails(context.Context, time.Duration) error { return b.err }

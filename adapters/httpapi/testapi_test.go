@@ -7,11 +7,13 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"runtime"
 	"strconv"
 	"strings"
@@ -64,7 +66,7 @@ var (
 type testAPI struct {
 	stores
 
-	t           *testing.T
+	t           testing.TB
 	db          *postgrestest.Store
 	handlers    *httpapi.API
 	store       *monitorstest.Store
@@ -77,11 +79,11 @@ type testAPI struct {
 	workers     *monitorstest.WorkerManager
 	sender      *monitorstest.TestSender
 	log         *bytes.Buffer
-	policy      error            // of the callback policy
-	ready       error            // of the readiness check
-	clock       func() time.Time // of the API; nil: it stands still
-	whenChecked func()           // called by the readiness check; may be nil
-	resolve     resolverFunc     // of previews
+	policy      error        // of the callback policy
+	ready       error        // of the readiness check
+	at          time.Time    // on the clock of the API
+	whenChecked func()       // called by the readiness check; may be nil
+	resolve     resolverFunc // of previews
 	egress      []egress.Status
 
 	serverTimeout time.Duration // of the servers of the feed; 0: none
@@ -107,16 +109,16 @@ func besides(api *testAPI, key string) func(*testConfig) {
 	return func(c *testConfig) { c.monitors, c.db, c.APIKey = api.store, api.db, cmp.Or(key, apiKey) }
 }
 
-func newTestAPI(t *testing.T, change ...func(*testConfig)) *testAPI {
+func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	t.Helper()
 	dashboard, err := dashboardOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := &testAPI{t: t, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, feed: feedtest.NewStore(now), tests: &exampleSender{result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, at: now, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, feed: feedtest.NewStore(now), tests: &exampleSender{result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg := testConfig{
-		Config:      httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: api.now},
+		Config:      httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: func() time.Time { return api.at }},
 		maxMonitors: 3, createPerMin: requestsPerMin, queryPerMin: requestsPerMin, monitors: &monitorstest.Store{},
 	}
 	for _, c := range change {
@@ -187,14 +189,6 @@ func newTestAPI(t *testing.T, change ...func(*testConfig)) *testAPI {
 	return api
 }
 
-// now is the clock of the API.
-func (api *testAPI) now() time.Time {
-	if api.clock != nil {
-		return api.clock()
-	}
-	return now
-}
-
 // breakStores lets every store fail, but counts and records requests.
 func (api *testAPI) breakStores(err error) {
 	fail := func(_ context.Context, op string) error {
@@ -205,7 +199,9 @@ func (api *testAPI) breakStores(err error) {
 	}
 	api.policy, api.history.Err = err, err
 	api.store.Fail, api.evidence.Fail, api.blobs.Fail = fail, fail, fail
-	api.breakAll(err)
+	if !errors.Is(err, context.DeadlineExceeded) { // a database keeps to the deadline of a request
+		api.breakAll()
+	}
 }
 
 // breakRateLimits lets the count of requests fail.
@@ -224,7 +220,7 @@ func (f resolverFunc) Resolve(ctx context.Context, url monitor.StreamURL) watch.
 }
 
 // runFeed returns a feed that is followed until the test ends, by at most 2 readers.
-func runFeed(t *testing.T, store *feedtest.Store) *feeds.Feed {
+func runFeed(t testing.TB, store *feedtest.Store) *feeds.Feed {
 	t.Helper()
 	f, err := feeds.New(store, store.Wakes, feeds.Config{MaxReaders: 2, Heartbeat: 50 * time.Millisecond})
 	if err != nil {
@@ -246,7 +242,7 @@ func runFeed(t *testing.T, store *feedtest.Store) *feeds.Feed {
 
 // response is a recorded HTTP response.
 type response struct {
-	t      *testing.T
+	t      testing.TB
 	status int
 	header http.Header
 	body   []byte
@@ -311,6 +307,22 @@ func (api *testAPI) patch(path, body string) response {
 func (api *testAPI) put(path, body string) response {
 	api.t.Helper()
 	return api.do(newRequest("PUT", path, strings.NewReader(body)))
+}
+
+// pages follows a list to its end by what each page says of the next, and returns the field of all that it has.
+func (api *testAPI) pages(path, list, field, next string) (got []string) {
+	api.t.Helper()
+	for page := path; ; {
+		body := api.get(page).hasStatus(http.StatusOK).json()
+		for _, o := range body[list].([]any) {
+			got = append(got, fmt.Sprint(o.(map[string]any)[field]))
+		}
+		after, more := body["next"].(string)
+		if !more || len(got) > 10 {
+			return got
+		}
+		page = path + "&" + next + "=" + url.QueryEscape(after)
+	}
 }
 
 // exhaustRateLimits uses up both rate limits.

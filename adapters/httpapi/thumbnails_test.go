@@ -51,7 +51,6 @@ func thumbnailCases() []responseCase {
 		return with(request("GET", "/api/v1/monitors/"+string(id)+"/thumbnail", ""), withHeader("If-None-Match", `"1705316098500000"`))(api)
 	}
 	return append(brokenCases("upload of a thumbnail", small, (*testAPI).breakStores),
-		responseCase{"thumbnails of nothing", 400, request("POST", "/api/v1/thumbnails/watch", `{}`)},
 		responseCase{"thumbnail again", 304, again},
 		responseCase{"upload of a thumbnail", 200, small},
 		responseCase{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), jpegOf(16, 9))},
@@ -85,21 +84,6 @@ func TestAThumbnailIsStoredOnlyWhileAPageShowsItsMonitor(t *testing.T) {
 		if got.header.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, got.header.Get(name), want)
 		}
-	}
-}
-
-func TestWrongThumbnailsAreRefused(t *testing.T) {
-	api := newTestAPI(t)
-	for name, body := range map[string][]byte{"nothing": nil, "text": []byte("<script>"), "half a header": jpegOf(16, 9)[:20], "too wide": jpegOf(257, 9), "too high": jpegOf(16, 145)} {
-		t.Run(name, func(*testing.T) {
-			api.do(putThumbnail(putThumbnailURL, body)).hasStatus(http.StatusBadRequest)
-		})
-	}
-	many := strings.Repeat(`"`+noSuchID+`",`, 200) + `"` + noSuchID + `"`
-	for name, body := range map[string]string{"no ids": `{"monitor_ids":[]}`, "no array": `{"monitor_ids":"a"}`, "too many": `{"monitor_ids":[` + many + `]}`, "no id": `{"monitor_ids":["mon-1"]}`, "another field": `{"monitor_ids":["` + noSuchID + `"],"x":1}`} {
-		t.Run(name, func(*testing.T) {
-			api.post("/api/v1/thumbnails/watch", body).hasError(http.StatusBadRequest, monitor.InvalidConfig, "monitor_ids")
-		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -51,57 +52,29 @@ func body(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
-func TestEveryPageIsThePageApp(t *testing.T) {
+func TestEveryPathHasItsFile(t *testing.T) {
+	const html, notCached = "text/html; charset=utf-8", "no-cache"
 	d := newDashboard(t, example)
-	for _, page := range Pages {
-		path := strings.NewReplacer(":incident_id", "inc-1", ":monitor_id", "mon-1").Replace(page)
+	try := func(path string, status int, mediaType, cache, shows string) {
+		t.Helper()
 		r := request(d, "GET", path)
-		if got := body(t, r); r.StatusCode != http.StatusOK || !strings.Contains(got, "the page app") {
-			t.Errorf("%s is answered with %d: %s", path, r.StatusCode, got)
-		}
-		if r.Header.Get("Content-Type") != "text/html; charset=utf-8" || r.Header.Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s has the headers %v", path, r.Header)
+		got := body(t, r)
+		if r.StatusCode != status || r.Header.Get("Content-Type") != mediaType || r.Header.Get("Cache-Control") != cache || !strings.Contains(got, shows) {
+			t.Errorf("%s is answered with %d, %v: %.60s", path, r.StatusCode, r.Header, got)
 		}
 	}
-}
-
-func TestAnAssetIsCachedForEver(t *testing.T) {
-	d := newDashboard(t, example)
-	r := request(d, "GET", "/assets/index-ab12.js")
-	if got := body(t, r); got != script {
-		t.Errorf("the script is %.60q", got)
+	for _, page := range slices.Concat(Pages, []string{"/assets/", "/assets", "/.gitkeep"}) { // neither folders nor files that begin with a dot
+		try(strings.NewReplacer(":incident_id", "inc-1", ":monitor_id", "mon-1").Replace(page), http.StatusOK, html, notCached, "the page app")
 	}
-	if got := r.Header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
-		t.Errorf("Cache-Control is %q", got)
-	}
-	if got := r.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" {
-		t.Errorf("Content-Type is %q", got)
-	}
-}
-
-func TestAnAssetOfAnotherVersionIsNotFound(t *testing.T) {
-	for name, d := range map[string]*Dashboard{"built": newDashboard(t, example), "not built": newDashboard(t, fstest.MapFS{})} {
-		for _, path := range []string{"/assets/index-0000.js", "/assets/..%2findex.html", "/assets/.gitkeep"} {
-			r := request(d, "GET", path)
-			if r.StatusCode == http.StatusOK && name == "not built" || strings.HasPrefix(path, "/assets/index") && r.StatusCode != http.StatusNotFound {
-				t.Errorf("%s: %s is answered with %d", name, path, r.StatusCode)
-			}
-			if got := r.Header.Get("Cache-Control"); strings.Contains(got, "immutable") {
-				t.Errorf("%s: %s has Cache-Control %q", name, path, got)
-			}
-		}
-	}
-}
-
-func TestFoldersAndDotFilesAreNotShown(t *testing.T) {
-	d := newDashboard(t, example)
-	for _, path := range []string{"/assets/", "/assets", "/.gitkeep"} {
-		if got := body(t, request(d, "GET", path)); strings.Contains(got, "ab12") {
-			t.Errorf("%s lists files: %s", path, got)
-		}
+	try("/assets/index-ab12.js", http.StatusOK, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", script)
+	for _, path := range []string{"/assets/index-0000.js", "/assets/.gitkeep"} { // of another version
+		try(path, http.StatusNotFound, "text/plain; charset=utf-8", "no-store", "Reload")
 	}
 	if got := d.Files(); len(got) != 1 || got[0] != "/favicon.svg" {
 		t.Errorf("the files beside pages and assets are %v", got)
+	}
+	if r := request(d, "HEAD", "/assets/index-ab12.js"); r.StatusCode != http.StatusOK || r.ContentLength != int64(len(script)) || body(t, r) != "" {
+		t.Errorf("HEAD is answered with %d, length %d", r.StatusCode, r.ContentLength)
 	}
 }
 
@@ -154,13 +127,6 @@ func TestAnUnchangedFileIsNotSentAgain(t *testing.T) {
 	etag := request(d, "GET", "/").Header.Get("ETag")
 	if r := request(changed, "GET", "/", "If-None-Match", etag); r.StatusCode != http.StatusOK {
 		t.Errorf("after a change the status is %d", r.StatusCode)
-	}
-}
-
-func TestHEADHasNoBody(t *testing.T) {
-	r := request(newDashboard(t, example), "HEAD", "/assets/index-ab12.js")
-	if r.StatusCode != http.StatusOK || r.ContentLength != int64(len(script)) || body(t, r) != "" {
-		t.Errorf("status %d, length %d", r.StatusCode, r.ContentLength)
 	}
 }
 
