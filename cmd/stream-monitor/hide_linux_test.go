@@ -13,12 +13,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	_ "github.com/stream-monitor/stream-monitor/test/harness/testtools/launcher" // the tests start tools
 )
 
 // asProgram makes the test binary the program itself.
 const asProgram = "MAIN_TEST_AS_PROGRAM"
+
+// server is a real PostgreSQL that the tests share.
+var server *postgrestest.Server
 
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == attacker {
@@ -29,7 +33,7 @@ func TestMain(m *testing.M) {
 		_ = os.Unsetenv(asProgram)
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(postgrestest.Main(m, postgrestest.Config{}, func(s *postgrestest.Server) { server = s }))
 }
 
 // startWithoutCapabilities starts a command with the capabilities of an ordinary user, so
