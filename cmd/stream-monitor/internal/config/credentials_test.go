@@ -27,6 +27,8 @@ func TestKeysAreReadFromCredentialsOfSystemd(t *testing.T) {
 		"DB_DSN": "postgres://u:p@h/d\n", "API_KEY": "a-credential-of-systemd\n", "INTERNAL_API_KEY": "another-credential", "WEBHOOK_SIGNING_KEY": "c", "LISTEN_ADDR": ":1",
 	})
 	t.Setenv("INTERNAL_API_KEY", "a-variable-comes-first")
+	t.Setenv("SECRETS_KEY", "0123456789abcdef")
+	t.Setenv("LOG_LEVEL", "warn")
 	command, err := Parse([]string{"serve"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -35,10 +37,13 @@ func TestKeysAreReadFromCredentialsOfSystemd(t *testing.T) {
 	if got.Keys.APIKey != "a-credential-of-systemd" || got.Keys.InternalAPIKey != "a-variable-comes-first" || got.Database.DBDSN != "postgres://u:p@h/d" || got.ListenAddr == ":1" {
 		t.Errorf("the settings are %q, %q, %q, %q", got.Keys.APIKey, got.Keys.InternalAPIKey, got.Database.DBDSN, got.ListenAddr)
 	}
-	for _, name := range []string{"API_KEY", "DB_DSN", "INTERNAL_API_KEY"} {
+	for _, name := range []string{"API_KEY", "DB_DSN", "INTERNAL_API_KEY", "WEBHOOK_SIGNING_KEY", "SECRETS_KEY"} {
 		if value, set := os.LookupEnv(name); set {
 			t.Errorf("tools would inherit %s=%s", name, value)
 		}
+	}
+	if os.Getenv("LOG_LEVEL") != "warn" {
+		t.Error("a setting that is not secret was removed from the environment, too")
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -27,24 +26,6 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 		}
 		if got := mustParse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk").Watch.Watching; got != serve {
 			t.Errorf("a worker has %+v, want %+v", got, serve)
-		}
-	})
-	t.Run("once each, with the time zone", func(t *testing.T) { // section 14.2, decision A11
-		clearEnvironment(t)
-		t.Setenv("TZ", "Asia/Tokyo")
-		got := mustParse(t, given...).Serve.Watching.Environ()
-		want := []string{"TZ=Asia/Tokyo"}
-		for name, value := range flags {
-			want = append(want, name+"="+value)
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("it gets %q, want %q", got, want)
-		}
-		t.Setenv("TZ", "")
-		if got := mustParse(t, "serve").Serve.Watching.Environ(); !slices.Equal(got, []string{"STREAM_RENDITION=smallest", "EVIDENCE_CAPTURE=on", "EVIDENCE_BUDGET_MIB=256", "EGRESS_QUESTIONS_PER_HOUR=0"}) {
-			t.Errorf("with nothing given it gets %q", got)
 		}
 	})
 	t.Run("and the tools of this process, but for the list of proxies", func(t *testing.T) {
