@@ -33,30 +33,22 @@ const (
 // have opened; these connections last for 5 s.
 func callFrom(t *testing.T, from, server, path, key string) (err error) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * within); time.Now().Before(deadline); {
-		if err = callOnceFrom(t, from, server, path, key); err == nil {
-			break
-		}
-	}
-	return err
-}
-
-func callOnceFrom(t *testing.T, from, server, path, key string) error {
-	t.Helper()
 	dialer := net.Dialer{Timeout: within, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := http.Client{Timeout: within, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set(publicKeyHeader, key)
-	resp, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
-	if resp.StatusCode != http.StatusOK {
+	for deadline := time.Now().Add(2 * within); time.Now().Before(deadline); {
+		r, made := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server+path, http.NoBody)
+		if made != nil {
+			t.Fatal(made)
+		}
+		r.Header.Set(publicKeyHeader, key)
+		var resp *http.Response
+		if resp, err = client.Do(r); err != nil {
+			continue
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
 		err = fmt.Errorf("%s: status %d", path, resp.StatusCode)
 	}
 	return err

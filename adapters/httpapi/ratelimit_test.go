@@ -82,55 +82,38 @@ func TestWrongKeysOfWorkersAreNotLimited(t *testing.T) { // all workers of a hos
 }
 
 func TestEachRateLimitCountsItsRequests(t *testing.T) { // section 12.3
-	post := func(path string) func(*testAPI) response {
-		return func(api *testAPI) response { return api.post(path, `{`) }
-	}
-	get := func(path string) func(*testAPI) response {
-		return func(api *testAPI) response { return api.get(path) }
-	}
-	monitorURL := "/api/v1/monitors/" + noSuchID
-	n := 0
-	register := func(api *testAPI) response {
-		n++
-		return api.post("/api/v1/monitors", strings.Replace(registration, "dQw4w", fmt.Sprintf("%05d", n), 1))
-	}
-	creating := []func(*testAPI) response{post("/api/v1/webhooks/test"), register}
-	querying := []func(*testAPI) response{get("/api/v1/monitors"), get(monitorURL), get(monitorURL + "/events"), post(monitorURL + "/events/" + eventID + "/redeliver")}
-	free := []func(*testAPI) response{
-		func(api *testAPI) response { return api.delete(monitorURL) },
-		func(api *testAPI) response { return api.do(newRequestWithoutKey("/healthz")) },
-		func(api *testAPI) response { return api.do(newRequestWithoutKey("/openapi.yaml")) },
-		func(api *testAPI) response {
-			return api.do(with(request("GET", "/api/v1/monitors", ""), withWrongKey)(api))
-		},
-		get("/api/v1/nothing"), get("/internal/v1/monitors/" + noSuchID + "?generation=1"),
-	}
-	for name, c := range map[string]struct {
-		create, query int
-		spent, others []func(*testAPI) response
-	}{
-		"creating": {4, 1000, creating, querying},
-		"querying": {1000, 4, querying, creating},
-	} {
-		for _, ask := range c.spent {
-			t.Run(name, func(t *testing.T) {
-				api := newTestAPI(t, rateLimits(c.create, c.query))
-				for _, other := range slices.Concat(c.others, free) { // none of them counts
-					other(api)
-					other(api)
+	const most = 20
+	creating := []string{"register", "batch", "webhook test", "test destination"}
+	neither := []string{"preview", "stop", "thumbnail", "assignment", "report", "note of evidence"}
+	spent := map[bool]func(*testAPI) *http.Request{true: request("POST", "/api/v1/webhooks/test", "{}"), false: request("GET", "/api/v1/monitors", "")}
+	for _, op := range operations() {
+		for creates, ask := range spent {
+			t.Run(fmt.Sprintf("%s when what creates is spent: %t", op.name, creates), func(t *testing.T) {
+				api := newTestAPI(t, rateLimits(most, most))
+				api.unvalidated = true
+				r := op.ready(api)
+				for range most {
+					api.do(ask(api))
 				}
-				for range 4 {
-					ask(api).isNotRateLimited()
-				}
-				for _, ask := range c.spent { // all of them share it
-					ask(api).isRateLimited("15")
-				}
-				for _, other := range slices.Concat(c.others, free) {
-					other(api).isNotRateLimited()
+				want := creates == slices.Contains(creating, op.name) && !slices.Contains(neither, op.name)
+				if a := api.do(r); (a.status == http.StatusTooManyRequests) != want {
+					t.Errorf("answered with %d: %s", a.status, a.body)
 				}
 			})
 		}
 	}
+	t.Run("other requests count as neither", func(t *testing.T) {
+		api := newTestAPI(t, rateLimits(1, 1))
+		for range 2 {
+			api.delete("/api/v1/monitors/" + noSuchID)
+			api.get("/api/v1/nothing")
+			for _, path := range []string{"/healthz", "/openapi.yaml", "/api/v1/monitors"} {
+				api.do(newRequestWithoutKey(path))
+			}
+		}
+		api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
+	})
 	t.Run("the body of a refused request is not read", func(t *testing.T) {
 		api := newTestAPI(t, rateLimits(1, 1))
 		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
