@@ -140,7 +140,9 @@ func (g *testGateway) request(method, path, mediaType, body string, of monitor.I
 	if strings.HasPrefix(path, "/internal/") {
 		at = g.internal
 	}
-	r, err := http.NewRequestWithContext(g.t.Context(), method, "http://"+at.Addr().String()+path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(g.t.Context(), 2*patience) // also of the feed
+	g.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+at.Addr().String()+path, strings.NewReader(body))
 	if err != nil {
 		g.t.Fatal(err)
 	}
