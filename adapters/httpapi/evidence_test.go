@@ -67,17 +67,6 @@ func TestEvidenceIsListedInPages(t *testing.T) {
 	}
 }
 
-func TestACaseDoesNotExpire(t *testing.T) {
-	api := newTestAPI(t)
-	api.put(noteURL, "").hasStatus(http.StatusOK)
-	if got := api.post(evidenceURL+"/class", `{"class":"case"}`).hasStatus(http.StatusOK).json(); got["class"] != "case" || got["expires_at"] != nil {
-		t.Errorf("shown is %v", got)
-	}
-	if got := api.post(evidenceURL+"/class", `{"class":"quarantine"}`).json(); got["expires_at"] != "2024-03-15T19:55:00.123+09:00" {
-		t.Errorf("shown is %v", got)
-	}
-}
-
 func TestALinkShowsItsFileWithoutAKey(t *testing.T) {
 	api := newTestAPI(t)
 	addEvidence(api, "")

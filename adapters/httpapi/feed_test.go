@@ -163,6 +163,9 @@ func TestTheFormatOfTheFeedFollowsAccept(t *testing.T) {
 			t.Errorf("Accept %q and %q give %s, want %s", c.accept, c.query, got, c.want)
 		}
 	}
+	r := newRequest("GET", "/api/v1/feed?follow=false", nil)
+	r.Header.Set("Accept", sse)
+	newTestAPI(t).do(r).hasError(http.StatusBadRequest, "INVALID_CONFIG", lines)
 }
 
 func TestReadersOfTheFeedBeyondTheLimitAreRefused(t *testing.T) {

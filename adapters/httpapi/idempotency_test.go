@@ -40,9 +40,7 @@ func TestARepeatedIdempotencyKeyReturnsTheFirstResponse(t *testing.T) {
 	})
 
 	for name, key := range map[string]string{
-		"of one character":           "k",
 		"of 255 characters":          strings.Repeat("k", 255),
-		"that is a UUID":             "3e9c1b0e-5d1f-4a57-9a65-0a7e1a2f9b11",
 		"of every visible character": `!"#$%&'()*+,-./0123456789:;<=>?@ABCXYZ[\]^_` + "`" + `abcxyz{|}~`,
 	} {
 		t.Run("a key is accepted "+name, func(t *testing.T) {
@@ -54,16 +52,12 @@ func TestARepeatedIdempotencyKeyReturnsTheFirstResponse(t *testing.T) {
 		})
 	}
 	for name, keys := range map[string][]string{
-		"is empty":                     {""},
-		"has 256 characters":           {strings.Repeat("k", 256)},
-		"has a space":                  {"a b"},
-		"has a tab":                    {"a\tb"},
-		"has a control character":      {"a\x7f"},
-		"has a line break":             {"a\n"},
-		"is not ASCII":                 {"clé"},
-		"is not UTF-8":                 {"\xff"},
-		"is there twice":               {"a", "b"},
-		"is there twice, and the same": {"a", "a"},
+		"is empty":           {""},
+		"has 256 characters": {strings.Repeat("k", 256)},
+		"has a space":        {"a b"},
+		"has a line break":   {"a\n"},
+		"is not ASCII":       {"clé"},
+		"is there twice":     {"a", "b"},
 	} {
 		t.Run("a key is refused that "+name, func(t *testing.T) {
 			api := newTestAPI(t)

@@ -52,12 +52,6 @@ func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the internal API refuses the public key", func(t *testing.T) {
-		r := newRequestWithoutKey("/internal/v1/monitors/" + noSuchID)
-		r.Header.Set(publicKeyHeader, apiKey)
-		r.Header.Set(internalKeyHeader, apiKey)
-		newTestAPI(t).do(r).hasError(http.StatusUnauthorized, monitor.Unauthorized, "X-Internal-API-Key")
-	})
 	t.Run("the two APIs are on separate handlers", func(t *testing.T) {
 		handlers := newTestAPI(t).handlers
 		for handler, path := range map[http.Handler]string{handlers.Public(): "/internal/v1/monitors/" + noSuchID, handlers.Internal(): "/api/v1/monitors"} {

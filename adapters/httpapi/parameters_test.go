@@ -59,6 +59,7 @@ func TestAConfigAcceptsTheSpecifiedValues(t *testing.T) {
 				`"1999-12-29T23:59:59Z"`,
 				`"9999-12-31T23:59:59-12:00"`, // 10000 in UTC
 			}},
+		{"on_callback_failure", ``, []string{`null → `}, []string{`""`, `1`}}, // null is nothing to change to (section 19.5)
 		{"scheduled_end_time", ``, []string{`null → `, `"2024-01-15T22:00:00+09:00"`}, []string{`"later"`, `0`}},
 	} {
 		t.Run("config."+p.name+" has its default", func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestAConfigAcceptsTheSpecifiedValues(t *testing.T) {
 		for _, value := range p.refused {
 			t.Run("config."+p.name+" refuses "+value, func(t *testing.T) {
 				registerWithFields(newTestAPI(t), `,"config":{"`+p.name+`":`+value+`}`).
-					hasError(http.StatusBadRequest, monitor.InvalidConfig, "config."+p.name, "accepted is")
+					hasError(http.StatusBadRequest, monitor.InvalidConfig, "config."+p.name, "accepted ")
 			})
 		}
 	}

@@ -6,29 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-// Null is a default for what is registered, and nothing to change to (section 19.5).
-func TestAnOnCallbackFailureOfNullIsTheDefaultOfARegistration(t *testing.T) {
-	api := newTestAPI(t)
-	for given, status := range map[string]int{`null`: http.StatusCreated, `""`: http.StatusBadRequest, `1`: http.StatusBadRequest} {
-		body := strings.Replace(registration, "{", `{"config":{"on_callback_failure":`+given+`},`, 1)
-		if strings.Count(body, `"config"`) > 1 {
-			t.Fatalf("the registration has a config of its own: %s", body)
-		}
-		a := api.post("/api/v1/monitors", body).hasStatus(status)
-		if status == http.StatusBadRequest && !strings.Contains(string(a.body), "config.on_callback_failure") {
-			t.Errorf("%s is refused without the name of the field: %s", given, a.body)
-		}
-	}
-	id := string(api.register("R"))
-	for _, given := range []string{`null`, `""`} {
-		api.do(newRequest("PATCH", "/api/v1/monitors/"+id, strings.NewReader(`{"config":{"on_callback_failure":`+given+`}}`))).
-			hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.on_callback_failure")
-	}
-}
 
 func TestRefusedRegistrationsHaveARateLimitOfTheirOwn(t *testing.T) { // section 12.3
 	wrong := `{"stream_url":"https://youtu.be/x","callback_url":"https://example.com/"}`

@@ -41,6 +41,7 @@ func TestATokenSpeaksForOneMonitorAndGeneration(t *testing.T) { // decision O9
 			says   string
 		}{
 			{"its token", own, http.StatusOK, "", ""},
+			{"API_KEY", apiKey, http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
 			{"INTERNAL_API_KEY", internalAPIKey, http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
 			{"a token of API_KEY", monitor.NewTokenKey(apiKey).Token(request.id, 1), http.StatusUnauthorized, monitor.Unauthorized, "missing or wrong"},
 			{"the token of another monitor", tokens.Token(otherID, 1), http.StatusForbidden, "FORBIDDEN", "of another monitor"},
