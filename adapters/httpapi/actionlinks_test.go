@@ -84,7 +84,7 @@ func TestALinkAsksBeforeItActs(t *testing.T) { // section 19.3
 	path := actionURL(api, notify.Acknowledge, now.Add(time.Hour))
 	for range 3 { // previews of messages open links
 		page := api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK)
-		page.hasWords("Acknowledge: Black video", streamURL, "<button>I am on it</button>", `name="by"`, `<html lang="en">`)
+		page.hasWords("Acknowledge: Black video", incidentStreamURL, "<button>I am on it</button>", `name="by"`, `<html lang="en">`)
 		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") {
 			t.Errorf("the policy is %s", policy)
 		}

@@ -50,7 +50,7 @@ func TestARepeatedChangeIsNotCheckedAgain(t *testing.T) { // section 16.6
 	api.patch("/api/v1/monitors/"+string(id), change).hasStatus(http.StatusOK)
 	api.policy = monitor.Errorf(monitor.InvalidURL, "callback_url: 10.0.0.1 is a private address")
 	past := now.Add(-time.Hour).Truncate(time.Millisecond)
-	api.store.Update(id, func(m *monitor.Monitor) { m.Config.ScheduledEndTime = &past })
+	api.db.Exec(t, `UPDATE monitors SET config = jsonb_set(config, '{scheduled_end_time}', to_jsonb($2::text)) WHERE id = $1`, id, past.Format(time.RFC3339Nano))
 	api.patch("/api/v1/monitors/"+string(id), strings.Replace(change, "12:00:00Z", past.Format("15:04:05.000000000Z07:00"), 1)).hasStatus(http.StatusOK)
 	api.patch("/api/v1/monitors/"+string(id), `{"callback_url":"https://example.com/third"}`).hasError(http.StatusBadRequest, monitor.InvalidURL, "10.0.0.1")
 }

@@ -18,6 +18,9 @@ const (
 	incidentURL = "/api/v1/incidents/" + incidentID
 )
 
+// incidentStreamURL is that of the stream of storedIncident, which no test registers.
+const incidentStreamURL = "https://www.youtube.com/watch?v=dQw4w9WgXcI"
+
 // storedIncident is an open incident of a stream that went black twice.
 func storedIncident(id string) incidents.Incident {
 	return incidents.Incident{
@@ -27,7 +30,7 @@ func storedIncident(id string) incidents.Incident {
 				Spans: []incident.Span{{StartedAt: now, EndedAt: now.Add(40500 * time.Millisecond)}, {StartedAt: now.Add(time.Minute)}},
 				Alert: &incident.Alert{EventID: eventID, At: now, DurationSec: 31, ThresholdSec: 30, Criteria: map[string]float64{"luma_below_percent": 10, "area_percent": 98}}}},
 		},
-		MonitorID: noSuchID, StreamURL: streamURL, UpdatedAt: now.Add(time.Minute),
+		MonitorID: noSuchID, StreamURL: incidentStreamURL, UpdatedAt: now.Add(time.Minute),
 	}
 }
 

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	histories "github.com/stream-monitor/stream-monitor/application/history"
+	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/history"
-	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // responseCase is a request with the status of its response.
@@ -188,28 +189,23 @@ func reportEvent(api *testAPI, id monitor.ID) {
 // sendEvent adds an event that was delivered by its second attempt.
 func sendEvent(api *testAPI, id monitor.ID) {
 	reportEvent(api, id)
-	record := &api.store.Records[id][0]
-	record.Status, record.LastError, record.SentAt, record.ResolvedAt = "sent", new("no answer"), new(now), new(now)
-	record.Attempts = []event.Attempt{
-		{At: now, Error: "no answer"},
-		{At: now, Status: 200, Exchange: &event.Exchange{
-			URL: "https://example.com/…", Header: map[string]string{"X-Timestamp": "1705316100"}, DurationMS: 12,
-			Answer: &event.Answer{ContentType: "text/html", Body: "<b>thanks</b>", Truncated: true},
-		}}}
+	api.attempt(notify.Decision{RetryAt: now}, event.Attempt{At: now.Add(-time.Second), Error: "no answer"})
+	api.attempt(notify.Decision{Delivered: true}, event.Attempt{At: now, Status: 200, Exchange: &event.Exchange{
+		URL: "https://example.com/…", Header: map[string]string{"X-Timestamp": "1705316100"}, DurationMS: 12,
+		Answer: &event.Answer{ContentType: "text/html", Body: "<b>thanks</b>", Truncated: true},
+	}})
+	api.db.Exec(api.t, `UPDATE monitor_events SET resolved_at = $1, incident_id = NULL, webhook_last_error = 'no answer'`, now)
+	api.db.Exec(api.t, `UPDATE deliveries SET last_error = 'no answer'`)
 }
 
 // makeTrouble lets a monitor fail in the middle of an incident.
 func makeTrouble(api *testAPI, id monitor.ID) {
-	start := now.Add(time.Hour)
-	api.store.Update(id, func(m *monitor.Monitor) {
-		m.Status, m.Reason, m.EndedAt, m.StreamStatus = monitor.Failed, "worker_lost", now.Add(time.Hour), monitor.StreamLive
-		m.Health = monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: now}
-		m.Visibility = monitor.Visibility{LastError: "no answer", BlindSince: now}
-		m.Config.ScheduledStartTime, m.Metadata = &start, []byte(`{"name":"one"}`)
-		m.RecordParkedSince = now
-	})
-	open := storedIncident(incidentID).Incident
-	api.store.Incidents = map[monitor.ID]*incident.Incident{id: &open}
+	change := fmt.Sprintf(`{"metadata":{"name":"one"},"config":{"scheduled_start_time":%q}}`, now.Add(time.Hour).Format(time.RFC3339Nano))
+	api.patch("/api/v1/monitors/"+string(id), change).hasStatus(http.StatusOK)
+	api.db.Exec(api.t, `UPDATE monitors SET status = 'error', reason = 'worker_lost', ended_at = $3, stream_status = 'live', health_video = 'black', health_audio = 'ok',
+		last_error = 'no answer', blind_since = $2, record_parked_since = $2, revision = 0 WHERE id = $1`, id, now, now.Add(time.Hour))
+	api.db.Exec(api.t, `UPDATE monitor_stats SET last_check_at = $2 WHERE monitor_id = $1`, id, now)
+	api.storeIncident(incidents.Incident{Incident: storedIncident(incidentID).Incident, MonitorID: id, StreamURL: streamURL})
 }
 
 func blockEgress(api *testAPI, _ monitor.ID) {
@@ -289,7 +285,7 @@ func registered(api *testAPI) { api.register("Q") }
 
 // takenOver makes the worker of the first monitor one of an old generation.
 func takenOver(api *testAPI) {
-	api.store.Update(api.register("Q"), func(m *monitor.Monitor) { m.Generation = 2 })
+	api.advanceGeneration(api.register("Q"))
 }
 
 func responseCases() []responseCase {

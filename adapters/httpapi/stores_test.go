@@ -9,12 +9,16 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // defaultRoute is the ID of the default route.
@@ -27,6 +31,25 @@ func (api *testAPI) storeMonitor(id monitor.ID, url monitor.StreamURL) {
 	if err := api.db.Insert(api.t.Context(), m, 10); err != nil {
 		api.t.Fatal(err)
 	}
+}
+
+// attempt records an attempt at the only delivery, which leads to a decision.
+func (api *testAPI) attempt(d notify.Decision, a event.Attempt) {
+	api.t.Helper()
+	leased, err := api.db.Lease(api.t.Context(), 1, time.Minute)
+	if err != nil || len(leased.Deliveries) != 1 {
+		api.t.Fatalf("leased are %+v, %v", leased, err)
+	}
+	outcome := delivery.Outcome{Decision: d, Result: message.Result{Attempt: a, Class: notify.Retry}}
+	if _, err := api.db.Record(api.t.Context(), leased.Deliveries[0], outcome); err != nil {
+		api.t.Fatal(err)
+	}
+}
+
+// advanceGeneration makes the worker of a monitor the second.
+func (api *testAPI) advanceGeneration(id monitor.ID) {
+	api.t.Helper()
+	api.db.Exec(api.t, `UPDATE monitors SET generation = 2 WHERE id = $1`, id)
 }
 
 // storeIncident stores an incident with its log, and its monitor if it is new.

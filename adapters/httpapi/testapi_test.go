@@ -95,8 +95,8 @@ type testConfig struct {
 	httpapi.Config
 	maxMonitors               int
 	createPerMin, queryPerMin int                 // 0: no limit
-	monitors                  *monitorstest.Store // which gateways may share
 	db                        *postgrestest.Store // which gateways may share
+	madeIDs                   uint32              // that other gateways have made
 }
 
 // rateLimits sets the rate limits per minute, and allows more monitors than they do.
@@ -106,7 +106,7 @@ func rateLimits(create, query int) func(*testConfig) {
 
 // besides makes another gateway on the stores of this one, with another API_KEY if it is not empty.
 func besides(api *testAPI, key string) func(*testConfig) {
-	return func(c *testConfig) { c.monitors, c.db, c.APIKey = api.store, api.db, cmp.Or(key, apiKey) }
+	return func(c *testConfig) { c.db, c.madeIDs, c.APIKey = api.db, 1000, cmp.Or(key, apiKey) }
 }
 
 func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
@@ -119,18 +119,19 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg := testConfig{
 		Config:      httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: func() time.Time { return api.at }},
-		maxMonitors: 3, createPerMin: requestsPerMin, queryPerMin: requestsPerMin, monitors: &monitorstest.Store{},
+		maxMonitors: 3, createPerMin: requestsPerMin, queryPerMin: requestsPerMin,
 	}
 	for _, c := range change {
 		c(&cfg)
 	}
-	api.store, api.db = cfg.monitors, cfg.db
+	api.db = cfg.db
 	if api.db == nil {
 		api.db = server.Store(t)
 	}
+	api.store = &monitorstest.Store{Next: api.db}
 	api.use(api.db)
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
-	n := uint32(0)
+	n := cfg.madeIDs
 	service, err := monitors.NewServices(api.store, api.workers, monitorstest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, monitors.Config{
 		MaxMonitors:  cfg.maxMonitors,
 		CreatePerMin: cfg.createPerMin,
@@ -328,11 +329,10 @@ func (api *testAPI) pages(path, list, field, next string) (got []string) {
 // exhaustRateLimits uses up both rate limits.
 func (api *testAPI) exhaustRateLimits() {
 	api.t.Helper()
-	for range requestsPerMin {
-		api.get("/api/v1/monitors")
-		api.post("/api/v1/webhooks/test", "")
-		api.post("/api/v1/preview", "")
-	}
+	api.get("/api/v1/monitors")
+	api.post("/api/v1/webhooks/test", "")
+	api.post("/api/v1/preview", "")
+	api.db.Exec(api.t, `UPDATE rate_limits SET arrival_at = arrival_at + interval '1 minute'`)
 }
 
 // register registers the stream whose video id ends in last.

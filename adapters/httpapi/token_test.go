@@ -50,7 +50,7 @@ func TestATokenSpeaksForOneMonitorAndGeneration(t *testing.T) { // decision O9
 			t.Run(name+" with "+c.name, func(t *testing.T) {
 				api := newTestAPI(t)
 				api.register("Q")
-				api.storeMonitor(noSuchID, streamURL)
+				api.storeMonitor(noSuchID, incidentStreamURL)
 				r := request.send()
 				r.Header.Set(internalKeyHeader, c.token)
 				if a := api.do(r); c.code == "" {

@@ -40,7 +40,7 @@ func TestAReportIsAcceptedExactlyAsDescribed(t *testing.T) {
 	refused := 0
 	first := newTestAPI(t)
 	try := func(at string, v any) {
-		api := newTestAPI(t, func(c *testConfig) { c.db = first.db })
+		api := newTestAPI(t, func(c *testConfig) { c.db, c.createPerMin = first.db, 0 })
 		body, err := json.Marshal(report)
 		if err != nil {
 			t.Fatal(err)

@@ -42,19 +42,6 @@ func TestARefusedRegistrationDoesNotStopTheRestOfABatch(t *testing.T) { // secti
 	}
 }
 
-func TestTheStreamsOfABatchAreNumberedInItsOrder(t *testing.T) { // section 16.6
-	s := newService(t, 9, nil)
-	for i, r := range s.RegisterBatch(context.Background(), batch()) {
-		if r.Err != nil {
-			continue
-		}
-		m, err := s.Get(context.Background(), r.Monitor.ID)
-		if want := map[int]int{0: 1, 3: 2, 4: 3}[i]; err != nil || m.Number != want {
-			t.Errorf("registration %d of the batch has the number %d, want %d, %v", i, m.Number, want, err)
-		}
-	}
-}
-
 func TestADryRunAnswersLikeABatchAndStoresNothing(t *testing.T) { // section 16.6
 	s := newService(t, 2, nil)
 	results, err := s.CheckBatch(context.Background(), batch())

@@ -114,7 +114,7 @@ func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
 	})
 }
 
-func TestMetadataIsStoredUnchangedOrRefused(t *testing.T) {
+func TestMetadataIsKeptByteForByteOrRefused(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n-1) + `{}` + strings.Repeat(`}`, n-1) }
 	sized := func(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
 
@@ -126,18 +126,9 @@ func TestMetadataIsStoredUnchangedOrRefused(t *testing.T) {
 		"of exactly 16 KiB":                 sized(monitor.MaxMetadata),
 		"of 32 levels":                      deep(monitor.MaxMetadataDepth),
 	} {
-		t.Run("is stored byte for byte "+name, func(t *testing.T) {
-			s := newService(t, 50, nil)
-			r := request("Q")
-			r.Metadata = []byte(raw)
-			m, err := s.Register(context.Background(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(m.Metadata) != raw {
-				t.Errorf("stored %s", m.Metadata)
-			}
-		})
+		if got, err := monitor.CheckMetadata([]byte(raw)); err != nil || string(got) != raw {
+			t.Errorf("metadata %s becomes %s, %v", name, got, err)
+		}
 	}
 
 	for name, raw := range map[string]string{
@@ -156,45 +147,17 @@ func TestMetadataIsStoredUnchangedOrRefused(t *testing.T) {
 		"with a number that underflows JSONB":     `{"a":1e-200000}`,
 		"with a number of a thousand digits":      `{"a":` + strings.Repeat("1", 1000) + `}`,
 	} {
-		t.Run("is refused "+name, func(t *testing.T) {
-			s := newService(t, 50, nil)
-			r := request("Q")
-			r.Metadata = []byte(raw)
-			_, err := s.Register(context.Background(), r)
-			requireCode(t, err, monitor.InvalidConfig)
-			if !strings.Contains(err.Error(), "metadata") {
-				t.Errorf("the message does not name the field: %v", err)
-			}
-		})
+		_, err := monitor.CheckMetadata([]byte(raw))
+		if requireCode(t, err, monitor.InvalidConfig); !strings.Contains(err.Error(), "metadata") {
+			t.Errorf("metadata %s: the message does not name the field: %v", name, err)
+		}
 	}
 }
 
 func TestAStopEndsTheMonitorOnce(t *testing.T) {
 	ctx := context.Background()
 
-	t.Run("ends the monitor and stops its worker", func(t *testing.T) {
-		s := newService(t, 50, nil)
-		id := s.register("Q").ID
-		m, err := s.Stop(ctx, id)
-		if err != nil || m.Status != monitor.Stopped || !m.EndedAt.Equal(noon) {
-			t.Errorf("stopped as %+v, %v", m, err)
-		}
-		if stopped := s.workers.Stopped(); len(stopped) != 1 || stopped[0] != id {
-			t.Errorf("workers stopped: %v", stopped)
-		}
-	})
-
-	t.Run("does not change an ended monitor", func(t *testing.T) {
-		s := newService(t, 50, nil)
-		id := s.register("Q").ID
-		s.store.Update(id, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Completed, noon.Add(-time.Minute) })
-		m, err := s.Stop(ctx, id)
-		if err != nil || m.Status != monitor.Completed || !m.EndedAt.Equal(noon.Add(-time.Minute)) {
-			t.Errorf("stopped as %+v, %v", m, err)
-		}
-	})
-
-	t.Run("logs the first request and no later one", func(t *testing.T) {
+	t.Run("stops its worker, and logs the first request", func(t *testing.T) {
 		var log bytes.Buffer
 		s := newServiceWith(t, func(c *monitors.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		id := s.register("Q").ID
@@ -203,8 +166,9 @@ func TestAStopEndsTheMonitorOnce(t *testing.T) {
 			if _, err := s.Stop(ctx, id); err != nil {
 				t.Fatal(err)
 			}
-			if logged, first := strings.Contains(log.String(), "monitor stopped"), len(s.workers.Stopped()) == 1; logged != first {
-				t.Errorf("request %d logs %q", len(s.workers.Stopped()), log.String())
+			stopped := s.workers.Stopped()
+			if logged, first := strings.Contains(log.String(), "monitor stopped"), len(stopped) == 1; logged != first || stopped[0] != id {
+				t.Errorf("request %d logs %q, stopped are %v", len(stopped), log.String(), stopped)
 			}
 		}
 	})

@@ -79,17 +79,6 @@ func TestAFarStartIsReserved(t *testing.T) {
 		})
 	}
 
-	t.Run("a reservation blocks its stream and counts against the maximum", func(t *testing.T) {
-		s := newServiceWith(t, func(c *monitors.Config) { c.MaxMonitors = 1 })
-		if _, err := s.Register(ctx, startingAt(noon.Add(time.Hour))); err != nil {
-			t.Fatal(err)
-		}
-		_, err := s.Register(ctx, request("Q"))
-		requireCode(t, err, monitor.Duplicate)
-		_, err = s.Register(ctx, request("A"))
-		requireCode(t, err, monitor.MaxMonitorsExceeded)
-	})
-
 	t.Run("a repeated reservation returns the first result", func(t *testing.T) {
 		s := newReservingService(t)
 		first, _, err := s.RegisterIdempotent(ctx, startingAt(noon.Add(time.Hour)), idempotencyKey)
@@ -102,18 +91,6 @@ func TestAFarStartIsReserved(t *testing.T) {
 		}
 		if started := s.workers.Started(); len(started) != 0 {
 			t.Errorf("workers started: %v", started)
-		}
-	})
-
-	t.Run("a stopped reservation is cleared", func(t *testing.T) {
-		s := newReservingService(t)
-		m, err := s.Register(ctx, startingAt(noon.Add(time.Hour)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		stopped, err := s.Stop(ctx, m.ID)
-		if err != nil || stopped.Status != monitor.Stopped || !stopped.ReservedUntil.IsZero() {
-			t.Errorf("stopped as %+v, %v", stopped, err)
 		}
 	})
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/postgrestest"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -21,7 +23,14 @@ const (
 	callbackURL = "https://example.com/hook"
 )
 
-// testService has the Services, with fakes and a fixed clock.
+// server is a real PostgreSQL that all tests share, whose clock stands.
+var server *postgrestest.Server
+
+func TestMain(m *testing.M) {
+	os.Exit(postgrestest.Main(m, postgrestest.Config{Now: noon}, func(s *postgrestest.Server) { server = s }))
+}
+
+// testService has the Services, with a real store, fakes and a fixed clock.
 type testService struct {
 	*monitors.Registrar
 	*monitors.Previewer
@@ -47,7 +56,7 @@ func newService(t *testing.T, limit int, policy monitorstest.CallbackPolicy) tes
 
 func newServiceWith(t *testing.T, change ...func(*monitors.Config)) testService {
 	t.Helper()
-	store, workers, sender, policy := &monitorstest.Store{}, &monitorstest.WorkerManager{}, &monitorstest.TestSender{}, new(monitorstest.CallbackPolicy)
+	store, workers, sender, policy := &monitorstest.Store{Next: server.Store(t)}, &monitorstest.WorkerManager{}, &monitorstest.TestSender{}, new(monitorstest.CallbackPolicy)
 	n := uint32(0)
 	cfg := monitors.Config{
 		NewUUID: func() (u [16]byte) {

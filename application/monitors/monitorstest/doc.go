@@ -1,5 +1,3 @@
-// Package monitorstest has the ports that packages monitors and intake need, in memory, for
-// their tests and those of the adapters that call them. Its Store keeps the
-// guarantees of the ports within one process. Its WorkerManager and TestSender
-// record their calls.
+// Package monitorstest has fakes for the tests of packages monitors and intake, and of the adapters that call
+// them: a WorkerManager and a TestSender that record their calls, and a Store that lets those of a real one fail.
 package monitorstest
