@@ -16,7 +16,7 @@ LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 
 ACTIONLINT_VERSION := v1.7.9
 
-# The S3 server of the tests. Raise it together with adapters/blob/s3/store_test.go and test/suite/acceptance/evidence_test.go.
+# The S3 server of the tests. Raise it together with adapters/blob/s3/store_test.go and test/suite/acceptance/main_scenario_test.go.
 VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
 

@@ -39,7 +39,7 @@ func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
 	for _, p := range livestream.Packagings() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
-			packagings.take(t, 1)
+			take(t, packagings, 1)
 			watchPackaging(t, streams[p.Name], p)
 		})
 	}

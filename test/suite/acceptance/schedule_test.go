@@ -1,8 +1,9 @@
 package acceptance_test
 
 import (
-	"sync"
 	"testing"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Timelines spend most of their time waiting, so many run side by side. The CPU limits
@@ -10,37 +11,22 @@ import (
 // than half is left for starts, peaks and slower machines. Packagings resolve with the real
 // yt-dlp and decode more than others.
 var (
-	streams    = newSlots(14)
-	packagings = newSlots(6)
+	streams    = semaphore.NewWeighted(14)
+	packagings = semaphore.NewWeighted(6)
 )
 
-// slots lets so many streams be watched at once.
-type slots struct {
-	taking sync.Mutex // held by the test that waits
-	free   chan struct{}
-}
-
-func newSlots(n int) *slots { return &slots{free: make(chan struct{}, n)} }
-
-// take blocks until n slots are free, and gives them back when the test ends.
-func (s *slots) take(t *testing.T, n int) {
+// take blocks until the machine has room for n streams, and gives it back when the test ends.
+func take(t *testing.T, room *semaphore.Weighted, n int64) {
 	t.Helper()
-	s.taking.Lock()
-	defer s.taking.Unlock()
-	for range n {
-		s.free <- struct{}{}
+	if err := room.Acquire(t.Context(), n); err != nil {
+		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		for range n {
-			<-s.free
-		}
-	})
+	t.Cleanup(func() { room.Release(n) })
 }
 
-// runTimeline lets a test run beside others. It blocks until the machine has room for its
-// streams.
-func runTimeline(t *testing.T, n int) {
+// runTimeline lets a test run beside others. It blocks until there is room for its streams.
+func runTimeline(t *testing.T, n int64) {
 	t.Helper()
 	t.Parallel()
-	streams.take(t, n)
+	take(t, streams, n)
 }
