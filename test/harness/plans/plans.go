@@ -25,14 +25,10 @@ const ExplainAll = `
 	ALTER ROLE CURRENT_USER SET auto_explain.log_buffers = on;
 	ALTER ROLE CURRENT_USER SET auto_explain.log_format = json`
 
-// ExplainNone undoes ExplainAll.
-const ExplainNone = `ALTER ROLE CURRENT_USER RESET ALL`
-
 // Statement is a logged statement with its plan.
 type Statement struct {
-	Query    string  `json:"Query Text"`
-	Plan     Node    `json:"Plan"`
-	Duration float64 `json:"-"` // ms, with the triggers that the statement has fired; deferred ones fire later
+	Query string `json:"Query Text"`
+	Plan  Node   `json:"Plan"`
 }
 
 // Node is a node of a plan, with what it did.
@@ -54,7 +50,6 @@ type Node struct {
 type Log struct {
 	mu         sync.Mutex
 	open       strings.Builder
-	duration   float64 // ms, of the plan that follows
 	statements []Statement
 	markers    int // of TakeUntil
 }
@@ -81,9 +76,6 @@ func (l *Log) line(text string) {
 	defer l.mu.Unlock()
 	if strings.HasPrefix(text, "LOG:") {
 		l.open.Reset()
-		if _, err := fmt.Sscanf(text, "LOG: duration: %f ms plan:", &l.duration); err != nil {
-			l.duration = 0 // another line of the server
-		}
 		return
 	}
 	if strings.HasPrefix(text, `"Query Text"`) && !strings.HasSuffix(text, `",`) {
@@ -92,7 +84,6 @@ func (l *Log) line(text string) {
 	l.open.WriteString(text)
 	var s Statement
 	if text == "}" && json.Unmarshal([]byte(l.open.String()), &s) == nil {
-		s.Duration = l.duration
 		l.statements = append(l.statements, s)
 		l.open.Reset()
 	}

@@ -42,13 +42,14 @@ func fill(ctx context.Context, db bench.Database, want size) error {
 	}
 	switch got {
 	case want:
-		return errorOf(db.ExecContext(ctx, undo))
+		_, err := db.ExecContext(ctx, undo)
+		return err
 	case size{}:
 		err := db.Fill(ctx, fillStatements, ":monitors", strconv.Itoa(want.monitors), ":events", strconv.Itoa(want.events/want.monitors))
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = db.ExecContext(ctx, `INSERT INTO bench_growth VALUES ($1, $2)`, want.monitors, want.events)
 		}
-		return errorOf(db.ExecContext(ctx, `INSERT INTO bench_growth VALUES ($1, $2)`, want.monitors, want.events))
+		return err
 	}
 	return fmt.Errorf("the database has %d monitors and %d events: choose another directory, or these numbers", got.monitors, got.events)
 }

@@ -7,19 +7,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/test/harness/bench"
-	"github.com/stream-monitor/stream-monitor/test/harness/plans"
 )
 
 const help = `What does a database cost that has grown for years?
 
   drain    how long a dispatcher takes for one event of each of 10,000 monitors, at most 15 s
-  queries  a table of what the statements read and take whose work grows with the database
   index    how long reports take while a migration builds an index of all events, at most 1 s
 
 A database that is kept (-dir) is used again, as the runs before have left it. The exit code is 1 if
@@ -30,7 +29,7 @@ func main() {
 	monitors := flag.Int("monitors", 100_000, "monitors, half of them active")
 	events := flag.Int("events", 10_000_000, "events of all monitors")
 	dir := flag.String("dir", "", "directory that keeps the database, which the next run uses again; default: a temporary one")
-	only := flag.String("only", "drain,queries,index", "what to measure")
+	only := flag.String("only", "drain,index", "what to measure")
 	bench.Main("bench-growth", help, func(ctx context.Context) error {
 		measureIn := func(dir string) error {
 			return measure(ctx, size{*monitors, *events}, dir, strings.Split(*only, ","))
@@ -49,15 +48,10 @@ func main() {
 // measure measures the parts. One that fails does not keep the others from being measured.
 func measure(ctx context.Context, want size, dir string, parts []string) error {
 	all := map[string]func(context.Context, *postgres.Store, bench.Database) error{"drain": measureDrain, "index": measureIndex}
-	log := &plans.Log{}
-	all["queries"] = func(ctx context.Context, _ *postgres.Store, db bench.Database) error {
-		return explainCalls(ctx, db, log)
-	}
 	if i := slices.IndexFunc(parts, func(name string) bool { return all[name] == nil }); i >= 0 {
 		return fmt.Errorf("%q cannot be measured: %w", parts[i], bench.ErrUsage)
 	}
-	return bench.WithDatabase(ctx, dir, log, func(db bench.Database) error {
-		db.SetMaxOpenConns(1) // the plans of its statements are not logged, as those of later connections
+	return bench.WithDatabase(ctx, dir, slog.DiscardHandler, func(db bench.Database) error {
 		return bench.WithStore(ctx, db.DSN, postgres.Config{Secrets: plainSecrets{}}, func(store *postgres.Store) error {
 			err := fill(ctx, db, want)
 			for i := 0; i < len(parts) && ctx.Err() == nil; i++ {
@@ -66,4 +60,15 @@ func measure(ctx context.Context, want size, dir string, parts []string) error {
 			return err
 		})
 	})
+}
+
+// plainSecrets stands for a SECRETS_KEY. It encrypts nothing.
+type plainSecrets struct{}
+
+// Seal implements postgres.Secrets.
+func (plainSecrets) Seal(text []byte, _ string) ([]byte, error) { return text, nil }
+
+// Open implements postgres.Secrets.
+func (plainSecrets) Open(sealed []byte, _ string) (text []byte, current bool, err error) {
+	return sealed, true, nil
 }
