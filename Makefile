@@ -29,10 +29,12 @@ GOVULNCHECK_VERSION := v1.9.0
 SYFT_VERSION        := v1.57.0
 GRYPE_VERSION       := v0.121.2
 
-# gotest prints progress. Most packages wait more than they compute, so four run at
-# once, those that take longest first. The acceptance timelines begin when those that
-# compute most are through.
-TEST       := go run ./test/program/gotest -p 4 -timeout 20m
+# gotestsum prints a line for each package that has ended, and the output of tests that failed.
+# Most packages wait more than they compute, so four run at once, those that take longest
+# first. The acceptance timelines begin when those that compute most are through.
+GOTESTSUM_VERSION := v1.13.0
+
+TEST       := go run gotest.tools/gotestsum@$(GOTESTSUM_VERSION) --format pkgname-and-test-fails --format-hide-empty-pkg -- -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
 LONG       := $(addprefix ./,adapters/postgres adapters/stream/ffmpeg adapters/stream/ytdlp test/fake/livestream domain/watch) $(ACCEPTANCE) \
