@@ -5,12 +5,7 @@ package cluster_test
 import (
 	"context"
 	"encoding/json"
-	"net"
-	"net/netip"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -69,17 +64,15 @@ func startNamespace(t *testing.T, name string) {
 	t.Cleanup(func() { _, _ = run(context.Background(), "kubectl", remove...) })
 }
 
-// startServer starts a pod that listens at ports 80 and 443 and at those of a gateway. It
-// returns its address.
-func startServer(t *testing.T, in, name string, labels any) string {
+// startServer starts a pod that listens at ports 80 and 443. It returns its address.
+func startServer(t *testing.T, in, name string) string {
 	t.Helper()
 	pod, _ := json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "labels": labels},
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{
 			"terminationGracePeriodSeconds": 0, "automountServiceAccountToken": false,
 			"containers": []any{map[string]any{"name": "server", "image": firstImage, "imagePullPolicy": "IfNotPresent",
-				"command":         []string{"python3", "-c", serverProgram, "80", "443", "8080", "8081"},
-				"ports":           []any{map[string]any{"name": "public", "containerPort": 8080}, map[string]any{"name": "internal", "containerPort": 8081}},
+				"command":         []string{"python3", "-c", serverProgram, "80", "443"},
 				"securityContext": map[string]any{"runAsUser": 0}}}, // for the ports
 		},
 	})
@@ -95,57 +88,4 @@ func startServer(t *testing.T, in, name string, labels any) string {
 func apiServerPort(t *testing.T, s *clusterEnv) string {
 	t.Helper()
 	return strings.TrimSpace(kubectl(t, "", "-n", "default", "get", "endpointslice", "kubernetes", "-o", "jsonpath={.ports[0].port}"))
-}
-
-// The addresses at which pods, and only pods, find servers of the test.
-var outside = map[string]string{
-	"public":   "203.0.113.213", // of a network for documentation, which the chart takes for public
-	"private":  "10.213.213.213",
-	"metadata": "169.254.169.254",
-}
-
-const (
-	outsideTable  = "21321" // routing table of the pods
-	ipTransparent = 19      // IP_TRANSPARENT of ip(7)
-)
-
-// serveOutside listens at the addresses of outside, at ports 80 and 443. It returns them by
-// their names. It routes what pods send there to this machine, and needs root and that this
-// machine is the node; elsewhere it does nothing.
-func (s *clusterEnv) serveOutside(t *testing.T) map[string]string {
-	t.Helper()
-	addresses := map[string]string{}
-	node, err := netip.ParseAddr(s.nodeAddress)
-	if err != nil || !s.isLocal(node) || os.Geteuid() != 0 {
-		logProgress("no public, private and metadata addresses are tried: this machine is not the node, or not root's")
-		return addresses
-	}
-	ip := func(args ...string) error { return exec.Command("ip", args...).Run() }
-	for _, network := range s.podNetworks {
-		if network.IsSingleIP() { // a node
-			continue
-		}
-		rule := []string{"from", network.String(), "lookup", outsideTable}
-		_ = ip(append([]string{"rule", "del"}, rule...)...) // of an earlier run that was killed
-		must(t, ip(append([]string{"rule", "add"}, rule...)...))
-		t.Cleanup(func() { _ = ip(append([]string{"rule", "del"}, rule...)...) })
-	}
-	t.Cleanup(func() { _ = ip("route", "flush", "table", outsideTable) })
-	// The addresses are not this machine's, so a socket must ask for them.
-	transparent := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
-		if failed := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipTransparent, 1) }); failed != nil {
-			return failed
-		}
-		return err
-	}}
-	for name, host := range outside {
-		must(t, ip("route", "replace", "local", host, "dev", "lo", "table", outsideTable))
-		for _, port := range []string{"80", "443"} {
-			l, err := transparent.Listen(t.Context(), "tcp", net.JoinHostPort(host, port))
-			must(t, err)
-			t.Cleanup(func() { _ = l.Close() })
-			addresses[name+":"+port] = l.Addr().String()
-		}
-	}
-	return addresses
 }

@@ -14,91 +14,71 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// loadGenerator calls the API from several clients. Half of the clients keep their
-// connections, half open a new one for each request. Every second client of each
-// half sends registrations that must be refused. net/http repeats a GET when a kept
-// connection turns out to be closed, but never a POST.
-type loadGenerator struct {
-	stop    context.CancelFunc
-	running sync.WaitGroup
-
-	mu       sync.Mutex
-	requests int
-	failures []string
-}
-
 const (
 	clients         = 8
 	requestInterval = 40 * time.Millisecond // between the requests of a client
 )
 
-// apiRequest is a request and the status that it must get.
-type apiRequest struct {
-	method, path, body string
-	status             int
-}
-
-var (
-	listRequest    = apiRequest{http.MethodGet, "/api/v1/monitors?limit=5", "", http.StatusOK}
-	refusedRequest = apiRequest{http.MethodPost, "/api/v1/monitors", `{"stream_url": "none"}`, http.StatusBadRequest}
-)
-
-func (s *clusterEnv) startLoad(ctx context.Context) *loadGenerator {
-	h := &loadGenerator{}
-	ctx, h.stop = context.WithCancel(ctx)
+// startLoad calls the API from several clients until stop is called, which returns the requests that
+// have failed. Half of the clients keep their connections, half open a new one for each request. Every
+// second client of each half sends registrations that must be refused: net/http repeats a GET when a
+// kept connection turns out to be closed, but never a POST.
+func (s *clusterEnv) startLoad(ctx context.Context) (stop func() (failures []string)) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	requests, failures := make([]int, clients), make([][]string, clients)
 	for i := range clients {
 		transport := s.Service.Client().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = i%2 == 0
-		request := listRequest
+		client := &http.Client{Transport: transport, Timeout: 10 * time.Second}
+		method, path, body, status := http.MethodGet, "/api/v1/monitors?limit=5", "", http.StatusOK
 		if i/2%2 == 0 {
-			request = refusedRequest
+			method, path, body, status = http.MethodPost, "/api/v1/monitors", `{"stream_url": "none"}`, http.StatusBadRequest
 		}
-		h.running.Go(func() {
+		running.Go(func() {
 			defer transport.CloseIdleConnections()
-			for tick := time.Tick(requestInterval); ; {
-				select {
-				case <-tick:
-					h.send(&http.Client{Transport: transport, Timeout: 10 * time.Second}, s.Service.URL(), request)
-				case <-ctx.Done():
-					return
+			for tick := time.Tick(requestInterval); ctx.Err() == nil; <-tick {
+				start := time.Now()
+				if err := request(client, method, s.Service.URL()+path, body, status); err != nil {
+					failures[i] = append(failures[i], start.Format("15:04:05.000 ")+method+" "+err.Error())
 				}
+				requests[i]++
 			}
 		})
 	}
-	return h
-}
-
-// send makes one request. It is finished and counted even if stopLoad is called
-// meanwhile.
-func (h *loadGenerator) send(client *http.Client, url string, b apiRequest) {
-	start := time.Now()
-	req, err := http.NewRequest(b.method, url+b.path, strings.NewReader(b.body))
-	if err == nil {
-		req.Header.Set("X-API-Key", system.APIKey)
-		req.Header.Set("Content-Type", "application/json")
-		var res *http.Response
-		if res, err = client.Do(req); err == nil {
-			if _, err = io.Copy(io.Discard, res.Body); err == nil && res.StatusCode != b.status { // without a full read the connection is not kept
-				err = fmt.Errorf("%s", res.Status)
-			}
-			_ = res.Body.Close() // the body was read
+	return func() (all []string) {
+		cancel()
+		running.Wait()
+		n := 0
+		for i := range clients {
+			n, all = n+requests[i], append(all, failures[i]...)
 		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requests++
-	if err != nil {
-		h.failures = append(h.failures, start.Format("15:04:05.000 ")+b.method+" "+err.Error())
+		if logProgress("of %d requests meanwhile, %d failed", n, len(all)); n == 0 {
+			return []string{"no request was made"}
+		}
+		return all
 	}
 }
 
-// stopLoad stops the clients and returns the requests that have failed.
-func (h *loadGenerator) stopLoad() (failures []string) {
-	h.stop()
-	h.running.Wait()
-	logProgress("of %d requests meanwhile, %d failed", h.requests, len(h.failures))
-	if h.requests == 0 {
-		return []string{"no request was made"}
+// request makes a request. It reads the answer to its end, without which the connection is not kept.
+// Error: it has another status.
+func request(client *http.Client, method, url, body string, status int) error {
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return err
 	}
-	return h.failures
+	req.Header.Set("X-API-Key", system.APIKey)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		return err
+	}
+	if res.StatusCode != status {
+		return fmt.Errorf("%s", res.Status)
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	slow := scenario.Video{Threshold: scenario.DisruptionThreshold}
 	first, second := s.Watch(t, slow), s.Watch(t, slow)
 	old, pods := s.gatewayNames(t), []corev1.Pod{s.workerPod(t, first.ID), s.workerPod(t, second.ID)}
-	load := s.startLoad(t.Context())
+	stopLoad := s.startLoad(t.Context())
 	first.GoBlack()
 	start := time.Now()
 	must(t, s.upgrade(t.Context(), "image.repository="+repository, "image.tag="+version))
@@ -61,7 +61,7 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	if image := s.workerPod(t, third.ID).Spec.Containers[0].Image; image != nextImage {
 		t.Errorf("the worker of the newer image has %s after the rollback", image)
 	}
-	failures := load.stopLoad()
+	failures := stopLoad()
 	for _, r := range failures[:min(len(failures), 20)] {
 		t.Error(r)
 	}
