@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
 // Paths from the root of the repository.
@@ -71,37 +73,29 @@ func run() error {
 	if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
 		return err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // the private database runs as another user than root
-		return err
-	}
 	binary, err := system.Build(ctx, dir)
-	if err != nil {
-		return err
-	}
-	receiver, err := webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey})
 	if err != nil {
 		return err
 	}
 	log, err := os.Create(logFile)
 	if err != nil {
-		return errors.Join(err, receiver.Close())
+		return err
 	}
 	defer func() { _ = log.Close() }()
-	service, err := system.Start(ctx, system.Config{
-		Binary: binary, DataDir: filepath.Join(dir, "data"), Log: log,
+	set, err := testenv.Start(ctx, testenv.Config{
+		Binary: binary, Log: log,
 		// Few workers, which find nothing: this test is about the API.
 		Env: []string{"YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true", "MAX_MONITORS=20", "LOG_LEVEL=debug"},
 	})
 	if err != nil {
-		return errors.Join(err, receiver.Close())
+		return err
 	}
 	err = errors.Join(
-		fuzz(ctx, service, receiver, dir, "internal", service.InternalURL(), *budget/5),
-		fuzz(ctx, service, receiver, dir, "public", service.URL(), *budget*4/5),
-		service.Stop(),
-		receiver.Close(),
-		checkLog(service),
-		checkWebhooks(receiver),
+		fuzz(ctx, set, dir, "internal", set.Service.InternalURL(), *budget/5),
+		fuzz(ctx, set, dir, "public", set.Service.URL(), *budget*4/5),
+		set.Close(),
+		checkLog(set.Service),
+		checkWebhooks(set.Receiver),
 	)
 	if err != nil {
 		return fmt.Errorf("seed %d, log %s: %w", *seed, logFile, err)
@@ -111,24 +105,23 @@ func run() error {
 
 // fuzz runs the client against one port. It gives it a monitor, an event, a
 // destination, a route and a silence that exist.
-func fuzz(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver, dir, port, url string, budget time.Duration) error {
+func fuzz(ctx context.Context, set *testenv.Env, dir, port, url string, budget time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	id, event, err := registerWithEvent(ctx, service, receiver)
+	id, event, err := registerWithEvent(ctx, set)
 	if err != nil {
 		return err
 	}
-	routing, err := createRouting(ctx, service, port)
+	variables, err := createRouting(ctx, set.Service, port)
 	if err != nil {
 		return err
 	}
+	maps.Copy(variables, map[string]string{
+		"HOOKS": hooks, "MONITOR": id, "EVENT": event, "API_KEY": system.APIKey, "INTERNAL_API_KEY": system.WorkerToken(id),
+	})
 	config := filepath.Join(dir, port+".toml")
-	if err := configure(config, map[string]string{
-		"HOOKS": hooks, "MONITOR": id, "EVENT": event,
-		"DESTINATION": routing.destination, "ROUTE": routing.route, "SILENCE": routing.silence,
-		"API_KEY": system.APIKey, "INTERNAL_API_KEY": system.WorkerToken(id),
-	}); err != nil {
+	if err := configure(config, variables); err != nil {
 		return err
 	}
 	fmt.Printf("\ntest-api: the %s port\n\n", port)
@@ -140,7 +133,7 @@ func fuzz(ctx context.Context, service *system.Service, receiver *webhookreceive
 	}
 	cmd := exec.CommandContext(ctx, client, "--config-file="+config, "run", document, "--url="+url, which,
 		"--max-time="+strconv.Itoa(int(budget.Seconds())), "--seed="+strconv.Itoa(*seed))
-	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "RECEIVER="+receiver.URL(), "HYPOTHESIS_STORAGE_DIRECTORY="+dir, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "RECEIVER="+set.Receiver.URL(), "HYPOTHESIS_STORAGE_DIRECTORY="+dir, "PYTHONDONTWRITEBYTECODE=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) } // the client then still prints its report
 	cmd.WaitDelay = 10 * time.Second
