@@ -35,14 +35,6 @@ func Status(code int) Fault {
 	}
 }
 
-// RetryAfter answers with an HTTP status and a Retry-After header in seconds.
-func RetryAfter(code int, after time.Duration) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		w.Header().Set("Retry-After", strconv.Itoa(int(after.Seconds())))
-		Status(code)(w, r, next)
-	}
-}
-
 // Redirect answers 302 to url.
 func Redirect(url string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {

@@ -1,36 +1,30 @@
 package livestream
 
-import (
-	"errors"
-	"fmt"
-	"time"
-)
+import "time"
 
 // Config configures a stream. Every field has a default.
 type Config struct {
 	Start      time.Time     // of the first frame; default now
 	Waits      bool          // it starts with the first request or edit, so that a viewer misses nothing
 	Preroll    time.Duration // media before Start, so that the playlist is full at once
-	Segment    time.Duration // whole seconds, default 2 s
+	Segment    time.Duration // whole seconds, at most 20 s; default 2 s
 	Window     time.Duration // media listed in a playlist, default 30 s
 	Renditions []Rendition   // default Muxed144p and Muxed360p
 	Script     []Cue         // cues known beforehand
 	Packaging  Packaging     // default as YouTube: HLS with MPEG-TS segments
-
-	Now func() time.Time // default time.Now
 }
 
 // Packaging is how the media of a stream are packaged.
 type Packaging struct {
 	Container  Container
 	SingleFile bool // segments are byte ranges of one file
-	Keys       Keys // AES-128, of MPEG-TS
+	Keys       Keys // AES-128, of MPEG-TS in files of its own
 
 	MediaEntry  bool              // the entry is a media playlist, not a master
 	ProgramTime DateTimePlacement // where EXT-X-PROGRAM-DATE-TIME is
 	Gaps        []time.Duration   // the segments that show these instants are missing: EXT-X-GAP
 
-	Reconnect       time.Duration // when the encoder reconnects, with timestamps from zero: a multiple of Segment; 0: never
+	Reconnect       time.Duration // when the encoder reconnects, with timestamps from zero: a multiple of Segment, HLS; 0: never
 	ReconnectGap    time.Duration // how long it is disconnected
 	NoDiscontinuity bool          // the playlist has no EXT-X-DISCONTINUITY for it
 
@@ -79,10 +73,7 @@ const (
 	Number       Addressing = "number"          // duration, $Number$
 )
 
-func (c *Config) applyDefaults() error {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
+func (c *Config) applyDefaults() {
 	if c.Segment == 0 {
 		c.Segment = 2 * time.Second
 	}
@@ -92,26 +83,7 @@ func (c *Config) applyDefaults() error {
 	if c.Renditions == nil {
 		c.Renditions = []Rendition{Muxed144p, Muxed360p}
 	}
-	p := &c.Packaging
-	if p.DASH != HLS {
-		p.Container = FMP4
+	if c.Packaging.DASH != HLS {
+		c.Packaging.Container = FMP4
 	}
-	switch {
-	case c.Segment < time.Second || c.Segment > 20*time.Second || c.Segment%time.Second != 0:
-		return fmt.Errorf("livestream: segments of %v; accepted are 1 s to 20 s, whole seconds", c.Segment)
-	case c.Window < c.Segment:
-		return fmt.Errorf("livestream: a window of %v is shorter than one segment of %v", c.Window, c.Segment)
-	case c.Preroll < 0:
-		return errors.New("livestream: negative preroll")
-	case p.Keys != Clear && (p.Container != MPEGTS || p.SingleFile):
-		return errors.New("livestream: this packaging cannot be encrypted")
-	case p.Reconnect%c.Segment != 0 || p.Reconnect > 0 && p.DASH != HLS:
-		return fmt.Errorf("livestream: this packaging cannot reconnect at %v", p.Reconnect)
-	}
-	for _, r := range c.Renditions {
-		if err := r.valid(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

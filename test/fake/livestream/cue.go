@@ -1,7 +1,6 @@
 package livestream
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
@@ -16,14 +15,11 @@ const (
 	Picture Action = "picture" // the picture comes back
 	Silence Action = "silence" // the sound stops
 	Sound   Action = "sound"   // the sound comes back
-	Quiet   Action = "quiet"   // the sound gets 20 dB lower
-	Loud    Action = "loud"    // the sound is as loud as before
 	Freeze  Action = "freeze"  // the playlists stop changing; the media continue
 	Thaw    Action = "thaw"    // the playlists jump to the live edge
 	Fail    Action = "fail"    // requests of Cue.Part get Cue.Fault
 	Heal    Action = "heal"    // requests of Cue.Part work again
 	End     Action = "end"     // no more segments, and EXT-X-ENDLIST
-	Stop    Action = "stop"    // no more segments, without EXT-X-ENDLIST
 )
 
 // Cue is an action at a time.
@@ -43,16 +39,3 @@ const (
 	Playlists Part = "playlist"
 	Segments  Part = "segment"
 )
-
-func (c Cue) valid() error {
-	switch c.Do {
-	case Black, Picture, Silence, Sound, Quiet, Loud, Freeze, Thaw, End, Stop:
-		return nil
-	case Fail, Heal:
-		if c.Part != Masters && c.Part != Playlists && c.Part != Segments || c.Do == Fail && c.Fault == nil {
-			return fmt.Errorf("livestream: cue %s at %v: part %q, or no fault", c.Do, c.At, c.Part)
-		}
-		return nil
-	}
-	return fmt.Errorf("livestream: cue at %v: unknown action %q", c.At, c.Do)
-}

@@ -13,10 +13,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// Options locate the cache, ffmpeg and the film. The zero value works.
+// Options locate the cache and the film. The zero value works.
 type Options struct {
 	CacheDir string // default: stream-monitor/livestream in the user's cache directory
-	FFmpeg   string // default: as testtools.Tool finds it
 	Clip     string // a film to show instead of the generated picture, default TEST_CLIP, else none
 	Bright   bool   // no scene of the film is dark: it is shown without the bright strip
 }
@@ -34,7 +33,7 @@ type Library struct {
 
 // Open opens a library. It fails without ffmpeg, a cache directory, or the clip.
 func Open(o Options) (*Library, error) {
-	ffmpeg, err := testtools.Tool("ffmpeg", o.FFmpeg)
+	ffmpeg, err := testtools.Tool("ffmpeg", "")
 	if err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)
 	}

@@ -1,7 +1,5 @@
 package livestream
 
-import "fmt"
-
 // Rendition is one quality of a stream. A rendition with neither size nor
 // NoAudio has audio alone.
 type Rendition struct {
@@ -24,15 +22,3 @@ func (r Rendition) HasVideo() bool { return r.Height > 0 }
 
 // HasAudio reports whether the rendition has an audio track.
 func (r Rendition) HasAudio() bool { return !r.NoAudio }
-
-func (r Rendition) valid() error {
-	switch {
-	case r.Itag <= 0:
-		return fmt.Errorf("livestream: rendition without an itag: %+v", r)
-	case r.Width%2 != 0 || r.Height%2 != 0 || (r.Width > 0) != (r.Height > 0):
-		return fmt.Errorf("livestream: rendition %d: size %dx%d", r.Itag, r.Width, r.Height)
-	case !r.HasVideo() && !r.HasAudio():
-		return fmt.Errorf("livestream: rendition %d has no track", r.Itag)
-	}
-	return nil
-}

@@ -49,7 +49,6 @@ func (s *Stream) unit(r Rendition, offset time.Duration) unit {
 	}
 	if r.HasAudio() {
 		u.silent = s.timeline.spans(offset, offset+u.length, Silence, Sound)
-		u.quiet = s.timeline.spans(offset, offset+u.length, Quiet, Loud)
 	}
 	return u
 }

@@ -31,15 +31,10 @@ type Stream struct {
 // which a loop has some. Units in which the picture or the sound changes are encoded when they
 // are requested. If the stream waits for a request, they are encoded before it begins.
 func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
-	if err := c.applyDefaults(); err != nil {
-		return nil, err
-	}
+	c.applyDefaults()
 	s := &Stream{library: l, config: c}
 	end := loopDuration
 	for _, cue := range c.Script {
-		if err := cue.valid(); err != nil {
-			return nil, err
-		}
 		s.timeline.add(s.align(cue))
 		if c.Waits {
 			end = max(end, cue.At+loopDuration)
@@ -58,15 +53,15 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 	return s, nil
 }
 
-// prepare encodes the unit at an offset: as the script has it, and all black, silent or quiet, as a
-// cue may make it.
+// prepare encodes the unit at an offset: as the script has it, and all black or silent, as a cue may
+// make it.
 func (s *Stream) prepare(ctx context.Context, r Rendition, offset time.Duration) error {
 	scripted := s.unit(r, offset)
 	units := []unit{scripted}
 	if whole := []span{{0, scripted.length}}; !s.config.Waits {
-		black, silent, quiet := scripted, scripted, scripted
-		black.black, silent.silent, quiet.quiet = whole, whole, whole
-		units = append(units, black, silent, quiet)
+		black, silent := scripted, scripted
+		black.black, silent.silent = whole, whole
+		units = append(units, black, silent)
 	}
 	for _, u := range units {
 		if _, err := s.library.load(ctx, u); err != nil {
@@ -83,7 +78,7 @@ func (s *Stream) Began() time.Time {
 	if s.began.IsZero() {
 		start := s.config.Start
 		if start.IsZero() {
-			start = s.config.Now()
+			start = time.Now()
 		}
 		s.began = start.Add(-s.config.Preroll).Truncate(time.Millisecond) // as playlists state times
 	}
@@ -106,20 +101,16 @@ func (s *Stream) Black(on bool) time.Time { return s.toggle(on, Black, Picture) 
 // Silence takes the sound away, or brings it back, and returns the instant.
 func (s *Stream) Silence(on bool) time.Time { return s.toggle(on, Silence, Sound) }
 
-// Quiet makes the sound 20 dB lower, or as loud as before, and returns the instant.
-func (s *Stream) Quiet(on bool) time.Time { return s.toggle(on, Quiet, Loud) }
-
 // Freeze stops the playlists, or lets them jump to the live edge, and returns
 // the instant.
 func (s *Stream) Freeze(on bool) time.Time { return s.toggle(on, Freeze, Thaw) }
 
 // End ends the stream with EXT-X-ENDLIST and returns the end of its last
 // segment. The unfinished segment is lost.
-func (s *Stream) End() time.Time { return s.finish(End) }
-
-// Stop ends the stream without EXT-X-ENDLIST and returns the end of its last
-// segment.
-func (s *Stream) Stop() time.Time { return s.finish(Stop) }
+func (s *Stream) End() time.Time {
+	s.Do(Cue{Do: End})
+	return s.At(s.begin(s.published(s.offset())))
+}
 
 // Fail answers part with f from now on.
 func (s *Stream) Fail(part Part, f httpfault.Fault) { s.Do(Cue{Do: Fail, Part: part, Fault: f}) }
@@ -128,12 +119,8 @@ func (s *Stream) Fail(part Part, f httpfault.Fault) { s.Do(Cue{Do: Fail, Part: p
 func (s *Stream) Heal(part Part) { s.Do(Cue{Do: Heal, Part: part}) }
 
 // Do adds a cue, at c.At or now, whichever is later, and returns the instant
-// at which it takes effect. Published media never change. It panics on an
-// invalid cue.
+// at which it takes effect. Published media never change.
 func (s *Stream) Do(c Cue) time.Time {
-	if err := c.valid(); err != nil {
-		panic(err)
-	}
 	c.At = max(c.At, s.offset())
 	c = s.align(c)
 	s.timeline.add(c)
@@ -145,11 +132,6 @@ func (s *Stream) toggle(on bool, start, stop Action) time.Time {
 		return s.Do(Cue{Do: start})
 	}
 	return s.Do(Cue{Do: stop})
-}
-
-func (s *Stream) finish(a Action) time.Time {
-	s.Do(Cue{Do: a})
-	return s.At(s.begin(s.published(s.offset())))
 }
 
 // align moves a cue of the picture to the frame with which it takes effect. A frame's time is rounded
@@ -184,7 +166,7 @@ func (s *Stream) NotFound() []string {
 }
 
 // offset returns the time since the first frame.
-func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.Began()) }
+func (s *Stream) offset() time.Duration { return time.Since(s.Began()) }
 
 // published returns how many segments are published at an offset.
 func (s *Stream) published(at time.Duration) int64 {

@@ -84,11 +84,11 @@ func (t *timeline) edge(at time.Duration) (edge time.Duration, ended bool) {
 			}
 		case Thaw:
 			frozen = false
-		case End, Stop:
+		case End:
 			if frozen {
-				return since, c.Do == End
+				return since, true
 			}
-			return c.At, c.Do == End
+			return c.At, true
 		}
 	}
 	if frozen {

@@ -20,11 +20,11 @@ const (
 
 // unit is the media of a segment, which one run of ffmpeg makes.
 type unit struct {
-	rendition            Rendition
-	container            Container
-	length               time.Duration
-	phase                time.Duration // where in the loop it is
-	black, silent, quiet []span        // from its beginning
+	rendition     Rendition
+	container     Container
+	length        time.Duration
+	phase         time.Duration // where in the loop it is
+	black, silent []span        // from its beginning
 }
 
 // phaseOf returns the phase of a unit of this length at a position of the stream.
@@ -97,13 +97,11 @@ func (u unit) sound() string {
 	samples := func(d time.Duration) int64 { return int64(d / time.Second * sampleRate) }
 	early := (samples(u.phase-lead) + loop) % samplesPerFrame // of the first AAC frame, so that one begins on the stream's own raster
 	begin := u.phase + 2*lead                                 // of the unit, in the time of the source
-	parts := func(all []span) string {
-		return during(u.extended(all), func(s span) string {
-			return fmt.Sprintf("gte(t,%.6f)*lt(t,%.6f)", (begin + s.from).Seconds(), (begin + s.to).Seconds())
-		})
-	}
-	return fmt.Sprintf("aevalsrc='(0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)))*(1-0.9*(%s))*not(%s)':s=%d,atrim=start_sample=%d:end_sample=%d,asetpts=PTS-STARTPTS+%d",
-		parts(u.quiet), parts(u.silent), sampleRate, samples(u.phase+lead)-early, samples(u.phase+u.length+3*lead)-early, sampleRate-early)
+	silent := during(u.extended(u.silent), func(s span) string {
+		return fmt.Sprintf("gte(t,%.6f)*lt(t,%.6f)", (begin + s.from).Seconds(), (begin + s.to).Seconds())
+	})
+	return fmt.Sprintf("aevalsrc='(0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)))*not(%s)':s=%d,atrim=start_sample=%d:end_sample=%d,asetpts=PTS-STARTPTS+%d",
+		silent, sampleRate, samples(u.phase+lead)-early, samples(u.phase+u.length+3*lead)-early, sampleRate-early)
 }
 
 // extended lets what begins or ends with the unit begin before it, or end after it.

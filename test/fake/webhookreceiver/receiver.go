@@ -2,7 +2,6 @@ package webhookreceiver
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,11 +18,10 @@ import (
 
 // Config is the configuration of a receiver.
 type Config struct {
-	Key         string           // the sender's WEBHOOK_SIGNING_KEY; required
-	Addr        string           // to listen on, default 127.0.0.1:0
-	Tolerance   time.Duration    // between the sender's clock and this one, default 300 s (section 12.2)
-	Certificate *tls.Certificate // serve HTTPS with it; nil: plain HTTP
-	Out         io.Writer        // gets a line for each delivery; nil: none
+	Key       string        // the sender's WEBHOOK_SIGNING_KEY; required
+	Addr      string        // to listen on, default 127.0.0.1:0
+	Tolerance time.Duration // between the sender's clock and this one, default 300 s (section 12.2)
+	Out       io.Writer     // gets a line for each delivery; nil: none
 }
 
 // Receiver receives webhooks until Close. It is safe for concurrent use.
@@ -62,10 +60,6 @@ func Start(c Config) (*Receiver, error) {
 		return nil, fmt.Errorf("webhookreceiver: listen: %w", err)
 	}
 	s := &Receiver{config: c, url: "http://" + listener.Addr().String() + "/webhook", changed: make(chan struct{})}
-	if c.Certificate != nil {
-		s.url = "https" + s.url[len("http"):]
-		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{*c.Certificate}, MinVersion: tls.VersionTLS12})
-	}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.server = &http.Server{
@@ -106,17 +100,6 @@ func (s *Receiver) Accepted() []Delivery {
 		seen[d.EventID] = true
 		return false
 	})
-}
-
-// Attempts returns how often an event has been delivered.
-func (s *Receiver) Attempts(eventID string) int {
-	n := 0
-	for _, d := range s.All() {
-		if d.EventID == eventID {
-			n++
-		}
-	}
-	return n
 }
 
 // Wait blocks until a delivery matches, and returns the first that does, past or

@@ -35,17 +35,11 @@ func verifyHMAC(c Config, h http.Header, body []byte, now time.Time) error {
 	return nil
 }
 
-// Secret returns the form of a key that Standard Webhooks libraries accept
-// (decision W5).
-func Secret(key string) string {
-	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
-}
-
 // verifyStandard checks the Standard Webhooks headers with their library. Its
 // tolerance cannot be set. With another tolerance, webhook-timestamp must be equal to
 // X-Timestamp, which verifyHMAC checks.
 func verifyStandard(c Config, h http.Header, body []byte) error {
-	webhook, err := standardwebhooks.NewWebhook(Secret(c.Key))
+	webhook, err := standardwebhooks.NewWebhook("whsec_" + base64.StdEncoding.EncodeToString([]byte(c.Key))) // decision W5
 	if err != nil {
 		return fmt.Errorf("standard webhooks: %w", err)
 	}

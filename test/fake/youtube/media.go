@@ -20,7 +20,7 @@ const (
 // masterURL returns a new URL of a master playlist.
 func (y *Server) masterURL(id string) string {
 	return fmt.Sprintf("%s/api/manifest/hls_variant/%s/playlist_duration/30/manifest_duration/30/go/1/keepalive/yes/file/index.m3u8",
-		manifestHost, y.ticket(id, y.newIssue(id), time.Now().Add(y.expiry)))
+		manifestHost, y.ticket(id, y.newIssue(id), time.Now().Add(expiry)))
 }
 
 func playlistURL(ticket string, r livestream.Rendition) string {

@@ -16,7 +16,7 @@ const (
 
 // originStreams adds the URLs of an origin's manifests to data.
 func (y *Server) originStreams(data object, id string, o Origin) {
-	base := manifestHost + originPrefix + y.ticket(id, y.newIssue(id), time.Now().Add(y.expiry)) + originMark
+	base := manifestHost + originPrefix + y.ticket(id, y.newIssue(id), time.Now().Add(expiry)) + originMark
 	if o.HLS != "" {
 		data["hlsManifestUrl"] = base + o.HLS
 	}

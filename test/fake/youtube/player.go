@@ -101,7 +101,7 @@ func microformat(v entry) object {
 // streams returns the URLs of the media: a playlist of a live video, a file of
 // any other.
 func (y *Server) streams(id string, v entry) object {
-	data := object{"expiresInSeconds": strconv.Itoa(int(y.expiry.Seconds()))}
+	data := object{"expiresInSeconds": strconv.Itoa(int(expiry.Seconds()))}
 	if v.State == Live {
 		switch {
 		case v.Origin != nil:

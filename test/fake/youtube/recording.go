@@ -81,7 +81,7 @@ func (y *Server) serveRecording(w http.ResponseWriter, r *http.Request) {
 	e.issue++
 	unix := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 	answer := strings.NewReplacer(was.id, id, unix(was.started), unix(e.Started)).Replace(was.output)
-	issue := fmt.Sprintf("expire/%s/ei/issue-%d/", unix(time.Now().Add(y.expiry)), e.issue)
+	issue := fmt.Sprintf("expire/%s/ei/issue-%d/", unix(time.Now().Add(expiry)), e.issue)
 	_, _ = io.WriteString(w, issueInURL.ReplaceAllLiteralString(answer, issue))
 }
 

@@ -19,11 +19,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
+// expiry is how long media URLs are valid.
+const expiry = 6 * time.Hour
+
 // Config is the configuration of a server. The zero value is valid.
 type Config struct {
-	Addr   string        // to listen on, default 127.0.0.1:0
-	Dir    string        // for the CA and the Python module, default a temporary one that Close removes
-	Expiry time.Duration // of media URLs, default 6 h
+	Addr string // to listen on, default 127.0.0.1:0
+	Dir  string // for the CA and the Python module, default a temporary one that Close removes
 
 	OnRequest func(Request) // gets each request, which is then not kept for Requests and Count; nil: all are kept
 }
@@ -32,7 +34,6 @@ type Config struct {
 type Server struct {
 	dir       string
 	temporary bool
-	expiry    time.Duration
 	onRequest func(Request)
 	address   string
 	outer     *http.Server // the proxies
@@ -54,10 +55,7 @@ func Start(c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
-	if c.Expiry == 0 {
-		c.Expiry = 6 * time.Hour
-	}
-	y := &Server{dir: c.Dir, expiry: c.Expiry, onRequest: c.OnRequest, videos: map[string]*entry{}}
+	y := &Server{dir: c.Dir, onRequest: c.OnRequest, videos: map[string]*entry{}}
 	certificate, root, err := authority()
 	if err != nil {
 		return nil, err
