@@ -52,8 +52,7 @@ type Env struct {
 type Video struct {
 	livestream.Config
 
-	Wrap      func(*livestream.Stream) youtube.Source // makes the source that is broadcast; nil: the stream itself
-	Threshold time.Duration                           // of blackout and silence; default 6 s
+	Threshold time.Duration // of blackout and silence; default 6 s
 }
 
 // Stream is a live stream that a monitor watches.
@@ -79,9 +78,6 @@ func (e *Env) Watch(t *testing.T, v Video) *Stream {
 	var err error
 	if s.Stream, err = e.StartStream(t.Context(), s.Video, v.Config); err != nil {
 		t.Fatal(err)
-	}
-	if v.Wrap != nil {
-		e.YouTube.Broadcast(s.Video, v.Wrap(s.Stream))
 	}
 	e.YouTube.Replay(s.Video)
 	s.ID = e.Register(t, s.Video, map[string]any{
