@@ -31,46 +31,36 @@ type told struct {
 	language string // en or ja
 	config   map[string]any
 	secrets  map[string]any
-	shape    shape
 	messages func() []channel.Message
 
 	id string // of the destination, once it is created
 }
 
-// shape is how a channel shows what has changed.
-type shape int
-
-const (
-	each   shape = iota // by a message of its own
-	edited              // in the first message; what makes a sound is a short message, too
-	alert               // in the state of an alert
-)
-
 // startChannels starts a fake of every channel. Languages alternate. A gateway needs env
 // to trust the mail server.
 func startChannels(t *testing.T) (all []*told, env []string) {
 	t.Helper()
-	add := func(name, kind string, s *channel.Server, by shape, config, secrets map[string]any) {
+	add := func(name, kind string, s *channel.Server, config, secrets map[string]any) {
 		t.Cleanup(s.Close)
-		all = append(all, &told{name: name, kind: kind, shape: by, config: config, secrets: secrets, messages: s.Messages})
+		all = append(all, &told{name: name, kind: kind, config: config, secrets: secrets, messages: s.Messages})
 	}
 	none := map[string]any{}
 	bot := slack.New()
-	add("slack", "slack", bot.Server, edited, map[string]any{"channel": slack.Channel, "api_url": bot.APIURL()}, map[string]any{"bot_token": slack.Token})
+	add("slack", "slack", bot.Server, map[string]any{"channel": slack.Channel, "api_url": bot.APIURL()}, map[string]any{"bot_token": slack.Token})
 	hook := slack.New()
-	add("slack webhook", "slack", hook.Server, each, none, map[string]any{"webhook_url": hook.WebhookURL()})
+	add("slack webhook", "slack", hook.Server, none, map[string]any{"webhook_url": hook.WebhookURL()})
 	d := discord.New()
-	add("discord", "discord", d.Server, edited, none, map[string]any{"webhook_url": d.WebhookURL()})
+	add("discord", "discord", d.Server, none, map[string]any{"webhook_url": d.WebhookURL()})
 	w := teams.New()
-	add("teams", "teams", w.Server, each, none, map[string]any{"workflow_url": w.WorkflowURL()})
+	add("teams", "teams", w.Server, none, map[string]any{"workflow_url": w.WorkflowURL()})
 	tg := telegram.New()
-	add("telegram", "telegram", tg.Server, edited, map[string]any{"chat_id": telegram.ChatID, "api_url": tg.URL}, map[string]any{"bot_token": telegram.Token})
+	add("telegram", "telegram", tg.Server, map[string]any{"chat_id": telegram.ChatID, "api_url": tg.URL}, map[string]any{"bot_token": telegram.Token})
 	l := line.New()
-	add("line", "line", l.Server, each, map[string]any{"to": line.Group, "api_url": l.URL}, map[string]any{"channel_access_token": line.Token})
+	add("line", "line", l.Server, map[string]any{"to": line.Group, "api_url": l.URL}, map[string]any{"channel_access_token": line.Token})
 	pd := pagerduty.New()
-	add("pagerduty", "pagerduty", pd.Server, alert, map[string]any{"api_url": pd.URL}, map[string]any{"routing_key": pagerduty.RoutingKey})
+	add("pagerduty", "pagerduty", pd.Server, map[string]any{"api_url": pd.URL}, map[string]any{"routing_key": pagerduty.RoutingKey})
 	n := ntfy.New()
-	add("ntfy", "ntfy", n.Server, edited, map[string]any{"server_url": n.URL, "topic": ntfy.Topic}, map[string]any{"token": ntfy.Token})
+	add("ntfy", "ntfy", n.Server, map[string]any{"server_url": n.URL, "topic": ntfy.Topic}, map[string]any{"token": ntfy.Token})
 
 	mail, err := smtp.New(false)
 	if err != nil {
@@ -78,7 +68,7 @@ func startChannels(t *testing.T) (all []*told, env []string) {
 	}
 	t.Cleanup(mail.Close)
 	all = append(all, &told{
-		name: "email", kind: "email", shape: each, messages: mail.Messages, secrets: map[string]any{"password": smtp.Password},
+		name: "email", kind: "email", messages: mail.Messages, secrets: map[string]any{"password": smtp.Password},
 		config: map[string]any{"host": "127.0.0.1", "port": mail.Port, "username": smtp.Username, "from": smtp.From, "to": smtp.To},
 	})
 	trusted := t.TempDir()
@@ -118,10 +108,7 @@ func (c *told) words(en, ja string) string {
 // alert has a state.
 func (c *told) shows(en, ja, state string) bool {
 	return slices.ContainsFunc(c.messages(), func(m channel.Message) bool {
-		if c.shape == alert && state != "" {
-			return m.State == state
-		}
-		return strings.Contains(m.Text, c.words(en, ja))
+		return state != "" && m.State == state || strings.Contains(m.Text, c.words(en, ja))
 	})
 }
 

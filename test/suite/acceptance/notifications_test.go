@@ -65,7 +65,8 @@ func startNotified(t *testing.T) (n notified) {
 	return n
 }
 
-// Every channel is told from the onset to the recovery of one incident.
+// Every channel is told from the onset to the recovery of one incident. How each edits, pushes and
+// counts its messages: adapters/notifier.
 func TestEveryChannelTellsTheStoryOfAnIncident(t *testing.T) { // section 19
 	runTimeline(t, 1)
 	n := startNotified(t)
@@ -91,7 +92,7 @@ func TestEveryChannelTellsTheStoryOfAnIncident(t *testing.T) { // section 19
 	p.WaitEvent(scenario.Ended, time.Minute)
 
 	for _, c := range n.everybody {
-		t.Run(c.name, func(t *testing.T) { assertToldOnce(t, n.env.Service, c) })
+		assertPicture(t, n.env.Service, c)
 	}
 	assertSequence(t, n.system, p)
 	if got := n.other.All(); len(got) > 0 {
@@ -175,48 +176,20 @@ func assertPage(t *testing.T, s *system.Service, method, path, by string, status
 	}
 }
 
-// assertToldOnce asserts that a channel was told each chapter once, with a sound for the
-// onset and for what made it worse.
-func assertToldOnce(t *testing.T, s *system.Service, c *told) {
+// assertPicture asserts that a link to the picture in a message of the channel shows it.
+func assertPicture(t *testing.T, s *system.Service, c *told) {
 	t.Helper()
-	all := c.messages()
-	sounds, mentions := 0, 0
-	for _, m := range all {
-		mentions += m.Mentions
-		if m.Sound {
-			sounds++
-		}
-	}
-	first, last := all[0], all[len(all)-1]
-	want := 4 // opened, worse, acknowledged, resolved
-	switch c.shape {
-	case edited:
-		want, last = 2, first // the one that shows the state, and the sound of what is worse
-	case alert:
-		want = 1
-	}
-	if len(all) != want || mentions != 0 {
-		t.Errorf("%d messages with %d mentions, want %d: %v", len(all), mentions, want, all)
-	}
-	if c.shape == edited && sounds != 2 {
-		t.Errorf("%d messages made a sound, want 2: %v", sounds, all)
-	}
-	if c.shape == alert && last.State != "resolved" || c.shape != alert && !strings.Contains(last.Text, c.words("RESOLVED", "復旧")) {
-		t.Errorf("the incident is not resolved: %v", all)
-	}
 	link, linked := strings.CutPrefix(c.picture(), publicURL)
-	switch {
-	case c.picture() == "":
-		t.Errorf("no message has a picture: %v", all)
-	case linked:
-		answer, err := http.Get(s.URL() + link) // without a key
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		if _, err := jpeg.Decode(answer.Body); answer.StatusCode != http.StatusOK || err != nil {
-			t.Errorf("the link to the picture answers %d, %v", answer.StatusCode, err)
-		}
+	if !linked { // it was uploaded
+		return
+	}
+	answer, err := http.Get(s.URL() + link) // without a key
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if _, err := jpeg.Decode(answer.Body); answer.StatusCode != http.StatusOK || err != nil {
+		t.Errorf("the link to the picture answers %d, %v", answer.StatusCode, err)
 	}
 }
 
