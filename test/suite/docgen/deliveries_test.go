@@ -1,13 +1,13 @@
 package docgen_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/netip"
 	"strings"
 	"testing"
@@ -126,40 +126,25 @@ func deliveries(t *testing.T) map[string]request {
 	return all
 }
 
-// receive accepts one webhook and records its bytes.
+// receive accepts one webhook and records it.
 func receive(t *testing.T, send func(monitor.CallbackURL)) request {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := make(chan request, 1)
-	go func() {
-		defer close(got)
-		conn, err := listener.Accept()
-		if err != nil {
-			return
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := httputil.DumpRequest(r, true)
+		body, readErr := io.ReadAll(r.Body)
+		if err == nil && readErr == nil {
+			got <- request{strings.NewReplacer("\r\n", "\n", r.Host, "example.com").Replace(string(raw)), r.Header, body}
 		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		var raw strings.Builder
-		req, err := http.ReadRequest(bufio.NewReader(io.TeeReader(conn, &raw)))
-		if err != nil {
-			return
-		}
-		body, err := io.ReadAll(req.Body)
-		if err != nil {
-			return
-		}
-		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-		shown := strings.NewReplacer("\r\n", "\n", listener.Addr().String(), "example.com").Replace(raw.String())
-		got <- request{shown, req.Header, body}
-	}()
-	send(monitor.CallbackURL("http://" + listener.Addr().String() + "/webhook/stream-alert"))
-	_ = listener.Close() // or nothing would end Accept if nothing was sent
-	d, arrived := <-got
-	if !arrived {
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer receiver.Close()
+	send(monitor.CallbackURL(receiver.URL + "/webhook/stream-alert"))
+	select {
+	case d := <-got:
+		return d
+	default:
 		t.Fatal("no webhook arrived")
+		return request{}
 	}
-	return d
 }
