@@ -59,7 +59,7 @@ func (p *panickingPorts) FetchSegment(ctx context.Context, s watch.Segment) (io.
 	return countedBody{body, &p.closed}, err
 }
 
-func (p *panickingPorts) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (p *panickingPorts) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	p.panicIn("analyser")
 	return p.Analyser.Analyse(ctx, s, calm, body, setting)
 }

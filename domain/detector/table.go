@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -61,8 +62,19 @@ type Detector struct {
 	Settings  []Setting // further settings of this detector, at most MaxSettings
 	Statistic string    // field of statistics that counts the alerts (section 3.3)
 
-	// Criteria say what counts as bad, for people. The adapter's filter applies them.
+	// Criteria say what counts as bad, for people.
 	Criteria []Criterion
+
+	// Optional says that the detector is off unless the registration's config.detectors has its name
+	// (section 3.1). The fields of its Threshold and Settings begin with "detectors.", the name and a dot.
+	Optional bool
+
+	// Rule judges the samples one after another. Without one, each sample is judged by itself, and the
+	// watch may look between two of them (see Judge).
+	Rule            Rule
+	Needs           Measurement   // what the Rule judges
+	Minimum         time.Duration // health ignores a condition that has lasted for less time
+	BadWithoutTrack bool          // without a Rule: a segment is bad throughout if no frame of the track could be decoded (decision S4)
 }
 
 // Criterion is one number that decides whether a moment is bad.
@@ -103,6 +115,8 @@ var Table = []Detector{
 		},
 		Statistic: "blackout_events",
 		Criteria:  []Criterion{{Name: "luma_below_percent", Value: BlackLumaPercent}, {Name: "area_percent", Value: BlackAreaPercent}},
+
+		Minimum: 100 * time.Millisecond, BadWithoutTrack: true, // the filter blackdetect reports nothing shorter
 	},
 	{
 		Name:      Silence,
@@ -121,6 +135,9 @@ var Table = []Detector{
 		}},
 		Statistic: "silence_events",
 		Criteria:  []Criterion{{Name: "level_below_db", Setting: SilenceDB}},
+
+		// The analyser reports shorter silence: two on both sides of a boundary may be one long one.
+		Minimum: 500 * time.Millisecond, BadWithoutTrack: true,
 	},
 }
 

@@ -100,6 +100,9 @@ func (c Config) ThresholdSec(name detector.Name) int {
 	return int(c.detectors[detector.Index(name)][0])
 }
 
+// Runs reports whether a detector judges: an optional one only if it has a threshold.
+func (c Config) Runs(d detector.Detector) bool { return !d.Optional || c.ThresholdSec(d.Name) > 0 }
+
 // SetThresholdSec changes the threshold of a detector.
 func (c *Config) SetThresholdSec(name detector.Name, seconds int) {
 	c.detectors[detector.Index(name)][0] = float64(seconds)

@@ -54,7 +54,7 @@ var (
 //	tool          ffmpeg is missing, was killed, lacks a feature, or exceeded a limit
 //	too_large     the segment has more than MaxInput bytes
 //	network       the time limit passed while body was being read
-func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
+func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
 	found, err := a.analyse(ctx, s, calm, body, setting)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
@@ -64,7 +64,7 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm
 
 // analyse reads a segment, and lets the Decoder or the command look at it. Its error is that of
 // Analyse.
-func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting Settings) (watch.Analysis, error) {
+func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting Settings) (watch.Analysis, error) {
 	canDecode, canScreen := a.config.Decoder != nil && hasOnlyBuiltIn(), calm.Video > 0 && judgesKeyFrames()
 	if !canDecode && !canScreen {
 		return a.runCommand(ctx, s, body, setting)
@@ -109,7 +109,7 @@ func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Calm
 
 // screenByCommand looks at the key frames of a segment with the command, and at every frame if these
 // leave a doubt. Its error is that of Analyse.
-func (a *Analyser) screenByCommand(ctx context.Context, s watch.Segment, calm watch.Calm, media []byte, setting Settings) (watch.Analysis, error) {
+func (a *Analyser) screenByCommand(ctx context.Context, s watch.Segment, calm watch.Look, media []byte, setting Settings) (watch.Analysis, error) {
 	res, err := a.run(ctx, s, true, bytes.NewReader(media), setting)
 	if err != nil {
 		return watch.Analysis{}, err

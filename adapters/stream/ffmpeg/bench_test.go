@@ -93,7 +93,7 @@ func runFFmpeg(b *testing.B, segment []byte, args ...string) func() error {
 	}
 }
 
-func analyseTimes(b *testing.B, c ffmpeg.Config, calm watch.Calm, segment []byte, times int) error {
+func analyseTimes(b *testing.B, c ffmpeg.Config, calm watch.Look, segment []byte, times int) error {
 	b.Helper()
 	a := ffmpeg.New(c)
 	for range times {
@@ -121,7 +121,7 @@ func BenchmarkCheck(b *testing.B) {
 			specified[r.name], ours[r.name] = compareCPU(b, 5,
 				func() time.Duration { return cpuOf(b, black) + cpuOf(b, silent) },
 				func() time.Duration {
-					return cpuOf(b, func() error { return analyseTimes(b, ffmpeg.Config{Path: ffmpegPath(b)}, watch.Calm{}, segment, 1) })
+					return cpuOf(b, func() error { return analyseTimes(b, ffmpeg.Config{Path: ffmpegPath(b)}, watch.Look{}, segment, 1) })
 				})
 		})
 	}
@@ -139,7 +139,7 @@ func BenchmarkDecoder(b *testing.B) {
 			continue
 		}
 		segment := liveSegment(b, r.width, r.height, r.video, r.audio)
-		for look, calm := range map[string]watch.Calm{"every_frame": {}, "calm": calmest} {
+		for look, calm := range map[string]watch.Look{"every_frame": {}, "calm": calmest} {
 			b.Run(r.name+"/"+look, func(b *testing.B) {
 				command := func() time.Duration {
 					times := segments / 10

@@ -32,7 +32,7 @@ func hasOnlyBuiltIn() bool {
 
 // decode lets the Decoder look at a segment, and then at every frame of the tracks that are in doubt.
 // Errors: those of the Decoder.
-func (a *Analyser) decode(ctx context.Context, s watch.Segment, calm watch.Calm, job decoder.Job) (watch.Analysis, error) {
+func (a *Analyser) decode(ctx context.Context, s watch.Segment, calm watch.Look, job decoder.Job) (watch.Analysis, error) {
 	result, err := a.config.Decoder.Decode(ctx, job)
 	if err != nil {
 		return watch.Analysis{}, err
@@ -88,7 +88,7 @@ func (r resumed) Close() error {
 
 // job is a segment for a Decoder with the criteria of the detectors. A track of which nothing may stay
 // undecoded is decoded whole.
-func (a *Analyser) job(media []byte, demuxer string, calm watch.Calm, setting Settings) decoder.Job {
+func (a *Analyser) job(media []byte, demuxer string, calm watch.Look, setting Settings) decoder.Job {
 	look := func(limit time.Duration) decoder.Look {
 		if limit > 0 {
 			return decoder.Screen

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // filter is the ffmpeg filter of one detector. It passes every frame on and adds
@@ -74,4 +73,4 @@ func Filters() (names []string) {
 }
 
 // intervals are those that each detector found.
-type intervals map[detector.Name][]watch.Interval
+type intervals map[detector.Name][]detector.Interval

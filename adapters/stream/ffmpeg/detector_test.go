@@ -54,7 +54,7 @@ func TestAThirdDetectorIsOneRowAndOneFilter(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	ffmpeg.AddFilter(t, detectortest.Imaginary.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" },
 		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	got := look(t, realTool(t), watch.Calm{}, scene{black: during(1, 2), silent: during(2, 9)}.make(t))
+	got := look(t, realTool(t), watch.Look{}, scene{black: during(1, 2), silent: during(2, 9)}.make(t))
 	for name, want := range map[detector.Name][2]float64{
 		detector.Blackout:           {1, 2},
 		detectortest.Imaginary.Name: {1, 2}, // a black picture does not move

@@ -14,9 +14,9 @@ import (
 
 // TrackResult is a track with the intervals of its detector of the specification.
 type TrackResult struct {
-	watch.Track
+	detector.DecodedTrack
 
-	Found []watch.Interval
+	Found []detector.Interval
 }
 
 // Results returns the tracks of an analysis: video with black, audio with silence.

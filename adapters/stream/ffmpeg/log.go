@@ -37,7 +37,7 @@ func assemble(video, audio iter.Seq[printed], videoScreened, audioScreened bool)
 	}
 	picture, sound := read(detector.Video, video, videoScreened), read(detector.Audio, audio, audioScreened)
 	a := seen{
-		Analysis: watch.Analysis{Video: picture.Track, Audio: sound.Track, Intervals: intervals{}, Measures: measures(picture.samples, sound.samples)},
+		Analysis: watch.Analysis{Video: picture.DecodedTrack, Audio: sound.DecodedTrack, Intervals: intervals{}, Measures: measures(picture.samples, sound.samples)},
 		videoGap: picture.gap, audioGap: sound.gap,
 	}
 	maps.Copy(a.Intervals, picture.found)
@@ -50,7 +50,7 @@ func assemble(video, audio iter.Seq[printed], videoScreened, audioScreened bool)
 // timestamp in the container's order, and a decoder may output an earlier frame.
 func shiftToZero(a *watch.Analysis) {
 	first := min(a.Video.From, a.Audio.From, 0)
-	for _, t := range []*watch.Track{&a.Video, &a.Audio} {
+	for _, t := range []*detector.DecodedTrack{&a.Video, &a.Audio} {
 		if t.Present {
 			t.From, t.To = t.From-first, t.To-first
 		}

@@ -46,7 +46,7 @@ type player struct {
 // look is one analysis of a segment.
 type look struct {
 	segment int // its index in the clip
-	calm    watch.Calm
+	calm    watch.Look
 }
 
 // watched is the result of one watch of a clip.
@@ -119,7 +119,7 @@ func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.
 		playlist.Began, playlist.URL = now, t.URL
 		return playlist, playlistTime, err
 	case watch.TaskSegment:
-		a, err := p.analyse(ctx, t.Segment, t.Calm, setting)
+		a, err := p.analyse(ctx, t.Segment, t.Look, setting)
 		a.Began, a.Segment = now, t.Segment.ID()
 		return a, analysisTime, err
 	}
@@ -127,7 +127,7 @@ func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.
 }
 
 // analyse analyses a segment, or remembers what was found.
-func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, setting func(string) float64) (watch.Analysis, error) {
+func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Look, setting func(string) float64) (watch.Analysis, error) {
 	n := int(s.Sequence)
 	if a, known := p.analyses[look{n, calm}]; known {
 		return a, nil

@@ -147,7 +147,7 @@ type withFallback struct {
 }
 
 // Analyse implements worker.Analyser.
-func (a *withFallback) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (a *withFallback) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a.all++
 	found, err := a.decoder.Analyse(ctx, s, calm, body, setting)
 	if err == nil {
