@@ -14,12 +14,6 @@ import (
 // so it never changes.
 type Name string
 
-// The detectors of sections 6.3 and 6.4.
-const (
-	Blackout Name = "blackout"
-	Silence  Name = "silence"
-)
-
 // Track is a track of the media, and the field of health that shows it
 // (section 3.3).
 type Track string
@@ -101,56 +95,7 @@ const (
 
 // Table lists every detector. If two conditions of a track are bad, the earlier row
 // decides the track's health. Only tests change the table, with package detectortest.
-var Table = []Detector{
-	{
-		Name:      Blackout,
-		Track:     Video,
-		Health:    "black",
-		Condition: trouble.Black,
-		Alert:     "alert.blackout",
-		Recovered: "alert.blackout_recovered",
-		Threshold: Setting{
-			Field: "blackout_threshold_sec", Min: 1, Max: 3600, Default: 30, Whole: true,
-			Help: "Seconds of black picture before alert.blackout.",
-		},
-		Statistic: "blackout_events",
-		Criteria:  []Criterion{{Name: "luma_below_percent", Value: BlackLumaPercent}, {Name: "area_percent", Value: BlackAreaPercent}},
-
-		Minimum: 100 * time.Millisecond, BadWithoutTrack: true, // the filter blackdetect reports nothing shorter
-	},
-	{
-		Name:      Silence,
-		Track:     Audio,
-		Health:    "silent",
-		Condition: trouble.Silent,
-		Alert:     "alert.silence",
-		Recovered: "alert.silence_recovered",
-		Threshold: Setting{
-			Field: "silence_threshold_sec", Min: 1, Max: 3600, Default: 30, Whole: true,
-			Help: "Seconds of silence before alert.silence.",
-		},
-		Settings: []Setting{{
-			Field: SilenceDB, Min: -100, Max: 0, Default: -50,
-			Help: "The loudness in dB below which sound counts as silence.",
-		}},
-		Statistic: "silence_events",
-		Criteria:  []Criterion{{Name: "level_below_db", Setting: SilenceDB}},
-
-		// The analyser reports shorter silence: two on both sides of a boundary may be one long one.
-		Minimum: 500 * time.Millisecond, BadWithoutTrack: true,
-	},
-}
-
-// The criteria of black (section 6.3): pixels of at most so much luma, in so much of the
-// picture.
-const (
-	BlackLumaPercent = 10
-	BlackAreaPercent = 98
-)
-
-// SilenceDB is the setting that says which loudness, in dB, is silence
-// (section 6.4).
-const SilenceDB = "silence_db_threshold"
+var Table = []Detector{blackout, silence}
 
 // Index is the row of a detector. It panics if no row has the name: only the
 // program itself names detectors this way.
@@ -172,3 +117,6 @@ func Conditions(t Track) (words []string) {
 	}
 	return words
 }
+
+// Further detectors. They move into the Table with their words and their settings.
+var _ = []Detector{testPattern, freeze, pictureDamage, captionsMissing, oneSided, clipping, loudnessHigh, loudnessLow}
