@@ -27,18 +27,37 @@ func blocks() map[string][]string {
 	add := func(name, format string, args ...any) {
 		lines[name] = append(lines[name], fmt.Sprintf(format, args...))
 	}
+	add("optional settings", "{}") // removed below if a detector is optional
 	for i, d := range detector.Table {
 		add("statistics", "%s: { type: integer, minimum: 0, maximum: 2147483647 }", d.Statistic)
-		add("statistics example", "%s: %d", d.Statistic, i)
-		add("names of statistics", "- %s", d.Statistic)
 		add("event types", "- %s", d.Alert)
 		add("event types", "- %s", d.Recovered)
+		if d.Optional {
+			continue
+		}
+		add("statistics example", "%s: %d", d.Statistic, i)
+		add("names of statistics", "- %s", d.Statistic)
 		add("settings", "%s", property(d, d.Threshold))
 	}
 	for _, d := range detector.Table {
 		for _, s := range d.Settings {
-			add("settings", "%s", property(d, s))
+			if !d.Optional {
+				add("settings", "%s", property(d, s))
+			}
 		}
+	}
+	for _, d := range detector.Optional() {
+		add("optional settings", "%s:", d.Name)
+		add("optional settings", "  type: object")
+		add("optional settings", "  nullable: true")
+		add("optional settings", "  additionalProperties: false")
+		add("optional settings", "  properties:")
+		for _, s := range d.AllSettings() {
+			add("optional settings", "    %s", property(d, s))
+		}
+	}
+	if optional := lines["optional settings"]; len(optional) > 1 {
+		lines["optional settings"] = optional[1:]
 	}
 	for _, track := range []detector.Track{detector.Video, detector.Audio} {
 		for _, word := range detector.Conditions(track) {
@@ -56,7 +75,7 @@ func property(d detector.Detector, s detector.Setting) string {
 	}
 	description := strings.ReplaceAll(s.Help, d.Alert, "`"+d.Alert+"`")
 	return fmt.Sprintf("%s: { type: %s, minimum: %s, maximum: %s, default: %s, description: %q }",
-		s.Field, kind, detector.Format(s.Min), detector.Format(s.Max), detector.Format(s.Default), description)
+		s.Key(), kind, detector.Format(s.Min), detector.Format(s.Max), detector.Format(s.Default), description)
 }
 
 // rendered returns the document with its blocks as the table has them. Every block

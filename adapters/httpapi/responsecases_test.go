@@ -124,6 +124,7 @@ func operations() []operation {
 		{"webhook test", 200, "POST", "/api/v1/webhooks/test", `{"callback_url":"https://example.com/hook"}`, nil},
 		{"deliveries", 200, "GET", "/api/v1/deliveries?state=pending", "", reportEvent},
 		{"service", 200, "GET", "/api/v1/service", "", nil},
+		{"presets", 200, "GET", "/api/v1/presets", "", nil},
 		{"preview", 200, "POST", "/api/v1/preview", registration, nil},
 		{"incidents", 200, "GET", "/api/v1/incidents", "", addIncident},
 		{"incident", 200, "GET", incidentURL, "", addIncident},
@@ -188,7 +189,7 @@ func (op operation) ready(api *testAPI) *http.Request {
 // cases are the responses of an operation that follow from what it is.
 func (op operation) cases() []responseCase {
 	breaks := (*testAPI).breakStores
-	if slices.Contains([]string{"batch", "service", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
+	if slices.Contains([]string{"batch", "service", "presets", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
 		breaks = (*testAPI).breakRateLimits
 	}
 	list := append(brokenCases(op.name, op.ready, breaks),
@@ -265,6 +266,7 @@ func responseCases() []responseCase {
 		{"routes with a parameter", 400, request("GET", "/api/v1/routes?a=1", "")},
 		{"silences in no state", 400, request("GET", "/api/v1/silences?state=over", "")},
 		{"service with a parameter", 400, request("GET", "/api/v1/service?a=1", "")},
+		{"presets with a parameter", 400, request("GET", "/api/v1/presets?a=1", "")},
 		{"feed after no position", 400, request("GET", "/api/v1/feed?after=9", "")},
 		{"timeline of no bucket", 400, request("GET", first+"/timeline?buckets=0", "")},
 		{"sessions of a page", 400, request("GET", first+"/sessions?limit=1", "")},

@@ -77,11 +77,6 @@ type settingBody struct {
 	Help    string  `json:"help"`
 }
 
-type presetBody struct {
-	Name   string         `json:"name"`
-	Config map[string]any `json:"config"`
-}
-
 // toolsTimeout bounds the wait for the versions of the tools.
 const toolsTimeout = 8 * time.Second
 
@@ -118,12 +113,9 @@ func (h serviceHandlers) read(c *gin.Context) error {
 	for _, s := range monitor.Settings() {
 		body.Settings = append(body.Settings, settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help})
 	}
-	for _, p := range monitor.Presets() {
-		config := map[string]any{"on_callback_failure": p.OnCallbackFailure}
-		for field, v := range p.Config {
-			config[field] = v
-		}
-		body.Presets = append(body.Presets, presetBody{p.Name, config})
+	var err error
+	if body.Presets, err = presetBodies(); err != nil {
+		return err
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

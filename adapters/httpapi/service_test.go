@@ -64,7 +64,7 @@ func TestTheServiceDescribesItself(t *testing.T) {
 	for _, p := range body["presets"].([]any) {
 		presets += p.(map[string]any)["name"].(string) + " "
 	}
-	if presets != "talk music game 24x7 " {
+	if presets != "talk music game 24x7 ceremony " {
 		t.Errorf("the presets are %s", presets)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
@@ -26,7 +27,7 @@ const (
 
 // Setting is one number of a registration's config object (section 3.1).
 type Setting struct {
-	Field    string // of the JSON object
+	Field    string // of the JSON object; of an optional detector the path to it, such as detectors.freeze.threshold_sec
 	Min, Max float64
 	Default  float64
 	Whole    bool   // only numbers without a fraction are accepted
@@ -37,6 +38,9 @@ type Setting struct {
 func (s Setting) Accepts(v float64) bool {
 	return v >= s.Min && v <= s.Max && (!s.Whole || v == math.Trunc(v))
 }
+
+// Key is the last part of the field's path: the name within its own object.
+func (s Setting) Key() string { return s.Field[strings.LastIndexByte(s.Field, '.')+1:] }
 
 // Range is the accepted range as messages show it, such as "1 to 3600".
 func (s Setting) Range() string { return Format(s.Min) + " to " + Format(s.Max) }
@@ -71,6 +75,9 @@ type Detector struct {
 	BadWithoutTrack bool          // without a Rule: a segment is bad throughout if no frame of the track could be decoded (decision S4)
 }
 
+// AllSettings lists every number of the detector, its threshold first.
+func (d Detector) AllSettings() []Setting { return append([]Setting{d.Threshold}, d.Settings...) }
+
 // Criterion is one number that decides whether a moment is bad.
 type Criterion struct {
 	Name    string  // a field of conditions[].alert.criteria (section 16.1); it never changes
@@ -96,6 +103,11 @@ const (
 // Table lists every detector. If two conditions of a track are bad, the earlier row
 // decides the track's health. Only tests change the table, with package detectortest.
 var Table = []Detector{blackout, silence}
+
+// Optional lists the detectors that a registration may switch on, in the order of the table.
+func Optional() []Detector {
+	return slices.DeleteFunc(slices.Clone(Table), func(d Detector) bool { return !d.Optional })
+}
 
 // Index is the row of a detector. It panics if no row has the name: only the
 // program itself names detectors this way.

@@ -10,6 +10,7 @@ import (
 
 func TestEveryRowIsCompleteAndNamesNothingTwice(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
+	detectortest.Add(t, detectortest.Optional)
 	if len(detector.Table) > detector.MaxDetectors {
 		t.Errorf("%d detectors, MaxDetectors is %d", len(detector.Table), detector.MaxDetectors)
 	}
@@ -28,8 +29,11 @@ func TestEveryRowIsCompleteAndNamesNothingTwice(t *testing.T) {
 			t.Errorf("%s: its threshold is not a whole number of seconds from 1", d.Name)
 		}
 		names = append(names, string(d.Name), string(d.Condition), d.Alert, d.Recovered, d.Statistic)
-		for _, s := range append([]detector.Setting{d.Threshold}, d.Settings...) {
+		for _, s := range d.AllSettings() {
 			names = append(names, s.Field)
+			if path := "detectors." + string(d.Name) + "."; d.Optional && s.Field != path+s.Key() || !d.Optional && s.Field != s.Key() {
+				t.Errorf("%s: the field %s is not that of an optional detector (%t)", d.Name, s.Field, d.Optional)
+			}
 			if !s.Accepts(s.Default) || s.Accepts(s.Max+1) || s.Accepts(s.Min-1) || s.Help == "" {
 				t.Errorf("%s: the default %v is outside %s, or there is no help", s.Field, s.Default, s.Range())
 			}

@@ -22,6 +22,20 @@ var Imaginary = detector.Detector{
 	Statistic: "imaginary_events",
 }
 
+// Optional is a made-up detector that is off unless a registration has its name.
+var Optional = detector.Detector{
+	Name:      "made_up",
+	Track:     detector.Audio,
+	Health:    "made_up",
+	Condition: "made_up_heard",
+	Alert:     "alert.made_up",
+	Recovered: "alert.made_up_recovered",
+	Threshold: detector.Setting{Field: "detectors.made_up.threshold_sec", Min: 1, Max: 3600, Default: 40, Whole: true, Help: "Seconds."},
+	Settings:  []detector.Setting{{Field: "detectors.made_up.above_db", Min: -60, Max: 0, Default: -6.5, Help: "Level."}},
+	Statistic: "made_up_events",
+	Optional:  true,
+}
+
 // test is the part of a testing.TB that the functions here need.
 type test interface {
 	Helper()
