@@ -22,6 +22,8 @@ var blackout = Detector{
 	},
 	Statistic: "blackout_events",
 	Criteria:  []Criterion{{Name: "luma_below_percent", Value: BlackLumaPercent}, {Name: "area_percent", Value: BlackAreaPercent}},
+	Words:     blackoutWords,
+	Clarity:   Clarity{None: 64, Full: 0, Unclear: 40},
 
 	Minimum: 100 * time.Millisecond, BadWithoutTrack: true, // the filter blackdetect reports nothing shorter
 }

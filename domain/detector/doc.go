@@ -3,8 +3,12 @@
 //
 //	          ┌─▶ domain/monitor      configuration, statistics, words of health
 //	          ├─▶ domain/event        event types
+//	          ├─▶ domain/incident     conditions, severity
+//	          ├─▶ domain/evidence     which picture shows a condition, how clearly
 //	Table ────┼─▶ domain/watch        thresholds; each detector judges there
-//	          ├─▶ adapters/httpapi    fields, ranges and words that are accepted
+//	          ├─▶ application/delivery/message   words of messages
+//	          ├─▶ adapters/httpapi    fields, ranges and words that are accepted; the table for
+//	          │                       the dashboard, whose words are those of the rows
 //	          └─▶ adapters/postgres   counts that are stored
 //
 // To add a detector, add its row to Table and its filter in adapters/stream/ffmpeg;

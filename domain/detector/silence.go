@@ -26,6 +26,8 @@ var silence = Detector{
 	}},
 	Statistic: "silence_events",
 	Criteria:  []Criterion{{Name: "level_below_db", Setting: SilenceDB}},
+	Words:     silenceWords,
+	Clarity:   Clarity{None: 0, Full: -90}, // nothing is quieter for people
 
 	// The analyser reports shorter silence: two on both sides of a boundary may be one long one.
 	Minimum: 500 * time.Millisecond, BadWithoutTrack: true,

@@ -63,6 +63,10 @@ type Detector struct {
 	// Criteria say what counts as bad, for people.
 	Criteria []Criterion
 
+	Words   Words
+	Rises   []Rise  // of the severity of the condition (section 16.1); nil: UsualRises
+	Clarity Clarity // of its picture
+
 	// Optional says that the detector is off unless the registration's config.detectors has its name
 	// (section 3.1). The fields of its Threshold and Settings begin with "detectors.", the name and a dot.
 	Optional bool
@@ -93,6 +97,31 @@ func (c Criterion) ValueOf(setting func(field string) float64) float64 {
 	return c.Value
 }
 
+// Rise says from which duration of an episode on a condition has a severity.
+type Rise struct {
+	After    time.Duration
+	Severity int // 0 to 3
+}
+
+// UsualRises are those of a condition whose detector names none.
+var UsualRises = []Rise{{Severity: 1}, {After: 2 * time.Minute, Severity: 2}, {After: 10 * time.Minute, Severity: 3}}
+
+// Severities returns the rises of the condition's severity, ascending. The first is at 0 s.
+func (d Detector) Severities() []Rise {
+	if d.Rises == nil {
+		return UsualRises
+	}
+	return d.Rises
+}
+
+// Clarity says how clearly the picture of an alert shows the condition (section 16.2), by its
+// measure: the mean luma, 0 to 255, of the picture at the onset, or the level, in dBFS, of the plot
+// that shows what a detector of the sound has found. If None is Full, the measure does not tell.
+type Clarity struct {
+	None, Full float64 // measures at which nothing of the condition, or all of it, can be seen
+	Unclear    float64 // luma of the onset above which the evidence is unclear; 0: none is
+}
+
 // Sizes of the arrays that hold one value for each detector or setting. With arrays,
 // configurations and statistics can be compared with ==, and copies share nothing.
 const (
@@ -117,6 +146,15 @@ func Index(name Name) int {
 		panic(fmt.Sprintf("detector: the table has no row %q", name))
 	}
 	return i
+}
+
+// Of returns the detector that finds a condition; ok is false if none does.
+func Of(condition trouble.Name) (d Detector, ok bool) {
+	i := slices.IndexFunc(Table, func(d Detector) bool { return d.Condition == condition })
+	if i < 0 {
+		return Detector{}, false
+	}
+	return Table[i], true
 }
 
 // Conditions lists the words of health that detectors give a track, in the
