@@ -38,6 +38,8 @@ func blocks() map[string][]string {
 		add("statistics example", "%s: %d", d.Statistic, i)
 		add("names of statistics", "- %s", d.Statistic)
 		add("settings", "%s", property(d, d.Threshold))
+		add("names", "- %s", d.Name)
+		add("conditions", "- %s", d.Condition)
 	}
 	for _, d := range detector.Table {
 		for _, s := range d.Settings {
@@ -128,6 +130,20 @@ func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"generation":1,"status":"monitoring","health":{"video":"imaginary"},"statistics":{"imaginary_events":2},`+
 		`"events":[{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.imaginary","timestamp":"2024-01-15T20:00:00+09:00",`+
 		`"data":{"duration_sec":60,"started_at":"2024-01-15T19:59:00+09:00","threshold_sec":60,"segment_info":{"sequence":1,"duration":2}}}]}`).hasStatus(http.StatusOK)
+	listed := string(api.get("/api/v1/detectors").hasStatus(http.StatusOK).body)
+	for _, want := range []string{
+		`{"name":"imaginary","track":"video","condition":"imagined","health":"imaginary","events":{"alert":"alert.imaginary","recovered":"alert.imaginary_recovered"},"optional":false,` +
+			`"threshold":{"field":"imaginary_threshold_sec","min":5,"max":600,"default":45,"whole":true,"help":"Seconds."},` +
+			`"settings":[{"field":"imaginary_difference","min":0,"max":1,"default":0.25,"whole":false,"help":"Difference."}],"statistic":"imaginary_events",` +
+			`"criteria":[{"name":"difference","value":null,"setting":"imaginary_difference"}],"severity":[{"after_sec":0,"severity":0},{"after_sec":60,"severity":1}],` +
+			`"words":{"en":{"title":"Imagined video","state":"imagined","lasts":"Imagined for {lasted}.",`,
+		`"ja":{"title":"架空の映像",`, `"settings":{"imaginary_difference":"架空とみなす差","imaginary_threshold_sec":"架空の通知まで（秒）"}`,
+		`"criteria":[{"name":"luma_below_percent","value":10,"setting":null}`,
+	} {
+		if !strings.Contains(listed, want) {
+			t.Errorf("the detectors lack %s: %s", want, listed)
+		}
+	}
 	body := api.get("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK).body
 	for _, want := range []string{`"video":"imaginary"`, `"imaginary_events":2`} {
 		if !strings.Contains(string(body), want) {

@@ -125,6 +125,7 @@ func operations() []operation {
 		{"deliveries", 200, "GET", "/api/v1/deliveries?state=pending", "", reportEvent},
 		{"service", 200, "GET", "/api/v1/service", "", nil},
 		{"presets", 200, "GET", "/api/v1/presets", "", nil},
+		{"detectors", 200, "GET", "/api/v1/detectors", "", nil},
 		{"preview", 200, "POST", "/api/v1/preview", registration, nil},
 		{"incidents", 200, "GET", "/api/v1/incidents", "", addIncident},
 		{"incident", 200, "GET", incidentURL, "", addIncident},
@@ -189,7 +190,7 @@ func (op operation) ready(api *testAPI) *http.Request {
 // cases are the responses of an operation that follow from what it is.
 func (op operation) cases() []responseCase {
 	breaks := (*testAPI).breakStores
-	if slices.Contains([]string{"batch", "service", "presets", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
+	if slices.Contains([]string{"batch", "service", "presets", "detectors", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
 		breaks = (*testAPI).breakRateLimits
 	}
 	list := append(brokenCases(op.name, op.ready, breaks),
@@ -265,6 +266,7 @@ func responseCases() []responseCase {
 		{"destinations with a parameter", 400, request("GET", "/api/v1/destinations?a=1", "")},
 		{"routes with a parameter", 400, request("GET", "/api/v1/routes?a=1", "")},
 		{"silences in no state", 400, request("GET", "/api/v1/silences?state=over", "")},
+		{"detectors with a parameter", 400, request("GET", "/api/v1/detectors?a=1", "")},
 		{"service with a parameter", 400, request("GET", "/api/v1/service?a=1", "")},
 		{"presets with a parameter", 400, request("GET", "/api/v1/presets?a=1", "")},
 		{"feed after no position", 400, request("GET", "/api/v1/feed?after=9", "")},

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -77,6 +78,10 @@ type settingBody struct {
 	Help    string  `json:"help"`
 }
 
+func newSettingBody(s detector.Setting) settingBody {
+	return settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help}
+}
+
 // toolsTimeout bounds the wait for the versions of the tools.
 const toolsTimeout = 8 * time.Second
 
@@ -111,7 +116,7 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		body.Tools = h.info.Tools(ctx)
 	}
 	for _, s := range monitor.Settings() {
-		body.Settings = append(body.Settings, settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help})
+		body.Settings = append(body.Settings, newSettingBody(s))
 	}
 	var err error
 	if body.Presets, err = presetBodies(); err != nil {
