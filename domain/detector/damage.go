@@ -16,6 +16,8 @@ var pictureDamage = Detector{
 	},
 	Settings: []Setting{{Field: damagedShare, Min: 0.01, Max: 1, Default: 0.2, Help: "The share of a segment, of 1, from which its picture is damaged."}},
 	Criteria: []Criterion{{Name: "share_at_least", Setting: damagedShare}},
+	Words:    pictureDamageWords,
+	Rises:    slowRises,
 	Needs:    Damage, Rule: remembering(judgeDamage),
 }
 

@@ -16,6 +16,7 @@ var freeze = Detector{
 		Help: "Seconds of a picture that stands still before alert.freeze.",
 	},
 	Criteria: []Criterion{{Name: "mean_difference_at_most", Value: stillMean}, {Name: "block_ratio_at_most", Value: stillRatio}},
+	Words:    freezeWords,
 	Needs:    Pictures | Movement, Rule: remembering(judgeFreeze),
 }
 

@@ -29,6 +29,8 @@ var loudnessLow = Detector{
 	},
 	Settings: []Setting{{Field: belowLUFS, Min: -49, Max: -5, Default: -40, Help: "The loudness in LUFS below which sound is too quiet."}},
 	Criteria: []Criterion{{Name: "below_lufs", Setting: belowLUFS}},
+	Words:    loudnessLowWords,
+	Rises:    slowRises,
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		return s.Loudness < setting(belowLUFS)+margin(lasts), map[string]float64{"loudness_lufs": s.Loudness}
@@ -44,6 +46,8 @@ var loudnessHigh = Detector{
 	},
 	Settings: []Setting{{Field: aboveLUFS, Min: -30, Max: 0, Default: -5, Help: "The loudness in LUFS above which sound is too loud."}},
 	Criteria: []Criterion{{Name: "above_lufs", Setting: aboveLUFS}},
+	Words:    loudnessHighWords,
+	Rises:    slowRises,
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		return s.Loudness > setting(aboveLUFS)-margin(lasts), map[string]float64{"loudness_lufs": s.Loudness}
@@ -59,6 +63,8 @@ var clipping = Detector{
 	},
 	Settings: []Setting{{Field: clippedShare, Min: 0.01, Max: 1, Default: 0.2, Help: "The share of moments of 100 ms at full scale, of 1, from which sound is clipped."}},
 	Criteria: []Criterion{{Name: "share_at_least", Setting: clippedShare}},
+	Words:    clippingWords,
+	Rises:    slowRises,
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		limit := setting(clippedShare)
@@ -81,6 +87,8 @@ var oneSided = Detector{
 	},
 	Settings: []Setting{{Field: sidesDiffer, Min: 10, Max: 90, Default: 30, Help: "The difference of the two channels in dB from which one counts as missing."}},
 	Criteria: []Criterion{{Name: "difference_db_at_least", Setting: sidesDiffer}, {Name: "correlation_at_most", Value: inverted}},
+	Words:    oneSidedWords,
+	Rises:    slowRises,
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		if s.Channels != 2 || max(s.Left, s.Right) < heard {

@@ -106,6 +106,9 @@ type Rise struct {
 // UsualRises are those of a condition whose detector names none.
 var UsualRises = []Rise{{Severity: 1}, {After: 2 * time.Minute, Severity: 2}, {After: 10 * time.Minute, Severity: 3}}
 
+// slowRises are those of conditions in which picture and sound can still be followed.
+var slowRises = []Rise{{Severity: 1}, {After: 10 * time.Minute, Severity: 2}}
+
 // Severities returns the rises of the condition's severity, ascending. The first is at 0 s.
 func (d Detector) Severities() []Rise {
 	if d.Rises == nil {
@@ -168,5 +171,5 @@ func Conditions(t Track) (words []string) {
 	return words
 }
 
-// Further detectors. They move into the Table with their words and their settings.
+// Further detectors. They move into the Table with their settings.
 var _ = []Detector{testPattern, freeze, pictureDamage, captionsMissing, oneSided, clipping, loudnessHigh, loudnessLow}

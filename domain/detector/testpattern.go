@@ -19,6 +19,7 @@ var testPattern = Detector{
 		Help: "1: a tone of 1 kHz counts without colour bars too; 0: it does not, because music may hold tones.",
 	}},
 	Criteria: []Criterion{{Name: "bar_strips_at_least", Value: barsBegin}, {Name: "tone_share_at_least", Value: toneShare}},
+	Words:    testPatternWords,
 	Needs:    Pictures | Tone, Rule: remembering(judgeTestPattern),
 }
 

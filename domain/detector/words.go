@@ -29,4 +29,7 @@ type Phrases struct {
 	// Settings are labels of the fields of the config object, by field: of the threshold and of
 	// each further setting. They say the unit.
 	Settings map[string]string `json:"settings"`
+
+	// Values are labels of what a Rule measures, by the names of Verdict.Values. They say the unit.
+	Values map[string]string `json:"values,omitempty"`
 }

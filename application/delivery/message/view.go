@@ -200,6 +200,9 @@ func (v *view) addWorking(bad map[incident.Name]bool, good []string) {
 			return
 		}
 		tracks[d.Track] = true
+		if d.Needs&detector.Tone != 0 {
+			tracks[detector.Audio] = true // its sound may be a tone, which is not fine
+		}
 	}
 	works := func(track, other detector.Track) bool {
 		return v.Open && !v.Quiet && tracks[other] && !tracks[track] && slices.Contains(good, string(track))
