@@ -2,7 +2,7 @@ package detector
 
 import "time"
 
-// CaptionsMissing is a picture without the text of captions that it had before (section 6.10).
+// CaptionsMissing is a picture without the text of captions that it had before (section 6.8).
 const CaptionsMissing Name = "captions_missing"
 
 var captionsMissing = Detector{

@@ -2,7 +2,7 @@ package detector
 
 import "time"
 
-// PictureDamage is a picture that the decoder calls damaged (section 6.11).
+// PictureDamage is a picture that the decoder calls damaged (section 6.8).
 const PictureDamage Name = "picture_damage"
 
 const damagedShare = "detectors.picture_damage.share"

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Freeze is a picture that stands still though it moved earlier in the broadcast (section 6.7).
+// Freeze is a picture that stands still though it moved earlier in the broadcast (section 6.8).
 const Freeze Name = "freeze"
 
 var freeze = Detector{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The detectors of the sound beside Silence (section 6.9).
+// The detectors of the sound beside Silence (section 6.8).
 const (
 	LoudnessLow  Name = "loudness_low"  // too quiet
 	LoudnessHigh Name = "loudness_high" // too loud
@@ -108,7 +108,8 @@ const (
 	heard         = -50.0                  // dBFS of the louder channel
 	inverted      = -0.9                   // correlation; inverted stereo looks like widened stereo, so only inverted mono is certain
 	invertedStays = -0.7
-	maxUnknown    = 3 // samples in a row, after which a condition without an alert is forgotten
+
+	maxUnknown = 30 * time.Second // after which a condition without an alert is forgotten
 )
 
 // margin is by how many dB the loudness has to be inside of a limit before a condition ends.
@@ -116,8 +117,8 @@ func margin(lasts bool) float64 { return truth(lasts) }
 
 // soundMemory is the memory of a detector of the sound.
 type soundMemory struct {
-	Bad     bool `json:"bad,omitempty"`
-	Unknown int  `json:"unknown,omitempty"` // samples in a row
+	Bad     bool          `json:"bad,omitempty"`
+	Unknown time.Duration `json:"unknown,omitempty"` // of the samples before
 }
 
 // judgeSound makes the Rule of a detector that judges the sound of a sample as a whole. isBad gets
@@ -131,7 +132,10 @@ func judgeSound(isBad func(s *SoundMeasure, lasts bool, setting func(string) flo
 			bad, values = isBad(s.Measured.Sound, m.Bad, setting)
 		}
 		if values == nil {
-			m.Unknown++
+			m.Unknown += s.To.Sub(s.From)
+			if !s.Before.IsZero() {
+				m.Unknown += max(0, s.From.Sub(s.Before))
+			}
 			forget := m.Unknown >= maxUnknown
 			m.Bad = m.Bad && !forget
 			return m, Verdict{Unknown: true, Forget: forget}

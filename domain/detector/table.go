@@ -134,7 +134,7 @@ const (
 
 // Table lists every detector. If two conditions of a track are bad, the earlier row
 // decides the track's health. Only tests change the table, with package detectortest.
-var Table = []Detector{blackout, silence}
+var Table = []Detector{blackout, testPattern, freeze, pictureDamage, captionsMissing, silence, oneSided, clipping, loudnessHigh, loudnessLow}
 
 // Optional lists the detectors that a registration may switch on, in the order of the table.
 func Optional() []Detector {
@@ -170,6 +170,3 @@ func Conditions(t Track) (words []string) {
 	}
 	return words
 }
-
-// Further detectors. They move into the Table with their settings.
-var _ = []Detector{testPattern, freeze, pictureDamage, captionsMissing, oneSided, clipping, loudnessHigh, loudnessLow}

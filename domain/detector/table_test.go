@@ -60,7 +60,7 @@ func TestEveryRowIsCompleteAndNamesNothingTwice(t *testing.T) {
 		if rises[0].After != 0 || !slices.IsSortedFunc(rises, ascending) {
 			t.Errorf("%s: the severity rises %v", d.Name, rises)
 		}
-		names = append(names, string(d.Name), string(d.Condition), d.Alert, d.Recovered, d.Statistic)
+		names = append(names, string(d.Name), "condition "+string(d.Condition), d.Alert, d.Recovered, d.Statistic)
 		for _, s := range d.AllSettings() {
 			names = append(names, s.Field)
 			if path := "detectors." + string(d.Name) + "."; d.Optional && s.Field != path+s.Key() || !d.Optional && s.Field != s.Key() {

@@ -63,6 +63,10 @@ func (c *condition) advance(d detector.Detector, threshold time.Duration, s samp
 		if v.Forget {
 			c.dropUnalerted()
 		}
+		if c.Open { // this time does not count
+			c.Blind += max(0, s.To.Sub(c.JudgedUntil))
+			c.JudgedUntil = instant.Latest(s.To, c.JudgedUntil)
+		}
 		return 0
 	}
 	if !c.Seen || c.Unjudged > 0 {
@@ -104,6 +108,7 @@ func (c *condition) advance(d detector.Detector, threshold time.Duration, s samp
 				StartedAt:    c.Onset,
 				ThresholdSec: wholeSeconds(threshold),
 				SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
+				Measured:     v.Values,
 			})
 		}
 	}
@@ -160,7 +165,7 @@ func (c *condition) bad(d detector.Detector) bool {
 // condition stays open until media are good.
 func (c *condition) dropUnalerted() {
 	if !c.Alerted {
-		*c = condition{}
+		*c = condition{Memory: c.Memory}
 	}
 }
 

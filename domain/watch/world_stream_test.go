@@ -31,6 +31,9 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 			w.screenPicture(&a, task)
 			w.screenSound(&a, task)
 		}
+		if a.Failure == nil && w.measure != nil {
+			w.measure(&a, task)
+		}
 		w.looks = append(w.looks, seenLook{began, task.Segment.Sequence, a.Video.Screened, a.Audio.Screened})
 		return a
 	}

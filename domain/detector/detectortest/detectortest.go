@@ -49,6 +49,13 @@ var Optional = detector.Detector{
 	Settings:  []detector.Setting{{Field: "detectors.made_up.above_db", Min: -60, Max: 0, Default: -6.5, Help: "Level."}},
 	Statistic: "made_up_events",
 	Optional:  true,
+	Words:     detector.Words{English: madeUp, Japanese: madeUp},
+}
+
+var madeUp = detector.Phrases{
+	Title: "Made-up sound", State: "made up", Lasts: "Made up for {lasted}.", Alert: "Sound is made up", Recovered: "Sound is real",
+	Means: "Made up is what nobody plays.", First: "look at the score.", Check: "Does anybody play?",
+	Settings: map[string]string{"detectors.made_up.threshold_sec": "Made up: alert after, s", "detectors.made_up.above_db": "Made up is over, dB"},
 }
 
 // test is the part of a testing.TB that the functions here need.
