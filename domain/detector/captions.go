@@ -12,9 +12,10 @@ var captionsMissing = Detector{
 		Field: "detectors.captions_missing.threshold_sec", Min: 10, Max: 3600, Default: 120, Whole: true,
 		Help: "Seconds with sound and without captions before alert.captions_missing.",
 	},
-	Words: captionsMissingWords,
-	Rises: []Rise{{Severity: 0}, {After: 10 * time.Minute, Severity: 1}}, // most viewers miss nothing
-	Needs: Captions, Rule: remembering(judgeCaptions),
+	Words:   captionsMissingWords,
+	Rises:   []Rise{{Severity: 0}, {After: 10 * time.Minute, Severity: 1}}, // most viewers miss nothing
+	Example: map[string]float64{"captions": 0},
+	Needs:   Captions, Rule: remembering(judgeCaptions),
 }
 
 // captionMemory says whether captions have been seen, so that they can be missed.

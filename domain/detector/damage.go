@@ -18,6 +18,7 @@ var pictureDamage = Detector{
 	Criteria: []Criterion{{Name: "share_at_least", Setting: damagedShare}},
 	Words:    pictureDamageWords,
 	Rises:    slowRises,
+	Example:  map[string]float64{"damaged_share": 0.34},
 	Needs:    Damage, Rule: remembering(judgeDamage),
 }
 

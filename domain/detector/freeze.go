@@ -17,6 +17,7 @@ var freeze = Detector{
 	},
 	Criteria: []Criterion{{Name: "mean_difference_at_most", Value: stillMean}, {Name: "block_ratio_at_most", Value: stillRatio}},
 	Words:    freezeWords,
+	Example:  map[string]float64{"still_sec": 35, "sound_moves": 1},
 	Needs:    Pictures | Movement, Rule: remembering(judgeFreeze),
 }
 

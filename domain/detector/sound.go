@@ -31,6 +31,7 @@ var loudnessLow = Detector{
 	Criteria: []Criterion{{Name: "below_lufs", Setting: belowLUFS}},
 	Words:    loudnessLowWords,
 	Rises:    slowRises,
+	Example:  map[string]float64{"loudness_lufs": -47.5},
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		return s.Loudness < setting(belowLUFS)+margin(lasts), map[string]float64{"loudness_lufs": s.Loudness}
@@ -48,6 +49,7 @@ var loudnessHigh = Detector{
 	Criteria: []Criterion{{Name: "above_lufs", Setting: aboveLUFS}},
 	Words:    loudnessHighWords,
 	Rises:    slowRises,
+	Example:  map[string]float64{"loudness_lufs": -3.2},
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		return s.Loudness > setting(aboveLUFS)-margin(lasts), map[string]float64{"loudness_lufs": s.Loudness}
@@ -65,6 +67,7 @@ var clipping = Detector{
 	Criteria: []Criterion{{Name: "share_at_least", Setting: clippedShare}},
 	Words:    clippingWords,
 	Rises:    slowRises,
+	Example:  map[string]float64{"full_scale_share": 0.42},
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		limit := setting(clippedShare)
@@ -89,6 +92,7 @@ var oneSided = Detector{
 	Criteria: []Criterion{{Name: "difference_db_at_least", Setting: sidesDiffer}, {Name: "correlation_at_most", Value: inverted}},
 	Words:    oneSidedWords,
 	Rises:    slowRises,
+	Example:  map[string]float64{"left_dbfs": -21.4, "right_dbfs": -120, "correlation": 0},
 	Needs:    Sound,
 	Rule: judgeSound(func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64) {
 		if s.Channels != 2 || max(s.Left, s.Right) < heard {

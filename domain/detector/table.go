@@ -60,6 +60,8 @@ type Detector struct {
 	Settings  []Setting // further settings of this detector, at most MaxSettings
 	Statistic string    // field of statistics that counts the alerts (section 3.3)
 
+	Example map[string]float64 // what an alert may have measured, for documents (Verdict.Values)
+
 	// Criteria say what counts as bad, for people.
 	Criteria []Criterion
 

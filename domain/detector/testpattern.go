@@ -20,6 +20,7 @@ var testPattern = Detector{
 	}},
 	Criteria: []Criterion{{Name: "bar_strips_at_least", Value: barsBegin}, {Name: "tone_share_at_least", Value: toneShare}},
 	Words:    testPatternWords,
+	Example:  map[string]float64{"bar_strips": 12, "tone_share": 0.97},
 	Needs:    Pictures | Tone, Rule: remembering(judgeTestPattern),
 }
 
