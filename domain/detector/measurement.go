@@ -37,7 +37,8 @@ const (
 	BarStrips                 = 18     // strips of a picture that are searched for colour bars
 )
 
-// Picture is a decoded key frame. It is divided into cells of the same size, whatever the size of
+// Picture is a decoded key frame. Of key frames that are less than 0.1 s apart, not every one is measured,
+// and of a segment at most 256. It is divided into cells of the same size, whatever the size of
 // the picture is, row by row from the top left. Each byte is the mean of a cell, full range.
 type Picture struct {
 	At     time.Duration `json:"at"`
@@ -49,8 +50,9 @@ type Picture struct {
 	Bars   int           `json:"bars"`   // strips with the colours of a test pattern in their order, 0 to BarStrips
 }
 
-// FrameChange says how a frame differs from the key frame before it, in blocks of 8 by 8 pixels of
-// luma. The difference of a block is the mean of the absolute differences of its pixels, 0 to 255.
+// FrameChange says how a frame differs from the key frame before it, in 32 by 18 blocks of luma: of 8 by
+// 8 pixels at 256x144. The difference of a block is the mean of the absolute differences of its pixels,
+// in levels of the full range, 0 to 255.
 type FrameChange struct {
 	At    time.Duration `json:"at"`
 	Mean  float64       `json:"mean"`  // of all blocks

@@ -123,7 +123,7 @@ func compareMeasures(t *testing.T, got, want []watch.Measure) {
 // A decoder that fails changes no verdict.
 func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	// A program that answers at its start that one byte is unusual.
-	const works = `head -c 65 >/dev/null; printf 'SDA2\001\000\000\000\000\000\000\000\001\000\000\000u'; `
+	const works = `head -c 73 >/dev/null; printf 'SDA3\001\000\000\000\000\000\000\000\001\000\000\000u'; `
 	segment := scene{black: during(1, 9)}.make(t)
 	for name, path := range map[string]string{
 		"not installed":    filepath.Join(t.TempDir(), "segment-decoder"),
@@ -131,7 +131,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 		"ends at once":     fakeFFmpeg(t, "exit 127"),
 		"never answers":    fakeFFmpeg(t, "cat >/dev/null; sleep 600"),
 		"crashes":          fakeFFmpeg(t, works+"head -c 1000 >/dev/null; kill -SEGV $$"),
-		"answers nonsense": fakeFFmpeg(t, works+"printf 'SDA2\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
+		"answers nonsense": fakeFFmpeg(t, works+"printf 'SDA3\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
 		"hangs":            fakeFFmpeg(t, works+"cat >/dev/null; sleep 600"),
 	} {
 		t.Run(name, func(t *testing.T) {

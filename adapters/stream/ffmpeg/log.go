@@ -21,6 +21,7 @@ func parse(stdout, stderr []byte, keyFrames bool) (seen, error) {
 	if !a.Video.Present && !a.Audio.Present {
 		return seen{}, logFailure(stderr)
 	}
+	shiftToZero(&a.Analysis)
 	a.damaged = keyFrames && damaged(stderr)
 	a.announce(announced(stderr))
 	return a, nil
@@ -42,7 +43,6 @@ func assemble(video, audio iter.Seq[printed], videoScreened, audioScreened bool)
 	}
 	maps.Copy(a.Intervals, picture.found)
 	maps.Copy(a.Intervals, sound.found)
-	shiftToZero(&a.Analysis)
 	return a
 }
 
@@ -62,6 +62,17 @@ func shiftToZero(a *watch.Analysis) {
 	}
 	for i := range a.Measures {
 		a.Measures[i].At -= first
+	}
+	for i := range a.Measured.Pictures {
+		a.Measured.Pictures[i].At -= first
+	}
+	for i := range a.Measured.Movement {
+		a.Measured.Movement[i].At -= first
+	}
+	if d := a.Measured.Damage; d != nil {
+		for i := range d.Intervals {
+			d.Intervals[i].From, d.Intervals[i].To = d.Intervals[i].From-first, d.Intervals[i].To-first
+		}
 	}
 }
 

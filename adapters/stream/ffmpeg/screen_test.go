@@ -192,10 +192,3 @@ func TestADamagedSegmentIsDecodedWhole(t *testing.T) { // S18
 		}
 	}
 }
-
-func TestADetectorOfManyFramesHasThemAllDecoded(t *testing.T) { // S18
-	ffmpeg.AddFilter(t, detector.Blackout, func(ffmpeg.Settings) string { return "freezedetect=d=0.5" }, "lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	if got := look(t, realTool(t), calmest, scene{}.make(t)); got.Video.Screened {
-		t.Errorf("saw only %+v", got.Video)
-	}
-}

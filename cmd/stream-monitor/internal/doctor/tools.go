@@ -163,7 +163,7 @@ func (c toolsCheck) decoder(ctx context.Context) []finding {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
 	version, is := decoderVersion(answer)
-	if !is || !strings.HasPrefix(version, "1 ") {
+	if !is || !strings.HasPrefix(version, "2 ") {
 		return []finding{{subject, warn, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
 	return []finding{{subject, fine, describeTool(version, t), expected, advice}}
