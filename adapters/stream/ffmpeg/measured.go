@@ -69,7 +69,7 @@ func damageOf(records []decoder.Record, picture detector.DecodedTrack) *detector
 // distances differs from the median by at most likeMedian of it. Otherwise the rate varies.
 const (
 	gapFrom    = 1.5
-	steady     = 0.8
+	steady     = 0.9
 	likeMedian = 0.1
 )
 

@@ -460,3 +460,66 @@ func TestPicturesAreLimited(t *testing.T) {
 		}
 	}
 }
+
+// lose removes count packets of the picture from a part of an MPEG-TS on: each of every.
+func lose(ts []byte, part float64, count, every int) (rest []byte) {
+	all := packets(ts)
+	lost, seen := 0, 0
+	for i, p := range all {
+		if i >= int(part*float64(len(all))) && pid(p) == pidVideo && lost < count {
+			if seen++; seen%every == 0 {
+				lost++
+				continue
+			}
+		}
+		rest = append(rest, p...)
+	}
+	return rest
+}
+
+// Key frames come every second.
+func TestDamageLastsToTheNextKeyFrame(t *testing.T) {
+	film := func(seconds float64, args ...string) []byte {
+		return scene{seconds: seconds, codec: slices.Concat(keyFramesEvery("30"), []string{"-bf", "0", "-b:v", "400k", "-an"}, args)}.make(t)
+	}
+	flipped := bytes.Clone(film(5))
+	for at := len(flipped) / 2; at < len(flipped)/2+20*packetSize; at += 1001 {
+		if at%packetSize > 60 {
+			flipped[at] ^= 0x10
+		}
+	}
+	variable := encodeVideo(t, "testsrc2=s=256x144:r=30:d=5", "-vf", "select='not(mod(n,3))+gt(mod(n,30),12)'", "-vsync", "vfr")
+	for name, c := range map[string]struct {
+		segment                   []byte
+		damaged, packets, missing bool
+	}{
+		"intact, 5 s":               {film(5), false, false, false},
+		"intact, 2 s":               {film(2), false, false, false},
+		"intact, of reordered ones": {film(5, "-bf", "3"), false, false, false},
+		"HEVC, intact":              {scene{seconds: 5, codec: slices.Concat(hevc, []string{"-an", "-g", "30"})}.make(t), false, false, false},
+		"VP9, intact":               {scene{seconds: 5, codec: vp9, mux: fragmentedMP4}.make(t), false, false, false},
+		"of a variable rate":        {variable, false, false, false},
+		"one packet is lost":        {lose(film(5), 0.45, 1, 1), true, true, false},
+		"some packets are lost":     {lose(film(5), 0.45, 5, 3), true, true, false},
+		"pictures are lost":         {lose(film(5), 0.45, 60, 1), true, true, true},
+		"some bits are wrong":       {flipped, true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := measure(t, c.segment, watch.Look{Measure: detector.Damage})
+			d := got.Measured.Damage
+			if d == nil || (len(d.Intervals) > 0) != c.damaged || c.packets != (d.Packets > 0) || c.missing && d.Missing == 0 || !c.damaged && d.Missing > 0 || c.damaged && !c.packets && d.Frames == 0 {
+				t.Fatalf("%+v", d)
+			}
+			if !c.damaged {
+				return
+			}
+			from, to := d.Intervals[0].From-got.Video.From, d.Intervals[len(d.Intervals)-1].To-got.Video.From
+			if from < seconds(1.9) || from > seconds(3) || to-to.Round(time.Second) > printPrecision || to < from || to > seconds(4.001) {
+				t.Errorf("damaged from %v to %v: %+v", from, to, d)
+			}
+			if screened := measure(t, c.segment, watch.Look{Video: time.Hour, Measure: detector.Damage}); c.packets && (screened.Video.Screened || len(screened.Measured.Damage.Intervals) != len(d.Intervals)) {
+				t.Errorf("screened: %+v", screened.Measured.Damage)
+			}
+		})
+	}
+}
