@@ -51,8 +51,9 @@ type look struct {
 
 // watched is the result of one watch of a clip.
 type watched struct {
-	first  time.Duration // where in the clip the first analysed segment begins
-	events []received
+	interval time.Duration // of the checks
+	first    time.Duration // where in the clip the first analysed segment begins
+	events   []received
 }
 
 // received is an event and the time at which the watcher emitted it.
@@ -69,10 +70,17 @@ func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	config.CheckIntervalSec = int(interval / time.Second)
 	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
 	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
+	for _, name := range p.clip.Item.Runs {
+		config.SwitchOn(name)
+		config.SetThresholdSec(name, int(corpus.Threshold/time.Second))
+	}
+	for field, value := range p.clip.Item.Settings {
+		config.Set(field, value)
+	}
 	now := epoch.Add(p.clip.Segments[0].End() + latency + phase)
 	endListAt := epoch.Add(p.clip.Length() + latency + interval + endListDelay)
 	watcher := watch.New(watch.RulesOf(config, watch.Smallest), now)
-	result := watched{first: -1}
+	result := watched{interval: interval, first: -1}
 	for now.Before(endListAt.Add(finishTimeout)) {
 		tasks := watcher.Next()
 		if len(tasks) == 0 {

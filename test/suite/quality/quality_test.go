@@ -63,6 +63,28 @@ func TestEveryEventIsFoundAndNoFalseAlarmIsGiven(t *testing.T) {
 	}
 }
 
+func TestEachDetectorFindsItsConditionAndNothingElse(t *testing.T) { // section 6.8
+	l := library(t, corpus.Options{})
+	pool := decoders(t)
+	for _, i := range corpus.OfDetectors() {
+		if !*whole && !i.Sampled {
+			continue
+		}
+		t.Run(i.Name, func(t *testing.T) {
+			t.Parallel()
+			clip, err := l.Clip(t.Context(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watchClip(t, clip, l, pool, false, func(where string, w watched) {
+				for _, wrong := range judge(clip, w) {
+					t.Errorf("%s: %s", where, wrong)
+				}
+			})
+		})
+	}
+}
+
 func TestSegmentDecoderFindsWhatFFmpegFindsInRandomClips(t *testing.T) {
 	l := library(t, corpus.Options{CacheDir: t.TempDir()})
 	pool := decoders(t)
