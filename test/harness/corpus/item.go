@@ -31,6 +31,7 @@ type Item struct {
 	Codec       []string      // of the picture: arguments of ffmpeg, default H.264
 	Segment     time.Duration // target of the packager, whole seconds, default 2 s
 	Missing     *MissingTrack // a track that is missing for a while, default none
+	Lost        [2]float64    // segments that begin in this part have lost packets of their picture
 	Truth       []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
 
 	// Runs are the optional detectors that the clip is about, and Settings those of theirs that
