@@ -1,9 +1,12 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,6 +116,28 @@ func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 	}
 	if want != string(httpapi.Document()) {
 		t.Errorf("%s does not follow detector.Table; write it: WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors", openapi)
+	}
+}
+
+// TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists keeps what its tests have of the API, with a
+// made-up third detector. WRITE_DOCS=1 writes it.
+func TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
+	detectortest.Add(t, detectortest.Imaginary)
+	api := newTestAPI(t)
+	api.unvalidated = true
+	var want bytes.Buffer
+	if err := json.Indent(&want, api.get("/api/v1/detectors").hasStatus(http.StatusOK).body, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("ui", "test", "detectors.json")
+	if os.Getenv("WRITE_DOCS") != "" {
+		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%s is not what the API lists (%v); write it: WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors", path, err)
 	}
 }
 

@@ -2,7 +2,7 @@
 
 export type Status = "initializing" | "waiting" | "monitoring" | "completed" | "stopped" | "error";
 export type StreamStatus = "unknown" | "upcoming" | "live" | "ended";
-export type ConditionName = "late" | "black" | "silent" | "no_media" | "blind" | "error";
+export type ConditionName = string; // late, no_media, blind, error, or that of a detector
 export type Variant = "before" | "onset" | "recovery" | "level" | "levels" | "clip";
 export type Role = "view" | "operate" | "admin"; // of a key; each includes the one before it
 export type Metadata = Record<string, unknown>;
@@ -227,8 +227,47 @@ export interface Service {
   limits: Record<string, number>;
   retention: Record<string, number>;
   egress?: { name: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
-  settings: { field: string; min: number; max: number; default: number; whole: boolean; help: string }[];
+  settings: Setting[];
   presets: { name: string; config: Partial<Config> }[];
+}
+
+export interface Setting {
+  field: string;
+  min: number;
+  max: number;
+  default: number;
+  whole: boolean;
+  help: string;
+}
+
+// Detector is a row of the table of detectors.
+export interface Detector {
+  name: string;
+  track: "video" | "audio";
+  condition: ConditionName;
+  health: string; // of the track while the condition lasts
+  events: { alert: string; recovered: string };
+  optional: boolean;
+  threshold: Setting;
+  settings: Setting[];
+  statistic: string;
+  criteria: { name: string; value: number | null; setting: string | null }[];
+  severity: { after_sec: number; severity: number }[];
+  words: { en: DetectorWords; ja: DetectorWords };
+}
+
+// DetectorWords name a duration by {lasted}, and the values of criteria by their names in braces.
+export interface DetectorWords {
+  title: string;
+  state: string;
+  lasts: string;
+  alert: string;
+  recovered: string;
+  means: string;
+  first: string;
+  check: string;
+  settings: Record<string, string>; // labels, by field of config
+  values?: Record<string, string>; // labels of what it measures
 }
 
 // Problem is why a registration would be refused.
