@@ -16,7 +16,7 @@ var captionsMissingWords = Words{
 	Japanese: Phrases{
 		Title:     "字幕途絶",
 		State:     "字幕なし",
-		Lasts:     "字幕途絶が{lasted}。",
+		Lasts:     "字幕途絶が{lasted}継続。",
 		Alert:     "字幕途絶",
 		Recovered: "字幕が復旧",
 		Means:     "以前はあった字幕が、音声があるのに出なければ字幕途絶。",

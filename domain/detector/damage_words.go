@@ -16,7 +16,7 @@ var pictureDamageWords = Words{
 	Japanese: Phrases{
 		Title:     "映像の乱れ",
 		State:     "乱れ",
-		Lasts:     "映像の乱れが{lasted}。",
+		Lasts:     "映像の乱れが{lasted}継続。",
 		Alert:     "映像の乱れ",
 		Recovered: "映像の乱れが解消",
 		Means:     "壊れた、または欠けた映像の割合が{share_at_least}以上なら乱れ。",

@@ -16,10 +16,10 @@ var freezeWords = Words{
 	Japanese: Phrases{
 		Title:     "映像フリーズ",
 		State:     "フリーズ",
-		Lasts:     "映像フリーズが{lasted}。",
+		Lasts:     "映像フリーズが{lasted}継続。",
 		Alert:     "映像フリーズ",
 		Recovered: "映像フリーズが解消",
-		Means:     "動いていた映像が止まり、平均の差が輝度{mean_difference_at_most}段階以下で、その{block_ratio_at_most}倍を超えて動く部分もなければフリーズ。",
+		Means:     "動いていた映像が止まり、平均の差が輝度{mean_difference_at_most}段階以下で、周囲の{block_ratio_at_most}倍を超えて動く部分もなければフリーズ。",
 		First:     "エンコーダー/スイッチャーの出力（静止画？入力フリーズ？）→ YouTube Studioのプレビュー",
 		Check:     "スイッチャーの本線出力は動いていますか。動いていれば、エンコーダーかその入力が止まっています。音声が続いていれば、回線は正常です。",
 		Settings:  map[string]string{"detectors.freeze.threshold_sec": "フリーズの通知まで（秒）"},

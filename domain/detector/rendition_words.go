@@ -15,7 +15,7 @@ var renditionWords = Words{
 	Japanese: Phrases{
 		Title:     "一部の画質に異常",
 		State:     "一部の画質に異常",
-		Lasts:     "一部の画質の異常が{lasted}。",
+		Lasts:     "一部の画質の異常が{lasted}継続。",
 		Alert:     "一部の画質に異常",
 		Recovered: "すべての画質が復旧",
 		Means:     "ほかの画質が正常なのに、消えた、止まった、復号できない、または真っ黒な画質があれば異常。",

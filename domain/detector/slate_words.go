@@ -15,7 +15,7 @@ var slateWords = Words{
 	Japanese: Phrases{
 		Title:     "待機画面のまま",
 		State:     "待機画面",
-		Lasts:     "待機画面が{lasted}。",
+		Lasts:     "待機画面が{lasted}継続。",
 		Alert:     "待機画面のまま",
 		Recovered: "番組に復帰",
 		Means:     "この配信の参照画像のいずれかと同じ映像なら待機画面。",

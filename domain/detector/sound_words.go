@@ -16,7 +16,7 @@ var loudnessLowWords = Words{
 	Japanese: Phrases{
 		Title:     "音量不足",
 		State:     "音量不足",
-		Lasts:     "音量不足が{lasted}。",
+		Lasts:     "音量不足が{lasted}継続。",
 		Alert:     "音量不足",
 		Recovered: "音量が適正に復旧",
 		Means:     "{below_lufs} LUFS未満なら音量不足。",
@@ -43,7 +43,7 @@ var loudnessHighWords = Words{
 	Japanese: Phrases{
 		Title:     "音量過大",
 		State:     "音量過大",
-		Lasts:     "音量過大が{lasted}。",
+		Lasts:     "音量過大が{lasted}継続。",
 		Alert:     "音量過大",
 		Recovered: "音量が適正に復旧",
 		Means:     "{above_lufs} LUFSを超えれば音量過大。",
@@ -70,7 +70,7 @@ var clippingWords = Words{
 	Japanese: Phrases{
 		Title:     "音割れ",
 		State:     "音割れ",
-		Lasts:     "音割れが{lasted}。",
+		Lasts:     "音割れが{lasted}継続。",
 		Alert:     "音割れ",
 		Recovered: "音割れが解消",
 		Means:     "100ミリ秒ごとに見て、フルスケールに達した割合が{share_at_least}以上なら音割れ。",
@@ -97,7 +97,7 @@ var oneSidedWords = Words{
 	Japanese: Phrases{
 		Title:     "片ch・逆相",
 		State:     "片ch・逆相",
-		Lasts:     "片chまたは逆相の音声が{lasted}。",
+		Lasts:     "片chまたは逆相の音声が{lasted}継続。",
 		Alert:     "音声が片chまたは逆相",
 		Recovered: "左右の音声が復旧",
 		Means:     "左右の差が{difference_db_at_least} dB以上なら片ch、相関が{correlation_at_most}以下なら逆相。",

@@ -16,7 +16,7 @@ var testPatternWords = Words{
 	Japanese: Phrases{
 		Title:     "テスト信号",
 		State:     "テスト信号",
-		Lasts:     "カラーバーまたは1kHzが{lasted}。",
+		Lasts:     "カラーバーまたは1kHzが{lasted}継続。",
 		Alert:     "カラーバーまたは1kHz",
 		Recovered: "番組に復帰",
 		Means:     "画面の18帯のうち{bar_strips_at_least}帯以上にカラーバーがあるか、音声のうち1kHzの割合が{tone_share_at_least}以上ならテスト信号。",
