@@ -130,7 +130,7 @@ func requireNamedOnce(t *testing.T, refusal response, names ...string) {
 }
 
 func TestEveryWrongFilterOfIncidentsIsNamedAtOnce(t *testing.T) {
-	query := "?state=closed&condition=loud&severity=x&monitor_id=1&from=yesterday&to=2024-01-15T20:00:00&after=%2B&limit=0"
+	query := "?state=closed&condition=overcast&severity=x&monitor_id=1&from=yesterday&to=2024-01-15T20:00:00&after=%2B&limit=0"
 	requireNamedOnce(t, newTestAPI(t).get("/api/v1/incidents"+query), "state is", "condition is", "severity is", "monitor_id is", "from is", "to is", "after is", "limit is")
 	for _, query := range []string{"?severity=-1", "?severity=4", "?limit=201", "?after=aTEu", "?after=aTEuMA", "?state=", "?sate=open",
 		"?from=2024-01-15T20:00:00Z&to=2024-01-15T20:00:00Z", "?from=1999-01-01T00:00:00Z"} {

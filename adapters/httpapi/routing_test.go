@@ -305,7 +305,7 @@ func TestARouteIsShownAsItWasCreated(t *testing.T) {
 
 func TestEveryWrongFieldOfARouteIsNamedOnce(t *testing.T) {
 	requireNamedOnce(t, newTestAPI(t).post("/api/v1/routes",
-		`{"name":"x","match":{"events":["alert.rain"],"conditions":["loud"],"min_severity":9,"monitors":["m"],"metadata":{"a":1},"colour":1},"destinations":["`+storedDelivery+`"],"delay_sec":90000,"repeat_sec":5,"continue":"yes"}`),
+		`{"name":"x","match":{"events":["alert.rain"],"conditions":["overcast"],"min_severity":9,"monitors":["m"],"metadata":{"a":1},"colour":1},"destinations":["`+storedDelivery+`"],"delay_sec":90000,"repeat_sec":5,"continue":"yes"}`),
 		"match.events has", "match.conditions has", "match.min_severity is", "match.monitors has", "match.metadata is", "colour", "destinations has", "delay_sec is", "repeat_sec is", "continue is")
 }
 
