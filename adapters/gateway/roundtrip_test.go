@@ -119,7 +119,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 			t.Fatalf("order is %q, %v", answer.Order, err)
 		}
 		got, err := service.Monitors.Get(ctx, m.ID)
-		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health || got.Visibility != *r.Visibility ||
+		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || !reflect.DeepEqual(got.Health, r.Health) || got.Visibility != *r.Visibility ||
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
 			t.Errorf("stored is %+v, %v", got, err)
 		}

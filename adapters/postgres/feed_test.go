@@ -88,6 +88,11 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 	blind := dark
 	blind.Events = nil
 	blind.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
+	measured, frozen := blind, blind
+	state := func(level float64, state monitor.TrackHealth) []monitor.DetectorState {
+		return []monitor.DetectorState{{Detector: detector.Silence, State: state, Values: map[string]float64{"level": level}}}
+	}
+	measured.Health.Conditions, frozen.Health.Conditions = state(1, monitor.OK), state(2, monitor.Silent)
 	ended := report()
 	ended.Status, ended.StreamStatus = monitor.Completed, monitor.StreamEnded
 	var leased delivery.Delivery
@@ -130,6 +135,9 @@ func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
 		{"a report with an alert", nil, accept(m, dark),
 			[]string{"monitor.updated monitoring", "delivery.updated pending 0", "incident.updated open"}},
 		{"a report of blindness", nil, accept(m, blind), []string{"monitor.updated monitoring"}},
+		{"the state of a detector", nil, accept(m, measured), []string{"monitor.updated monitoring"}},
+		{"another state of a detector", nil, accept(m, frozen), []string{"monitor.updated monitoring"}},
+		{"another value of a detector", nil, accept(m, func() monitor.Report { r := frozen; r.Health.Conditions = state(3, monitor.Silent); return r }()), nil},
 		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(notify.Decision{RetryAt: time.Now()}),
 			[]string{"delivery.updated pending 1"}},
 		{"a delivery", func() { leased = leaseOne(t, s) }, attempt(sent), []string{"delivery.updated sent 2"}},

@@ -90,9 +90,10 @@ func completeReport() monitor.Report {
 		At:           noon.Add(time.Minute),
 		Status:       monitor.Monitoring,
 		StreamStatus: monitor.StreamLive,
-		Health:       monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: noon.Add(50 * time.Second)},
-		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 7}.With(detector.Blackout, 1),
-		Snapshot:     []byte(`{"v":1}`),
+		Health: monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: noon.Add(50 * time.Second),
+			Conditions: []monitor.DetectorState{{Detector: detector.Blackout, State: monitor.Black, Since: noon}}},
+		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 7}.With(detector.Blackout, 1),
+		Snapshot:   []byte(`{"v":1}`),
 	}
 }
 
@@ -138,7 +139,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 			t.Errorf("order is %s", order)
 		}
 		m, _ := s.store.Get(ctx, id)
-		if m.Status != monitor.Monitoring || m.Health != completeReport().Health || m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
+		if m.Status != monitor.Monitoring || !m.Health.Same(completeReport().Health) || m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
 			t.Errorf("stored %+v", m)
 		}
 	})
@@ -156,7 +157,7 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 		send(t, s, id, completeReport())
 		send(t, s, id, monitor.Report{Generation: 1})
 		m, _ := s.store.Get(ctx, id)
-		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != completeReport().Health ||
+		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || !m.Health.Same(completeReport().Health) ||
 			m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
 			t.Errorf("stored %+v", m)
 		}

@@ -39,6 +39,20 @@ var presetRows = []struct {
 	{"blackout_threshold_sec", [...]float64{30, 30, 60, 120, 60}, "loading screens of games, a stage that is dark before it begins"},
 	{"silence_threshold_sec", [...]float64{20, 60, 60, 300, 120}, "a talk is seldom silent; pauses between pieces, loading screens, moments of silence"},
 	{"silence_db_threshold", [...]float64{-50, -60, -50, -50, -60}, "soft passages of music and of ceremonies are no silence"},
+	{"detectors.test_pattern.threshold_sec", [...]float64{10, 10, 10, 10, 10}, "bars are never meant"},
+	{"detectors.test_pattern.tone_alone", [...]float64{1, 0, 1, 1, 1}, "synthesizers hold tones"},
+	{"detectors.freeze.threshold_sec", [...]float64{30, 120, 120, 300, 120}, "stills between songs, menus and pauses, pictures of a radio, an empty stage"},
+	{"detectors.picture_damage.threshold_sec", [...]float64{30, 30, 30, 60, 30}, "of a channel that never ends, more passes by itself"},
+	{"detectors.picture_damage.share", [...]float64{0.2, 0.2, 0.2, 0.2, 0.2}, "the same packaging for all"},
+	{"detectors.captions_missing.threshold_sec", [...]float64{120, off, off, 300, 120}, "songs and games have long pauses between texts"},
+	{"detectors.one_sided.threshold_sec", [...]float64{60, 120, 60, 120, 60}, "intros of music may come from one side"},
+	{"detectors.one_sided.difference_db", [...]float64{30, 30, 30, 30, 30}, "20 dB is a matter of mixing, hum on a dead side is 50 dB down"},
+	{"detectors.clipping.threshold_sec", [...]float64{30, 60, 60, 60, 30}, "loud music clips for a while"},
+	{"detectors.clipping.share", [...]float64{0.15, 0.3, 0.2, 0.2, 0.15}, "a loud master has 0.05, speech that is clipped 0.29, music 0.39"},
+	{"detectors.loudness_high.threshold_sec", [...]float64{30, 60, 60, 60, 30}, "loud passages of music and games are meant"},
+	{"detectors.loudness_high.above_lufs", [...]float64{-8, -4, -5, -5, -8}, "limited music has -5.4 LUFS, a game's square waves -7.5, speech near full scale -10.5"},
+	{"detectors.loudness_low.threshold_sec", [...]float64{30, 60, 60, 120, 120}, "quiet passages are meant"},
+	{"detectors.loudness_low.below_lufs", [...]float64{-33, -40, -40, -40, -40}, "speech that is 20 dB too low is found at -33; film and ceremonies are quiet by intention"},
 }
 
 // Presets returns the presets in the order in which they are offered, with the detectors that this

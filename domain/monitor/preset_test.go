@@ -1,7 +1,6 @@
 package monitor_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,9 +27,16 @@ func TestEveryPresetIsAcceptedAndSaysWhy(t *testing.T) {
 		}
 	}
 	for _, d := range detector.Optional() {
-		runs := slices.ContainsFunc(monitor.Presets(), func(p monitor.Preset) bool { return p.Values[d.Threshold.Field] > 0 })
-		if !runs {
-			t.Errorf("no preset names the detector %s", d.Name)
+		for _, s := range d.AllSettings() {
+			if reasons[s.Field] == "" {
+				t.Errorf("no preset says what %s is", s.Field)
+			}
+			for _, p := range monitor.Presets() {
+				_, runs := p.Values[d.Threshold.Field]
+				if _, given := p.Values[s.Field]; given != runs {
+					t.Errorf("%s: of %s, one of threshold and %s is missing", p.Name, d.Name, s.Key())
+				}
+			}
 		}
 	}
 }

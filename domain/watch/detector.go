@@ -34,15 +34,51 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 	}
 	if s.Blind.unseen(now, w.unseenLimit()) {
 		h.Stream = monitor.StreamUnknown
+		h.Health.Conditions = w.detectorStates(trackSet{})
 		return h
 	}
-	if s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now) {
+	judged := trackSet{
+		Video: s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now),
+		Audio: s.monitoring() && !s.Feeds.trackInOutage(detector.Audio, now),
+	}
+	if judged.Video {
 		h.Health.Video = w.trackHealth(detector.Video)
 	}
-	if s.monitoring() && !s.Feeds.trackInOutage(detector.Audio, now) {
+	if judged.Audio {
 		h.Health.Audio = w.trackHealth(detector.Audio)
 	}
+	h.Health.Conditions = w.detectorStates(judged)
 	return h
+}
+
+// detectorStates returns the state of each optional detector that runs, and of each other one whose
+// condition lasts; none if no optional one runs. Those of other tracks than the judged ones are
+// unknown.
+func (w *Watcher) detectorStates(judged trackSet) (states []monitor.DetectorState) {
+	optional := false
+	for _, d := range w.rules.running(trackSet{Video: true, Audio: true}) {
+		optional = optional || d.Optional
+		c := w.state.Conditions.of(d)
+		if !d.Optional && !c.bad(d) {
+			continue
+		}
+		state := monitor.DetectorState{Detector: d.Name, State: monitor.Unknown, Alerted: c.Alerted, Values: c.Values}
+		if c.bad(d) {
+			state.Since = c.Onset
+		}
+		switch {
+		case !judged.has(d.Track), c.Unjudged > 0, !c.Seen:
+		case c.bad(d):
+			state.State = monitor.TrackHealth(d.Health)
+		case !c.Unknown:
+			state.State = monitor.OK
+		}
+		states = append(states, state)
+	}
+	if !optional {
+		return nil
+	}
+	return states
 }
 
 // trackHealth returns the health word of the first detector of the track, in the
