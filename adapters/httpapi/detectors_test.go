@@ -30,19 +30,18 @@ func blocks() map[string][]string {
 	add := func(name, format string, args ...any) {
 		lines[name] = append(lines[name], fmt.Sprintf(format, args...))
 	}
-	add("optional settings", "{}") // removed below if a detector is optional
-	for i, d := range detector.Table {
+	for _, d := range detector.Table {
 		add("statistics", "%s: { type: integer, minimum: 0, maximum: 2147483647 }", d.Statistic)
 		add("event types", "- %s", d.Alert)
 		add("event types", "- %s", d.Recovered)
+		add("names", "- %s", d.Name)
+		add("conditions", "- %s", d.Condition)
 		if d.Optional {
 			continue
 		}
-		add("statistics example", "%s: %d", d.Statistic, i)
+		add("statistics example", "%s: %d", d.Statistic, len(lines["statistics example"]))
 		add("names of statistics", "- %s", d.Statistic)
 		add("settings", "%s", property(d, d.Threshold))
-		add("names", "- %s", d.Name)
-		add("conditions", "- %s", d.Condition)
 	}
 	for _, d := range detector.Table {
 		for _, s := range d.Settings {
@@ -60,9 +59,6 @@ func blocks() map[string][]string {
 		for _, s := range d.AllSettings() {
 			add("optional settings", "    %s", property(d, s))
 		}
-	}
-	if optional := lines["optional settings"]; len(optional) > 1 {
-		lines["optional settings"] = optional[1:]
 	}
 	for _, track := range []detector.Track{detector.Video, detector.Audio} {
 		for _, word := range detector.Conditions(track) {

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// withOptional is an API whose table has one optional detector more, made_up.
+// withOptional is an API whose table has one optional detector, made_up.
 func withOptional(t *testing.T) *testAPI {
 	t.Helper()
+	detectortest.Only(t, detector.Blackout, detector.Silence)
 	detectortest.Add(t, detectortest.Optional)
 	api := newTestAPI(t)
 	api.unvalidated = true // openapi.yaml does not know the made-up detector
