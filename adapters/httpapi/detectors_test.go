@@ -116,10 +116,11 @@ func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 }
 
 // TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists keeps what its tests have of the API, with a
-// made-up third detector. WRITE_DOCS=1 writes it.
+// made-up third detector and an optional one. WRITE_DOCS=1 writes it.
 func TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists(t *testing.T) {
 	detectortest.Only(t, detector.Blackout, detector.Silence)
 	detectortest.Add(t, detectortest.Imaginary)
+	detectortest.Add(t, detectortest.Optional)
 	api := newTestAPI(t)
 	api.unvalidated = true
 	var want bytes.Buffer

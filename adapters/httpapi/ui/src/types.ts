@@ -16,6 +16,22 @@ export interface Config {
   start_delay_tolerance_sec: number;
   scheduled_end_time?: string | null;
   on_callback_failure?: "error" | "continue"; // left out: error
+  detectors?: Record<string, Record<string, number> | null>; // optional ones, with their settings; null: off
+  preset?: string | null; // whose values it was registered with
+}
+
+// Detectors are optional detectors that run, with their settings.
+export type Detectors = Record<string, Record<string, number>>;
+
+// DetectorState is what one detector makes of the newest media.
+export interface DetectorState {
+  detector: string;
+  condition: ConditionName;
+  track: "video" | "audio";
+  state: string;
+  since: string | null;
+  alerted: boolean;
+  values: Record<string, number>;
 }
 
 export interface Monitor {
@@ -25,7 +41,7 @@ export interface Monitor {
   status: Status;
   reason?: string;
   stream_status: StreamStatus;
-  health: { video: string; audio: string; last_check_at: string | null };
+  health: { video: string; audio: string; last_check_at: string | null; conditions?: DetectorState[] };
   last_error: string | null;
   blind_since: string | null;
   last_observed_at: string | null;
