@@ -46,7 +46,7 @@ func (c Watch) Config() monitor.Config {
 			config.Set(s.Field, value.Float())
 		}
 	}
-	if detectors, set := values.FieldByName("Detectors").Interface().(optionalDetectors); set {
+	if detectors, set := reflect.TypeAssert[optionalDetectors](values.FieldByName("Detectors")); set {
 		for field, value := range detectors {
 			config.Set(field, value)
 		}
