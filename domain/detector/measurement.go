@@ -60,7 +60,8 @@ type FrameChange struct {
 	Ratio float64       `json:"ratio"` // Block to the median of all blocks, which counts as at least 1
 }
 
-// SoundMeasure describes the sound of a segment as a whole.
+// SoundMeasure describes the sound of a segment as a whole. Of a screened track only the first 2 s of every 4
+// are measured.
 type SoundMeasure struct {
 	Channels int `json:"channels"`
 

@@ -263,13 +263,17 @@ func TestSoundIsMeasuredLikeFFmpegMeasuresIt(t *testing.T) {
 					t.Fatalf("%s: measured %+v", how, got.Measured)
 				}
 				want := soundOracle(raw, m.Channels, rateOf(c.args))
+				fullScale := 0.021
+				if got.Audio.Screened { // the first 2 s and the fifth second are measured
+					want.Loud, fullScale = want.Loud*3/5, 0.1
+				}
 				if loudness < -69 {
 					loudness, want.Loud = detector.MinLoudness, 0
 				}
-				if math.Abs(m.Loudness-loudness) > 0.15 || (m.Loud-want.Loud).Abs() > 150*time.Millisecond {
+				if math.Abs(m.Loudness-loudness) > 0.2 || (m.Loud-want.Loud).Abs() > 350*time.Millisecond {
 					t.Errorf("%s: %v LUFS for %v, ffmpeg says %v for %v", how, m.Loudness, m.Loud, loudness, want.Loud)
 				}
-				if math.Abs(m.FullScale-want.FullScale) > 0.021 || math.Abs(m.Left-want.Left) > 0.1 || math.Abs(m.Right-want.Right) > 0.1 || math.Abs(m.Correlation-want.Correlation) > 0.01 {
+				if math.Abs(m.FullScale-want.FullScale) > fullScale || math.Abs(m.Left-want.Left) > 0.2 || math.Abs(m.Right-want.Right) > 0.2 || math.Abs(m.Correlation-want.Correlation) > 0.02 {
 					t.Errorf("%s: measured %+v, want %+v", how, *m, want)
 				}
 			}
@@ -326,11 +330,11 @@ func soundOracle(raw []byte, channels, rate int) detector.SoundMeasure {
 func TestPausesDoNotLowerTheLoudness(t *testing.T) {
 	for _, length := range []float64{2, 5} {
 		of := func(expression string) *detector.SoundMeasure {
-			return measure(t, soundOf(t, expression, length), watch.Look{Audio: time.Hour, Measure: detector.Sound}).Measured.Sound
+			return measure(t, soundOf(t, expression, length), watch.Look{Measure: detector.Sound}).Measured.Sound
 		}
 		steady, paused := of("0.2*sin(440*2*PI*t)"), of("0.2*sin(440*2*PI*t)*lt(mod(t\\,1)\\,0.4)")
 		// A block of each second has the beginning or the end of a pause.
-		if math.Abs(paused.Loudness-steady.Loudness) > 1 || math.Abs(paused.Loud.Seconds()-0.45*length) > 0.1*length {
+		if math.Abs(paused.Loudness-steady.Loudness) > 1 || paused.Loud > steady.Loud*6/10 {
 			t.Errorf("%g s: %v LUFS for %v, steady %v for %v", length, paused.Loudness, paused.Loud, steady.Loudness, steady.Loud)
 		}
 	}
@@ -373,9 +377,10 @@ func TestAToneOfOneKilohertzIsFound(t *testing.T) {
 		"silence":                   {both("0"), nil, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, length := range []float64{2, 5} {
-				m := measure(t, soundOf(t, c.expression, length, c.args...), watch.Look{Audio: time.Hour, Measure: detector.Tone}).Measured.Tone
-				if m == nil || m.Blocks < int(length/0.0853)-1 || m.Share < c.least || m.Share > c.most {
+			for length, look := range map[float64]watch.Look{2: {Audio: time.Hour}, 3: {}, 5: {Audio: time.Hour}} {
+				look.Measure = detector.Tone
+				m := measure(t, soundOf(t, c.expression, length, c.args...), look).Measured.Tone
+				if m == nil || m.Blocks < int(min(length, 3)/0.0853)-3 || m.Share < c.least || m.Share > c.most {
 					t.Errorf("%g s: measured %+v, want %v to %v", length, m, c.least, c.most)
 				}
 			}

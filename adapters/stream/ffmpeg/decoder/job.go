@@ -37,7 +37,7 @@ type Job struct {
 	Silent       float64       // amplitude below which a sample is silent; 1 is full scale
 	SilenceAfter time.Duration // silence that is shorter has no records
 
-	Measure detector.Measurement // the sound is decoded whole when it is measured
+	Measure detector.Measurement
 }
 
 // Look says how much of a track is decoded.
@@ -60,7 +60,7 @@ type Result struct {
 	// What was measured of the Job's Measure. A track without a decoded frame has no measurements.
 	Pictures []detector.Picture     // of key frames, at least 0.1 s apart, at most 256; ascending
 	Movement []detector.FrameChange // of a picture that was decoded Whole; ascending
-	Sound    *detector.SoundMeasure // nil: of more than 8 channels
+	Sound    *detector.SoundMeasure // of a screened sound: the first 2 s of every 4; nil: of more than 8 channels
 	Tone     *detector.ToneMeasure
 	Captions detector.CaptionState
 }

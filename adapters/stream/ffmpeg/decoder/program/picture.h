@@ -105,17 +105,19 @@ static uint8_t to_byte(double mean, double zero, double levels, double offset)
 }
 
 /* color returns which of yellow, cyan, green, magenta, red and blue the chroma of a column is, or -1.
- * Their hues are between those of BT.601 and BT.709. */
-static int color(double u, double v)
+ * The hues are between those of BT.601 and BT.709: 173, 286, 231, 51, 106 and 353 degrees. */
+static int color(float u, float v)
 {
-	static const double hues[] = {172.8, 285.8, 230.7, 50.7, 105.8, 352.8};
-	const double least = 14, tolerance = 18;
-	if (u * u + v * v <= least * least)
+	static const float hues[][2] = {{-0.992, 0.125}, {0.272, -0.962}, {-0.632, -0.774}, {0.633, 0.774}, {-0.272, 0.962}, {0.992, -0.125}};
+	const float least = 14, tolerance = 0.951; /* the cosine of 18 degrees */
+	const float square = u * u + v * v;
+	if (square <= least * least)
 		return -1;
-	const double hue = atan2(v, u) * 180 / M_PI;
-	for (int i = 0; i < (int)FF_ARRAY_ELEMS(hues); i++)
-		if (fabs(remainder(hue - hues[i], 360)) <= tolerance)
+	for (int i = 0; i < (int)FF_ARRAY_ELEMS(hues); i++) {
+		const float along = u * hues[i][0] + v * hues[i][1];
+		if (along > 0 && along * along >= tolerance * tolerance * square)
 			return i;
+	}
 	return -1;
 }
 
@@ -152,10 +154,12 @@ static int has_bars(const float *u, const float *v)
 {
 	const int narrowest = 3; /* where two bars meet, a column may have the hue of a third */
 	struct run runs[STRIP_COLUMNS];
-	int count = 0;
+	int colors[STRIP_COLUMNS], count = 0;
+	for (int x = 0; x < STRIP_COLUMNS; x++)
+		colors[x] = color(u[x], v[x]);
 	for (int x = 0; x < STRIP_COLUMNS;) {
-		struct run r = {color(u[x], v[x]), x, x + 1};
-		while (r.end < STRIP_COLUMNS && color(u[r.end], v[r.end]) == r.color)
+		struct run r = {colors[x], x, x + 1};
+		while (r.end < STRIP_COLUMNS && colors[r.end] == r.color)
 			r.end++;
 		x = r.end;
 		if (r.color < 0 || r.end - r.begin < narrowest)

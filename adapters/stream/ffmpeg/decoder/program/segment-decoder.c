@@ -62,7 +62,7 @@
  *	         differs most, and its ratio to the median, in levels of 255
  *
  * Pictures are key frames, PICTURE_GAP apart at least. Changes are of every frame, if every frame is
- * decoded. The sound is decoded whole when it is measured. What is not asked for costs nothing.
+ * decoded. Of screened sound the first RUN and every other is measured. What is not asked for costs nothing.
  *
  * What counts as black and silent is that of ffmpeg's filters blackdetect and
  * silencedetect. Unusual is whatever the command ffmpeg treats in a way of its own: jumps
@@ -101,6 +101,7 @@
 #define IO_BUFFER (64 << 10)
 #define AAC_LC 1   /* AV_PROFILE_AAC_LOW, by its name of old FF_PROFILE_AAC_LOW */
 #define PERIOD 0.2 /* seconds from one frame of screened sound to the next */
+#define RUN 2.048  /* seconds of screened sound that are measured, before as many that are not: 24 blocks of a tone */
 #define MICROSECOND ((AVRational){1, 1000000})
 #define MAX_JUMP 10000000LL /* of timestamps, in microseconds; ffmpeg corrects longer ones */
 #define MAX_STEP_BACK 100000LL
@@ -430,8 +431,8 @@ static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int cha
 		record(t, at, MEASUREMENT, 10 * log10(power / ((double)f->nb_samples * channels)));
 }
 
-/* measure_sound takes in a frame of sound. */
-static void measure_sound(const AVFrame *f, int channels)
+/* measure_sound takes in a frame of sound. It may not follow the one before. */
+static void measure_sound(const AVFrame *f, int channels, int follows)
 {
 	static float *scratch[MAX_CHANNELS];
 	static unsigned room[MAX_CHANNELS];
@@ -439,7 +440,7 @@ static void measure_sound(const AVFrame *f, int channels)
 	const float *planes[MAX_CHANNELS];
 
 	if (sound.count == 0)
-		begin_sound(&sound, f, channels, (job.request.measure & TONE) != 0);
+		begin_sound(&sound, f, channels, (job.request.measure & SOUND) != 0, (job.request.measure & TONE) != 0);
 	for (int c = 0; c < sound.count; c++) {
 		planes[c] = planar || c == 0 ? to_float(f, f->extended_data[c], f->nb_samples * (planar ? 1 : channels), &scratch[c], &room[c]) : planes[0] + c;
 		if (!planes[c]) {
@@ -447,6 +448,8 @@ static void measure_sound(const AVFrame *f, int channels)
 			return;
 		}
 	}
+	if (!follows)
+		begin_tone_block(&sound);
 	add_sound(&sound, planes, planar ? 1 : channels, f->nb_samples);
 }
 
@@ -466,6 +469,14 @@ static int64_t position(const struct track *t)
 {
 	const int64_t period = t->duration > 0 ? PERIOD * 1e6 / t->duration : 2;
 	return t->packets % FFMAX(period, 2);
+}
+
+/* place returns the place of the current packet of screened sound in a run that is measured: 0 is decoded for
+ * the next one, which is 1. It is -1 for a packet that is not measured. */
+static int64_t place(const struct track *t)
+{
+	const int64_t run = t->duration > 0 ? FFMAX(lrint(RUN * 1e6 / t->duration), 1) : 1, at = t->packets % (2 * run);
+	return job.request.measure & (SOUND | TONE) && at <= run ? at : -1;
 }
 
 /* analyse_frame records a decoded frame, and what is bad in it. */
@@ -500,8 +511,8 @@ static void analyse_frame(struct track *t, const AVFrame *f)
 	}
 	if (is_sound && t->frames == 0 && t->decoder->profile != AAC_LC)
 		t->look = WHOLE;
-	if (is_sound && t->look == WHOLE && job.request.measure & (SOUND | TONE))
-		measure_sound(f, channels);
+	if (is_sound && job.request.measure & (SOUND | TONE) && (t->look == WHOLE || place(t) > 0))
+		measure_sound(f, channels, t->look == WHOLE || place(t) > 1);
 	if (!is_sound)
 		analyse_picture(t, f, at, key);
 	else if (t->look == WHOLE || position(t) == 1)
@@ -544,7 +555,7 @@ static int is_needed(const struct track *t, const AVPacket *p)
 		return t->look == WHOLE;
 	if (t == &job.tracks[VIDEO])
 		return (p->flags & AV_PKT_FLAG_KEY) != 0;
-	return position(t) < 2;
+	return position(t) < 2 || place(t) >= 0;
 }
 
 /* decode_packet decodes a packet, unless its timestamps jump so far that ffmpeg would correct them. */
@@ -582,7 +593,7 @@ static void open_decoder(struct track *t, int is_video)
 	const AVCodec *codec = avcodec_find_decoder(t->stream->codecpar->codec_id);
 	AVCodecContext *c;
 	t->look = job.request.look[is_video ? VIDEO : AUDIO];
-	if (!is_video && t->look == SCREEN && (t->stream->codecpar->codec_id != AV_CODEC_ID_AAC || job.request.measure & (SOUND | TONE)))
+	if (!is_video && t->look == SCREEN && t->stream->codecpar->codec_id != AV_CODEC_ID_AAC)
 		t->look = WHOLE;
 	if (t->look == NOTHING)
 		return;
