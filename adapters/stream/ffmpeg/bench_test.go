@@ -24,7 +24,7 @@ const (
 	// of the sound of a segment of 144p, all included (decision 17).
 	maxCalmCheck = 4 * time.Millisecond
 	// maxDetectors is how many times the CPU of a calm check one may use that measures all that
-	// the detectors judge (issue 32).
+	// the optional detectors judge of one.
 	maxDetectors = 1.6
 	// maxMeasuring is how many times the CPU of a check without measures one with them may
 	// use (section 16.3).
