@@ -2,12 +2,18 @@ package corpus
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
 // shows lays another source over the picture from second 20 to 58.
 func (p Picture) shows(source string) Picture {
-	return p.withFilter("null[below];%s=s=%dx%d:r=%d,format=yuv420p[above];[below][above]overlay=enable='between(t,20,58)':shortest=1", source, Width, Height, Rate)
+	separator := "="
+	if strings.Contains(source, "=") {
+		separator = ":"
+	}
+	source += separator
+	return p.withFilter("null[below];%ss=%dx%d:r=%d,format=yuv420p[above];[below][above]overlay=enable='between(t,20,58)':shortest=1", source, Width, Height, Rate)
 }
 
 // testPatterns are colour bars and tones, and pictures that are as colourful.
@@ -24,7 +30,6 @@ var testPatterns = []Item{
 	{Name: "a moving test picture", Sampled: true, Description: "Stripes of all colours, in another order.", Picture: studio()},
 	{Name: "a rainbow", Description: "Colours in the order of their hue.", Picture: film().shows("gradients=nb_colors=7:x0=0:y0=0:x1=255:y1=0:speed=0.00001:c0=red:c1=orange:c2=yellow:c3=green:c4=cyan:c5=blue:c6=magenta")},
 	{Name: "the flag of a nation", Description: "Three stripes.", Picture: film().shows("color=c=0x0050c0").box("86", "0", 85, Height, "0xffffff").box("171", "0", 85, Height, "0xe02030")},
-	{Name: "all colours", Description: "A palette.", Picture: film().shows("allrgb").withFilter("null"), Length: 40},
 	{Name: "a colour spectrum", Description: "A palette.", Picture: film().shows("colorspectrum")},
 	{Name: "a concert in many colours", Description: "Lights.", Picture: show(), Sound: music()},
 	{Name: "beeps of 1 kHz", Description: "The time signal.", Sound: speech().mixedWith(Sound{source: fmt.Sprintf("sine=f=1000:r=%d,volume=0:enable='gt(mod(t,5),0.5)'", SampleRate), stereo: bothSides})},

@@ -34,10 +34,10 @@ var pauses = [][2]float64{{3, 7}, {15, 19}, {27, 31}, {39, 43}, {51, 55}, {63, 6
 
 // quiets are sounds that are too quiet, and some that are not. The limit is -40 LUFS.
 var quiets = []Item{
-	{Name: "music lowered by 24 dB", Sampled: true, Description: "Somebody has moved the master fader.", Sound: music().changed("volume=-22dB"), Truth: inTheMiddle("quiet")},
+	{Name: "music lowered by 22 dB", Sampled: true, Description: "Somebody has moved the master fader.", Sound: music().changed("volume=-22dB"), Truth: inTheMiddle("quiet")},
 	{Name: "speech lowered by 26 dB, segments of 5 s", Description: "The wrong microphone.", Segment: 5 * time.Second, Sound: speech().changed("volume=-26dB"), Truth: inTheMiddle("quiet")},
-	{Name: "chip music lowered by 36 dB", Description: "A game without its sound card.", Sound: chip().changed("volume=-36dB"), Truth: inTheMiddle("quiet")},
-	{Name: "applause lowered by 25 dB", Description: "The hall's microphones are down.", Sound: applause().changed("volume=-25dB"), Truth: inTheMiddle("quiet")},
+	{Name: "chip music lowered by 42 dB", Description: "A game without its sound card.", Sound: chip().changed("volume=-42dB"), Truth: inTheMiddle("quiet")},
+	{Name: "applause lowered by 32 dB", Description: "The hall's microphones are down.", Sound: applause().changed("volume=-32dB"), Truth: inTheMiddle("quiet")},
 
 	{Name: "speech with pauses of 4 s in 12", Sampled: true, Description: "The pauses are silent, the speech is not quiet.", Sound: speech(pauses...), Truth: silences(pauses...)},
 	{Name: "speech lowered by 10 dB", Description: "Quiet, and still in range.", Sound: speech().changed("volume=-10dB")},
@@ -54,7 +54,7 @@ var louds = []Item{
 	{Name: "applause into the limiter, segments of 5 s", Description: "The same noise.", Segment: 5 * time.Second, Sound: applause().changed("volume=24dB,asoftclip=type=hard"), Truth: inTheMiddle("loud")},
 
 	{Name: "a loud master", Sampled: true, Description: "Music as it is sold: limited at -1 dB.", Sound: music().withFilter("volume=9dB,alimiter=limit=0.89:level=0")},
-	{Name: "chip music", Description: "Square waves at half of full scale.", Sound: chip()},
+	{Name: "chip music", Description: "Square waves at a quarter of full scale.", Sound: chip().withFilter("volume=-6dB")},
 	{Name: "loud speech", Description: "A shout at -1 dB.", Sound: speech().withFilter("volume=4dB,alimiter=limit=0.89:level=0")},
 	{Name: "a burst of 4 s", Description: "Shorter than the threshold.", Sound: music().withFilter("volume=30dB:enable='between(t,30,34)'")},
 }
@@ -67,8 +67,8 @@ var clipped = []Item{
 
 	{Name: "music limited at -1 dB", Sampled: true, Description: "A loud master.", Sound: music().withFilter("volume=9dB,alimiter=limit=0.89:level=0")},
 	{Name: "speech with peaks of -1 dB", Description: "As it should be.", Sound: speech().withFilter("volume=2dB,alimiter=limit=0.89:level=0")},
-	{Name: "square waves at half of full scale", Description: "They look clipped, and are not.", Sound: chip()},
-	{Name: "a click each 2 s", Description: "One moment of 20 at full scale.", Sound: music().withFilter("volume=40dB:enable='lt(mod(t,2),0.02)'")},
+	{Name: "square waves at a quarter of full scale", Description: "They look clipped, and are not. At half of it the encoder overshoots full scale.", Sound: chip().withFilter("volume=-6dB")},
+	{Name: "a click each 2 s", Description: "One moment of 20 at full scale.", Sound: music().withFilter("volume=40dB:enable='lt(mod(t,2),0.02)'").withFilter("asoftclip=type=hard")},
 }
 
 // oneSides are sounds with a channel that is missing or inverted, and stereo.
@@ -80,6 +80,6 @@ var oneSides = []Item{
 
 	{Name: "mono", Sampled: true, Description: "Two equal channels.", Sound: speech()},
 	{Name: "the right channel is 20 dB lower", Description: "A balance that somebody likes.", Sound: music().sides("volume=-20dB")},
-	{Name: "two channels of their own", Description: "Sounds that have nothing in common.", Sound: music().sides("aphaser=type=t:speed=2:decay=0.8")},
+	{Name: "two channels of their own", Description: "Sounds that have nothing in common.", Sound: music().sides("bass=g=-15:f=250")},
 	{Name: "both channels are silent", Description: "That is another condition.", Sound: music().muted([2]float64{20, 58}), Truth: []BadInterval{silent(20, 58)}},
 }
