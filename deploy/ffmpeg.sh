@@ -81,7 +81,7 @@ notices() {
 		$(dpkg-query -W -f '${source:Version}' libc6-dev), under the same LGPL: /usr/share/doc/libc6/copyright.
 
 		/usr/local/bin/segment-decoder is linked with the same libraries: decoder.sh, here,
-		made it from segment-decoder.c, here.
+		made it from segment-decoder.c and the .h files, here.
 
 		ffmpeg.sh, here, made ffmpeg in a container of debian:trixie-slim, of Debian's source
 		packages. ${sources##*/}, here, has the SHA-256 of their .dsc. On Debian, these get them:

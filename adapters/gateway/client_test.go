@@ -74,11 +74,12 @@ func report(events int) monitor.Report {
 		SentAt:       noon.Add(time.Second),
 		Status:       monitor.Completed,
 		StreamStatus: monitor.StreamEnded,
-		Health:       monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon},
-		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1).With(detector.Silence, 2),
-		Visibility:   &monitor.Visibility{LastError: "DNS does not resolve www.youtube.com", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-time.Minute), Unseen: monitor.Unseen{Since: noon.Add(-time.Minute), Class: monitor.NoDNS, Egress: "first"}},
-		Signals:      []monitor.Signal{{Condition: trouble.NoMedia, StartedAt: noon.Add(-time.Minute)}, {Condition: trouble.Blind, StartedAt: noon.Add(-time.Hour), EndedAt: noon}},
-		Snapshot:     json.RawMessage(`{"v":1}`),
+		Health: monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon,
+			Conditions: []monitor.DetectorState{{Detector: detector.Silence, State: monitor.Silent, Since: noon, Alerted: true, Values: map[string]float64{"level": 1.5}}}},
+		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1).With(detector.Silence, 2),
+		Visibility: &monitor.Visibility{LastError: "DNS does not resolve www.youtube.com", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-time.Minute), Unseen: monitor.Unseen{Since: noon.Add(-time.Minute), Class: monitor.NoDNS, Egress: "first"}},
+		Signals:    []monitor.Signal{{Condition: trouble.NoMedia, StartedAt: noon.Add(-time.Minute)}, {Condition: trouble.Blind, StartedAt: noon.Add(-time.Hour), EndedAt: noon}},
+		Snapshot:   json.RawMessage(`{"v":1}`),
 	}
 	for n := range events {
 		r.Events = append(r.Events, event.Event{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -185,6 +186,19 @@ func TestThePageIsInTheLanguageOfTheMessage(t *testing.T) {
 	expired := newRequestWithoutKey(actionURL(api, notify.Acknowledge, now))
 	expired.Header.Set("Accept-Language", "ja-JP,ja;q=0.9")
 	api.do(expired).hasStatus(http.StatusGone).hasWords("有効期限")
+}
+
+func TestAPageAboutAThirdDetectorHasTheWordsOfItsRow(t *testing.T) {
+	detectortest.Add(t, detectortest.Imaginary)
+	api := newTestAPI(t)
+	addRouting(api, "")
+	imagined := storedIncident(incidentID)
+	imagined.Conditions[0].Name = detectortest.Imaginary.Condition
+	api.storeIncident(imagined)
+	path := actionURL(api, notify.SilenceAnHour, now.Add(time.Hour))
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("Silence this stream for an hour: Imagined video")
+	api.patch(destinationURL, `{"language":"ja"}`).hasStatus(http.StatusOK)
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("この配信を1時間ミュート: 架空の映像")
 }
 
 func TestALinkOfAResolvedIncidentHasNothingToDo(t *testing.T) {

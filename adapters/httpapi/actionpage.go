@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -86,11 +88,8 @@ func (a *action) page() actionPage {
 	}
 	var names []string
 	for _, condition := range i.Conditions {
-		name, known := w.conditions[condition.Name]
-		if !known {
-			name = string(condition.Name)
-		}
-		names = append(names, name)
+		d, _ := detector.Of(condition.Name)
+		names = append(names, cmp.Or(w.conditions[condition.Name], d.Words.In(string(a.language)).Title, string(condition.Name)))
 	}
 	title, button := w.acknowledge, w.acknowledgeButton
 	if a.Action == notify.SilenceAnHour {
@@ -162,8 +161,8 @@ type actionWords struct {
 	stream, streams, since, resolved, dashboard, name, wrongName           string
 	wrong, refused, noRoom, unread, invalid, expired, gone, failed, repeat string
 
-	conditions map[incident.Name]string
-	and        string // between two conditions
+	conditions map[incident.Name]string // but those of detectors, which have their words
+	and        string                   // between two conditions
 }
 
 var actionTexts = map[notify.Language]actionWords{
@@ -181,7 +180,7 @@ var actionTexts = map[notify.Language]actionWords{
 		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
 		and: " + ",
 		conditions: map[incident.Name]string{
-			"black": "Black video", "silent": "No sound", incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
+			incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
 		},
 	},
 	notify.Japanese: {
@@ -198,7 +197,7 @@ var actionTexts = map[notify.Language]actionWords{
 		failed: "サービスでエラーが起きました。原因はログにあります。", repeat: "時間内に応答できませんでした。少し待ってからもう一度お試しください。",
 		and: "＋",
 		conditions: map[incident.Name]string{
-			"black": "映像が真っ黒", "silent": "無音", incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が停止",
+			incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が停止",
 		},
 	},
 }

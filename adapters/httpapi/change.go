@@ -4,6 +4,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -58,6 +59,8 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 	if err != nil {
 		return change, append(body.refused, monitor.OfField("config", err))
 	}
+	change.Preset = readPreset(config)
+	change.Detectors = readDetectors(config)
 	change.Settings = map[string]float64{}
 	for _, s := range monitor.Settings() {
 		if v, ok := config.number(s); ok {
@@ -71,6 +74,80 @@ func readConfig(body *object, ifNull monitor.CallbackFailure) (change monitors.C
 		config.text("on_callback_failure", (*string)(change.OnCallbackFailure))
 	}
 	return change, append(body.refused, config.refused...)
+}
+
+// readPreset reads the name of a preset, which null removes. A name that is refused changes nothing.
+func readPreset(config *object) *monitor.Preset {
+	name := ""
+	config.text("preset", &name)
+	if _, given := config.fields["preset"]; !given || config.refuses("preset") {
+		return nil
+	}
+	if string(config.fields["preset"]) == "null" {
+		return &monitor.Preset{}
+	}
+	preset, err := monitor.FindPreset(name)
+	if err != nil {
+		config.refused = append(config.refused, err)
+		return nil
+	}
+	return &preset
+}
+
+// readDetectors reads the optional detectors that config names, with their settings; a nil one is off.
+// null for all of them is null for each.
+func readDetectors(config *object) map[detector.Name]map[string]float64 {
+	raw, given := config.fields["detectors"]
+	if !given {
+		return nil
+	}
+	change := map[detector.Name]map[string]float64{}
+	var names []string
+	for _, d := range detector.Optional() {
+		names = append(names, string(d.Name))
+		if string(raw) == "null" {
+			change[d.Name] = nil
+		}
+	}
+	if string(raw) == "null" {
+		return change
+	}
+	all := config.object("detectors", names...)
+	if all == nil {
+		return nil // it is refused
+	}
+	for _, d := range detector.Optional() {
+		raw, given := all.fields[string(d.Name)]
+		switch {
+		case !given:
+		case string(raw) == "null":
+			change[d.Name] = nil
+		default:
+			change[d.Name] = readSettings(all, d)
+		}
+	}
+	return change
+}
+
+// readSettings reads the settings of an optional detector, by field.
+func readSettings(all *object, d detector.Detector) map[string]float64 {
+	settings := map[string]float64{}
+	var keys []string
+	for _, s := range d.AllSettings() {
+		keys = append(keys, s.Key())
+	}
+	own := all.object(string(d.Name), keys...)
+	if own == nil {
+		return settings // it is refused
+	}
+	for _, s := range d.AllSettings() {
+		field := s.Field
+		s.Field = s.Key()
+		if v, ok := own.number(s); ok {
+			settings[field] = v
+		}
+	}
+	return settings
 }
 
 // readTimeChange reads a time that null removes. A time that cannot be read changes nothing.

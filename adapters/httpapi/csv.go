@@ -9,19 +9,32 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // metadataColumn begins the name of a column that holds one member of metadata.
 const metadataColumn = "metadata."
 
+// configColumns are the columns of config: its fields, and the path of each setting of an optional
+// detector.
+func configColumns() []string {
+	columns := configFields()
+	for _, d := range detector.Optional() {
+		for _, s := range d.AllSettings() {
+			columns = append(columns, s.Field)
+		}
+	}
+	return columns
+}
+
 // maxColumns is the maximum of columns of a CSV file.
 const maxColumns = 200
 
 // readCSV returns the rows of a CSV file (RFC 4180) as the registrations of section
 // 3.1, in JSON. The first row names the columns: stream_url, callback_url, the fields
-// of config, metadata (a JSON object), and metadata.NAME (a text). A cell that is
-// empty is left out. It refuses a file that is no CSV, has an unknown or repeated
+// of config (detectors: a JSON object), detectors.NAME.FIELD (a number, which switches the detector
+// on), metadata (a JSON object), and metadata.NAME (a text). A cell that is empty is left out. It refuses a file that is no CSV, has an unknown or repeated
 // column, more than maxColumns columns, or more than monitors.MaxBatch rows.
 func readCSV(body []byte) ([]json.RawMessage, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
@@ -30,7 +43,7 @@ func readCSV(body []byte) ([]json.RawMessage, error) {
 		return nil, notCSV(err)
 	}
 	inConfig := map[string]bool{}
-	for _, name := range configFields() {
+	for _, name := range configColumns() {
 		inConfig[name] = true
 	}
 	if err := checkColumns(columns, inConfig); err != nil {
@@ -65,7 +78,7 @@ func checkColumns(columns []string, inConfig map[string]bool) error {
 		case len(name) > len(metadataColumn) && strings.HasPrefix(name, metadataColumn):
 		default:
 			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are stream_url, callback_url, metadata, metadata.NAME, %s",
-				i+1, name, strings.Join(configFields(), ", "))
+				i+1, name, strings.Join(configColumns(), ", "))
 		}
 		if seen[name] {
 			return refusef(monitor.InvalidConfig, "the column %.40q is given twice", name)
@@ -78,7 +91,7 @@ func checkColumns(columns []string, inConfig map[string]bool) error {
 // registrationOf returns the registration of one row. A cell that is no number, where the
 // field needs one, becomes a string: the registration is then refused with its text.
 func registrationOf(columns []string, inConfig map[string]bool, row []string) json.RawMessage {
-	registration, config, members := map[string]any{}, map[string]any{}, map[string]any{}
+	registration, config, members, settings := map[string]any{}, map[string]any{}, map[string]any{}, map[string]map[string]any{}
 	for i, name := range columns {
 		cell := row[i]
 		switch {
@@ -87,14 +100,18 @@ func registrationOf(columns []string, inConfig map[string]bool, row []string) js
 			members[strings.TrimPrefix(name, metadataColumn)] = cell
 		case name == "metadata" && json.Valid([]byte(cell)):
 			registration[name] = json.RawMessage(cell)
+		case name == "detectors" && json.Valid([]byte(cell)):
+			config[name] = json.RawMessage(cell)
+		case inConfig[name] && strings.Contains(name, "."):
+			addToDetector(settings, name, numberOrText(cell))
 		case inConfig[name]:
-			config[name] = cell
-			if isNumber(json.RawMessage(cell)) && json.Valid([]byte(cell)) {
-				config[name] = json.RawMessage(cell)
-			}
+			config[name] = numberOrText(cell)
 		default:
 			registration[name] = cell
 		}
+	}
+	if _, whole := config["detectors"]; !whole && len(settings) > 0 {
+		config["detectors"] = settings
 	}
 	if len(config) > 0 {
 		registration["config"] = config
@@ -107,6 +124,24 @@ func registrationOf(columns []string, inConfig map[string]bool, row []string) js
 		panic(err) // every value is a string or valid JSON
 	}
 	return raw
+}
+
+// numberOrText returns the value of a cell in JSON.
+func numberOrText(cell string) any {
+	if isNumber(json.RawMessage(cell)) && json.Valid([]byte(cell)) {
+		return json.RawMessage(cell)
+	}
+	return cell
+}
+
+// addToDetector adds the value of a column detectors.NAME.FIELD.
+func addToDetector(settings map[string]map[string]any, column string, value any) {
+	_, path, _ := strings.Cut(column, ".")
+	name, field, _ := strings.Cut(path, ".")
+	if settings[name] == nil {
+		settings[name] = map[string]any{}
+	}
+	settings[name][field] = value
 }
 
 func notCSV(err error) error {

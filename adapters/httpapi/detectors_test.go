@@ -1,9 +1,12 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,17 +30,34 @@ func blocks() map[string][]string {
 	add := func(name, format string, args ...any) {
 		lines[name] = append(lines[name], fmt.Sprintf(format, args...))
 	}
-	for i, d := range detector.Table {
+	for _, d := range detector.Table {
 		add("statistics", "%s: { type: integer, minimum: 0, maximum: 2147483647 }", d.Statistic)
-		add("statistics example", "%s: %d", d.Statistic, i)
-		add("names of statistics", "- %s", d.Statistic)
 		add("event types", "- %s", d.Alert)
 		add("event types", "- %s", d.Recovered)
+		add("names", "- %s", d.Name)
+		add("conditions", "- %s", d.Condition)
+		if d.Optional {
+			continue
+		}
+		add("statistics example", "%s: %d", d.Statistic, len(lines["statistics example"]))
+		add("names of statistics", "- %s", d.Statistic)
 		add("settings", "%s", property(d, d.Threshold))
 	}
 	for _, d := range detector.Table {
 		for _, s := range d.Settings {
-			add("settings", "%s", property(d, s))
+			if !d.Optional {
+				add("settings", "%s", property(d, s))
+			}
+		}
+	}
+	for _, d := range detector.Optional() {
+		add("optional settings", "%s:", d.Name)
+		add("optional settings", "  type: object")
+		add("optional settings", "  nullable: true")
+		add("optional settings", "  additionalProperties: false")
+		add("optional settings", "  properties:")
+		for _, s := range d.AllSettings() {
+			add("optional settings", "    %s", property(d, s))
 		}
 	}
 	for _, track := range []detector.Track{detector.Video, detector.Audio} {
@@ -56,7 +76,7 @@ func property(d detector.Detector, s detector.Setting) string {
 	}
 	description := strings.ReplaceAll(s.Help, d.Alert, "`"+d.Alert+"`")
 	return fmt.Sprintf("%s: { type: %s, minimum: %s, maximum: %s, default: %s, description: %q }",
-		s.Field, kind, detector.Format(s.Min), detector.Format(s.Max), detector.Format(s.Default), description)
+		s.Key(), kind, detector.Format(s.Min), detector.Format(s.Max), detector.Format(s.Default), description)
 }
 
 // rendered returns the document with its blocks as the table has them. Every block
@@ -95,6 +115,29 @@ func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 	}
 }
 
+// TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists keeps what its tests have of the API, with a
+// made-up third detector and an optional one. WRITE_DOCS=1 writes it.
+func TestTheDashboardIsTestedWithTheDetectorsThatTheAPILists(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
+	detectortest.Add(t, detectortest.Imaginary)
+	detectortest.Add(t, detectortest.Optional)
+	api := newTestAPI(t)
+	api.unvalidated = true
+	var want bytes.Buffer
+	if err := json.Indent(&want, api.get("/api/v1/detectors").hasStatus(http.StatusOK).body, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("ui", "test", "detectors.json")
+	if os.Getenv("WRITE_DOCS") != "" {
+		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%s is not what the API lists (%v); write it: WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors", path, err)
+	}
+}
+
 func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	api := newTestAPI(t)
@@ -109,6 +152,20 @@ func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"generation":1,"status":"monitoring","health":{"video":"imaginary"},"statistics":{"imaginary_events":2},`+
 		`"events":[{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.imaginary","timestamp":"2024-01-15T20:00:00+09:00",`+
 		`"data":{"duration_sec":60,"started_at":"2024-01-15T19:59:00+09:00","threshold_sec":60,"segment_info":{"sequence":1,"duration":2}}}]}`).hasStatus(http.StatusOK)
+	listed := string(api.get("/api/v1/detectors").hasStatus(http.StatusOK).body)
+	for _, want := range []string{
+		`{"name":"imaginary","track":"video","condition":"imagined","health":"imaginary","events":{"alert":"alert.imaginary","recovered":"alert.imaginary_recovered"},"optional":false,` +
+			`"threshold":{"field":"imaginary_threshold_sec","min":5,"max":600,"default":45,"whole":true,"help":"Seconds."},` +
+			`"settings":[{"field":"imaginary_difference","min":0,"max":1,"default":0.25,"whole":false,"help":"Difference."}],"statistic":"imaginary_events",` +
+			`"criteria":[{"name":"difference","value":null,"setting":"imaginary_difference"}],"severity":[{"after_sec":0,"severity":0},{"after_sec":60,"severity":1}],` +
+			`"words":{"en":{"title":"Imagined video","state":"imagined","lasts":"Imagined for {lasted}.",`,
+		`"ja":{"title":"架空の映像",`, `"settings":{"imaginary_difference":"架空とみなす差","imaginary_threshold_sec":"架空の通知まで（秒）"}`,
+		`"criteria":[{"name":"luma_below_percent","value":10,"setting":null}`,
+	} {
+		if !strings.Contains(listed, want) {
+			t.Errorf("the detectors lack %s: %s", want, listed)
+		}
+	}
 	body := api.get("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK).body
 	for _, want := range []string{`"video":"imaginary"`, `"imaginary_events":2`} {
 		if !strings.Contains(string(body), want) {

@@ -75,7 +75,9 @@ func (o *object) timeOrNull(name string) *time.Time {
 	return at
 }
 
-// object reads a nested object with known fields. Its errors are errors of o too.
+// object reads a nested object with known fields. Its errors are errors of o too, and of those that o
+// is nested in. It returns nil for a missing field, for null, and for what is no object, which it
+// refuses.
 func (o *object) object(name string, known ...string) *object {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {
@@ -86,7 +88,10 @@ func (o *object) object(name string, known ...string) *object {
 		o.refuse(name, "an object")
 		return nil
 	}
-	inner.outer, o.refused = o, append(o.refused, inner.refused...)
+	inner.outer = o
+	for ; o != nil; o = o.outer {
+		o.refused = append(o.refused, inner.refused...)
+	}
 	return inner
 }
 

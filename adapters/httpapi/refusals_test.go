@@ -74,7 +74,7 @@ func wrongQueries() (list []refusal) {
 		wrong(monitors+"?trouble=yes", "", `trouble is "yes"; accepted are true and false`),
 		wrong(monitors+"?q="+strings.Repeat("x", 201), "", "at most 200 bytes"), wrong(monitors+"?q=%00", "", "without NUL"),
 
-		wrong(incidents+"?state=closed&condition=loud&severity=x&monitor_id=1&from=yesterday&to=2024-01-15T20:00:00&after=%2B&limit=0", "",
+		wrong(incidents+"?state=closed&condition=overcast&severity=x&monitor_id=1&from=yesterday&to=2024-01-15T20:00:00&after=%2B&limit=0", "",
 			"state is", "condition is", "severity is", "monitor_id is", "from is", "to is", "after is", "limit is"),
 		wrong(incidents+"?severity=-1", "", "severity is"), wrong(incidents+"?severity=4", "", "severity is"), wrong(incidents+"?limit=201", "", "limit is"),
 		wrong(incidents+"?after=aTEu", "", "after is"), wrong(incidents+"?after=aTEuMA", "", "after is"), wrong(incidents+"?state=", "", "state is"),
@@ -219,7 +219,7 @@ func wrongRouting() []refusal {
 		wrong(destination, `{"name":"a","kind":"teams","secrets":{"workflow_url":"https://a.example/x"},"fallback":""}`, "fallback is"),
 		wrong("PATCH "+destinationURL, `{"fallback":"`+storedWebhook+`"}`, "fallback is the webhook"),
 		wrong("POST "+destinationURL+"/test", `{"example":"worse"}`, "accepted are opened, recovered"),
-		wrong(route, `{"name":"x","match":{"events":["alert.rain"],"conditions":["loud"],"min_severity":9,"monitors":["m"],"metadata":{"a":1},"colour":1},"destinations":["`+storedDelivery+`"],"delay_sec":90000,"repeat_sec":5,"continue":"yes"}`,
+		wrong(route, `{"name":"x","match":{"events":["alert.rain"],"conditions":["overcast"],"min_severity":9,"monitors":["m"],"metadata":{"a":1},"colour":1},"destinations":["`+storedDelivery+`"],"delay_sec":90000,"repeat_sec":5,"continue":"yes"}`,
 			"match.events has", "match.conditions has", "match.min_severity is", "match.monitors has", "match.metadata is", "colour", "destinations has", "delay_sec is", "repeat_sec is", "continue is"),
 		wrong("PATCH "+last, `{"name":"last","match":{"min_severity":1},"continue":true}`, "name of", "match of", "continue of"), // section 19.2
 		wrong("DELETE "+last, "", "default"),

@@ -134,6 +134,8 @@ func operations() []operation {
 		{"webhook test", 200, "POST", "/api/v1/webhooks/test", `{"callback_url":"https://example.com/hook"}`, nil},
 		{"deliveries", 200, "GET", "/api/v1/deliveries?state=delivered", "", sendEvent},
 		{"service", 200, "GET", "/api/v1/service", "", blockEgress},
+		{"presets", 200, "GET", "/api/v1/presets", "", nil},
+		{"detectors", 200, "GET", "/api/v1/detectors", "", nil},
 		{"preview", 200, "POST", "/api/v1/preview", registration, nil},
 		{"incidents", 200, "GET", "/api/v1/incidents", "", addIncident},
 		{"incident", 200, "GET", incidentURL, "", addIncident},
@@ -248,7 +250,7 @@ func (op operation) ready(api *testAPI) *http.Request {
 // cases are the responses of an operation that follow from what it is.
 func (op operation) cases() []responseCase {
 	breaks := (*testAPI).breakStores
-	if slices.Contains([]string{"batch", "service", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
+	if slices.Contains([]string{"batch", "service", "presets", "detectors", "kinds", "feed"}, op.name) { // they need no store, or answer for each monitor
 		breaks = (*testAPI).breakRateLimits
 	}
 	list := append(brokenCases(op.name, op.ready, breaks),

@@ -120,6 +120,8 @@ func (a *API) routes(s Services) []route {
 		{"GET", "/api/v1/statistics", read, "", querying, usual, history.statistics},
 		{"GET", "/api/v1/feed", read, "", querying, special{timeout: noTimeout}, feed.read},
 		{"GET", "/api/v1/service", read, "", querying, usual, described.read},
+		{"GET", "/api/v1/presets", read, "", querying, usual, described.presets},
+		{"GET", "/api/v1/detectors", read, "", querying, usual, detectorHandlers{a.responder}.list},
 
 		{"GET", "/api/v1/destination-kinds", read, "", querying, usual, destination.kinds},
 		{"GET", "/api/v1/destinations", read, "", querying, usual, destination.list},

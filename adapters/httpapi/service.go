@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -77,9 +78,8 @@ type settingBody struct {
 	Help    string  `json:"help"`
 }
 
-type presetBody struct {
-	Name   string         `json:"name"`
-	Config map[string]any `json:"config"`
+func newSettingBody(s detector.Setting) settingBody {
+	return settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help}
 }
 
 // toolsTimeout bounds the wait for the versions of the tools.
@@ -116,14 +116,11 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		body.Tools = h.info.Tools(ctx)
 	}
 	for _, s := range monitor.Settings() {
-		body.Settings = append(body.Settings, settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help})
+		body.Settings = append(body.Settings, newSettingBody(s))
 	}
-	for _, p := range monitor.Presets() {
-		config := map[string]any{"on_callback_failure": p.OnCallbackFailure}
-		for field, v := range p.Config {
-			config[field] = v
-		}
-		body.Presets = append(body.Presets, presetBody{p.Name, config})
+	var err error
+	if body.Presets, err = presetBodies(); err != nil {
+		return err
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

@@ -3,6 +3,7 @@ package postgres
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,7 +19,7 @@ const (
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	ownColumns = `
 		m.id, m.number, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
-		m.stream_status, m.health_video, m.health_audio, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
+		m.stream_status, m.health_video, m.health_audio, m.health_conditions, m.last_error, m.blind_since, m.last_observed_at, m.record_parked_since,
 		m.reason, m.generation, m.revision, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
@@ -38,6 +39,7 @@ type monitorRow struct {
 	StreamStatus   string         `db:"stream_status"`
 	HealthVideo    string         `db:"health_video"`
 	HealthAudio    string         `db:"health_audio"`
+	Conditions     []byte         `db:"health_conditions"`
 	LastError      string         `db:"last_error"`
 	BlindSince     sql.NullTime   `db:"blind_since"`
 	LastObservedAt sql.NullTime   `db:"last_observed_at"`
@@ -98,6 +100,11 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 
 		ReservedUntil:     timeOrZero(r.ReservedUntil),
 		RecordParkedSince: timeOrZero(r.ParkedSince),
+	}
+	if len(r.Conditions) > 0 {
+		if broken := json.Unmarshal(r.Conditions, &m.Health.Conditions); broken != nil {
+			err = errors.Join(err, fmt.Errorf("health of %s: %w", r.ID, broken))
+		}
 	}
 	if r.MetadataText.Valid {
 		m.Metadata = json.RawMessage(r.MetadataText.String)

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -23,11 +24,12 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		m := begin()
 		r := report(blackout(40))
 		r.Health.Video = monitor.Black
+		r.Health.Conditions = []monitor.DetectorState{{Detector: detector.Blackout, State: monitor.Black, Since: noon, Alerted: true, Values: map[string]float64{"level": 1.5}}}
 		for range 2 { // its answer was lost
 			acceptReport(t, s, m.ID, r, monitor.Run)
 		}
 		m = getMonitor(t, s, m.ID)
-		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != r.Health || m.Statistics != r.Statistics || string(m.Snapshot) != `{"mode": "monitoring"}` {
+		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || !reflect.DeepEqual(m.Health, r.Health) || m.Statistics != r.Statistics || string(m.Snapshot) != `{"mode": "monitoring"}` {
 			t.Errorf("it stands at %+v with the snapshot %s", m, m.Snapshot)
 		}
 		l := leaseOne(t, s)
@@ -38,6 +40,23 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		want := must(event.NewPayload(r.Events[0], string(m.ID), string(m.StreamURL), m.Metadata, tokyo).Encode())(t)
 		expect(t, "the body", string(l.Event.Body), string(want))
 		recordAttempt(t, s, l, accepting, sent)
+	})
+
+	t.Run("states of detectors stay until a report has health without them", func(t *testing.T) {
+		m := begin()
+		r := report()
+		r.Health.Conditions = []monitor.DetectorState{{Detector: detector.Silence, State: monitor.OK}}
+		acceptReport(t, s, m.ID, r, monitor.Run)
+		silent := report()
+		silent.Health = monitor.Health{}
+		acceptReport(t, s, m.ID, silent, monitor.Run)
+		if got := getMonitor(t, s, m.ID).Health; !got.Same(r.Health) {
+			t.Errorf("after a report without health it is %+v", got)
+		}
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+		if got := getMonitor(t, s, m.ID).Health; got.Conditions != nil {
+			t.Errorf("after a report without states it is %+v", got)
+		}
 	})
 
 	t.Run("statistics never go backwards", func(t *testing.T) {
@@ -102,7 +121,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		before := getMonitor(t, s, m.ID)
 		acceptReport(t, s, m.ID, monitor.Report{Generation: 1, At: noon}, monitor.Run)
 		after := getMonitor(t, s, m.ID)
-		if after.Status != before.Status || after.Health != before.Health || string(after.Snapshot) != string(before.Snapshot) {
+		if after.Status != before.Status || !after.Health.Same(before.Health) || string(after.Snapshot) != string(before.Snapshot) {
 			t.Errorf("before %+v, after %+v", before, after)
 		}
 	})

@@ -24,7 +24,7 @@ func TestAChangeIsStoredWithTheNextRevision(t *testing.T) { // section 16.6
 	if after.Revision != 1 || after.Config != changed.Config || after.CallbackURL != changed.CallbackURL || string(after.Metadata) != string(changed.Metadata) {
 		t.Errorf("stored is %+v", after)
 	}
-	if after.Status != before.Status || after.Health != before.Health || string(after.Snapshot) != string(before.Snapshot) || after.Generation != before.Generation {
+	if after.Status != before.Status || !after.Health.Same(before.Health) || string(after.Snapshot) != string(before.Snapshot) || after.Generation != before.Generation {
 		t.Errorf("the state has changed to %+v", after)
 	}
 	expect(t, "the feed", feedSince(t, s, head), []string{"monitor.updated monitoring"})

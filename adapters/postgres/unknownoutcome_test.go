@@ -54,6 +54,12 @@ var writing = map[string]struct {
 		r.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
 		return acceptingReport(registerWith(t, s, 1), r)
 	}},
+	"Accept of another state of a detector": {[]string{"monitor.updated monitoring"}, func(t *testing.T, s *postgres.Store) call {
+		return measuringAgain(t, s, monitor.Silent)
+	}},
+	"Accept of another measurement of a detector": {nil, func(t *testing.T, s *postgres.Store) call {
+		return measuringAgain(t, s, monitor.OK)
+	}},
 	"Accept of a last report": {[]string{"monitor.updated completed", "delivery.updated pending 0", "incident.updated resolved"}, func(t *testing.T, s *postgres.Store) call {
 		r := report(blackout(1))
 		r.Status = monitor.Completed
@@ -133,6 +139,19 @@ var writing = map[string]struct {
 
 func acceptingReport(m monitor.Monitor, r monitor.Report) call {
 	return func(ctx context.Context, s *postgres.Store) (any, error) { return s.Accept(ctx, m.ID, r) }
+}
+
+// measuringAgain reports another measurement of a detector whose state was ok, and this state.
+func measuringAgain(t *testing.T, s *postgres.Store, state monitor.TrackHealth) call {
+	t.Helper()
+	measured := func(level float64, state monitor.TrackHealth) monitor.Report {
+		r := report()
+		r.Health.Conditions = []monitor.DetectorState{{Detector: detector.Silence, State: state, Values: map[string]float64{"level": level}}}
+		return r
+	}
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, measured(1, monitor.OK), monitor.Run)
+	return acceptingReport(m, measured(2, state))
 }
 
 func recordingAtDestination(t *testing.T, s *postgres.Store, o delivery.Outcome) call {

@@ -108,9 +108,10 @@ func completeReport() monitor.Report {
 		At:           noon.Add(time.Minute),
 		Status:       monitor.Monitoring,
 		StreamStatus: monitor.StreamLive,
-		Health:       monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: noon.Add(50 * time.Second)},
-		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 7}.With(detector.Blackout, 1),
-		Snapshot:     []byte(`{"v":1}`),
+		Health: monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: noon.Add(50 * time.Second),
+			Conditions: []monitor.DetectorState{{Detector: detector.Blackout, State: monitor.Black, Since: noon}}},
+		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 7}.With(detector.Blackout, 1),
+		Snapshot:   []byte(`{"v":1}`),
 	}
 }
 

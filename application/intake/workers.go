@@ -124,6 +124,7 @@ func (s *WorkerService) Report(ctx context.Context, id monitor.ID, r monitor.Rep
 		return monitor.Answer{}, err
 	}
 	r.Events = events
+	r.Health.Conditions = monitor.KnownStates(r.Health.Conditions)
 	r.Signals = s.knownSignals(id, r.Signals)
 	r.Minutes = s.acceptableMinutes(id, r.Minutes)
 
@@ -147,6 +148,9 @@ func incomplete(r monitor.Report) bool {
 
 // complete returns r with missing fields copied from the stored monitor m.
 func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
+	if !r.Health.Reported() {
+		r.Health.Conditions = m.Health.Conditions
+	}
 	if r.Status == "" {
 		r.Status = m.Status
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,7 +23,9 @@ type Change struct {
 
 // ConfigChange changes a configuration. A field that is left out stays as it is.
 type ConfigChange struct {
-	Settings           map[string]float64 // monitor.Settings by their fields
+	Preset             *monitor.Preset                      // before all other fields; without a name: only the name is removed. nil: left out
+	Settings           map[string]float64                   // monitor.Settings by their fields
+	Detectors          map[detector.Name]map[string]float64 // optional detectors with their settings by field, others default; nil: off
 	ScheduledStartTime TimeChange
 	ScheduledEndTime   TimeChange
 	OnCallbackFailure  *monitor.CallbackFailure // nil: left out
@@ -30,6 +33,22 @@ type ConfigChange struct {
 
 // Apply changes a configuration.
 func (c ConfigChange) Apply(to *monitor.Config) {
+	switch {
+	case c.Preset == nil:
+	case c.Preset.Name == "":
+		to.Preset = ""
+	default:
+		c.Preset.Apply(to)
+	}
+	for name, settings := range c.Detectors {
+		to.SwitchOff(name)
+		if settings != nil {
+			to.SwitchOn(name)
+		}
+		for field, v := range settings {
+			to.Set(field, v)
+		}
+	}
 	for field, v := range c.Settings {
 		to.Set(field, v)
 	}

@@ -103,7 +103,7 @@ type emptyBody struct{ closed *atomic.Int32 }
 func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (b emptyBody) Close() error           { b.closed.Add(1); return nil }
 
-func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ watch.Calm, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
+func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ watch.Look, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
 	s.called(ctx, "analyser")
 	s.mu.Lock()
 	analyse, black, until := s.analyse, s.black, segment.Duration
@@ -124,15 +124,15 @@ func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ watch
 		return watch.Analysis{}, ctx.Err()
 	}
 	a := watch.Analysis{
-		Video:     watch.Track{Present: true, To: segment.Duration},
-		Audio:     watch.Track{Present: true, To: segment.Duration},
-		Intervals: map[detector.Name][]watch.Interval{},
+		Video:     detector.DecodedTrack{Present: true, To: segment.Duration},
+		Audio:     detector.DecodedTrack{Present: true, To: segment.Duration},
+		Intervals: map[detector.Name][]detector.Interval{},
 	}
 	if black && until > 0 {
-		a.Intervals[detector.Blackout] = []watch.Interval{{To: until}}
+		a.Intervals[detector.Blackout] = []detector.Interval{{To: until}}
 	}
 	if silent {
-		a.Intervals[detector.Silence] = []watch.Interval{{To: segment.Duration}}
+		a.Intervals[detector.Silence] = []detector.Interval{{To: segment.Duration}}
 	}
 	return a, nil
 }

@@ -18,7 +18,7 @@ type measuring struct{ *fakeStream }
 
 func measuringOf(s *fakeStream) worker.Analyser { return measuring{s} }
 
-func (m measuring) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (m measuring) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a, err := m.fakeStream.Analyse(ctx, s, calm, body, setting)
 	for at := time.Duration(0); at < s.Duration; at += time.Second {
 		luma := float64(s.ProgramTime.Add(at).Second())
@@ -135,7 +135,7 @@ func TestMeasuresBeyondTheirSegmentAreLeftOut(t *testing.T) {
 // measuringFarAhead also claims frames up to 25 days after each segment, an hour apart.
 type measuringFarAhead struct{ measuring }
 
-func (m measuringFarAhead) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (m measuringFarAhead) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a, err := m.measuring.Analyse(ctx, s, calm, body, setting)
 	for hour := range 600 {
 		luma := 0.

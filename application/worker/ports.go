@@ -42,7 +42,7 @@ type SegmentFetcher interface {
 // body; *watch.Failure of kind undecodable or tool. setting returns the value of a field
 // in the registration's config object.
 type Analyser interface {
-	Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(field string) float64) (watch.Analysis, error)
+	Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error)
 }
 
 // Gateway gives a worker its assignment and takes its reports. The command watch

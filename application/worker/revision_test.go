@@ -43,7 +43,7 @@ type settingSpy struct {
 	silence atomic.Value // float64
 }
 
-func (s *settingSpy) Analyse(ctx context.Context, segment watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (s *settingSpy) Analyse(ctx context.Context, segment watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	s.silence.Store(setting("silence_db_threshold"))
 	return s.Analyser.Analyse(ctx, segment, calm, body, setting)
 }

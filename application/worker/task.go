@@ -45,7 +45,7 @@ func (r taskRunner) run(ctx context.Context, t watch.Task) watch.Observation {
 		}
 		return p
 	case watch.TaskSegment:
-		return r.analyse(ctx, t.Segment, t.Calm)
+		return r.analyse(ctx, t.Segment, t.Look)
 	}
 	return watch.Tick{}
 }
@@ -70,7 +70,7 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 }
 
 // analyse fetches and decodes a segment. It streams the bytes to the decoder.
-func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Calm) watch.Analysis {
+func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Look) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
 	failed := func(err error) watch.Analysis {
@@ -89,7 +89,7 @@ func (r taskRunner) analyse(ctx context.Context, s watch.Segment, calm watch.Cal
 }
 
 // decode passes a segment's body to the Analyser and closes it.
-func (r taskRunner) decode(ctx context.Context, s watch.Segment, calm watch.Calm, body io.ReadCloser) (a watch.Analysis, err error) {
+func (r taskRunner) decode(ctx context.Context, s watch.Segment, calm watch.Look, body io.ReadCloser) (a watch.Analysis, err error) {
 	defer func() {
 		if closeErr := body.Close(); err == nil {
 			err = closeErr

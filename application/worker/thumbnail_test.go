@@ -46,7 +46,7 @@ func (w *wall) FetchSegment(_ context.Context, s watch.Segment) (io.ReadCloser, 
 	return io.NopCloser(strings.NewReader(s.URI + strings.Repeat(" ", 3<<20))), nil
 }
 
-func (w *wall) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (w *wall) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	_, _ = io.Copy(io.Discard, body)
 	w.mu.Lock()
 	w.analysed++

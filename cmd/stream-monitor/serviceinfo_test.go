@@ -19,7 +19,7 @@ func TestTheServiceNamesItsTools(t *testing.T) { // section 17.4
 	missing := filepath.Join(t.TempDir(), "missing")
 	installed := config.WatchingFlags{
 		YTDLPPath: tool("2026.01.29"), StreamlinkPath: missing, FFmpegPath: tool("ffmpeg version 7.1 Copyright"),
-		DecoderPath: tool("segment-decoder 1 with libavcodec 59.37.100"),
+		DecoderPath: tool("segment-decoder 2 with libavcodec 59.37.100"),
 	}
 	without := installed
 	without.DecoderPath = "off"
@@ -27,7 +27,7 @@ func TestTheServiceNamesItsTools(t *testing.T) { // section 17.4
 		watching config.WatchingFlags
 		want     map[string]string // empty: it does not run
 	}{
-		"installed":               {installed, map[string]string{"yt-dlp": "2026.01.29", "streamlink": "", "ffmpeg": "7.1", "segment-decoder": "1 with libavcodec 59.37.100"}},
+		"installed":               {installed, map[string]string{"yt-dlp": "2026.01.29", "streamlink": "", "ffmpeg": "7.1", "segment-decoder": "2 with libavcodec 59.37.100"}},
 		"without segment-decoder": {without, map[string]string{"yt-dlp": "2026.01.29", "streamlink": "", "ffmpeg": "7.1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func newDecoderPool(f config.WatchingFlags, processes int, log *slog.Logger) *de
 		return nil
 	}
 	if tool.FoundBy == "" {
-		log.Info("segment-decoder was not found; ffmpeg analyses every segment, which takes more CPU time")
+		log.Info("segment-decoder was not found; ffmpeg analyses every segment, which takes more CPU time and measures nothing for the optional detectors")
 		return nil
 	}
 	return decoder.New(decoder.Config{Path: tool.Path, Files: f.ReadableFiles(), Processes: processes}, log)

@@ -56,6 +56,9 @@ type Alert struct {
 	StartedAt    time.Time   `json:"started_at"`   // first bad instant
 	ThresholdSec int64       `json:"threshold_sec"`
 	SegmentInfo  SegmentInfo `json:"segment_info"`
+
+	// Measured has the numbers that decided, by their names, of the last segment. Blackout and silence have none.
+	Measured map[string]float64 `json:"measured,omitempty"`
 }
 
 // Recovered is the data of alert.blackout_recovered, alert.silence_recovered and

@@ -3,11 +3,16 @@ package evidence_test
 import (
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 func TestTheBestPictureShowsTheCondition(t *testing.T) {
+	imaginary := detectortest.Imaginary
+	imaginary.Track, imaginary.Clarity = detector.Audio, detector.Clarity{None: -40, Full: -20}
+	detectortest.Add(t, imaginary)
 	file := func(v evidence.Variant, measure float64) evidence.File {
 		return evidence.File{Variant: v, Measure: &measure}
 	}
@@ -25,6 +30,7 @@ func TestTheBestPictureShowsTheCondition(t *testing.T) {
 		"silent":               {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16), file(evidence.Level, -45)}, evidence.Level, 0.5},
 		"digital silence":      {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Level, -120)}, evidence.Level, 1},
 		"silent, picture only": {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16)}, evidence.Onset, 0.5},
+		"another of the sound": {"imagined", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16), file(evidence.Level, -25)}, evidence.Level, 0.75},
 		"no media":             {"no_media", evidence.AlertPhase, []evidence.File{file(evidence.Level, -20), file(evidence.Before, 120)}, evidence.Before, 0.5},
 		"no media, sound only": {"no_media", evidence.AlertPhase, []evidence.File{file(evidence.Level, -20)}, evidence.Level, 0.5},
 		"blind":                {"blind", evidence.AlertPhase, []evidence.File{before, file(evidence.Level, -20)}, evidence.Before, 0.5},

@@ -15,6 +15,13 @@ func TestOnlyAVisibleChangeChangesTheState(t *testing.T) {
 	t.Parallel()
 	watching := feed.Visible{Status: monitor.Monitoring, StreamStatus: monitor.StreamLive, Video: monitor.OK, Audio: monitor.OK}
 	changed := func(change func(*feed.Visible)) feed.Visible { s := watching; change(&s); return s }
+	judged := func(level float64, alerted bool) []monitor.DetectorState {
+		return []monitor.DetectorState{{Detector: "freeze", State: "frozen", Since: noon, Alerted: alerted, Values: map[string]float64{"level": level}}}
+	}
+	seen := func(level float64, v feed.Visible) feed.Visible {
+		v.Conditions = feed.Conditions(judged(level, false))
+		return v
+	}
 	for _, c := range []struct {
 		name   string
 		before feed.Visible
@@ -29,6 +36,11 @@ func TestOnlyAVisibleChangeChangesTheState(t *testing.T) {
 		}, watching},
 		{"a black picture", watching, monitor.Report{Health: monitor.Health{Video: monitor.Black}}, changed(func(s *feed.Visible) { s.Video = monitor.Black })},
 		{"silence", watching, monitor.Report{Health: monitor.Health{Audio: monitor.Silent}}, changed(func(s *feed.Visible) { s.Audio = monitor.Silent })},
+		{"another value", seen(1, watching), monitor.Report{Health: monitor.Health{Video: monitor.OK, Conditions: judged(2, false)}}, seen(1, watching)},
+		{"an alert of a hidden condition", seen(1, watching), monitor.Report{Health: monitor.Health{Video: monitor.OK, Conditions: judged(1, true)}},
+			changed(func(s *feed.Visible) { s.Conditions = feed.Conditions(judged(1, true)) })},
+		{"a report without health", seen(1, watching), monitor.Report{}, seen(1, watching)},
+		{"the end of all optional detectors", seen(1, watching), monitor.Report{Health: monitor.Health{Video: monitor.OK}}, watching},
 		{"a failure", watching, monitor.Report{Visibility: &monitor.Visibility{LastError: "no answer"}}, changed(func(s *feed.Visible) { s.LastError = "no answer" })},
 		{"blindness", watching, monitor.Report{Visibility: &monitor.Visibility{BlindSince: noon}}, changed(func(s *feed.Visible) { s.Blind = true })},
 		{"the end of a blind monitor", changed(func(s *feed.Visible) { s.Blind = true }), monitor.Report{Status: monitor.Failed}, changed(func(s *feed.Visible) { s.Status = monitor.Failed })},

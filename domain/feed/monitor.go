@@ -2,9 +2,13 @@ package feed
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/wire"
 )
 
@@ -37,11 +41,36 @@ type Health struct {
 	Video       monitor.TrackHealth `json:"video"`
 	Audio       monitor.TrackHealth `json:"audio"`
 	LastCheckAt *time.Time          `json:"last_check_at"`
+	Conditions  []Condition         `json:"conditions,omitempty"` // none unless an optional detector runs
 }
 
-// NewHealth returns the data of a monitor's health, with its time in a zone.
+// Condition is what one detector makes of the newest analysed media.
+type Condition struct {
+	Detector  detector.Name       `json:"detector"`
+	Condition trouble.Name        `json:"condition"`
+	Track     detector.Track      `json:"track"`
+	State     monitor.TrackHealth `json:"state"`
+	Since     *time.Time          `json:"since"`
+	Alerted   bool                `json:"alerted"`
+	Values    map[string]float64  `json:"values"`
+}
+
+// NewHealth returns the data of a monitor's health, with its times in a zone. It leaves out a detector
+// that only another release knows.
 func NewHealth(h monitor.Health, zone *time.Location) Health {
-	return Health{h.Video, h.Audio, wire.TimeOrNull(h.LastCheckAt, zone)}
+	health := Health{Video: h.Video, Audio: h.Audio, LastCheckAt: wire.TimeOrNull(h.LastCheckAt, zone)}
+	for _, s := range h.Conditions {
+		row := slices.IndexFunc(detector.Table, func(d detector.Detector) bool { return d.Name == s.Detector })
+		if row < 0 {
+			continue
+		}
+		if s.Values == nil {
+			s.Values = map[string]float64{}
+		}
+		d := detector.Table[row]
+		health.Conditions = append(health.Conditions, Condition{d.Name, d.Condition, d.Track, s.State, wire.TimeOrNull(s.Since, zone), s.Alerted, s.Values})
+	}
+	return health
 }
 
 // NewMonitor returns the data of a monitor, with times in UTC.
@@ -92,6 +121,15 @@ type Visible struct {
 	Audio        monitor.TrackHealth
 	LastError    string
 	Blind        bool
+	Conditions   string // the states of detectors, without what they measured; see Conditions
+}
+
+// Conditions returns the states of detectors as one text, so that Visible can be compared with ==.
+func Conditions(list []monitor.DetectorState) (text string) {
+	for _, s := range list {
+		text += fmt.Sprintln(s.Detector, s.State, s.Alerted, s.Since.UnixMilli())
+	}
+	return text
 }
 
 // After returns the visible part after an accepted report. A field that the report
@@ -108,6 +146,9 @@ func (v Visible) After(r monitor.Report) Visible {
 	}
 	if r.Health.Audio != "" {
 		v.Audio = r.Health.Audio
+	}
+	if r.Health.Reported() {
+		v.Conditions = Conditions(r.Health.Conditions)
 	}
 	if r.Visibility != nil {
 		v.LastError, v.Blind = r.Visibility.LastError, !r.Visibility.BlindSince.IsZero()

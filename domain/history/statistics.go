@@ -94,11 +94,14 @@ type Delay struct {
 	N        int
 }
 
-// NewTotals returns totals of nothing, with every time that is counted.
+// NewTotals returns totals of nothing, with every time that is counted for each monitor. That of an
+// optional detector is not there while there is none.
 func NewTotals() Totals {
 	t := Totals{Time: map[string]time.Duration{Watched: 0, Out: 0, BlindID: 0}}
 	for _, d := range detector.Table {
-		t.Time[d.Health] = 0
+		if !d.Optional {
+			t.Time[d.Health] = 0
+		}
 	}
 	return t
 }

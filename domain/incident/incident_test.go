@@ -100,8 +100,10 @@ func TestAThirdDetectorHasASeverityAndACondition(t *testing.T) {
 	}
 	h := newHistory(t)
 	h.take(31, []event.Event{alertOf("imaginary", 0)}, nil)
+	h.expect("open 0 imagined+")
+	h.sweep(60) // as its row says; the usual severity were 1 from the onset on
 	h.expect("open 1 imagined+")
-	h.take(50, []event.Event{recoveryOf("imaginary", 0, 45)}, nil)
+	h.take(80, []event.Event{recoveryOf("imaginary", 0, 75)}, nil)
 	h.expect("open 1 imagined-")
 }
 

@@ -10,35 +10,30 @@ import (
 // MaxSeverity is the highest severity; the lowest is 0.
 const MaxSeverity = 3
 
-// rise says from which duration of an episode on a condition has a severity.
-type rise struct {
-	after    time.Duration
-	severity int
+// severities is the table of section 16.1 but for the conditions of detectors. Each row is
+// ascending and begins at 0 s.
+var severities = map[Name][]detector.Rise{
+	Late:    {{Severity: 0}, {After: 10 * time.Minute, Severity: 1}, {After: 30 * time.Minute, Severity: 2}},
+	NoMedia: {{Severity: 2}, {After: 5 * time.Minute, Severity: 3}},
+	Blind:   {{Severity: 0}, {After: 15 * time.Minute, Severity: 1}, {After: time.Hour, Severity: 2}},
+	Error:   {{Severity: 2}},
 }
 
-// severities is the table of section 16.1. Each row is ascending and begins at 0 s.
-var severities = map[Name][]rise{
-	Late:    {{0, 0}, {10 * time.Minute, 1}, {30 * time.Minute, 2}},
-	NoMedia: {{0, 2}, {5 * time.Minute, 3}},
-	Blind:   {{0, 0}, {15 * time.Minute, 1}, {time.Hour, 2}},
-	Error:   {{0, 2}},
-}
-
-// ofDetectors is the row of every detector's condition.
-var ofDetectors = []rise{{0, 1}, {2 * time.Minute, 2}, {10 * time.Minute, 3}}
-
-func risesOf(name Name) []rise {
+// risesOf returns the severities of a condition. Those of a detector that this program does not
+// have are the usual ones.
+func risesOf(name Name) []detector.Rise {
 	if row, is := severities[name]; is {
 		return row
 	}
-	return ofDetectors
+	d, _ := detector.Of(name)
+	return d.Severities()
 }
 
 // severityOf is the severity of a condition whose episode has lasted for d.
 func severityOf(name Name, d time.Duration) (severity int) {
 	for _, r := range risesOf(name) {
-		if d >= r.after {
-			severity = r.severity
+		if d >= r.After {
+			severity = r.Severity
 		}
 	}
 	return severity
@@ -117,8 +112,8 @@ func (all Conditions) nextRise(severityNow int) (at time.Time) {
 			unseen = all.unseen(c, blind.EndedAt)
 		}
 		for _, r := range risesOf(c.Name) {
-			if min(r.severity+more, MaxSeverity) > severityNow {
-				at = instant.Earliest(at, c.LastStartedAt.Add(r.after+unseen))
+			if min(r.Severity+more, MaxSeverity) > severityNow {
+				at = instant.Earliest(at, c.LastStartedAt.Add(r.After+unseen))
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
 
@@ -71,6 +73,7 @@ func tableInputs() (all []struct {
 }
 
 func TestTheTableOfStatesAndInputs(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
 	const file = "testdata/table.txt"
 	var text strings.Builder
 	for _, s := range states {

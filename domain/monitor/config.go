@@ -5,23 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
 // Config says how a stream is watched, as registered (section 3.1). Beside the
-// fields below it has the settings of every detector; read and set them with
-// Value, Set, ThresholdSec and SetThresholdSec. The zero value is not valid;
-// start from DefaultConfig. Configs can be compared with ==.
+// fields below it has the settings of every detector that runs; read and set them with
+// Value, Set, ThresholdSec and SetThresholdSec, and switch optional ones with SwitchOn and
+// SwitchOff. The zero value is not valid; start from DefaultConfig. Configs can be compared
+// with ==.
 type Config struct {
 	CheckIntervalSec       int        // 1 to 300 s, default 10
 	ScheduledStartTime     *time.Time // default none
 	StartDelayToleranceSec int        // 0 to 86400 s, default 300
 	ScheduledEndTime       *time.Time // decision A10, default none
 	OnCallbackFailure      CallbackFailure
+	Preset                 string // whose values it was registered with, for display; empty: none. Presets may not have it any more
 
-	detectors [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold
+	detectors  [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold; zeros of an optional one that is off
+	switchedOn [detector.MaxDetectors]bool                              // the optional ones that run
 }
 
 // CallbackFailure says what happens to a monitor whose callback has refused an event four
@@ -43,8 +47,9 @@ var (
 	startTolerance = Setting{Field: "start_delay_tolerance_sec", Min: 0, Max: 86400, Default: 300, Whole: true, Help: "Seconds the stream may be late."}
 )
 
-// Settings lists every number of a configuration: the check interval, the
-// thresholds and then the other settings of all detectors, the start tolerance.
+// Settings lists every number that each configuration has: the check interval, the
+// thresholds and then the other settings of the detectors that always run, the start
+// tolerance. Those of detector.Optional are beside them.
 func Settings() []Setting {
 	list := []Setting{checkInterval}
 	list = append(list, detectorSettings()...)
@@ -53,10 +58,25 @@ func Settings() []Setting {
 
 func detectorSettings() (list []Setting) {
 	for _, d := range detector.Table {
-		list = append(list, d.Threshold)
+		if !d.Optional {
+			list = append(list, d.Threshold)
+		}
 	}
 	for _, d := range detector.Table {
-		list = append(list, d.Settings...)
+		if !d.Optional {
+			list = append(list, d.Settings...)
+		}
+	}
+	return list
+}
+
+// settings lists every number that this configuration has.
+func (c Config) settings() []Setting {
+	list := Settings()
+	for _, d := range detector.Optional() {
+		if c.Runs(d) {
+			list = append(list, d.AllSettings()...)
+		}
 	}
 	return list
 }
@@ -70,8 +90,8 @@ func DefaultConfig() Config {
 	return c
 }
 
-// Value is the value of the setting with the given JSON field. It panics if
-// there is no such setting.
+// Value is the value of the setting with the given JSON field; 0 if its detector is off. It
+// panics if there is no such setting.
 func (c Config) Value(field string) float64 {
 	switch field {
 	case checkInterval.Field:
@@ -79,11 +99,12 @@ func (c Config) Value(field string) float64 {
 	case startTolerance.Field:
 		return float64(c.StartDelayToleranceSec)
 	}
-	return *c.at(field)
+	row, i := locate(field)
+	return c.detectors[row][i]
 }
 
-// Set changes the setting with the given JSON field. It panics if there is no
-// such setting.
+// Set changes the setting with the given JSON field. It switches the setting's detector on. It
+// panics if there is no such setting.
 func (c *Config) Set(field string, v float64) {
 	switch field {
 	case checkInterval.Field:
@@ -91,7 +112,9 @@ func (c *Config) Set(field string, v float64) {
 	case startTolerance.Field:
 		c.StartDelayToleranceSec = int(v)
 	default:
-		*c.at(field) = v
+		row, i := locate(field)
+		c.SwitchOn(detector.Table[row].Name)
+		c.detectors[row][i] = v
 	}
 }
 
@@ -100,21 +123,42 @@ func (c Config) ThresholdSec(name detector.Name) int {
 	return int(c.detectors[detector.Index(name)][0])
 }
 
-// SetThresholdSec changes the threshold of a detector.
+// SetThresholdSec changes the threshold of a detector. It switches the detector on.
 func (c *Config) SetThresholdSec(name detector.Name, seconds int) {
-	c.detectors[detector.Index(name)][0] = float64(seconds)
+	c.Set(detector.Table[detector.Index(name)].Threshold.Field, float64(seconds))
 }
 
-// at is where a detector's setting is kept.
-func (c *Config) at(field string) *float64 {
+// Runs reports whether a detector judges: an optional one only if it is switched on.
+func (c Config) Runs(d detector.Detector) bool {
+	return !d.Optional || c.switchedOn[detector.Index(d.Name)]
+}
+
+// SwitchOn lets an optional detector run with its defaults. It changes nothing if the detector
+// runs.
+func (c *Config) SwitchOn(name detector.Name) {
+	row := detector.Index(name)
+	d := detector.Table[row]
+	if c.Runs(d) {
+		return
+	}
+	c.switchedOn[row] = true
+	for i, s := range d.AllSettings() {
+		c.detectors[row][i] = s.Default
+	}
+}
+
+// SwitchOff ends an optional detector, with its settings. Other detectors cannot be switched off.
+func (c *Config) SwitchOff(name detector.Name) {
+	if row := detector.Index(name); detector.Table[row].Optional {
+		c.switchedOn[row], c.detectors[row] = false, [1 + detector.MaxSettings]float64{}
+	}
+}
+
+// locate returns where a setting is kept: the row of its detector, and its place there.
+func locate(field string) (row, i int) {
 	for row, d := range detector.Table {
-		if d.Threshold.Field == field {
-			return &c.detectors[row][0]
-		}
-		for i, s := range d.Settings {
-			if s.Field == field {
-				return &c.detectors[row][1+i]
-			}
+		if i := slices.IndexFunc(d.AllSettings(), func(s Setting) bool { return s.Field == field }); i >= 0 {
+			return row, i
 		}
 	}
 	panic(fmt.Sprintf("monitor: no setting has the field %q", field))
@@ -122,7 +166,9 @@ func (c *Config) at(field string) *float64 {
 
 // MarshalJSON writes the object of section 3.1, complete, with its fields in a
 // constant order: digests of registrations depend on it (decision A9). The fields that
-// the original lacks are left out while they have their default.
+// the original lacks are left out while they have their default. Of the optional detectors it has
+// those that run. With the name of a preset the others are null: read as a registration, the
+// object means the same.
 func (c Config) MarshalJSON() ([]byte, error) {
 	object := make([]byte, 0, 256)
 	var err error
@@ -145,13 +191,38 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	if c.OnCallbackFailure == Continue {
 		add("on_callback_failure", c.OnCallbackFailure)
 	}
+	if optional := c.optional(); len(optional) > 0 {
+		add("detectors", optional)
+	}
+	if c.Preset != "" {
+		add("preset", c.Preset)
+	}
 	object[0] = '{'
 	return append(object, '}'), err
 }
 
+// optional returns the field detectors, by the names of the detectors and of their settings; a nil
+// detector is off.
+func (c Config) optional() map[detector.Name]map[string]float64 {
+	object := map[detector.Name]map[string]float64{}
+	for _, d := range detector.Optional() {
+		switch {
+		case c.Runs(d):
+			object[d.Name] = map[string]float64{}
+			for _, s := range d.AllSettings() {
+				object[d.Name][s.Key()] = c.Value(s.Field)
+			}
+		case c.Preset != "":
+			object[d.Name] = nil
+		}
+	}
+	return object
+}
+
 // UnmarshalJSON reads an object of section 3.1. A field that is left out gets
 // its default, so that monitors registered before a detector was added have its
-// defaults. Unknown fields are ignored; ranges are for Valid to check.
+// defaults; an optional detector that is left out is off. A preset is only a name here. Unknown
+// fields are ignored; ranges are for Valid to check.
 func (c *Config) UnmarshalJSON(b []byte) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(b, &given); err != nil {
@@ -169,18 +240,44 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	for _, s := range Settings() {
-		v := read.Value(s.Field)
-		if err := take(s.Field, &v); err != nil {
+		if err := read.takeSetting(s, given[s.Field]); err != nil {
 			return err
 		}
-		if s.Whole && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
-			return fmt.Errorf("config.%s is %.40s, which is no whole number", s.Field, given[s.Field])
+	}
+	var optional map[detector.Name]map[string]json.RawMessage
+	if err := take("detectors", &optional); err != nil {
+		return err
+	}
+	for _, d := range detector.Optional() {
+		if optional[d.Name] == nil {
+			continue
 		}
-		read.Set(s.Field, v)
+		read.SwitchOn(d.Name)
+		for _, s := range d.AllSettings() {
+			if err := read.takeSetting(s, optional[d.Name][s.Key()]); err != nil {
+				return err
+			}
+		}
 	}
 	*c = read
-	return errors.Join(
-		take("scheduled_start_time", &c.ScheduledStartTime), take("scheduled_end_time", &c.ScheduledEndTime), take("on_callback_failure", &c.OnCallbackFailure))
+	return errors.Join(take("scheduled_start_time", &c.ScheduledStartTime), take("scheduled_end_time", &c.ScheduledEndTime),
+		take("on_callback_failure", &c.OnCallbackFailure), take("preset", &c.Preset))
+}
+
+// takeSetting reads the value of a setting. It stays as it is if raw is empty.
+func (c *Config) takeSetting(s Setting, raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	v := c.Value(s.Field)
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return fmt.Errorf("config.%s: %w", s.Field, err)
+	}
+	if s.Whole && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
+		return fmt.Errorf("config.%s is %.40s, which is no whole number", s.Field, raw)
+	}
+	c.Set(s.Field, v)
+	return nil
 }
 
 // Valid reports every value out of its range (decision A4), as one InvalidConfig that names
@@ -189,7 +286,7 @@ func (c Config) Valid() error { return Join(c.Check()...) }
 
 // Check returns an InvalidConfig for each value out of its range.
 func (c Config) Check() (refused []error) {
-	for _, s := range Settings() {
+	for _, s := range c.settings() {
 		if v := c.Value(s.Field); !s.Accepts(v) {
 			refused = append(refused, FieldErrorf("config."+s.Field, "is %s; accepted is %s", detector.Format(v), s.Range()))
 		}

@@ -104,3 +104,73 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 		}
 	})
 }
+
+func TestAnOptionalDetectorIsOffUnlessItIsNamed(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
+	old := encoded(t, monitor.DefaultConfig())
+	detectortest.Add(t, detectortest.Optional)
+	name, level := detectortest.Optional.Name, detectortest.Optional.Settings[0].Field
+	read := func(t *testing.T, object string) (c monitor.Config) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(object), &c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+
+	t.Run("without it, a configuration is written as before", func(t *testing.T) {
+		c := monitor.DefaultConfig()
+		if got := encoded(t, c); got != old || c.Runs(detectortest.Optional) || c.Valid() != nil {
+			t.Errorf("got %s, want %s; valid: %v", got, old, c.Valid())
+		}
+		c.SwitchOn(name)
+		c.SwitchOff(name)
+		if c != monitor.DefaultConfig() {
+			t.Errorf("switched on and off, it is %s", encoded(t, c))
+		}
+	})
+	t.Run("it is written with every value, and read with its defaults", func(t *testing.T) {
+		for object, want := range map[string]string{
+			`{}`:                              `,"detectors":{"made_up":{"above_db":-6.5,"threshold_sec":40}}}`,
+			`{"threshold_sec":7,"unknown":1}`: `,"detectors":{"made_up":{"above_db":-6.5,"threshold_sec":7}}}`,
+			`null`:                            old[len(old)-1:],
+		} {
+			c := read(t, `{"detectors":{"made_up":`+object+`,"of_another_release":{}}}`)
+			if got := encoded(t, c); got != old[:len(old)-1]+want || read(t, got) != c {
+				t.Errorf("%s is written as %s, want %s at the end", object, got, want)
+			}
+		}
+	})
+	t.Run("a value out of range is refused by its path, 0 too", func(t *testing.T) {
+		c := read(t, `{"detectors":{"made_up":{"threshold_sec":0,"above_db":1}}}`)
+		for _, want := range []string{"config.detectors.made_up.threshold_sec is 0; accepted is 1 to 3600", "config.detectors.made_up.above_db is 1; accepted is -60 to 0"} {
+			if err := c.Valid(); code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), want) {
+				t.Errorf("error is %v, want %s", err, want)
+			}
+		}
+	})
+	t.Run("with a preset, those that are off are written as null", func(t *testing.T) {
+		c := monitor.DefaultConfig()
+		c.Preset = "talk"
+		if got, want := encoded(t, c), old[:len(old)-1]+`,"detectors":{"made_up":null},"preset":"talk"}`; got != want || read(t, got) != c {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+	t.Run("a setting switches it on", func(t *testing.T) {
+		c := monitor.DefaultConfig()
+		c.Set(level, -3)
+		if !c.Runs(detectortest.Optional) || c.ThresholdSec(name) != 40 || c.Value(level) != -3 {
+			t.Errorf("has %s", encoded(t, c))
+		}
+	})
+	t.Run("its alerts are shown once there are any", func(t *testing.T) {
+		var s monitor.Statistics
+		if got := encoded(t, s); strings.Contains(got, "made_up") {
+			t.Errorf("without an alert: %s", got)
+		}
+		s.Count(name)
+		if got := encoded(t, s); !strings.Contains(got, `,"made_up_events":1}`) {
+			t.Errorf("with an alert: %s", got)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -273,6 +274,54 @@ func TestOnlyANewMonitorIsHeld(t *testing.T) {
 	} {
 		if got := c.m.Held(); got != c.want {
 			t.Errorf("%s: held for %v", name, got)
+		}
+	}
+}
+
+func TestStatesOfDetectorsThatCannotBeShownAreLeftOut(t *testing.T) { // section 8.6
+	detectortest.Add(t, detectortest.Optional)
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	good := monitor.DetectorState{Detector: "made_up", State: "made_up", Since: at, Alerted: true, Values: map[string]float64{"level_db": -3}}
+	changed := func(change func(*monitor.DetectorState)) monitor.DetectorState { s := good; change(&s); return s }
+	for name, c := range map[string]struct {
+		state monitor.DetectorState
+		shown bool
+	}{
+		"a known one":         {good, true},
+		"an unknown detector": {changed(func(s *monitor.DetectorState) { s.Detector = "other" }), false},
+		"another word":        {changed(func(s *monitor.DetectorState) { s.State = monitor.Black }), false},
+		"a time of no year":   {changed(func(s *monitor.DetectorState) { s.Since = at.AddDate(9000, 0, 0) }), false},
+	} {
+		if got := monitor.KnownStates([]monitor.DetectorState{c.state, c.state}); len(got) > 1 || (len(got) == 1) != c.shown {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	strange := changed(func(s *monitor.DetectorState) { s.Values = map[string]float64{"\x00": 1} })
+	if got := monitor.KnownStates([]monitor.DetectorState{strange}); len(got) != 1 || got[0].Values != nil {
+		t.Errorf("a strange name of a value: %v", got)
+	}
+}
+
+func TestMeasuredValuesAloneAreNoChangeOfHealth(t *testing.T) { // section 3.3
+	health := func(change func(*monitor.DetectorState)) monitor.Health {
+		s := monitor.DetectorState{Detector: "made_up", State: monitor.OK, Values: map[string]float64{"level": 1}}
+		change(&s)
+		return monitor.Health{Video: monitor.OK, Audio: monitor.OK, Conditions: []monitor.DetectorState{s}}
+	}
+	before := health(func(*monitor.DetectorState) {})
+	for name, c := range map[string]struct {
+		after monitor.Health
+		same  bool
+	}{
+		"another value":    {health(func(s *monitor.DetectorState) { s.Values = map[string]float64{"level": 2} }), true},
+		"another state":    {health(func(s *monitor.DetectorState) { s.State = monitor.Unknown }), false},
+		"another onset":    {health(func(s *monitor.DetectorState) { s.Since = time.Unix(1, 0) }), false},
+		"an alert":         {health(func(s *monitor.DetectorState) { s.Alerted = true }), false},
+		"another detector": {health(func(s *monitor.DetectorState) { s.Detector = "other" }), false},
+		"no detector":      {monitor.Health{Video: monitor.OK, Audio: monitor.OK}, false},
+	} {
+		if got := before.Same(c.after); got != c.same {
+			t.Errorf("%s: same is %t", name, got)
 		}
 	}
 }

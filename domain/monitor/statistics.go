@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
@@ -55,10 +56,14 @@ func (s Statistics) Fields() iter.Seq2[string, int] {
 	}
 }
 
-// MarshalJSON writes the object of section 3.3.
+// MarshalJSON writes the object of section 3.3. It leaves out an optional detector that has sent no
+// alert: most monitors have it off.
 func (s Statistics) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	for field, n := range s.Fields() {
+		if n == 0 && slices.ContainsFunc(detector.Optional(), func(d detector.Detector) bool { return d.Statistic == field }) {
+			continue
+		}
 		separator := byte(',')
 		if b.Len() == 0 {
 			separator = '{'

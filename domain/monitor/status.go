@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -97,7 +98,58 @@ type Visibility struct {
 
 // Health is the state of the newest analysed media (section 3.3).
 type Health struct {
-	Video       TrackHealth `json:"video,omitempty"`
-	Audio       TrackHealth `json:"audio,omitempty"`
-	LastCheckAt time.Time   `json:"last_check_at,omitzero"` // zero: nothing analysed yet
+	Video       TrackHealth     `json:"video,omitempty"`
+	Audio       TrackHealth     `json:"audio,omitempty"`
+	LastCheckAt time.Time       `json:"last_check_at,omitzero"` // zero: nothing analysed yet
+	Conditions  []DetectorState `json:"conditions,omitempty"`   // in the order of the table; none unless an optional detector runs
+}
+
+// DetectorState says what one detector makes of the newest analysed media. Of the detectors that
+// always run, Health has those whose condition lasts.
+type DetectorState struct {
+	Detector detector.Name      `json:"detector"`
+	State    TrackHealth        `json:"state"`             // OK, Unknown, or the detector's word of health
+	Since    time.Time          `json:"since,omitzero"`    // first bad instant of the condition that lasts, on the media timeline; zero: none lasts
+	Alerted  bool               `json:"alerted,omitempty"` // an alert was sent of the condition that lasts
+	Values   map[string]float64 `json:"values,omitempty"`  // what the detector measured last, by the names of its row
+}
+
+// valueName matches the names of measured values.
+var valueName = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
+
+// KnownStates returns the states that this release can show, at most one of each detector. A worker of
+// another release may know others; its report is accepted without them.
+func KnownStates(states []DetectorState) (known []DetectorState) {
+	seen := map[detector.Name]bool{}
+	for _, s := range states {
+		row := slices.IndexFunc(detector.Table, func(d detector.Detector) bool { return d.Name == s.Detector })
+		if row < 0 || seen[s.Detector] || s.State != OK && s.State != Unknown && string(s.State) != detector.Table[row].Health ||
+			!s.Since.IsZero() && ValidTime("since", s.Since) != nil {
+			continue
+		}
+		seen[s.Detector] = true
+		for name := range s.Values {
+			if !valueName.MatchString(name) || len(s.Values) > maxValues {
+				s.Values = nil
+				break
+			}
+		}
+		known = append(known, s)
+	}
+	return known
+}
+
+// maxValues limits the measured values of one detector.
+const maxValues = 16
+
+// Reported reports whether this is the health of a report that has it. A report may leave it out.
+func (h Health) Reported() bool { return h.Video != "" || h.Audio != "" }
+
+// Same reports whether two states differ at most in the measured values, which differ from segment to
+// segment.
+func (h Health) Same(o Health) bool {
+	return h.Video == o.Video && h.Audio == o.Audio && h.LastCheckAt.Equal(o.LastCheckAt) &&
+		slices.EqualFunc(h.Conditions, o.Conditions, func(a, b DetectorState) bool {
+			return a.Detector == b.Detector && a.State == b.State && a.Since.Equal(b.Since) && a.Alerted == b.Alerted
+		})
 }

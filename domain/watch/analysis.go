@@ -17,7 +17,7 @@ func (a analyses) handle(o Analysis) {
 	}
 	f := a.state.Feeds[at]
 	segment, bisecting := *f.pending, len(f.bisection.samples) > 0
-	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
+	if o.Failure == nil && !o.Video.Decoded() && !o.Audio.Decoded() {
 		o.Failure = NewFailure(FailureUndecodable, "neither picture nor sound could be decoded") // S4
 	}
 	f.pending = nil
@@ -52,8 +52,8 @@ func (a analyses) handle(o Analysis) {
 // It applies the samples once no such segment remains, or after bisectionLimit.
 func (a analyses) bisect(f *mediaFeed) {
 	if a.now.Sub(f.bisection.startedAt) < bisectionLimit {
-		if next, closely, ok := f.bisection.next(a.state.Conditions, detectorsOf(f.Tracks), f.listing.segments, f.Screened); ok {
-			f.pending, f.calm = &next, a.plan().calm(f, next).closely(closely)
+		if next, closely, ok := f.bisection.next(a.state.Conditions, a.rules.running(f.Tracks), f.listing.segments, f.Screened); ok {
+			f.pending, f.look = &next, a.plan().look(f, next).closely(closely)
 			if f.Screened != nil && next.Same(*f.Screened) {
 				next, f.Screened = f.listed(next), nil
 			}
@@ -67,15 +67,16 @@ func (a analyses) bisect(f *mediaFeed) {
 // alerts and recoveries.
 func (a analyses) apply(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
-		for _, d := range detectorsOf(f.Tracks) {
-			for range a.state.Conditions.of(d).advance(d, a.rules.threshold(d), s, &a.emitter) {
+		for _, d := range a.rules.running(f.Tracks) {
+			c := a.state.Conditions.of(d)
+			for range c.advance(d, a.rules.threshold(d), s, c.judge(d, s, a.rules), &a.emitter) {
 				a.state.Statistics.Count(d.Name)
 			}
 		}
 	}
 	if n := len(f.bisection.samples); n > 0 {
 		f.Screened = nil
-		if last := f.bisection.samples[n-1]; len(last.screenedUntil) > 0 {
+		if last := f.bisection.samples[n-1]; last.screened() {
 			f.Screened = &last.segment
 		}
 	}

@@ -33,7 +33,7 @@ type bisection struct {
 func (b *bisection) add(s sample) {
 	b.samples = slices.DeleteFunc(b.samples, func(other sample) bool { return other.segment.Same(s.segment) })
 	i := len(b.samples)
-	for i > 0 && s.start().Before(b.samples[i-1].start()) {
+	for i > 0 && s.From.Before(b.samples[i-1].From) {
 		i--
 	}
 	b.samples = slices.Insert(b.samples, i, s)
@@ -52,6 +52,9 @@ func (b *bisection) next(current conditions, judged []detector.Detector, window 
 	for _, suspect := range []func(*condition, detector.Name, int) bool{b.changed, b.mayHaveRecovered} {
 		for i := range b.samples {
 			for _, d := range judged {
+				if d.Rule != nil {
+					continue
+				}
 				c := current.of(d)
 				if !suspect(c, d.Name, i) {
 					continue
@@ -74,10 +77,10 @@ func (b *bisection) next(current conditions, judged []detector.Detector, window 
 func (b *bisection) screenedBefore(c *condition, d detector.Detector, i int, screened *Segment) (Segment, bool) {
 	s := b.samples[i]
 	switch {
-	case !s.startsBad(d.Name) || s.bad[d.Name][0].to.Sub(s.bad[d.Name][0].from) < judgements[d.Name].minimum:
+	case !s.startsBad(d.Name) || s.badPeriods(d.Name)[0].To.Sub(s.badPeriods(d.Name)[0].From) < d.Minimum:
 		return Segment{}, false
 	case i > 0:
-		return b.samples[i-1].segment, b.samples[i-1].judgedUntil(d).Before(b.samples[i-1].end())
+		return b.samples[i-1].segment, b.samples[i-1].judgedUntil(d).Before(b.samples[i-1].To)
 	case screened == nil || c.JudgedUntil.Before(screened.ProgramTime) || !c.JudgedUntil.Before(screened.End()):
 		return Segment{}, false
 	}
@@ -89,11 +92,11 @@ func (b *bisection) screenedBefore(c *condition, d detector.Detector, i int, scr
 func (b *bisection) middle(judgedUntil time.Time, i int, window []Segment) (Segment, bool) {
 	from := judgedUntil
 	if i > 0 {
-		from = b.samples[i-1].end()
+		from = b.samples[i-1].To
 	}
 	var between []Segment
 	for _, s := range window {
-		if !s.ProgramTime.Before(from.Add(-boundaryTolerance)) && !s.End().After(b.samples[i].start().Add(boundaryTolerance)) {
+		if !s.ProgramTime.Before(from.Add(-boundaryTolerance)) && !s.End().After(b.samples[i].From.Add(boundaryTolerance)) {
 			between = append(between, s)
 		}
 	}
@@ -128,89 +131,64 @@ func (b *bisection) precedingState(current *condition, d detector.Name, i int) (
 
 // sample is an analysed segment on the media timeline.
 type sample struct {
-	segment       Segment // with its ProgramTime
-	bad           map[detector.Name][]badPeriod
-	screenedUntil map[detector.Track]time.Time // of a screened track: the end of the last frame that was decoded
+	detector.Sample
+
+	segment  Segment                            // with its ProgramTime
+	verdicts map[detector.Name]detector.Verdict // of the detectors that judge each sample by itself
 }
 
-// badPeriod is a part of a sample, in media time.
-type badPeriod struct{ from, to time.Time }
-
-func (s sample) start() time.Time { return s.segment.ProgramTime }
-func (s sample) end() time.Time   { return s.segment.End() }
+// badPeriods returns the bad parts by a detector that judges each sample by itself.
+func (s sample) badPeriods(d detector.Name) []detector.Period { return s.verdicts[d].Bad }
 
 // judgedUntil returns until when the sample shows what a detector judges. A screen shows
 // a track until the last frame that was decoded.
 func (s sample) judgedUntil(d detector.Detector) time.Time {
-	if seen, screened := s.screenedUntil[d.Track]; screened && seen.Before(s.end()) {
-		return seen
+	if t := s.Track(d.Track); t.Screened && s.At(t.To).Before(s.To) && d.Rule == nil {
+		return s.At(t.To)
 	}
-	return s.end()
+	return s.To
 }
 
-// covers reports whether the period is the whole sample.
-func (p badPeriod) covers(s sample) bool {
-	return !p.from.After(s.start().Add(boundaryTolerance)) && !p.to.Before(s.end())
+// screened reports whether not every frame of a track was decoded.
+func (s sample) screened() bool { return s.Video.Screened || s.Audio.Screened }
+
+// coveredBy reports whether the period is the whole sample.
+func (s sample) coveredBy(p detector.Period) bool {
+	return !p.From.After(s.From.Add(boundaryTolerance)) && !p.To.Before(s.To)
 }
 
-// newSample puts the intervals of an analysis on the media timeline. A segment
-// without a decoded track may count as bad throughout (decision S4).
+// newSample puts the analysis of a segment on the media timeline. A track that the feed is not watched
+// for is not screened: nothing has to be looked at again for it.
 func newSample(s Segment, tracks trackSet, a Analysis) sample {
-	out := sample{segment: s, bad: map[detector.Name][]badPeriod{}, screenedUntil: map[detector.Track]time.Time{}}
+	out := sample{segment: s, verdicts: map[detector.Name]detector.Verdict{}, Sample: detector.Sample{
+		From: s.ProgramTime, To: s.End(), Origin: s.ProgramTime, Video: a.Video, Audio: a.Audio, Intervals: a.Intervals, Measured: a.Measured,
+	}}
 	// Program time belongs to the first picture. If pictures are reordered, packagers
-	// begin the sound some milliseconds earlier. Intervals count from the first
-	// timestamp of any track, so programStart is subtracted from them.
-	var programStart time.Duration
-	if a.Video.decoded() && a.Video.From <= audioLead {
-		programStart = a.Video.From
+	// begin the sound some milliseconds earlier. Times count from the first
+	// timestamp of any track.
+	if a.Video.Decoded() && a.Video.From <= audioLead {
+		out.Origin = s.ProgramTime.Add(-a.Video.From)
 	}
+	out.Video.Screened, out.Audio.Screened = a.Video.Screened && tracks.Video, a.Audio.Screened && tracks.Audio
 	for _, d := range detector.Table {
-		t := a.decodedTrack(d.Track)
-		if t.Screened && tracks.has(d.Track) {
-			out.screenedUntil[d.Track] = s.ProgramTime.Add(t.To - programStart)
-		}
-		switch {
-		case t.decoded():
-			out.bad[d.Name] = placeIntervals(s, t, a.Intervals[d.Name], programStart)
-		case judgements[d.Name].badWithoutTrack:
-			out.bad[d.Name] = []badPeriod{{s.ProgramTime, s.End()}}
+		if d.Rule == nil {
+			_, out.verdicts[d.Name] = d.Judge(nil, time.Time{}, out.Sample, nil)
 		}
 	}
-	return out
-}
-
-// placeIntervals puts the bad intervals of a track on the media timeline. The tracks
-// of a segment seldom begin and end together. So an interval that touches the start
-// or end of its track is extended to the start or end of the segment.
-func placeIntervals(s Segment, t Track, bad []Interval, programStart time.Duration) []badPeriod {
-	var out []badPeriod
-	for _, i := range bad {
-		b := badPeriod{s.ProgramTime.Add(i.From - programStart), s.ProgramTime.Add(i.To - programStart)}
-		if i.From <= t.From || b.from.Before(s.ProgramTime) {
-			b.from = s.ProgramTime
-		}
-		if i.To >= t.To || b.to.After(s.End()) {
-			b.to = s.End()
-		}
-		if b.to.After(b.from) {
-			out = append(out, b)
-		}
-	}
-	slices.SortFunc(out, func(a, b badPeriod) int { return a.from.Compare(b.from) })
 	return out
 }
 
 // startsBad and endsBad report whether the sample is bad at its edges, badThroughout
 // reports whether it is bad throughout.
 func (s sample) startsBad(d detector.Name) bool {
-	return len(s.bad[d]) > 0 && !s.bad[d][0].from.After(s.start().Add(boundaryTolerance))
+	return len(s.badPeriods(d)) > 0 && !s.badPeriods(d)[0].From.After(s.From.Add(boundaryTolerance))
 }
 
 func (s sample) endsBad(d detector.Name) bool {
-	n := len(s.bad[d])
-	return n > 0 && !s.bad[d][n-1].to.Before(s.end())
+	n := len(s.badPeriods(d))
+	return n > 0 && !s.badPeriods(d)[n-1].To.Before(s.To)
 }
 
 func (s sample) badThroughout(d detector.Name) bool {
-	return len(s.bad[d]) > 0 && s.bad[d][0].covers(s)
+	return len(s.badPeriods(d)) > 0 && s.coveredBy(s.badPeriods(d)[0])
 }

@@ -80,7 +80,7 @@ func (p planner) nextCheckAt(f *mediaFeed) time.Time {
 	if f.Outage.open() {
 		return at // no condition can be judged
 	}
-	for _, d := range detectorsOf(f.Tracks) {
+	for _, d := range p.rules.running(f.Tracks) {
 		c, threshold := p.state.Conditions.of(d), p.rules.threshold(d)
 		if c.looksForRecovery(threshold) {
 			at = instant.Earliest(at, f.nextSegmentAt())

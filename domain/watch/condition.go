@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -18,6 +19,13 @@ type condition struct {
 	BadUntil          time.Time `json:"bad_until,omitzero"`            // the newest instant known to be bad, while Open
 	LastBadThroughout bool      `json:"last_bad_throughout,omitempty"` // the last segment was bad throughout, while Open
 	Alerted           bool      `json:"alerted,omitempty"`
+
+	// Of a detector with a Rule: what it remembers, and its last verdict (detector.Verdict).
+	Memory  json.RawMessage    `json:"memory,omitempty"`
+	Since   time.Time          `json:"since,omitzero"`
+	Closely bool               `json:"closely,omitempty"`
+	Unknown bool               `json:"unknown,omitempty"`
+	Values  map[string]float64 `json:"values,omitempty"`
 
 	// Time after Onset in which the watch was blind. Unjudged is the last such time, until
 	// media are judged again; those may show a part of it.
@@ -38,8 +46,10 @@ func (c conditions) of(d detector.Detector) *condition {
 
 // shift moves the conditions of these tracks with the media timeline.
 func (c conditions) shift(t trackSet, by time.Duration) {
-	for _, d := range detectorsOf(t) {
-		c.of(d).shift(by)
+	for _, d := range detector.Table {
+		if t.has(d.Track) {
+			c.of(d).shift(by)
+		}
 	}
 }
 
@@ -48,35 +58,48 @@ func (c conditions) shift(t trackSet, by time.Duration) {
 // threshold (decision S2). A recovery follows at the first good instant after an alert
 // (decision S3). A change between two samples counts from the start of the later one,
 // because bisection has already looked between them.
-func (c *condition) advance(d detector.Detector, threshold time.Duration, s sample, e *emitter) (alerts int) {
+func (c *condition) advance(d detector.Detector, threshold time.Duration, s sample, v detector.Verdict, e *emitter) (alerts int) {
+	if v.Unknown {
+		if v.Forget {
+			c.dropUnalerted()
+		}
+		if c.Open { // this time does not count
+			c.Blind += max(0, s.To.Sub(c.JudgedUntil))
+			c.JudgedUntil = instant.Latest(s.To, c.JudgedUntil)
+		}
+		return 0
+	}
 	if !c.Seen || c.Unjudged > 0 {
 		e.revise()
 	}
-	at, until := s.start(), s.judgedUntil(d)
+	at, until := s.From, s.judgedUntil(d)
 	if unseen := at.Sub(c.JudgedUntil); unseen > 0 {
 		c.Blind, c.Unjudged = c.Blind+min(unseen, c.Unjudged), 0
 	}
 	if c.Seen {
 		at = instant.Latest(at, c.JudgedUntil)
 	}
-	for _, b := range s.bad[d.Name] {
-		if !b.to.After(at) {
+	for _, b := range v.Bad {
+		if !b.To.After(at) {
 			continue
 		}
 		// Sound may fade out in the first milliseconds of a silent segment. The gap
 		// does not interrupt the silence.
-		continued := at.Equal(s.start()) && b.from.Sub(at) <= boundaryTolerance
-		if b.from.After(at) && !continued {
+		continued := at.Equal(s.From) && b.From.Sub(at) <= boundaryTolerance
+		if b.From.After(at) && !continued {
 			c.recover(d, at, e)
 		}
 		if !c.Open {
-			c.Open, c.Onset = true, instant.Latest(at, b.from)
+			c.Open, c.Onset = true, instant.Latest(at, b.From)
+			if d.Rule != nil && b.From.Before(s.From) {
+				c.Onset = b.From // suspected before, and proved now
+			}
 		}
-		if throughout := b.covers(s); throughout != c.LastBadThroughout {
+		if throughout := s.coveredBy(b); throughout != c.LastBadThroughout {
 			c.LastBadThroughout = throughout
 			e.revise()
 		}
-		c.BadUntil, at = b.to, b.to
+		c.BadUntil, at = b.To, b.To
 		if lasted := c.BadUntil.Sub(c.Onset) - c.Blind; !c.Alerted && lasted >= threshold {
 			c.Alerted = true
 			alerts++
@@ -85,6 +108,7 @@ func (c *condition) advance(d detector.Detector, threshold time.Duration, s samp
 				StartedAt:    c.Onset,
 				ThresholdSec: wholeSeconds(threshold),
 				SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
+				Measured:     v.Values,
 			})
 		}
 	}
@@ -109,7 +133,31 @@ func (c *condition) recover(d detector.Detector, at time.Time, e *emitter) {
 			RecoveredAt:      at,
 		})
 	}
-	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil}
+	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil, Memory: c.Memory, Since: c.Since, Closely: c.Closely, Values: c.Values}
+}
+
+// judge returns what a detector makes of a sample. The caller applies samples in the order of media
+// time; an older one than those tells nothing to a Rule.
+func (c *condition) judge(d detector.Detector, s sample, r Rules) detector.Verdict {
+	if d.Rule == nil {
+		return s.verdicts[d.Name]
+	}
+	if c.Seen && !s.To.After(c.JudgedUntil) {
+		return detector.Verdict{Unknown: true}
+	}
+	s.Before = c.JudgedUntil
+	var v detector.Verdict
+	c.Memory, v = d.Judge(c.Memory, c.Since, s.Sample, r.setting)
+	c.Since, c.Closely, c.Unknown = v.Since, v.Closely, v.Unknown
+	if v.Values != nil {
+		c.Values = v.Values
+	}
+	return v
+}
+
+// bad reports whether the condition lasts for long enough that health shows it.
+func (c *condition) bad(d detector.Detector) bool {
+	return c.Open && c.BadUntil.Sub(c.Onset) >= d.Minimum
 }
 
 // dropUnalerted resets a condition that was not alerted, because bad media before
@@ -117,13 +165,13 @@ func (c *condition) recover(d detector.Detector, at time.Time, e *emitter) {
 // condition stays open until media are good.
 func (c *condition) dropUnalerted() {
 	if !c.Alerted {
-		*c = condition{}
+		*c = condition{Memory: c.Memory}
 	}
 }
 
 // shift moves the condition with the media timeline.
 func (c *condition) shift(d time.Duration) {
-	for _, t := range []*time.Time{&c.Onset, &c.JudgedUntil, &c.BadUntil} {
+	for _, t := range []*time.Time{&c.Onset, &c.JudgedUntil, &c.BadUntil, &c.Since} {
 		if !t.IsZero() {
 			*t = t.Add(d)
 		}
@@ -143,5 +191,10 @@ func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 // (decision S18): until recoveryLooks after the alert. Without this limit, a stream without
 // sound would always cost several times as much as a calm one.
 func (c *condition) looksForRecovery(threshold time.Duration) bool {
-	return c.Open && c.Alerted && c.BadUntil.Sub(c.Onset) < threshold+recoveryLooks
+	return c.Open && c.Alerted && !c.outlasts(threshold+recoveryLooks)
+}
+
+// outlasts reports whether the condition has lasted for a time.
+func (c *condition) outlasts(limit time.Duration) bool {
+	return c.Open && c.BadUntil.Sub(c.Onset) >= limit
 }

@@ -28,7 +28,7 @@ func TestASegmentOfStrangeLengthIsLoggedAndCounted(t *testing.T) { // S10
 		if noted != strange {
 			t.Errorf("%s with a target of 2 s: noted is %v", length, noted)
 		}
-		black := map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}
+		black := map[detector.Name][]detector.Interval{detector.Blackout: wholeSegment}
 		for _, e := range w.Step(at(1), watch.Analysis{Began: at(1), Segment: "a", Video: decoded, Audio: decoded, Intervals: black}) {
 			if e, ok := e.(watch.EventEmitted); ok {
 				t.Errorf("%s: 2 s of black were alerted as %+v", length, e.Event.Data)

@@ -7,37 +7,22 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// judgement holds the rules by which the watcher judges a detector's intervals. Its
-// other properties are in its row of detector.Table.
-type judgement struct {
-	minimum         time.Duration // health ignores a condition that has lasted for less time
-	badWithoutTrack bool          // a segment is bad throughout if no frame of the track could be decoded (decision S4)
-}
-
-// judgements has those that differ from the zero value. The filter blackdetect reports nothing
-// shorter than 0.1 s. The analyser reports any silence, because two short ones on both sides of
-// a segment boundary may be one long silence.
-var judgements = map[detector.Name]judgement{
-	detector.Blackout: {minimum: 100 * time.Millisecond, badWithoutTrack: true}, // section 6.3
-	detector.Silence:  {minimum: 500 * time.Millisecond, badWithoutTrack: true}, // section 6.4
-}
-
-// decodedTrack returns what was decoded of a detector's track.
-func (a Analysis) decodedTrack(t detector.Track) Track {
-	if t == detector.Audio {
-		return a.Audio
-	}
-	return a.Video
-}
-
-// detectorsOf returns the detectors of these tracks, in the order of the table.
-func detectorsOf(t trackSet) (list []detector.Detector) {
+// running returns the detectors that judge these tracks, in the order of the table.
+func (r Rules) running(t trackSet) (list []detector.Detector) {
 	for _, d := range detector.Table {
-		if t.has(d.Track) {
+		if t.has(d.Track) && r.runs(d) {
 			list = append(list, d)
 		}
 	}
 	return list
+}
+
+// measurements returns what the detectors of these tracks judge.
+func (r Rules) measurements(t trackSet) (all detector.Measurement) {
+	for _, d := range r.running(t) {
+		all |= d.Needs
+	}
+	return all
 }
 
 // health returns the health of picture, sound and stream (decision S14).
@@ -49,37 +34,67 @@ func (w *Watcher) health(now time.Time) HealthChanged {
 	}
 	if s.Blind.unseen(now, w.unseenLimit()) {
 		h.Stream = monitor.StreamUnknown
+		h.Health.Conditions = w.detectorStates(trackSet{})
 		return h
 	}
-	if s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now) {
-		h.Health.Video = s.Conditions.trackHealth(detector.Video)
+	judged := trackSet{
+		Video: s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now),
+		Audio: s.monitoring() && !s.Feeds.trackInOutage(detector.Audio, now),
 	}
-	if s.monitoring() && !s.Feeds.trackInOutage(detector.Audio, now) {
-		h.Health.Audio = s.Conditions.trackHealth(detector.Audio)
+	if judged.Video {
+		h.Health.Video = w.trackHealth(detector.Video)
 	}
+	if judged.Audio {
+		h.Health.Audio = w.trackHealth(detector.Audio)
+	}
+	h.Health.Conditions = w.detectorStates(judged)
 	return h
+}
+
+// detectorStates returns the state of each optional detector that runs, and of each other one whose
+// condition lasts; none if no optional one runs. Those of other tracks than the judged ones are
+// unknown.
+func (w *Watcher) detectorStates(judged trackSet) (states []monitor.DetectorState) {
+	optional := false
+	for _, d := range w.rules.running(trackSet{Video: true, Audio: true}) {
+		optional = optional || d.Optional
+		c := w.state.Conditions.of(d)
+		if !d.Optional && !c.bad(d) {
+			continue
+		}
+		state := monitor.DetectorState{Detector: d.Name, State: monitor.Unknown, Alerted: c.Alerted, Values: c.Values}
+		if c.bad(d) {
+			state.Since = c.Onset
+		}
+		switch {
+		case !judged.has(d.Track), c.Unjudged > 0, !c.Seen:
+		case c.bad(d):
+			state.State = monitor.TrackHealth(d.Health)
+		case !c.Unknown:
+			state.State = monitor.OK
+		}
+		states = append(states, state)
+	}
+	if !optional {
+		return nil
+	}
+	return states
 }
 
 // trackHealth returns the health word of the first detector of the track, in the
 // order of the table, whose condition is bad. It is unknown after a blindness until media are
 // judged.
-func (c conditions) trackHealth(track detector.Track) monitor.TrackHealth {
+func (w *Watcher) trackHealth(track detector.Track) monitor.TrackHealth {
 	health := monitor.Unknown
-	for _, d := range detector.Table {
-		if d.Track != track {
-			continue
-		}
-		switch judged := c.of(d); {
+	for _, d := range w.rules.running(trackSet{Video: track == detector.Video, Audio: track == detector.Audio}) {
+		switch judged := w.state.Conditions.of(d); {
 		case judged.Unjudged > 0:
 			return monitor.Unknown // it was bad before a blindness, and no media were judged since
-		case judged.Open && judged.BadUntil.Sub(judged.Onset) >= judgements[d.Name].minimum:
+		case judged.bad(d):
 			return monitor.TrackHealth(d.Health)
-		case judged.Seen:
+		case judged.Seen && d.Rule == nil: // the others may have seen nothing that they can judge
 			health = monitor.OK
 		}
 	}
 	return health
 }
-
-// decoded reports whether any frame of the track was decoded.
-func (t Track) decoded() bool { return t.Present && t.To > t.From }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
@@ -89,5 +90,66 @@ func TestASnapshotOfAnotherVersionIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version is %d", version)) {
 			t.Errorf("the error is %v", err)
 		}
+	}
+}
+
+// optional returns a scenario with an optional detector of the picture that measures the level 1 while it is
+// bad, 0 while it is good, and nothing of a segment in unknown.
+func optional(t *testing.T, bad, unknown span) *world {
+	t.Helper()
+	d := detectortest.Optional
+	d.Track = detector.Video
+	d.Rule = func(_ json.RawMessage, _ time.Time, s detector.Sample, _ func(string) float64) (json.RawMessage, detector.Verdict) {
+		if from := s.From.Sub(at(0)).Seconds(); within([]span{unknown}, from) {
+			return nil, detector.Verdict{Unknown: true}
+		}
+		v := detector.Verdict{Values: map[string]float64{"level": float64(len(s.Intervals[d.Name]))}}
+		for range s.Intervals[d.Name] {
+			v.Bad = []detector.Period{{From: s.From, To: s.To}}
+		}
+		return nil, v
+	}
+	detectortest.Add(t, d)
+	config := monitor.DefaultConfig()
+	config.SetThresholdSec(d.Name, 20)
+	return scenario(t, func(w *world) {
+		w.rules = watch.RulesOf(config, watch.Smallest)
+		w.otherDetectors = map[detector.Name][]span{d.Name: {bad}}
+	})
+}
+
+func TestHealthHasTheStateOfEachOptionalDetectorThatRuns(t *testing.T) { // section 3.3
+	w := optional(t, span{100, 160}, span{200, 230})
+	w.black = []span{{120, 140}}
+	w.playlistFailsIn[""] = []span{{300, 500}}
+	for _, c := range []struct {
+		until float64
+		want  string
+	}{
+		{1, `[{"detector":"made_up","state":"unknown"}]`},
+		{90, `[{"detector":"made_up","state":"ok","values":{"level":0}}]`},
+		{112, `[{"detector":"made_up","state":"made_up","since":"102","values":{"level":1}}]`},
+		{134, `[{"detector":"blackout","state":"black","since":"120"},{"detector":"made_up","state":"made_up","since":"102","alerted":true,"values":{"level":1}}]`},
+		{190, `[{"detector":"made_up","state":"ok","values":{"level":0}}]`},
+		{225, `[{"detector":"made_up","state":"unknown","values":{"level":0}}]`},
+		{290, `[{"detector":"made_up","state":"ok","values":{"level":0}}]`},
+		{480, `[{"detector":"made_up","state":"unknown","values":{"level":0}}]`},
+	} {
+		got := w.until(c.until).watcher.Report().Health.Conditions
+		raw, _ := json.Marshal(got)
+		for _, s := range got {
+			stamp, _ := json.Marshal(s.Since)
+			raw = bytes.ReplaceAll(raw, stamp, fmt.Appendf(nil, "%q", fmt.Sprint(s.Since.Sub(at(0)).Seconds())))
+		}
+		if string(raw) != c.want {
+			t.Errorf("at %v: %s, want %s", c.until, raw, c.want)
+		}
+	}
+}
+
+func TestWithoutAnOptionalDetectorHealthHasNoConditions(t *testing.T) { // section 3.3
+	w := scenario(t, black(100, 200)).from(50).until(145)
+	if got := w.watcher.Report().Health; got.Video != monitor.Black || got.Conditions != nil {
+		t.Errorf("health is %+v", got)
 	}
 }

@@ -29,6 +29,10 @@ type HealthChanged struct {
 	Stream monitor.StreamStatus
 }
 
+func (h HealthChanged) same(o HealthChanged) bool {
+	return h.Stream == o.Stream && h.Health.Same(o.Health)
+}
+
 // LogEntry is a line for the log. The worker adds the monitor's ID.
 type LogEntry struct {
 	Warn    bool // level WARN instead of INFO

@@ -28,7 +28,7 @@ type mediaFeed struct {
 
 	listing      listing
 	pending      *Segment // to be analysed next; nil: none is
-	calm         Calm     // of pending
+	look         Look     // at pending
 	changed      bool     // the URL or the program time changed since the last check
 	bisection    bisection
 	failingSince time.Time // when the first of the failed readings began; zero: the last reading succeeded

@@ -6,42 +6,50 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Calm says how closely the analysis of a segment has to look at each track (decision S18). It is the longest time of
-// the track that may stay undecoded between good media. With 0, every frame is decoded.
-type Calm struct {
-	Video time.Duration
-	Audio time.Duration
+// Look says how closely the analysis of a segment has to look at each track (decision S18), and what it
+// measures. Video and Audio are the longest time of the track that may stay undecoded between good media.
+// With 0, every frame is decoded.
+type Look struct {
+	Video, Audio time.Duration
+	Measure      detector.Measurement
 }
 
-// calm returns how closely to look at a segment of a feed. It is every frame of a track while a
+// look returns how closely to look at a segment of a feed. It is every frame of a track while a
 // condition of it is bad or unknown, in an outage and after a change. Otherwise bad media may
 // hide at the end of one segment and at the beginning of the next that is looked at, one
 // interval later. Together they must not reach a threshold.
-func (p planner) calm(f *mediaFeed, s Segment) Calm {
+func (p planner) look(f *mediaFeed, s Segment) Look {
+	look := Look{Measure: p.rules.measurements(f.Tracks)}
 	if f.changed || f.Outage.open() {
-		return Calm{}
+		return look
 	}
-	calm := Calm{s.Duration, s.Duration} // of tracks that are not judged
-	for _, d := range detectorsOf(f.Tracks) {
-		limit := &calm.Video
+	look.Video, look.Audio = s.Duration, s.Duration // of tracks that are not judged
+	for _, d := range p.rules.running(f.Tracks) {
+		limit, c := &look.Video, p.state.Conditions.of(d)
 		if d.Track == detector.Audio {
-			limit = &calm.Audio
+			limit = &look.Audio
+		}
+		if d.Rule != nil {
+			if c.Closely && !c.outlasts(p.rules.threshold(d)+recoveryLooks) {
+				*limit = 0
+			}
+			continue
 		}
 		*limit = max(0, min(*limit, (p.rules.threshold(d)-max(p.rules.CheckInterval, s.Duration))/2))
-		if c := p.state.Conditions.of(d); c.Open || !c.Seen {
+		if c.Open || !c.Seen {
 			*limit = 0
 		}
 	}
-	return calm
+	return look
 }
 
 // closely returns the same, but with every frame of these tracks.
-func (c Calm) closely(tracks trackSet) Calm {
+func (l Look) closely(tracks trackSet) Look {
 	if tracks.Video {
-		c.Video = 0
+		l.Video = 0
 	}
 	if tracks.Audio {
-		c.Audio = 0
+		l.Audio = 0
 	}
-	return c
+	return l
 }

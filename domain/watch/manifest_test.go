@@ -166,7 +166,7 @@ func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 		}
 		w.Step(at(now), p)
 	}
-	analyse := func(now float64, bad map[detector.Name][]watch.Interval) {
+	analyse := func(now float64, bad map[detector.Name][]detector.Interval) {
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
 				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: decoded, Audio: decoded, Intervals: bad})
@@ -174,7 +174,7 @@ func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 		}
 	}
 	const late = 5 * 3600
-	black := map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}
+	black := map[detector.Name][]detector.Interval{detector.Blackout: wholeSegment}
 	read(late, "old")
 	analyse(late, nil)
 	read(late+10, "old")

@@ -163,39 +163,23 @@ type ByteRange struct {
 
 // Analysis answers TaskSegment.
 type Analysis struct {
-	Began   time.Time `json:"began"`
-	Segment string    `json:"segment"`           // its ID
-	Failure *Failure  `json:"failure,omitempty"` // the segment could not be fetched or decoded
-	Video   Track     `json:"video"`
-	Audio   Track     `json:"audio"`
+	Began   time.Time             `json:"began"`
+	Segment string                `json:"segment"`           // its ID
+	Failure *Failure              `json:"failure,omitempty"` // the segment could not be fetched or decoded
+	Video   detector.DecodedTrack `json:"video"`
+	Audio   detector.DecodedTrack `json:"audio"`
 
-	// Intervals are the bad parts that each detector found, by its name. Times
-	// count from the first timestamp of the segment. An interval that lasts until
-	// the end of its track has the track's To.
-	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
+	// Intervals are the bad parts that the analyser found for each detector without a Rule, by its
+	// name. Times count from the first timestamp of the segment. An interval that lasts until the
+	// end of its track has the track's To.
+	Intervals map[detector.Name][]detector.Interval `json:"intervals,omitempty"`
+
+	// Measured is what the other detectors judge (Task.Measure).
+	Measured detector.Measured `json:"measured,omitzero"`
 
 	// Measures are luma and sound level, about one a second, in order. The watcher
 	// decides nothing by them; they are for the record.
 	Measures []Measure `json:"measures,omitempty"`
-}
-
-// Track is one track of a decoded segment. Times count from the first timestamp of
-// the segment, which any of its tracks may have.
-type Track struct {
-	Present bool          `json:"present"` // the container announces the track
-	From    time.Duration `json:"from"`    // of its first decoded frame
-	To      time.Duration `json:"to"`      // end of its last decoded frame; equal to From: no frame could be decoded
-
-	// Screened says that only some frames were decoded: key frames of the picture, or some of
-	// each second of the sound (decision S18). They are good, and show as much as Task.Calm asks.
-	// The analyser may look more closely than it was asked to.
-	Screened bool `json:"screened,omitempty"`
-}
-
-// Interval is a part of a segment.
-type Interval struct {
-	From time.Duration `json:"from"`
-	To   time.Duration `json:"to"`
 }
 
 // Tick answers TaskWake.

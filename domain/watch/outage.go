@@ -183,7 +183,7 @@ func (o outages) endOf(f *mediaFeed) {
 		return
 	}
 	if f.Outage.reachedLimit(o.now) {
-		for _, d := range detectorsOf(f.Tracks) {
+		for _, d := range o.rules.running(f.Tracks) {
 			o.state.Conditions.of(d).dropUnalerted()
 		}
 	}

@@ -120,7 +120,7 @@ func (p playlists) handleSegments(f *mediaFeed, o Playlist, segments []Segment) 
 	}
 	if f.analysisDue(o.Began, checkDue) {
 		next, _ := f.listing.last()
-		f.pending, f.calm, f.bisection, f.changed = &next, p.plan().calm(f, next), bisection{}, false
+		f.pending, f.look, f.bisection, f.changed = &next, p.plan().look(f, next), bisection{}, false
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -79,11 +80,11 @@ func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 		})
 	}
 	t.Run("a stream of one track lacks the other", func(t *testing.T) { // S4
-		w, _ := watchRenditions(t, rules(), list{audio("a", 1)}, nil, func(a *watch.Analysis) { a.Video = watch.Track{} })
+		w, _ := watchRenditions(t, rules(), list{audio("a", 1)}, nil, func(a *watch.Analysis) { a.Video = detector.DecodedTrack{} })
 		if h := w.Report().Health; h.Video != monitor.Black || h.Audio != monitor.OK {
 			t.Errorf("sound alone: %+v", h)
 		}
-		w, _ = watchRenditions(t, rules(), list{video("v", 144)}, nil, func(a *watch.Analysis) { a.Audio = watch.Track{} })
+		w, _ = watchRenditions(t, rules(), list{video("v", 144)}, nil, func(a *watch.Analysis) { a.Audio = detector.DecodedTrack{} })
 		if h := w.Report().Health; h.Video != monitor.OK || h.Audio != monitor.Silent {
 			t.Errorf("pictures alone: %+v", h)
 		}
@@ -95,7 +96,7 @@ func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 		}
 		w, got := watchRenditions(t, rules(), apart, map[string]list{"v": {both("m", 144)}}, func(a *watch.Analysis) {
 			if strings.HasPrefix(a.Segment, "m/") {
-				a.Audio = watch.Track{}
+				a.Audio = detector.DecodedTrack{}
 			}
 		})
 		if h := w.Report().Health; got != "m a" || h.Video != monitor.OK || h.Audio != monitor.OK {

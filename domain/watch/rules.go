@@ -71,8 +71,9 @@ const (
 
 // Rules are the settings of one watch. Durations are positive.
 type Rules struct {
-	CheckInterval  time.Duration                   `json:"check_interval"` // between two checks (6.2)
-	Thresholds     map[detector.Name]time.Duration `json:"thresholds"`     // of each detector (6.3, 6.4)
+	CheckInterval  time.Duration                   `json:"check_interval"`     // between two checks (6.2)
+	Thresholds     map[detector.Name]time.Duration `json:"thresholds"`         // of each detector (6.3, 6.4); of an optional one only if it is switched on
+	Settings       map[string]float64              `json:"settings,omitempty"` // the further settings of those detectors, by their fields
 	ScheduledStart time.Time                       `json:"scheduled_start,omitzero"`
 	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"` // decision A10
 	StartTolerance time.Duration                   `json:"start_tolerance"`        // 7.3
@@ -89,11 +90,18 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	r := Rules{
 		CheckInterval:  seconds(c.CheckIntervalSec),
 		Thresholds:     map[detector.Name]time.Duration{},
+		Settings:       map[string]float64{},
 		StartTolerance: seconds(c.StartDelayToleranceSec),
 		Prefer:         p,
 	}
 	for _, d := range detector.Table {
+		if !c.Runs(d) {
+			continue
+		}
 		r.Thresholds[d.Name] = seconds(c.ThresholdSec(d.Name))
+		for _, s := range d.Settings {
+			r.Settings[s.Field] = c.Value(s.Field)
+		}
 	}
 	if c.ScheduledStartTime != nil {
 		r.ScheduledStart = *c.ScheduledStartTime
@@ -106,15 +114,27 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 
 // handleRulesChanged goes on by new rules. Open conditions keep their onset and their
 // alert. So a lower threshold alerts at the next check that is still bad, and a higher one
-// revokes nothing. Checks and thresholds have no stored times, so their next
+// revokes nothing. A detector that is switched off ends its condition: nobody will see the end. Checks and thresholds have no stored times, so their next
 // moments follow from the new rules.
 func (w *Watcher) handleRulesChanged(o RulesChanged) {
 	w.rules = o.Rules
+	for _, d := range detector.Table {
+		if c := w.state.Conditions[d.Name]; c != nil && !w.rules.runs(d) {
+			c.recover(d, c.BadUntil, &w.emitter)
+			delete(w.state.Conditions, d.Name)
+		}
+	}
 	w.state.Schedule.follow(w.rules, &w.emitter)
 	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
 		r.NextAt = instant.Earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
 	}
 }
+
+// runs reports whether a detector judges.
+func (r Rules) runs(d detector.Detector) bool { return !d.Optional || r.Thresholds[d.Name] > 0 }
+
+// setting returns a further setting of a detector.
+func (r Rules) setting(field string) float64 { return r.Settings[field] }
 
 // threshold returns how long a detector's condition lasts before its alert.
 func (r Rules) threshold(d detector.Detector) time.Duration {

@@ -175,14 +175,14 @@ func rows() []observation {
 	}
 	segment("picture and sound", func(*watch.Analysis) {})
 	segment("black", func(a *watch.Analysis) {
-		a.Intervals = map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}
+		a.Intervals = map[detector.Name][]detector.Interval{detector.Blackout: wholeSegment}
 	})
 	segment("silent", func(a *watch.Analysis) {
-		a.Intervals = map[detector.Name][]watch.Interval{detector.Silence: wholeSegment}
+		a.Intervals = map[detector.Name][]detector.Interval{detector.Silence: wholeSegment}
 	})
-	segment("no video track", func(a *watch.Analysis) { a.Video = watch.Track{} })
-	segment("no frame can be decoded", func(a *watch.Analysis) { a.Video = watch.Track{Present: true} })
-	segment("no track at all", func(a *watch.Analysis) { a.Video, a.Audio = watch.Track{}, watch.Track{} })
+	segment("no video track", func(a *watch.Analysis) { a.Video = detector.DecodedTrack{} })
+	segment("no frame can be decoded", func(a *watch.Analysis) { a.Video = detector.DecodedTrack{Present: true} })
+	segment("no track at all", func(a *watch.Analysis) { a.Video, a.Audio = detector.DecodedTrack{}, detector.DecodedTrack{} })
 	segment("fails", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureNetwork, "no") })
 	segment("403", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureExpired, "403") })
 	segment("cannot be decoded", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureUndecodable, "no") })
@@ -192,8 +192,8 @@ func rows() []observation {
 }
 
 var (
-	decoded      = watch.Track{Present: true, To: 2 * time.Second}
-	wholeSegment = []watch.Interval{{To: 2 * time.Second}}
+	decoded      = detector.DecodedTrack{Present: true, To: 2 * time.Second}
+	wholeSegment = []detector.Interval{{To: 2 * time.Second}}
 )
 
 // signalWord is a signal in short: its condition, with "+" at the begin and "-" at

@@ -53,7 +53,7 @@ type Task struct {
 	AvoidedEgress string    // TaskResolve: the address through which not to ask, if there is another
 	Segment       Segment   // TaskSegment: to be analysed
 	Urgency       Urgency   // TaskResolve: of its answer
-	Calm          Calm      // TaskSegment: how closely (decision S18)
+	Look          Look      // TaskSegment: how closely (decision S18), and what to measure
 }
 
 // planner decides which task is due when. It reads the state and changes nothing.
@@ -139,7 +139,7 @@ func (p planner) mediaTask() (next Task, ok bool) {
 		}
 		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL, Egress: f.Egress}
 		if f.pending != nil {
-			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Calm: f.calm}
+			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending, Look: f.look}
 		}
 		first := !ok || t.At.Before(next.At)
 		if ok && !t.At.After(p.now) && !next.At.After(p.now) {

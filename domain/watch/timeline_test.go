@@ -57,7 +57,7 @@ func TestBadMediaAreAlertedAtTheirThresholdAndAtTheirRecovery(t *testing.T) { //
 			w.changeAnalysis = func(a *watch.Analysis) {
 				a.Audio.From, a.Audio.To = seconds(3)/10, seconds(17)/10
 				for i := range a.Intervals[detector.Silence] {
-					a.Intervals[detector.Silence][i] = watch.Interval{From: a.Audio.From, To: a.Audio.To}
+					a.Intervals[detector.Silence][i] = detector.Interval{From: a.Audio.From, To: a.Audio.To}
 				}
 			}
 		}, checksEvery(2)}, 50, 300, "50 started since 0, 130 silence since 100 for 30, 142 silence_recovered since 100 until 140 for 40", nil},
@@ -77,7 +77,7 @@ func TestBadMediaAreAlertedAtTheirThresholdAndAtTheirRecovery(t *testing.T) { //
 					ahead := seconds(c.ahead) / 10
 					a.Video.From, a.Video.To = ahead, a.Video.To+ahead
 					for i, bad := range a.Intervals[detector.Blackout] {
-						a.Intervals[detector.Blackout][i] = watch.Interval{From: bad.From + ahead, To: bad.To + ahead}
+						a.Intervals[detector.Blackout][i] = detector.Interval{From: bad.From + ahead, To: bad.To + ahead}
 					}
 				}
 			}).from(50).until(135).expect("50 started since 0, " + c.alert)

@@ -90,7 +90,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if w.state.countsTime() {
 		w.revise() // At has changed
 	}
-	if after := w.health(now); after != before && !w.state.Over {
+	if after := w.health(now); !after.same(before) && !w.state.Over {
 		w.effects = append(w.effects, after)
 	}
 	return w.effects

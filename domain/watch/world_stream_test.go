@@ -31,6 +31,9 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 			w.screenPicture(&a, task)
 			w.screenSound(&a, task)
 		}
+		if a.Failure == nil && w.measure != nil {
+			w.measure(&a, task)
+		}
 		w.looks = append(w.looks, seenLook{began, task.Segment.Sequence, a.Video.Screened, a.Audio.Screened})
 		return a
 	}
@@ -173,24 +176,24 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 		return a
 	}
 	start := float64(s.Sequence) * w.segment
-	a.Intervals = map[detector.Name][]watch.Interval{}
+	a.Intervals = map[detector.Name][]detector.Interval{}
 	found := func(d detector.Name, bad []span) {
 		for _, b := range bad {
 			from, to := max(b.from, start)-start, min(b.to, start+w.segment)-start
 			if to > from {
-				a.Intervals[d] = append(a.Intervals[d], watch.Interval{From: time.Duration(from * float64(time.Second)), To: time.Duration(to * float64(time.Second))})
+				a.Intervals[d] = append(a.Intervals[d], detector.Interval{From: time.Duration(from * float64(time.Second)), To: time.Duration(to * float64(time.Second))})
 			}
 		}
 	}
 	if !strings.Contains(s.URI, "/sound/") {
-		a.Video = watch.Track{Present: true, To: s.Duration}
+		a.Video = detector.DecodedTrack{Present: true, To: s.Duration}
 		found(detector.Blackout, w.black)
 		for name, bad := range w.otherDetectors {
 			found(name, bad)
 		}
 	}
 	if !strings.Contains(s.URI, "/picture/") && !w.noSound {
-		a.Audio = watch.Track{Present: true, To: s.Duration}
+		a.Audio = detector.DecodedTrack{Present: true, To: s.Duration}
 		found(detector.Silence, w.silent)
 	}
 	if w.changeAnalysis != nil {
@@ -221,7 +224,7 @@ func (w *world) screenPicture(a *watch.Analysis, task watch.Task) {
 		}
 		shown = append(shown, t-start)
 	}
-	if w.screen(&a.Video, task.Segment, shown, 1./30, task.Calm.Video) {
+	if w.screen(&a.Video, task.Segment, shown, 1./30, task.Look.Video) {
 		delete(a.Intervals, detector.Blackout)
 	}
 }
@@ -235,14 +238,14 @@ func (w *world) screenSound(a *watch.Analysis, task watch.Task) {
 			loud = append(loud, t)
 		}
 	}
-	if w.screen(&a.Audio, task.Segment, loud, 0, min(task.Calm.Audio, seconds(1)/2)) {
+	if w.screen(&a.Audio, task.Segment, loud, 0, min(task.Look.Audio, seconds(1)/2)) {
 		delete(a.Intervals, detector.Silence)
 	}
 }
 
 // screen makes a track one of which only frames at some seconds were decoded, if no more than limit
 // is hidden.
-func (w *world) screen(t *watch.Track, s watch.Segment, frames []float64, length float64, limit time.Duration) bool {
+func (w *world) screen(t *detector.DecodedTrack, s watch.Segment, frames []float64, length float64, limit time.Duration) bool {
 	if len(frames) == 0 || !t.Present || within(w.damaged, float64(s.Sequence)*w.segment) {
 		return false
 	}

@@ -72,23 +72,24 @@ type world struct {
 	oEmbedMissing   []span                     // oEmbed says that the video does not exist
 	resetFrom       float64                    // from here on program time is later by resetBy
 	resetBy         float64
-	resetIn         string                     // only playlists whose URL contains this are reset
-	refusesURI      func(uri string) bool      // reports whether the server refuses a segment under this URI
-	rename          func(uri string) string    // the URI of a segment in the present reading; nil: it stays
-	copyDelays      []int                      // by how many segments each server's copy of a playlist is late, in turn
-	answers         map[span]watch.StreamState // answers of YouTube
-	separateTracks  bool                       // picture and sound have a playlist each
-	heights         []int                      // of the renditions; none: one rendition, of which nothing is known
-	viaMaster       bool                       // a master playlist lists the renditions
-	playlistFailsIn map[string][]span          // readings fail of playlists whose URL contains the key
-	segmentsFailIn  map[string][]span          // analyses fail of segments whose URL contains the key
-	stallsIn        map[string][]span          // playlists whose URL contains the key do not move
-	endlistIn       map[string]span            // playlists whose URL contains the key have ENDLIST
-	changeAnswer    func(*watch.Resolution)    // changes each answer
-	changePlaylist  func(*watch.Playlist)      // changes each media playlist
-	changeAnalysis  func(*watch.Analysis)      // changes each analysis that succeeds
-	taskTime        map[watch.TaskKind]float64 // how long a task takes
-	cuts            []span                     // restarting replaces the watcher at these times
+	resetIn         string                            // only playlists whose URL contains this are reset
+	refusesURI      func(uri string) bool             // reports whether the server refuses a segment under this URI
+	rename          func(uri string) string           // the URI of a segment in the present reading; nil: it stays
+	copyDelays      []int                             // by how many segments each server's copy of a playlist is late, in turn
+	answers         map[span]watch.StreamState        // answers of YouTube
+	separateTracks  bool                              // picture and sound have a playlist each
+	heights         []int                             // of the renditions; none: one rendition, of which nothing is known
+	viaMaster       bool                              // a master playlist lists the renditions
+	playlistFailsIn map[string][]span                 // readings fail of playlists whose URL contains the key
+	segmentsFailIn  map[string][]span                 // analyses fail of segments whose URL contains the key
+	stallsIn        map[string][]span                 // playlists whose URL contains the key do not move
+	endlistIn       map[string]span                   // playlists whose URL contains the key have ENDLIST
+	changeAnswer    func(*watch.Resolution)           // changes each answer
+	changePlaylist  func(*watch.Playlist)             // changes each media playlist
+	changeAnalysis  func(*watch.Analysis)             // changes each analysis that succeeds
+	measure         func(*watch.Analysis, watch.Task) // adds measurements to each of them
+	taskTime        map[watch.TaskKind]float64        // how long a task takes
+	cuts            []span                            // restarting replaces the watcher at these times
 
 	watcher       *watch.Watcher
 	now           float64

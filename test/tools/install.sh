@@ -139,7 +139,7 @@ install_venv() {
 # needs it or its compiler, so their absence is no failure.
 install_decoder() {
 	local program=$root/.tools/bin/segment-decoder want
-	want=$(cat "$here/decoder.sh" "$root/adapters/stream/ffmpeg/decoder/program/segment-decoder.c" | sha256sum)
+	want=$(cat "$here/decoder.sh" "$root"/adapters/stream/ffmpeg/decoder/program/*.[ch] | sha256sum)
 	if [[ -f $program.stamp && $(<"$program.stamp") == "$want" ]] && "$program" --version >/dev/null 2>&1; then
 		return
 	fi

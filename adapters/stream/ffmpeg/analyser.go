@@ -32,10 +32,12 @@ var (
 // detector found. body yields its init section and then its media. setting returns
 // a field of the registration's config object. Beyond worker.Analyser:
 //
-//   - of a calm track, key frames or some of the sound are decoded, and every frame if these
-//     leave a doubt: if anything is dark, damaged or missing, or bad media that matter may hide;
-//   - key frames are not enough if a detector of the picture needs more than single frames
-//     (filter.singleFrames), or if the segment has more than decoder.MaxMedia bytes;
+//   - of a track that look lets stay undecoded, key frames or some of the sound are decoded, and every
+//     frame if these leave a doubt: if anything is dark, damaged or missing, or bad media that matter
+//     may hide;
+//   - key frames are not enough if the segment has more than decoder.MaxMedia bytes;
+//   - only the Decoder of the Config measures what look.Measure asks for: Measured.Taken is 0 if the
+//     command decided;
 //   - the caller sets Began and Segment of the answer;
 //   - the first bytes decide the container; s.Container is used if they do not;
 //   - black shorter than 0.1 s (section 6.3) is dropped unless it touches an end of
@@ -54,8 +56,8 @@ var (
 //	tool          ffmpeg is missing, was killed, lacks a feature, or exceeded a limit
 //	too_large     the segment has more than MaxInput bytes
 //	network       the time limit passed while body was being read
-func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
-	found, err := a.analyse(ctx, s, calm, body, setting)
+func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
+	found, err := a.analyse(ctx, s, look, body, setting)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
@@ -64,8 +66,8 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm
 
 // analyse reads a segment, and lets the Decoder or the command look at it. Its error is that of
 // Analyse.
-func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting Settings) (watch.Analysis, error) {
-	canDecode, canScreen := a.config.Decoder != nil && hasOnlyBuiltIn(), calm.Video > 0 && judgesKeyFrames()
+func (a *Analyser) analyse(ctx context.Context, s watch.Segment, look watch.Look, body io.Reader, setting Settings) (watch.Analysis, error) {
+	canDecode, canScreen := a.config.Decoder != nil, look.Video > 0
 	if !canDecode && !canScreen {
 		return a.runCommand(ctx, s, body, setting)
 	}
@@ -84,7 +86,7 @@ func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Calm
 	var found watch.Analysis
 	isDecoded := false
 	if err == nil && isWhole && canDecode {
-		found, err = a.decode(limited, s, calm, a.job(media, demuxer, calm, setting))
+		found, err = a.decode(limited, s, look, a.job(media, demuxer, look, setting))
 		isDecoded = err == nil
 		if limited.Err() == nil {
 			err = nil // the command decides
@@ -102,20 +104,20 @@ func (a *Analyser) analyse(ctx context.Context, s watch.Segment, calm watch.Calm
 	later := *a
 	later.config.Timeout = max(a.config.Timeout-time.Since(began), minTimeLeft)
 	if isWhole && canScreen {
-		return later.screenByCommand(ctx, s, calm, media, setting)
+		return later.screenByCommand(ctx, s, look, media, setting)
 	}
 	return later.runCommand(ctx, s, resumed{io.MultiReader(bytes.NewReader(media), in.buffer), body}, setting)
 }
 
 // screenByCommand looks at the key frames of a segment with the command, and at every frame if these
 // leave a doubt. Its error is that of Analyse.
-func (a *Analyser) screenByCommand(ctx context.Context, s watch.Segment, calm watch.Calm, media []byte, setting Settings) (watch.Analysis, error) {
+func (a *Analyser) screenByCommand(ctx context.Context, s watch.Segment, look watch.Look, media []byte, setting Settings) (watch.Analysis, error) {
 	res, err := a.run(ctx, s, true, bytes.NewReader(media), setting)
 	if err != nil {
 		return watch.Analysis{}, err
 	}
 	found, err := parse(res.Stdout, res.Stderr, true)
-	if video, _ := found.inDoubt(s, calm); err == nil && !video {
+	if video, _ := found.inDoubt(s, look); err == nil && !video {
 		return found.Analysis, nil
 	}
 	return a.runCommand(ctx, s, bytes.NewReader(media), setting)

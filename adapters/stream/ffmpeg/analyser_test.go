@@ -165,7 +165,7 @@ func TestDarkPicturesAreBlack(t *testing.T) {
 func TestTheSettingDecidesWhatIsSilence(t *testing.T) {
 	ts := scene{volume: -26}.make(t) // a tone of -47 dBFS
 	for silenceDB, silent := range map[float64]bool{-45.5: true, -48.5: false} {
-		got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
+		got, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Look{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
 		if found := got.Intervals[detector.Silence]; err != nil || (len(found) == 1) != silent {
 			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, found, err, silent)
 		}
@@ -173,7 +173,7 @@ func TestTheSettingDecidesWhatIsSilence(t *testing.T) {
 }
 
 // look analyses a segment, which must succeed.
-func look(t *testing.T, c ffmpeg.Config, calm watch.Calm, segment []byte) watch.Analysis {
+func look(t *testing.T, c ffmpeg.Config, calm watch.Look, segment []byte) watch.Analysis {
 	t.Helper()
 	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
@@ -186,8 +186,8 @@ func look(t *testing.T, c ffmpeg.Config, calm watch.Calm, segment []byte) watch.
 // the segment to the command.
 func analyse(t *testing.T, segment []byte) (video, audio ffmpeg.TrackResult) {
 	t.Helper()
-	got := look(t, realTool(t), watch.Calm{}, segment)
-	checkDecoder(t, watch.Calm{}, segment, got)
+	got := look(t, realTool(t), watch.Look{}, segment)
+	checkDecoder(t, watch.Look{}, segment, got)
 	checkNoSubprocess(t)
 	return ffmpeg.Results(got)
 }

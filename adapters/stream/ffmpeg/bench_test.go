@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -22,6 +23,9 @@ const (
 	// maxCalmCheck is the CPU time that segment-decoder may take for the key frames and some
 	// of the sound of a segment of 144p, all included (decision 17).
 	maxCalmCheck = 4 * time.Millisecond
+	// maxDetectors is how many times the CPU of a calm check one may use that measures all that
+	// the optional detectors judge of one.
+	maxDetectors = 1.6
 	// maxMeasuring is how many times the CPU of a check without measures one with them may
 	// use (section 16.3).
 	maxMeasuring = 1.15
@@ -93,7 +97,7 @@ func runFFmpeg(b *testing.B, segment []byte, args ...string) func() error {
 	}
 }
 
-func analyseTimes(b *testing.B, c ffmpeg.Config, calm watch.Calm, segment []byte, times int) error {
+func analyseTimes(b *testing.B, c ffmpeg.Config, calm watch.Look, segment []byte, times int) error {
 	b.Helper()
 	a := ffmpeg.New(c)
 	for range times {
@@ -121,7 +125,7 @@ func BenchmarkCheck(b *testing.B) {
 			specified[r.name], ours[r.name] = compareCPU(b, 5,
 				func() time.Duration { return cpuOf(b, black) + cpuOf(b, silent) },
 				func() time.Duration {
-					return cpuOf(b, func() error { return analyseTimes(b, ffmpeg.Config{Path: ffmpegPath(b)}, watch.Calm{}, segment, 1) })
+					return cpuOf(b, func() error { return analyseTimes(b, ffmpeg.Config{Path: ffmpegPath(b)}, watch.Look{}, segment, 1) })
 				})
 		})
 	}
@@ -139,7 +143,7 @@ func BenchmarkDecoder(b *testing.B) {
 			continue
 		}
 		segment := liveSegment(b, r.width, r.height, r.video, r.audio)
-		for look, calm := range map[string]watch.Calm{"every_frame": {}, "calm": calmest} {
+		for look, calm := range map[string]watch.Look{"every_frame": {}, "calm": calmest} {
 			b.Run(r.name+"/"+look, func(b *testing.B) {
 				command := func() time.Duration {
 					times := segments / 10
@@ -157,6 +161,52 @@ func BenchmarkDecoder(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkMeasurements compares a calm check that measures something with one that does not. Movement is
+// measured only when every frame is decoded, so it is compared with that.
+func BenchmarkMeasurements(b *testing.B) {
+	const segments = 200
+	r := renditions[len(renditions)-1]
+	segment := liveSegment(b, r.width, r.height, r.video, r.audio)
+	all := detector.Pictures | detector.Sound | detector.Tone | detector.Captions | detector.Damage
+	for _, c := range []struct {
+		name    string
+		measure detector.Measurement
+		look    watch.Look
+	}{
+		{"pictures", detector.Pictures, calmest},
+		{"sound", detector.Sound, calmest},
+		{"tone", detector.Tone, calmest},
+		{"captions", detector.Captions, calmest},
+		{"damage", detector.Damage, calmest},
+		{"all", all, calmest},
+		{"movement", detector.Movement, watch.Look{Audio: time.Hour}},
+		{"all_and_movement", all | detector.Movement, watch.Look{Audio: time.Hour}},
+		{"nothing_and_all_sound", 0, watch.Look{Video: time.Hour}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			decoding := func(look watch.Look) time.Duration {
+				pool := newPool(b, nil)
+				return cpuOf(b, func() error {
+					defer pool.Close()
+					return analyseTimes(b, ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}, look, segment, segments)
+				}) / segments
+			}
+			with := c.look
+			with.Measure = c.measure
+			plain := c.look
+			if c.measure == 0 {
+				plain = calmest
+			}
+			measured, calm := compareCPU(b, 5, func() time.Duration { return decoding(with) }, func() time.Duration { return decoding(plain) })
+			ratio := float64(measured) / float64(calm)
+			b.ReportMetric(ratio, "times-more")
+			if c.name == "all" && ratio > maxDetectors {
+				b.Errorf("all measurements take %.2f times the CPU of a calm check, at most %v is wanted", ratio, maxDetectors)
+			}
+		})
 	}
 }
 

@@ -59,7 +59,7 @@ func TestEveryKindOfStreamIsAnalysed(t *testing.T) {
 			s.black = during(0, 0.6, 1, 1.8, 2.3, 9)
 			s.silent = s.black
 			segment := s.make(t)
-			for _, calm := range []watch.Calm{{}, calmest} {
+			for _, calm := range []watch.Look{{}, calmest} {
 				got := look(t, realTool(t), calm, segment)
 				checkScene(t, got, !slices.Contains(s.codec, "-vn"), !slices.Contains(s.codec, "-an"))
 				if !checkDecoder(t, calm, segment, got) {

@@ -115,7 +115,7 @@ func TestBytesThatAreNotASegmentAreUndecodable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, declared := range []string{"", "mpegts", "mp4"} {
-				_, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{Container: declared}, watch.Calm{}, bytes.NewReader(segment), settings)
+				_, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{Container: declared}, watch.Look{}, bytes.NewReader(segment), settings)
 				checkFailure(t, err, watch.FailureUndecodable)
 				checkNoSubprocess(t)
 			}
@@ -129,7 +129,7 @@ func TestAnErrorOfTheBodyIsReturnedUnchanged(t *testing.T) {
 	for name, n := range map[string]int{"at once": 0, "halfway": len(ts) / 2, "after everything": len(ts)} {
 		t.Run(name, func(t *testing.T) {
 			body := io.MultiReader(bytes.NewReader(ts[:n]), iotest.ErrReader(broken))
-			_, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, body, settings)
+			_, err := ffmpeg.New(realTool(t)).Analyse(t.Context(), watch.Segment{}, watch.Look{}, body, settings)
 			if f := (*watch.Failure)(nil); !errors.As(err, &f) || f != broken {
 				t.Errorf("error = %v, want the body's own", err)
 			}
@@ -140,7 +140,7 @@ func TestAnErrorOfTheBodyIsReturnedUnchanged(t *testing.T) {
 
 func analyseFails(t *testing.T, a *ffmpeg.Analyser, body io.Reader, kind watch.FailureKind) *watch.Failure {
 	t.Helper()
-	_, err := a.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, body, settings)
+	_, err := a.Analyse(t.Context(), watch.Segment{}, watch.Look{}, body, settings)
 	checkNoSubprocess(t)
 	return checkFailure(t, err, kind)
 }

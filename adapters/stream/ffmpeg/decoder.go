@@ -20,45 +20,43 @@ var containers = map[string]decoder.Container{mpegTS: decoder.MPEGTS, mp4: decod
 // Decoder has tried.
 const minTimeLeft = time.Second
 
-// hasOnlyBuiltIn reports whether the table has just the detectors that a Decoder knows.
-func hasOnlyBuiltIn() bool {
-	for _, d := range detector.Table {
-		if d.Name != detector.Blackout && d.Name != detector.Silence || !filters[d.Name].builtIn {
-			return false
-		}
-	}
-	return true
-}
+// Measurements of each track.
+const (
+	ofPicture = detector.Pictures | detector.Movement | detector.Captions | detector.Damage
+	ofSound   = detector.Sound | detector.Tone
+)
 
 // decode lets the Decoder look at a segment, and then at every frame of the tracks that are in doubt.
 // Errors: those of the Decoder.
-func (a *Analyser) decode(ctx context.Context, s watch.Segment, calm watch.Calm, job decoder.Job) (watch.Analysis, error) {
+func (a *Analyser) decode(ctx context.Context, s watch.Segment, look watch.Look, job decoder.Job) (watch.Analysis, error) {
 	result, err := a.config.Decoder.Decode(ctx, job)
 	if err != nil {
 		return watch.Analysis{}, err
 	}
 	found := fromResult(result, job)
-	video, audio := found.inDoubt(s, calm)
+	video, audio := found.inDoubt(s, look)
 	if !video && !audio {
 		return found.Analysis, nil
 	}
 	closer := job
-	closer.Video, closer.Audio = decoder.Nothing, decoder.Nothing
+	closer.Video, closer.Audio, closer.Measure = decoder.Nothing, decoder.Nothing, 0
 	if video {
 		job.Video, closer.Video = decoder.Whole, decoder.Whole
+		closer.Measure |= job.Measure & ofPicture
 	}
 	if audio {
 		closer.Audio = decoder.Whole
+		closer.Measure |= job.Measure & ofSound
 	}
 	more, err := a.config.Decoder.Decode(ctx, closer)
 	if err != nil {
 		return watch.Analysis{}, err
 	}
 	if video {
-		result.Video = more.Video
+		result.Video, result.Pictures, result.Movement, result.Captions = more.Video, more.Pictures, more.Movement, more.Captions
 	}
 	if audio {
-		result.Audio, result.AudioScreened = more.Audio, false
+		result.Audio, result.Sound, result.Tone, result.AudioScreened = more.Audio, more.Sound, more.Tone, false
 	}
 	return fromResult(result, job).Analysis, nil
 }
@@ -88,17 +86,18 @@ func (r resumed) Close() error {
 
 // job is a segment for a Decoder with the criteria of the detectors. A track of which nothing may stay
 // undecoded is decoded whole.
-func (a *Analyser) job(media []byte, demuxer string, calm watch.Calm, setting Settings) decoder.Job {
-	look := func(limit time.Duration) decoder.Look {
+func (a *Analyser) job(media []byte, demuxer string, look watch.Look, setting Settings) decoder.Job {
+	closely := func(limit time.Duration) decoder.Look {
 		if limit > 0 {
 			return decoder.Screen
 		}
 		return decoder.Whole
 	}
 	return decoder.Job{
-		Media: media, Container: containers[demuxer], Video: look(calm.Video), Audio: look(calm.Audio), MaxPixels: a.config.maxPixels(),
+		Media: media, Container: containers[demuxer], Video: closely(look.Video), Audio: closely(look.Audio), MaxPixels: a.config.maxPixels(),
 		BlackPixel: detector.BlackLumaPercent / 100.0, BlackPart: detector.BlackAreaPercent / 100.0,
 		Silent: math.Pow(10, setting(detector.SilenceDB)/20), SilenceAfter: minSilence,
+		Measure: look.Measure & (ofPicture | ofSound),
 	}
 }
 
@@ -106,6 +105,8 @@ func (a *Analyser) job(media []byte, demuxer string, calm watch.Calm, setting Se
 func fromResult(r decoder.Result, j decoder.Job) seen {
 	a := assemble(printedRecords(r.Video), printedRecords(r.Audio), j.Video == decoder.Screen, r.AudioScreened)
 	a.damaged = r.Damaged
+	a.Measured = measured(r, j, a.Video)
+	shiftToZero(&a.Analysis)
 	a.announce(r.VideoAnnounced, r.AudioAnnounced)
 	return a
 }
@@ -119,6 +120,9 @@ func printedRecords(records []decoder.Record) iter.Seq[printed] {
 		begun := false
 		for _, r := range records {
 			at := timestamp{r.At, true}
+			if r.Kind > decoder.Measurement {
+				continue // it is about damage
+			}
 			if r.Kind == decoder.Measurement {
 				if !yield(printed{frame: frame{pts: at}, measured: true, value: r.Value}) {
 					return

@@ -48,7 +48,7 @@ const noCommand = "/nonexistent/ffmpeg"
 
 // checkDecoder compares what the command found in a segment with what a decoder finds. It
 // returns false if the decoder left the segment to the command.
-func checkDecoder(t *testing.T, calm watch.Calm, segment []byte, want watch.Analysis) bool {
+func checkDecoder(t *testing.T, calm watch.Look, segment []byte, want watch.Analysis) bool {
 	t.Helper()
 	pool := newPool(t, nil)
 	defer pool.Close()
@@ -62,7 +62,7 @@ func checkDecoder(t *testing.T, calm watch.Calm, segment []byte, want watch.Anal
 			t.Errorf("the decoder has %s %v, the command %v", what, got, want)
 		}
 	}
-	for name, tracks := range map[string][2]watch.Track{"video": {got.Video, want.Video}, "audio": {got.Audio, want.Audio}} {
+	for name, tracks := range map[string][2]detector.DecodedTrack{"video": {got.Video, want.Video}, "audio": {got.Audio, want.Audio}} {
 		if name == "audio" && tracks[0].Screened {
 			continue // by the decoder only; what may hide is checked below
 		}
@@ -78,7 +78,7 @@ func checkDecoder(t *testing.T, calm watch.Calm, segment []byte, want watch.Anal
 	for _, name := range []detector.Name{detector.Blackout, detector.Silence} {
 		found, expected := got.Intervals[name], want.Intervals[name]
 		if name == detector.Silence && got.Audio.Screened {
-			expected = slices.DeleteFunc(slices.Clone(expected), func(i watch.Interval) bool { return i.To-i.From < seconds(0.5) })
+			expected = slices.DeleteFunc(slices.Clone(expected), func(i detector.Interval) bool { return i.To-i.From < seconds(0.5) })
 		}
 		if len(found) != len(expected) {
 			t.Errorf("%s: the decoder found %v, the command %v", name, found, expected)
@@ -123,7 +123,7 @@ func compareMeasures(t *testing.T, got, want []watch.Measure) {
 // A decoder that fails changes no verdict.
 func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 	// A program that answers at its start that one byte is unusual.
-	const works = `head -c 65 >/dev/null; printf 'SDA2\001\000\000\000\000\000\000\000\001\000\000\000u'; `
+	const works = `head -c 73 >/dev/null; printf 'SDA3\001\000\000\000\000\000\000\000\001\000\000\000u'; `
 	segment := scene{black: during(1, 9)}.make(t)
 	for name, path := range map[string]string{
 		"not installed":    filepath.Join(t.TempDir(), "segment-decoder"),
@@ -131,14 +131,14 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 		"ends at once":     fakeFFmpeg(t, "exit 127"),
 		"never answers":    fakeFFmpeg(t, "cat >/dev/null; sleep 600"),
 		"crashes":          fakeFFmpeg(t, works+"head -c 1000 >/dev/null; kill -SEGV $$"),
-		"answers nonsense": fakeFFmpeg(t, works+"printf 'SDA2\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
+		"answers nonsense": fakeFFmpeg(t, works+"printf 'SDA3\000\000\000\000\000\000\000\000\377\377\377\177'; cat >/dev/null"),
 		"hangs":            fakeFFmpeg(t, works+"cat >/dev/null; sleep 600"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := newPool(t, func(c *decoder.Config) { c.Path, c.Timeout = path, 300*time.Millisecond })
 			c := realTool(t)
 			c.Decoder = newStream(pool)
-			if got := look(t, c, watch.Calm{}, segment); len(got.Intervals[detector.Blackout]) != 1 {
+			if got := look(t, c, watch.Look{}, segment); len(got.Intervals[detector.Blackout]) != 1 {
 				t.Errorf("found %v", got.Intervals)
 			}
 			pool.Close()
@@ -149,7 +149,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 		null := append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...)
 		c := realTool(t)
 		c.Decoder = newStream(newPool(t, nil))
-		if got := look(t, c, watch.Calm{}, slices.Concat(segment, bytes.Repeat(null, decoder.MaxMedia/188+1))); len(got.Intervals[detector.Blackout]) != 1 {
+		if got := look(t, c, watch.Look{}, slices.Concat(segment, bytes.Repeat(null, decoder.MaxMedia/188+1))); len(got.Intervals[detector.Blackout]) != 1 {
 			t.Errorf("found %v", got.Intervals)
 		}
 	})
@@ -167,7 +167,7 @@ func TestABodyFailsTheSameWithADecoder(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the watch ended")
 	cancel(cause)
-	if _, err := ffmpeg.New(c).Analyse(ctx, watch.Segment{}, watch.Calm{}, bytes.NewReader(segment), settings); !errors.Is(err, cause) {
+	if _, err := ffmpeg.New(c).Analyse(ctx, watch.Segment{}, watch.Look{}, bytes.NewReader(segment), settings); !errors.Is(err, cause) {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestADecoderAnswersForAsManyFramesAsItsLimitSays(t *testing.T) {
 	pool := newPool(t, func(c *decoder.Config) { c.Timeout, c.Share = time.Minute, time.Minute })
 	analyser := ffmpeg.New(ffmpeg.Config{Path: noCommand, Timeout: time.Minute, Decoder: newStream(pool)})
 	for times, ok := range map[int]bool{1700: true, 2200: false} { // about 48 frames each, and a sixth of them measured
-		_, err := analyser.Analyse(t.Context(), watch.Segment{}, watch.Calm{}, bytes.NewReader(bytes.Repeat(second, times)), settings)
+		_, err := analyser.Analyse(t.Context(), watch.Segment{}, watch.Look{}, bytes.NewReader(bytes.Repeat(second, times)), settings)
 		if (err == nil) != ok {
 			t.Errorf("%d seconds: %v", times, err)
 		}

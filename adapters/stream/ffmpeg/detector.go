@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // filter is the ffmpeg filter of one detector. It passes every frame on and adds
@@ -20,24 +19,11 @@ type filter struct {
 	// minDuration is the length below which an interval is dropped; 0: none is. One that
 	// touches an end of the track is kept: it may be part of a longer one.
 	minDuration time.Duration
-
-	// singleFrames says that the filter judges each picture by itself, so that a bad key
-	// frame shows without the frames between.
-	singleFrames bool
-
-	// builtIn says that the program of package decoder does what the filter does.
-	builtIn bool
 }
 
-// filters has an entry for each file detector_*.go, which registers it.
-var filters = map[detector.Name]filter{}
-
-// register adds the filter of a detector. A variable declaration in the detector's
-// file calls it, so that another detector touches no other file here.
-func register(name detector.Name, f filter) filter { //nolint:unparam // a declaration needs a value
-	filters[name] = f
-	return f
-}
+// filters has the filters of the detectors without a Rule. The program of package decoder does what they
+// do; it measures what the other detectors judge, and the command does not.
+var filters = map[detector.Name]filter{detector.Blackout: blackout, detector.Silence: silence}
 
 // Settings returns the value of a field of a registration's config object. Only
 // fields of detector.Table are asked for.
@@ -61,8 +47,7 @@ func ofTrack(track detector.Track) []trackFilter {
 	return chain
 }
 
-// Filters returns the names of the ffmpeg filters that the detectors and the
-// measurements need. An ffmpeg that was built for another purpose may lack them.
+// Filters returns the names of the ffmpeg filters that the detectors and the measures of a second need. An ffmpeg that was built for another purpose may lack them.
 func Filters() (names []string) {
 	for _, d := range detector.Table {
 		if f, ok := filters[d.Name]; ok {
@@ -74,4 +59,4 @@ func Filters() (names []string) {
 }
 
 // intervals are those that each detector found.
-type intervals map[detector.Name][]watch.Interval
+type intervals map[detector.Name][]detector.Interval

@@ -3,18 +3,17 @@ package ffmpeg_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestEveryDetectorHasAFilter(t *testing.T) {
+// The other detectors judge what only segment-decoder measures.
+func TestEveryDetectorWithoutARuleHasAFilter(t *testing.T) {
 	for _, d := range detector.Table {
-		if !ffmpeg.HasFilter(d.Name) {
-			t.Errorf("%s has no filter: ffmpeg would never find it", d.Name)
+		if ffmpeg.HasFilter(d.Name) == (d.Rule != nil) {
+			t.Errorf("%s: filter %v, rule %v", d.Name, ffmpeg.HasFilter(d.Name), d.Rule != nil)
 		}
 	}
 }
@@ -37,32 +36,5 @@ func TestTheCommandLineIsBuiltFromTheTable(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-func TestTheFilterOfAThirdDetectorIsNamed(t *testing.T) {
-	detectortest.Only(t, detector.Blackout, detector.Silence)
-	detectortest.Add(t, detectortest.Imaginary)
-	ffmpeg.AddFilter(t, detectortest.Imaginary.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" }, "start", "end")
-	if got := ffmpeg.Filters(); !slices.Equal(got, []string{"blackdetect", "silencedetect", "freezedetect", "signalstats", "astats"}) {
-		t.Errorf("the filters are %q", got)
-	}
-}
-
-// The new filter runs in the same process, beside the others of its track.
-func TestAThirdDetectorIsOneRowAndOneFilter(t *testing.T) {
-	detectortest.Add(t, detectortest.Imaginary)
-	ffmpeg.AddFilter(t, detectortest.Imaginary.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" },
-		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	got := look(t, realTool(t), watch.Calm{}, scene{black: during(1, 2), silent: during(2, 9)}.make(t))
-	for name, want := range map[detector.Name][2]float64{
-		detector.Blackout:           {1, 2},
-		detectortest.Imaginary.Name: {1, 2}, // a black picture does not move
-		detector.Silence:            {2, 3},
-	} {
-		found := got.Intervals[name]
-		if len(found) != 1 || (found[0].From-priming-seconds(want[0])).Abs() > 2*audioFrame || (found[0].To-priming-seconds(want[1])).Abs() > 2*audioFrame {
-			t.Errorf("%s: %v, want one interval from %v s to %v s after %v", name, found, want[0], want[1], priming.Round(time.Millisecond))
-		}
 	}
 }

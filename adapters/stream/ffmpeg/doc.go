@@ -7,11 +7,10 @@
 //	                   │ audio: detectors ─ ametadata=print ─▶ stderr ─┼─▶ parse ─▶ watch.Analysis
 //	                   └ log: announced tracks, errors ────────────────┘
 //
-// Each row of detector.Table has a filter that tags frames with metadata. To add a
-// detector, add its row there and the file of its filter here; detector_blackout.go is
-// an example.
+// The rows of detector.Table without a Rule have a filter here, which tags frames with metadata. The
+// other detectors judge what only a Decoder measures (package decoder): with the command they know nothing.
 //
-// Luma and sound level are measured in the same run, about once a second: one picture
+// Luma and sound level, for the record, are measured in the same run, about once a second: one picture
 // a second, and one sound frame in six. They do not change what the detectors find.
 //
 // Every decoded frame is printed with its time and tags. An interval without an end

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"maps"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
@@ -14,9 +13,9 @@ import (
 
 // TrackResult is a track with the intervals of its detector of the specification.
 type TrackResult struct {
-	watch.Track
+	detector.DecodedTrack
 
-	Found []watch.Interval
+	Found []detector.Interval
 }
 
 // Results returns the tracks of an analysis: video with black, audio with silence.
@@ -56,14 +55,6 @@ func ArgumentsWithoutMeasures(setting Settings, demuxer string, maxPixels int64)
 func HasFilter(name detector.Name) bool {
 	_, ok := filters[name]
 	return ok
-}
-
-// AddFilter registers a filter, as the file of a detector does, until the test ends.
-func AddFilter(t interface{ Cleanup(func()) }, name detector.Name, expression func(Settings) string, startKey, endKey string) {
-	before := maps.Clone(filters)
-	t.Cleanup(func() { filters = before })
-	filters = maps.Clone(before)
-	register(name, filter{expression: expression, startKey: startKey, endKey: endKey})
 }
 
 // DetectContainer returns the demuxer for b.

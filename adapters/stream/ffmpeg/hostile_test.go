@@ -31,7 +31,7 @@ const busyMachine = 10 * time.Second
 func TestAHostileSegmentCostsLittleAndItsNeighbourNothing(t *testing.T) {
 	calm := scene{codec: keyFramesEvery("30"), black: during(1, 2)}.make(t)
 	pool := newPool(t, func(c *decoder.Config) { c.Timeout = 2 * time.Second })
-	decode := func(s watch.Segment, look watch.Calm, segment []byte) (watch.Analysis, error) {
+	decode := func(s watch.Segment, look watch.Look, segment []byte) (watch.Analysis, error) {
 		a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)})
 		return a.Analyse(t.Context(), s, look, bytes.NewReader(segment), settings)
 	}
@@ -43,8 +43,10 @@ func TestAHostileSegmentCostsLittleAndItsNeighbourNothing(t *testing.T) {
 			declared := watch.Segment{Container: "mp3"} // for segments with unknown first bytes
 			checkLimits(t, declared, segment)
 			// A calm look decodes key frames and some of the sound, and then all of a segment that it doubts.
-			_, _ = decode(declared, calmest, segment)
-			if got, err := decode(watch.Segment{}, watch.Calm{}, calm); err != nil || len(got.Intervals[detector.Blackout]) != 1 {
+			closely := calmest
+			closely.Measure = everything
+			_, _ = decode(declared, closely, segment)
+			if got, err := decode(watch.Segment{}, watch.Look{}, calm); err != nil || len(got.Intervals[detector.Blackout]) != 1 {
 				t.Errorf("the next segment: %v, %v", got.Intervals, err)
 			}
 		})

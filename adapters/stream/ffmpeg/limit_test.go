@@ -65,7 +65,7 @@ func TestALimitThatIsReachedHasItsFailure(t *testing.T) {
 				c.limits.Path, c.limits.Files = ffmpegPath(t), []string{}
 			}
 			if c.kind == "" {
-				if _, err := ffmpeg.New(c.limits).Analyse(t.Context(), watch.Segment{}, watch.Calm{}, c.segment, settings); err != nil {
+				if _, err := ffmpeg.New(c.limits).Analyse(t.Context(), watch.Segment{}, watch.Look{}, c.segment, settings); err != nil {
 					t.Errorf("Analyse: %v", err)
 				}
 			} else if f := analyseFails(t, ffmpeg.New(c.limits), c.segment, c.kind); !strings.Contains(f.Detail, c.detail) {

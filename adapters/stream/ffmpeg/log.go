@@ -21,6 +21,7 @@ func parse(stdout, stderr []byte, keyFrames bool) (seen, error) {
 	if !a.Video.Present && !a.Audio.Present {
 		return seen{}, logFailure(stderr)
 	}
+	shiftToZero(&a.Analysis)
 	a.damaged = keyFrames && damaged(stderr)
 	a.announce(announced(stderr))
 	return a, nil
@@ -37,12 +38,11 @@ func assemble(video, audio iter.Seq[printed], videoScreened, audioScreened bool)
 	}
 	picture, sound := read(detector.Video, video, videoScreened), read(detector.Audio, audio, audioScreened)
 	a := seen{
-		Analysis: watch.Analysis{Video: picture.Track, Audio: sound.Track, Intervals: intervals{}, Measures: measures(picture.samples, sound.samples)},
+		Analysis: watch.Analysis{Video: picture.DecodedTrack, Audio: sound.DecodedTrack, Intervals: intervals{}, Measures: measures(picture.samples, sound.samples)},
 		videoGap: picture.gap, audioGap: sound.gap,
 	}
 	maps.Copy(a.Intervals, picture.found)
 	maps.Copy(a.Intervals, sound.found)
-	shiftToZero(&a.Analysis)
 	return a
 }
 
@@ -50,7 +50,7 @@ func assemble(video, audio iter.Seq[printed], videoScreened, audioScreened bool)
 // timestamp in the container's order, and a decoder may output an earlier frame.
 func shiftToZero(a *watch.Analysis) {
 	first := min(a.Video.From, a.Audio.From, 0)
-	for _, t := range []*watch.Track{&a.Video, &a.Audio} {
+	for _, t := range []*detector.DecodedTrack{&a.Video, &a.Audio} {
 		if t.Present {
 			t.From, t.To = t.From-first, t.To-first
 		}
@@ -62,6 +62,17 @@ func shiftToZero(a *watch.Analysis) {
 	}
 	for i := range a.Measures {
 		a.Measures[i].At -= first
+	}
+	for i := range a.Measured.Pictures {
+		a.Measured.Pictures[i].At -= first
+	}
+	for i := range a.Measured.Movement {
+		a.Measured.Movement[i].At -= first
+	}
+	if d := a.Measured.Damage; d != nil {
+		for i := range d.Intervals {
+			d.Intervals[i].From, d.Intervals[i].To = d.Intervals[i].From-first, d.Intervals[i].To-first
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func TestLumaAndLevelAreMeasuredOnceASecond(t *testing.T) {
 		"moving bars and a quiet tone": {scene{volume: -20}.make(t), 119, -44},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := look(t, realTool(t), watch.Calm{}, c.segment).Measures
+			got := look(t, realTool(t), watch.Look{}, c.segment).Measures
 			if len(got) < 3 || len(got) > 4 { // the last sound frame may begin the fourth second
 				t.Fatalf("%d measures of three seconds: %v", len(got), got)
 			}
@@ -53,7 +53,7 @@ func TestAMissingTrackIsNotMeasured(t *testing.T) {
 		segment     []byte
 		luma, level bool
 	}{"sound alone": {encodeSound(t, 2), false, true}, "a picture alone": {encodeVideo(t, "testsrc2=s=256x144:r=30:d=2"), true, false}} {
-		for _, m := range look(t, realTool(t), watch.Calm{}, c.segment).Measures {
+		for _, m := range look(t, realTool(t), watch.Look{}, c.segment).Measures {
 			if (m.Luma != nil) != c.luma || (m.Level != nil) != c.level {
 				t.Errorf("%s has the measure %+v", name, m)
 			}

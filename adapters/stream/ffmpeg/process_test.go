@@ -94,7 +94,7 @@ func TestACancelledAnalysisReturnsTheCause(t *testing.T) {
 			r, w := io.Pipe()
 			done := make(chan error)
 			go func() {
-				_, err := ffmpeg.New(c.config).Analyse(ctx, watch.Segment{}, watch.Calm{}, r, settings)
+				_, err := ffmpeg.New(c.config).Analyse(ctx, watch.Segment{}, watch.Look{}, r, settings)
 				done <- err
 			}()
 			_, _ = w.Write(scene{}.make(t))

@@ -20,11 +20,6 @@ const onlyKeyFrames = "select=key,"
 // that section 6.4 knows.
 const maxUnheard = 500 * time.Millisecond
 
-// judgesKeyFrames reports whether every filter of the picture judges single frames.
-func judgesKeyFrames() bool {
-	return !slices.ContainsFunc(ofTrack(detector.Video), func(f trackFilter) bool { return !f.singleFrames })
-}
-
 // seen is what was seen of a segment, maybe of some frames only.
 type seen struct {
 	watch.Analysis
@@ -42,15 +37,15 @@ func (a *seen) announce(video, audio bool) {
 
 // inDoubt returns the tracks of which every frame has to be decoded, because bad media that
 // matter may hide between those that were.
-func (a *seen) inDoubt(s watch.Segment, calm watch.Calm) (video, audio bool) {
-	hides := func(t watch.Track, gap, limit time.Duration) bool {
+func (a *seen) inDoubt(s watch.Segment, look watch.Look) (video, audio bool) {
+	hides := func(t detector.DecodedTrack, gap, limit time.Duration) bool {
 		return t.Screened && (a.damaged || t.To <= t.From || max(t.From, gap, s.Duration-t.To) > limit)
 	}
-	video = hides(a.Video, a.videoGap, calm.Video)
+	video = hides(a.Video, a.videoGap, look.Video)
 	for _, f := range ofTrack(detector.Video) {
 		video = video || a.Video.Screened && len(a.Intervals[f.detector]) > 0
 	}
-	return video, hides(a.Audio, a.audioGap, min(calm.Audio, maxUnheard))
+	return video, hides(a.Audio, a.audioGap, min(look.Audio, maxUnheard))
 }
 
 // readScreen reads what is known of the key frames, or of the loud moments of the sound. A detector
@@ -58,7 +53,7 @@ func (a *seen) inDoubt(s watch.Segment, calm watch.Calm) (video, audio bool) {
 // in open groups of pictures, the H.264 decoder of ffmpeg 5.1 outputs key frames in reverse order.
 func readScreen(track detector.Track, output iter.Seq[printed]) decodedTrack {
 	chain := ofTrack(track)
-	t := decodedTrack{Track: watch.Track{Screened: true}, found: intervals{}}
+	t := decodedTrack{DecodedTrack: detector.DecodedTrack{Screened: true}, found: intervals{}}
 	var times []time.Duration
 	tagged := make([]bool, len(chain))
 	for f := range output {
@@ -86,7 +81,7 @@ func readScreen(track detector.Track, output iter.Seq[printed]) decodedTrack {
 	}
 	for i, filter := range chain {
 		if tagged[i] {
-			t.found[filter.detector] = []watch.Interval{{From: t.From, To: t.To}}
+			t.found[filter.detector] = []detector.Interval{{From: t.From, To: t.To}}
 		}
 	}
 	return t

@@ -13,11 +13,11 @@ import (
 )
 
 // calmest is a look that lets as much as possible stay undecoded.
-var calmest = watch.Calm{Video: time.Hour, Audio: time.Hour}
+var calmest = watch.Look{Video: time.Hour, Audio: time.Hour}
 
 // lookCalmly analyses a segment with the real ffmpeg. A decoder must see the same, or leave the
 // segment to the command.
-func lookCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
+func lookCalmly(t *testing.T, segment []byte, calm watch.Look) watch.Analysis {
 	t.Helper()
 	got := look(t, realTool(t), calm, segment)
 	checkDecoder(t, calm, segment, got)
@@ -25,7 +25,7 @@ func lookCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
 }
 
 // decodeCalmly analyses a segment of 3 s with the decoder alone.
-func decodeCalmly(t *testing.T, segment []byte, calm watch.Calm) watch.Analysis {
+func decodeCalmly(t *testing.T, segment []byte, calm watch.Look) watch.Analysis {
 	t.Helper()
 	a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))})
 	got, err := a.Analyse(t.Context(), watch.Segment{Duration: 3 * time.Second}, calm, bytes.NewReader(segment), settings)
@@ -62,12 +62,12 @@ func TestAScreenSeesTheKeyFramesOfEveryKindOfStream(t *testing.T) { // S18
 		t.Run(name, func(t *testing.T) {
 			segment := scene{codec: c.codec, mux: c.mux}.make(t)
 			last := time.Duration(c.keyFrames-1) * c.gap
-			calm := lookCalmly(t, segment, watch.Calm{Video: max(c.gap, priming) + printPrecision})
+			calm := lookCalmly(t, segment, watch.Look{Video: max(c.gap, priming) + printPrecision})
 			if !calm.Video.Screened || (calm.Video.To-calm.Video.From-last-time.Second/30).Abs() > 2*printPrecision || len(calm.Intervals) > 0 {
 				t.Errorf("saw %+v and %v, want %d key frames at most %v apart", calm.Video, calm.Intervals, c.keyFrames, c.gap)
 			}
 			if c.gap > 0 {
-				if closer := lookCalmly(t, segment, watch.Calm{Video: c.gap - printPrecision}); closer.Video.Screened {
+				if closer := lookCalmly(t, segment, watch.Look{Video: c.gap - printPrecision}); closer.Video.Screened {
 					t.Errorf("key frames were enough, though they are %v apart", c.gap)
 				}
 			}
@@ -133,7 +133,7 @@ func TestAScreenOfTheSoundMissesNoSilenceThatCounts(t *testing.T) { // S18
 	} {
 		t.Run(name, func(t *testing.T) {
 			segment := c.make(t)
-			got, whole := decodeCalmly(t, segment, calmest), decodeCalmly(t, segment, watch.Calm{})
+			got, whole := decodeCalmly(t, segment, calmest), decodeCalmly(t, segment, watch.Look{})
 			if got.Audio.Screened != c.screened {
 				t.Fatalf("screened: %+v with %v", got.Audio, got.Intervals[detector.Silence])
 			}
@@ -163,11 +163,11 @@ func TestAScreenOfTheSoundFindsEverySilence(t *testing.T) { // S18
 	for length := 0.45; length < 0.9; length += 0.09 {
 		for from := 0.5; from < 1; from += 0.17 {
 			segment := scene{silent: during(from, from+length), codec: []string{"-vn"}}.make(t)
-			found := func(calm watch.Calm) []watch.Interval {
-				short := func(i watch.Interval) bool { return i.To-i.From < seconds(0.5) }
+			found := func(calm watch.Look) []detector.Interval {
+				short := func(i detector.Interval) bool { return i.To-i.From < seconds(0.5) }
 				return slices.DeleteFunc(look(t, c, calm, segment).Intervals[detector.Silence], short)
 			}
-			if calm, every := found(calmest), found(watch.Calm{}); !slices.Equal(calm, every) {
+			if calm, every := found(calmest), found(watch.Look{}); !slices.Equal(calm, every) {
 				t.Errorf("silent for %v s from %v s: found %v, every frame has %v", length, from, calm, every)
 			}
 		}
@@ -190,12 +190,5 @@ func TestADamagedSegmentIsDecodedWhole(t *testing.T) { // S18
 		if got.Video.Screened || got.Audio.Screened {
 			t.Errorf("%s saw %+v, heard %+v", name, got.Video, got.Audio)
 		}
-	}
-}
-
-func TestADetectorOfManyFramesHasThemAllDecoded(t *testing.T) { // S18
-	ffmpeg.AddFilter(t, detector.Blackout, func(ffmpeg.Settings) string { return "freezedetect=d=0.5" }, "lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
-	if got := look(t, realTool(t), calmest, scene{}.make(t)); got.Video.Screened {
-		t.Errorf("saw only %+v", got.Video)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // defaultFrameDuration is how long the only frame of a track is taken to last.
@@ -21,7 +20,7 @@ const tolerance = time.Millisecond
 
 // decodedTrack is what ffmpeg printed of a track.
 type decodedTrack struct {
-	watch.Track
+	detector.DecodedTrack
 
 	found   intervals // of its detectors
 	samples []sample  // its measurements
@@ -84,7 +83,7 @@ func frameDuration(distances []time.Duration, fallback time.Duration) time.Durat
 
 // intervalBuilder collects the intervals of one detector from the tags of frames.
 type intervalBuilder struct {
-	closed []watch.Interval
+	closed []detector.Interval
 	start  timestamp // of the open interval
 }
 
@@ -116,7 +115,7 @@ func (b *intervalBuilder) begin(at timestamp) {
 
 func (b *intervalBuilder) end(at timestamp) {
 	if b.start.set && at.set {
-		b.closed = append(b.closed, watch.Interval{From: b.start.Duration, To: at.Duration})
+		b.closed = append(b.closed, detector.Interval{From: b.start.Duration, To: at.Duration})
 		b.start = timestamp{}
 	}
 }
@@ -124,10 +123,10 @@ func (b *intervalBuilder) end(at timestamp) {
 // within returns the intervals of a track that lasts from from to to. An open one
 // ends with the track, and touching ones are joined. Intervals shorter than
 // minDuration are dropped unless they touch an end of the track.
-func (b *intervalBuilder) within(from, to, minDuration time.Duration) []watch.Interval {
+func (b *intervalBuilder) within(from, to, minDuration time.Duration) []detector.Interval {
 	b.end(timestamp{to, true})
-	slices.SortFunc(b.closed, func(a, b watch.Interval) int { return cmp.Compare(a.From, b.From) })
-	var joined []watch.Interval
+	slices.SortFunc(b.closed, func(a, b detector.Interval) int { return cmp.Compare(a.From, b.From) })
+	var joined []detector.Interval
 	for _, span := range b.closed {
 		span.From, span.To = max(span.From, from), min(span.To, to)
 		if span.From >= span.To {
@@ -139,7 +138,7 @@ func (b *intervalBuilder) within(from, to, minDuration time.Duration) []watch.In
 		}
 		joined = append(joined, span)
 	}
-	return slices.DeleteFunc(joined, func(span watch.Interval) bool {
+	return slices.DeleteFunc(joined, func(span detector.Interval) bool {
 		return span.To-span.From < minDuration-tolerance && span.From > from && span.To < to
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -21,10 +22,13 @@ type Example struct {
 // exampleID is the incident of the examples.
 const exampleID = "01900000-0000-7000-8000-000000000000"
 
+// exampleCondition is what most examples are about.
+func exampleCondition() incident.Name { return detector.Table[0].Condition }
+
 // NewExample returns the message of an incident that a person sends to try a destination: it
 // says that it is a test. kind is notify.Opened or notify.Recovered.
 func NewExample(id string, kind notify.MessageKind, now time.Time) Example {
-	e := exampleOf("black", kind, now)
+	e := exampleOf(exampleCondition(), kind, now)
 	e.Name = "test of " + e.Name
 	e.Facts.ID, e.Facts.ThreadID, e.Facts.Test = id, id, true
 	return e
@@ -40,7 +44,7 @@ func examples(now time.Time) (all []Example) {
 		for _, name := range incident.Names() {
 			all = append(all, exampleOf(name, kind, now))
 		}
-		all = append(all, stormOf("black", kind, now), stormOf(incident.Blind, kind, now))
+		all = append(all, stormOf(exampleCondition(), kind, now), stormOf(incident.Blind, kind, now))
 	}
 	for _, n := range []Notice{
 		{Cause: Gone, LastError: "HTTP 410 Gone"},

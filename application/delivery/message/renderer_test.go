@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -36,6 +38,7 @@ func load(t *testing.T, files fs.FS) *message.Renderer {
 // TestMessagesReadAsInTheGoldenFiles compares all messages with testdata/en.txt and ja.txt.
 // WRITE_GOLDEN=1 writes the files.
 func TestMessagesReadAsInTheGoldenFiles(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
 	r := load(t, nil)
 	for _, language := range []notify.Language{notify.English, notify.Japanese} {
 		var text strings.Builder
@@ -93,78 +96,102 @@ func came(name incident.Name, spans ...span) incident.Condition {
 	return c
 }
 
+// example returns the message with a name.
+func example(name string) message.Example {
+	for _, e := range message.Examples(eight) {
+		if e.Name == name {
+			return e
+		}
+	}
+	panic(name)
+}
+
 // special returns messages in which several things come together.
 func special() []message.Example {
-	find := func(name string) message.Example {
-		for _, e := range message.Examples(eight) {
-			if e.Name == name {
-				return e
-			}
-		}
-		panic(name)
-	}
-	both := find("black, worse")
+	both := example("black, worse")
 	both.Name = "black, then silent too"
 	both.Facts.Incident.Conditions = append(both.Facts.Incident.Conditions, came("silent", span{-time.Minute, lasts}))
 	both.Facts.Situation.SeverityNow = 3
 
-	resolved := find("black, recovered")
+	resolved := example("black, recovered")
 	resolved.Name = "resolved a minute after the end of both"
 	resolved.Facts.Incident.Conditions = []incident.Condition{
 		came("black", span{-2 * time.Minute, -time.Minute + 700*time.Millisecond}), came("silent", span{-90 * time.Second, -61 * time.Second}),
 	}
 
-	still := find("black, recovered")
+	still := example("black, recovered")
 	still.Name, still.Facts.Incident.ResolvedBy = "resolved by a person, still black", "Ann"
 	still.Facts.Incident.Conditions = []incident.Condition{came("black", span{-6 * time.Minute, lasts}), came("silent", span{-5 * time.Minute, -4 * time.Minute})}
-	overSince := find("black, recovered")
+	overSince := example("black, recovered")
 	overSince.Name, overSince.Facts.Incident.ResolvedBy = "resolved by a person, and over", "Ann"
 
 	// Silent for 365 s in the 23 min 38 s between the first onset and the last end, and black twice.
 	silences := []span{{-24 * time.Minute, -22 * time.Minute}, {-17 * time.Minute, -15 * time.Minute}, {-147 * time.Second, -22 * time.Second}}
 	blacks := []span{{-16 * time.Minute, -14 * time.Minute}, {-2 * time.Minute, -50 * time.Second}}
-	flapped := find("silent, recovered")
+	flapped := example("silent, recovered")
 	flapped.Name = "silent three times and black twice, resolved"
 	flapped.Facts.Incident.Conditions = []incident.Condition{came("silent", silences...), came("black", blacks...)}
-	quiet := find("silent, updated")
+	quiet := example("silent, updated")
 	quiet.Name, quiet.Facts.Situation.Conditions = "silent three times and black twice, nothing lasts", nil
 	quiet.Facts.Incident.Conditions = flapped.Facts.Incident.Conditions
-	again := find("silent, reopened")
+	again := example("silent, reopened")
 	again.Name, silences[2].to = "silent for the third time, black is over", lasts
 	again.Facts.Incident.Conditions = []incident.Condition{came("silent", silences...), came("black", blacks...)}
-	unseen := find("blind, worse")
+	unseen := example("blind, worse")
 	unseen.Name = "blind after it was black"
 	unseen.Facts.Incident.Conditions = []incident.Condition{came("black", blacks...), came("blind", span{-time.Minute, lasts})}
 
-	often := find("black, updated")
+	often := example("black, updated")
 	often.Name, often.Facts.Repeat = "repeated as often as a push may come", time.Minute
 
-	late := find("black, recovered")
+	late := example("black, recovered")
 	late.Name, late.Facts.Delay, late.Facts.Unreachable = "recovered, delivered late", 6*time.Minute, true
 
-	yesterday := find("silent, repeated")
+	yesterday := example("silent, repeated")
 	yesterday.Name = "since yesterday, with a picture"
 	yesterday.Facts.Incident.Conditions[0] = came("silent", span{-25 * time.Hour, lasts})
 	yesterday.Facts.Picture = &message.Picture{URL: "https://monitor.example/evidence/1"}
 
-	hostile := find("black, opened")
+	hostile := example("black, opened")
 	hostile.Name = "the names are hostile"
 	hostile.Facts.Incident.Metadata = map[string]string{"channel_name": "<!channel> *a*\n\u202e{{.}}@everyone \u0000 " + strings.Repeat("長", 300), "stream_title": "[x](https://evil.example)\n# y"}
 
-	unnamed := find("black, opened")
+	unnamed := example("black, opened")
 	unnamed.Name = "nothing names the stream"
 	unnamed.Facts.Incident.Metadata = nil
 
-	unknown := find("black, opened")
+	unknown := example("black, opened")
 	unknown.Name = "another detector"
 	unknown.Facts.Incident.Conditions[0].Name = "frozen"
 
-	over := find("black, acknowledged")
+	over := example("black, acknowledged")
 	over.Name, over.Facts.Incident.Conditions[0] = "acknowledged while nothing lasts any more", came("black", span{-4*time.Minute - 12*time.Second, -time.Second})
 	return []message.Example{both, resolved, still, overSince, flapped, quiet, again, unseen, often, late, yesterday, hostile, unnamed, unknown, over}
 }
 
+func TestAMessageAboutAThirdDetectorHasTheWordsOfItsRow(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
+	detectortest.Add(t, detectortest.Imaginary)
+	r := load(t, nil)
+	alone := example("imagined, opened")
+	both := example("imagined, opened")
+	both.Facts.Incident.Conditions = append(both.Facts.Incident.Conditions, came("silent", span{-time.Minute, lasts}))
+	for language, want := range map[notify.Language][]string{
+		notify.English:  {"🟠 HIGH｜Imagined video 4 min 12 s｜007 Example Channel", "The sound is fine.", "First: look at the mind.", "No sound + Imagined video"},
+		notify.Japanese: {"🟠 警告｜架空の映像 4分12秒｜007 Example Channel", "音声は正常。", "まず: 心の中", "無音＋架空の映像"},
+	} {
+		alone.Facts.Language, both.Facts.Language = language, language
+		text := r.Message(alone.Facts, alone.Step).Text() + r.Message(both.Facts, both.Step).Title
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("the message lacks %q:\n%s", w, text)
+			}
+		}
+	}
+}
+
 func TestAMessageKeepsItsLimits(t *testing.T) {
+	detectortest.Add(t, detectortest.Imaginary)
 	r := load(t, nil)
 	for _, language := range []notify.Language{notify.English, notify.Japanese, "xx"} {
 		for _, e := range append(message.Examples(eight), special()...) {

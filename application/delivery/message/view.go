@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message/plaintext"
-	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -73,7 +73,7 @@ type view struct {
 
 // condition is one kind of trouble.
 type condition struct {
-	Name   string        // late, black, silent, no_media, blind, error
+	Name   string        // late, no_media, blind, error, or that of a detector, such as black
 	Since  time.Time     // the newest onset
 	Lasted time.Duration // since then
 	Total  time.Duration // of all its spans
@@ -188,9 +188,26 @@ func (v *view) addIncident(i notify.StreamIncident, notified notify.Notified, no
 	}
 	slices.SortStableFunc(v.Conditions, func(a, b condition) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
 	v.addTimes(i, now, zone)
-	other := bad[incident.NoMedia] || bad[incident.Blind] || bad[incident.Error] || bad[incident.Late]
-	v.SoundWorks = v.Open && !v.Quiet && bad["black"] && !bad["silent"] && slices.Contains(i.Good, string(history.Audio)) && !other
-	v.VideoWorks = v.Open && !v.Quiet && bad["silent"] && !bad["black"] && slices.Contains(i.Good, string(history.Video)) && !other
+	v.addWorking(bad, i.Good)
+}
+
+// addWorking adds which track works while only the other one is bad. good are the lanes that are.
+func (v *view) addWorking(bad map[incident.Name]bool, good []string) {
+	tracks := map[detector.Track]bool{}
+	for name := range bad {
+		d, detected := detector.Of(name)
+		if !detected {
+			return
+		}
+		tracks[d.Track] = true
+		if d.Needs&detector.Tone != 0 {
+			tracks[detector.Audio] = true // its sound may be a tone, which is not fine
+		}
+	}
+	works := func(track, other detector.Track) bool {
+		return v.Open && !v.Quiet && tracks[other] && !tracks[track] && slices.Contains(good, string(track))
+	}
+	v.SoundWorks, v.VideoWorks = works(detector.Audio, detector.Video), works(detector.Video, detector.Audio)
 }
 
 // shownCondition returns what messages tell of a condition.
@@ -237,13 +254,17 @@ func clockSpans(all []incident.Span) []incident.Span {
 	return all
 }
 
-// rank orders conditions: the one that says most about the others comes first.
+// rank orders conditions: the one that says most about the others comes first. Those of detectors
+// are in the order of their table.
 func rank(name string) int {
-	order := []string{string(incident.Error), string(incident.NoMedia), "black", "silent", string(incident.Late), string(incident.Blind)}
-	if at := slices.Index(order, name); at >= 0 {
+	order := []incident.Name{incident.Error, incident.NoMedia}
+	for _, d := range detector.Table {
+		order = append(order, d.Condition)
+	}
+	if at := slices.Index(order, incident.Name(name)); at >= 0 {
 		return at
 	}
-	return 3 // of another detector, as silent
+	return len(order) + slices.Index([]incident.Name{incident.Late, incident.Blind}, incident.Name(name))
 }
 
 // streamNames returns what names a stream: the names of its metadata, or else its address.

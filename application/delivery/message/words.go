@@ -6,20 +6,23 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
 // units says how a language writes durations and dates.
 type units struct {
-	words   [4]string // days, hours, minutes and seconds
-	gap     string    // between a number and its word
-	between string    // between two words
-	day     string    // layout of the date before a time of another day
+	language notify.Language
+	words    [4]string // days, hours, minutes and seconds
+	gap      string    // between a number and its word
+	between  string    // between two words
+	day      string    // layout of the date before a time of another day
 }
 
 var unitsOf = map[notify.Language]units{
-	notify.English:  {[4]string{"d", "h", "min", "s"}, " ", " ", "Jan 2 "},
-	notify.Japanese: {[4]string{"日", "時間", "分", "秒"}, "", "", "1月2日 "},
+	notify.English:  {notify.English, [4]string{"d", "h", "min", "s"}, " ", " ", "Jan 2 "},
+	notify.Japanese: {notify.Japanese, [4]string{"日", "時間", "分", "秒"}, "", "", "1月2日 "},
 }
 
 // duration writes the greatest unit that is not 0 and the next one, such as "4 min 12 s".
@@ -43,11 +46,16 @@ func (u units) duration(d time.Duration) string {
 	return strings.Join(text, u.between)
 }
 
-// functions are those that templates may call. clock writes a time of the server's zone
+// functions are those that templates may call. words returns those of a detector's condition; of
+// any other, they are empty. clock writes a time of the server's zone
 // with its zone, and with its date if it is of another day than now.
 func (u units) functions(now time.Time) template.FuncMap {
 	return template.FuncMap{
 		"duration": u.duration,
+		"words": func(condition string) detector.Phrases {
+			d, _ := detector.Of(trouble.Name(condition))
+			return d.Words.In(string(u.language))
+		},
 		"clock": func(t time.Time) string {
 			layout := "15:04:05 MST"
 			if t.Format(time.DateOnly) != now.Format(time.DateOnly) {

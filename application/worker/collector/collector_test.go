@@ -24,6 +24,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/capture"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -284,6 +285,18 @@ func TestAnAlertsEvidenceIsStored(t *testing.T) {
 			t.Errorf("the better rendition was asked for %d times", w.extraAsked)
 		}
 	})
+}
+
+func TestABrightOnsetIsUnclearOnlyWhereTheDetectorSaysSo(t *testing.T) { // section 16.2
+	for condition, unclear := range map[trouble.Name]bool{"black": true, "frozen": false, "silent": false} {
+		w := &world{blackTo: at(100.2)}
+		j := job(capture.Complete, "alert", 114)
+		j.Condition = condition
+		w.collect(t, j)
+		if got := strings.Contains(strings.Join(w.stored, "\n"), "unclear"); got != unclear || !slices.ContainsFunc(w.stored, func(l string) bool { return strings.Contains(l, "onset 180") }) {
+			t.Errorf("%s: stored %v", condition, w.stored)
+		}
+	}
 }
 
 func TestNothingIsUploadedBeforeTheAlert(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -104,16 +105,15 @@ func (s *pictures) takeOne(ctx context.Context, p capture.Picture, sources []pic
 	s.taken = append(s.taken, taken)
 }
 
-// maxBlackLuma is the mean luma of a picture, 0 to 255, from which it does not look black.
-const maxBlackLuma = 40
-
 // isUnclear reports whether the pictures do not show the condition clearly.
 func (s *pictures) isUnclear() bool {
+	d, _ := detector.Of(s.condition)
+	brightest := d.Clarity.Unclear
 	for _, p := range s.taken {
 		switch {
 		case p.luma == nil:
 			return true
-		case s.condition == trouble.Black && p.variant == evidence.Onset && *p.luma > maxBlackLuma:
+		case p.variant == evidence.Onset && brightest > 0 && *p.luma > brightest:
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/capture"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
@@ -83,7 +84,8 @@ func (s *soundLevels) levels(ctx context.Context, j capture.Job) []capture.Level
 			measured, err := s.measure(ctx, t, run)
 			if err != nil {
 				s.defects.note("level: %v", err)
-				s.defects.unclear = s.defects.unclear || s.condition == trouble.Silent
+				d, detected := detector.Of(s.condition)
+				s.defects.unclear = s.defects.unclear || detected && d.Track == detector.Audio
 				continue
 			}
 			checked = slices.DeleteFunc(checked, func(l capture.Level) bool { return !l.At.Before(from) && l.At.Before(to) })

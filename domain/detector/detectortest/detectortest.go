@@ -5,6 +5,7 @@ package detectortest
 
 import (
 	"slices"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
@@ -20,6 +21,41 @@ var Imaginary = detector.Detector{
 	Threshold: detector.Setting{Field: "imaginary_threshold_sec", Min: 5, Max: 600, Default: 45, Whole: true, Help: "Seconds."},
 	Settings:  []detector.Setting{{Field: "imaginary_difference", Min: 0, Max: 1, Default: 0.25, Help: "Difference."}},
 	Statistic: "imaginary_events",
+	Criteria:  []detector.Criterion{{Name: "difference", Setting: "imaginary_difference"}},
+	Words: detector.Words{
+		English: detector.Phrases{
+			Title: "Imagined video", State: "imagined", Lasts: "Imagined for {lasted}.", Alert: "Picture is imagined", Recovered: "Picture is real",
+			Means: "Imagined is a difference over {difference}.", First: "look at the mind.", Check: "Does anybody dream?",
+			Settings: map[string]string{"imaginary_threshold_sec": "Imagined: alert after, s", "imaginary_difference": "Imagined is over"},
+		},
+		Japanese: detector.Phrases{
+			Title: "架空の映像", State: "架空", Lasts: "映像が{lasted}架空。", Alert: "架空の映像", Recovered: "実在の映像",
+			Means: "差が{difference}を超えれば架空。", First: "心の中", Check: "夢を見ていませんか。",
+			Settings: map[string]string{"imaginary_threshold_sec": "架空の通知まで（秒）", "imaginary_difference": "架空とみなす差"},
+		},
+	},
+	Rises: []detector.Rise{{After: 0, Severity: 0}, {After: time.Minute, Severity: 1}},
+}
+
+// Optional is a made-up detector that is off unless a registration has its name.
+var Optional = detector.Detector{
+	Name:      "made_up",
+	Track:     detector.Audio,
+	Health:    "made_up",
+	Condition: "made_up_heard",
+	Alert:     "alert.made_up",
+	Recovered: "alert.made_up_recovered",
+	Threshold: detector.Setting{Field: "detectors.made_up.threshold_sec", Min: 1, Max: 3600, Default: 40, Whole: true, Help: "Seconds."},
+	Settings:  []detector.Setting{{Field: "detectors.made_up.above_db", Min: -60, Max: 0, Default: -6.5, Help: "Level."}},
+	Statistic: "made_up_events",
+	Optional:  true,
+	Words:     detector.Words{English: madeUp, Japanese: madeUp},
+}
+
+var madeUp = detector.Phrases{
+	Title: "Made-up sound", State: "made up", Lasts: "Made up for {lasted}.", Alert: "Sound is made up", Recovered: "Sound is real",
+	Means: "Made up is what nobody plays.", First: "look at the score.", Check: "Does anybody play?",
+	Settings: map[string]string{"detectors.made_up.threshold_sec": "Made up: alert after, s", "detectors.made_up.above_db": "Made up is over, dB"},
 }
 
 // test is the part of a testing.TB that the functions here need.

@@ -68,6 +68,9 @@ func load(dir string, i Item) (Clip, error) {
 		if err != nil {
 			return Clip{}, err
 		}
+		if at >= seconds(i.Lost[0]) && at < seconds(i.Lost[1]) {
+			body = withoutEach(body, 25)
+		}
 		c.Segments = append(c.Segments, Segment{Name: line, Start: at, Duration: duration, Bytes: slices.Concat(init, body)})
 		at += duration
 	}

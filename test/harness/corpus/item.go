@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/trouble"
 )
 
-// Condition is the kind of a bad interval.
-type Condition string
+// Condition is the kind of a bad interval: that of a detector.
+type Condition = trouble.Name
 
-// The conditions.
+// The conditions that every monitor watches for.
 const (
-	Black  Condition = "black"
-	Silent Condition = "silent"
+	Black  = trouble.Black
+	Silent = trouble.Silent
 )
 
 // Threshold is the time that a condition must last for an alert, in every item.
@@ -28,8 +31,16 @@ type Item struct {
 	Codec       []string      // of the picture: arguments of ffmpeg, default H.264
 	Segment     time.Duration // target of the packager, whole seconds, default 2 s
 	Missing     *MissingTrack // a track that is missing for a while, default none
+	Lost        [2]float64    // segments that begin in this part have lost packets of their picture
 	Truth       []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
-	stream      stream
+
+	// Runs are the optional detectors that the clip is about, and Settings those of theirs that
+	// differ from the default, by field.
+	Runs     []detector.Name
+	Settings map[string]float64
+	Sampled  bool // tests that run often play it
+
+	stream stream
 }
 
 // BadInterval is a part of a clip that is black, silent or without a track, by the
@@ -68,7 +79,11 @@ func silences(spans ...[2]float64) (all []BadInterval) {
 
 // Items lists the corpus, pictures first. Names are unique.
 func Items() []Item {
-	all := slices.Concat(cutsAndFades, darkScenes, formats, sounds, missingTracks, combined)
+	return completed(slices.Concat(cutsAndFades, darkScenes, formats, sounds, missingTracks, combined))
+}
+
+// completed fills in defaults.
+func completed(all []Item) []Item {
 	for n := range all {
 		i := &all[n]
 		i.Length, i.Segment = cmp.Or(i.Length, 36), cmp.Or(i.Segment, 2*time.Second)

@@ -71,3 +71,18 @@ func withoutPackets(ts []byte, pid int) (rest []byte) {
 	}
 	return rest
 }
+
+// withoutEach removes each nth packet of the picture from a segment, but not the first one.
+func withoutEach(segment []byte, n int) (rest []byte) {
+	seen := 0
+	for at := 0; at+packetSize <= len(segment); at += packetSize {
+		packet := segment[at : at+packetSize]
+		if int(packet[1]&0x1f)<<8|int(packet[2]) == pidVideo {
+			if seen++; seen%n == 0 {
+				continue
+			}
+		}
+		rest = append(rest, packet...)
+	}
+	return rest
+}

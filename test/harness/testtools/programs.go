@@ -14,25 +14,29 @@ import (
 // source in this checkout, which a cache keeps. Error: it cannot be built.
 func Decoder() (string, error) {
 	return build("segment-decoder", "DECODER_PATH", filepath.Join("test", "tools", "decoder.sh"),
-		filepath.Join("adapters", "stream", "ffmpeg", "decoder", "program", "segment-decoder.c"))
+		filepath.Join("adapters", "stream", "ffmpeg", "decoder", "program"))
 }
 
 // Launcher returns the path of tool-launcher: what LAUNCHER_PATH says, or a build of the source
 // in this checkout, which a cache keeps. Error: it cannot be built.
 func Launcher() (string, error) {
 	folder := filepath.Join("adapters", "internal", "subprocess", "launcher")
-	return build("tool-launcher", "LAUNCHER_PATH", filepath.Join(folder, "build.sh"), filepath.Join(folder, "tool-launcher.c"))
+	return build("tool-launcher", "LAUNCHER_PATH", filepath.Join(folder, "build.sh"), folder)
 }
 
-// build returns what a variable says, or lets a script build a program from a source. Both files are
+// build returns what a variable says, or lets a script build a program from a folder of sources. Both are
 // named from the root of the checkout.
-func build(name, variable, script, source string) (string, error) {
+func build(name, variable, script, folder string) (string, error) {
 	if path := os.Getenv(variable); path != "" {
 		return path, nil
 	}
 	hash := sha256.New()
-	for _, file := range []string{script, source} {
-		b, err := os.ReadFile(filepath.Join(root(), file))
+	sources, err := filepath.Glob(filepath.Join(root(), folder, "*.[ch]"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range append(sources, filepath.Join(root(), script)) {
+		b, err := os.ReadFile(file)
 		if err != nil {
 			return "", fmt.Errorf("the source of %s: %w", name, err)
 		}

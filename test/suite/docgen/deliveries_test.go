@@ -17,6 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/application/monitors/monitorstest"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -67,6 +68,16 @@ func examples() map[string]event.Event {
 	} {
 		kind, _, _ := strings.Cut(name, ",")
 		all[name] = event.Event{ID: eventID, Type: event.Type(kind), At: e.at, Data: e.data}
+	}
+	for _, d := range detector.Optional() {
+		lasted := int64(d.Threshold.Default) + 5
+		since := at(15, 30).Add(-time.Duration(lasted) * time.Second)
+		all[d.Alert] = event.Event{ID: eventID, Type: event.Type(d.Alert), At: at(15, 30), Data: event.Alert{
+			DurationSec: lasted, StartedAt: since, ThresholdSec: int64(d.Threshold.Default), SegmentInfo: segment, Measured: d.Example,
+		}}
+		all[d.Recovered] = event.Event{ID: eventID, Type: event.Type(d.Recovered), At: at(15, 42), Data: event.Recovered{
+			TotalDurationSec: lasted + 10, StartedAt: since, RecoveredAt: at(15, 40),
+		}}
 	}
 	return all
 }

@@ -17,7 +17,9 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 const document = "../../../docs/webhooks.md"
@@ -71,6 +73,15 @@ func TestThePageShowsWhatIsSent(t *testing.T) {
 	used := map[string]bool{}
 	page, err := template.New("webhooks.md").Funcs(template.FuncMap{
 		"anchor": func(t event.Type) string { return strings.ReplaceAll(string(t), ".", "") },
+		"means": func(d detector.Detector) string {
+			config := monitor.DefaultConfig()
+			config.SwitchOn(d.Name)
+			text := d.Words.English.Means
+			for _, c := range d.Criteria {
+				text = strings.ReplaceAll(text, "{"+c.Name+"}", detector.Format(c.ValueOf(config.Value)))
+			}
+			return text
+		},
 		"example": func(name string) (string, error) {
 			d, found := arrived[name]
 			if !found {
@@ -89,7 +100,7 @@ func TestThePageShowsWhatIsSent(t *testing.T) {
 	if err := page.Execute(&made, map[string]any{
 		"Key": signingKey, "Raw": shown.raw, "Body": string(shown.body), "Timestamp": stamp,
 		"Digest": hex.EncodeToString(mac.Sum(nil)), "Secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(signingKey)), "Python": strings.TrimSpace(python), "Go": goExample(),
-		"Headers": headers, "Reasons": reasons, "Types": append(event.Types(), "webhook.test"),
+		"Headers": headers, "Reasons": reasons, "Types": append(event.Types(), "webhook.test"), "Detectors": detector.Optional(),
 	}); err != nil {
 		t.Fatal(err)
 	}

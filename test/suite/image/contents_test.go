@@ -88,6 +88,7 @@ func TestFFmpegComesWithItsLicences(t *testing.T) {
 		"debian-source.sh":  {"sha256sum -c"},
 		"ffmpeg-sources":    {"ffmpeg ", "dav1d ", "sha256:"},
 		"segment-decoder.c": {"int main("},
+		"sound.h":           {"BS.1770"},
 		"decoder.sh":        {"gcc"},
 		"README":            {configured, "apt-get source ffmpeg=", inspect(t).Labels["stream-monitor.ffmpeg"] + "\n", "apt-get source dav1d="},
 	} {

@@ -136,7 +136,7 @@ func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
 
 func analyse(t *testing.T, c ffmpeg.Config, clip []byte) watch.Analysis {
 	t.Helper()
-	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.Calm{}, bytes.NewReader(clip), func(string) float64 { return -50 })
+	got, err := ffmpeg.New(c).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, watch.Look{}, bytes.NewReader(clip), func(string) float64 { return -50 })
 	if err != nil {
 		t.Fatalf("%s: %v", c.Path, err)
 	}
@@ -177,7 +177,7 @@ func expectEvidence(t *testing.T, tool string, clip []byte, tracks watch.Analysi
 
 // expectSameTrack fails the test unless two tracks differ by at most one audio
 // frame: decoders differ in the first frame.
-func expectSameTrack(t *testing.T, what string, got, want watch.Track) {
+func expectSameTrack(t *testing.T, what string, got, want detector.DecodedTrack) {
 	t.Helper()
 	if got.Present != want.Present || !near(got.From, want.From) || !near(got.To, want.To) {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
@@ -185,9 +185,9 @@ func expectSameTrack(t *testing.T, what string, got, want watch.Track) {
 }
 
 // expectSameIntervals does the same for the intervals of a detector.
-func expectSameIntervals(t *testing.T, name detector.Name, got, want []watch.Interval) {
+func expectSameIntervals(t *testing.T, name detector.Name, got, want []detector.Interval) {
 	t.Helper()
-	if !slices.EqualFunc(got, want, func(a, b watch.Interval) bool { return near(a.From, b.From) && near(a.To, b.To) }) {
+	if !slices.EqualFunc(got, want, func(a, b detector.Interval) bool { return near(a.From, b.From) && near(a.To, b.To) }) {
 		t.Errorf("%s: %+v, want %+v", name, got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
@@ -38,10 +39,7 @@ type alertInterval struct {
 func pairAlerts(events []received, length time.Duration) (all []alertInterval, wrong []string) {
 	last := map[corpus.Condition]int{}
 	for _, e := range events {
-		of := corpus.Black
-		if e.Type == event.Silence || e.Type == event.SilenceRecovered {
-			of = corpus.Silent
-		}
+		of := conditionOf(e.Type)
 		switch data := e.Data.(type) {
 		case event.Started, event.Ended:
 		case event.Alert:
@@ -79,7 +77,7 @@ func judge(clip corpus.Clip, w watched) (wrong []string) {
 			continue
 		}
 		taken[best] = true
-		wrong = append(wrong, inexact(truth[best], a, w.first, clip.Length())...)
+		wrong = append(wrong, inexact(truth[best], a, w.first, clip.Length(), w.interval+2*clip.Item.Segment)...)
 	}
 	for n, s := range truth {
 		if s.Alert() && !taken[n] && clipTime(s.To)-max(clipTime(s.From), w.first) >= corpus.Threshold {
@@ -90,9 +88,12 @@ func judge(clip corpus.Clip, w watched) (wrong []string) {
 }
 
 // inexact returns what is wrong with the times of an alert, as text. What was before the first
-// analysed segment is not known to a watch.
-func inexact(s corpus.BadInterval, a alertInterval, first, length time.Duration) (wrong []string) {
+// analysed segment is not known to a watch. sampled is the largest error of a detector with a Rule.
+func inexact(s corpus.BadInterval, a alertInterval, first, length, sampled time.Duration) (wrong []string) {
 	from, to, limit := max(clipTime(s.From), first), clipTime(s.To), bound(s)
+	if d, is := detector.Of(s.Of); is && d.Rule != nil {
+		limit = sampled // its condition begins and ends with a sample
+	}
 	if off := a.from - from; off.Abs() > limit {
 		wrong = append(wrong, fmt.Sprintf("the onset of %s from %v s is off by %v, at most %v is allowed", s.Of, s.From, off, limit))
 	}
@@ -106,6 +107,16 @@ func inexact(s corpus.BadInterval, a alertInterval, first, length time.Duration)
 }
 
 func clipTime(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// conditionOf is the condition of the detector that has this event.
+func conditionOf(t event.Type) corpus.Condition {
+	for _, d := range detector.Table {
+		if string(t) == d.Alert || string(t) == d.Recovered {
+			return d.Condition
+		}
+	}
+	return ""
+}
 
 // instantOf returns the instant in the media that an event is about; zero: it is about none.
 func instantOf(e event.Event) time.Time {

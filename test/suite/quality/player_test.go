@@ -46,13 +46,14 @@ type player struct {
 // look is one analysis of a segment.
 type look struct {
 	segment int // its index in the clip
-	calm    watch.Calm
+	calm    watch.Look
 }
 
 // watched is the result of one watch of a clip.
 type watched struct {
-	first  time.Duration // where in the clip the first analysed segment begins
-	events []received
+	interval time.Duration // of the checks
+	first    time.Duration // where in the clip the first analysed segment begins
+	events   []received
 }
 
 // received is an event and the time at which the watcher emitted it.
@@ -69,10 +70,17 @@ func (p *player) watch(t *testing.T, interval, phase time.Duration) watched {
 	config.CheckIntervalSec = int(interval / time.Second)
 	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
 	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
+	for _, name := range p.clip.Item.Runs {
+		config.SwitchOn(name)
+		config.SetThresholdSec(name, int(corpus.Threshold/time.Second))
+	}
+	for field, value := range p.clip.Item.Settings {
+		config.Set(field, value)
+	}
 	now := epoch.Add(p.clip.Segments[0].End() + latency + phase)
 	endListAt := epoch.Add(p.clip.Length() + latency + interval + endListDelay)
 	watcher := watch.New(watch.RulesOf(config, watch.Smallest), now)
-	result := watched{first: -1}
+	result := watched{interval: interval, first: -1}
 	for now.Before(endListAt.Add(finishTimeout)) {
 		tasks := watcher.Next()
 		if len(tasks) == 0 {
@@ -119,7 +127,7 @@ func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.
 		playlist.Began, playlist.URL = now, t.URL
 		return playlist, playlistTime, err
 	case watch.TaskSegment:
-		a, err := p.analyse(ctx, t.Segment, t.Calm, setting)
+		a, err := p.analyse(ctx, t.Segment, t.Look, setting)
 		a.Began, a.Segment = now, t.Segment.ID()
 		return a, analysisTime, err
 	}
@@ -127,7 +135,7 @@ func (p *player) observe(ctx context.Context, t watch.Task, now, endListAt time.
 }
 
 // analyse analyses a segment, or remembers what was found.
-func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Calm, setting func(string) float64) (watch.Analysis, error) {
+func (p *player) analyse(ctx context.Context, s watch.Segment, calm watch.Look, setting func(string) float64) (watch.Analysis, error) {
 	n := int(s.Sequence)
 	if a, known := p.analyses[look{n, calm}]; known {
 		return a, nil

@@ -63,6 +63,28 @@ func TestEveryEventIsFoundAndNoFalseAlarmIsGiven(t *testing.T) {
 	}
 }
 
+func TestEachDetectorFindsItsConditionAndNothingElse(t *testing.T) { // section 6.8
+	l := library(t, corpus.Options{})
+	pool := decoders(t)
+	for _, i := range corpus.OfDetectors() {
+		if !*whole && !i.Sampled {
+			continue
+		}
+		t.Run(i.Name, func(t *testing.T) {
+			t.Parallel()
+			clip, err := l.Clip(t.Context(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watchClip(t, clip, l, pool, false, func(where string, w watched) {
+				for _, wrong := range judge(clip, w) {
+					t.Errorf("%s: %s", where, wrong)
+				}
+			})
+		})
+	}
+}
+
 func TestSegmentDecoderFindsWhatFFmpegFindsInRandomClips(t *testing.T) {
 	l := library(t, corpus.Options{CacheDir: t.TempDir()})
 	pool := decoders(t)
@@ -147,7 +169,7 @@ type withFallback struct {
 }
 
 // Analyse implements worker.Analyser.
-func (a *withFallback) Analyse(ctx context.Context, s watch.Segment, calm watch.Calm, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+func (a *withFallback) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a.all++
 	found, err := a.decoder.Analyse(ctx, s, calm, body, setting)
 	if err == nil {

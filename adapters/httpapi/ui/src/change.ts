@@ -1,6 +1,6 @@
 // What a form changes of a monitor.
 import { fromLocalInput } from "./time";
-import type { Change, Config, Metadata } from "./types";
+import type { Change, Config, Detectors, Metadata } from "./types";
 
 export type NumberName = "check_interval_sec" | "blackout_threshold_sec" | "silence_threshold_sec" | "silence_db_threshold" | "start_delay_tolerance_sec";
 // limits are the numbers of a configuration: name, least, most, step.
@@ -30,4 +30,14 @@ export function changeOf(metadata: Metadata, opened: FormData, form: FormData): 
   const renamed = names.filter(changed);
   if (renamed.length > 0) change.metadata = { ...metadata, ...Object.fromEntries(renamed.map((name) => [name, field(name)])) };
   return change;
+}
+
+// detectorChange is config.detectors of a change: what differs, null: switched off; undefined: nothing does.
+export function detectorChange(before: Detectors, after: Detectors): Config["detectors"] {
+  const change: NonNullable<Config["detectors"]> = {};
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const of = (all: Detectors) => JSON.stringify(Object.entries(all[name] ?? {}).sort());
+    if (of(before) !== of(after)) change[name] = after[name] ?? null;
+  }
+  return Object.keys(change).length > 0 ? change : undefined;
 }

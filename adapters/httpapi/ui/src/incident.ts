@@ -1,12 +1,13 @@
 // What one incident says: its worst condition, its end, and whether somebody has it.
+import { conditionNames } from "./detectors";
 import type { Condition, Incident } from "./types";
-
-const worstFirst = ["error", "no_media", "black", "silent", "blind", "late"];
 
 // worst is the worst condition of an incident that lasts.
 export function worst(incident: Incident): Condition | null {
   const lasting = incident.conditions.filter((c) => c.ended_at === null);
-  return lasting.sort((a, b) => rank(a.name) - rank(b.name))[0] ?? null;
+  const worstFirst = conditionNames();
+  const rank = ({ name }: Condition) => (worstFirst.includes(name) ? worstFirst.indexOf(name) : 2); // as the first detector's
+  return lasting.sort((a, b) => rank(a) - rank(b))[0] ?? null;
 }
 
 // gotWorse reports whether an incident is more severe than when somebody acknowledged it, or another condition has begun since and lasts.
@@ -19,11 +20,6 @@ export const isTaken = (incident: Incident): boolean => incident.state === "reso
 
 // needsSomebody reports whether an incident lasts and nobody has it. Every count of what is left to do counts by it.
 export const needsSomebody = (incident: Incident): boolean => incident.state === "open" && !isTaken(incident) && worst(incident) !== null;
-
-function rank(name: string): number {
-  const known = worstFirst.indexOf(name);
-  return known < 0 ? 2 : known; // another detector's condition is like black
-}
 
 // endOf is when the trouble ended; null: it lasts.
 export function endOf(incident: Incident): string | null {

@@ -2,6 +2,7 @@
 import { effect, untracked } from "@preact/signals";
 import { incidents as api } from "./api";
 import { startChime } from "./chime";
+import { readDetectors } from "./detectors";
 import { startFeed, type Feed } from "./feed";
 import { recoveredMs } from "./feedstate";
 import { text } from "./i18n";
@@ -34,6 +35,7 @@ export function startLive(): void {
   });
   effect(() => {
     if (replaced.value > 0) void readRecovered();
+    void readDetectors();
   });
 }
 

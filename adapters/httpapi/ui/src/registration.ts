@@ -1,7 +1,7 @@
 // What is being registered: presets, single values, and what will happen then.
 import type { NumberName } from "./change";
 import { fromLocalInput } from "./time";
-import type { Config, Preview, Problem, Registration, Service } from "./types";
+import type { Config, Detectors, Preview, Problem, Registration, Service } from "./types";
 
 export type Numbers = Partial<Record<NumberName, number>>;
 export const numberNames: readonly NumberName[] = ["check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "silence_db_threshold", "start_delay_tolerance_sec"];
@@ -13,10 +13,19 @@ export function presetNumbers(service: Pick<Service, "settings" | "presets"> | n
   return { ...defaults, ...known(Object.entries(service?.presets.find((p) => p.name === name)?.config ?? {})) };
 }
 
+// presetDetectors are the optional detectors of a preset.
+export function presetDetectors(service: Pick<Service, "presets"> | null | undefined, name: string): Detectors {
+  return running(service?.presets.find((p) => p.name === name)?.config.detectors ?? {});
+}
+
+// running leaves out the detectors that are off.
+export const running = (all: NonNullable<Config["detectors"]>): Detectors => Object.fromEntries(Object.entries(all).filter(([, settings]) => settings)) as Detectors;
+
 export interface Draft {
   streamURL: string;
   callbackURL: string;
   changed: Numbers; // values that differ from the preset
+  detectors: NonNullable<Config["detectors"]>; // optional detectors that differ from the preset; null: off
   start: string; // of an input in the viewer's zone; "": none
   end: string;
   channel: string;
@@ -24,7 +33,7 @@ export interface Draft {
   goesOn: boolean; // a webhook that fails does not end the watch, as every preset has it
 }
 
-export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, start: "", end: "", channel: "", title: "", goesOn: true });
+export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, detectors: {}, start: "", end: "", channel: "", title: "", goesOn: true });
 
 // Found is what a look at an address has found out about its stream.
 export type Found = Pick<Draft, "channel" | "title" | "start">;
@@ -37,10 +46,12 @@ export function filled(draft: Draft, before: Found, found: Found): Draft {
   return { ...draft, channel: fill("channel"), title: fill("title"), start: fill("start") };
 }
 
-// registrationOf leaves out what is empty, so that the gateway's defaults stand.
-export function registrationOf(draft: Draft, preset: Numbers): Registration {
+// registrationOf leaves out what is empty, so that the gateway's defaults stand. name is that of the preset; "": none.
+export function registrationOf(draft: Draft, preset: Numbers, name = ""): Registration {
   const config: Partial<Config> = { ...preset, ...draft.changed };
-  if (draft.goesOn) config.on_callback_failure = "continue";
+  if (name) config.preset = name;
+  if (Object.keys(draft.detectors).length > 0) config.detectors = draft.detectors;
+  if (draft.goesOn || name) config.on_callback_failure = draft.goesOn ? "continue" : "error";
   const start = fromLocalInput(draft.start);
   const end = fromLocalInput(draft.end);
   if (start) config.scheduled_start_time = start;
@@ -55,8 +66,8 @@ export function registrationOf(draft: Draft, preset: Numbers): Registration {
 export type Check = Omit<Registration, "metadata" | "callback_url"> & { callback_url?: string };
 
 // checkOf leaves out a webhook that is not typed yet.
-export function checkOf(draft: Draft, preset: Numbers): Check {
-  const { stream_url, callback_url, config } = registrationOf(draft, preset);
+export function checkOf(draft: Draft, preset: Numbers, name = ""): Check {
+  const { stream_url, callback_url, config } = registrationOf(draft, preset, name);
   return callback_url ? { stream_url, callback_url, config } : { stream_url, config };
 }
 

@@ -2,7 +2,7 @@
 
 export type Status = "initializing" | "waiting" | "monitoring" | "completed" | "stopped" | "error";
 export type StreamStatus = "unknown" | "upcoming" | "live" | "ended";
-export type ConditionName = "late" | "black" | "silent" | "no_media" | "blind" | "error";
+export type ConditionName = string; // late, no_media, blind, error, or that of a detector
 export type Variant = "before" | "onset" | "recovery" | "level" | "levels" | "clip";
 export type Role = "view" | "operate" | "admin"; // of a key; each includes the one before it
 export type Metadata = Record<string, unknown>;
@@ -16,6 +16,22 @@ export interface Config {
   start_delay_tolerance_sec: number;
   scheduled_end_time?: string | null;
   on_callback_failure?: "error" | "continue"; // left out: error
+  detectors?: Record<string, Record<string, number> | null>; // optional ones, with their settings; null: off
+  preset?: string | null; // whose values it was registered with
+}
+
+// Detectors are optional detectors that run, with their settings.
+export type Detectors = Record<string, Record<string, number>>;
+
+// DetectorState is what one detector makes of the newest media.
+export interface DetectorState {
+  detector: string;
+  condition: ConditionName;
+  track: "video" | "audio";
+  state: string;
+  since: string | null;
+  alerted: boolean;
+  values: Record<string, number>;
 }
 
 export interface Monitor {
@@ -25,7 +41,7 @@ export interface Monitor {
   status: Status;
   reason?: string;
   stream_status: StreamStatus;
-  health: { video: string; audio: string; last_check_at: string | null };
+  health: { video: string; audio: string; last_check_at: string | null; conditions?: DetectorState[] };
   last_error: string | null;
   blind_since: string | null;
   last_observed_at: string | null;
@@ -227,8 +243,47 @@ export interface Service {
   limits: Record<string, number>;
   retention: Record<string, number>;
   egress?: { name: string; rest_sec: number; streams: number; questions: number }[] | null; // null: it chooses no addresses
-  settings: { field: string; min: number; max: number; default: number; whole: boolean; help: string }[];
+  settings: Setting[];
   presets: { name: string; config: Partial<Config> }[];
+}
+
+export interface Setting {
+  field: string;
+  min: number;
+  max: number;
+  default: number;
+  whole: boolean;
+  help: string;
+}
+
+// Detector is a row of the table of detectors.
+export interface Detector {
+  name: string;
+  track: "video" | "audio";
+  condition: ConditionName;
+  health: string; // of the track while the condition lasts
+  events: { alert: string; recovered: string };
+  optional: boolean;
+  threshold: Setting;
+  settings: Setting[];
+  statistic: string;
+  criteria: { name: string; value: number | null; setting: string | null }[];
+  severity: { after_sec: number; severity: number }[];
+  words: { en: DetectorWords; ja: DetectorWords };
+}
+
+// DetectorWords name a duration by {lasted}, and the values of criteria by their names in braces.
+export interface DetectorWords {
+  title: string;
+  state: string;
+  lasts: string;
+  alert: string;
+  recovered: string;
+  means: string;
+  first: string;
+  check: string;
+  settings: Record<string, string>; // labels, by field of config
+  values?: Record<string, string>; // labels of what it measures
 }
 
 // Problem is why a registration would be refused.

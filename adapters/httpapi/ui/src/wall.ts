@@ -1,4 +1,5 @@
 // The order of the wall, apart from how it looks: which state a stream is in, who comes first, when the list may move.
+import { detectorOf } from "./detectors";
 import { recoveredMs } from "./feedstate";
 import { endOf, isTaken, worst } from "./incident";
 import type { Condition, Incident, Monitor } from "./types";
@@ -20,8 +21,13 @@ export interface Item {
 
 const warnings = ["blind", "late"];
 
-const untold = (name: Condition["name"]): Condition => ({ name, started_at: "", last_started_at: "", ended_at: null, count: 1, longest_sec: 0, spans: [] });
-const [blackNow, silentNow, unseenNow] = [untold("black"), untold("silent"), untold("blind")];
+const untold = new Map<string, Condition>();
+
+// untoldOf is always the same of one name, so that nothing is drawn anew.
+function untoldOf(name: Condition["name"]): Condition {
+  if (!untold.has(name)) untold.set(name, { name, started_at: "", last_started_at: "", ended_at: null, count: 1, longest_sec: 0, spans: [] });
+  return untold.get(name)!;
+}
 
 // isTold reports whether a condition is an incident's. Others are what a stream's health says, of unknown onset.
 export const isTold = (condition: Condition | null): boolean => Boolean(condition?.last_started_at);
@@ -34,10 +40,10 @@ export function lasting(monitor: Monitor | null, incident: Incident | null): Con
   }
   if (!isActive(monitor)) return null;
   const { health, stream_status, last_error } = monitor!;
-  if (health.video === "black") return blackNow;
-  if (health.audio === "silent") return silentNow;
+  const bad = [health.video, health.audio].find((state) => state !== "ok" && state !== "unknown");
+  if (bad) return untoldOf(detectorOf(bad)?.condition ?? bad);
   const unseen = stream_status === "unknown" || (stream_status === "live" && health.video === "unknown" && health.audio === "unknown");
-  return unseen && last_error ? unseenNow : null;
+  return unseen && last_error ? untoldOf("blind") : null;
 }
 
 // stateOf is how one stream stands. incident is its newest one. What is no incident yet is a warning, but a person's

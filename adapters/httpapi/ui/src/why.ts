@@ -1,4 +1,5 @@
 // The sentences that say why there is an incident, from the numbers of its condition.
+import { detectorOf, detectorWords, filled } from "./detectors";
 import { text } from "./i18n";
 import { reasonWord } from "./refusals";
 import { isLate } from "./store";
@@ -10,8 +11,6 @@ export function whyOf(condition: Condition, monitor: Monitor | null, now: number
   const words = text.value.why;
   const lasted = duration(secondsBetween(condition.last_started_at, condition.ended_at ?? now));
   switch (condition.name) {
-    case "black":
-    case "silent":
     case "no_media":
     case "blind":
       return words[condition.name](lasted);
@@ -19,8 +18,10 @@ export function whyOf(condition: Condition, monitor: Monitor | null, now: number
       return words.late(clockDay(condition.started_at, now));
     case "error":
       return words.error(reasonWord(condition.alert?.reason ?? monitor?.reason ?? "?"));
-    default:
-      return words.other(condition.name, lasted);
+    default: {
+      const sentence = detectorWords(detectorOf(condition.name))?.lasts;
+      return sentence ? filled(sentence, { lasted }) : words.other(condition.name, lasted);
+    }
   }
 }
 
@@ -31,19 +32,24 @@ export function alertOf(condition: Condition, monitor: Monitor | null): string {
   const { alert } = condition;
   if (!alert || alert.duration_sec === null) return "";
   const raised = words.alert(wholeDuration(alert.duration_sec), alert.threshold_sec === null ? "" : wholeDuration(alert.threshold_sec));
-  const { luma_below_percent: luma, area_percent: area, level_below_db: level } = alert.criteria ?? {};
-  if (luma !== undefined) return raised + words.lumaCriterion(decimal(luma), decimal(area ?? 100));
-  if (level !== undefined) return raised + words.levelCriterion(decimal(level));
-  return raised;
+  const means = detectorWords(detectorOf(condition.name))?.means;
+  if (!alert.criteria || !means) return raised;
+  const values = Object.entries(alert.criteria).map(([name, value]) => [name, decimal(value, 2)]);
+  return words.andMeans(raised, filled(means, Object.fromEntries(values)));
 }
 
 // stillWorking says what still works by now: where to look first.
 export function stillWorking(condition: Condition, monitor: Monitor): string {
   const words = text.value.why;
   const parts: string[] = [];
-  const grade = (state: string) => (isLate(monitor.monitor_id) ? "unknown" : state === "ok" ? "ok" : state === "unknown" ? "unknown" : "bad");
-  if (condition.name !== "black") parts.push(words.picture[grade(monitor.health.video)]);
-  if (condition.name !== "silent") parts.push(words.sound[grade(monitor.health.audio)]);
+  const { health } = monitor;
+  const say = (state: string, track: { ok: string; unknown: string; bad: string }) => {
+    if (state === "unknown" || isLate(monitor.monitor_id)) return track.unknown;
+    return state === "ok" ? track.ok : (detectorWords(detectorOf(state))?.state ?? track.bad);
+  };
+  const judged = detectorOf(condition.name)?.track;
+  if (judged !== "video") parts.push(say(health.video, words.picture));
+  if (judged !== "audio") parts.push(say(health.audio, words.sound));
   parts.push(words.stream[monitor.stream_status]);
   const joined = parts.join(text.value.common.listComma);
   return words.now(joined) + text.value.common.stop;

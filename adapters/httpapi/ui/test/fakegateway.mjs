@@ -4,6 +4,9 @@ import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+// detectors is what a gateway lists that has a made-up third detector. A test of adapters/httpapi writes it (WRITE_DOCS=1).
+const detectors = JSON.parse(readFileSync(new URL("detectors.json", import.meta.url), "utf8"));
+
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 const policy =
@@ -217,6 +220,7 @@ export class FakeGateway {
         json(response, 200, { kind: "acknowledged", by });
       });
     }
+    if (pathname === "/api/v1/detectors") return json(response, 200, detectors);
     if (pathname === "/api/v1/evidence") return json(response, 200, { evidence: this.evidence, next: null });
     if (pathname.endsWith("/link")) return json(response, 200, { url: "/evidence/picture?signature=x", expires_at: iso(this.now() + 900_000) });
     if (pathname.startsWith("/evidence/")) return this.file("/assets/" + this.icon(), response);

@@ -11,7 +11,7 @@ export const delivery = { event_id: eventID, event_type: "alert.blackout", monit
 const service = {
   version: "1.2.3", timezone: "Asia/Tokyo", worker_runtime: "process", tools: { ffmpeg: { version: "7.1", error: null } }, limits: { max_monitors: 50, schedule_lead_sec: 600 }, retention: { events_sec: 7776000 },
   settings: [["check_interval_sec", 10], ["blackout_threshold_sec", 30], ["silence_threshold_sec", 30], ["silence_db_threshold", -50], ["start_delay_tolerance_sec", 300]].map(([field, value]) => ({ field, min: 0, max: 100, default: value, whole: true, help: "" })),
-  presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60 } }],
+  presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60, detectors: { made_up: { threshold_sec: 60, above_db: -12 } } } }],
 };
 export const preview = { source: "youtube", stream_url: monitor(9).stream_url, title: hostile, channel: null, state: "upcoming", reason: "upcoming", detail: null, scheduled_start_at: at(7200), problems: [] };
 const trial = { event_id: eventID, delivered: false, status: 302, error: "HTTP 302 Found", body: "{}", request: attempt.request, response: null };
@@ -25,6 +25,9 @@ function timeline() {
 
 export function fill(gateway) {
   for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` } }));
+  const watched = gateway.monitors.get(id);
+  watched.config = { ...watched.config, preset: "music", detectors: { made_up: { threshold_sec: 60, above_db: -12 } } };
+  watched.health.conditions = [{ detector: "made_up", condition: "made_up_heard", track: "audio", state: "made_up", since: at(-90), alerted: true, values: { level_db: -3.456 } }];
   const [black] = incident(2).conditions;
   gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent" }] }));
   gateway.evidence = [evidence(2)];

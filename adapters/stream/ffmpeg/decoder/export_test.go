@@ -2,6 +2,7 @@ package decoder
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 )
@@ -23,3 +24,15 @@ func (f FakeProcess) end()                                                { f.En
 func NewWithFakes(c Config, log *slog.Logger, start func(context.Context) (FakeProcess, error)) *Pool {
 	return newPool(c.withDefaults(), log, func(ctx context.Context) (runner, error) { return start(ctx) })
 }
+
+// ReadAnswer reads an answer of segment-decoder. The error says whether it can be trusted.
+func ReadAnswer(r io.Reader) (Result, error) {
+	result, _, err := readAnswer(r)
+	return result, err
+}
+
+// PictureSize is the size of a picture in an answer, in bytes.
+const PictureSize = pictureSize
+
+// ErrProtocol is the error of an answer that cannot be trusted.
+var ErrProtocol = errProtocol

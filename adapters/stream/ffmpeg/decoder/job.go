@@ -3,6 +3,8 @@ package decoder
 import (
 	"errors"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
 // ErrUnusual means that the decoder works but leaves the segment to the command ffmpeg.
@@ -22,7 +24,7 @@ const (
 // MaxMedia limits the bytes that a decoder takes. Larger segments are for the command.
 const MaxMedia = 8 << 20
 
-// Job is a segment to decode, and what counts as bad in it.
+// Job is a segment to decode, what counts as bad in it, and what to measure.
 type Job struct {
 	Media     []byte // the init section, if any, and the segment; at most MaxMedia bytes
 	Container Container
@@ -34,6 +36,8 @@ type Job struct {
 	BlackPart    float64       // part of the picture that must be black, from 0 to 1
 	Silent       float64       // amplitude below which a sample is silent; 1 is full scale
 	SilenceAfter time.Duration // silence that is shorter has no records
+
+	Measure detector.Measurement
 }
 
 // Look says how much of a track is decoded.
@@ -52,6 +56,13 @@ type Result struct {
 	AudioScreened                  bool // false: the sound was decoded whole, whatever the Job says
 	Damaged                        bool // the demuxer or a decoder complained
 	Video, Audio                   []Record
+
+	// What was measured of the Job's Measure. A track without a decoded frame has no measurements.
+	Pictures []detector.Picture     // of key frames, at least 0.1 s apart, at most 256; ascending
+	Movement []detector.FrameChange // of a picture that was decoded Whole; ascending
+	Sound    *detector.SoundMeasure // of a screened sound: the first 2 s of every 4; nil: of more than 8 channels
+	Tone     *detector.ToneMeasure
+	Captions detector.CaptionState
 }
 
 // Record is one thing that the decoder saw. Those of a track are in the order in which its
@@ -67,8 +78,11 @@ type Kind uint32
 
 // The kinds. Records of the other kinds follow that of their frame.
 const (
-	Frame       Kind = iota // a frame was decoded; of screened sound: a moment at which it is loud
-	Begins                  // a bad interval begins
-	Ends                    // the bad interval ends; one that does not end lasts until the end of the track
-	Measurement             // the frame before was measured
+	Frame         Kind = iota // a frame was decoded; of screened sound: a moment at which it is loud
+	Begins                    // a bad interval begins
+	Ends                      // the bad interval ends; one that does not end lasts until the end of the track
+	Measurement               // the frame before was measured
+	KeyFrame                  // the frame before is a key frame; this and the rest only if damage is measured
+	DamagedFrame              // the decoder calls the frame before damaged
+	DamagedPacket             // the demuxer calls a packet of that time corrupt
 )

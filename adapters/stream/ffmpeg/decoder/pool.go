@@ -202,7 +202,7 @@ func (p *Pool) recordStart(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil && !p.broken {
-		p.log.Warn("segment-decoder does not work; ffmpeg analyses every segment, which takes more CPU time", "error", err.Error())
+		p.log.Warn("segment-decoder does not work; ffmpeg analyses every segment, which takes more CPU time and measures nothing for the optional detectors", "error", err.Error())
 	}
 	p.broken = err != nil
 	if p.broken {

@@ -62,7 +62,7 @@ func (s *Stream) recordAbandoned(err error) {
 	s.commandOnly = !s.abandonedAt.IsZero() && time.Since(s.abandonedAt) < commandOnlyTime
 	s.abandonedAt = time.Now()
 	if s.commandOnly {
-		s.log.Info("segment-decoder could not decode two segments of the stream; ffmpeg analyses it for 10 minutes", "error", err.Error())
+		s.log.Info("segment-decoder could not decode two segments of the stream; ffmpeg analyses it for 10 minutes, without the optional detectors", "error", err.Error())
 		return
 	}
 	s.log.Info("segment-decoder could not decode a segment; ffmpeg analyses it", "error", err.Error())

@@ -431,3 +431,32 @@ func TestAThirdDetectorBringsItsFlags(t *testing.T) {
 		t.Errorf("says %q", got)
 	}
 }
+
+func TestWatchSwitchesOptionalDetectorsOn(t *testing.T) {
+	clearEnvironment(t)
+	detectortest.Add(t, detectortest.Optional)
+	const url = "https://www.youtube.com/watch?v=abcdefghijk"
+	want := monitor.DefaultConfig()
+	if got := mustParse(t, "watch", url).Watch.Config(); got != want {
+		t.Errorf("without the flag, has %+v", got)
+	}
+	want.SwitchOn("made_up")
+	if got := mustParse(t, "watch", url, "--detectors=made_up").Watch.Config(); got != want {
+		t.Errorf("switched on, has %+v", got)
+	}
+	want.Set("detectors.made_up.above_db", -12.5)
+	want.SetThresholdSec("made_up", 9)
+	if got := mustParse(t, "watch", url, "--detectors", "made_up:above_db=-12.5:threshold_sec=9").Watch.Config(); got != want {
+		t.Errorf("with settings, has %+v", got)
+	}
+	for given, word := range map[string]string{
+		"nothing":                 `there is no detector "nothing"; accepted is a list such as`,
+		"made_up:level=1":         `made_up has "level=1"; accepted are threshold_sec=1 to 3600, above_db=-60 to 0`,
+		"made_up:threshold_sec=0": `made_up has "threshold_sec=0"`,
+		"made_up:above_db":        `made_up has "above_db"`,
+	} {
+		if got := mustRefuse(t, "watch", url, "--detectors", given); !strings.Contains(got[0], word) {
+			t.Errorf("%s: says %q", given, got)
+		}
+	}
+}

@@ -21,6 +21,7 @@ var parsers = map[string]parser{
 	"choice":        parseChoice,
 	"config":        parseConfig,
 	"decimal":       parseDecimal,
+	"detectors":     parseDetectors,
 	"dsn":           parseDSN,
 	"file":          parseFile,
 	"httpurl":       parseHTTPURL,

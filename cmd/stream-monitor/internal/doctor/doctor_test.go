@@ -50,7 +50,7 @@ const (
 	exit 2 ;;
 esac`
 	newStreamlink = `echo streamlink 8.6.3`
-	newDecoder    = `echo segment-decoder 1 with libavcodec 61.19.101`
+	newDecoder    = `echo segment-decoder 2 with libavcodec 61.19.101`
 	newFFmpeg     = `case "$*" in
 -version) echo "ffmpeg version 7.1.5-0+deb13u1 Copyright (c)"; echo configuration: x ;;
 *) echo " T.. blackdetect       V->V       Detect"; echo " ... silencedetect     A->A       Detect"; echo " .S. signalstats       V->V       Statistics"; echo " .S. astats            A->A       Statistics" ;;
@@ -167,14 +167,14 @@ func TestEachProblemIsFound(t *testing.T) {
 		"a streamlink below section 13.1": {func(m *machine) { m.tool("streamlink", "echo streamlink 7.0.9") }, warn, "streamlink", nil},
 		"a streamlink of section 13.1":    {func(m *machine) { m.tool("streamlink", "echo streamlink 7.1.0") }, fine, "streamlink", nil},
 		"no ffmpeg":                       {func(m *machine) { m.without("ffmpeg") }, fail, "ffmpeg", []string{"7.1 or newer", "apt-get install ffmpeg"}},
-		"a segment-decoder":               {func(*machine) {}, fine, "segment-decoder", []string{"1 with libavcodec 61.19.101", "(found by PATH)"}},
-		"no segment-decoder":              {func(m *machine) { m.without("segment-decoder") }, warn, "segment-decoder", []string{"not found in PATH", "make tools", "ffmpeg decodes every segment"}},
+		"a segment-decoder":               {func(*machine) {}, fine, "segment-decoder", []string{"2 with libavcodec 61.19.101", "(found by PATH)"}},
+		"no segment-decoder":              {func(m *machine) { m.without("segment-decoder") }, warn, "segment-decoder", []string{"not found in PATH", "make tools", "ffmpeg decodes every segment", "the optional detectors know nothing"}},
 		"DECODER_PATH to nothing": {func(m *machine) { m.settings.Watching.DecoderPath = "/nowhere/segment-decoder" }, warn, "segment-decoder",
 			[]string{"/nowhere/segment-decoder (found by DECODER_PATH) cannot be run"}},
 		"a segment-decoder that is not wanted": {func(m *machine) { m.settings.Watching.DecoderPath = "off"; m.without("segment-decoder") }, fine, "segment-decoder",
 			[]string{"off (DECODER_PATH)"}},
-		"a segment-decoder of another version": {func(m *machine) { m.tool("segment-decoder", "echo segment-decoder 2 with libavcodec 63.1.100") }, warn, "segment-decoder",
-			[]string{"segment-decoder 2 with", "the program of this version"}},
+		"a segment-decoder of another version": {func(m *machine) { m.tool("segment-decoder", "echo segment-decoder 1 with libavcodec 63.1.100") }, warn, "segment-decoder",
+			[]string{"segment-decoder 1 with", "the program of this version"}},
 		"a segment-decoder without its libraries": {func(m *machine) { m.tool("segment-decoder", "echo libavcodec.so.59 is missing >&2; exit 127") }, warn, "segment-decoder", []string{"libavcodec.so.59"}},
 		"an ffmpeg below section 13.1": {func(m *machine) {
 			m.tool("ffmpeg", strings.ReplaceAll(newFFmpeg, "7.1.5-0+deb13u1", "5.1.9-0+deb12u1"))

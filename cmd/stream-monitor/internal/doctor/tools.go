@@ -147,23 +147,23 @@ func (c toolsCheck) streamlink(ctx context.Context) []finding {
 	return []finding{f}
 }
 
-// decoder checks segment-decoder. ffmpeg does its work without it.
+// decoder checks segment-decoder. Without it ffmpeg finds black and silence, and the optional detectors know nothing.
 func (c toolsCheck) decoder(ctx context.Context) []finding {
 	const (
 		subject  = "segment-decoder"
-		expected = "the program of this version; without it ffmpeg decodes every segment, for more CPU time"
+		expected = "the program of this version; without it ffmpeg decodes every segment, for more CPU time, and the optional detectors know nothing"
 		advice   = `run "make tools", or put it beside stream-monitor; or set DECODER_PATH (off: do without it)`
 	)
 	t, is := c.settings.Watching.Decoder()
 	if !is {
-		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment"}}
+		return []finding{{subject: subject, verdict: fine, found: "off (DECODER_PATH): ffmpeg decodes every segment, and the optional detectors know nothing"}}
 	}
 	answer, err := runTool(ctx, c.confined(false), t.Path, "--version")
 	if err != nil {
 		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
 	version, is := decoderVersion(answer)
-	if !is || !strings.HasPrefix(version, "1 ") {
+	if !is || !strings.HasPrefix(version, "2 ") {
 		return []finding{{subject, warn, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
 	return []finding{{subject, fine, describeTool(version, t), expected, advice}}

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { acknowledge, describe, failure, run, type Said } from "../actions";
 import { incidents as api } from "../api";
 import { csvOf, save } from "../csv";
+import { conditionNames } from "../detectors";
 import { text } from "../i18n";
 import { byDay, firstCondition, storms, troubleOfAll } from "../incidentlist";
 import type { Named } from "../names";
@@ -17,7 +18,7 @@ import { useNames } from "../streamnames";
 import { clockDay, day, dayKey, duration, number } from "../time";
 import { useTitle } from "../title";
 import { needsSomebody } from "../incident";
-import type { ConditionName, Incident } from "../types";
+import type { Incident } from "../types";
 
 const dayMs = 86_400_000;
 
@@ -235,8 +236,6 @@ function StormRow({ incidents, streamOf }: { incidents: Incident[]; streamOf: St
   );
 }
 
-const conditions: ConditionName[] = ["black", "silent", "no_media", "late", "blind", "error"];
-
 function Filters({ children }: { children: preact.ComponentChildren }) {
   const words = text.value.incidents;
   const q = query.value;
@@ -251,7 +250,7 @@ function Filters({ children }: { children: preact.ComponentChildren }) {
           </a>
         ))}
       </nav>
-      <Pick name="condition" label={words.condition} options={[["", text.value.common.any], ...conditions.map((c) => [c, conditionWord(c)] as const)]} />
+      <Pick name="condition" label={words.condition} options={[["", text.value.common.any], ...conditionNames().map((c) => [c, conditionWord(c)] as const)]} />
       <Pick name="severity" label={words.severity} options={Object.entries(words.severities).map(([n, w]) => [n === "0" ? "" : n, w] as const)} />
       {state !== "open" && state !== "unacknowledged" && <Pick name="days" label={words.when} initial="7" options={Object.entries(words.periods)} />}
       {monitor && (

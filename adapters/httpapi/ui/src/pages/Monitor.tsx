@@ -7,6 +7,7 @@ import { text } from "../i18n";
 import { groupOf, nameOf, shortURL, titleOf, channelOf } from "../names";
 import { Broadcast } from "../parts/Broadcast";
 import { Allowed } from "../parts/Allowed";
+import { DetectorStates } from "../parts/DetectorStates";
 import { Glyph } from "../parts/Glyph";
 import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
@@ -74,6 +75,7 @@ function Loaded({ monitor }: { monitor: Data }) {
         <MonitorEvents monitorID={id} events={events.value} />
         <div>
           <Watching monitor={monitor} />
+          <DetectorStates monitor={monitor} />
           <Broadcast monitor={monitor} incident={incident.value} />
         </div>
       </div>

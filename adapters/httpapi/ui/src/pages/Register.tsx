@@ -7,19 +7,20 @@ import { APIError, monitors as api, operationID, testWebhook } from "../api";
 import { limits, type NumberName } from "../change";
 import { text } from "../i18n";
 import { Allowed, NotAllowed } from "../parts/Allowed";
+import { DetectorFields } from "../parts/DetectorFields";
 import { Exchange, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
 import { StreamPreview, WillHappen, type PreviewState } from "../parts/StreamPreview";
 import { retryIn } from "../read";
-import { checkOf, emptyDraft, filled, merged, nothingFound, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
+import { checkOf, emptyDraft, filled, merged, nothingFound, numberNames, presetDetectors, presetNumbers, registrationOf, running, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
 import { may } from "../role";
 import { useService } from "../service";
 import { remembered } from "../settings";
 import { decimal, fromLocalInput, toLocalInput, wholeDuration } from "../time";
 import { useTitle } from "../title";
-import type { Service, Trial } from "../types";
+import type { Detectors, Service, Trial } from "../types";
 
 const lastCallback = remembered<string>("callback", "");
 const typedMs = 700; // each look asks the platform, so it waits until the address is typed
@@ -34,9 +35,9 @@ export function Register() {
   const numbers = presetNumbers(service, preset);
   const draft = useSignal<Draft>(emptyDraft(query.peek().get("url") ?? "", lastCallback.peek()));
   const set = (change: Partial<Draft>) => (draft.value = { ...draft.peek(), ...change });
-  const { seen, look } = usePreview(draft, numbers);
+  const { seen, look } = usePreview(draft, numbers, preset);
   const choose = (name: string) => {
-    set({ changed: {} });
+    set({ changed: {}, detectors: {} });
     setQuery({ preset: name }, "replace");
   };
   return (
@@ -46,7 +47,7 @@ export function Register() {
       </div>
       <NotAllowed to="operate" />
       <div class="register">
-        <Form draft={draft} numbers={numbers} set={set}>
+        <Form draft={draft} numbers={numbers} preset={preset} set={set}>
           <Step n={1} title={words.which}>
             <div class="field">
               <label for="stream-url">{words.url}</label>
@@ -76,15 +77,16 @@ export function Register() {
             </div>
           </Step>
           <Step n={2} title={words.kind}>
-            {service && <Presets service={service} chosen={preset} changed={draft.value.changed} choose={choose} />}
+            {service && <Presets service={service} chosen={preset} draft={draft.value} choose={choose} />}
             <SingleValues draft={draft} numbers={numbers} set={set} />
+            <SingleDetectors draft={draft} of={presetDetectors(service, preset)} set={set} />
           </Step>
           <Step n={3} title={words.told}>
             <Callback draft={draft} set={set} />
           </Step>
         </Form>
         <aside class="register-side">
-          <StreamPreview seen={seen} current={checkOf(draft.value, numbers)} />
+          <StreamPreview seen={seen} current={checkOf(draft.value, numbers, preset)} />
           <WillHappen config={registrationOf(draft.value, numbers).config} preview={seen.preview} leadSec={service?.limits.schedule_lead_sec ?? 600} />
         </aside>
       </div>
@@ -97,14 +99,14 @@ type Set = (change: Partial<Draft>) => void;
 // usePreview looks once at each address. Names and planned start fill fields that are empty or were filled so before; they belong
 // to the address, and go with it.
 // When other fields change it has them checked without the address, so that the stream is not resolved again.
-function usePreview(draft: Signal<Draft>, numbers: Numbers) {
+function usePreview(draft: Signal<Draft>, numbers: Numbers, preset: string) {
   const seen = useSignal<PreviewState>(nothing);
   const again = useSignal(0);
   const lookedAt = useRef(0);
   const askedAt = useRef(-checkEveryMs);
-  const latest = useRef(numbers);
-  latest.current = numbers;
-  const current = () => checkOf(draft.peek(), latest.current);
+  const latest = useRef({ numbers, preset });
+  latest.current = { numbers, preset };
+  const current = () => checkOf(draft.peek(), latest.current.numbers, latest.current.preset);
   const ask = (check: Partial<Check>, abort: AbortController) => {
     askedAt.current = performance.now();
     return api.preview(check, abort.signal);
@@ -156,7 +158,7 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
   }, [url, again.value, allowed]);
 
   const { preview, looking, checked } = seen.value;
-  const wanted = JSON.stringify(checkOf(draft.value, numbers));
+  const wanted = JSON.stringify(checkOf(draft.value, numbers, preset));
   const stale = preview !== null && !looking && JSON.stringify(checked) !== wanted;
   useEffect(() => {
     if (!stale) return;
@@ -199,7 +201,7 @@ function Step({ n, title, children }: { n: number; title: string; children: Comp
 }
 
 // Form registers. The operation's id stays the same until it succeeded: a lost answer registers nothing twice.
-function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers: Numbers; set: Set; children: ComponentChildren }) {
+function Form({ draft, numbers, preset, set, children }: { draft: Signal<Draft>; numbers: Numbers; preset: string; set: Set; children: ComponentChildren }) {
   const words = text.value.register;
   const busy = useSignal(false);
   const failed = useSignal<Said>("");
@@ -208,7 +210,7 @@ function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const another = (event.submitter as HTMLButtonElement | null)?.value === "another";
-    const registration = registrationOf(draft.value, numbers);
+    const registration = registrationOf(draft.value, numbers, preset);
     const content = JSON.stringify(registration);
     if (operation.current.of !== content) operation.current = { id: operationID(), of: content };
     busy.value = true;
@@ -267,7 +269,7 @@ function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers
   );
 }
 
-const presetGlyphs: Record<string, GlyphName> = { talk: "talk", music: "music", game: "game", "24x7": "loop" };
+const presetGlyphs: Record<string, GlyphName> = { talk: "talk", music: "music", game: "game", "24x7": "loop", ceremony: "person" };
 
 // sayNumber writes a value of a preset as people read it.
 function sayNumber(name: NumberName, value: number | undefined): string {
@@ -275,8 +277,9 @@ function sayNumber(name: NumberName, value: number | undefined): string {
   return name === "silence_db_threshold" ? `${decimal(value)} dB` : wholeDuration(value);
 }
 
-function Presets({ service, chosen, changed, choose }: { service: Service; chosen: string; changed: Numbers; choose: (name: string) => void }) {
+function Presets({ service, chosen, draft, choose }: { service: Service; chosen: string; draft: Draft; choose: (name: string) => void }) {
   const words = text.value.register;
+  const { changed } = draft;
   return (
     <fieldset class="presets">
       <legend class="hidden-text">{words.kind}</legend>
@@ -297,6 +300,9 @@ function Presets({ service, chosen, changed, choose }: { service: Service; chose
                   {words.sets[field]} <b class="num">{sayNumber(field, numbers[field])}</b>
                 </span>
               ))}
+              <span class={name === chosen && Object.keys(draft.detectors).length > 0 ? "changed" : ""}>
+                {words.detectors} <b class="num">{Object.keys(running({ ...presetDetectors(service, name), ...(name === chosen ? draft.detectors : {}) })).length}</b>
+              </span>
             </span>
           </label>
         );
@@ -340,6 +346,26 @@ function SingleValues({ draft, numbers, set }: { draft: Signal<Draft>; numbers: 
           <input id="set-title" class="input" dir="auto" maxLength={300} value={d.title} onInput={(e) => set({ title: e.currentTarget.value })} />
         </div>
       </div>
+    </details>
+  );
+}
+
+function SingleDetectors({ draft, of, set }: { draft: Signal<Draft>; of: Detectors; set: Set }) {
+  const words = text.value.register;
+  const chosen = draft.value.detectors;
+  return (
+    <details class="single" onInvalidCapture={(e) => (e.currentTarget.open = true)}>
+      <summary>{words.detectors}</summary>
+      <p class="hint">{words.detectorsHint}</p>
+      <DetectorFields
+        prefix="detect"
+        running={running({ ...of, ...chosen })}
+        change={(name, settings) => {
+          const { [name]: _, ...others } = chosen;
+          const same = JSON.stringify(settings) === JSON.stringify(of[name] ?? null);
+          set({ detectors: same ? others : { ...others, [name]: settings } });
+        }}
+      />
     </details>
   );
 }

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Mark } from "../draw/lanes";
+import { detectorOf } from "../detectors";
 import { fileOf, type Found } from "../evidence";
 import { text } from "../i18n";
 import { evidenceURL } from "../pictures";
@@ -64,13 +65,13 @@ function Video({ clip, fromSec, onTime }: { clip: Found; fromSec: number; onTime
 function Level({ levels: found, at }: { levels: Found; at: number | null }) {
   const words = text.value.incident;
   const levels = useLevels(found.evidence.evidence_id);
-  const silent = found.evidence.condition === "silent";
+  const bad = detectorOf(found.evidence.condition)?.track === "audio";
   const plot = useMemo(() => {
     if (!levels) return null;
-    const drawn = levelPlot(levels, silent);
+    const drawn = levelPlot(levels, bad);
     const head: Mark[] = at === null ? [] : [{ at, kind: "now" }];
     return { ...drawn, marks: [...drawn.marks!, ...head] };
-  }, [levels, at, silent]);
+  }, [levels, at, bad]);
   return (
     <div class="plots">
       <p class="plot-label">

@@ -1,21 +1,23 @@
 import { useSignal } from "@preact/signals";
 import { describe } from "../actions";
+import { conditionNames, detectors } from "../detectors";
 import { text, type NotificationWords } from "../i18n";
 import { routes as api, type Explanation, type Reason } from "../notifications";
 import { useRead } from "../read";
 import { wholeDuration } from "../time";
 import { changes, type Routing } from "../routing";
 import { Glyph } from "./Glyph";
-import { conditionNames, streamOptions } from "./MatchFields";
+import { streamOptions } from "./MatchFields";
 import { conditionWord } from "./State";
 
 // Explain asks where an incident would be sent. Nothing is sent.
 export function Explain({ words, routing }: { words: NotificationWords; routing: Routing }) {
-  const condition = useSignal("black");
+  const chosen = useSignal(""); // nothing yet
+  const condition = chosen.value || (detectors.value[0]?.condition ?? "no_media");
   const severity = useSignal("2");
   const monitor = useSignal("");
   const streams = streamOptions();
-  const about = { conditions: [condition.value], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
+  const about = { conditions: [condition], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
   const { answer, failed } = useRead((abort) => api.explain(about, abort), [JSON.stringify(about), changes.value]);
   return (
     <section class="card" aria-labelledby="explain-title">
@@ -25,7 +27,7 @@ export function Explain({ words, routing }: { words: NotificationWords; routing:
       </div>
       <div class="card-body form">
         <div class="form-grid">
-          <Pick label={words.condition} value={condition.value} options={conditionNames.map((name) => [name, conditionWord(name)])} choose={(value) => (condition.value = value)} />
+          <Pick label={words.condition} value={condition} options={conditionNames().map((name) => [name, conditionWord(name)])} choose={(value) => (chosen.value = value)} />
           <Pick label={words.severity} value={severity.value} options={[0, 1, 2, 3].map((n) => [String(n), text.value.common.severity(n)])} choose={(value) => (severity.value = value)} />
         </div>
         <Pick label={words.stream} value={monitor.value} options={[["", words.anyStream], ...streams]} choose={(value) => (monitor.value = value)} />

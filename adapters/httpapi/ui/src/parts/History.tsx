@@ -4,12 +4,13 @@ import { describe, type Said } from "../actions";
 import { monitors as api } from "../api";
 import type { Mark, Span } from "../draw/lanes";
 import { deliverySpans, spanFor, spanNames, sumUp, windowOf, type SpanName, type Sums } from "../history";
+import { detectors, judgedBy } from "../detectors";
 import { text } from "../i18n";
 import { query, setQuery } from "../router";
 import { now } from "../store";
 import { clockDay, decimal, duration, zone } from "../time";
 import type { EventRecord, Incident, Monitor, Timeline } from "../types";
-import { AsTable, Axis, blackLumaPercent, fullLuma, LaneRow, lanes, Legend, points } from "./OnsetTimeline";
+import { AsTable, Axis, fullLuma, LaneRow, lanes, Legend, lumaCriterion, points } from "./OnsetTimeline";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { Lane } from "./Lane";
@@ -98,7 +99,7 @@ function Lanes({ monitor, events, timeline, sums, span }: { monitor: Monitor; ev
   const said = saySums(sums);
   const label = (lane: string) => words.monitor.laneLabel(lane, words.monitor.spanWords[span], said);
   const common = { from, to, until, marks, since: Math.max(from, Date.parse(monitor.created_at)), stepMs: Math.max(60_000, timeline.bucket_sec * 1000), bucketMs: timeline.bucket_sec * 1000 };
-  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma), threshold: blackLumaPercent }), [timeline]);
+  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma), threshold: judgedBy(lumaCriterion)?.value }), [timeline, detectors.value]);
   const level = useMemo(() => ({ ...common, unit: "decibel" as const, points: points(timeline.buckets, "level", 1), threshold: monitor.config.silence_db_threshold }), [timeline, monitor.config.silence_db_threshold]);
   return (
     <>
@@ -134,10 +135,9 @@ function saySums(sums: Sums): string {
   return said.join(text.value.common.listComma) || text.value.monitor.good;
 }
 
-const always = ["black", "silent", "no_media"];
-
 function Totals({ sums }: { sums: Sums }) {
   const words = text.value.monitor;
+  const always = [...detectors.value.filter((d) => !d.optional).map((d) => d.health), "no_media"];
   const names = [...always, ...Object.keys(sums.conditions).filter((name) => !always.includes(name))];
   const percent = sums.lifeSec > 0 ? Math.floor((sums.watchedSec / sums.lifeSec) * 1000) / 10 : null;
   return (

@@ -8,6 +8,7 @@ import type { Delivery, Evidence, Incident, LogEntry } from "../types";
 import { Allowed } from "./Allowed";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
+import { eventWord } from "./MonitorEvents";
 import { conditionGlyph, conditionWord } from "./State";
 
 interface Line {
@@ -88,9 +89,8 @@ function evidenceLines(all: readonly Evidence[] | null): Line[] {
 }
 
 function deliveryLines(all: readonly Delivery[] | null): Line[] {
-  const events = text.value.common.events as Record<string, string>;
   return (all ?? []).flatMap((d) =>
-    d.delivered_at ? [{ at: d.delivered_at, glyph: "send" as const, look: "", what: text.value.incident.logTold(d.event_type ? (events[d.event_type] ?? d.event_type) : (d.destination?.name ?? "")) }] : [],
+    d.delivered_at ? [{ at: d.delivered_at, glyph: "send" as const, look: "", what: text.value.incident.logTold(d.event_type ? eventWord(d.event_type) : (d.destination?.name ?? "")) }] : [],
   );
 }
 

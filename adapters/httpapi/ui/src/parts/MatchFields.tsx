@@ -1,3 +1,4 @@
+import { conditionNames } from "../detectors";
 import { text, type NotificationWords } from "../i18n";
 import { metadataOf, metadataText, type Match } from "../notifications";
 import { nameOf } from "../names";
@@ -5,8 +6,6 @@ import { monitors } from "../store";
 import type { ConditionName } from "../types";
 import { Checks, Input, Select, typed } from "./Dialog";
 import { conditionWord } from "./State";
-
-export const conditionNames: readonly ConditionName[] = ["late", "black", "silent", "no_media", "blind", "error"];
 
 // streamOptions are the streams on the wall, by name.
 export function streamOptions(): [string, string][] {
@@ -24,7 +23,7 @@ export function MatchFields({ words, of, severityHint }: { words: NotificationWo
   if (one && !streams.some(([id]) => id === one)) streams.unshift([one, one]);
   return (
     <>
-      <Checks name="conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames.map((name) => [name, conditionWord(name)])} />
+      <Checks name="conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames().map((name) => [name, conditionWord(name)])} />
       <div class="form-grid">
         <Select name="min_severity" label={words.minSeverity} hint={severityHint} value={String(of.min_severity ?? 0)} options={severities} />
         <Select name="monitor" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />

@@ -1,5 +1,6 @@
 import { type ReadonlySignal } from "@preact/signals";
 import { monitors as api } from "../api";
+import { detectors, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { reasonWord } from "../refusals";
 import { useRead } from "../read";
@@ -8,6 +9,7 @@ import { clock, clockDay, duration, zone } from "../time";
 import type { EventRecord } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
+import { conditionGlyph } from "./State";
 import { ErrorText } from "./Name";
 
 const mostEvents = 100;
@@ -25,8 +27,6 @@ const looks: Record<string, [GlyphName, string]> = {
   "stream.started": ["stream", "on_air"],
   "stream.ended": ["off", "off"],
   "stream.delayed": ["late", "warning"],
-  "alert.blackout": ["black", "trouble"],
-  "alert.silence": ["silent", "trouble"],
   "alert.segment_error": ["no_media", "trouble"],
   "monitor.error": ["error", "trouble"],
 };
@@ -64,8 +64,19 @@ export function MonitorEvents({ monitorID, events }: { monitorID: string; events
   );
 }
 
-export const eventWord = (type: string): string => (text.value.common.events as Record<string, string>)[type] ?? type;
-export const eventLook = (type: string): [GlyphName, string] => looks[type] ?? (type.endsWith("_recovered") ? ["recovered", "recovered"] : ["send", "on_air"]);
+const detectorOfEvent = (type: string) => detectors.value.find(({ events }) => events.alert === type || events.recovered === type);
+
+export function eventWord(type: string): string {
+  const detector = detectorOfEvent(type);
+  const words = detectorWords(detector);
+  return (text.value.common.events as Record<string, string>)[type] ?? (type === detector?.events.alert ? words?.alert : words?.recovered) ?? type;
+}
+
+export function eventLook(type: string): [GlyphName, string] {
+  const detector = detectorOfEvent(type);
+  if (detector && type === detector.events.alert) return [conditionGlyph(detector.condition), "trouble"];
+  return looks[type] ?? (detector ? ["recovered", "recovered"] : ["send", "on_air"]);
+}
 
 function Row({ event }: { event: EventRecord }) {
   const words = text.value.monitor;

@@ -11,7 +11,7 @@ import { HourLane, useLastHour } from "./LastHour";
 import { Stranger } from "./Name";
 import { memo } from "./memo";
 import { Live } from "./Picture";
-import { conditionGlyph, conditionWord, Parked, stateGlyphs, StateWord } from "./State";
+import { conditionGlyph, conditionWord, healthWord, Parked, stateGlyphs, StateWord } from "./State";
 import { Windowed } from "./Windowed";
 
 const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width: 640px)");
@@ -159,8 +159,7 @@ function RowHead() {
 const Row = memo(({ id, item, selected }: Props) => {
   const monitor = monitors.get(id);
   if (!monitor) return null;
-  const words = text.value.wall.words as Record<string, string>;
-  const grade = (state: string) => (item.late ? words.unknown : (words[state] ?? state));
+  const grade = (state: string) => healthWord(item.late ? "unknown" : state);
   const name = nameOf(monitor);
   return (
     <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
@@ -176,7 +175,7 @@ const Row = memo(({ id, item, selected }: Props) => {
       <RowHour id={id} name={name} />
       <span class="muted">{grade(monitor.health.video)}</span>
       <span class="muted">{grade(monitor.health.audio)}</span>
-      <span class="dim">{words[monitor.stream_status]}</span>
+      <span class="dim">{healthWord(monitor.stream_status)}</span>
     </a>
   );
 });

@@ -1,5 +1,6 @@
 import { useCallback, useMemo } from "preact/hooks";
 import { monitors as api } from "../api";
+import { detectorOf, detectors, judgedBy } from "../detectors";
 import { drawAxis } from "../draw/axis";
 import { useCanvas, type Sheet } from "../draw/canvas";
 import { spansOf, troubleFrom, type LaneName, type Mark } from "../draw/lanes";
@@ -8,7 +9,7 @@ import { useRead } from "../read";
 import { now } from "../store";
 import { clockDay, decimal } from "../time";
 import type { Bucket, Condition, Incident, Monitor, Timeline } from "../types";
-import { isWarning } from "./State";
+import { healthWord } from "./State";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { Lane } from "./Lane";
@@ -44,7 +45,7 @@ export function OnsetTimeline({ incident, condition, monitor }: { incident: Inci
         <>
           <div class="lanes">
             {lanes.map(([lane, glyph]) => (
-              <LaneRow key={lane} lane={lane} glyph={glyph} timeline={drawn} until={until} marks={marks} onset={laneOf[condition.name] === lane ? onset : undefined} />
+              <LaneRow key={lane} lane={lane} glyph={glyph} timeline={drawn} until={until} marks={marks} onset={laneOf(condition.name) === lane ? onset : undefined} />
             ))}
             <Measures timeline={drawn} from={from} to={to} until={until} marks={marks} incident={incident} monitor={monitor} />
             <span />
@@ -91,7 +92,7 @@ interface LaneRowProps {
   onset?: number; // of a condition that shows in this lane
 }
 
-const laneOf: Partial<Record<string, LaneName>> = { black: "video", silent: "audio", no_media: "segments" };
+const laneOf = (condition: string): LaneName | undefined => (condition === "no_media" ? "segments" : detectorOf(condition)?.track);
 
 export function LaneRow({ lane, glyph, timeline, until, marks, label, onset }: LaneRowProps) {
   const words = text.value;
@@ -121,7 +122,10 @@ interface MeasuresProps {
 }
 
 export const fullLuma = 255;
-export const blackLumaPercent = 10; // darker counts as black (specification, section 6.3)
+
+// The criteria whose measures are kept as luma and as level.
+export const lumaCriterion = "luma_below_percent";
+const levelCriterion = "level_below_db";
 
 // Measures are the luma and the level. They are measured by the minute: all buckets of one have the same.
 function Measures({ timeline, from, to, until, marks, incident, monitor }: MeasuresProps) {
@@ -129,10 +133,10 @@ function Measures({ timeline, from, to, until, marks, incident, monitor }: Measu
   const began = Date.parse(timeline.buckets.find((b) => b.stream)?.from ?? timeline.to);
   const bucketMs = timeline.bucket_sec * 1000;
   const common = { from, to, until, marks, since: began, stepMs: bucketMs, bucketMs };
-  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma, until), threshold: criterion(incident, "black", "luma_below_percent") ?? blackLumaPercent, ...badOf(incident, "black") }), [timeline, marks, until]);
+  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma, until), ...judgedIn(incident, lumaCriterion) }), [timeline, marks, until, detectors.value]);
   const level = useMemo(
-    () => ({ ...common, unit: "decibel" as const, points: points(timeline.buckets, "level", 1, until), threshold: criterion(incident, "silent", "level_below_db") ?? monitor?.config.silence_db_threshold, ...badOf(incident, "silent") }),
-    [timeline, marks, monitor],
+    () => ({ ...common, unit: "decibel" as const, points: points(timeline.buckets, "level", 1, until), threshold: monitor?.config.silence_db_threshold, ...judgedIn(incident, levelCriterion) }),
+    [timeline, marks, monitor, detectors.value],
   );
   return (
     <>
@@ -151,19 +155,13 @@ export function points(all: readonly Bucket[], of: "luma" | "level", factor: num
   });
 }
 
-function conditionOf(incident: Incident, name: string): Condition | undefined {
-  return incident.conditions.find((c) => c.name === name);
-}
-
-function criterion(incident: Incident, name: string, value: string): number | undefined {
-  return conditionOf(incident, name)?.alert?.criteria?.[value];
-}
-
-// badOf is where a condition lasted.
-function badOf(incident: Incident, name: string): { bad: [number, number][]; badState: "trouble" | "warning" } {
-  const c = conditionOf(incident, name);
+// judgedIn is the value of a criterion at the alert, or else always, and where the condition lasted that has it.
+function judgedIn(incident: Incident, name: string): { threshold?: number; bad: [number, number][]; badState: "trouble" } {
+  const judged = judgedBy(name);
+  const c = incident.conditions.find((c) => c.name === judged?.condition);
   const bad = (c?.spans ?? []).map((s): [number, number] => [Date.parse(s.started_at), s.ended_at ? Date.parse(s.ended_at) : Infinity]);
-  return { bad, badState: isWarning(name) ? "warning" : "trouble" };
+  const threshold = c?.alert?.criteria?.[name] ?? judged?.value;
+  return { ...(threshold === undefined ? {} : { threshold }), bad, badState: "trouble" };
 }
 
 export function Axis({ from, to, strong }: { from: number; to: number; strong?: number }) {
@@ -177,8 +175,7 @@ export function AsTable({ timeline, until }: { timeline: Timeline; until: number
   const past = timeline.buckets.filter((b) => Date.parse(b.from) < until && b.stream);
   const stateOf = (bucket: Bucket) => lanes.map(([lane]) => bucket[lane]?.state ?? "").join(" ");
   const rows = past.filter((b, i) => i === 0 || stateOf(b) !== stateOf(past[i - 1]!));
-  const named = words.wall.words as Record<string, string>;
-  const say = (state: string | undefined) => (state ? (named[state] ?? words.common.conditions[state as Condition["name"]] ?? state) : "–");
+  const say = (state: string | undefined) => (state ? healthWord(state) : "–");
   return (
     <details class="as-table">
       <summary>{words.incident.table}</summary>

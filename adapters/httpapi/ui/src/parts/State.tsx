@@ -1,17 +1,29 @@
 import { useComputed } from "@preact/signals";
+import { detectorOf, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { troubleSec, troubleTimes } from "../incidentlist";
 import { now } from "../store";
 import { duration } from "../time";
-import type { Condition, ConditionName, Incident, Monitor } from "../types";
+import type { Condition, Incident, Monitor } from "../types";
 import type { State } from "../wall";
 import { Glyph } from "./Glyph";
 import { glyphs, type GlyphName } from "./glyphs";
 
 export const stateGlyphs: Record<State, GlyphName> = { trouble: "trouble", warning: "warning", recovered: "recovered", waiting: "waiting", on_air: "ok", off: "off" };
 
-export const conditionGlyph = (name: string): GlyphName => (name in glyphs ? (name as GlyphName) : "trouble");
-export const conditionWord = (name: string): string => text.value.common.conditions[name as ConditionName] ?? name;
+// conditionGlyph is the glyph of a condition that has one of its own, else that of its detector's track.
+export function conditionGlyph(name: string): GlyphName {
+  if (name in glyphs) return name as GlyphName;
+  const detector = detectorOf(name);
+  return !detector ? "trouble" : detector.track === "video" ? "video" : "sound";
+}
+
+// spoken is a name of the API that nobody has words for.
+const spoken = (name: string): string => name.replaceAll("_", " ");
+
+export const conditionWord = (name: string): string => (text.value.common.conditions as Record<string, string>)[name] ?? detectorWords(detectorOf(name))?.title ?? spoken(name);
+// healthWord is the word for a state of a stream, or of its picture or sound.
+export const healthWord = (state: string): string => (text.value.wall.words as Record<string, string>)[state] ?? detectorWords(detectorOf(state))?.state ?? (text.value.common.conditions as Record<string, string>)[state] ?? spoken(state);
 export const isWarning = (name: string): boolean => name === "late" || name === "blind";
 
 // stillWord says who has resolved an incident, and what goes on in it; null: nothing does.

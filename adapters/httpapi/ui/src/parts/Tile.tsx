@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { acknowledge } from "../actions";
 import { spanOfCondition } from "../draw/lanes";
 import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
+import { detectorOf } from "../detectors";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
@@ -124,7 +125,7 @@ function Frames({ item, href, name }: { item: Item; href: string; name: string }
   const { monitor, condition } = item;
   const { alert } = episodeOf(all.value, condition?.name ?? "");
   const [before, onset] = [fileOf(alert, "before"), fileOf(alert, "onset")];
-  const levels = condition?.name === "silent" ? fileOf(alert, "levels") : null;
+  const levels = condition && detectorOf(condition.name)?.track === "audio" ? fileOf(alert, "levels") : null;
   return (
     <a class="frames" href={href}>
       {before ? (
@@ -142,7 +143,7 @@ function Frames({ item, href, name }: { item: Item; href: string; name: string }
         <span>
           <LevelPicture evidenceID={levels.evidence.evidence_id} name={name} />
           <span class="caption num reverse">
-            <b>{words.silentFrom(clock(condition!.last_started_at))}</b> <span>{clock(levels.file.taken_at)}</span>
+            <b>{words.conditionFrom(conditionWord(condition!.name), clock(condition!.last_started_at))}</b> <span>{clock(levels.file.taken_at)}</span>
           </span>
         </span>
       ) : (

@@ -2,13 +2,15 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { describe, type Said } from "../actions";
 import { monitors as api } from "../api";
-import { changeOf, limits, times } from "../change";
+import { changeOf, detectorChange, limits, times } from "../change";
 import { text, type Words } from "../i18n";
 import { channelOf, titleOf } from "../names";
+import { running } from "../registration";
 import { now } from "../store";
 import { clockDay, decimal, toLocalInput, wholeDuration, zone } from "../time";
-import type { Monitor } from "../types";
+import type { Detectors, Monitor } from "../types";
 import { Allowed } from "./Allowed";
+import { DetectorFields } from "./DetectorFields";
 import { Glyph } from "./Glyph";
 
 // changing is whether the form of the shown monitor is open.
@@ -21,6 +23,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
   const seconds = wholeDuration;
   const time = (at: string | null) => (at ? `${clockDay(at, now.peek())} ${zone.value}` : words.none);
   const rows: [string, string, boolean?][] = [
+    ...(c.preset ? [[words.preset, (text.value.register.presets as Record<string, string[]>)[c.preset]?.[0] ?? c.preset] as [string, string]] : []),
     [words.look, words.every(seconds(c.check_interval_sec))],
     [words.black, words.afterSec(seconds(c.blackout_threshold_sec))],
     [words.silent, words.silentAfter(seconds(c.silence_threshold_sec), decimal(c.silence_db_threshold))],
@@ -79,10 +82,13 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
   const words = text.value.monitor;
   const dialog = useRef<HTMLDialogElement>(null);
   const opened = useRef<FormData | null>(null);
+  const before = useRef<Detectors>({});
+  const chosen = useSignal<Detectors>({});
   const failed = useSignal<Said>("");
   const busy = useSignal(false);
   useEffect(() => {
     if (!changing.value || dialog.current?.open) return;
+    before.current = chosen.value = running(monitor.config.detectors ?? {});
     dialog.current?.showModal();
     opened.current = new FormData(dialog.current!.querySelector("form")!);
   }, [changing.value]);
@@ -90,6 +96,8 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const change = changeOf(monitor.metadata, opened.current!, new FormData(event.currentTarget as HTMLFormElement));
+    const detectors = detectorChange(before.current, chosen.value);
+    if (detectors) change.config = { ...change.config, detectors };
     failed.value = "";
     busy.value = true;
     try {
@@ -122,6 +130,17 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
               <Field key={name} name={name} type="datetime-local" step={1} value={toLocalInput(monitor.config[name] ?? null)} />
             ))}
           </div>
+          <details class="single" onInvalidCapture={(e) => (e.currentTarget.open = true)}>
+            <summary>{words.detectors}</summary>
+            <DetectorFields
+              prefix="change"
+              running={chosen.value}
+              change={(name, settings) => {
+                const { [name]: _, ...others } = chosen.value;
+                chosen.value = settings ? { ...others, [name]: settings } : others;
+              }}
+            />
+          </details>
           <div class="field">
             <label for="change-on_callback_failure">{words.fields.on_callback_failure}</label>
             <select id="change-on_callback_failure" name="on_callback_failure" class="input">

@@ -1,10 +1,11 @@
+import { detectorOf, detectorWords } from "../detectors";
 import { text } from "../i18n";
 import { endOf } from "../incident";
 import { nextSeverity } from "../severity";
 import { reasonWord } from "../refusals";
 import { now } from "../store";
 import { clock, clockDay, clockUTC, wholeDuration, zone } from "../time";
-import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
+import type { Condition, Delivery, Incident, Monitor } from "../types";
 import { alertOf, whyOf } from "../why";
 import { LatestFinding } from "./LatestFinding";
 import { ErrorText } from "./Name";
@@ -52,7 +53,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
 
 function LookFirst({ condition }: { condition: Condition }) {
   const words = text.value.incident;
-  const hint = words.hints[condition.name as ConditionName];
+  const hint = (words.hints as Record<string, string>)[condition.name] ?? detectorWords(detectorOf(condition.name))?.check;
   if (!hint) return null;
   return (
     <p class="first">

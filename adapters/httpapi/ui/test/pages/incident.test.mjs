@@ -43,7 +43,7 @@ test("of two conditions at once, pictures, clip and lanes are those of the chose
     });
     await page.goto(gateway.url + page1);
     const choice = page.getByRole("navigation", { name: "Condition that is shown" });
-    await choice.locator("[aria-current]", { hasText: "Silent" }).waitFor(); // the one that lasts
+    await choice.locator("[aria-current]", { hasText: "No sound" }).waitFor(); // the one that lasts
     await page.locator(".shot.bad").waitFor();
     assert.deepEqual(await shots(page), [`Before ${clock(49)}`, `Onset ${clock(51)}`, "Now "]);
     assert.equal(await page.locator("video").count(), 0);
@@ -54,6 +54,32 @@ test("of two conditions at once, pictures, clip and lanes are those of the chose
     assert.deepEqual(await shots(page), [`Before ${clock(-1)}`, `Onset ${clock(1)}`, `After ${clock(101)}`]);
     await page.waitForFunction(() => !document.querySelector(".player .plots"), null, { timeout: 5000 });
     assert.deepEqual([...new Set(asked)].sort(), [at(-300), at(50 - 300)].sort());
+  }));
+
+test("a further detector needs no page: wall, incident and events have the words of its row", () =>
+  open(fill, async (page, gateway) => {
+    const one = incident(1, { severity: 0, severity_now: 0, started_at: at(580), conditions: [{ ...condition("imagined", 580, null, "event-3"), alert: { ...condition("imagined", 580, null, "event-3").alert, criteria: { difference: 0.25 } } }] });
+    gateway.updateIncident(one);
+    gateway.evidence = [captured(3, "imagined", "alert", [file("before", 579), file("onset", 581)])];
+    gateway.routes.set(`GET /api/v1/monitors/${monitor(1).monitor_id}`, () => [200, monitor(1)]);
+    gateway.routes.set(`GET /api/v1/monitors/${monitor(1).monitor_id}/events`, () => [200, { events: [
+      { event_id: "event-4", event_type: "alert.imaginary_recovered", created_at: at(590), webhook_status: "sent", webhook_last_error: null, sent_at: at(590), attempts: [], payload: { monitor_id: monitor(1).monitor_id } },
+      { event_id: "event-3", event_type: "alert.imaginary", created_at: at(585), webhook_status: "sent", webhook_last_error: null, sent_at: at(585), attempts: [], payload: { monitor_id: monitor(1).monitor_id } },
+    ], pagination: { total: 2 } }]);
+    await page.locator(".tile", { hasText: "Imagined video" }).getByText("Imagined for").waitFor();
+    await page.goto(gateway.url + page1);
+    const why = page.getByRole("region", { name: "Why this is an incident" });
+    await why.getByText("Does anybody dream?").waitFor();
+    await why.getByText("Imagined is a difference over 0.25.").waitFor();
+    await why.getByText(/^Medium severity from .* on, if it lasts\.$/).waitFor(); // by its row, after a minute
+    await page.goto(`${gateway.url}/monitors/${monitor(1).monitor_id}`);
+    const events = page.getByRole("region", { name: "Events" });
+    await events.getByText("Picture is imagined").waitFor();
+    await events.getByText("Picture is real").waitFor();
+    await page.goto(`${gateway.url}/incidents`);
+    await page.getByRole("combobox", { name: "Condition" }).selectOption({ label: "Imagined video" });
+    await page.waitForURL("**condition=imagined");
+    assert.equal(gateway.requests.filter((r) => r === "GET /api/v1/detectors").length, 4, "once for each load of the page");
   }));
 
 test("a picture that is added is shown, though another incident gets one at once and the gateway is busy at first", () =>

@@ -269,3 +269,26 @@ test("a delivery shows its signature and its answer as text, and is sent again",
     await page.getByRole("button", { name: "Queued again" }).waitFor();
     assert.equal(again, 1);
   }));
+
+test("optional detectors are those of the preset, and single ones are switched and set", () =>
+  open(fill, async (page, gateway) => {
+    const sent = [];
+    gateway.routes.set("POST /api/v1/monitors", (registration) => (sent.push(registration), [201, { monitor_id: id }]));
+    gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (change) => (sent.push(change), [200, gateway.monitors.get(id)]));
+    await page.goto(`${gateway.url}/register?preset=music&url=${encodeURIComponent(monitor(9).stream_url)}`);
+    await page.getByText("Can be registered").waitFor();
+    await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+    await page.locator("summary", { hasText: "Further detectors" }).click();
+    assert.ok(await page.getByLabel("Made-up sound").isChecked());
+    await page.getByLabel("Made up is over, dB").fill("-20");
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    await page.getByText("Made-up sound").waitFor(); // on the page of the monitor
+    assert.deepEqual([sent[0].config.preset, sent[0].config.detectors], ["music", { made_up: { threshold_sec: 60, above_db: -20 } }]);
+    await page.getByText("alert after 1 min · level db: −3.46").waitFor();
+    await page.getByRole("button", { name: "Change" }).first().click();
+    await page.locator("dialog summary").click();
+    await page.locator("dialog").getByLabel("Made-up sound").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("dialog[aria-labelledby=change-title]").waitFor({ state: "hidden" });
+    assert.deepEqual(sent[1], { config: { detectors: { made_up: null } } });
+  }));

@@ -103,8 +103,8 @@ async function seeLive(page, { words, channel }) {
 // seeAlert returns the path of the incident.
 async function seeAlert(page, { words, channel }) {
   const tile = page.getByRole("article", { name: channel });
-  await tile.getByText(words.common.conditions.black).first().waitFor();
-  await tile.getByText(sentence(words.why.black(any))).first().waitFor();
+  await tile.getByText(words.blackout.title).first().waitFor();
+  await tile.getByText(sentence(words.blackout.lasts.replace("{lasted}", any))).first().waitFor();
   await tile.getByText(words.wall.nobodyHasIt).waitFor();
   await fits(page);
   return tile.getByRole("link", { name: words.wall.open }).getAttribute("href");
@@ -112,12 +112,13 @@ async function seeAlert(page, { words, channel }) {
 
 async function understand(tab, { words, channel, seconds }, incident) {
   await tab.goto(incident);
-  await tab.getByRole("heading", { level: 1, name: words.common.conditions.black }).getByText(channel).waitFor();
+  await tab.getByRole("heading", { level: 1, name: words.blackout.title }).getByText(channel).waitFor();
   assert.ok((await luma(picture(tab, words, "before", channel))) > 40, "the picture before is dark");
   assert.ok((await luma(picture(tab, words, "onset", channel))) < 10, "the picture of the onset is bright");
-  const numbers = words.why.alert(any, seconds(thresholdSec)) + words.why.lumaCriterion("10", "98");
+  const means = words.blackout.means.replace("{luma_below_percent}", "10").replace("{area_percent}", "98");
+  const numbers = words.why.andMeans(words.why.alert(any, seconds(thresholdSec)), means);
   await tab.getByRole("region", { name: words.incident.why }).getByText(sentence(numbers)).waitFor();
-  await delivered(tab, words, "alert.blackout");
+  await delivered(tab, words, words.blackout.alert);
   await fits(tab);
 }
 
@@ -143,10 +144,10 @@ async function act(tab, wall, { words, channel, by, says }) {
 }
 
 async function seeRecovery(tab, wall, { words, channel }) {
-  const recovered = words.incidents.recovered(words.common.conditions.black);
+  const recovered = words.incidents.recovered(words.blackout.title);
   await tab.getByRole("heading", { level: 1, name: recovered }).waitFor();
   assert.ok((await luma(picture(tab, words, "after", channel))) > 40, "the picture after is dark");
-  await delivered(tab, words, "alert.blackout_recovered");
+  await delivered(tab, words, words.blackout.recovered);
   await wall.locator(".mini.is-recovered", { hasText: channel }).getByText(words.wall.recovered, { exact: true }).waitFor();
   await fits(tab);
   await fits(wall);
@@ -164,8 +165,8 @@ async function playClip(tab, { words }) {
 
 const picture = (tab, words, which, channel) => tab.getByRole("img", { name: sentence(words.incident.pictureAt(`${words.incident[which]}: ${channel}`, any)) }).first();
 
-const delivered = (tab, words, event) =>
-  tab.getByRole("region", { name: words.incident.told }).getByRole("row", { name: words.common.events[event] }).getByText(words.incident.deliveryStates.delivered).waitFor();
+const delivered = (tab, words, what) =>
+  tab.getByRole("region", { name: words.incident.told }).getByRole("row", { name: what }).getByText(words.incident.deliveryStates.delivered).waitFor();
 
 // luma is the mean brightness of a picture, 0 to 255.
 async function luma(img) {

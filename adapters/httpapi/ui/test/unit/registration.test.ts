@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkOf, emptyDraft, merged, presetNumbers, registrationOf, standing, stepsOf, filled, nothingFound } from "../../src/registration";
+import { detectorChange } from "../../src/change";
+import { checkOf, emptyDraft, merged, presetDetectors, presetNumbers, registrationOf, running, standing, stepsOf, filled, nothingFound } from "../../src/registration";
 import type { Preview } from "../../src/types";
 
 const service = {
@@ -19,6 +20,20 @@ test("a preset is its own values and the defaults, and a single value wins over 
     metadata: {},
   });
   assert.equal(registrationOf({ ...draft, goesOn: false }, music).config.on_callback_failure, undefined);
+});
+
+test("with a preset, its name is registered, and only the detectors that differ from it", () => {
+  const of = { presets: [{ name: "music", config: { detectors: { freeze: { threshold_sec: 120 }, clipping: { threshold_sec: 60 } } } }] };
+  assert.deepEqual(presetDetectors(of, "music"), of.presets[0]!.config.detectors);
+  const draft = { ...emptyDraft("u", "c"), detectors: { freeze: null, one_sided: { threshold_sec: 9 } }, goesOn: false };
+  assert.deepEqual(registrationOf(draft, {}, "music").config, { preset: "music", detectors: draft.detectors, on_callback_failure: "error" });
+  assert.deepEqual(running({ ...presetDetectors(of, "music"), ...draft.detectors }), { clipping: { threshold_sec: 60 }, one_sided: { threshold_sec: 9 } });
+});
+
+test("a change has the detectors that differ, and null for those that were switched off", () => {
+  const before = { freeze: { threshold_sec: 30 }, clipping: { threshold_sec: 30, share: 0.2 } };
+  assert.deepEqual(detectorChange(before, { clipping: { share: 0.2, threshold_sec: 30 }, one_sided: { threshold_sec: 9 } }), { freeze: null, one_sided: { threshold_sec: 9 } });
+  assert.equal(detectorChange(before, before), undefined);
 });
 
 test("without an answer of the service, the gateway's defaults stand", () => {

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { detectors } from "../../src/detectors";
 import { gaps, parts } from "../../src/draw/plots";
 import { overall, spansOf } from "../../src/draw/lanes";
-import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
+import type { Bucket, Condition, Detector, Incident, Monitor } from "../../src/types";
 import { compare, isTold, lasting, matches, newestIncidents, numberOf, resort, since, stateOf, stripOf, unownedFirst, type Item } from "../../src/wall";
 import { needsSomebody, worst } from "../../src/incident";
+import table from "../detectors.json";
+
+detectors.value = table.detectors as unknown as Detector[];
 
 const now = Date.parse("2026-01-15T12:00:00Z");
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();
@@ -64,6 +68,8 @@ test("bad health is never without trouble, whatever the incident says", () => {
     [{ video: "black", audio: "ok" }, "black"],
     [{ video: "ok", audio: "silent" }, "silent"],
     [{ video: "black", audio: "silent" }, "black"],
+    [{ video: "imaginary", audio: "ok" }, "imagined"],
+    [{ video: "ok", audio: "unheard_of" }, "unheard_of"],
   ] as const) {
     const m = seen("monitoring", { health });
     for (const i of [null, incident(condition("black", 9, 1))]) {
@@ -99,6 +105,7 @@ test("the timer counts from the newest episode", () => {
   const c = { ...condition("black", 30), last_started_at: at(2) };
   assert.equal(since("trouble", null, incident(c)), Date.parse(at(2)));
   assert.equal(worst(incident(condition("silent", 1), condition("black", 5)))?.name, "black");
+  assert.equal(worst(incident(condition("imagined", 1), condition("silent", 5), condition("blind", 9)))?.name, "silent", "in the order of the table");
 });
 
 const item = (id: string, state: Item["state"], sinceMinutes: number, more: Partial<Item> = {}): Item => ({

@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
+import { detectors } from "../../src/detectors";
 import { loadWords } from "../../src/i18n";
-import type { Condition, Monitor } from "../../src/types";
-import { alertOf, whyOf } from "../../src/why";
+import { language } from "../../src/settings";
+import type { Condition, Detector, Monitor } from "../../src/types";
+import { alertOf, stillWorking, whyOf } from "../../src/why";
+import table from "../detectors.json";
 
 before(loadWords);
+before(() => {
+  detectors.value = table.detectors as unknown as Detector[];
+});
 
 const begin = Date.parse("2026-01-15T12:00:00Z");
 const at = (seconds: number) => new Date(begin + seconds * 1000).toISOString();
@@ -23,4 +29,24 @@ test("without numbers nothing is said of the alert", () => {
   const monitor = { config: { start_delay_tolerance_sec: 300 } } as Monitor;
   assert.match(alertOf({ ...black(null), name: "late" }, monitor), /5 min/);
   assert.match(alertOf({ ...black(null), name: "no_media", alert: { ...alert, duration_sec: 60, threshold_sec: 60, criteria: null } }, null), /after 1 min \(limit 1 min\)/);
+});
+
+test("a third detector is spoken of in the words of its row", () => {
+  const imagined = { ...black(12), name: "imagined", alert: { ...alert, criteria: { difference: 0.25 } } };
+  assert.equal(whyOf(imagined, null, begin), "Imagined for 12 s.");
+  assert.equal(alertOf(imagined, null), "Alert raised after 11 s (limit 10 s). Imagined is a difference over 0.25.");
+  const monitor = (video: string, audio: string) => ({ monitor_id: "m", stream_status: "live", health: { video, audio } }) as Monitor;
+  assert.equal(stillWorking(imagined, monitor("imaginary", "ok")), "Now: sound good, YouTube says live.");
+  assert.equal(stillWorking({ ...imagined, name: "silent" }, monitor("imaginary", "silent")), "Now: imagined, YouTube says live.");
+  assert.equal(stillWorking({ ...imagined, name: "no_media" }, monitor("ok", "silent")), "Now: picture good, silent, YouTube says live.");
+});
+
+test("the words of a detector follow the language, and there are none of what no detector finds", async () => {
+  language.value = "ja";
+  await loadWords();
+  assert.equal(whyOf(black(12), null, begin), "映像が12秒真っ黒。");
+  assert.match(alertOf(black(12), null), /しきい値10秒）。画面の98%で輝度10%未満なら真っ黒。$/);
+  language.value = "en";
+  await loadWords();
+  assert.equal(whyOf({ ...black(12), name: "unheard_of" }, null, begin), "unheard_of for 12 s.");
 });

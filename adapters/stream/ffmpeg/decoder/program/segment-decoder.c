@@ -16,6 +16,7 @@
  *	double part of the picture that must be black, from 0 to 1
  *	double amplitude below which a sample is silent, 1 is full scale
  *	double seconds after which silence begins
+ *	u64    what to measure: a sum of PICTURES, MOVEMENT, SOUND, TONE, CAPTIONS and DAMAGE
  *	u64    most pixels of a picture
  *	u64    length of the segment in bytes, at most MAX_SEGMENT
  *	bytes  the segment, after its init section if it has one
@@ -33,11 +34,35 @@
  *	u32    1 if the demuxer or a decoder complained, otherwise 0
  *	u32    number of records of the video
  *	u32    number of records of the audio
+ *	u32    number of pictures
+ *	u32    number of changes
+ *	u32    captions: 0 none, 1 without a character, 2 with text
+ *	u32    channels of the sound that was measured, 0: none was
+ *	u32    blocks of 85 ms that were searched for a tone
+ *	double loudness in LUFS of the blocks of 100 ms of at least -50, at least -120
+ *	double seconds of these blocks
+ *	double share of the blocks with a sample at full scale; -1: the decoder cuts samples
+ *	double level of the left and of the right channel in dBFS, at least -120, and
+ *	double their correlation, all three of two channels only
+ *	double share of the blocks that are a tone of 1 kHz
  *	the records, first those of the video, each
  *	  i64    time in microseconds after the first timestamp of the segment
  *	  u32    kind: 0 a frame (of screened sound: a moment at which it is loud), 1 a bad interval begins,
- *	         2 it ends, 3 a measurement
+ *	         2 it ends, 3 a measurement; to find damage, 4 the frame before is a key frame, 5 it is
+ *	         damaged, 6 a packet of that time is
  *	  double of a measurement: luma from 0 to 255, or level in dBFS (-inf: digital silence)
+ *	the pictures, each
+ *	  i64    time
+ *	  u32    width and height in pixels
+ *	  u32    strips of 18 with colour bars
+ *	  bytes  means of 64 x 36 cells of luma, 16 x 9 of U, 16 x 9 of V, of their full range
+ *	the changes, each
+ *	  i64    time of a frame
+ *	  double how it differs from the key frame before: mean of all blocks, that of the block which
+ *	         differs most, and its ratio to the median, in levels of 255
+ *
+ * Pictures are key frames, PICTURE_GAP apart at least. Changes are of every frame, if every frame is
+ * decoded. Of screened sound the first RUN and every other is measured. What is not asked for costs nothing.
  *
  * What counts as black and silent is that of ffmpeg's filters blackdetect and
  * silencedetect. Unusual is whatever the command ffmpeg treats in a way of its own: jumps
@@ -46,6 +71,7 @@
  * AAC is screened by every PERIOD-th frame. The one before it is decoded for the half of it
  * that they share. A codec or a profile that needs more of the frames before is decoded whole.
  */
+#define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -59,15 +85,23 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
+#include <libavutil/channel_layout.h>
 #include <libavutil/pixdesc.h>
 
-#define REQUEST 0x32514453 /* "SDQ2" */
-#define ANSWER 0x32414453  /* "SDA2" */
+#include "captions.h"
+#include "picture.h"
+#include "sound.h"
+
+#define REQUEST 0x33514453 /* "SDQ3" */
+#define ANSWER 0x33414453  /* "SDA3" */
 #define MAX_SEGMENT (16 << 20)
 #define MAX_RECORDS 100000 /* of a track: half an hour of sound */
+#define MAX_PICTURES 256   /* more are not measured */
+#define PICTURE_GAP 100000 /* microseconds */
 #define IO_BUFFER (64 << 10)
 #define AAC_LC 1   /* AV_PROFILE_AAC_LOW, by its name of old FF_PROFILE_AAC_LOW */
 #define PERIOD 0.2 /* seconds from one frame of screened sound to the next */
+#define RUN 2.048  /* seconds of screened sound that are measured, before as many that are not: 24 blocks of a tone */
 #define MICROSECOND ((AVRational){1, 1000000})
 #define MAX_JUMP 10000000LL /* of timestamps, in microseconds; ffmpeg corrects longer ones */
 #define MAX_STEP_BACK 100000LL
@@ -77,14 +111,15 @@
 
 enum { VIDEO, AUDIO, TRACKS };
 enum { WHOLE, SCREEN, NOTHING };
-enum { FRAME, BEGINS, ENDS, MEASUREMENT };
+enum { FRAME, BEGINS, ENDS, MEASUREMENT, KEY_FRAME, DAMAGED_FRAME, DAMAGED_PACKET };
+enum { PICTURES = 1, MOVEMENT = 2, SOUND = 4, TONE = 8, CAPTIONS = 16, DAMAGE = 32 };
 
 struct request {
 	uint32_t magic, container, look[TRACKS];
 	double black_pixel, black_part, silent, silence_seconds;
-	uint64_t max_pixels, length;
+	uint64_t measure, max_pixels, length;
 };
-_Static_assert(sizeof(struct request) == 64, "the request has no padding");
+_Static_assert(sizeof(struct request) == 72, "the request has no padding");
 
 struct record {
 	int64_t at;
@@ -119,8 +154,16 @@ static struct job {
 	struct track tracks[TRACKS];
 	int64_t last_dts; /* of the last packet of any track */
 	int damaged;
+	uint32_t picture_count;
+	struct change *changes;
+	size_t change_count, change_room;
+	AVFrame *key_frame; /* the last one */
+	struct captions captions;
 	char unusual[200]; /* why; empty: it is not */
 } job;
+
+static struct picture pictures[MAX_PICTURES]; /* of the job: the first picture_count */
+static struct sound sound;                    /* of the job */
 
 static void unusual(const char *format, ...)
 {
@@ -170,19 +213,27 @@ static int read_media(void *opaque, uint8_t *buffer, int size)
 	return size;
 }
 
+/* grow makes room for one more item of a list. It returns 0 if there are MAX_RECORDS. */
+static int grow(void *list, size_t count, size_t *room, size_t size)
+{
+	void **items = list;
+	if (count == *room) {
+		size_t next = *room ? FFMIN(2 * *room, MAX_RECORDS) : 512;
+		void *more = next == *room ? NULL : realloc(*items, next * size);
+		if (!more) {
+			unusual("more than %zu frames", count);
+			return 0;
+		}
+		*items = more;
+		*room = next;
+	}
+	return 1;
+}
+
 static void record(struct track *t, int64_t at, uint32_t kind, double value)
 {
-	if (t->count == t->room) {
-		size_t room = t->room ? FFMIN(2 * t->room, MAX_RECORDS) : 512;
-		struct record *more = room == t->room ? NULL : realloc(t->records, room * sizeof *more);
-		if (!more) {
-			unusual("more than %zu frames", t->count);
-			return;
-		}
-		t->records = more;
-		t->room = room;
-	}
-	t->records[t->count++] = (struct record){at, kind, value};
+	if (grow(&t->records, t->count, &t->room, sizeof *t->records))
+		t->records[t->count++] = (struct record){at, kind, value};
 }
 
 /* mark records the beginning or the end of a bad interval. */
@@ -191,13 +242,6 @@ static void mark(struct track *t, int bad, int64_t at)
 	if (bad != t->bad)
 		record(t, at, bad ? BEGINS : ENDS, 0);
 	t->bad = bad;
-}
-
-/* is_full_range reports whether the luma of a picture uses all values. */
-static int is_full_range(const AVFrame *f)
-{
-	return f->color_range == AVCOL_RANGE_JPEG || f->format == AV_PIX_FMT_YUVJ420P || f->format == AV_PIX_FMT_YUVJ422P ||
-	       f->format == AV_PIX_FMT_YUVJ444P || f->format == AV_PIX_FMT_YUVJ440P || f->format == AV_PIX_FMT_YUVJ411P;
 }
 
 /* is_black counts dark pixels as blackdetect does, until there are too many others. */
@@ -243,8 +287,37 @@ static double luma(const AVFrame *f, int depth)
 	return fmin(fmax(mean, 0), 255);
 }
 
+/* measure measures a picture: a key frame as such, and any by how it differs from the key frame before. */
+static void measure(const struct track *t, const AVFrame *f, const AVPixFmtDescriptor *format, int64_t at, int is_key)
+{
+	int done = 1;
+	if (is_key && job.request.measure & PICTURES && job.picture_count < MAX_PICTURES &&
+	    (job.picture_count == 0 || llabs(at - pictures[job.picture_count - 1].at) >= PICTURE_GAP)) {
+		struct picture *p = &pictures[job.picture_count++];
+		p->at = at;
+		done = measure_picture(f, format, p);
+	}
+	if (done && job.request.measure & MOVEMENT && t->look == WHOLE) {
+		struct change c = {.at = at};
+		if (!job.key_frame)
+			job.key_frame = av_frame_alloc();
+		if (!job.key_frame) {
+			done = 0;
+		} else if (job.key_frame->buf[0] && (done = compare_pictures(f, job.key_frame, format, &c)) &&
+			   grow(&job.changes, job.change_count, &job.change_room, sizeof c)) {
+			job.changes[job.change_count++] = c;
+		}
+		if (done && is_key) {
+			av_frame_unref(job.key_frame);
+			done = av_frame_ref(job.key_frame, f) >= 0;
+		}
+	}
+	if (!done)
+		unusual("no memory to measure the picture");
+}
+
 /* analyse_picture records a picture, whether it is black, and its luma once a second. */
-static void analyse_picture(struct track *t, const AVFrame *f, int64_t at)
+static void analyse_picture(struct track *t, const AVFrame *f, int64_t at, int is_key)
 {
 	const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(f->format);
 	const AVComponentDescriptor *y = format ? &format->comp[0] : NULL;
@@ -256,7 +329,12 @@ static void analyse_picture(struct track *t, const AVFrame *f, int64_t at)
 		return;
 	}
 	record(t, at, FRAME, 0);
+	if (job.request.measure & DAMAGE && is_key)
+		record(t, at, KEY_FRAME, 0);
+	if (job.request.measure & DAMAGE && f->decode_error_flags)
+		record(t, at, DAMAGED_FRAME, 0);
 	mark(t, is_black(f, depth), at);
+	measure(t, f, format, at, is_key);
 	if (t->measured == AV_NOPTS_VALUE || at - t->measured >= 1000000) {
 		record(t, at, MEASUREMENT, luma(f, depth));
 		t->measured = at;
@@ -353,6 +431,28 @@ static void analyse_sound(struct track *t, const AVFrame *f, int64_t at, int cha
 		record(t, at, MEASUREMENT, 10 * log10(power / ((double)f->nb_samples * channels)));
 }
 
+/* measure_sound takes in a frame of sound. It may not follow the one before. */
+static void measure_sound(const AVFrame *f, int channels, int follows)
+{
+	static float *scratch[MAX_CHANNELS];
+	static unsigned room[MAX_CHANNELS];
+	const int planar = av_sample_fmt_is_planar(f->format);
+	const float *planes[MAX_CHANNELS];
+
+	if (sound.count == 0)
+		begin_sound(&sound, f, channels, (job.request.measure & SOUND) != 0, (job.request.measure & TONE) != 0);
+	for (int c = 0; c < sound.count; c++) {
+		planes[c] = planar || c == 0 ? to_float(f, f->extended_data[c], f->nb_samples * (planar ? 1 : channels), &scratch[c], &room[c]) : planes[0] + c;
+		if (!planes[c]) {
+			unusual("no memory to measure the sound");
+			return;
+		}
+	}
+	if (!follows)
+		begin_tone_block(&sound);
+	add_sound(&sound, planes, planar ? 1 : channels, f->nb_samples);
+}
+
 /* microseconds returns a time of the container; a segment with times beyond MAX_TIME is unusual. */
 static int64_t microseconds(const struct track *t, int64_t time)
 {
@@ -371,12 +471,20 @@ static int64_t position(const struct track *t)
 	return t->packets % FFMAX(period, 2);
 }
 
+/* place returns the place of the current packet of screened sound in a run that is measured: 0 is decoded for
+ * the next one, which is 1. It is -1 for a packet that is not measured. */
+static int64_t place(const struct track *t)
+{
+	const int64_t run = t->duration > 0 ? FFMAX(lrint(RUN * 1e6 / t->duration), 1) : 1, at = t->packets % (2 * run);
+	return job.request.measure & (SOUND | TONE) && at <= run ? at : -1;
+}
+
 /* analyse_frame records a decoded frame, and what is bad in it. */
 static void analyse_frame(struct track *t, const AVFrame *f)
 {
 	int64_t at = t->next;
 	const int64_t step = f->sample_rate > 0 ? (int64_t)f->nb_samples * 1000000 / f->sample_rate : 0;
-	const int sound = t == &job.tracks[AUDIO];
+	const int is_sound = t == &job.tracks[AUDIO];
 	const int channels = f->ch_layout.nb_channels; /* since FFmpeg 5.1 */
 #ifdef AV_FRAME_FLAG_KEY
 	const int key = (f->flags & AV_FRAME_FLAG_KEY) != 0;
@@ -384,7 +492,7 @@ static void analyse_frame(struct track *t, const AVFrame *f)
 	const int key = f->key_frame;
 #endif
 
-	if (!sound && t->look == SCREEN && !key)
+	if (!is_sound && t->look == SCREEN && !key)
 		return;
 	if (f->best_effort_timestamp != AV_NOPTS_VALUE)
 		at = microseconds(t, f->best_effort_timestamp);
@@ -397,19 +505,21 @@ static void analyse_frame(struct track *t, const AVFrame *f)
 		return;
 	}
 	t->format = f->format, t->width = f->width, t->height = f->height, t->rate = f->sample_rate, t->channels = channels;
-	if (sound && (f->sample_rate <= 0 || channels <= 0)) {
+	if (is_sound && (f->sample_rate <= 0 || channels <= 0)) {
 		unusual("sound without a sampling rate");
 		return;
 	}
-	if (sound && t->frames == 0 && t->decoder->profile != AAC_LC)
+	if (is_sound && t->frames == 0 && t->decoder->profile != AAC_LC)
 		t->look = WHOLE;
-	if (!sound)
-		analyse_picture(t, f, at);
+	if (is_sound && job.request.measure & (SOUND | TONE) && (t->look == WHOLE || place(t) > 0))
+		measure_sound(f, channels, t->look == WHOLE || place(t) > 1);
+	if (!is_sound)
+		analyse_picture(t, f, at, key);
 	else if (t->look == WHOLE || position(t) == 1)
 		analyse_sound(t, f, at, channels);
 	t->frames++;
 	t->duration = FFMAX(t->duration, step);
-	t->next = sound ? at + step : AV_NOPTS_VALUE;
+	t->next = is_sound ? at + step : AV_NOPTS_VALUE;
 }
 
 /* decode passes a packet to the decoder, or NULL at the end, and looks at the frames. */
@@ -445,7 +555,7 @@ static int is_needed(const struct track *t, const AVPacket *p)
 		return t->look == WHOLE;
 	if (t == &job.tracks[VIDEO])
 		return (p->flags & AV_PKT_FLAG_KEY) != 0;
-	return position(t) < 2;
+	return position(t) < 2 || place(t) >= 0;
 }
 
 /* decode_packet decodes a packet, unless its timestamps jump so far that ffmpeg would correct them. */
@@ -463,6 +573,13 @@ static void decode_packet(struct track *t, const AVPacket *p)
 			return;
 		}
 		t->last_dts = job.last_dts = dts;
+	}
+	if (t == &job.tracks[VIDEO]) {
+		const int64_t at = p->pts != AV_NOPTS_VALUE ? microseconds(t, p->pts) : t->last_dts;
+		if (job.request.measure & DAMAGE && p->flags & AV_PKT_FLAG_CORRUPT && at != AV_NOPTS_VALUE)
+			record(t, at, DAMAGED_PACKET, 0);
+		if (job.request.measure & CAPTIONS)
+			search_captions(&job.captions, p, t->stream->codecpar->codec_id != AV_CODEC_ID_AV1);
 	}
 	if (is_needed(t, p))
 		decode(t, p);
@@ -613,6 +730,10 @@ static int analyse(AVPacket *packet)
 	for (int i = 0; !job.unusual[0] && i < TRACKS; i++)
 		for (size_t r = 0; r < job.tracks[i].count; r++)
 			job.tracks[i].records[r].at -= start;
+	for (uint32_t i = 0; i < job.picture_count; i++)
+		pictures[i].at -= start;
+	for (size_t i = 0; i < job.change_count; i++)
+		job.changes[i].at -= start;
 	for (int i = 0; i < TRACKS; i++)
 		avcodec_free_context(&job.tracks[i].decoder);
 	avformat_close_input(&job.input);
@@ -664,8 +785,15 @@ static void answer(int announced)
 	const int failed = job.unusual[0] != 0;
 	struct track *v = &job.tracks[VIDEO], *a = &job.tracks[AUDIO];
 	const int screened = a->stream && a->look == SCREEN;
-	const uint32_t body[] = {announced | screened << 2, job.damaged, v->count, a->count};
-	const size_t size = failed ? strlen(job.unusual) : sizeof body + (v->count + a->count) * sizeof(struct record);
+	const struct {
+		uint32_t counts[7];
+		struct sound_measure sound;
+	} __attribute__((packed)) body = {
+		{announced | screened << 2, job.damaged, v->count, a->count, job.picture_count, job.change_count, caption_state(&job.captions)},
+		end_sound(&sound),
+	};
+	const size_t size = failed ? strlen(job.unusual) : sizeof body + (v->count + a->count) * sizeof(struct record) +
+		job.picture_count * sizeof(struct picture) + job.change_count * sizeof(struct change);
 	const uint32_t head[] = {ANSWER, failed, resident(), size};
 
 	write_all(head, sizeof head);
@@ -673,9 +801,11 @@ static void answer(int announced)
 		write_all(job.unusual, size);
 		return;
 	}
-	write_all(body, sizeof body);
+	write_all(&body, sizeof body);
 	write_all(v->records, v->count * sizeof *v->records);
 	write_all(a->records, a->count * sizeof *a->records);
+	write_all(pictures, job.picture_count * sizeof *pictures);
+	write_all(job.changes, job.change_count * sizeof *job.changes);
 }
 
 int main(int count, char **arguments)
@@ -685,7 +815,7 @@ int main(int count, char **arguments)
 	AVPacket *packet = av_packet_alloc();
 
 	if (count > 1) {
-		printf("segment-decoder 1 with libavcodec %u.%u.%u\n", avcodec_version() >> 16, avcodec_version() >> 8 & 255, avcodec_version() & 255);
+		printf("segment-decoder 2 with libavcodec %u.%u.%u\n", avcodec_version() >> 16, avcodec_version() >> 8 & 255, avcodec_version() & 255);
 		return strcmp(arguments[1], "--version") != 0;
 	}
 	av_log_set_callback(on_log);
@@ -709,7 +839,10 @@ int main(int count, char **arguments)
 		answer(analyse(packet));
 		for (int i = 0; i < TRACKS; i++)
 			free(job.tracks[i].records);
+		free(job.changes);
+		av_frame_free(&job.key_frame);
 		memset(&job, 0, sizeof job);
+		sound.count = 0;
 	}
 	return 0;
 }

@@ -69,8 +69,6 @@ export const incident = {
   thresholdMark: "threshold",
   lookFirst: "Look first",
   hints: {
-    black: "Is the programme output of the switcher black? Sound that still arrives means the encoder is up.",
-    silent: "Is the master fader or the audio input of the encoder muted? A picture that still arrives means the encoder is up.",
     no_media: "Does the encoder still send? Look at its status and its uplink.",
     late: "Is the event started in YouTube Studio, and does the encoder send to the right key?",
     blind: "Open the stream in a browser. If it plays, our network or our tools are refused.",

@@ -49,6 +49,8 @@ export const monitor = {
   state: { pending: "pending", sent: "delivered", failed: "failed" },
   tries: (n: number) => (n === 1 ? "1 try" : `${n} tries`),
   how: "How it is watched",
+  detectors: "Further detectors",
+  preset: "Preset",
   look: "Look",
   every: (seconds: string) => `every ${seconds}`,
   black: "Black",

@@ -51,6 +51,8 @@ export const monitor: Words["monitor"] = {
   state: { pending: "送信待ち", sent: "送信済み", failed: "失敗" },
   tries: (n) => `${n}回送信`,
   how: "監視の設定",
+  detectors: "その他の検出",
+  preset: "プリセット",
   look: "確認",
   every: (seconds) => `${seconds}ごと`,
   black: "真っ黒",

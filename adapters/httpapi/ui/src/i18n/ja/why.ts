@@ -1,21 +1,18 @@
 import type { Words } from "../words";
 
 export const why: Words["why"] = {
-  black: (lasted) => `映像が${lasted}真っ黒。`,
-  silent: (lasted) => `${lasted}無音。`,
   no_media: (lasted) => `新しいデータが${lasted}ありません。`,
   late: (planned) => `${planned}開始予定ですが、まだ始まっていません。`,
   blind: (lasted) => `${lasted}確認不能：配信の状態も映像・音声も取得できません。配信自体は正常かもしれません。`,
   error: (reason) => `監視がエラーで終了しました：${reason}。この配信は現在監視されていません。`,
   other: (condition, lasted) => `${condition} ${lasted}。`,
   alert: (after, limit) => `${after}継続した時点で通知${limit && `（しきい値${limit}）`}。`,
-  lumaCriterion: (luma, area) => `画面の${area}%で輝度${luma}%未満なら真っ黒。`,
-  levelCriterion: (level) => `${level} dB未満なら無音。`,
+  andMeans: (alert, means) => `${alert}${means}`,
   tolerance: (tolerance) => `許容${tolerance}を超えて通知。`,
   now: (state) => `現在：${state}`,
   grows: (severity, at) => `このまま続くと${at}に${severity}になります。`,
   picture: { ok: "映像は正常", unknown: "映像は不明", bad: "映像に異常" },
-  sound: { ok: "音声は正常", unknown: "音声は不明", bad: "無音" },
+  sound: { ok: "音声は正常", unknown: "音声は不明", bad: "音声に異常" },
   stream: { live: "YouTubeでは配信中", upcoming: "YouTubeでは開始前", ended: "YouTubeでは終了", unknown: "YouTubeの状態は不明" },
   lastError: "直近のエラー：",
   atAlert: "検知時：",

@@ -1,0 +1,145 @@
+package detector
+
+import (
+	"slices"
+	"time"
+)
+
+// Freeze is a picture that stands still though it moved earlier in the broadcast (section 6.8).
+const Freeze Name = "freeze"
+
+var freeze = Detector{
+	Name: Freeze, Track: Video, Health: "frozen", Condition: "frozen",
+	Alert: "alert.freeze", Recovered: "alert.freeze_recovered", Statistic: "freeze_events", Optional: true,
+	Threshold: Setting{
+		Field: "detectors.freeze.threshold_sec", Min: 10, Max: 3600, Default: 30, Whole: true,
+		Help: "Seconds of a picture that stands still before alert.freeze.",
+	},
+	Criteria: []Criterion{{Name: "mean_difference_at_most", Value: stillMean}, {Name: "block_ratio_at_most", Value: stillRatio}},
+	Words:    freezeWords,
+	Example:  map[string]float64{"still_sec": 35, "sound_moves": 1},
+	Needs:    Pictures | Movement, Rule: remembering(judgeFreeze),
+}
+
+// A pair of pictures is still if their mean difference is at most stillMean grey levels, and no block
+// differs more than stillRatio times as much as the median block, which counts as at least 1. An
+// encoder's noise is everywhere, a clock or a chat is in one place.
+const (
+	stillMean  = 5.0
+	stillRatio = 3.0
+)
+
+// frozen is the memory of Freeze.
+type frozen struct {
+	Moved  bool   `json:"moved,omitempty"`  // the picture has moved in this broadcast
+	Anchor []byte `json:"anchor,omitempty"` // luma of the first picture of the standstill; valid while since is set
+	Width  int    `json:"width,omitempty"`  // of the pictures
+	Proved bool   `json:"proved,omitempty"` // every frame of a segment of this standstill was seen to be still
+}
+
+// judgeFreeze compares key frames with the first one of the standstill, across samples, because a pan
+// or a fade grows with distance and an encoder's noise does not. A loop may have equal key frames. So
+// every frame of one later segment has to be still as well; the watch decodes them only once two
+// samples have shown a standstill.
+func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (frozen, Verdict) {
+	if len(s.Measured.Pictures) == 0 {
+		return m, Verdict{Unknown: true, Since: since}
+	}
+	if width := s.Measured.Pictures[0].Width; width != m.Width && !since.IsZero() { // another rendition of the same
+		m.Width, m.Anchor = width, s.Measured.Pictures[len(s.Measured.Pictures)-1].Luma
+		return m, Verdict{Unknown: true, Since: since, Closely: m.Proved}
+	}
+	m.Width = s.Measured.Pictures[0].Width
+	began, wasProved, changedAt := since, m.Proved, time.Time{}
+	change := func(at time.Time) {
+		m.Moved = m.Moved || !since.IsZero() || !changedAt.IsZero()
+		m.Proved = false
+		if changedAt.IsZero() {
+			changedAt = at
+		}
+	}
+	moves := s.Movement
+	for _, p := range s.Measured.Pictures {
+		for len(moves) > 0 && moves[0].At < p.At {
+			if !moves[0].still() {
+				change(s.At(moves[0].At))
+				m.Moved, since = true, time.Time{}
+			}
+			moves = moves[1:]
+		}
+		switch {
+		case s.isBlack(p.At): // blackout tells that; a black picture begins no standstill
+			change(s.At(p.At))
+			since = time.Time{}
+		case since.IsZero():
+			m.Anchor, since = p.Luma, s.At(p.At)
+		case !compareDigests(m.Anchor, p.Luma).still():
+			change(s.At(p.At))
+			m.Anchor, since = p.Luma, s.At(p.At)
+		}
+	}
+	for _, f := range moves {
+		if !f.still() {
+			change(s.At(f.At))
+			m.Moved, since = true, time.Time{}
+		}
+	}
+
+	v := Verdict{Since: since}
+	if wasProved && !changedAt.IsZero() && changedAt.After(s.From) {
+		v.Bad = []Period{{began, changedAt}}
+	}
+	if since.IsZero() || !m.Moved {
+		return m, v
+	}
+	if across := since.Before(s.From); across {
+		m.Proved = m.Proved || !s.Video.Screened && len(s.Movement) > 0
+		v.Closely = true
+		if m.Proved {
+			v.Bad = append(v.Bad, Period{since, s.To})
+			v.Values = map[string]float64{"still_sec": s.To.Sub(since).Seconds(), "sound_moves": truth(s.hasSound())}
+		}
+	}
+	return m, v
+}
+
+// still reports whether a picture stands still against another.
+func (c FrameChange) still() bool { return c.Mean <= stillMean && c.Ratio <= stillRatio }
+
+// compareDigests compares the luma of two pictures. A block is two by two cells.
+func compareDigests(a, b []byte) FrameChange {
+	if len(a) != DigestWidth*DigestHeight || len(b) != len(a) {
+		return FrameChange{Mean: 255, Ratio: 255}
+	}
+	var blocks [DigestWidth * DigestHeight / 4]float64
+	c := FrameChange{}
+	for i := range blocks {
+		cell := 2*(i/(DigestWidth/2))*DigestWidth + 2*(i%(DigestWidth/2))
+		for _, at := range []int{cell, cell + 1, cell + DigestWidth, cell + DigestWidth + 1} {
+			blocks[i] += max(float64(a[at])-float64(b[at]), float64(b[at])-float64(a[at])) / 4
+		}
+		c.Mean += blocks[i] / float64(len(blocks))
+		c.Block = max(c.Block, blocks[i])
+	}
+	slices.Sort(blocks[:])
+	c.Ratio = c.Block / max(blocks[len(blocks)/2], 1)
+	return c
+}
+
+// isBlack reports whether the picture is black at a measured time.
+func (s Sample) isBlack(at time.Duration) bool {
+	return slices.ContainsFunc(s.Intervals[Blackout], func(i Interval) bool { return i.From <= at && at < i.To })
+}
+
+// hasSound reports whether sound was decoded that is not silent throughout.
+func (s Sample) hasSound() bool {
+	return s.Audio.Decoded() && !slices.ContainsFunc(s.Intervals[Silence], func(i Interval) bool { return i.From <= s.Audio.From && i.To >= s.Audio.To })
+}
+
+// truth is 1 for true.
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,118 @@
+package detector_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
+
+// picture returns a key frame at a time of its segment. Pictures with another seed differ everywhere, and noise
+// is that of an encoder.
+func picture(at time.Duration, seed uint64, noise int) detector.Picture {
+	content, coding := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, uint64(at)))
+	p := detector.Picture{At: at, Width: 256, Height: 144, Luma: make([]byte, detector.DigestWidth*detector.DigestHeight)}
+	for i := range p.Luma {
+		p.Luma[i] = byte(20 + content.IntN(200) + coding.IntN(noise+1))
+	}
+	return p
+}
+
+// pictures returns the key frames at the beginning of a segment of which only those were decoded.
+func pictures(all ...detector.Picture) detector.Measured { return detector.Measured{Pictures: all} }
+
+// film and still are segments of which every frame was decoded.
+func film(seed uint64) detector.Measured {
+	m := pictures(picture(0, seed, 2))
+	for at := 200 * time.Millisecond; at < 5*time.Second; at += 200 * time.Millisecond {
+		m.Movement = append(m.Movement, detector.FrameChange{At: at, Mean: 20, Block: 90, Ratio: 6})
+	}
+	return m
+}
+
+func still(seed uint64) detector.Measured {
+	m := film(seed)
+	for i := range m.Movement {
+		m.Movement[i] = detector.FrameChange{At: m.Movement[i].At, Mean: 0.9, Block: 2.1, Ratio: 2.1}
+	}
+	return m
+}
+
+func screened(s *detector.Sample) { s.Video.Screened = true }
+
+func TestAFreezeIsProvedByEveryFrameAndBeginsWithTheFirstStillPicture(t *testing.T) { // section 6.8
+	j := judge(t, detector.Freeze)
+	j.sample(pictures(picture(0, 1, 2)), "good since 0", screened)
+	j.sample(pictures(picture(0, 2, 2)), "good since 10", screened)
+	j.sample(pictures(picture(0, 2, 2)), "good since 10 closely", screened)
+	j.sample(still(2), "10-35 since 10 closely")
+	j.sample(pictures(picture(0, 2, 2)), "10-45 since 10 closely", screened) // it goes on, once proved
+	moves := still(2)
+	moves.Movement[10].Mean = 40
+	j.sample(moves, "10-52.2")
+	j.sample(film(3), "good")
+}
+
+func TestWhatIsNoFreeze(t *testing.T) { // section 6.8
+	t.Run("a still that never moved", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		for range 5 {
+			j.sample(still(1), "good since 0")
+		}
+	})
+	t.Run("a loop with equal key frames", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		j.sample(film(2), "good")
+		j.sample(pictures(picture(0, 1, 2)), "good since 10", screened)
+		j.sample(pictures(picture(0, 1, 2)), "good since 10 closely", screened)
+		j.sample(film(1), "good")
+	})
+	t.Run("a clock", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		j.sample(film(2), "good")
+		for i := range 4 {
+			p := picture(0, 1, 2)
+			for _, cell := range []int{200, 201, 264, 265} {
+				p.Luma[cell] = byte(40 + 15*i)
+			}
+			j.sample(pictures(p), []string{"good since 10", "good since 20", "good since 30", "good since 40"}[i], screened)
+		}
+	})
+	t.Run("a black picture", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		j.sample(film(2), "good")
+		for range 3 {
+			j.sample(still(1), "good", func(s *detector.Sample) {
+				s.Intervals = map[detector.Name][]detector.Interval{detector.Blackout: {{To: 5 * time.Second}}}
+			})
+		}
+	})
+	t.Run("a slow pan, which no two pictures show", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		j.sample(film(2), "good")
+		p := picture(0, 1, 2)
+		j.sample(pictures(p), "good since 10", screened)
+		for i := range p.Luma {
+			p.Luma[i] += 3
+		}
+		j.sample(pictures(p), "good since 10 closely", screened)
+		p.Luma = slices.Clone(p.Luma)
+		for i := range p.Luma {
+			p.Luma[i] += 4
+		}
+		j.sample(pictures(p), "good since 30", screened)
+	})
+}
+
+func TestAFreezeGoesOnInAnotherRendition(t *testing.T) { // section 6.8
+	j := judge(t, detector.Freeze)
+	j.sample(film(1), "good")
+	j.sample(still(2), "good since 10")
+	j.sample(still(2), "10-25 since 10 closely")
+	larger := still(2)
+	larger.Pictures[0].Width, larger.Pictures[0].Luma = 640, picture(0, 3, 0).Luma
+	j.sample(larger, "unknown since 10 closely")
+	j.sample(larger, "10-45 since 10 closely")
+}

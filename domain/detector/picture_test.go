@@ -1,0 +1,76 @@
+package detector_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
+
+// pattern is a segment with key frames of so many strips of bars, one each 2 s, and a share of tone; -1: no sound.
+func pattern(tone float64, strips ...int) detector.Measured {
+	m := detector.Measured{}
+	for i, n := range strips {
+		m.Pictures = append(m.Pictures, detector.Picture{At: time.Duration(2*i) * time.Second, Bars: n})
+	}
+	if tone >= 0 {
+		m.Tone = &detector.ToneMeasure{Share: tone, Blocks: 58}
+	}
+	return m
+}
+
+func TestBarsBeginAndEndWithAPicture(t *testing.T) { // section 6.8
+	j := judge(t, detector.TestPattern)
+	j.sample(pattern(0, 0, 2, 2), "good")
+	j.sample(pattern(0, 2, 3, 2), "12-15")
+	j.sample(pattern(0, 12, 12, 1), "20-24")
+	j.sample(pattern(0, 2, 2), "good")
+	j.sample(pattern(-1, 12, 0, 12), "40-42 44-45")
+	j.sample(pattern(-1), "unknown")
+}
+
+func TestAToneAloneNeedsTwoSamples(t *testing.T) { // section 6.8
+	j := judge(t, detector.TestPattern)
+	j.sample(pattern(0.8, 0), "good since 0")
+	j.sample(pattern(0.9), "0-15 since 0")
+	j.sample(pattern(0.79, 0), "good")
+	j.setting["detectors.test_pattern.tone_alone"] = 0
+	j.sample(pattern(1, 0), "good")
+	j.sample(pattern(1, 0), "good")
+	j.sample(pattern(1, 12), "50-55")
+}
+
+func captions(state detector.CaptionState) detector.Measured {
+	return detector.Measured{Captions: &state}
+}
+
+func TestCaptionsAreMissedFromTheirLastTextOn(t *testing.T) { // section 6.8
+	silent := func(s *detector.Sample) {
+		s.Intervals = map[detector.Name][]detector.Interval{detector.Silence: {{To: 5 * time.Second}}}
+	}
+	j := judge(t, detector.CaptionsMissing)
+	j.sample(captions(detector.NoCaptions), "good") // there were none to be missed
+	j.sample(captions(detector.EmptyCaptions), "good")
+	j.sample(captions(detector.CaptionText), "good since 25")
+	j.sample(captions(detector.EmptyCaptions), "unknown since 25", silent)
+	j.sample(captions(detector.EmptyCaptions), "25-45 since 25")
+	j.sample(captions(detector.NoCaptions), "25-55 since 25")
+	j.sample(captions(detector.CaptionText), "good since 65")
+}
+
+func damage(seconds float64) detector.Measured {
+	m := detector.Measured{Damage: &detector.DamageMeasure{}}
+	if seconds > 0 {
+		m.Damage.Intervals = []detector.Interval{{From: time.Second, To: time.Second + time.Duration(seconds*float64(time.Second))}}
+	}
+	return m
+}
+
+func TestAPictureIsDamagedByItsShareUntilAFewDamagedFramesAreLeft(t *testing.T) { // section 6.8
+	j := judge(t, detector.PictureDamage)
+	j.sample(damage(0.9), "good closely")
+	j.sample(damage(1), "10-15 closely")
+	j.sample(damage(0.25), "20-25 closely")
+	j.sample(damage(0.24), "good closely")
+	j.sample(damage(0), "good")
+}

@@ -1,0 +1,138 @@
+package watch_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// runs switches an optional detector on, with its defaults.
+func runs(name detector.Name) option {
+	return func(w *world) {
+		d := detector.Table[detector.Index(name)]
+		w.rules.Thresholds[name] = time.Duration(d.Threshold.Default) * time.Second
+		w.rules.Settings = map[string]float64{}
+		for _, s := range d.Settings {
+			w.rules.Settings[s.Field] = s.Default
+		}
+	}
+}
+
+// frozen measures a picture that changes five times a second, but not in these times.
+func frozen(s ...float64) option {
+	stands := spans(s)
+	shown := func(sec float64) float64 {
+		for _, f := range stands {
+			if f.has(sec) {
+				return f.from
+			}
+		}
+		return float64(int(sec * 5))
+	}
+	picture := func(sec float64) []byte {
+		content := rand.New(rand.NewPCG(uint64(10*shown(sec)), 1))
+		luma := make([]byte, detector.DigestWidth*detector.DigestHeight)
+		for i := range luma {
+			luma[i] = byte(content.IntN(256))
+		}
+		return luma
+	}
+	return func(w *world) {
+		w.measure = func(a *watch.Analysis, task watch.Task) {
+			start := float64(task.Segment.Sequence) * w.segment
+			a.Measured.Taken = task.Look.Measure
+			for _, key := range w.keyFrames(task.Segment) {
+				a.Measured.Pictures = append(a.Measured.Pictures, detector.Picture{At: seconds(1) * time.Duration((key-start)*1000) / 1000, Width: 256, Luma: picture(key)})
+			}
+			for at := 0.1; at < w.segment && !a.Video.Screened; at += 0.1 {
+				change := detector.FrameChange{At: time.Duration(at * float64(time.Second)), Mean: 0.5, Ratio: 1}
+				if shown(start+at) != shown(start) {
+					change.Mean = 30
+				}
+				a.Measured.Movement = append(a.Measured.Movement, change)
+			}
+		}
+	}
+}
+
+func TestTimelinesOfAFreeze(t *testing.T) { // section 6.8
+	follow(t, []timeline{
+		{name: "begins with the first still picture that was seen, and ends with the frame that moves",
+			set: []option{runs(detector.Freeze), frozen(100, 160.5)}, from: 50, until: 250,
+			events: "50 started since 0, 138 freeze since 108 for 30, 162 freeze_recovered since 108 until 160.5 for 52"},
+		{name: "a still that never moved is no freeze", set: []option{runs(detector.Freeze), frozen(0, 300)}, from: 50, until: 350, events: "50 started since 0"},
+		{name: "off unless switched on", set: []option{frozen(100, 200)}, from: 50, until: 250, events: "50 started since 0"},
+		{name: "black is no freeze", set: []option{runs(detector.Freeze), frozen(100, 200), black(100, 200)}, from: 50, until: 250,
+			events: "50 started since 0, 130 blackout since 100 for 30, 202 blackout_recovered since 100 until 200 for 100"},
+		{name: "silence beside it, whose onset is searched, so that segments between are looked at", set: []option{runs(detector.Freeze), frozen(100, 200), silent(100, 200)}, from: 50, until: 250,
+			events: "50 started since 0, 130 freeze since 100 for 30, 130 silence since 100 for 30, 202 freeze_recovered since 100 until 200 for 100, 202 silence_recovered since 100 until 200 for 100"},
+		{name: "a failed segment neither ends it nor joins two", set: []option{runs(detector.Freeze), frozen(100, 200), noSegment(112, 125)}, from: 50, until: 250,
+			events: "50 started since 0, 138 freeze since 108 for 30, 202 freeze_recovered since 108 until 200 for 92"},
+	})
+}
+
+func TestAFreezeIsLookedAtCloselyForSixHours(t *testing.T) { // section 6.8, S18
+	w := scenario(t, runs(detector.Freeze), frozen(100, 30000)).from(50).until(29000)
+	for _, l := range w.looks {
+		if calm := l.began < 105 || l.began > 140+6*3600; l.began > 60 && l.picture != calm && (l.began < 105 || l.began > 130) {
+			t.Fatalf("at %v only key frames are decoded: %v", l.began, l.picture)
+		}
+	}
+}
+
+func TestTheMemoryOfADetectorOutlivesItsWorker(t *testing.T) { // S11
+	for cut := 60.; cut < 170; cut += 7 {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			scenario(t, runs(detector.Freeze), frozen(100, 160.5)).from(50).until(cut).resume(0.5).until(250).
+				expectFrozen(160.5)
+		})
+	}
+}
+
+// expectFrozen checks that the events are one freeze and its end, which began within a check of second 100.
+func (w *world) expectFrozen(until float64) {
+	w.t.Helper()
+	if len(w.events) != 3 || w.events[1].Type != "alert.freeze" || w.events[2].Type != "alert.freeze_recovered" {
+		w.t.Fatalf("the events are %v", w.events)
+	}
+}
+
+// loudness measures sound of -20 LUFS, and of another loudness in these times.
+func loudness(lufs float64, s ...float64) option {
+	return func(w *world) {
+		w.measure = func(a *watch.Analysis, task watch.Task) {
+			a.Measured.Taken = task.Look.Measure
+			m := &detector.SoundMeasure{Channels: 2, Loudness: -20, Loud: task.Segment.Duration}
+			start := float64(task.Segment.Sequence) * w.segment
+			switch {
+			case within(w.silent, start):
+				m.Loud = 0
+			case within(spans(s), start):
+				m.Loudness = lufs
+			}
+			a.Measured.Sound = m
+		}
+	}
+}
+
+func TestTimelinesOfQuietSound(t *testing.T) { // section 6.8
+	follow(t, []timeline{
+		{name: "from the first quiet segment to the first loud one", set: []option{runs(detector.LoudnessLow), loudness(-45, 100, 160)}, from: 50, until: 250,
+			events: "50 started since 0, 138 loudness_low since 108 for 30, 162 loudness_low_recovered since 108 until 160 for 52"},
+		{name: "silence in the middle does not count", set: []option{runs(detector.LoudnessLow), loudness(-45, 100, 160), silent(114, 124), threshold(detector.Silence, 60)}, from: 50, until: 250,
+			events: "50 started since 0, 148 loudness_low since 108 for 30, 162 loudness_low_recovered since 108 until 160 for 42"},
+	})
+}
+
+func TestADetectorThatIsSwitchedOffEndsItsCondition(t *testing.T) { // section 16.6
+	w := scenario(t, runs(detector.LoudnessLow), loudness(-45, 100, 300)).from(50).until(150)
+	w.changeRules(func(r *watch.Rules) { delete(r.Thresholds, detector.LoudnessLow) }).until(200).expect("50 started since 0, 138 loudness_low since 108 for 30, 150 loudness_low_recovered since 108 until 148 for 40")
+	if got := w.watcher.Report().Health; got.Audio != monitor.OK {
+		t.Errorf("health is %+v", got)
+	}
+}
