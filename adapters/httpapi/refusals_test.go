@@ -61,7 +61,7 @@ func wrongQueries() (list []refusal) {
 			wrong(of+"?limit=", "", onInt), wrong(of+"?limit=99999999999999999999", "", onInt), wrong(of+"?limit=%zz", "", "malformed"),
 			wrong(of+"?offset=-1", "", "accepted is 0 to"), wrong(of+"?offset=2147483648", "", "accepted is 0 to"), wrong(of+"?offset=one", "", onInt))
 	}
-	for _, path := range []string{"destination-kinds", "destinations", "routes", "service", "keys"} { // they take no parameter
+	for _, path := range []string{"destination-kinds", "destinations", "routes", "service", "presets", "detectors", "keys"} { // they take no parameter
 		list = append(list, wrong("GET /api/v1/"+path+"?a=1", "", `"a" is not a parameter`))
 	}
 	return append(list,

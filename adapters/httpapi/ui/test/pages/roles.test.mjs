@@ -41,17 +41,19 @@ async function pressAll(page, gateway, path) {
   const used = new Set(["Sign out"]);
   const answered = () => page.evaluate(() => fetch("/api/v1/session").then((r) => r.text())).catch(() => {}); // by then, what was pressed has been sent
   const next = async () => {
+    let gone = false; // a control has left the page meanwhile: look again
+    const left = () => ((gone = true), "");
     const within = page.locator("body:not(:has(dialog[open])), dialog[open]");
     for (const control of await within.locator(controls).elementHandles()) {
-      const name = await nameOf(control);
-      if (used.has(name) || !(await control.isVisible()) || !(await control.isEnabled())) continue;
+      const name = await nameOf(control).catch(left);
+      if (!name || used.has(name) || !(await control.isVisible()) || !(await control.isEnabled().catch(left))) continue;
       used.add(name);
       await use(control);
       await answered();
       assert.deepEqual(gateway.forbidden, [], `${path}: “${name}” does what the key may not`);
       return true;
     }
-    return false;
+    return gone;
   };
   await show(page, gateway, path);
   const at = new URL(page.url()).pathname;
