@@ -102,6 +102,12 @@ func (w *world) expectFrozen(until float64) {
 	}
 }
 
+func TestADetectorThatIsSwitchedOffWhileNobodyWatchesEndsItsCondition(t *testing.T) { // section 16.6
+	w := scenario(t, runs(detector.LoudnessLow), loudness(-45, 100, 300)).from(50).until(150)
+	delete(w.rules.Thresholds, detector.LoudnessLow)
+	w.resume(5).until(200).expect("50 started since 0, 138 loudness_low since 108 for 30, 155 loudness_low_recovered since 108 until 148 for 40")
+}
+
 // loudness measures sound of -20 LUFS, and of another loudness in these times.
 func loudness(lufs float64, s ...float64) option {
 	return func(w *world) {
