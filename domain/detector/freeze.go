@@ -131,9 +131,9 @@ func (s Sample) isBlack(at time.Duration) bool {
 	return slices.ContainsFunc(s.Intervals[Blackout], func(i Interval) bool { return i.From <= at && at < i.To })
 }
 
-// hasSound reports whether sound was decoded that is not silent throughout.
+// hasSound reports whether sound was decoded that is not silent throughout, here or in another feed.
 func (s Sample) hasSound() bool {
-	return s.Audio.Decoded() && !slices.ContainsFunc(s.Intervals[Silence], func(i Interval) bool { return i.From <= s.Audio.From && i.To >= s.Audio.To })
+	return s.OtherSound || s.Audio.Decoded() && !slices.ContainsFunc(s.Intervals[Silence], func(i Interval) bool { return i.From <= s.Audio.From && i.To >= s.Audio.To })
 }
 
 // truth is 1 for true.

@@ -154,6 +154,29 @@ func TestADetectorThatIsSwitchedOffWhileNobodyWatchesEndsItsCondition(t *testing
 	w.resume(5).until(200).expect("50 started since 0, 138 loudness_low since 108 for 30, 155 loudness_low_recovered since 108 until 148 for 40")
 }
 
+func TestCaptionsAreMissedWhilePictureAndSoundHavePlaylistsOfTheirOwn(t *testing.T) { // section 6.8
+	captioned := func(w *world) {
+		w.separateTracks = true
+		w.measure = func(a *watch.Analysis, task watch.Task) {
+			a.Measured.Taken = task.Look.Measure
+			state := detector.CaptionText
+			if task.Segment.Sequence >= 50 {
+				state = detector.EmptyCaptions
+			}
+			a.Measured.Captions = &state
+		}
+	}
+	set := []option{runs(detector.CaptionsMissing), captioned}
+	w := scenario(t, set...).from(50).until(300)
+	if len(w.events) != 2 || w.events[1].Type != "alert.captions_missing" {
+		t.Errorf("with sound the events are %v", w.events)
+	}
+	w = scenario(t, append(set, silent(95, 400))...).from(50).until(300)
+	if len(w.events) != 2 || w.events[1].Type != "alert.silence" {
+		t.Errorf("in silence the events are %v", w.events)
+	}
+}
+
 // loudness measures sound of -20 LUFS, and of another loudness in these times.
 func loudness(lufs float64, s ...float64) option {
 	return func(w *world) {
