@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -42,48 +43,45 @@ type frozen struct {
 // every frame of one later segment has to be still as well; the watch decodes them only once two
 // samples have shown a standstill.
 func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (frozen, Verdict) {
-	if len(s.Measured.Pictures) == 0 {
+	if len(s.Pictures) == 0 {
 		return m, Verdict{Unknown: true, Since: since}
 	}
-	if width := s.Measured.Pictures[0].Width; width != m.Width && !since.IsZero() { // another rendition of the same
-		m.Width, m.Anchor = width, s.Measured.Pictures[len(s.Measured.Pictures)-1].Luma
+	if width := s.Pictures[0].Width; width != m.Width && !since.IsZero() { // another rendition of the same
+		m.Width, m.Anchor = width, s.Pictures[len(s.Pictures)-1].Luma
 		return m, Verdict{Unknown: true, Since: since, Closely: m.Proved}
 	}
-	m.Width = s.Measured.Pictures[0].Width
+	m.Width, m.Proved = s.Pictures[0].Width, m.Proved && !since.IsZero()
 	began, wasProved, changedAt := since, m.Proved, time.Time{}
-	change := func(at time.Time) {
-		m.Moved = m.Moved || !since.IsZero() || !changedAt.IsZero()
-		m.Proved = false
+	end := func(at time.Duration) {
+		m.Proved, since = false, time.Time{}
 		if changedAt.IsZero() {
-			changedAt = at
+			changedAt = s.At(at)
 		}
 	}
-	moves := s.Movement
-	for _, p := range s.Measured.Pictures {
-		for len(moves) > 0 && moves[0].At < p.At {
+	moves, fromBlack := s.Movement, false
+	moveUntil := func(at time.Duration) { // a key frame's own change is that to the key frame before
+		for ; len(moves) > 0 && moves[0].At <= at; moves = moves[1:] {
 			if !moves[0].still() {
-				change(s.At(moves[0].At))
-				m.Moved, since = true, time.Time{}
+				m.Moved = m.Moved || !fromBlack && !s.isBlack(moves[0].At)
+				end(moves[0].At)
 			}
-			moves = moves[1:]
 		}
+	}
+	for _, p := range s.Pictures {
+		moveUntil(p.At)
+		fromBlack = s.isBlack(p.At)
 		switch {
-		case s.isBlack(p.At): // blackout tells that; a black picture begins no standstill
-			change(s.At(p.At))
-			since = time.Time{}
+		case fromBlack: // blackout tells that; it begins no standstill, and a still that was black for a while has not moved
+			end(p.At)
 		case since.IsZero():
 			m.Anchor, since = p.Luma, s.At(p.At)
 		case !compareDigests(m.Anchor, p.Luma).still():
-			change(s.At(p.At))
+			m.Moved = true
+			end(p.At)
 			m.Anchor, since = p.Luma, s.At(p.At)
 		}
 	}
-	for _, f := range moves {
-		if !f.still() {
-			change(s.At(f.At))
-			m.Moved, since = true, time.Time{}
-		}
-	}
+	moveUntil(math.MaxInt64)
 
 	v := Verdict{Since: since}
 	if wasProved && !changedAt.IsZero() && changedAt.After(s.From) {
@@ -93,7 +91,7 @@ func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (f
 		return m, v
 	}
 	if across := since.Before(s.From); across {
-		m.Proved = m.Proved || !s.Video.Screened && len(s.Movement) > 0
+		m.Proved = m.Proved || !s.Video.Screened
 		v.Closely = true
 		if m.Proved {
 			v.Bad = append(v.Bad, Period{since, s.To})
