@@ -20,24 +20,27 @@ var captionsMissing = Detector{
 
 // captionMemory says whether captions have been seen, so that they can be missed.
 type captionMemory struct {
-	Seen bool `json:"seen,omitempty"`
+	Seen    bool `json:"seen,omitempty"`
+	Missing bool `json:"missing,omitempty"` // in the newest sample that told anything
 }
 
 // judgeCaptions misses captions from the last text on. They pause with the speech, so a sample
-// without sound says nothing.
+// without sound says nothing: captions are then missed from its end on, if they were not before.
 func judgeCaptions(m captionMemory, since time.Time, s Sample, _ func(string) float64) (captionMemory, Verdict) {
+	m.Missing = m.Missing && !since.IsZero()
 	switch {
-	case s.Measured.Captions == nil:
-		return m, Verdict{Unknown: true, Since: since}
-	case *s.Measured.Captions == CaptionText:
+	case s.Captions != nil && *s.Captions == CaptionText:
 		return captionMemory{Seen: true}, Verdict{Since: s.To, Values: map[string]float64{"captions": 1}}
-	case !m.Seen:
+	case s.Captions != nil && !m.Seen:
 		return m, Verdict{}
-	case !s.hasSound():
+	case s.Captions == nil || !s.hasSound():
+		if !m.Missing && !since.IsZero() {
+			since = s.To
+		}
 		return m, Verdict{Unknown: true, Since: since}
-	}
-	if since.IsZero() {
+	case since.IsZero():
 		since = s.From // the time before an outage does not count
 	}
+	m.Missing = true
 	return m, Verdict{Since: since, Bad: []Period{{since, s.To}}, Values: map[string]float64{"captions": 0}}
 }

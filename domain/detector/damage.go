@@ -33,15 +33,15 @@ type damageMemory struct {
 // judgeDamage judges the damaged share of a sample. Key frames alone show lost packets, but not all
 // damage: any of it has every frame of the next segment decoded.
 func judgeDamage(m damageMemory, _ time.Time, s Sample, setting func(string) float64) (damageMemory, Verdict) {
-	if s.Measured.Damage == nil {
+	if s.Damage == nil {
 		return m, Verdict{Unknown: true}
 	}
 	var damaged time.Duration
-	for _, i := range s.Measured.Damage.Intervals {
+	for _, i := range s.Damage.Intervals {
 		damaged += i.To - i.From
 	}
 	share, limit := damaged.Seconds()/max(s.To.Sub(s.From).Seconds(), 0.001), setting(damagedShare)
-	if m.Bad {
+	if m.Bad && !s.Before.IsZero() {
 		limit *= damageStays
 	}
 	m.Bad = share >= limit

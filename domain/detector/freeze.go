@@ -1,8 +1,11 @@
 package detector
 
 import (
+	"math"
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/instant"
 )
 
 // Freeze is a picture that stands still though it moved earlier in the broadcast (section 6.8).
@@ -29,12 +32,20 @@ const (
 	stillRatio = 3.0
 )
 
+// An encoder that begins with a still settles for settling. Until then only a change beyond its noise, in
+// grey levels, shows that the picture moves.
+const (
+	settling      = 20 * time.Second
+	settlingNoise = 12.0
+)
+
 // frozen is the memory of Freeze.
 type frozen struct {
-	Moved  bool   `json:"moved,omitempty"`  // the picture has moved in this broadcast
-	Anchor []byte `json:"anchor,omitempty"` // luma of the first picture of the standstill; valid while since is set
-	Width  int    `json:"width,omitempty"`  // of the pictures
-	Proved bool   `json:"proved,omitempty"` // every frame of a segment of this standstill was seen to be still
+	Age    time.Duration `json:"age,omitempty"`    // of the watched broadcast, up to settling
+	Moved  bool          `json:"moved,omitempty"`  // the picture has moved in this broadcast
+	Anchor []byte        `json:"anchor,omitempty"` // luma of the first picture of the standstill; valid while since is set
+	Width  int           `json:"width,omitempty"`  // of the pictures
+	Proved bool          `json:"proved,omitempty"` // every frame of a segment of this standstill was seen to be still
 }
 
 // judgeFreeze compares key frames with the first one of the standstill, across samples, because a pan
@@ -42,48 +53,53 @@ type frozen struct {
 // every frame of one later segment has to be still as well; the watch decodes them only once two
 // samples have shown a standstill.
 func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (frozen, Verdict) {
-	if len(s.Measured.Pictures) == 0 {
+	if len(s.Pictures) == 0 {
 		return m, Verdict{Unknown: true, Since: since}
 	}
-	if width := s.Measured.Pictures[0].Width; width != m.Width && !since.IsZero() { // another rendition of the same
-		m.Width, m.Anchor = width, s.Measured.Pictures[len(s.Measured.Pictures)-1].Luma
+	if width := s.Pictures[0].Width; width != m.Width && !since.IsZero() { // another rendition of the same
+		m.Width, m.Anchor = width, s.Pictures[len(s.Pictures)-1].Luma
 		return m, Verdict{Unknown: true, Since: since, Closely: m.Proved}
 	}
-	m.Width = s.Measured.Pictures[0].Width
-	began, wasProved, changedAt := since, m.Proved, time.Time{}
-	change := func(at time.Time) {
-		m.Moved = m.Moved || !since.IsZero() || !changedAt.IsZero()
-		m.Proved = false
-		if changedAt.IsZero() {
-			changedAt = at
+	m.Width, m.Proved = s.Pictures[0].Width, m.Proved && !since.IsZero()
+	if m.Age < settling {
+		m.Age += s.To.Sub(instant.Latest(s.Before, s.From.Add(-settling)))
+		if s.Before.IsZero() {
+			m.Age = s.To.Sub(s.From)
 		}
 	}
-	moves := s.Movement
-	for _, p := range s.Measured.Pictures {
-		for len(moves) > 0 && moves[0].At < p.At {
-			if !moves[0].still() {
-				change(s.At(moves[0].At))
-				m.Moved, since = true, time.Time{}
-			}
-			moves = moves[1:]
+	moved := func(c FrameChange) bool { return m.Age >= settling || c.Mean > settlingNoise }
+	began, wasProved, changedAt := since, m.Proved, time.Time{}
+	end := func(at time.Duration) {
+		m.Proved, since = false, time.Time{}
+		if changedAt.IsZero() {
+			changedAt = s.At(at)
 		}
+	}
+	moves, fromBlack := s.Movement, false
+	moveUntil := func(at time.Duration) { // a key frame's own change is that to the key frame before
+		for ; len(moves) > 0 && moves[0].At <= at; moves = moves[1:] {
+			if !moves[0].still() {
+				m.Moved = m.Moved || moved(moves[0]) && !fromBlack && !s.isBlack(moves[0].At)
+				end(moves[0].At)
+			}
+		}
+	}
+	for _, p := range s.Pictures {
+		moveUntil(p.At)
+		fromBlack = s.isBlack(p.At)
+		change := compareDigests(m.Anchor, p.Luma)
 		switch {
-		case s.isBlack(p.At): // blackout tells that; a black picture begins no standstill
-			change(s.At(p.At))
-			since = time.Time{}
+		case fromBlack: // blackout tells that; it begins no standstill, and a still that was black for a while has not moved
+			end(p.At)
 		case since.IsZero():
 			m.Anchor, since = p.Luma, s.At(p.At)
-		case !compareDigests(m.Anchor, p.Luma).still():
-			change(s.At(p.At))
+		case !change.still():
+			m.Moved = m.Moved || moved(change)
+			end(p.At)
 			m.Anchor, since = p.Luma, s.At(p.At)
 		}
 	}
-	for _, f := range moves {
-		if !f.still() {
-			change(s.At(f.At))
-			m.Moved, since = true, time.Time{}
-		}
-	}
+	moveUntil(math.MaxInt64)
 
 	v := Verdict{Since: since}
 	if wasProved && !changedAt.IsZero() && changedAt.After(s.From) {
@@ -93,7 +109,7 @@ func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (f
 		return m, v
 	}
 	if across := since.Before(s.From); across {
-		m.Proved = m.Proved || !s.Video.Screened && len(s.Movement) > 0
+		m.Proved = m.Proved || !s.Video.Screened
 		v.Closely = true
 		if m.Proved {
 			v.Bad = append(v.Bad, Period{since, s.To})
@@ -131,9 +147,9 @@ func (s Sample) isBlack(at time.Duration) bool {
 	return slices.ContainsFunc(s.Intervals[Blackout], func(i Interval) bool { return i.From <= at && at < i.To })
 }
 
-// hasSound reports whether sound was decoded that is not silent throughout.
+// hasSound reports whether sound was decoded that is not silent throughout, here or in another feed.
 func (s Sample) hasSound() bool {
-	return s.Audio.Decoded() && !slices.ContainsFunc(s.Intervals[Silence], func(i Interval) bool { return i.From <= s.Audio.From && i.To >= s.Audio.To })
+	return s.OtherSound || s.Audio.Decoded() && !slices.ContainsFunc(s.Intervals[Silence], func(i Interval) bool { return i.From <= s.Audio.From && i.To >= s.Audio.To })
 }
 
 // truth is 1 for true.

@@ -62,6 +62,50 @@ func TestWhatIsNoFreeze(t *testing.T) { // section 6.8
 			j.sample(still(1), "good since 0")
 		}
 	})
+	t.Run("a still that was black before", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		shown := still(2)
+		shown.Pictures = []detector.Picture{picture(0, 1, 0), picture(2*time.Second, 1, 0), picture(3*time.Second, 2, 2)}
+		for i := range shown.Movement {
+			if shown.Movement[i].At == 3*time.Second {
+				shown.Movement[i].Mean = 60 // to the black key frame before
+			}
+		}
+		j.sample(shown, "good since 3", func(s *detector.Sample) {
+			s.Intervals = map[detector.Name][]detector.Interval{detector.Blackout: {{To: 3 * time.Second}}}
+		})
+		for range 3 {
+			j.sample(still(2), "good since 3")
+		}
+	})
+	t.Run("a still whose encoder settles", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		settles := still(1)
+		settles.Movement[3].Mean = 8
+		j.sample(settles, "good")
+		for range 3 {
+			j.sample(still(1), "good since 10")
+		}
+	})
+	t.Run("a loop with equal key frames before and after an outage", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		j.sample(film(2), "good")
+		j.sample(still(1), "good since 10")
+		j.sample(still(1), "10-25 since 10 closely")
+		j.since, j.before = time.Time{}, time.Time{} // condition.dropUnalerted
+		j.sample(pictures(picture(0, 1, 2)), "good since 30", screened)
+		j.sample(pictures(picture(0, 1, 2)), "good since 30 closely", screened)
+		j.sample(film(1), "good")
+	})
+	t.Run("a still whose encoder settles", func(t *testing.T) {
+		j := judge(t, detector.Freeze)
+		settles := still(1)
+		settles.Movement[3].Mean = 8
+		j.sample(settles, "good")
+		for range 3 {
+			j.sample(still(1), "good since 10")
+		}
+	})
 	t.Run("a loop with equal key frames", func(t *testing.T) {
 		j := judge(t, detector.Freeze)
 		j.sample(film(2), "good")
@@ -115,4 +159,24 @@ func TestAFreezeGoesOnInAnotherRendition(t *testing.T) { // section 6.8
 	larger.Pictures[0].Width, larger.Pictures[0].Luma = 640, picture(0, 3, 0).Luma
 	j.sample(larger, "unknown since 10 closely")
 	j.sample(larger, "10-45 since 10 closely")
+}
+
+func TestAFreezeOfAPictureThatHasOnlyKeyFramesIsProved(t *testing.T) { // section 6.8
+	j := judge(t, detector.Freeze)
+	j.sample(film(1), "good")
+	shown := pictures(picture(0, 2, 2), picture(2*time.Second, 2, 2))
+	j.sample(shown, "good since 10", screened)
+	j.sample(pictures(picture(0, 2, 2)), "10-25 since 10 closely") // its only frame
+}
+
+func TestAFreezeBeginsWithTheKeyFrameThatChangedLast(t *testing.T) { // section 6.8
+	j := judge(t, detector.Freeze)
+	m := film(1)
+	m.Pictures = append(m.Pictures, picture(2*time.Second, 2, 2))
+	for i := range m.Movement {
+		if m.Movement[i].At > 2*time.Second {
+			m.Movement[i] = detector.FrameChange{At: m.Movement[i].At, Mean: 0.9, Ratio: 1}
+		}
+	}
+	j.sample(m, "good since 2")
 }

@@ -32,9 +32,11 @@ type Measured struct {
 
 // Sizes of the digest of a picture.
 const (
-	DigestWidth, DigestHeight = 64, 36 // cells of the luma
-	ChromaWidth, ChromaHeight = 16, 9  // cells of each chroma
-	BarStrips                 = 18     // strips of a picture that are searched for colour bars
+	DigestWidth  = 64 // cells of the luma
+	DigestHeight = 36
+	ChromaWidth  = 16 // cells of each chroma
+	ChromaHeight = 9
+	BarStrips    = 18 // strips of a picture that are searched for colour bars
 )
 
 // Picture is a decoded key frame. Of key frames that are less than 0.1 s apart, not every one is measured,

@@ -52,10 +52,11 @@ func TestCaptionsAreMissedFromTheirLastTextOn(t *testing.T) { // section 6.8
 	j.sample(captions(detector.NoCaptions), "good") // there were none to be missed
 	j.sample(captions(detector.EmptyCaptions), "good")
 	j.sample(captions(detector.CaptionText), "good since 25")
-	j.sample(captions(detector.EmptyCaptions), "unknown since 25", silent)
-	j.sample(captions(detector.EmptyCaptions), "25-45 since 25")
-	j.sample(captions(detector.NoCaptions), "25-55 since 25")
-	j.sample(captions(detector.CaptionText), "good since 65")
+	j.sample(captions(detector.EmptyCaptions), "unknown since 35", silent) // this time does not count
+	j.sample(captions(detector.EmptyCaptions), "35-45 since 35")
+	j.sample(captions(detector.EmptyCaptions), "unknown since 35", silent) // they are missing since then
+	j.sample(captions(detector.NoCaptions), "35-65 since 35")
+	j.sample(captions(detector.CaptionText), "good since 75")
 }
 
 func damage(seconds float64) detector.Measured {
@@ -73,4 +74,20 @@ func TestAPictureIsDamagedByItsShareUntilAFewDamagedFramesAreLeft(t *testing.T) 
 	j.sample(damage(0.25), "20-25 closely")
 	j.sample(damage(0.24), "good closely")
 	j.sample(damage(0), "good")
+}
+
+func TestWhatWasKnownBeforeAnOutageKeepsNothing(t *testing.T) { // section 6.8
+	for _, c := range []struct {
+		detector  detector.Name
+		bad, kept detector.Measured
+	}{
+		{detector.LoudnessLow, loudness(-45), loudness(-39.5)},
+		{detector.PictureDamage, damage(1), damage(0.25)},
+		{detector.TestPattern, pattern(0, 3), pattern(0, 2)},
+	} {
+		j := judge(t, c.detector)
+		j.sample(c.bad, map[bool]string{true: "0-5 closely", false: "0-5"}[c.detector == detector.PictureDamage])
+		j.before = time.Time{}
+		j.sample(c.kept, map[bool]string{true: "good closely", false: "good"}[c.detector == detector.PictureDamage])
+	}
 }

@@ -10,9 +10,13 @@ import (
 type Sample struct {
 	From, To time.Time // of the segment
 	Origin   time.Time // from which measured times count
-	Before   time.Time // end of the newest sample that this detector has judged; zero: there is none
+	Before   time.Time // end of the newest sample that this detector has judged; zero: there is none, or it belongs to a time before an outage
 	Video    DecodedTrack
 	Audio    DecodedTrack
+
+	// OtherSound says that another feed of the stream carries the sound, and that this was not silent
+	// when it was last judged.
+	OtherSound bool
 
 	Intervals map[Name][]Interval
 	Measured

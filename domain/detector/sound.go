@@ -130,10 +130,11 @@ type soundMemory struct {
 // Time that is known to be silent, or too short, says nothing: silence has an alert of its own.
 func judgeSound(isBad func(s *SoundMeasure, lasts bool, setting func(string) float64) (bool, map[string]float64)) Rule {
 	return remembering(func(m soundMemory, _ time.Time, s Sample, setting func(string) float64) (soundMemory, Verdict) {
+		m.Bad = m.Bad && !s.Before.IsZero()
 		var bad bool
 		var values map[string]float64
-		if s.Measured.Sound != nil && s.Measured.Sound.Loud >= enoughSound {
-			bad, values = isBad(s.Measured.Sound, m.Bad, setting)
+		if s.Sound != nil && s.Sound.Loud >= enoughSound {
+			bad, values = isBad(s.Sound, m.Bad, setting)
 		}
 		if values == nil {
 			m.Unknown += s.To.Sub(s.From)

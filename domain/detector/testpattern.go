@@ -38,13 +38,16 @@ type testPatternMemory struct {
 
 // judgeTestPattern finds bars in one picture. Tone alone needs two samples.
 func judgeTestPattern(m testPatternMemory, since time.Time, s Sample, setting func(string) float64) (testPatternMemory, Verdict) {
-	hears := s.Measured.Tone != nil && s.Measured.Tone.Blocks > 0
-	if len(s.Measured.Pictures) == 0 && !hears {
+	if s.Before.IsZero() {
+		m = testPatternMemory{}
+	}
+	hears := s.Tone != nil && s.Tone.Blocks > 0
+	if len(s.Pictures) == 0 && !hears {
 		return m, Verdict{Unknown: true, Since: since}
 	}
 	v := Verdict{Values: map[string]float64{}}
 	begin := s.From // of bars that last
-	for i, p := range s.Measured.Pictures {
+	for i, p := range s.Pictures {
 		v.Values["bar_strips"] = float64(p.Bars)
 		is := p.Bars >= barsBegin || m.Bars && p.Bars >= barsStay
 		switch at := s.At(p.At); {
@@ -58,9 +61,9 @@ func judgeTestPattern(m testPatternMemory, since time.Time, s Sample, setting fu
 	if m.Bars {
 		v.Bad = append(v.Bad, Period{begin, s.To})
 	}
-	tone := hears && s.Measured.Tone.Share >= toneShare
+	tone := hears && s.Tone.Share >= toneShare
 	if hears {
-		v.Values["tone_share"] = s.Measured.Tone.Share
+		v.Values["tone_share"] = s.Tone.Share
 	}
 	if tone && setting(toneAlone) > 0 {
 		if since.IsZero() {

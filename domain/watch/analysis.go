@@ -3,6 +3,7 @@ package watch
 import (
 	"slices"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
@@ -63,10 +64,18 @@ func (a analyses) bisect(f *mediaFeed) {
 	a.apply(f)
 }
 
+// soundGoesOn reports whether the sound was not silent when it was last judged. An outage says nothing
+// about it.
+func (a analyses) soundGoesOn() bool {
+	c := a.state.Conditions[detector.Silence]
+	return c != nil && c.Seen && !c.Open && !a.state.Feeds.trackInOutage(detector.Audio, a.now)
+}
+
 // apply applies the samples of a feed to its conditions, and emits the
 // alerts and recoveries.
 func (a analyses) apply(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
+		s.OtherSound = !f.Tracks.Audio && a.soundGoesOn()
 		for _, d := range a.rules.running(f.Tracks) {
 			c := a.state.Conditions.of(d)
 			for range c.advance(d, a.rules.threshold(d), s, c.judge(d, s, a.rules), &a.emitter) {

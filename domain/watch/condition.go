@@ -21,11 +21,11 @@ type condition struct {
 	Alerted           bool      `json:"alerted,omitempty"`
 
 	// Of a detector with a Rule: what it remembers, and its last verdict (detector.Verdict).
-	Memory  json.RawMessage    `json:"memory,omitempty"`
-	Since   time.Time          `json:"since,omitzero"`
-	Closely bool               `json:"closely,omitempty"`
-	Unknown bool               `json:"unknown,omitempty"`
-	Values  map[string]float64 `json:"values,omitempty"`
+	Memory       json.RawMessage    `json:"memory,omitempty"`
+	Since        time.Time          `json:"since,omitzero"`
+	CloselySince time.Time          `json:"closely_since,omitzero"` // from which sample on each verdict was Closely; zero: the last was not
+	Unknown      bool               `json:"unknown,omitempty"`
+	Values       map[string]float64 `json:"values,omitempty"`
 
 	// Time after Onset in which the watch was blind. Unjudged is the last such time, until
 	// media are judged again; those may show a part of it.
@@ -61,6 +61,9 @@ func (c conditions) shift(t trackSet, by time.Duration) {
 func (c *condition) advance(d detector.Detector, threshold time.Duration, s sample, v detector.Verdict, e *emitter) (alerts int) {
 	if v.Unknown {
 		if v.Forget {
+			if c.Open {
+				e.revise()
+			}
 			c.dropUnalerted()
 		}
 		if c.Open { // this time does not count
@@ -133,7 +136,7 @@ func (c *condition) recover(d detector.Detector, at time.Time, e *emitter) {
 			RecoveredAt:      at,
 		})
 	}
-	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil, Memory: c.Memory, Since: c.Since, Closely: c.Closely, Values: c.Values}
+	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil, Memory: c.Memory, Since: c.Since, CloselySince: c.CloselySince, Values: c.Values}
 }
 
 // judge returns what a detector makes of a sample. The caller applies samples in the order of media
@@ -148,7 +151,13 @@ func (c *condition) judge(d detector.Detector, s sample, r Rules) detector.Verdi
 	s.Before = c.JudgedUntil
 	var v detector.Verdict
 	c.Memory, v = d.Judge(c.Memory, c.Since, s.Sample, r.setting)
-	c.Since, c.Closely, c.Unknown = v.Since, v.Closely, v.Unknown
+	c.Since, c.Unknown = v.Since, v.Unknown
+	switch {
+	case !v.Closely:
+		c.CloselySince = time.Time{}
+	case c.CloselySince.IsZero():
+		c.CloselySince = s.From
+	}
 	if v.Values != nil {
 		c.Values = v.Values
 	}
@@ -171,7 +180,7 @@ func (c *condition) dropUnalerted() {
 
 // shift moves the condition with the media timeline.
 func (c *condition) shift(d time.Duration) {
-	for _, t := range []*time.Time{&c.Onset, &c.JudgedUntil, &c.BadUntil, &c.Since} {
+	for _, t := range []*time.Time{&c.Onset, &c.JudgedUntil, &c.BadUntil, &c.Since, &c.CloselySince} {
 		if !t.IsZero() {
 			*t = t.Add(d)
 		}
@@ -179,9 +188,10 @@ func (c *condition) shift(d time.Duration) {
 }
 
 // thresholdAt returns the earliest media time at which the condition could reach
-// the threshold; zero: the condition is not open, or was alerted.
+// the threshold; zero: the condition is not open, was alerted, or is unknown for now, so that it
+// comes no nearer to the threshold.
 func (c *condition) thresholdAt(threshold time.Duration) time.Time {
-	if !c.Open || c.Alerted {
+	if !c.Open || c.Alerted || c.Unknown {
 		return time.Time{}
 	}
 	return c.Onset.Add(threshold + c.Blind)
@@ -189,12 +199,14 @@ func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 
 // looksForRecovery reports whether each new segment is analysed, to find the recovery early
 // (decision S18): until recoveryLooks after the alert. Without this limit, a stream without
-// sound would always cost several times as much as a calm one.
+// sound would always cost several times as much as a calm one. A sample that told nothing shows no
+// recovery either, and its time has no such limit.
 func (c *condition) looksForRecovery(threshold time.Duration) bool {
-	return c.Open && c.Alerted && !c.outlasts(threshold+recoveryLooks)
+	return c.Open && c.Alerted && !c.Unknown && c.BadUntil.Sub(c.Onset) < threshold+recoveryLooks
 }
 
-// outlasts reports whether the condition has lasted for a time.
-func (c *condition) outlasts(limit time.Duration) bool {
-	return c.Open && c.BadUntil.Sub(c.Onset) >= limit
+// looksClosely reports whether a detector with a Rule has every frame of a segment decoded: while its
+// verdicts ask for it, but for no more than recoveryLooks beyond the threshold.
+func (c *condition) looksClosely(threshold time.Duration, s Segment) bool {
+	return !c.CloselySince.IsZero() && s.ProgramTime.Sub(c.CloselySince) < threshold+recoveryLooks
 }

@@ -30,7 +30,7 @@ func (p planner) look(f *mediaFeed, s Segment) Look {
 			limit = &look.Audio
 		}
 		if d.Rule != nil {
-			if c.Closely && !c.outlasts(p.rules.threshold(d)+recoveryLooks) {
+			if c.looksClosely(p.rules.threshold(d), s) {
 				*limit = 0
 			}
 			continue

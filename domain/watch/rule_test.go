@@ -79,7 +79,7 @@ func TestTimelinesOfAFreeze(t *testing.T) { // section 6.8
 func TestAFreezeIsLookedAtCloselyForSixHours(t *testing.T) { // section 6.8, S18
 	w := scenario(t, runs(detector.Freeze), frozen(100, 30000)).from(50).until(29000)
 	for _, l := range w.looks {
-		if calm := l.began < 105 || l.began > 140+6*3600; l.began > 60 && l.picture != calm && (l.began < 105 || l.began > 130) {
+		if calm := l.began < 105 || l.began > 170+6*3600; l.began > 60 && l.picture != calm && (l.began < 105 || l.began > 130 && l.began < 140+6*3600 || l.began > 170+6*3600) {
 			t.Fatalf("at %v only key frames are decoded: %v", l.began, l.picture)
 		}
 	}
@@ -94,11 +94,86 @@ func TestTheMemoryOfADetectorOutlivesItsWorker(t *testing.T) { // S11
 	}
 }
 
+func TestDamageThatIsNoneIsLookedAtCloselyForSixHours(t *testing.T) { // section 6.2, S18
+	w := scenario(t, runs(detector.PictureDamage), func(w *world) {
+		w.measure = func(a *watch.Analysis, task watch.Task) {
+			a.Measured.Taken, a.Measured.Damage = task.Look.Measure, &detector.DamageMeasure{}
+			if task.Segment.Sequence >= 50 {
+				a.Measured.Damage.Intervals = []detector.Interval{{To: 100 * time.Millisecond}}
+			}
+		}
+	}).from(50).until(24000)
+	for _, l := range w.looks {
+		if calm := l.began > 140+6*3600; l.began > 120 && l.picture != calm && (l.began < 120+6*3600 || calm) {
+			t.Fatalf("at %v only key frames are decoded: %v", l.began, l.picture)
+		}
+	}
+	w.expect("50 started since 0")
+}
+
+func TestAConditionThatIsUnknownIsCheckedAtTheUsualInterval(t *testing.T) { // section 6.2, S18
+	for _, c := range []struct {
+		name  string
+		quiet float64 // until when, before the silence
+	}{{"before its alert", 120}, {"after its alert", 160}} {
+		t.Run(c.name, func(t *testing.T) {
+			silence := span{c.quiet, never}
+			w := scenario(t, runs(detector.LoudnessLow), loudness(-45, 100, c.quiet), func(w *world) {
+				quiet := w.measure
+				w.measure = func(a *watch.Analysis, task watch.Task) {
+					quiet(a, task)
+					if silence.has(float64(task.Segment.Sequence) * w.segment) {
+						a.Measured.Sound = nil // a decoder that cannot tell
+					}
+				}
+			}).from(50).until(1000)
+			late := 0
+			for _, l := range w.looks {
+				if l.began > 200 {
+					late++
+				}
+			}
+			if late > 81 {
+				t.Errorf("%d segments are analysed in 800 s", late)
+			}
+		})
+	}
+}
+
 // expectFrozen checks that the events are one freeze and its end, which began within a check of second 100.
 func (w *world) expectFrozen(until float64) {
 	w.t.Helper()
 	if len(w.events) != 3 || w.events[1].Type != "alert.freeze" || w.events[2].Type != "alert.freeze_recovered" {
 		w.t.Fatalf("the events are %v", w.events)
+	}
+}
+
+func TestADetectorThatIsSwitchedOffWhileNobodyWatchesEndsItsCondition(t *testing.T) { // section 16.6
+	w := scenario(t, runs(detector.LoudnessLow), loudness(-45, 100, 300)).from(50).until(150)
+	delete(w.rules.Thresholds, detector.LoudnessLow)
+	w.resume(5).until(200).expect("50 started since 0, 138 loudness_low since 108 for 30, 155 loudness_low_recovered since 108 until 148 for 40")
+}
+
+func TestCaptionsAreMissedWhilePictureAndSoundHavePlaylistsOfTheirOwn(t *testing.T) { // section 6.8
+	captioned := func(w *world) {
+		w.separateTracks = true
+		w.measure = func(a *watch.Analysis, task watch.Task) {
+			a.Measured.Taken = task.Look.Measure
+			state := detector.CaptionText
+			if task.Segment.Sequence >= 50 {
+				state = detector.EmptyCaptions
+			}
+			a.Measured.Captions = &state
+		}
+	}
+	set := []option{runs(detector.CaptionsMissing), captioned}
+	w := scenario(t, set...).from(50).until(300)
+	if len(w.events) != 2 || w.events[1].Type != "alert.captions_missing" {
+		t.Errorf("with sound the events are %v", w.events)
+	}
+	w = scenario(t, append(set, silent(95, 400))...).from(50).until(300)
+	if len(w.events) != 2 || w.events[1].Type != "alert.silence" {
+		t.Errorf("in silence the events are %v", w.events)
 	}
 }
 

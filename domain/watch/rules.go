@@ -114,19 +114,24 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 
 // handleRulesChanged goes on by new rules. Open conditions keep their onset and their
 // alert. So a lower threshold alerts at the next check that is still bad, and a higher one
-// revokes nothing. A detector that is switched off ends its condition: nobody will see the end. Checks and thresholds have no stored times, so their next
-// moments follow from the new rules.
+// revokes nothing. Checks and thresholds have no stored times, so their next moments follow from
+// the new rules.
 func (w *Watcher) handleRulesChanged(o RulesChanged) {
 	w.rules = o.Rules
+	w.endSwitchedOff()
+	w.state.Schedule.follow(w.rules, &w.emitter)
+	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
+		r.NextAt = instant.Earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
+	}
+}
+
+// endSwitchedOff ends the condition of each detector that does not run, because nobody will see its end.
+func (w *Watcher) endSwitchedOff() {
 	for _, d := range detector.Table {
 		if c := w.state.Conditions[d.Name]; c != nil && !w.rules.runs(d) {
 			c.recover(d, c.BadUntil, &w.emitter)
 			delete(w.state.Conditions, d.Name)
 		}
-	}
-	w.state.Schedule.follow(w.rules, &w.emitter)
-	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
-		r.NextAt = instant.Earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
 	}
 }
 

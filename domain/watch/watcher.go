@@ -60,7 +60,8 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	w.emitter = emitter{now: now, revision: w.revision}
 	before := w.health(w.state.At) // as it was reported, because time alone changes it
 	w.state.At = now
-	w.state.Schedule.follow(w.rules, &w.emitter) // the start may have been moved while nobody watched
+	w.state.Schedule.follow(w.rules, &w.emitter) // the rules may have changed while nobody watched
+	w.endSwitchedOff()
 	switch o.(type) {
 	case Resolution, OEmbedResult, ClockStep, RulesChanged:
 		w.revise() // each of them changes when the next question is due, or all times

@@ -49,6 +49,8 @@ var freezes = []Item{
 	{Name: "slow film", Sampled: true, Description: "A slow zoom moves.", Picture: film()},
 	{Name: "slow film at 40 kb/s", Description: "Slow, and coarsely encoded.", Codec: rate(40, 2), Picture: film()},
 	{Name: "a still that never moved", Description: "A picture with the radio's name.", Picture: show().frozen([2]float64{0.04, 99}).withFilter("tpad=stop_mode=clone:stop_duration=90")},
+	{Name: "a still from the first frame at 90 kb/s", Description: "The encoder settles for some seconds.", Segment: 5 * time.Second, Codec: rate(90, 5), Picture: crowd().frozen([2]float64{0.04, 99}).withFilter("tpad=stop_mode=clone:stop_duration=90")},
+	{Name: "a still from the first frame at 40 kb/s", Description: "The encoder settles for half a minute.", Codec: rate(40, 2), Picture: studio().frozen([2]float64{0.04, 99}).withFilter("tpad=stop_mode=clone:stop_duration=90")},
 	{Name: "a clock on a still", Sampled: true, Description: "A digit of 6 by 10 pixels changes each second.", Picture: overlaid().patch("200+mod(floor(t),3)", "12+2*mod(floor(t),4)", 6, 10, "0xf0f0f0")},
 	{Name: "a clock on a still at 90 kb/s", Description: "As before.", Codec: rate(90, 5), Segment: 5 * time.Second, Picture: overlaid().patch("200+mod(floor(t),3)", "12+2*mod(floor(t),4)", 6, 10, "0xf0f0f0")},
 	{Name: "a chat on a still", Description: "A line comes each 7 s.", Codec: rate(90, 5), Segment: 5 * time.Second, Picture: overlaid().patch("180", "130-8*mod(floor(t/7),12)", 60, 5, "0xe0e0e0").patch("180", "126-16*mod(floor(t/14),6)", 40, 4, "0x80c0ff")},
