@@ -18,12 +18,20 @@ const (
 	Sound   Action = "sound"   // the sound comes back
 	Quiet   Action = "quiet"   // the sound gets 20 dB lower
 	Loud    Action = "loud"    // the sound is as loud as before
-	Freeze  Action = "freeze"  // the playlists stop changing; the media continue
-	Thaw    Action = "thaw"    // the playlists jump to the live edge
-	Fail    Action = "fail"    // requests of Cue.Part get Cue.Fault
-	Heal    Action = "heal"    // requests of Cue.Part work again
-	End     Action = "end"     // no more segments, and EXT-X-ENDLIST
-	Stop    Action = "stop"    // no more segments, without EXT-X-ENDLIST
+
+	Still     Action = "still"      // the picture stands still; the sound goes on
+	Motion    Action = "motion"     // the picture moves again
+	Bars      Action = "bars"       // colour bars, and a tone of 1 kHz
+	NoBars    Action = "no_bars"    // picture and sound come back
+	LeftOnly  Action = "left_only"  // the right channel is missing, in renditions with two
+	BothSides Action = "both_sides" // the right channel comes back
+
+	Freeze Action = "freeze" // the playlists stop changing; the media continue
+	Thaw   Action = "thaw"   // the playlists jump to the live edge
+	Fail   Action = "fail"   // requests of Cue.Part get Cue.Fault
+	Heal   Action = "heal"   // requests of Cue.Part work again
+	End    Action = "end"    // no more segments, and EXT-X-ENDLIST
+	Stop   Action = "stop"   // no more segments, without EXT-X-ENDLIST
 )
 
 // Cue is an action at a time.
@@ -46,7 +54,7 @@ const (
 
 func (c Cue) valid() error {
 	switch c.Do {
-	case Black, Picture, Silence, Sound, Quiet, Loud, Freeze, Thaw, End, Stop:
+	case Black, Picture, Silence, Sound, Quiet, Loud, Still, Motion, Bars, NoBars, LeftOnly, BothSides, Freeze, Thaw, End, Stop:
 		return nil
 	case Fail, Heal:
 		if c.Part != Masters && c.Part != Playlists && c.Part != Segments || c.Do == Fail && c.Fault == nil {
