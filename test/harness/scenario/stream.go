@@ -54,6 +54,7 @@ type Video struct {
 
 	Wrap      func(*livestream.Stream) youtube.Source // makes the source that is broadcast; nil: the stream itself
 	Threshold time.Duration                           // of blackout and silence; default 6 s
+	Detectors map[string]any                          // config.detectors; nil: none
 }
 
 // Stream is a live stream that a monitor watches.
@@ -86,6 +87,7 @@ func (e *Env) Watch(t *testing.T, v Video) *Stream {
 	e.YouTube.Replay(s.Video)
 	s.ID = e.Register(t, s.Video, map[string]any{
 		"check_interval_sec": 2, "blackout_threshold_sec": v.Threshold.Seconds(), "silence_threshold_sec": v.Threshold.Seconds(),
+		"detectors": v.Detectors,
 	})
 	s.WaitEvent(Started, StartTimeout)
 	s.WaitChecks(1, time.Minute)
