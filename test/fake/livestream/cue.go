@@ -15,11 +15,21 @@ const (
 	Picture Action = "picture" // the picture comes back
 	Silence Action = "silence" // the sound stops
 	Sound   Action = "sound"   // the sound comes back
-	Freeze  Action = "freeze"  // the playlists stop changing; the media continue
-	Thaw    Action = "thaw"    // the playlists jump to the live edge
-	Fail    Action = "fail"    // requests of Cue.Part get Cue.Fault
-	Heal    Action = "heal"    // requests of Cue.Part work again
-	End     Action = "end"     // no more segments, and EXT-X-ENDLIST
+	Quiet   Action = "quiet"   // the sound gets 20 dB lower
+	Loud    Action = "loud"    // the sound is as loud as before
+
+	Still     Action = "still"      // the picture stands still; the sound goes on
+	Motion    Action = "motion"     // the picture moves again
+	Bars      Action = "bars"       // colour bars, and a tone of 1 kHz
+	NoBars    Action = "no_bars"    // picture and sound come back
+	LeftOnly  Action = "left_only"  // the right channel is missing, in renditions with two
+	BothSides Action = "both_sides" // the right channel comes back
+
+	Freeze Action = "freeze" // the playlists stop changing; the media continue
+	Thaw   Action = "thaw"   // the playlists jump to the live edge
+	Fail   Action = "fail"   // requests of Cue.Part get Cue.Fault
+	Heal   Action = "heal"   // requests of Cue.Part work again
+	End    Action = "end"    // no more segments, and EXT-X-ENDLIST
 )
 
 // Cue is an action at a time.

@@ -1,5 +1,5 @@
 // Package livestream generates live streams: moving pictures and a tone by ffmpeg, or a film
-// clip. Black, silence, stalls, failures and the end are at known times.
+// clip. Black, silence, a still, colour bars, stalls, failures and the end are at known times.
 //
 //	Library                     Stream                        handler, or test/fake/youtube
 //	encoded once, kept on disk  a timeline of cues

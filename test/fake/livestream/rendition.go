@@ -6,7 +6,8 @@ type Rendition struct {
 	Itag          int // YouTube's number of the format: 91 is 144p, 93 is 360p
 	Width, Height int // pixels, even; zero: no video track
 	NoAudio       bool
-	Bandwidth     int // bits per second, as the master playlist announces it
+	Stereo        bool // the sound has two channels instead of one
+	Bandwidth     int  // bits per second, as the master playlist announces it
 }
 
 // The renditions of a default stream, and those of a demuxed one.

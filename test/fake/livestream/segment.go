@@ -46,9 +46,14 @@ func (s *Stream) unit(r Rendition, offset time.Duration) unit {
 	u := unit{rendition: r, container: s.config.Packaging.Container, length: s.config.Segment, phase: phaseOf(s.position(offset), s.config.Segment)}
 	if r.HasVideo() {
 		u.black = s.timeline.spans(offset, offset+u.length, Black, Picture)
+		u.still = s.timeline.spans(offset, offset+u.length, Still, Motion)
+		u.bars = s.timeline.spans(offset, offset+u.length, Bars, NoBars)
 	}
 	if r.HasAudio() {
 		u.silent = s.timeline.spans(offset, offset+u.length, Silence, Sound)
+		u.quiet = s.timeline.spans(offset, offset+u.length, Quiet, Loud)
+		u.tone = s.timeline.spans(offset, offset+u.length, Bars, NoBars)
+		u.leftOnly = s.timeline.spans(offset, offset+u.length, LeftOnly, BothSides)
 	}
 	return u
 }

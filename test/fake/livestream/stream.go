@@ -54,7 +54,7 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 }
 
 // prepare encodes the unit at an offset: as the script has it, and all black or silent, as a cue may
-// make it.
+// make it. What few streams show is encoded when it is requested.
 func (s *Stream) prepare(ctx context.Context, r Rendition, offset time.Duration) error {
 	scripted := s.unit(r, offset)
 	units := []unit{scripted}
@@ -101,6 +101,21 @@ func (s *Stream) Black(on bool) time.Time { return s.toggle(on, Black, Picture) 
 // Silence takes the sound away, or brings it back, and returns the instant.
 func (s *Stream) Silence(on bool) time.Time { return s.toggle(on, Silence, Sound) }
 
+// Quiet makes the sound 20 dB lower, or as loud as before, and returns the instant.
+func (s *Stream) Quiet(on bool) time.Time { return s.toggle(on, Quiet, Loud) }
+
+// Still lets the picture stand still, or move again, and returns the instant of
+// the first frame that does.
+func (s *Stream) Still(on bool) time.Time { return s.toggle(on, Still, Motion) }
+
+// Bars shows colour bars with a tone of 1 kHz, or the picture and the sound again, and
+// returns the instant of the first frame that does.
+func (s *Stream) Bars(on bool) time.Time { return s.toggle(on, Bars, NoBars) }
+
+// LeftOnly takes the right channel away from renditions that have two, or brings it back,
+// and returns the instant.
+func (s *Stream) LeftOnly(on bool) time.Time { return s.toggle(on, LeftOnly, BothSides) }
+
 // Freeze stops the playlists, or lets them jump to the live edge, and returns
 // the instant.
 func (s *Stream) Freeze(on bool) time.Time { return s.toggle(on, Freeze, Thaw) }
@@ -137,7 +152,8 @@ func (s *Stream) toggle(on bool, start, stop Action) time.Time {
 // align moves a cue of the picture to the frame with which it takes effect. A frame's time is rounded
 // down, so that the frame does not begin before it.
 func (s *Stream) align(c Cue) Cue {
-	if c.Do == Black || c.Do == Picture {
+	switch c.Do {
+	case Black, Picture, Still, Motion, Bars, NoBars:
 		c.At = time.Duration(videoFramesBefore(c.At)) * time.Second / fps
 	}
 	return c

@@ -20,11 +20,14 @@ const (
 
 // unit is the media of a segment, which one run of ffmpeg makes.
 type unit struct {
-	rendition     Rendition
-	container     Container
-	length        time.Duration
-	phase         time.Duration // where in the loop it is
-	black, silent []span        // from its beginning
+	rendition Rendition
+	container Container
+	length    time.Duration
+	phase     time.Duration // where in the loop it is
+
+	// From its beginning.
+	black, still, bars            []span // of the picture
+	silent, quiet, tone, leftOnly []span // of the sound
 }
 
 // phaseOf returns the phase of a unit of this length at a position of the stream.
@@ -84,11 +87,22 @@ func (u unit) picture(l *Library) string {
 		// picture black.
 		source, from = film+"[film];"+pattern+",crop=iw:ih/10:0:0[strip];[film][strip]overlay=0:H-h", 0
 	}
-	black := during(u.extended(u.black), func(s span) string {
-		return fmt.Sprintf("gte(n,%d)*lt(n,%d)", videoFramesBefore(lead+s.from), videoFramesBefore(lead+s.to))
-	})
-	return fmt.Sprintf("%s,trim=start=%g:end=%g,drawbox=color=black:t=fill:enable='%s',setpts=PTS-STARTPTS+1/TB",
-		source, from.Seconds(), (from + u.length + 2*lead).Seconds(), black)
+	frames := func(all []span) string {
+		return during(u.extended(all), func(s span) string {
+			return fmt.Sprintf("gte(n,%d)*lt(n,%d)", videoFramesBefore(lead+s.from), videoFramesBefore(lead+s.to))
+		})
+	}
+	source += fmt.Sprintf(",trim=start=%g:end=%g", from.Seconds(), (from + u.length + 2*lead).Seconds())
+	for _, over := range []struct {
+		during []span
+		source string
+	}{{u.still, pattern}, {u.bars, fmt.Sprintf("smptebars=size=%dx%d", w, h)}} {
+		if len(over.during) > 0 {
+			// The first frame of the source is shown: an overlay repeats the last one that it has.
+			source = fmt.Sprintf("%s[under];%s,trim=end_frame=1[over];[under][over]overlay=enable='%s'", source, over.source, frames(over.during))
+		}
+	}
+	return fmt.Sprintf("%s,drawbox=color=black:t=fill:enable='%s',setpts=PTS-STARTPTS+1/TB", source, frames(u.black))
 }
 
 // sound returns the filter graph of the sound.
@@ -97,11 +111,21 @@ func (u unit) sound() string {
 	samples := func(d time.Duration) int64 { return int64(d / time.Second * sampleRate) }
 	early := (samples(u.phase-lead) + loop) % samplesPerFrame // of the first AAC frame, so that one begins on the stream's own raster
 	begin := u.phase + 2*lead                                 // of the unit, in the time of the source
-	silent := during(u.extended(u.silent), func(s span) string {
-		return fmt.Sprintf("gte(t,%.6f)*lt(t,%.6f)", (begin + s.from).Seconds(), (begin + s.to).Seconds())
-	})
-	return fmt.Sprintf("aevalsrc='(0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)))*not(%s)':s=%d,atrim=start_sample=%d:end_sample=%d,asetpts=PTS-STARTPTS+%d",
-		silent, sampleRate, samples(u.phase+lead)-early, samples(u.phase+u.length+3*lead)-early, sampleRate-early)
+	parts := func(all []span) string {
+		return during(u.extended(all), func(s span) string {
+			return fmt.Sprintf("gte(t,%.6f)*lt(t,%.6f)", (begin + s.from).Seconds(), (begin + s.to).Seconds())
+		})
+	}
+	signal := "(0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)))"
+	if len(u.tone) > 0 {
+		signal = fmt.Sprintf("if(%s,0.2*sin(2*PI*1000*t),%s)", parts(u.tone), signal)
+	}
+	signal += fmt.Sprintf("*(1-0.9*(%s))*not(%s)", parts(u.quiet), parts(u.silent))
+	if u.rendition.Stereo {
+		signal = fmt.Sprintf("%s|%s*not(%s)", signal, signal, parts(u.leftOnly))
+	}
+	return fmt.Sprintf("aevalsrc='%s':s=%d,atrim=start_sample=%d:end_sample=%d,asetpts=PTS-STARTPTS+%d",
+		signal, sampleRate, samples(u.phase+lead)-early, samples(u.phase+u.length+3*lead)-early, sampleRate-early)
 }
 
 // extended lets what begins or ends with the unit begin before it, or end after it.

@@ -33,23 +33,26 @@ type Delivery struct {
 // Data holds the data of any event type (section 4.3, decision W7). Fields that
 // the type does not have are zero.
 type Data struct {
-	StartedAt            time.Time    `json:"started_at"`
-	DetectedAt           time.Time    `json:"detected_at"`
-	EndedAt              time.Time    `json:"ended_at"`
-	RecoveredAt          time.Time    `json:"recovered_at"`
-	ScheduledStartTime   time.Time    `json:"scheduled_start_time"`
-	DurationSec          float64      `json:"duration_sec"`
-	TotalDurationSec     float64      `json:"total_duration_sec"`
-	DelaySec             float64      `json:"delay_sec"`
-	ToleranceSec         float64      `json:"tolerance_sec"`
-	ThresholdSec         float64      `json:"threshold_sec"`
-	SegmentInfo          *SegmentInfo `json:"segment_info"`
-	Failure              string       `json:"failure"`
-	LastError            string       `json:"last_error"`
-	Reason               string       `json:"reason"`
-	ErrorDetails         string       `json:"error_details"`
-	Terminal             bool         `json:"terminal"`
-	ReconciliationAction string       `json:"reconciliation_action"`
+	StartedAt          time.Time    `json:"started_at"`
+	DetectedAt         time.Time    `json:"detected_at"`
+	EndedAt            time.Time    `json:"ended_at"`
+	RecoveredAt        time.Time    `json:"recovered_at"`
+	ScheduledStartTime time.Time    `json:"scheduled_start_time"`
+	DurationSec        float64      `json:"duration_sec"`
+	TotalDurationSec   float64      `json:"total_duration_sec"`
+	DelaySec           float64      `json:"delay_sec"`
+	ToleranceSec       float64      `json:"tolerance_sec"`
+	ThresholdSec       float64      `json:"threshold_sec"`
+	SegmentInfo        *SegmentInfo `json:"segment_info"`
+
+	Measured map[string]float64 `json:"measured"` // by an optional detector
+
+	Failure              string `json:"failure"`
+	LastError            string `json:"last_error"`
+	Reason               string `json:"reason"`
+	ErrorDetails         string `json:"error_details"`
+	Terminal             bool   `json:"terminal"`
+	ReconciliationAction string `json:"reconciliation_action"`
 }
 
 // SegmentInfo is segment_info of section 4.2.

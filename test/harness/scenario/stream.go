@@ -52,7 +52,8 @@ type Env struct {
 type Video struct {
 	livestream.Config
 
-	Threshold time.Duration // of blackout and silence; default 6 s
+	Threshold time.Duration  // of blackout and silence; default 6 s
+	Detectors map[string]any // config.detectors; nil: none
 }
 
 // Stream is a live stream that a monitor watches.
@@ -82,6 +83,7 @@ func (e *Env) Watch(t *testing.T, v Video) *Stream {
 	e.YouTube.Replay(s.Video)
 	s.ID = e.Register(t, s.Video, map[string]any{
 		"check_interval_sec": 2, "blackout_threshold_sec": v.Threshold.Seconds(), "silence_threshold_sec": v.Threshold.Seconds(),
+		"detectors": v.Detectors,
 	})
 	s.WaitEvent(Started, StartTimeout)
 	s.WaitChecks(1, time.Minute)

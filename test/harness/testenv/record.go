@@ -40,17 +40,9 @@ func (e *Env) CheckRecord(ctx context.Context, t GroundTruth, logf func(format s
 		if err != nil {
 			return err
 		}
-		id, err := e.waitEvidence(ctx, event.EventID, alert.variants)
-		if err != nil {
-			return err
-		}
 		for _, variant := range alert.variants {
-			content, err := e.downloadEvidence(ctx, id, variant)
-			if err != nil {
+			if luma[variant], err = e.CheckEvidence(ctx, event.EventID, variant); err != nil {
 				return fmt.Errorf("evidence of %s: %w", alert.event, err)
-			}
-			if luma[variant], err = readEvidence(variant, content); err != nil {
-				return fmt.Errorf("evidence of %s: %s: %w", alert.event, variant, err)
 			}
 		}
 	}
@@ -139,6 +131,23 @@ func (e *Env) bucket(ctx context.Context, monitorID string, at time.Time) (bucke
 		return bucket{}, errors.Join(fmt.Errorf("the timeline is %s", raw), err)
 	}
 	return timeline.Buckets[0], nil
+}
+
+// CheckEvidence waits for a file of an event's evidence and reads it by a signed link. luma is the mean
+// luma of a picture, 0 to 255. Error: the file is missing at the end of ctx, or is not what its variant says.
+func (e *Env) CheckEvidence(ctx context.Context, eventID, variant string) (luma float64, err error) {
+	id, err := e.waitEvidence(ctx, eventID, []string{variant})
+	if err != nil {
+		return 0, err
+	}
+	content, err := e.downloadEvidence(ctx, id, variant)
+	if err == nil {
+		luma, err = readEvidence(variant, content)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", variant, err)
+	}
+	return luma, nil
 }
 
 // waitEvidence waits until the record of an event has these variants.

@@ -27,7 +27,7 @@ export function fill(gateway) {
   for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` } }));
   const watched = gateway.monitors.get(id);
   watched.config = { ...watched.config, preset: "music", detectors: { made_up: { threshold_sec: 60, above_db: -12 } } };
-  watched.health.conditions = [{ detector: "made_up", condition: "made_up_heard", track: "audio", state: "made_up", since: at(-90), alerted: true, values: { level_db: -3.456 } }];
+  watched.health.conditions = [{ detector: "made_up", condition: "made_up_heard", track: "audio", state: "made_up", since: at(-90), alerted: true, values: { level_db: -3.456, left_of_the_stage_dbfs: -15.6, right_of_the_stage_dbfs: -120 } }];
   const [black] = incident(2).conditions;
   gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent" }] }));
   gateway.evidence = [evidence(2)];

@@ -1,0 +1,109 @@
+package acceptance_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/harness/scenario"
+)
+
+// trouble is something that an optional detector is to find.
+type trouble struct {
+	detector, condition string
+	alert               string // event type; the recovery's has "_recovered" behind it
+	picture             string // the variant of the alert's evidence that shows the condition
+	measured            string // a field of the event's measured
+	least, most         float64
+	toggle              func(s *livestream.Stream, on bool) time.Time
+}
+
+// Conditions of picture and sound are there side by side, and each is seen from its onset to its recovery.
+// The thresholds and the instants are asserted in virtual time, by the tests of the domain.
+func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections 3.1, 3.3, 4.3, 6.8, 16.1 and 16.2
+	runTimeline(t, 1)
+	stereo := livestream.Muxed144p
+	stereo.Stereo = true
+	s := startEnv(t).Watch(t, scenario.Video{
+		Config: livestream.Config{Renditions: []livestream.Rendition{stereo}},
+		Detectors: map[string]any{
+			"freeze": map[string]any{"threshold_sec": 10}, "test_pattern": map[string]any{"threshold_sec": 4}, "one_sided": map[string]any{"threshold_sec": 4},
+			"loudness_low": map[string]any{"threshold_sec": 4, "below_lufs": -30},
+		},
+	})
+	all := [][]trouble{{
+		{"freeze", "frozen", "alert.freeze", "onset", "still_sec", 10, 90, (*livestream.Stream).Still},
+		{"one_sided", "one_sided", "alert.one_sided", "level", "right_dbfs", -120, -60, (*livestream.Stream).LeftOnly},
+	}, {
+		{"test_pattern", "test_pattern", "alert.test_pattern", "onset", "bar_strips", 3, 18, (*livestream.Stream).Bars},
+		{"loudness_low", "quiet", "alert.loudness_low", "level", "loudness_lufs", -50, -30, (*livestream.Stream).Quiet},
+	}}
+	s.WaitChecks(2, time.Minute) // a picture that never moved cannot freeze
+	for _, together := range all {
+		var begins []time.Time
+		for _, c := range together {
+			begins = append(begins, c.toggle(s.Stream, true))
+		}
+		for i, c := range together {
+			assertAlert(s, c, begins[i])
+		}
+		var ends []time.Time
+		for _, c := range together {
+			ends = append(ends, c.toggle(s.Stream, false))
+		}
+		for i, c := range together {
+			back := s.WaitEvent(c.alert+"_recovered", time.Minute)
+			scenario.AssertNear(t, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], mediaTolerance)
+			scenario.AssertNear(t, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], mediaTolerance)
+		}
+	}
+	s.End()
+	s.WaitEvent(scenario.Ended, time.Minute)
+	for _, c := range slices.Concat(all...) {
+		eventually(t, 20*time.Second, "the incident tells of the end of "+c.condition, func() bool { return incidentCondition(s, c)["ended_at"] != nil })
+	}
+}
+
+// assertAlert waits for the alert of a condition, and for what health, incident and evidence show of it.
+func assertAlert(s *scenario.Stream, c trouble, begin time.Time) {
+	s.T.Helper()
+	alert := s.WaitEvent(c.alert, time.Minute)
+	scenario.AssertNear(s.T, c.alert+": started_at", alert.Data.StartedAt, begin, mediaTolerance)
+	if value, found := alert.Data.Measured[c.measured]; !found || value < c.least || value > c.most {
+		s.T.Errorf("%s has measured %v, want a %s of %g to %g", c.alert, alert.Data.Measured, c.measured, c.least, c.most)
+	}
+	s.Eventually(s.T, 10*time.Second, "health shows "+c.condition, func() bool {
+		conditions, _ := s.Health("conditions").([]any)
+		return slices.ContainsFunc(conditions, func(each any) bool {
+			condition, _ := each.(map[string]any)
+			values, _ := condition["values"].(map[string]any)
+			return condition["detector"] == c.detector && condition["state"] == c.condition && condition["alerted"] == true && values[c.measured] != nil
+		})
+	})
+	s.Eventually(s.T, 20*time.Second, "the incident tells of "+c.condition, func() bool {
+		told, _ := incidentCondition(s, c)["alert"].(map[string]any)
+		return told["event_id"] == alert.EventID
+	})
+	if _, err := s.CheckEvidence(s.Limit(s.T, 45*time.Second), alert.EventID, c.picture); err != nil {
+		s.T.Errorf("%s: %v", c.alert, err)
+	}
+}
+
+// incidentCondition returns what the only incident of a stream tells of a condition; nil: nothing.
+func incidentCondition(s *scenario.Stream, c trouble) map[string]any {
+	s.T.Helper()
+	incidents, _ := callOK(s.T, s.Service, http.MethodGet, "/api/v1/incidents?monitor_id="+s.ID, nil)["incidents"].([]any)
+	if len(incidents) != 1 {
+		return nil
+	}
+	incident, _ := incidents[0].(map[string]any)
+	conditions, _ := incident["conditions"].([]any)
+	for _, each := range conditions {
+		if condition, _ := each.(map[string]any); condition["name"] == c.condition {
+			return condition
+		}
+	}
+	return nil
+}
