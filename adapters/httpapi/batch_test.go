@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // batchResults is the response to a batch.
@@ -41,17 +42,20 @@ func (api *testAPI) postBatch(path, contentType, body string) (response, batchRe
 const batchPath = "/api/v1/monitors/batch"
 
 func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6
-	other := strings.Replace(registration, "dQw4w9WgXcQ", "aaaaaaaaaaa", 1)
+	other := func(id string) string { return strings.Replace(registration, "dQw4w9WgXcQ", id, 1) }
+	body := `{"monitors":[` + registration + `,[],{"stream_url":7,"callback_url":"https://example.com/"},` + registration + `,` +
+		other("aaaaaaaaaaa") + `,` + other("bbbbbbbbbbb") + `,` + other("ccccccccccc") + `]}`
+	codes := []monitor.Code{"", monitor.InvalidConfig, monitor.InvalidConfig, monitor.Duplicate, "", "", monitor.MaxMonitorsExceeded} // beyond 3
 	for _, dryRun := range []bool{true, false} {
 		api := newTestAPI(t)
 		path := fmt.Sprintf("%s?dry_run=%t", batchPath, dryRun)
-		_, got := api.postBatch(path, "application/json", `{"monitors":[`+registration+`,[],{"stream_url":7,"callback_url":"https://example.com/"},`+registration+`,`+other+`]}`)
-		if got.DryRun != dryRun || got.Registered != 2 || got.Refused != 3 || len(got.Results) != 5 {
+		_, got := api.postBatch(path, "application/json", body)
+		if got.DryRun != dryRun || got.Registered != 3 || got.Refused != 4 || len(got.Results) != len(codes) {
 			t.Fatalf("got %+v", got)
 		}
-		for i, want := range []string{"", "INVALID_CONFIG", "INVALID_CONFIG", "DUPLICATE_MONITOR", ""} {
+		for i, want := range codes {
 			r := got.Results[i]
-			if r.Index != i || (r.Error == nil) != (want == "") || r.Error != nil && r.Error.Code != want {
+			if r.Index != i || (r.Error == nil) != (want == "") || r.Error != nil && r.Error.Code != string(want) {
 				t.Errorf("result %d is %+v, want %q", i, r, want)
 			}
 			if registered := want == "" && !dryRun; registered != (r.MonitorID != "") {
@@ -61,7 +65,10 @@ func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6
 		if message := got.Results[2].Error.Message; !strings.Contains(message, "stream_url is 7") || strings.Contains(message, "callback_url") {
 			t.Errorf("the refusal is %q", message)
 		}
-		if started := len(api.workers.Started()); (started == 2) == dryRun {
+		if stored := api.get("/api/v1/monitors").json()["monitors"].([]any); (len(stored) == 3) == dryRun {
+			t.Errorf("%d monitors are stored, dry run %t", len(stored), dryRun)
+		}
+		if started := len(api.workers.Started()); (started == 3) == dryRun {
 			t.Errorf("%d workers were started, dry run %t", started, dryRun)
 		}
 	}

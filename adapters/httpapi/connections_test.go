@@ -17,6 +17,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // A port with a tenth of its limits, so that a busy machine accepts all in time, and how many somebody
@@ -136,15 +137,7 @@ func TestOthersAreServedWhileSomebodyWithoutAKeyHoldsManyConnections(t *testing.
 	}
 }
 
-func TestTheInternalPortServesWorkersWhileSomebodyHoldsManyConnections(t *testing.T) {
-	internal := startServer(t, newTestAPI(t).handlers.Internal(), httpapi.ServerConfig{Name: "internal", MaxConnections: mostOpen})
-	open(t, internal.Addr().String(), held, "", "127.0.1.1")
-	if err := callFrom(t, "127.0.0.1", internal.Addr().String(), "/", apiKey); err == nil || !strings.Contains(err.Error(), "status 401") {
-		t.Errorf("got %v, want the status 401 in time", err)
-	}
-}
-
-// A process that may open few files has fewer connections, and serves others all the same.
+// A process that may open few files has fewer connections. Workers and others are served all the same.
 func TestAPortHasNoMoreConnectionsThanItMay(t *testing.T) {
 	const most = 100
 	s := startServer(t, newTestAPI(t).handlers.Internal(), httpapi.ServerConfig{Name: "internal", MaxConnections: most})
@@ -180,16 +173,6 @@ func readAll(conn net.Conn, b []byte) bool {
 	return err == nil
 }
 
-// await polls until a condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 func TestTheLongestIdleConnectionOfAnAddressGivesWay(t *testing.T) {
 	var log bytes.Buffer
 	handlers := newTestAPI(t).handlers
@@ -202,7 +185,7 @@ func TestTheLongestIdleConnectionOfAnAddressGivesWay(t *testing.T) {
 		t.Fatalf("the feed begins with %q", begin)
 	}
 	rest := open(t, server, 3, "", "127.0.1.1")
-	await(t, "the first connection is closed", func() bool { return !alive(first) })
+	await.True(t, "the first connection is closed", func() bool { return !alive(first) })
 	for i, conn := range append(rest, second) {
 		if !alive(conn) {
 			t.Errorf("connection %d is closed, want the longest idle one alone", i)
@@ -219,7 +202,7 @@ func TestTheLongestIdleConnectionOfAnAddressGivesWay(t *testing.T) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	open(t, server, 1, "", "127.0.1.1")
-	await(t, "the connection that is now the longest idle one is closed", func() bool { return !alive(rest[0]) || !alive(rest[1]) || !alive(rest[2]) })
+	await.True(t, "the connection that is now the longest idle one is closed", func() bool { return !alive(rest[0]) || !alive(rest[1]) || !alive(rest[2]) })
 	if !alive(second) {
 		t.Error("the connection that has just been used is closed")
 	}

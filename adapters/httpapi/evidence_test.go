@@ -1,14 +1,15 @@
 package httpapi_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -21,8 +22,6 @@ const (
 	noteURL      = internalURL + evidenceMeta + "&note=no+segment"
 	aPicture     = "a picture"
 )
-
-var errNoEvidence = monitor.Errorf(evidence.NotFound, "there is no such evidence")
 
 func sha256Of(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -47,7 +46,15 @@ func (api *testAPI) upload(path, content string) response {
 	return api.do(upload(path, content)(api))
 }
 
+// addAlert stores the alert that the evidence is of, and its monitor.
+func addAlert(api *testAPI) {
+	api.storeMonitor(noSuchID, incidentStreamURL)
+	api.db.Exec(api.t, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at) VALUES ($1, $2, 'alert.blackout', '{}', '{}', 'sent', now())`,
+		eventID, noSuchID)
+}
+
 func addEvidence(api *testAPI, _ monitor.ID) {
+	addAlert(api)
 	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
 }
 
@@ -125,7 +132,7 @@ func TestOneRangeIsRead(t *testing.T) {
 
 func TestALinkBeginsWithThePublicURL(t *testing.T) {
 	api := newTestAPI(t, func(c *testConfig) { c.PublicURL = "https://monitor.example.com/" })
-	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	addEvidence(api, "")
 	if got := api.link("onset"); !strings.HasPrefix(got, "https://monitor.example.com/evidence/"+evidenceID+"/onset?expires=") {
 		t.Errorf("the link is %s", got)
 	}
@@ -194,11 +201,12 @@ func (u unreadable) Read([]byte) (int, error) {
 
 func TestACutUploadStoresNothing(t *testing.T) {
 	api := newTestAPI(t)
+	addAlert(api)
 	r := upload(uploadURL("onset", aPicture), aPicture)(api)
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("a pic"), failing{}))
 	api.do(r).hasError(http.StatusBadRequest, monitor.InvalidConfig, "ended early")
-	if api.blobs.Count() != 0 {
-		t.Error("a blob was stored")
+	if _, err := api.blobs.Open(t.Context(), sha256.Sum256([]byte(aPicture)), 0); !errors.Is(err, evidences.ErrNoBlob) {
+		t.Errorf("a blob was stored: %v", err)
 	}
 	api.get(evidenceURL).hasError(http.StatusNotFound, evidence.NotFound)
 }
@@ -211,24 +219,24 @@ func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestUploadsBeyondTheBudgetAreAskedToTryAgain(t *testing.T) {
 	api := newTestAPI(t)
-	started, release := make(chan bool), make(chan bool)
-	api.blobs.Fail = func(_ context.Context, op string) error {
-		started <- true
-		<-release
-		return nil
-	}
+	addAlert(api)
 	answers := make(chan response)
+	var senders []*io.PipeWriter
 	for range 2 { // MaxUploads
-		go func() { answers <- api.upload(uploadURL("onset", aPicture), aPicture) }()
-		<-started
+		r := upload(uploadURL("onset", aPicture), aPicture)(api)
+		body, sender := io.Pipe()
+		r.Body, senders = body, append(senders, sender)
+		go func() { answers <- api.do(r) }()
+		_, _ = io.WriteString(sender, aPicture[:1]) // it is read
 	}
 	got := api.upload(uploadURL("onset", aPicture), aPicture)
 	got.hasError(http.StatusServiceUnavailable, "UNAVAILABLE", "too many uploads")
 	if got.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	close(release)
-	for range 2 {
+	for _, sender := range senders {
+		_, _ = io.WriteString(sender, aPicture[1:])
+		_ = sender.Close()
 		(<-answers).hasStatus(http.StatusOK)
 	}
 }
@@ -237,11 +245,7 @@ func TestAMissingBlobIsLogged(t *testing.T) {
 	api := newTestAPI(t)
 	addEvidence(api, "")
 	path := api.link("onset")
-	digest, err := evidence.ParseDigest(sha256Of(aPicture))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := api.blobs.Delete(t.Context(), digest); err != nil {
+	if err := api.db.BlobStore().Delete(t.Context(), sha256.Sum256([]byte(aPicture))); err != nil {
 		t.Fatal(err)
 	}
 	api.do(newRequestWithoutKey(path)).hasError(http.StatusNotFound, evidence.NotFound)

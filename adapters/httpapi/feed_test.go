@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/feed/feedtest"
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // feedStream is a connection to the feed of a real server.
@@ -180,12 +181,7 @@ func TestReadersOfTheFeedBeyondTheLimitAreRefused(t *testing.T) {
 		t.Error("Retry-After is missing")
 	}
 	_ = first.response.Body.Close()
-	for deadline := time.Now().Add(time.Minute); api.get("/api/v1/feed?after=").status != http.StatusOK; {
-		if time.Now().After(deadline) {
-			t.Fatal("a reader that has gone still counts")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.True(t, "a reader that has gone counts no more", func() bool { return api.get("/api/v1/feed?after=").status == http.StatusOK })
 }
 
 func TestAFailedQueryOfTheFeedIsAnsweredInTheEnvelope(t *testing.T) {

@@ -188,11 +188,11 @@ func TestWhatAPersonDoesIsRecordedWithTheirKey(t *testing.T) { // section 12.4
 func TestTheAuditListNamesWhatWasTouched(t *testing.T) { // section 12.4
 	api := newTestAPI(t)
 	addIncident(api, "")
+	addEvidence(api, "")
 	api.post("/api/v1/destinations", newDestination).hasStatus(http.StatusCreated)
 	view := api.createKey("vera", "view")
 	api.do(usedAction(actionURL(api, notify.Acknowledge, now.Add(time.Hour)), "bob")).hasStatus(http.StatusOK)
 	api.do(usedAction(actionURL(api, notify.SilenceAnHour, now.Add(time.Hour)), "bob")).hasStatus(http.StatusOK)
-	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
 	api.as(view, "POST", "/api/v1/evidence/"+evidenceID+"/link", `{"variant":"onset"}`).hasStatus(http.StatusOK)
 	api.post("/api/v1/webhooks/test", `{"callback_url":"https://hooks.example:8443/secret"}`).hasStatus(http.StatusOK)
 	api.post("/api/v1/deliveries/replay", `{"since":"2024-01-15T00:00:00Z","destination_id":"`+storedDestination+`"}`).hasStatus(http.StatusOK)

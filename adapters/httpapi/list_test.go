@@ -18,7 +18,8 @@ func TestMonitorsAreListedInPages(t *testing.T) { // section 3.4
 }
 
 func TestATimelineHas288BucketsByDefault(t *testing.T) {
-	buckets := newTestAPI(t).get("/api/v1/monitors/" + noSuchID + "/timeline").hasStatus(http.StatusOK).json()["buckets"].([]any)
+	api := newTestAPI(t)
+	buckets := api.get("/api/v1/monitors/" + string(api.register("Q")) + "/timeline").hasStatus(http.StatusOK).json()["buckets"].([]any)
 	if len(buckets) != 288 {
 		t.Errorf("there are %d", len(buckets))
 	}

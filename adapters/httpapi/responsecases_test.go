@@ -12,11 +12,9 @@ import (
 	"strings"
 	"time"
 
-	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/domain/egress"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
@@ -180,7 +178,7 @@ func operations() []operation {
 		{"feed", 200, "GET", "/api/v1/feed?after=", "", nil},
 		{"assignment", 200, "GET", "/internal/v1/monitors/ID?generation=1", "", reportEvent},
 		{"report", 200, "PUT", "/internal/v1/monitors/ID/status", `{"generation":1,"status":"monitoring"}`, nil},
-		{"note of evidence", 200, "PUT", noteURL, "", nil},
+		{"note of evidence", 200, "PUT", noteURL, "", func(api *testAPI, _ monitor.ID) { addAlert(api) }},
 	}
 }
 
@@ -220,22 +218,21 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 
 const fourMinutes = "from=2024-01-15T19:52:00.123%2B09:00&to=2024-01-15T19:56:00.123%2B09:00"
 
-// addHistory adds a minute and a half of one monitor to the timeline, and an hour to statistics.
+// addHistory adds an hour of one monitor, with a minute and a half that a timeline shows.
 func addHistory(api *testAPI, id monitor.ID) {
-	h := api.history
-	h.Life = histories.MonitorLife{
-		CreatedAt: ago(90),
-		Current:   history.Current{Lanes: map[history.Lane]history.Open{history.Video: {State: "ok", Since: ago(40)}}, Seen: ago(5)},
+	api.db.Exec(api.t, `UPDATE monitors SET created_at = $2, reported_at = $3 WHERE id = $1`, id, ago(3600), ago(5))
+	api.db.Exec(api.t, `INSERT INTO history_lanes VALUES ($1, 'video', 'ok', $2)`, id, ago(40))
+	api.db.Exec(api.t, `INSERT INTO history_spans VALUES ($1, 'video', 'ok', $2, $3), ($1, 'video', 'black', $3, $4), ($1, 'segments', 'ok', $5, $6),
+		($1, 'audio', 'silent', $2, $4)`, id, ago(90), ago(50), ago(40), ago(3600), ago(5))
+	api.db.Exec(api.t, `INSERT INTO history_minutes (monitor_id, minute, since, luma_min, luma_mean, luma_max, luma_n) VALUES ($1, $2, $2, 1, 20.04, 99, 3)`, id, ago(55))
+	for kind, at := range map[string]time.Time{"stream.started": ago(3600), "alert.blackout": ago(50)} {
+		api.db.Exec(api.t, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			VALUES (gen_random_uuid(), $1, $2, json_build_object('data', json_build_object('started_at', CAST($3 AS text))), '{}', 'sent', $4)`,
+			id, kind, at.Format(time.RFC3339Nano), at.Add(30*time.Second))
 	}
-	h.Spans = []history.Span{{Lane: history.Video, State: "ok", From: ago(90), To: ago(50)}, {Lane: history.Video, State: "black", From: ago(50), To: ago(40)}}
-	h.Minutes = []monitor.Minute{{At: ago(55), Luma: monitor.Range{Min: 1, Mean: 20.04, Max: 99, N: 3}}}
-	h.Counted = map[monitor.ID][]history.Span{id: {
-		{Lane: history.Segments, State: "ok", From: ago(3600), To: ago(0)},
-		{Lane: history.Audio, State: "silent", From: ago(100), To: ago(50)},
-	}}
-	h.Alerts = []history.Alert{{MonitorID: id, At: ago(70), Onset: ago(100)}}
-	h.Incidents = map[monitor.ID]time.Time{id: ago(70)}
-	h.Started = []time.Time{ago(3600)}
+	stored := storedIncident(incidentID).Incident
+	stored.OpenedAt = ago(20)
+	api.storeIncident(incidents.Incident{Incident: stored, MonitorID: id, StreamURL: streamURL})
 }
 
 // ready sets up what an operation needs, and returns its request.
@@ -260,7 +257,12 @@ func (op operation) cases() []responseCase {
 		list = append(list, responseCase{op.name + " " + name, status, with(op.ready, change)})
 	}
 	if strings.HasPrefix(op.path, "/internal/") {
+		id := monitor.ID(firstID)
+		if strings.Contains(op.path, noSuchID) {
+			id = noSuchID
+		}
 		add("with a token of another monitor", 403, withToken(firstID+"0", 1))
+		add("with a token of another generation", 403, withToken(id, 2))
 	} else {
 		add("after too many wrong keys", 429, func(api *testAPI, r *http.Request) {
 			api.guessKeys()
@@ -271,8 +273,7 @@ func (op operation) cases() []responseCase {
 		}
 	}
 	if strings.Contains(op.path, "ID") {
-		unknown := func(api *testAPI) { api.history.Unknown = map[monitor.ID]bool{noSuchID: true} }
-		list = append(list, responseCase{op.name + " of no monitor", 404, after(unknown, request(op.method, strings.Replace(op.path, "ID", noSuchID, 1), op.body))})
+		list = append(list, responseCase{op.name + " of no monitor", 404, request(op.method, strings.Replace(op.path, "ID", noSuchID, 1), op.body)})
 	}
 	if op.body != "" {
 		add("with a truncated body", 400, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"`)) })

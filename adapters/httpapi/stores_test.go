@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
+	histories "github.com/stream-monitor/stream-monitor/application/history"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -91,6 +92,9 @@ func (api *testAPI) readIncident(id string) incidents.Incident {
 // stores are those that a test may replace while its API runs.
 type stores struct {
 	incidents   struct{ incidents.Store }
+	evidence    struct{ evidences.Store }
+	blobs       struct{ evidences.BlobStore }
+	history     struct{ histories.Store }
 	routing     struct{ routing.Store }
 	replays     struct{ routing.Replayer }
 	keys        struct{ keyring.Store }
@@ -102,6 +106,7 @@ type stores struct {
 // use makes the stores those of a database.
 func (s *stores) use(db *postgrestest.Store) {
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = db, db, db
+	s.evidence.Store, s.blobs.BlobStore, s.history.Store = db, db.BlobStore(), db
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = db, db, db
 	s.audit = auditStore{AuditStore: db}
 }
@@ -110,6 +115,7 @@ func (s *stores) use(db *postgrestest.Store) {
 func (s *stores) breakAll() {
 	away := closedStore()
 	s.incidents.Store, s.routing.Store, s.replays.Replayer = away, away, away
+	s.evidence.Store, s.blobs.BlobStore, s.history.Store = away, away.BlobStore(), away
 	s.keys.Store, s.sessionKeys.SessionKeyStore, s.thumbnails.ThumbnailStore = away, away, away
 	s.audit.failing = errors.New("disk full exploded")
 }

@@ -27,11 +27,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
-	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
 	feeds "github.com/stream-monitor/stream-monitor/application/feed"
 	"github.com/stream-monitor/stream-monitor/application/feed/feedtest"
 	histories "github.com/stream-monitor/stream-monitor/application/history"
-	"github.com/stream-monitor/stream-monitor/application/history/historytest"
 	"github.com/stream-monitor/stream-monitor/application/incidents"
 	"github.com/stream-monitor/stream-monitor/application/intake"
 	"github.com/stream-monitor/stream-monitor/application/keyring"
@@ -70,9 +68,6 @@ type testAPI struct {
 	db          *postgrestest.Store
 	handlers    *httpapi.API
 	store       *monitorstest.Store
-	evidence    *evidencetest.Store
-	history     *historytest.Store
-	blobs       *evidencetest.BlobStore
 	feed        *feedtest.Store
 	tests       *exampleSender
 	hub         *feeds.Feed
@@ -115,7 +110,7 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := &testAPI{t: t, at: now, evidence: &evidencetest.Store{}, history: &historytest.Store{}, blobs: &evidencetest.BlobStore{}, feed: feedtest.NewStore(now), tests: &exampleSender{result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, at: now, feed: feedtest.NewStore(now), tests: &exampleSender{result: message.Result{Attempt: event.Attempt{At: now, Status: 200}}}, workers: &monitorstest.WorkerManager{}, sender: &monitorstest.TestSender{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg := testConfig{
 		Config:      httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Log: log, Now: func() time.Time { return api.at }},
@@ -150,14 +145,14 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := evidences.NewService(api.evidence, api.blobs, evidences.Config{
+	records, err := evidences.NewService(&api.evidence, &api.blobs, evidences.Config{
 		Keys: evidence.LinkKeys{linkKey}, MaxUploads: 2, MaxDownloads: 2, MaxWait: time.Millisecond,
 		Now: func() time.Time { return now }, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	past := histories.NewService(api.history, func() time.Time { return now })
+	past := histories.NewService(&api.history, func() time.Time { return now })
 	created := 0
 	routes, err := routing.NewServices(&api.routing, routing.Config{
 		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },
@@ -192,14 +187,13 @@ func newTestAPI(t testing.TB, change ...func(*testConfig)) *testAPI {
 
 // breakStores lets every store fail, but counts and records requests.
 func (api *testAPI) breakStores(err error) {
-	fail := func(_ context.Context, op string) error {
+	api.policy = err
+	api.store.Fail = func(_ context.Context, op string) error {
 		if op == "Allow" {
 			return nil
 		}
 		return err
 	}
-	api.policy, api.history.Err = err, err
-	api.store.Fail, api.evidence.Fail, api.blobs.Fail = fail, fail, fail
 	if !errors.Is(err, context.DeadlineExceeded) { // a database keeps to the deadline of a request
 		api.breakAll()
 	}

@@ -56,6 +56,7 @@ func thumbnailCases() []responseCase {
 		responseCase{"upload of a thumbnail by no generation", 400, put(strings.Replace(putThumbnailURL, "generation=1", "generation=0", 1), jpegOf(16, 9))},
 		responseCase{"upload of a thumbnail with a wrong key", 401, with(small, withWrongKey)},
 		responseCase{"upload of a thumbnail with another worker's token", 403, with(small, withToken(noSuchID, 2))},
+		responseCase{"upload of a thumbnail with the token of another monitor", 403, with(small, withToken(firstID, 1))},
 		responseCase{"upload of a thumbnail of no monitor", 404, func(*testAPI) *http.Request { return putThumbnail(putThumbnailURL, jpegOf(16, 9)) }},
 		responseCase{"upload of a thumbnail that does not arrive", 408, with(small, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(stalledBody{}) })},
 		responseCase{"upload of a thumbnail by an old worker", 409, put(strings.Replace(putThumbnailURL, "generation=1", "generation=2", 1), jpegOf(16, 9))},

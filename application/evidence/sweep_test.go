@@ -8,7 +8,6 @@ import (
 	"time"
 
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
-	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
@@ -50,9 +49,23 @@ func (s *sweepStore) ForgetBlobs(_ context.Context, digests []evidence.Digest) e
 
 func (s *sweepStore) AdoptBlobs(context.Context, []evidence.Digest) (int, error) { return 0, nil }
 
+// emptyBlobs is an evidences.BlobCleaner of no blobs, whose failure is that of Delete.
+type emptyBlobs struct{ failure error }
+
+// Delete implements evidences.BlobCleaner.
+func (b emptyBlobs) Delete(context.Context, evidence.Digest) error { return b.failure }
+
+// List implements evidences.BlobCleaner.
+func (emptyBlobs) List(context.Context, evidence.Digest, int) ([]evidence.Digest, error) {
+	return nil, nil
+}
+
+// DeletePartial implements evidences.BlobCleaner.
+func (emptyBlobs) DeletePartial(context.Context, time.Duration) (int, error) { return 0, nil }
+
 func TestASweepDeletesEverythingInBatches(t *testing.T) {
 	store := &sweepStore{expired: 250, orphans: make([]evidence.Digest, 120)}
-	if err := evidences.NewSweep(store, &evidencetest.BlobStore{}, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
+	if err := evidences.NewSweep(store, emptyBlobs{}, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if store.expired != 0 || len(store.orphans) != 0 || store.forgotten != 120 {
@@ -63,7 +76,7 @@ func TestASweepDeletesEverythingInBatches(t *testing.T) {
 func TestABlobStoreThatIsAwayKeepsNoRecordFromBeingDeleted(t *testing.T) {
 	away := errors.New("the bucket is away")
 	store := &sweepStore{expired: 3, orphans: make([]evidence.Digest, 2)}
-	blobs := &evidencetest.BlobStore{Fail: func(context.Context, string) error { return away }}
+	blobs := emptyBlobs{away}
 	err := evidences.NewSweep(store, blobs, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context())
 	if !errors.Is(err, away) {
 		t.Errorf("the error is %v", err)
@@ -76,7 +89,7 @@ func TestABlobStoreThatIsAwayKeepsNoRecordFromBeingDeleted(t *testing.T) {
 func TestNormalEvidenceWaitsForTheQuarantineAndNothingElseDoes(t *testing.T) {
 	slow := errors.New("the statement took too long")
 	store := &sweepStore{expired: 3, severe: 2, orphans: make([]evidence.Digest, 4), failRaise: slow}
-	blobs := &evidencetest.BlobStore{}
+	blobs := emptyBlobs{}
 	err := evidences.NewSweep(store, blobs, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context())
 	if !errors.Is(err, slow) {
 		t.Errorf("the error is %v", err)

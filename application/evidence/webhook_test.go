@@ -8,11 +8,51 @@ import (
 	"time"
 
 	evidences "github.com/stream-monitor/stream-monitor/application/evidence"
-	"github.com/stream-monitor/stream-monitor/application/evidence/evidencetest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
+
+// recordStore is an evidences.Store that can be read.
+type recordStore struct {
+	evidences.Store
+
+	records []evidence.Record // the newest first
+	alerts  map[string]string // of recoveries
+	failing string            // the method that fails
+}
+
+func (s *recordStore) fail(method string) error {
+	if method == s.failing {
+		return errors.New("the database is gone")
+	}
+	return nil
+}
+
+// Evidence implements evidences.Reader.
+func (s *recordStore) Evidence(_ context.Context, id evidence.ID) (evidence.Record, error) {
+	for _, r := range s.records {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return evidence.Record{}, monitor.Errorf(evidence.NotFound, "there is no evidence %s", id)
+}
+
+// ListEvidence implements evidences.Reader.
+func (s *recordStore) ListEvidence(_ context.Context, f evidences.Filter) (found []evidence.Record, err error) {
+	for _, r := range s.records {
+		if r.MonitorID == f.MonitorID && r.EventID == f.EventID {
+			found = append(found, r)
+		}
+	}
+	return found, s.fail("ListEvidence")
+}
+
+// AlertOf implements evidences.Reader.
+func (s *recordStore) AlertOf(_ context.Context, recoveryID string, _ event.Type) (string, error) {
+	return s.alerts[recoveryID], s.fail("AlertOf")
+}
 
 func TestAWebhookShowsTheNewestRecordThatHasAFile(t *testing.T) { // section 16.2
 	const (
@@ -24,9 +64,9 @@ func TestAWebhookShowsTheNewestRecordThatHasAFile(t *testing.T) { // section 16.
 	)
 	const outageOver = evidence.ID("0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c13")
 	now := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
-	store := &evidencetest.Store{Alerts: map[string]string{recovery: alert}}
+	store := &recordStore{alerts: map[string]string{recovery: alert}}
 	keys := evidence.LinkKeys{"a key of sixteen"}
-	service, err := evidences.NewService(store, &evidencetest.BlobStore{}, evidences.Config{
+	service, err := evidences.NewService(store, nil, evidences.Config{
 		Keys: keys, PublicURL: "https://monitor.example.com/", Now: func() time.Time { return now },
 	})
 	if err != nil {
@@ -36,15 +76,11 @@ func TestAWebhookShowsTheNewestRecordThatHasAFile(t *testing.T) { // section 16.
 		t.Errorf("before anything is stored: %+v, %v", got, err)
 	}
 	onset := evidence.File{Variant: evidence.Onset, Size: 1, TakenAt: now}
-	for _, r := range []evidence.Record{
-		{ID: first, MonitorID: mon, EventID: alert, Condition: "black", Phase: evidence.AlertPhase, Files: []evidence.File{onset}},
-		{ID: empty, MonitorID: mon, EventID: alert, Condition: "black", Phase: evidence.AlertPhase, Note: "no media"},
+	store.records = []evidence.Record{
 		// A recovery from an outage has no event of its own.
 		{ID: outageOver, MonitorID: mon, EventID: alert, Condition: "no_media", Phase: evidence.RecoveryPhase, Files: []evidence.File{onset}},
-	} {
-		if _, err := store.AddEvidence(t.Context(), 1, r); err != nil {
-			t.Fatal(err)
-		}
+		{ID: empty, MonitorID: mon, EventID: alert, Condition: "black", Phase: evidence.AlertPhase, Note: "no media"},
+		{ID: first, MonitorID: mon, EventID: alert, Condition: "black", Phase: evidence.AlertPhase, Files: []evidence.File{onset}},
 	}
 	for id, typ := range map[string]event.Type{alert: event.Blackout, recovery: event.BlackoutRecovered} {
 		got, err := service.FindEvidence(t.Context(), mon, id, typ)
@@ -57,19 +93,13 @@ func TestAWebhookShowsTheNewestRecordThatHasAFile(t *testing.T) { // section 16.
 			t.Errorf("%s: %+v", typ, got)
 		}
 	}
-	for _, failing := range []string{"AlertOf", "ListEvidence"} {
-		store.Fail = func(_ context.Context, op string) error {
-			if op == failing {
-				return errors.New("the database is gone")
-			}
-			return nil
-		}
+	for _, store.failing = range []string{"AlertOf", "ListEvidence"} {
 		if _, err := service.FindEvidence(t.Context(), mon, recovery, event.BlackoutRecovered); err == nil || !strings.Contains(err.Error(), recovery) {
-			t.Errorf("%s fails: the error is %v, which does not name the event", failing, err)
+			t.Errorf("%s fails: the error is %v, which does not name the event", store.failing, err)
 		}
 	}
-	store.Fail = nil
-	delete(store.Alerts, recovery)
+	store.failing = ""
+	delete(store.alerts, recovery)
 	if got, err := service.FindEvidence(t.Context(), mon, recovery, event.BlackoutRecovered); got != nil || err != nil {
 		t.Errorf("a recovery whose alert is not stored: %+v, %v", got, err)
 	}

@@ -9,30 +9,72 @@ import (
 	"time"
 
 	histories "github.com/stream-monitor/stream-monitor/application/history"
-	"github.com/stream-monitor/stream-monitor/application/history/historytest"
 	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+// expiringStore is a histories.ExpiryStore of old rows.
+type expiringStore struct {
+	unmerged int   // how often MergeMinutes finds some
+	expired  []int // spans, and as many minutes, that each DeleteHistory deletes
+	failure  error // of DeleteHistory, after it has deleted
+	before   time.Time
+}
+
+// MergeMinutes implements histories.ExpiryStore.
+func (s *expiringStore) MergeMinutes(_ context.Context, before time.Time) (more bool, err error) {
+	s.before = before
+	s.unmerged--
+	return s.unmerged > 0, nil
+}
+
+// DeleteHistory implements histories.ExpiryStore.
+func (s *expiringStore) DeleteHistory(_ context.Context, before time.Time, _ int) (spans, minutes int, err error) {
+	s.before = before
+	n := s.expired[0]
+	s.expired = s.expired[1:]
+	return n, n, s.failure
+}
+
 func TestTheExpiredHistoryIsDeletedUntilNoneIsLeft(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	store := &historytest.Store{Expired: []int{1000, 1000, 7}}
+	store := &expiringStore{expired: []int{1000, 1000, 7}}
 	h := histories.NewExpiry(store, 35*24*time.Hour, func() time.Time { return now })
 	spans, minutes, err := h.DeleteExpired(t.Context())
-	if err != nil || spans != 2007 || minutes != 2007 || len(store.Expired) != 0 {
-		t.Errorf("%d spans, %d minutes, %v, %v left", spans, minutes, err, store.Expired)
+	if err != nil || spans != 2007 || minutes != 2007 || len(store.expired) != 0 {
+		t.Errorf("%d spans, %d minutes, %v, %v left", spans, minutes, err, store.expired)
 	}
-	if want := now.AddDate(0, 0, -35); !store.Before.Equal(want) {
-		t.Errorf("deleted is what ended before %v, want %v", store.Before, want)
+	if want := now.AddDate(0, 0, -35); !store.before.Equal(want) {
+		t.Errorf("deleted is what ended before %v, want %v", store.before, want)
 	}
 }
 
 func TestAFailureEndsTheDeletionOfTheHistory(t *testing.T) {
 	failure := errors.New("no database")
-	h := histories.NewExpiry(&historytest.Store{DeleteErr: failure, Expired: []int{1000, 1000}}, time.Hour, time.Now)
+	h := histories.NewExpiry(&expiringStore{failure: failure, expired: []int{1000, 1000}}, time.Hour, time.Now)
 	if spans, _, err := h.DeleteExpired(t.Context()); !errors.Is(err, failure) || spans != 1000 {
 		t.Errorf("%d spans, %v", spans, err)
 	}
+}
+
+// slowStore is a histories.Store whose methods wait.
+type slowStore struct {
+	histories.Store
+
+	reading func()
+}
+
+// MonitorHistory implements histories.Store.
+func (s slowStore) MonitorHistory(_ context.Context, _ monitor.ID, _, _ time.Time, _ time.Duration, v histories.Visitor) error {
+	s.reading()
+	v.Begin(histories.MonitorLife{})
+	return nil
+}
+
+// SumHistory implements histories.Store.
+func (s slowStore) SumHistory(context.Context, monitor.ID, time.Time, *history.Summary) error {
+	s.reading()
+	return nil
 }
 
 // Reports need connections to the database, too.
@@ -54,7 +96,7 @@ func TestQuestionsAboutTheHistoryAreAnsweredAFewAtATime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				finish := make(chan struct{})
 				var reading atomic.Int32
-				store := &historytest.Store{Reading: func() {
+				store := slowStore{reading: func() {
 					reading.Add(1)
 					<-finish
 				}}
@@ -92,15 +134,15 @@ func TestQuestionsAboutTheHistoryAreAnsweredAFewAtATime(t *testing.T) {
 
 func TestMinutesAreMergedOnceTheyDoNotChange(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 0, 0, time.UTC)
-	store := &historytest.Store{Unmerged: 3}
+	store := &expiringStore{unmerged: 3}
 	h := histories.NewExpiry(store, 35*24*time.Hour, func() time.Time { return now })
-	if err := h.MergeSettled(t.Context()); err != nil || store.Unmerged != 0 {
-		t.Errorf("%v, %d runs are left", err, store.Unmerged)
+	if err := h.MergeSettled(t.Context()); err != nil || store.unmerged != 0 {
+		t.Errorf("%v, %d runs are left", err, store.unmerged)
 	}
-	if want := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC); !store.Before.Equal(want) {
-		t.Errorf("merged is what is before %v, want %v", store.Before, want)
+	if want := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC); !store.before.Equal(want) {
+		t.Errorf("merged is what is before %v, want %v", store.before, want)
 	}
-	if m := (monitor.Minute{At: store.Before, Since: store.Before}); history.Acceptable(m, now) == nil {
+	if m := (monitor.Minute{At: store.before, Since: store.before}); history.Acceptable(m, now) == nil {
 		t.Error("the gateway still accepts a minute that may have been merged")
 	}
 }

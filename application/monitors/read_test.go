@@ -11,31 +11,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestAWrongPageIsRefused(t *testing.T) {
-	ctx := context.Background()
-	s := newServiceWith(t)
-	id := s.register("Q").ID
-	if page, err := s.List(ctx, monitors.MonitorQuery{Limit: 2, Offset: 1}); err != nil || page.Total != 1 {
-		t.Errorf("a page with an offset is %+v, %v", page, err)
-	}
-	refused := func(q monitors.MonitorQuery) func() error {
-		return func() error { _, err := s.List(ctx, q); return err }
-	}
-	for name, list := range map[string]func() error{
-		"an unknown status":            refused(monitors.MonitorQuery{Status: "running", Limit: 50}),
-		"a limit of 0":                 refused(monitors.MonitorQuery{}),
-		"a limit of 201":               refused(monitors.MonitorQuery{Limit: 201}),
-		"an offset below 0":            refused(monitors.MonitorQuery{Limit: 50, Offset: -1}),
-		"an offset beyond any":         refused(monitors.MonitorQuery{Limit: 50, Offset: monitors.MaxOffset + 1}),
-		"an offset with a cursor":      refused(monitors.MonitorQuery{Limit: 50, Offset: 1, Before: 2}),
-		"a text with NUL":              refused(monitors.MonitorQuery{Limit: 50, Text: "a\x00"}),
-		"a text that is too long":      refused(monitors.MonitorQuery{Limit: 50, Text: strings.Repeat("x", monitors.MaxSearchText+1)}),
-		"a limit of 201 of the events": func() error { _, _, err := s.Events(ctx, id, 201, 0); return err },
-	} {
-		t.Run("refuses "+name, func(t *testing.T) { requireCode(t, list(), monitor.InvalidConfig) })
-	}
-}
-
 func TestAnEventIsRedelivered(t *testing.T) {
 	ctx := context.Background()
 	s := newServiceWith(t)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"image"
@@ -161,14 +160,10 @@ func (g *testGateway) request(method, path, mediaType, body string, of monitor.I
 	return answer
 }
 
-func count(t *testing.T, dsn, query string) (n int) {
+func count(t *testing.T, dsn, query string) int {
 	t.Helper()
-	db, err := sql.Open("postgres", dsn)
+	n, err := postgrestest.Count(t.Context(), dsn, query)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

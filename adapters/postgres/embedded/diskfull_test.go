@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // ownMounts is set in a copy of this test program with its own mount namespace.
@@ -59,14 +61,14 @@ func TestAFullDiskIsReportedAndSurvived(t *testing.T) {
 			t.Fatal(err)
 		}
 		ballast := fill(t, dir)
-		eventually(t, "nothing can be stored", func() bool { return insert() != nil })
-		eventually(t, "the server has died of it, and cannot start", func() bool {
+		await.True(t, "nothing can be stored", func() bool { return insert() != nil })
+		await.True(t, "the server has died of it, and cannot start", func() bool {
 			_, _ = s.query(`SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // needs space in the write-ahead log
 			return s.log.Contains("database did not start")
 		})
 		time.Sleep(3 * time.Second) // the restart delays reach their maximum
 		free(t, ballast)
-		eventually(t, "something can be stored", func() bool { return insert() == nil })
+		await.True(t, "something can be stored", func() bool { return insert() == nil })
 		// An insert that was not acknowledged may have been committed.
 		s.expect(fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
 		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {

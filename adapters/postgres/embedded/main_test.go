@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	_ "github.com/lib/pq"
 	"go.uber.org/goleak"
@@ -114,22 +113,6 @@ func postmasterPID(dir string) int {
 		return 0
 	}
 	return pid
-}
-
-// ended reports whether a process has ended, reaped or not.
-func ended(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err != nil || strings.Contains(string(stat), ") Z ")
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not so after a minute: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // expectRefusal fails the test unless Start fails with an error that contains all words.

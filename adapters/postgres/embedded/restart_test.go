@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // All committed rows are there again, and repeated deaths are logged once.
@@ -16,7 +18,7 @@ func TestADeadServerIsStartedAgain(t *testing.T) {
 	s.expect(`CREATE TABLE kept AS SELECT 'yes' AS word`, "")
 	for n := range 3 {
 		pid := s.signal(syscall.SIGKILL)
-		eventually(t, "another one answers", func() bool {
+		await.True(t, "another one answers", func() bool {
 			word, err := s.query(`SELECT word FROM kept`)
 			// The next death must not be one of its start.
 			return err == nil && word == "yes" && postmasterPID(s.dir) != pid && s.log.Count("database started") == n+2
@@ -48,12 +50,12 @@ func TestAServerThatOutlivedItsGatewayIsEndedByTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = gateway.Wait() // returns that it was killed
-	if ended(pid) {
+	if await.Ended(pid) {
 		t.Fatal("the server went with its gateway: there is nothing to test")
 	}
 	s := started(t, dir)
 	s.expect(`SELECT 'here'`, "here")
-	if !ended(pid) {
+	if !await.Ended(pid) {
 		t.Errorf("process %d still runs", pid)
 	}
 	expectSocketDirs(t, tempDir, 1)

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 )
 
 // The backend of a connection that has just been closed may still run, so the server ends some in every orderly stop.
@@ -47,7 +49,7 @@ func TestAServerThatDoesNotEndIsKilledWhenTheContextOfStopIsDone(t *testing.T) {
 	if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}
-	if !ended(pid) {
+	if !await.Ended(pid) {
 		t.Errorf("process %d still runs", pid)
 	}
 	started(t, s.dir).expect(`SELECT 'here'`, "here")

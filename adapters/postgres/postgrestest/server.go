@@ -151,6 +151,17 @@ func Exec(ctx context.Context, dsn, statements string, args ...any) error {
 	return err
 }
 
+// Count returns the number that a query reads.
+func Count(ctx context.Context, dsn, query string) (n int, err error) {
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
+
 // In returns the DSN of another database of the server.
 func (s *Server) In(database string) string {
 	dsn := strings.Replace(s.DSN(), "dbname=postgres", "dbname="+database, 1)

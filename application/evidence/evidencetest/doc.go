@@ -1,2 +1,0 @@
-// Package evidencetest has fakes of the ports of application/evidence, in memory.
-package evidencetest

@@ -1,2 +1,0 @@
-// Package historytest has a fake of the ports of application/history, in memory.
-package historytest
