@@ -1,7 +1,6 @@
 package subprocess_test
 
 import (
-	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -102,9 +101,7 @@ func TestAToolHasItsLimitsBeforeItRuns(t *testing.T) {
 
 func mustRun(t *testing.T, c subprocess.Command) subprocess.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	res, err := subprocess.Run(ctx, c)
+	res, err := subprocess.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

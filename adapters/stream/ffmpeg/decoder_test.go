@@ -29,7 +29,7 @@ func newPool(tb testing.TB, change func(*decoder.Config)) *decoder.Pool {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := decoder.Config{Path: path, Files: []string{}, Processes: 1}
+	c := decoder.Config{Path: path, Files: []string{}, Processes: 1, Timeout: patience}
 	if change != nil {
 		change(&c)
 	}
@@ -52,7 +52,7 @@ func checkDecoder(t *testing.T, calm watch.Look, segment []byte, want watch.Anal
 	t.Helper()
 	pool := newPool(t, nil)
 	defer pool.Close()
-	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: noCommand, Timeout: patience, Decoder: newStream(pool)}).Analyse(t.Context(), watch.Segment{}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		return false
 	}
@@ -156,7 +156,7 @@ func TestTheCommandDecidesWhenTheDecoderDoesNot(t *testing.T) {
 }
 
 func TestABodyFailsTheSameWithADecoder(t *testing.T) {
-	c := ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil)), MaxInput: 100_000}
+	c := ffmpeg.Config{Path: noCommand, Timeout: patience, Decoder: newStream(newPool(t, nil)), MaxInput: 100_000}
 	analyseFails(t, ffmpeg.New(c), bytes.NewReader(make([]byte, 200_000)), watch.FailureUndecodable)
 	segment := scene{}.make(t)
 	c.MaxInput = int64(len(segment) - 1)

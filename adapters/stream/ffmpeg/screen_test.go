@@ -27,7 +27,7 @@ func lookCalmly(t *testing.T, segment []byte, calm watch.Look) watch.Analysis {
 // decodeCalmly analyses a segment of 3 s with the decoder alone.
 func decodeCalmly(t *testing.T, segment []byte, calm watch.Look) watch.Analysis {
 	t.Helper()
-	a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))})
+	a := ffmpeg.New(ffmpeg.Config{Path: noCommand, Timeout: patience, Decoder: newStream(newPool(t, nil))})
 	got, err := a.Analyse(t.Context(), watch.Segment{Duration: 3 * time.Second}, calm, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAScreenOfTheSoundMissesNoSilenceThatCounts(t *testing.T) { // S18
 
 // A silence of any place and length is found by a calm look, unless it is shorter than half a second.
 func TestAScreenOfTheSoundFindsEverySilence(t *testing.T) { // S18
-	c := ffmpeg.Config{Path: noCommand, Decoder: newStream(newPool(t, nil))}
+	c := ffmpeg.Config{Path: noCommand, Timeout: patience, Decoder: newStream(newPool(t, nil))}
 	for length := 0.45; length < 0.9; length += 0.09 {
 		for from := 0.5; from < 1; from += 0.17 {
 			segment := scene{silent: during(from, from+length), codec: []string{"-vn"}}.make(t)

@@ -85,17 +85,29 @@ func (e *Env) checkIncident(ctx context.Context, t GroundTruth) error {
 
 // checkHistory waits until the timeline and the totals show the black and the silent part.
 func (e *Env) checkHistory(ctx context.Context, t GroundTruth) error {
+	blackout, err := e.WaitEvent(ctx, t.MonitorID, "alert.blackout")
+	if err != nil {
+		return err
+	}
+	silence, err := e.WaitEvent(ctx, t.MonitorID, "alert.silence")
+	if err != nil {
+		return err
+	}
 	var last string
-	err := poll(ctx, func() bool {
+	err = poll(ctx, func() bool {
 		black, err := e.bucket(ctx, t.MonitorID, t.BlackUntil.Add(-time.Second))
 		silent, silentErr := e.bucket(ctx, t.MonitorID, t.SilentUntil.Add(-time.Second))
 		totals, totalsErr := e.Service.Call(ctx, http.MethodGet, "/api/v1/statistics?by=hour&monitor_id="+t.MonitorID, nil)
 		total, _ := totals.Body["total"].(map[string]any)
 		seconds, _ := total["seconds"].(map[string]any)
+		if ctx.Err() != nil {
+			return false // the answers are cut off: say what was known before
+		}
 		last = fmt.Sprintf("black %+v, silent %+v, totals %v, %v", black, silent, total, errors.Join(err, silentErr, totalsErr))
 		return black.Video.State == "black" && black.Audio.State == "ok" && black.Luma.Min <= 5 && black.Luma.Max >= 60 &&
 			silent.Video.State == "ok" && silent.Audio.State == "silent" && silent.Level.Min <= -60 && silent.Level.Max >= -20 &&
-			isAbout(seconds["black"], t.BlackUntil.Sub(t.BlackFrom)) && isAbout(seconds["silent"], t.SilentUntil.Sub(t.SilentFrom)) && seconds["out"] == 0.0
+			isAbout(seconds["black"], t.BlackFrom, blackout.Received, t.BlackUntil) &&
+			isAbout(seconds["silent"], t.SilentFrom, silence.Received, t.SilentUntil) && seconds["out"] == 0.0
 	})
 	if err != nil {
 		return fmt.Errorf("the history shows not what happened: %s: %w", last, err)
@@ -103,11 +115,13 @@ func (e *Env) checkHistory(ctx context.Context, t GroundTruth) error {
 	return nil
 }
 
-// isAbout reports whether a number of seconds is that of a part of the scenario. A state changes
-// by the next report, and on a busy machine the recovery is seen late.
-func isAbout(seconds any, truth time.Duration) bool {
+// isAbout reports whether a number of seconds is that of a part of the scenario. A state changes by
+// the next report. On a busy machine one may call the beginning good, so only the time since the
+// alert is certain, and the recovery is seen late.
+func isAbout(seconds any, from, alerted, until time.Time) bool {
 	n, _ := seconds.(float64)
-	return n >= (truth-8*time.Second).Seconds() && n > 0 && n < (truth+time.Minute).Seconds()
+	certain := until.Sub(alerted) - 2*time.Second
+	return n > 0 && n >= certain.Seconds() && n < (until.Sub(from)+time.Minute).Seconds()
 }
 
 // bucket is a second of the timeline.

@@ -23,41 +23,37 @@ async function show(page, gateway, path) {
   await page.waitForFunction(() => !document.querySelector("main[aria-busy=true], main [aria-busy=true]"));
 }
 
-// use presses, chooses or toggles a control. Forms are sent as they are: the gateway is to refuse them, not the browser.
-async function use(control) {
-  await control.evaluate((e) => {
-    document.querySelectorAll("form").forEach((form) => (form.noValidate = true));
-    if (e.localName === "select") {
-      e.selectedIndex = e.length - 1;
-      e.dispatchEvent(new Event("change", { bubbles: true }));
-    } else e.click();
-  });
-}
-
-const nameOf = (control) => control.evaluate((e) => (e.getAttribute("aria-label") ?? e.textContent.trim()) || e.name || e.id);
+// press uses the first control that is visible, enabled and not used yet, and returns its name; null: there is none. It finds
+// and uses it in one step, since the page may replace it in between. Forms are sent as they are: the gateway is to refuse
+// them, not the browser.
+const press = (page, used) =>
+  page.evaluate(
+    ({ all, used }) => {
+      const nameOf = (e) => (e.getAttribute("aria-label") ?? e.textContent.trim()) || e.name || e.id;
+      const isVisible = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
+      const control = [...document.querySelectorAll(all)].find((e) => e.matches(":enabled") && isVisible(e) && !used.includes(nameOf(e)));
+      if (!control) return null;
+      const name = nameOf(control);
+      document.querySelectorAll("form").forEach((form) => (form.noValidate = true));
+      if (control.localName === "select") {
+        control.selectedIndex = control.length - 1;
+        control.dispatchEvent(new Event("change", { bubbles: true }));
+      } else control.click();
+      return name;
+    },
+    { all: `:is(body:not(:has(dialog[open])), dialog[open]) :is(${controls})`, used: [...used] },
+  );
 
 // pressAll uses each enabled control of a page, and each of the dialogs that it opens. It returns how many it used.
 async function pressAll(page, gateway, path) {
   const used = new Set(["Sign out"]);
   const answered = () => page.evaluate(() => fetch("/api/v1/session").then((r) => r.text())).catch(() => {}); // by then, what was pressed has been sent
-  const next = async () => {
-    let gone = false; // a control has left the page meanwhile: look again
-    const left = () => ((gone = true), "");
-    const within = page.locator("body:not(:has(dialog[open])), dialog[open]");
-    for (const control of await within.locator(controls).elementHandles()) {
-      const name = await nameOf(control).catch(left);
-      if (!name || used.has(name) || !(await control.isVisible()) || !(await control.isEnabled().catch(left))) continue;
-      used.add(name);
-      await use(control);
-      await answered();
-      assert.deepEqual(gateway.forbidden, [], `${path}: “${name}” does what the key may not`);
-      return true;
-    }
-    return gone;
-  };
   await show(page, gateway, path);
   const at = new URL(page.url()).pathname;
-  while (await next()) {
+  for (let name = await press(page, used); name !== null; name = await press(page, used)) {
+    used.add(name);
+    await answered();
+    assert.deepEqual(gateway.forbidden, [], `${path}: “${name}” does what the key may not`);
     if (new URL(page.url()).pathname !== at) await show(page, gateway, path);
   }
   return used.size - 1;
