@@ -47,19 +47,6 @@ func TestAManifestFoundByTheFallbackNeedsAPlaylist(t *testing.T) { // 5.2, 7.1: 
 	})
 }
 
-func TestAStreamWithOneTrackIsWatched(t *testing.T) { // S4
-	for missing, r := range map[string]watch.Rendition{
-		"sound": {URL: "https://media.test/v/list.m3u8", HasVideo: true}, "picture": {URL: "https://media.test/a/list.m3u8", HasAudio: true},
-	} {
-		w := scenario(t, func(w *world) {
-			w.changeAnswer = func(o *watch.Resolution) { o.Renditions = []watch.Rendition{r} }
-		}).from(100).until(105)
-		if len(w.begun[watch.TaskSegment]) == 0 {
-			t.Errorf("without %s, nothing is watched", missing)
-		}
-	}
-}
-
 func TestHealthFollowsTheNewestMedia(t *testing.T) { // S6, S14, S15
 	for name, c := range map[string]struct {
 		set    []option

@@ -35,8 +35,10 @@ func TestASegmentIsFetchedUnderItsNewestURI(t *testing.T) { // S1, S5, S18
 	w := scenario(t, renamed["a token in the query"], groups(1), black(109.3, 150), func(w *world) {
 		w.refusesURI = func(uri string) bool { return !strings.HasSuffix(uri, fmt.Sprintf("token=%d", w.readingCount)) }
 	}).from(50).until(300)
-	w.expectBlackout(109.3, 150, 0.1)
-	w.expectNoLog()
+	w.expect("50 started since 0, 140.3 blackout since 109.3 for 30, 152 blackout_recovered since 109.3 until 150 for 40")
+	if len(w.log) > 0 {
+		t.Errorf("logged %v", w.log)
+	}
 }
 
 func TestASuccessorTellsSegmentsByTimeAndNumber(t *testing.T) { // S5, S11

@@ -75,22 +75,6 @@ func TestAPlaylistThatStandsStillIsAskedAbout(t *testing.T) { // S17
 	}
 }
 
-func TestAnEndWithoutEndlistIsNoticedBeforeItIsAnOutage(t *testing.T) { // 7.6, S6, S17
-	for interval, noticed := range map[int]float64{1: 2030, 10: 2030, 30: 2050, 60: 2050, 300: 2050} {
-		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
-			scenario(t, checksEvery(interval), endsAt(2000, false)).from(100).until(3000).
-				expect(fmt.Sprintf("100 started since 0, %v ended until 2000 for 2000 by not_live", noticed))
-		})
-	}
-	for interval, noticed := range map[int]float64{10: 1170, 300: 1180} {
-		t.Run(fmt.Sprintf("but soon after a standstill by its outage, checks every %d s", interval), func(t *testing.T) {
-			w := scenario(t, checksEvery(interval), stalls(1000, 1031), endsAt(1102, false)).from(100).until(3000)
-			w.expect(fmt.Sprintf("100 started since 0, %v ended until 1102 for 1102 by not_live", noticed))
-			w.expectAsked(1030, noticed)
-		})
-	}
-}
-
 func TestTheManifestIsRenewedBeforeItsURLsExpire(t *testing.T) { // S7, S17
 	for _, c := range []struct {
 		lives   float64   // minutes from the question to the expiry; zero: unknown

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // expectLooks compares the looks of a time, as "sequence" or "sequence closely".
@@ -63,28 +60,6 @@ func TestSilenceDoesNotHaveThePictureDecoded(t *testing.T) { // S18
 	for _, l := range w.looks[1:] {
 		if !l.picture {
 			t.Errorf("every frame of segment %d was decoded", l.sequence)
-		}
-	}
-}
-
-func TestARecoveryIsToldWithinASegmentAndASecond(t *testing.T) { // S18
-	for _, segment := range []float64{1, 2, 4, 6, 10} {
-		for _, delay := range []float64{0, 0.4, 3.7, 8} {
-			t.Run(fmt.Sprintf("segments of %v s, published after %v s", segment, delay), func(t *testing.T) {
-				for _, end := range []float64{180, 180.3, 187.9, 300} {
-					w := scenario(t, segmentsOf(segment), black(110, end), func(w *world) { w.delay = delay }).from(50).until(400)
-					if w.emitted(event.BlackoutRecovered) != 1 {
-						t.Fatalf("black until %v: emitted %v", end, w.events)
-					}
-					if told := w.events[2].at; told > end+segment+delay+1+tolerance {
-						t.Errorf("black until %v, told at %v", end, told)
-					}
-					// Once it is known when segments appear, each takes one reading.
-					if n := w.begunIn(watch.TaskPlaylist, span{160, 180}); float64(n) > 20/segment+4 && segment > 1 {
-						t.Errorf("%d readings in 20 s", n)
-					}
-				}
-			})
 		}
 	}
 }

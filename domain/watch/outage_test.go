@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -65,33 +63,5 @@ func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 			w.until(405)
 			w.expectBegun(watch.TaskSegment, span{100, 405}, 400)
 		})
-	}
-}
-
-// expectBlackout expects one blackout, with times that differ by at most slack. The
-// alert comes after the threshold, and the stated duration is not too long.
-func (w *world) expectBlackout(from, to, slack float64) {
-	w.t.Helper()
-	if len(w.events) != 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
-		w.t.Fatalf("got %v", w.events)
-	}
-	alert, back := w.events[1], w.events[2].Data.(event.Recovered)
-	onset, end := sec(back.StartedAt), sec(back.RecoveredAt)
-	if abs(onset-from) > slack || abs(end-to) > slack || float64(back.TotalDurationSec) > to-from+slack {
-		w.t.Errorf("emitted from %v to %v, was from %v to %v", onset, end, from, to)
-	}
-	if early := from + w.rules.Thresholds[detector.Blackout].Seconds(); alert.at < early {
-		w.t.Errorf("emitted at %v, before %v", alert.at, early)
-	}
-}
-
-func TestAManifestRenewedInTimeIsTheSameMedia(t *testing.T) { // S5, S7: signed URLs last 6 h
-	for _, noProgramTime := range []bool{false, true} {
-		w := scenario(t, black(18050, 18150), takes(watch.TaskResolve, 3), func(w *world) { w.noProgramTime, w.delay = noProgramTime, 7 }).from(100).until(6 * 3600)
-		w.expectBlackout(18050, 18150, 10)
-		w.expectNoLog()
-		if len(w.urls) != 2 {
-			t.Errorf("read %d manifests in 6 hours, want one renewed after 5", len(w.urls))
-		}
 	}
 }
