@@ -35,7 +35,7 @@ const (
 // An encoder that begins with a still settles for settling. Until then only a change beyond its noise, in
 // grey levels, shows that the picture moves.
 const (
-	settling      = 20 * time.Second
+	settling      = time.Minute
 	settlingNoise = 12.0
 )
 

@@ -103,13 +103,3 @@ func TestMinutesAreMergedIntoBuckets(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkTheLargestTimeline(b *testing.B) {
-	var spans []history.Span
-	for second := 0; second < 86400; second += 2 {
-		spans = append(spans, span("video", "ok", second, second+1), span("video", "black", second+1, second+2))
-	}
-	for b.Loop() {
-		buckets(noon, at(86400), history.MaxBuckets, history.Life{From: noon, Until: at(86400)}, spans, nil)
-	}
-}

@@ -1,12 +1,10 @@
 package watch_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -84,53 +82,10 @@ func TestWhatFailsIsTriedAgainWithBackoff(t *testing.T) { // 10.2
 	})
 }
 
-func TestEverySecondSegmentRefusedIsNoOutage(t *testing.T) { // 6.6: an outage has no new media at all
-	refusing := func(every func(sequence uint64) bool) option { return func(w *world) { w.failsSegment = every } }
-	w := scenario(t, checksEvery(2), failing(watch.FailureExpired), black(200, 260), refusing(func(n uint64) bool { return n > 50 && n%2 == 0 })).from(50).until(600)
-	w.expect("50 started since 0, 232 blackout since 202 for 30, 264 blackout_recovered since 202 until 262 for 60") // the segment before is a refused one
-	if n := w.begunIn(watch.TaskResolve, span{150, 450}); n > 7 {
-		t.Errorf("asked yt-dlp %d times in five minutes", n)
-	}
-	for name, c := range map[string]struct {
-		set  []option
-		in   span
-		most int
-	}{
-		// All segments fail but the newest at each check; that of the last check is looked at again.
-		"and the others are looked at closely once each to find a change": {[]option{black(193, 260), refusing(func(n uint64) bool { return n%5 != 4 })}, span{196, 204}, 6},
-		"within bounds": {[]option{
-			segmentsOf(1), checksEvery(40), black(193, 360), refusing(func(n uint64) bool { return n%40 != 9 }), func(w *world) { w.window = 60 },
-		}, span{205, 215}, 10},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if n := scenario(t, c.set...).from(50).until(250).begunIn(watch.TaskSegment, c.in); n != c.most {
-				t.Errorf("%d analyses, want %d", n, c.most)
-			}
-		})
-	}
-}
-
 func TestAPlaylistIsReadAtTheMomentItWouldCountAsStalled(t *testing.T) { // S6, whatever the interval
 	w := scenario(t, checksEvery(300), takes(watch.TaskPlaylist, 1), stalls(115, never)).from(100).until(131)
 	w.taskTime[watch.TaskPlaylist] = 0
 	w.until(400).expect("100 started since 0, 191 segment_error since 131 for 60 by stalled") // neither at 190 nor at 220
-}
-
-func TestTheNextCheckComesWhenTheThresholdCouldBeCrossed(t *testing.T) { // S2
-	for _, interval := range []int{1, 5, 10, 60, 300} {
-		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
-			w := scenario(t, checksEvery(interval), black(400, 1000), func(w *world) { w.delay = 4 }).from(100).until(1000)
-			seen := w.begun[watch.TaskSegment][slices.IndexFunc(w.begun[watch.TaskSegment], func(x float64) bool { return x >= 406 })]
-			// The bisection finds the onset. Without it, the onset is at most 30 s earlier.
-			if len(w.events) < 2 || w.events[1].Type != event.Blackout {
-				t.Fatalf("got %v", w.events)
-			}
-			crossing := sec(w.events[1].Data.(event.Alert).StartedAt) + 30 + 4
-			if at := w.events[1].at; at > max(crossing, seen)+2 {
-				t.Errorf("emitted at %v; seen at %v, the threshold crossed at %v", at, seen, crossing)
-			}
-		})
-	}
 }
 
 func TestAQuestionIsAsUrgentAsItsAnswer(t *testing.T) {

@@ -43,20 +43,6 @@ func (w *world) expectDurations(want string) {
 	}
 }
 
-func TestALateSegmentIsNoResetOfProgramTime(t *testing.T) {
-	w := scenario(t, checksEvery(2), func(w *world) {
-		w.changePlaylist = func(p *watch.Playlist) { // the lag grows and shrinks again
-			for i := range p.Segments {
-				if n := int(p.Segments[i].Sequence) - 60; n > 0 && n < 20 {
-					p.Segments[i].ProgramTime = p.Segments[i].ProgramTime.Add(-seconds(19*min(n, 20-n)) / 10)
-				}
-			}
-		}
-	}).from(100).until(200)
-	w.expect("100 started since 0")
-	w.expectNoLog()
-}
-
 // underAnotherClock ends the watcher. A successor goes on 2 s later. Its clock is
 // ahead of the watcher's by step seconds.
 func (w *world) underAnotherClock(step float64) *world {

@@ -47,32 +47,24 @@ func TestAManifestFoundByTheFallbackNeedsAPlaylist(t *testing.T) { // 5.2, 7.1: 
 	})
 }
 
-func TestAStreamWithOneTrackIsWatched(t *testing.T) { // S4
-	for missing, r := range map[string]watch.Rendition{
-		"sound": {URL: "https://media.test/v/list.m3u8", HasVideo: true}, "picture": {URL: "https://media.test/a/list.m3u8", HasAudio: true},
-	} {
-		w := scenario(t, func(w *world) {
-			w.changeAnswer = func(o *watch.Resolution) { o.Renditions = []watch.Rendition{r} }
-		}).from(100).until(105)
-		if len(w.begun[watch.TaskSegment]) == 0 {
-			t.Errorf("without %s, nothing is watched", missing)
-		}
-	}
-}
-
-func TestHealthFollowsTheNewestMedia(t *testing.T) { // S6, S14
+func TestHealthFollowsTheNewestMedia(t *testing.T) { // S6, S14, S15
 	for name, c := range map[string]struct {
 		set    []option
 		from   float64
-		health string // the second, the picture and the sound
+		health string // the second, the stream, the picture and the sound
 	}{
 		// 0.06 s of black is too short for health.
 		"black, then an outage": {[]option{black(100, 130, 349.94, 350), noPlaylist(200, 300)}, 50,
-			"60 ok ok, 115 black ok, 150 ok ok, 220 ok ok, 280 unknown unknown, 350 ok ok"},
+			"60 live ok ok, 115 live black ok, 150 live ok ok, 220 live ok ok, 280 live unknown unknown, 350 live ok ok"},
 		"a refusal, until media are seen again": {[]option{refused(200, 540), noPlaylist(540, 700)}, 100,
-			"195 ok ok, 215 unknown unknown, 530 unknown unknown, 550 unknown unknown, 600 unknown unknown, 690 unknown unknown, 790 ok ok"},
+			"195 live ok ok, 215 unknown unknown unknown, 530 unknown unknown unknown, 550 live unknown unknown, 690 live unknown unknown, 790 live ok ok"},
 		"an alerted black, until media are seen again": {[]option{black(120, 900), refused(200, 540), noSegment(540, 700)}, 100,
-			"195 black ok, 300 unknown unknown, 560 unknown unknown, 600 unknown unknown, 690 unknown unknown, 790 black ok, 930 ok ok"},
+			"195 live black ok, 300 unknown unknown unknown, 560 live unknown unknown, 690 live unknown unknown, 790 live black ok, 930 live ok ok"},
+		"nothing was ever learned": {[]option{unanswered(0, never)}, 0, "1 unknown unknown unknown"},
+		"two questions before the start without an answer": {[]option{liveFrom(never), unanswered(25, never)}, 0,
+			"29 upcoming unknown unknown, 59 upcoming unknown unknown, 66 unknown unknown unknown"},
+		"two check intervals on air without anything": {[]option{noPlaylist(105, 150), unanswered(105, 150), failing(watch.FailureExpired)}, 100,
+			"104 live ok ok, 119 live ok ok, 126 unknown unknown unknown, 190 live ok ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := scenario(t, c.set...).from(c.from)
@@ -81,9 +73,9 @@ func TestHealthFollowsTheNewestMedia(t *testing.T) { // S6, S14
 				if _, err := fmt.Sscan(part, &second); err != nil {
 					t.Fatal(err)
 				}
-				w.until(second)
-				if h := w.watcher.Report().Health; fmt.Sprint(second, " ", h.Video, " ", h.Audio) != part {
-					t.Errorf("at %v: picture %s, sound %s; want %s", second, h.Video, h.Audio, part)
+				r := w.until(second).watcher.Report()
+				if got := fmt.Sprint(second, " ", r.StreamStatus, " ", r.Health.Video, " ", r.Health.Audio); got != part {
+					t.Errorf("health is %s, want %s", got, part)
 				}
 			}
 		})

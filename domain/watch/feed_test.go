@@ -24,6 +24,9 @@ func TestPictureAndSoundInTwoPlaylistsAreBothWatched(t *testing.T) {
 			"50 started since 0, 132 silence since 101 for 31, 146 silence_recovered since 101 until 145 for 44", []tasks{
 				analysed(60, 100, 60, 60, 70, 70, 80, 80, 90, 90), read(121, 139, 130, 130, 131, 132, 134, 135.9, 136.9, 138.9),
 			}},
+		{"a slow track does not starve the other", []option{apart, silent(100, 300), takes(watch.TaskPlaylist, 4), takes(watch.TaskSegment, 7)}, 50, 420, "50 started since 0, 206 silence since 100 for 36, 359 silence_recovered since 100 until 302 for 202", nil}, // S16
+		{"the refusals of one delay no check of the other", []option{apart, withTaskTimes, takes(watch.TaskSegment, 4), failing(watch.FailureExpired),
+			noPlaylistIn("/sound/", 95, 900), black(300, 500)}, 50, 900, "53 started since 0, 166.2 segment_error since 103.1 for 63 by manifest, 371.6 blackout since 300 for 32, 511 blackout_recovered since 300 until 500 for 200", nil},
 		{"the program time of one is reset", []option{apart, black(100, 160), func(w *world) {
 			w.resetFrom, w.resetBy, w.resetIn = 110, 3600, "/sound/"
 		}}, 50, 300, "50 started since 0, 130 blackout since 100 for 30, 162 blackout_recovered since 100 until 160 for 60", nil},
@@ -49,6 +52,8 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 		})
 	}
 	follow(t, []timeline{
+		{"not from before the stream began", []option{apart, withTaskTimes, liveFrom(3600), endlistIn("/picture/", 0, never), stallsIn("/picture/", 3600, never)}, 0, 4000,
+			"3633 started since 3600, 3696.1 segment_error since 3633 for 63 by stalled", nil},
 		{"both at once are one outage", []option{apart, noPlaylist(95, 250)}, 50, 400,
 			"50 started since 0, 160 segment_error since 100 for 60 by manifest", nil},
 		{"also when both are back at once", []option{apart, noPlaylist(95, 163), takes(watch.TaskResolve, 2)}, 50, 400,

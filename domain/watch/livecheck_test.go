@@ -5,9 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -78,37 +75,6 @@ func TestAPlaylistThatStandsStillIsAskedAbout(t *testing.T) { // S17
 	}
 }
 
-func TestAnEndWithoutEndlistIsNoticedBeforeItIsAnOutage(t *testing.T) { // 7.6, S6, S17
-	for interval, noticed := range map[int]float64{1: 2030, 10: 2030, 30: 2050, 60: 2050, 300: 2050} {
-		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
-			scenario(t, checksEvery(interval), endsAt(2000, false)).from(100).until(3000).
-				expect(fmt.Sprintf("100 started since 0, %v ended until 2000 for 2000 by not_live", noticed))
-		})
-	}
-	for interval, noticed := range map[int]float64{10: 1170, 300: 1180} {
-		t.Run(fmt.Sprintf("but soon after a standstill by its outage, checks every %d s", interval), func(t *testing.T) {
-			w := scenario(t, checksEvery(interval), stalls(1000, 1031), endsAt(1102, false)).from(100).until(3000)
-			w.expect(fmt.Sprintf("100 started since 0, %v ended until 1102 for 1102 by not_live", noticed))
-			w.expectAsked(1030, noticed)
-		})
-	}
-}
-
-func TestAReadingThatHangsProvesNothingAfter15Seconds(t *testing.T) { // S16, S17
-	for _, c := range []struct {
-		takes float64
-		asked []float64
-	}{{34.9, nil}, {35.1, []float64{1045}}, {never, []float64{1045, 1345}}} {
-		t.Run(fmt.Sprintf("%v s", c.takes), func(t *testing.T) {
-			w := scenario(t).from(100).until(1005)
-			w.taskTime[watch.TaskPlaylist] = c.takes // of the reading at 1010; there was new media at 1000
-			w.until(1011)
-			w.taskTime[watch.TaskPlaylist] = 0
-			w.until(1400).expectAsked(c.asked...)
-		})
-	}
-}
-
 func TestTheManifestIsRenewedBeforeItsURLsExpire(t *testing.T) { // S7, S17
 	for _, c := range []struct {
 		lives   float64   // minutes from the question to the expiry; zero: unknown
@@ -140,18 +106,6 @@ func TestTheManifestIsRenewedBeforeItsURLsExpire(t *testing.T) { // S7, S17
 	}
 }
 
-func TestAStreamHourTakesAtMostOneAndAHalfQuestions(t *testing.T) { // S17
-	for _, interval := range []int{10, 300} {
-		w := scenario(t, withTaskTimes, expiringAfter(6*time.Hour), checksEvery(interval)).from(100)
-		for _, hours := range []float64{6, 12} {
-			w.until(100 + hours*3600)
-			if n := float64(len(w.begun[watch.TaskResolve])); n < hours || n > 1.5*hours {
-				t.Errorf("checks every %d s: asked %v times in %v hours", interval, n, hours)
-			}
-		}
-	}
-}
-
 func TestTheHourOfTheRegularQuestionGoesOnAcrossRestarts(t *testing.T) { // S11, S17
 	for name, c := range map[string]struct {
 		set   []option
@@ -179,71 +133,4 @@ func TestTheHourOfTheRegularQuestionGoesOnAcrossRestarts(t *testing.T) { // S11,
 			scenario(t).from(100).until(1000).setClock(step).until(4400).expectAsked(asked)
 		})
 	}
-}
-
-// askEvery5Minutes lets time pass in a world that is also asked about 5 minutes after
-// each answer, as the original says (section 7.6).
-func (w *world) askEvery5Minutes(end float64) *world {
-	for {
-		asked := w.begun[watch.TaskResolve]
-		next := asked[len(asked)-1] + w.taskTime[watch.TaskResolve] + 300
-		if next > end || w.over {
-			return w.until(end)
-		}
-		w.until(max(w.now, next))
-		if asked = w.begun[watch.TaskResolve]; w.over || w.busy(watch.LaneResolve) || asked[len(asked)-1]+300 > w.now {
-			w.until(w.now + 1)
-			continue
-		}
-		w.begun[watch.TaskResolve] = append(asked, w.now)
-		w.step(w.resolve(w.now))
-	}
-}
-
-// maxLater is how many seconds later an event may come than with a question every 5 minutes: 30 s
-// until a reading sees the last segment, and 60 s until the outage, if the regular question was
-// asked within the 5 minutes before, because of a standstill.
-// The times of the tasks come on top: a reading waits for that of the other playlist and for
-// an analysis. So does the age of the oldest copy of a playlist, which moves for as long after
-// the end. The questions every 5 minutes are answered at once. The media stop with the stream.
-const maxLater = 90
-
-// oldestCopy returns by how many seconds the oldest copy of a playlist is behind the newest one.
-func (w *world) oldestCopy() (seconds float64) {
-	for _, delay := range w.copyDelays {
-		seconds = max(seconds, float64(delay)*w.segment)
-	}
-	return seconds
-}
-
-func TestNoEventComesMuchLaterThanWithAQuestionEvery5Minutes(t *testing.T) { // S17
-	const end = 2400
-	rapid.Check(t, func(r *rapid.T) {
-		w := anyWorld(r, t, end)
-		w.live.from, w.unanswered, w.refused, w.playlistFailsIn, w.stallsIn = 0, nil, nil, nil, nil
-		before := *w
-		before.begun, before.urls = map[watch.TaskKind][]float64{}, map[string]bool{}
-		before.from(10).until(20).askEvery5Minutes(end + 700)
-		w.from(10).until(end + 700)
-		if t.Failed() {
-			r.Fatal("see above")
-		}
-		oldest := w.oldestCopy()
-		count := map[event.Type]int{}
-		for _, e := range before.events {
-			count[e.Type]++
-			at, n := float64(never), 0
-			for _, x := range w.events {
-				if x.Type == e.Type {
-					if n++; n == count[e.Type] {
-						at = x.at
-					}
-				}
-			}
-			latest := e.at + maxLater + oldest + 2*w.taskTime[watch.TaskPlaylist] + w.taskTime[watch.TaskSegment] + w.taskTime[watch.TaskResolve]
-			if at > latest && !(w.over && w.events[len(w.events)-1].at < latest) {
-				r.Fatalf("%s comes at %v, with a question every 5 minutes at %v\n%+v\n%+v", e.Type, at, e.at, w.events, before.events)
-			}
-		}
-	})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -154,41 +153,10 @@ func TestARenewedManifestIsReadBeforeItIsUsed(t *testing.T) { // S7
 	}
 }
 
+// The manifest is renewed while the second of three segments is analysed.
 func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
-	r := rules()
-	r.Thresholds[detector.Blackout] = 3 * time.Second
-	w := watch.New(r, at(0))
-	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: []watch.Rendition{{URL: "old", HasVideo: true, HasAudio: true}}})
-	read := func(now float64, url string) {
-		p := watch.Playlist{Began: at(now), URL: url, TargetDuration: 2 * time.Second}
-		for n := int(now)/2 - 10; n < int(now)/2; n++ {
-			p.Segments = append(p.Segments, watch.Segment{URI: fmt.Sprint(n), Duration: 2 * time.Second, ProgramTime: at(float64(2 * n))})
-		}
-		w.Step(at(now), p)
-	}
-	analyse := func(now float64, bad map[detector.Name][]detector.Interval) {
-		for _, task := range w.Next() {
-			if task.Kind == watch.TaskSegment {
-				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: decoded, Audio: decoded, Intervals: bad})
-			}
-		}
-	}
-	const late = 5 * 3600
-	black := map[detector.Name][]detector.Interval{detector.Blackout: wholeSegment}
-	read(late, "old")
-	analyse(late, nil)
-	read(late+10, "old")
-	analyse(late+10, black)
-	analyse(late+10, black)
-	emitted := ""
-	for _, e := range w.Step(at(late+10), watch.Resolution{Began: at(late + 10), State: watch.Live, Renditions: []watch.Rendition{{URL: "new", HasVideo: true, HasAudio: true}}}) {
-		if e, ok := e.(watch.EventEmitted); ok {
-			emitted += string(e.Event.Type)
-		}
-	}
-	if emitted != string(event.Blackout) {
-		t.Errorf("emitted %q", emitted)
-	}
+	follow(t, []timeline{{"", []option{renditions(144), threshold(detector.Blackout, 3), black(1893, 1899.9), expiringAfter(45*time.Minute + 1500*time.Millisecond),
+		takes(watch.TaskResolve, 1.5), takes(watch.TaskSegment, 0.6)}, 98.5, 1950, "100 started since 0, 1901.5 blackout since 1894 for 5, 1901 blackout_recovered since 1894 until 1899.9 for 5", nil}})
 }
 
 // livingFor lets the server refuse the URLs of each answer some seconds after it.

@@ -1,12 +1,9 @@
 package watch_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -44,66 +41,13 @@ func TestMediaThatFailForAMinuteAreAnOutage(t *testing.T) { // 6.6, S5, S6, S7
 			"100 started since 0, 260 segment_error since 200 for 60 by segment", nil}, // 5.2
 		{"unreachable segments, when only the fallback answers", []option{noSegment(195, 300), onlyFallback}, 100, 400,
 			"100 started since 0, 260 segment_error since 200 for 60 by segment", nil},
+		{"every second segment that is refused is none", []option{checksEvery(2), failing(watch.FailureExpired), black(200, 260), failsSegments(everySecond)}, 50, 600,
+			"50 started since 0, 232 blackout since 202 for 30, 264 blackout_recovered since 202 until 262 for 60", nil},
+		{"one for an hour is no blindness, however long answers take", []option{noPlaylist(200, never), takes(watch.TaskResolve, 40)}, 100, 3600, "140 started since 0, 350 segment_error since 200 for 150 by manifest", nil}, // S15
 		// The newest segment is first analysed when its playlist has not moved for a minute.
 		{"media from before a standstill do not end it", []option{checksEvery(300), stalls(115, 1000)}, 100, 1500,
 			"100 started since 0, 190 segment_error since 130 for 60 by stalled", nil},
 	})
-}
-
-func TestAnOutageOfAStreamKnownToBeLiveIsNotBlindness(t *testing.T) { // S15
-	for _, took := range []float64{0, 3, 8, 40} {
-		for name, fails := range map[string]option{"fails": noPlaylist(200, never), "stands still": stalls(200, never)} {
-			t.Run(fmt.Sprintf("a playlist %s, answers take %v s", name, took), func(t *testing.T) {
-				w := scenario(t, fails, takes(watch.TaskResolve, took)).from(100).until(3600)
-				if w.emitted(event.SegmentError) != 1 || w.emitted(event.MonitorError) != 0 {
-					t.Errorf("emitted %v", w.events)
-				}
-			})
-		}
-	}
-}
-
-func TestAnOutageIsAlertedOnceAcrossRestarts(t *testing.T) { // S5, S6, S11
-	for name, c := range map[string]struct {
-		set  []option
-		cuts []float64
-	}{
-		"a failing playlist, before the alert":         {[]option{noPlaylist(195, 1500)}, []float64{230}},
-		"a failing playlist, just after the alert":     {[]option{noPlaylist(195, 1500)}, []float64{262}},
-		"failing segments, before the alert":           {[]option{noSegment(195, 1500)}, []float64{230}},
-		"failing segments, long after the alert":       {[]option{noSegment(195, 1500)}, []float64{500}},
-		"a playlist that stands":                       {[]option{stalls(195, 1500)}, nil},
-		"a playlist that stands, twice before":         {[]option{stalls(195, 1500)}, []float64{205, 245}},
-		"a playlist that stands, just after the alert": {[]option{stalls(195, 1500)}, []float64{261}},
-		"a playlist that stands, often":                {[]option{stalls(195, 1500)}, []float64{200, 300, 400, 500}},
-		"one without program time that stands, twice":  {[]option{stalls(195, 1500), noProgramTime}, []float64{205, 245}},
-		"one without program time that stands, often":  {[]option{stalls(195, 1500), noProgramTime}, []float64{200, 300, 400, 500}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := scenario(t, c.set...).from(100)
-			for _, cut := range c.cuts {
-				w.until(cut).resume(3)
-			}
-			w.until(1400)
-			if w.emitted(event.SegmentError) != 1 || len(w.events) != 2 {
-				t.Fatalf("emitted %v", w.events)
-			}
-			if since := sec(w.events[1].Data.(event.Outage).StartedAt); since < 190 || since > 220 {
-				t.Errorf("since %v", since)
-			}
-			stalls(1600, 2000)(w)
-			if w.until(1990); w.emitted(event.SegmentError) != 2 || len(w.events) != 3 {
-				t.Errorf("with the next one: %v", w.events)
-			}
-		})
-	}
-}
-
-func TestAStalledPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs new media
-	w := scenario(t, stalls(110, never), black(100, never)).from(50).until(900)
-	if n := w.begunIn(watch.TaskPlaylist, span{300, 900}); n > 65 {
-		t.Errorf("read %d times in 600 s", n)
-	}
 }
 
 func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
@@ -119,50 +63,5 @@ func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 			w.until(405)
 			w.expectBegun(watch.TaskSegment, span{100, 405}, 400)
 		})
-	}
-}
-
-func TestUnequalCopiesOfAPlaylistAreOneStream(t *testing.T) { // S5
-	for _, noProgramTime := range []bool{false, true} {
-		for _, interval := range []int{2, 10} {
-			t.Run(fmt.Sprintf("without program time: %v, checks every %d s", noProgramTime, interval), func(t *testing.T) {
-				w := scenario(t, checksEvery(interval), black(120, 145, 300, 340), func(w *world) {
-					w.copyDelays, w.noProgramTime = []int{0, 6, 4}, noProgramTime
-				}).from(50)
-				for cut := 200.0; cut < 320; cut += 7 {
-					w.until(cut).resume(1)
-				}
-				w.until(500).expectBlackout(300, 340, 15)
-				w.expectNoLog()
-			})
-		}
-	}
-}
-
-// expectBlackout expects one blackout, with times that differ by at most slack. The
-// alert comes after the threshold, and the stated duration is not too long.
-func (w *world) expectBlackout(from, to, slack float64) {
-	w.t.Helper()
-	if len(w.events) != 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
-		w.t.Fatalf("got %v", w.events)
-	}
-	alert, back := w.events[1], w.events[2].Data.(event.Recovered)
-	onset, end := sec(back.StartedAt), sec(back.RecoveredAt)
-	if abs(onset-from) > slack || abs(end-to) > slack || float64(back.TotalDurationSec) > to-from+slack {
-		w.t.Errorf("emitted from %v to %v, was from %v to %v", onset, end, from, to)
-	}
-	if early := from + w.rules.Thresholds[detector.Blackout].Seconds(); alert.at < early {
-		w.t.Errorf("emitted at %v, before %v", alert.at, early)
-	}
-}
-
-func TestAManifestRenewedInTimeIsTheSameMedia(t *testing.T) { // S5, S7: signed URLs last 6 h
-	for _, noProgramTime := range []bool{false, true} {
-		w := scenario(t, black(18050, 18150), takes(watch.TaskResolve, 3), func(w *world) { w.noProgramTime, w.delay = noProgramTime, 7 }).from(100).until(6 * 3600)
-		w.expectBlackout(18050, 18150, 10)
-		w.expectNoLog()
-		if len(w.urls) != 2 {
-			t.Errorf("read %d manifests in 6 hours, want one renewed after 5", len(w.urls))
-		}
 	}
 }

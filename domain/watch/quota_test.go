@@ -1,7 +1,6 @@
 package watch_test
 
 import (
-	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,25 +74,6 @@ func TestNoHourHasMoreThan60Questions(t *testing.T) {
 			r.Fatalf("%d questions in the hour from second %v", most, from)
 		}
 	})
-}
-
-func TestURLsThatNeverWorkAreAskedForOnceAMinute(t *testing.T) { // S7
-	for _, heights := range [][]int{nil, {144, 240, 360, 480, 720}} {
-		for _, took := range []float64{0, 3} {
-			t.Run(fmt.Sprintf("renditions %v, answers take %v s", heights, took), func(t *testing.T) {
-				w := scenario(t, livingFor(0, true), renditions(heights...), takes(watch.TaskResolve, took)).from(50).until(2 * 3600)
-				if most, from := w.mostInAnHour(); most > 60 {
-					t.Errorf("%d questions in the hour from second %v", most, from)
-				}
-				if n := w.begunIn(watch.TaskResolve, span{50, 3650}); n < 50 {
-					t.Errorf("asked %d times in an hour", n)
-				}
-				if len(w.events) != 2 || w.events[1].Type != event.SegmentError || abs(w.events[1].at-110-2*took) > tolerance {
-					t.Errorf("emitted %v", w.events)
-				}
-			})
-		}
-	}
 }
 
 func TestAnOutageThatTheQuotaProlongedIsNotAlerted(t *testing.T) { // S6, S7

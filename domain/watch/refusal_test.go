@@ -1,7 +1,6 @@
 package watch_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,27 +8,10 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/trouble"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
-
-// sixStreams runs a scenario for six streams whose checks fall at different times, each
-// with both answers that refuse the media.
-func sixStreams(t *testing.T, run func(*testing.T, option)) {
-	for i := range 6 {
-		for _, refusal := range []watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited} {
-			t.Run(fmt.Sprintf("stream %d, media are %s", i, refusal), func(t *testing.T) {
-				run(t, func(w *world) {
-					w.rules.Phase = time.Duration(i) * 1700 * time.Millisecond
-					w.refusal, w.noProgramTime, w.separateTracks = refusal, i == 1, i == 2
-					w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist] = 0.5*float64(i), 0.1
-				})
-			})
-		}
-	}
-}
 
 // signalled returns the signals of a condition.
 func (w *world) signalled(c trouble.Name) (all []monitor.Signal) {
@@ -42,25 +24,26 @@ func (w *world) signalled(c trouble.Name) (all []monitor.Signal) {
 }
 
 func TestARefusalOfEverythingIsBlindnessAndNoOutage(t *testing.T) { // S6, S15, S20
-	sixStreams(t, func(t *testing.T, phase option) {
-		for _, cuts := range [][]float64{nil, {400}, {210, 420, 538}} {
-			w := scenario(t, phase, refused(200, 540)).from(100)
-			for _, cut := range cuts {
-				w.until(cut).resume(1)
+	for i := range 6 { // streams whose checks fall at different times
+		for _, refusal := range []watch.FailureKind{watch.FailureRefused, watch.FailureRateLimited} {
+			phase := func(w *world) {
+				w.rules.Phase = time.Duration(i) * 1700 * time.Millisecond
+				w.refusal, w.noProgramTime, w.separateTracks = refusal, i == 1, i == 2
+				w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist] = 0.5*float64(i), 0.1
 			}
-			w.until(1200)
-			if w.emitted(event.SegmentError) != 0 || w.emitted(event.MonitorError) != 1 || len(w.events) != 2 {
-				t.Errorf("restarts at %v: emitted %v", cuts, w.events)
+			for _, cuts := range [][]float64{nil, {400, 401}, {210, 211, 420, 421, 538, 539}} {
+				w := scenario(t, phase, refused(200, 540), restarts(cuts...)).from(100).restarting(1200)
+				blind := w.signalled(trouble.Blind)
+				if len(w.events) != 2 || w.emitted(event.MonitorError) != 1 || len(w.signals) != 2 || len(blind) != 2 ||
+					abs(sec(blind[0].StartedAt)-195) > 8 || abs(sec(blind[1].EndedAt)-540) > 65 {
+					t.Errorf("stream %d, media are %s, restarts at %v: emitted %v, signalled %v", i, refusal, cuts, w.events, w.signals)
+				}
 			}
-			blind := w.signalled(trouble.Blind)
-			if len(w.signals) != 2 || len(blind) != 2 || abs(sec(blind[1].StartedAt)-195) > 8 || abs(sec(blind[1].EndedAt)-540) > 65 {
-				t.Errorf("restarts at %v: signalled %v", cuts, w.signals)
+			if w := scenario(t, phase, refused(200, 420)).from(100).until(1200); len(w.events) != 1 || len(w.signals) != 0 {
+				t.Errorf("stream %d, media are %s for less than 5 minutes: emitted %v, signalled %v", i, refusal, w.events, w.signals)
 			}
 		}
-		if w := scenario(t, phase, refused(200, 420)).from(100).until(1200); len(w.events) != 1 || len(w.signals) != 0 {
-			t.Errorf("for less than 5 minutes: emitted %v, signalled %v", w.events, w.signals)
-		}
-	})
+	}
 }
 
 func TestRefusedQuestionsOrMediaAloneAreNoBlindness(t *testing.T) { // S6, S7, 6.6
@@ -75,67 +58,25 @@ func TestRefusedQuestionsOrMediaAloneAreNoBlindness(t *testing.T) { // S6, S7, 6
 	})
 }
 
-func TestMediaThatStillFailAfterARefusalAreAnOutageFromThen(t *testing.T) { // S6
-	for name, broken := range map[string]option{"no playlist": noPlaylist(300, 1000), "no segment": noSegment(300, 1000), "a playlist stands": stalls(300, 1000)} {
-		for _, lasts := range []float64{150, 340} {
-			t.Run(fmt.Sprintf("%s, refused for %v s", name, lasts), func(t *testing.T) {
-				end := 200 + lasts
-				w := scenario(t, broken, refused(200, end)).from(100).until(900)
-				if w.emitted(event.SegmentError) != 1 {
-					t.Fatalf("emitted %v", w.events)
-				}
-				alert := w.events[len(w.events)-1]
-				outage := alert.Data.(event.Outage)
-				if began := sec(outage.StartedAt); began < end || began > end+62 || outage.DurationSec > int64(alert.at-end) || outage.DurationSec < 60 {
-					t.Errorf("began at %v, lasts %d s, alerted at %v", began, outage.DurationSec, alert.at)
-				}
-			})
-		}
-	}
-}
-
-func TestAnAlertedOutageIsNotAlertedAgainAfterBlindness(t *testing.T) { // S6, 16.1: no_media pauses while blind
-	w := scenario(t, noPlaylist(150, 900), refused(300, 700)).from(100).until(1200)
-	if w.emitted(event.SegmentError) != 1 {
-		t.Errorf("emitted %v", w.events)
-	}
-	blind, noMedia := w.signalled(trouble.Blind), w.signalled(trouble.NoMedia)
-	if len(blind) != 2 || len(noMedia) != 4 {
-		t.Fatalf("signalled %v", w.signals)
-	}
-	if !noMedia[1].EndedAt.Equal(blind[0].StartedAt) || noMedia[2].StartedAt.Before(blind[1].EndedAt) || sec(noMedia[3].EndedAt) < 900 {
-		t.Errorf("signalled %v", w.signals)
-	}
+func TestOutagesAndConditionsGoOnAfterARefusalWithoutItsTime(t *testing.T) { // S3, S6, S20
+	follow(t, []timeline{
+		{"a playlist that still fails", []option{noPlaylist(300, 1000), refused(200, 350)}, 100, 900, "100 started since 0, 455 segment_error since 395 for 60 by manifest", nil},
+		{"a playlist that still fails after an alert", []option{noPlaylist(300, 1000), refused(200, 540)}, 100, 900, "100 started since 0, 490 error by blind, 610 segment_error since 550 for 60 by manifest", nil},
+		{"segments that still fail", []option{noSegment(300, 1000), refused(200, 350)}, 100, 900, "100 started since 0, 440 segment_error since 380 for 60 by segment", nil},
+		{"a playlist that still stands", []option{stalls(300, 1000), refused(200, 540)}, 100, 900, "100 started since 0, 490 error by blind, 610 segment_error since 550 for 60 by stalled", nil},
+		{"a playlist whose failure was alerted before it", []option{noPlaylist(150, 900), refused(300, 700)}, 100, 1200, "100 started since 0, 210 segment_error since 150 for 60 by manifest, 510 error by blind", nil},
+		{"black that ended meanwhile", []option{black(120, 400), refused(200, 540)}, 100, 1200, "100 started since 0, 150 blackout since 120 for 30, 498 error by blind, 558 blackout_recovered since 120 until 528 for 78", nil},
+		{"black that goes on", []option{black(120, 900), refused(200, 540)}, 100, 1200, "100 started since 0, 150 blackout since 120 for 30, 498 error by blind, 902 blackout_recovered since 120 until 900 for 422", nil},
+	})
 }
 
 func TestMediaAreLookedAtOnceMoreWhenTheQuestionIsAnsweredAgain(t *testing.T) { // S6: the own network failed, and is back
-	for i := range 30 {
-		end := 280 + 7*float64(i)
-		for name, change := range map[string]option{
-			"questions fail":              unobservable(200, end),
-			"a question hangs until then": func(w *world) { w.playlistFails, w.questionsHang = []span{{200, end}}, []span{{200, end}} },
-		} {
-			w := scenario(t, change).from(100).until(900)
-			if w.emitted(event.SegmentError) != 0 || len(w.signalled(trouble.NoMedia)) != 0 {
-				t.Errorf("%s, back at %v: emitted %v", name, end, w.events)
+	for end := 280.0; end < 490; end += 7 {
+		hanging := func(w *world) { w.playlistFails, w.questionsHang = []span{{200, end}}, []span{{200, end}} }
+		for _, change := range []option{unobservable(200, end), hanging} {
+			if w := scenario(t, change).from(100).until(900); w.emitted(event.SegmentError) != 0 {
+				t.Errorf("back at %v: emitted %v", end, w.events)
 			}
-		}
-	}
-}
-
-func TestBlackGoesOnAcrossARefusalWithoutItsTime(t *testing.T) { // S3, S20
-	for _, end := range []float64{400, 900} {
-		w := scenario(t, black(120, end), refused(200, 540)).from(100).until(1200)
-		if w.emitted(event.SegmentError) != 0 || w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 {
-			t.Fatalf("black until %v: emitted %v", end, w.events)
-		}
-		back := w.events[len(w.events)-1].Data.(event.Recovered)
-		seen := 80.0 // before the refusal
-		if end > 540 {
-			seen += end - 540
-		}
-		if got := float64(back.TotalDurationSec); abs(got-seen) > 32 { // the playlist shows 30 s of before
-			t.Errorf("black until %v: %v s in all, %v s were seen", end, got, seen)
 		}
 	}
 }
@@ -151,52 +92,6 @@ func TestMediaThatWereRefusedDoNotStandStill(t *testing.T) { // S19: the first a
 			}
 		}).from(100).until(1200).expect("100 started since 0")
 	}
-}
-
-// totals returns the statistics of the reports that a worker sends every 10 s until a moment.
-func (w *world) totals(end float64) history.Totals {
-	var current history.Current
-	var spans []history.Span
-	began, signals := w.now, 0
-	for w.now < end {
-		w.until(w.now + 10)
-		r := w.watcher.Report()
-		r.At, r.Signals, signals = at(w.now), w.signals[signals:], len(w.signals)
-		after, closed := history.Observe(current, r)
-		current, spans = after, append(spans, closed...)
-	}
-	totals := history.NewTotals()
-	for _, s := range append(spans, history.Close(current, at(end))...) {
-		totals.Add(history.Period{From: at(began), To: at(end)}, s, 1)
-	}
-	return totals
-}
-
-func TestStatisticsCountARefusalAsBlind(t *testing.T) { // 16.3
-	sixStreams(t, func(t *testing.T, phase option) {
-		times := scenario(t, phase, refused(200, 540)).from(100).totals(1200).Time
-		blind := times[history.BlindID].Seconds()
-		known := times[history.Watched].Seconds() + blind // at most all; the first report after it is up to 10 s late
-		if times[history.Out] != 0 || blind < 330 || blind > 410 || known > 1090 || known < 1078 {
-			t.Errorf("%v", times)
-		}
-	})
-	t.Run("without an alert it is unknown", func(t *testing.T) {
-		times := scenario(t, refused(200, 400)).from(100).totals(1200).Time
-		if watched := times[history.Watched].Seconds(); times[history.Out] != 0 || times[history.BlindID] != 0 || watched > 890 || watched < 820 {
-			t.Errorf("%v", times)
-		}
-	})
-	t.Run("black and outages before it go on after it", func(t *testing.T) {
-		times := scenario(t, black(120, 900), refused(200, 540)).from(100).totals(1200).Time
-		if black, blind := times["black"].Seconds(), times[history.BlindID].Seconds(); abs(black+blind-775) > 15 || times[history.Out] != 0 {
-			t.Errorf("%v", times)
-		}
-		times = scenario(t, noPlaylist(150, 900), refused(300, 700)).from(100).totals(1200).Time
-		if out, blind := times[history.Out].Seconds(), times[history.BlindID].Seconds(); abs(out+blind-770) > 30 || blind < 400 {
-			t.Errorf("%v", times)
-		}
-	})
 }
 
 // blindSeconds returns how much of a time was blind: between the onset and the end of a

@@ -62,6 +62,7 @@ func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 		{"together is better than apart", list{video("144", 144), audio("a", 1), both("360", 360)}, "360", "360"},
 		{"of one height by bandwidth", list{{"b", 144, 200, true, true, false}, {"a", 144, 100, true, true, false}}, "a", "b"},
 		{"apart", list{video("360", 360), video("144", 144), audio("high", 2), audio("low", 1)}, "144 low", "360 high"},
+		{"apart at one URL", list{video("u", 144), audio("u", 1)}, "u", "u"},
 		{"the stream's own sound", list{video("144", 144), foreign("commentary", 1), audio("own", 2)}, "144 own", "144 own"},
 		{"a foreign sound, if there is no other", list{video("144", 144), foreign("commentary", 1)}, "144 commentary", "144 commentary"},
 		{"pictures alone", list{video("360", 360), video("144", 144)}, "144", "360"},

@@ -157,36 +157,6 @@ func TestARestartAfterAnyStepChangesNoEvent(t *testing.T) {
 	}
 }
 
-func TestASnapshotWithoutATimeIsRestored(t *testing.T) {
-	w := scenario(t, unobservable(205, never)).from(100).until(200)
-	var all map[string]any
-	if err := json.Unmarshal(w.snapshot(), &all); err != nil {
-		t.Fatal(err)
-	}
-	delete(all, "at")
-	var err error
-	if w.storedSnapshot, err = json.Marshal(all); err != nil {
-		t.Fatal(err)
-	}
-	w.storedEvents = len(w.events)
-	w.restart(10).until(1000).expect("100 started since 0, 510 error by blind") // the time before the restart does not count
-}
-
-func TestAStreamWithItsEndBeforeItsStartHasNoDuration(t *testing.T) {
-	w := scenario(t, noProgramTime, endsAt(1e6, true)).from(10).until(100)
-	w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
-	w.now, w.delay = w.now-3600, w.delay-3600
-	w.live = span{-1e5, -3400}
-	for _, e := range w.restart(2).until(-3200).events {
-		if ended, is := e.Data.(event.Ended); is && ended.DurationSec != 0 {
-			t.Errorf("it lasted %v s", ended.DurationSec)
-		}
-	}
-	if w.emitted(event.StreamEnded) != 1 {
-		t.Error("it has not ended")
-	}
-}
-
 func TestASuccessorGoesOnFromTheSnapshot(t *testing.T) { // S11
 	expired := func(set ...option) []option { return append(set, renditions(144), failing(watch.FailureExpired)) }
 	follow(t, []timeline{

@@ -61,7 +61,9 @@ func TestBadMediaAreAlertedAtTheirThresholdAndAtTheirRecovery(t *testing.T) { //
 				}
 			}
 		}, checksEvery(2)}, 50, 300, "50 started since 0, 130 silence since 100 for 30, 142 silence_recovered since 100 until 140 for 40", nil},
-		{"a segment without a key frame and without sound is no failure", []option{func(w *world) { w.groups, w.noSound = 50, true }}, 100, 400,
+		{"black for hours, whose recovery is found by the next check, with its instant", []option{segmentsOf(10), checksEvery(20), black(110.5, 23003.5)}, 100, 23100,
+			"100 started since 0, 150 blackout since 110.5 for 39, 23010 blackout_recovered since 110.5 until 23003.5 for 22893", nil}, // S18
+		{"a segment without a key frame and without sound is no failure", []option{groups(50), noSound}, 100, 400,
 			"100 started since 0, 128 silence since 98 for 30", nil}, // S4, S18
 	})
 	for name, c := range map[string]struct {

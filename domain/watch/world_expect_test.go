@@ -143,14 +143,6 @@ func (w *world) logged(message string) (entries []watch.LogEntry) {
 	return entries
 }
 
-// expectNoLog expects that nothing was logged.
-func (w *world) expectNoLog() {
-	w.t.Helper()
-	if len(w.log) > 0 {
-		w.t.Errorf("logged %+v", w.log)
-	}
-}
-
 func abs(x float64) float64 { return max(x, -x) }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -84,6 +84,13 @@ func withTaskTimes(w *world) {
 // segmentsOf is the length of segments.
 func segmentsOf(sec float64) option { return func(w *world) { w.segment = sec } }
 
+// failsSegments lets the analyses of these segments fail.
+func failsSegments(fails func(sequence uint64) bool) option {
+	return func(w *world) { w.failsSegment = fails }
+}
+
+func noSound(w *world) { w.noSound = true }
+
 func noProgramTime(w *world) { w.noProgramTime = true }
 
 // apart gives picture and sound a playlist each.

@@ -38,7 +38,7 @@ var freezes = []Item{
 	{Name: "freeze of a film", Sampled: true, Description: "One frame stays for 37.6 s.", Picture: film().frozen(still), Truth: stands},
 	{Name: "freeze of a concert, segments of 5 s", Description: "The same in longer segments.", Segment: 5 * time.Second, Picture: show().frozen(still), Truth: stands},
 	{Name: "freeze at 90 kb/s, groups of 5 s", Description: "As a platform encodes 144p.", Segment: 5 * time.Second, Codec: rate(90, 5), Picture: film().frozen(still), Truth: stands},
-	{Name: "freeze at 40 kb/s", Description: "The encoder's noise is at its worst.", Codec: rate(40, 2), Picture: film().frozen(still), Truth: stands},
+	{Name: "freeze at 40 kb/s", Description: "The encoder's noise is at its worst.", Codec: rate(40, 2), Picture: show().frozen(still), Truth: stands},
 	{Name: "freeze at 250 kb/s", Description: "Much detail.", Codec: rate(250, 2), Picture: crowd().frozen(still), Truth: stands},
 	{Name: "freeze in 10-bit HEVC", Description: "Another codec and another depth.", Codec: hevcTenBit, Picture: film().withFormat("yuv420p10le").frozen(still), Truth: stands},
 	{Name: "freeze in fragments", Description: "MP4 instead of MPEG-TS.", stream: stream{fragments: true}, Picture: show().frozen(still), Truth: stands},
