@@ -20,6 +20,10 @@ type trouble struct {
 	toggle              func(s *livestream.Stream, on bool) time.Time
 }
 
+// sampleTolerance is how far the instant of an optional detector may be off: it is that of a sample, and
+// nothing between two samples is searched. On a busy machine three checks in a row may be missing.
+const sampleTolerance = mediaTolerance + 6*time.Second
+
 // Conditions of picture and sound are there side by side, and each is seen from its onset to its recovery.
 // The thresholds and the instants are asserted in virtual time, by the tests of the domain.
 func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections 3.1, 3.3, 4.3, 6.8, 16.1 and 16.2
@@ -55,8 +59,8 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections
 		}
 		for i, c := range together {
 			back := s.WaitEvent(c.alert+"_recovered", time.Minute)
-			scenario.AssertNear(t, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], mediaTolerance)
-			scenario.AssertNear(t, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], mediaTolerance)
+			scenario.AssertNear(t, c.alert+": started_at of the recovery", back.Data.StartedAt, begins[i], sampleTolerance)
+			scenario.AssertNear(t, c.alert+": recovered_at", back.Data.RecoveredAt, ends[i], sampleTolerance)
 		}
 	}
 	s.End()
@@ -70,7 +74,7 @@ func TestOptionalDetectorsAreSeenFromOnsetToRecovery(t *testing.T) { // sections
 func assertAlert(s *scenario.Stream, c trouble, begin time.Time) {
 	s.T.Helper()
 	alert := s.WaitEvent(c.alert, time.Minute)
-	scenario.AssertNear(s.T, c.alert+": started_at", alert.Data.StartedAt, begin, mediaTolerance)
+	scenario.AssertNear(s.T, c.alert+": started_at", alert.Data.StartedAt, begin, sampleTolerance)
 	if value, found := alert.Data.Measured[c.measured]; !found || value < c.least || value > c.most {
 		s.T.Errorf("%s has measured %v, want a %s of %g to %g", c.alert, alert.Data.Measured, c.measured, c.least, c.most)
 	}
