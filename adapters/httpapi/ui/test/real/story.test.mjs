@@ -69,6 +69,10 @@ async function register(page, { words, video, title, channel }) {
   await goTo(page, words.shell.register);
   const sees = page.getByRole("region", { name: words.register.sees });
   await page.getByLabel(words.register.url).fill(stream_url);
+  await sees.locator(".facts, .is-warning").first().waitFor();
+  while (!(await sees.getByText(title, { exact: true }).isVisible())) { // a busy platform did not answer in time
+    await page.getByRole("button", { name: words.register.lookAgain }).click();
+  }
   for (const text of [title, words.register.states.live, words.register.noProblem]) await sees.getByText(text, { exact: true }).waitFor();
   await page.getByRole("radio", { name: words.register.presets.talk[0] }).check();
   await page.getByText(words.register.single, { exact: true }).click();
