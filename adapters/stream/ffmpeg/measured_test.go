@@ -410,12 +410,12 @@ func TestNothingIsMeasuredThatIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// The sound is decoded whole at once, and the picture again where its key frames leave a doubt.
+// A black key frame and a second of silence leave both tracks in doubt.
 func TestACloserLookReplacesWhatTheFirstOneMeasured(t *testing.T) {
-	segment := scene{codec: keyFramesEvery("30"), black: during(0.9, 1.1)}.make(t)
+	segment := scene{codec: keyFramesEvery("30"), black: during(0.9, 1.1), silent: during(1, 2)}.make(t)
 	got := measure(t, segment, watch.Look{Video: time.Hour, Audio: time.Hour, Measure: everything})
 	m := got.Measured
-	if got.Video.Screened || got.Audio.Screened || len(m.Pictures) != 3 || len(m.Movement) != 89 || m.Sound == nil || m.Tone == nil || m.Captions == nil || m.Damage == nil {
+	if got.Video.Screened || got.Audio.Screened || len(m.Pictures) != 3 || len(m.Movement) != 89 || m.Sound == nil || m.Sound.Loud < seconds(1.9) || m.Tone == nil || m.Captions == nil || m.Damage == nil {
 		t.Errorf("video %+v, audio %+v: %d pictures, %d changes, %+v %+v %v %+v", got.Video, got.Audio, len(m.Pictures), len(m.Movement), m.Sound, m.Tone, m.Captions, m.Damage)
 	}
 	if !slices.Equal(got.Intervals[detector.Blackout], measure(t, segment, watch.Look{}).Intervals[detector.Blackout]) {
