@@ -24,9 +24,9 @@ var freeze = Detector{
 	Needs:    Pictures | Movement, Rule: remembering(judgeFreeze),
 }
 
-// A pair of pictures is still if their mean difference is at most stillMean grey levels, and no block
-// differs more than stillRatio times as much as the median block, which counts as at least 1. An
-// encoder's noise is everywhere, a clock or a chat is in one place.
+// Two pictures are still if their mean difference is at most stillMean grey levels, and no block differs
+// more than stillRatio times as much as the median block. That one counts as at least 1. An encoder's
+// noise is everywhere, a clock or a chat is in one place.
 const (
 	stillMean  = 5.0
 	stillRatio = 3.0
@@ -48,8 +48,8 @@ type frozen struct {
 	Proved bool          `json:"proved,omitempty"` // every frame of a segment of this standstill was seen to be still
 }
 
-// judgeFreeze compares key frames with the first one of the standstill, across samples, because a pan
-// or a fade grows with distance and an encoder's noise does not. A loop may have equal key frames. So
+// judgeFreeze compares key frames with the first one of the standstill, across samples. A pan or a fade
+// grows with distance, and an encoder's noise does not. A loop may have equal key frames. So
 // every frame of one later segment has to be still as well; the watch decodes them only once two
 // samples have shown a standstill.
 func judgeFreeze(m frozen, since time.Time, s Sample, _ func(string) float64) (frozen, Verdict) {

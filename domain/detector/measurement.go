@@ -25,8 +25,8 @@ type Measured struct {
 	Captions *CaptionState  `json:"captions,omitempty"`
 	Damage   *DamageMeasure `json:"damage,omitempty"`
 
-	// Taken says what was measured, even if there was nothing to measure. What was asked for and is
-	// missing here is unknown: the command ffmpeg measures only what blackout and silence need.
+	// Taken is the set of the measurements that were taken, even if there was nothing to measure. Any
+	// other that was asked for is unknown: the command ffmpeg measures for blackout and silence alone.
 	Taken Measurement `json:"taken,omitempty"`
 }
 
@@ -105,8 +105,8 @@ const (
 	CaptionText   CaptionState = "text"
 )
 
-// DamageMeasure says which part of the picture of a segment is damaged: from a damaged packet or frame
-// to the next key frame, and where frames are missing.
+// DamageMeasure has the damaged parts of the picture of a segment. They last from a damaged packet or
+// frame to the next key frame, and for as long as frames are missing.
 type DamageMeasure struct {
 	Intervals []Interval `json:"intervals,omitempty"` // ascending, apart
 	Packets   int        `json:"packets,omitempty"`   // that the demuxer calls corrupt

@@ -10,8 +10,8 @@ type Verdict struct {
 	// Unknown says that the sample tells nothing: nothing begins and nothing ends by it.
 	Unknown bool
 
-	// Bad are the bad parts of the sample, ascending. The first may begin before the sample: what
-	// was suspected is proved now.
+	// Bad are the bad parts of the sample, ascending. The first may begin before the sample, if the
+	// sample proves a suspicion.
 	Bad []Period
 
 	// Since is from when on it may be bad though that is not proved; the detector gets it back with
@@ -28,8 +28,8 @@ type Verdict struct {
 	Values map[string]float64
 }
 
-// Rule judges samples of one detector, in the order of media time. It is a pure function: memory is what
-// it returned for the sample before (nil: there was none), since is that verdict's Since, and setting
+// Rule judges samples of one detector, in the order of media time. It is a pure function. It gets the
+// memory that it returned for the sample before (nil: there was none) and that verdict's Since. setting
 // returns a field of the registration's config object. Memory is a part of the snapshot. It holds no
 // times, because the media timeline may move.
 type Rule func(memory json.RawMessage, since time.Time, s Sample, setting func(field string) float64) (json.RawMessage, Verdict)
@@ -52,8 +52,8 @@ func remembering[M any](judge func(memory M, since time.Time, s Sample, setting 
 
 // Judge returns the verdict of a detector about a sample, and its new memory. See Rule.
 //
-// A detector without a Rule judges each sample by itself: bad is what the analyser found under the
-// detector's name, and all of a segment without a decoded frame if BadWithoutTrack says so.
+// A detector without a Rule judges each sample by itself. Bad are the intervals that the analyser found
+// under its name, and all of a segment without a decoded frame if BadWithoutTrack says so.
 func (d Detector) Judge(memory json.RawMessage, since time.Time, s Sample, setting func(field string) float64) (json.RawMessage, Verdict) {
 	if d.Rule != nil {
 		if d.Needs&^s.Taken != 0 {

@@ -10,7 +10,7 @@ func (p Picture) frozen(parts ...[2]float64) Picture {
 	return p.withFilter("select='not(%s)',fps=%d", frames(parts...), Rate)
 }
 
-// patch lays a patch of a colour over the picture. Where it is are expressions of t, the time.
+// patch lays a patch of a colour over the picture. Its place is given by expressions of t, the time.
 func (p Picture) patch(x, y string, w, h int, colour string) Picture {
 	label := fmt.Sprint(len(p.filters))
 	return p.withFilter("null[under%[1]s];color=c=%[2]s:s=%[3]dx%[4]d:r=%[5]d[patch%[1]s];[under%[1]s][patch%[1]s]overlay=x='%[6]s':y='%[7]s':eval=frame:shortest=1",
