@@ -41,6 +41,12 @@ func TestPeriodsAreThoseOfTheZone(t *testing.T) {
 			"2026-10-25T00:00:00Z", []float64{1, 1, 1}},
 		"hours in India begin at half past": {history.Hour, "Asia/Kolkata", "2026-11-22T00:00:00Z", "2026-11-22T01:00:00Z",
 			"2026-11-21T23:30:00Z", []float64{1, 1}},
+		"a day without a midnight": {history.Day, "Africa/Cairo", "2026-04-23T12:00:00Z", "2026-04-25T12:00:00Z",
+			"2026-04-22T22:00:00Z", []float64{24, 23, 24}},
+		"a day that has midnight twice": {history.Day, "America/Havana", "2025-11-01T12:00:00Z", "2025-11-03T12:00:00Z",
+			"2025-11-01T04:00:00Z", []float64{24, 25, 24}},
+		"a day that was skipped": {history.Day, "Pacific/Apia", "2011-12-29T12:00:00Z", "2011-12-31T12:00:00Z",
+			"2011-12-29T10:00:00Z", []float64{24, 24, 24}},
 		"summer time of half an hour": {history.Hour, "Australia/Lord_Howe", "2026-04-04T14:15:00Z", "2026-04-04T15:45:00Z",
 			"2026-04-04T14:00:00Z", nil},
 	} {
