@@ -113,23 +113,3 @@ func TestAStormThatGrowsAndHasAnIncidentThatChangesIsDueOnce(t *testing.T) {
 		t.Errorf("the plan is %+v", p)
 	}
 }
-
-// BenchmarkPlan has openings that are a storm, and as many again before them.
-func BenchmarkPlan(b *testing.B) {
-	for _, count := range []int{100, 1000, 10000} {
-		b.Run(fmt.Sprint(count), func(b *testing.B) {
-			due := chat()
-			for n := range count {
-				i := openSince(monitor.ID(fmt.Sprint("mon-", n)), -30+30*float64(n)/float64(count))
-				opening, _ := notify.OpeningOf(i.Incident, eight)
-				known := opening
-				known.IncidentID, known.At = "known "+known.IncidentID, known.At.Add(-notify.StormWindow)
-				due.Threads, due.Openings = append(due.Threads, notify.Thread{Incident: &i}), append(due.Openings, opening, known)
-			}
-			for b.Loop() {
-				due.Plan()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count), "ns/incident")
-		})
-	}
-}
