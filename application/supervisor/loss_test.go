@@ -31,19 +31,6 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
-	scenario(t, "the loss of a worker that replaced another is noticed", func(t *testing.T) {
-		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
-		h.advance(time.Second)
-		h.launcher.set(func(l *fakeLauncher) { l.launchTime = 3 * time.Second })
-		next, _ := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here")
-		h.sup.Start(next)
-		h.advance(time.Minute)
-		h.expectActive("mon-a")
-		h.launcher.exit("mon-a", "exit status 2")
-		h.advance(time.Minute)
-		h.expectFailed("mon-a", "worker_lost", "exit status 2")
-	})
-
 	scenario(t, "a worker that another gateway has replaced is no loss", func(t *testing.T) {
 		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
 		h.advance(time.Second)
@@ -80,17 +67,6 @@ func TestALostWorkerFailsItsMonitor(t *testing.T) {
 }
 
 func TestAShutdownFailsNoMonitor(t *testing.T) {
-	scenario(t, "a shutdown ends no monitor, even if workers went first", func(t *testing.T) {
-		h := newHarness(t, newMonitor("mon-a")).run("mon-a")
-		h.advance(time.Minute)
-		h.launcher.exit("mon-a", "killed by SIGTERM")
-		h.advance(500 * time.Millisecond)
-		h.stop()
-		h.advance(time.Minute)
-		h.expectActive("mon-a")
-		h.expectCalls("launch mon-a 1")
-	})
-
 	scenario(t, "a shutdown does not wait for a launch or a stop", func(t *testing.T) {
 		a, b := newMonitor("mon-a"), newMonitor("mon-b")
 		h := newHarness(t, a, b)

@@ -76,19 +76,4 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h.advance(10 * time.Second)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
-
-	scenario(t, "a repeated reconciliation launches nothing twice", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).relaunching()
-		h.launcher.running["mon-b"] = 1
-		h.run()
-		for range 3 {
-			h.sup.AwaitStart(t.Context())
-			h.advance(time.Second)
-		}
-		got := h.launcher.requests()
-		slices.Sort(got)
-		if want := []string{"launch mon-a 2", "launch mon-b 1"}; !slices.Equal(got, want) {
-			t.Errorf("asked %q, want %q", got, want)
-		}
-	})
 }

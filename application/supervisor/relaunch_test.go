@@ -17,14 +17,6 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 		return h
 	}
 
-	scenario(t, "a worker that was lost is replaced at once, in the next generation", func(t *testing.T) {
-		h := start(t)
-		h.launcher.exit("mon-a", "killed by SIGKILL")
-		h.advance(1100 * time.Millisecond)
-		h.expectCalls("launch mon-a 1", "launch mon-a 2")
-		h.expectActive("mon-a")
-	})
-
 	scenario(t, "a worker is replaced five times in ten minutes with growing pauses, then its monitor fails", func(t *testing.T) {
 		h := start(t)
 		want := []string{"launch mon-a 1"}
@@ -50,17 +42,6 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 		}
 		h.expectActive("mon-a")
 		h.expectRunning("mon-a", 31)
-	})
-
-	scenario(t, "a database outage delays the replacement", func(t *testing.T) {
-		h := start(t)
-		h.store.set(func(r *database) { r.down = true })
-		h.launcher.exit("mon-a", "killed by SIGKILL")
-		h.advance(10 * time.Minute)
-		h.expectCalls("launch mon-a 1")
-		h.store.set(func(r *database) { r.down = false })
-		h.advance(30 * time.Second)
-		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
 	for _, shared := range []bool{false, true} {

@@ -42,38 +42,9 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 		h.expectCalls()
 		h.advance(time.Millisecond)
 		h.expectCalls("launch mon-b 2")
-	})
-
-	scenario(t, "a reservation due before the next poll is promoted at that poll", func(t *testing.T) {
-		h := newHarness(t).run()
-		h.advance(time.Hour + time.Millisecond)
-		h.store.add(newReservation("mon-a", time.Millisecond))
+		h.store.add(newReservation("mon-c", time.Millisecond)) // due before the next poll
 		h.advance(time.Second)
-		h.expectCalls("launch mon-a 2")
-	})
-
-	scenario(t, "a reservation ended before it is due gets no worker", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Hour)).run()
-		h.advance(time.Minute)
-		h.store.end("mon-a")
-		h.sup.Stop("mon-a")
-		h.advance(2 * time.Hour)
-		h.expectCalls("stop mon-a")
-	})
-
-	scenario(t, "a reservation ended between claim and promotion gets no worker", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Minute))
-		h.store.failingID = "mon-a"
-		h.run()
-		h.advance(time.Minute + 500*time.Millisecond)
-		h.store.set(func(r *database) { r.failingID = "" })
-		h.store.end("mon-a")
-		h.store.set(func(r *database) { clear(r.calls) })
-		h.advance(time.Hour)
-		h.expectCalls()
-		if n := h.store.asked("promote"); n != 1 {
-			t.Errorf("its promotion was tried %d times after its end, want 1", n)
-		}
+		h.expectCalls("launch mon-b 2", "launch mon-c 2")
 	})
 
 	scenario(t, "a locked reservation is polled until it can be claimed", func(t *testing.T) {
@@ -90,6 +61,18 @@ func TestReservationsAreStartedOnTime(t *testing.T) {
 		h.store.set(func(r *database) { r.locked = false })
 		h.advance(100 * time.Millisecond)
 		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "all that are due are promoted at once, though one claim returns eight", func(t *testing.T) {
+		var all []monitor.Monitor
+		for i := range 20 {
+			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%03d", i)), time.Hour))
+		}
+		h := newHarness(t, all...).run()
+		h.advance(time.Hour)
+		if n := len(h.launcher.requests()); n != 20 {
+			t.Errorf("%d launches of 20", n)
+		}
 	})
 
 	scenario(t, "no claim expires while many reservations are promoted slowly", func(t *testing.T) {

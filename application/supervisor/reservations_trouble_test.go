@@ -1,8 +1,6 @@
 package supervisor_test
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -69,55 +67,23 @@ func TestReservationsSurviveDatabaseOutages(t *testing.T) {
 	}
 }
 
-func TestOneGatewayPromotesAReservation(t *testing.T) {
-	scenario(t, "each reservation is promoted by one gateway", func(t *testing.T) {
-		var all []monitor.Monitor
-		for i := range 100 {
-			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%03d", i)), time.Hour))
-		}
-		one := newHarness(t, all...).run()
-		two := one.beside()
-		two.launcher.runtime.ID = "there"
-		two.run()
-		one.advance(time.Hour + time.Second) // though one claim returns eight
-		calls := append(one.launcher.requests(), two.launcher.requests()...)
-		slices.Sort(calls)
-		if n := len(calls); n != 100 || len(slices.Compact(calls)) != 100 {
-			t.Errorf("%d launches, want one for each of 100", n)
-		}
-	})
-
-	scenario(t, "a reservation whose gateway died after the claim is promoted by another", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Minute)).run()
-		h.advance(59*time.Second + 999*time.Millisecond)
-		h.store.change("mon-a", func(m *monitor.Monitor) {
-			m.ReservedUntil, m.Generation = m.ReservedUntil.Add(30*time.Second), 2 // taken by the other
+func TestAReservationThatIsPromotedOrEndedElsewhereGetsNoWorkerHere(t *testing.T) {
+	for name, change := range map[string]func(*monitor.Monitor){
+		"promoted by another gateway":       func(m *monitor.Monitor) { m.ReservedUntil, m.Generation = time.Time{}, 3 },
+		"ended between claim and promotion": func(m *monitor.Monitor) { m.Status = monitor.Stopped },
+	} {
+		scenario(t, name, func(t *testing.T) {
+			h := newHarness(t, newReservation("mon-a", time.Minute))
+			h.store.failingID = "mon-a"
+			h.run()
+			h.advance(time.Minute + 100*time.Millisecond)
+			h.store.change("mon-a", change)
+			h.store.set(func(r *database) { r.failingID = ""; clear(r.calls) })
+			h.advance(time.Minute)
+			h.expectCalls()
+			if n := h.store.asked("promote"); n != 1 {
+				t.Errorf("its promotion was tried %d times, want 1", n)
+			}
 		})
-		h.advance(30 * time.Second)
-		h.expectCalls()
-		h.advance(time.Second)
-		h.expectCalls("launch mon-a 3")
-	})
-
-	scenario(t, "a reservation claimed by another gateway meanwhile is left to it", func(t *testing.T) {
-		h := newHarness(t, newReservation("mon-a", time.Minute))
-		h.store.failingID = "mon-a"
-		h.run()
-		h.advance(time.Minute + 100*time.Millisecond)
-		h.store.change("mon-a", func(m *monitor.Monitor) { m.ReservedUntil, m.Generation = time.Time{}, 3 }) // the other has promoted it
-		h.store.set(func(r *database) { r.failingID = ""; clear(r.calls) })
-		h.advance(time.Minute)
-		h.expectCalls()
-		if n := h.store.asked("promote"); n != 1 {
-			t.Errorf("its promotion was tried %d times, want 1", n)
-		}
-	})
-
-	scenario(t, "a restarted gateway launches promoted monitors and no reservations", func(t *testing.T) {
-		promoted := newReservation("mon-a", 0)
-		promoted.ReservedUntil, promoted.Generation, promoted.RuntimeID = time.Time{}, 2, "here"
-		h := newHarness(t, promoted, newReservation("mon-b", time.Hour)).started()
-		h.advance(time.Second)
-		h.expectCalls("launch mon-a 3")
-	})
+	}
 }

@@ -9,16 +9,6 @@ import (
 
 // Decisions O2, O3 and O5.
 func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
-	scenario(t, "a worker of an older generation is replaced", func(t *testing.T) {
-		m := monitored("mon-a")
-		m.Generation = 4
-		h := newHarness(t, m).relaunching()
-		h.launcher.running["mon-a"] = 3
-		h.started()
-		h.expectCalls("launch mon-a 5")
-		h.expectRunning("mon-a", 5)
-	})
-
 	scenario(t, "a worker of another runtime is replaced only when its lease has expired", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
@@ -43,16 +33,6 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		h.reportFor(20*time.Second, "mon-a")
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 		h.expectActive("mon-a")
-	})
-
-	scenario(t, "a generation that was never launched is missing", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).relaunching().started("mon-a")
-		h.advance(time.Second)
-		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
-			t.Fatal(err)
-		}
-		h.advance(10 * time.Second)
-		h.expectCalls("launch mon-a 1", "launch mon-a 3")
 	})
 
 	scenario(t, "a monitor that is being promoted is not missed", func(t *testing.T) {
