@@ -33,13 +33,11 @@ type fakeStore struct {
 	failure error // of Accept
 }
 
-// Get implements intake.ReportStore.
 func (s *fakeStore) Get(context.Context, monitor.ID) (monitor.Monitor, error) {
 	s.reads++
 	return s.stored, nil
 }
 
-// Accept implements intake.ReportStore.
 func (s *fakeStore) Accept(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	s.reports = append(s.reports, r)
 	return monitor.Answer{Order: monitor.Run}, s.failure

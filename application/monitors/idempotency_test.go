@@ -106,19 +106,15 @@ func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 		})
 	}
 
-	t.Run("does not store a refused request", func(t *testing.T) {
-		s := newServiceWith(t)
-		first := s.register("Q")
-		_, _, err := s.RegisterIdempotent(ctx, request("Q"), idempotencyKey)
-		requireCode(t, err, monitor.Duplicate)
-		if _, err := s.Stop(ctx, first.ID); err != nil {
-			t.Fatal(err)
-		}
-		registerFirst(t, s, request("Q"))
-	})
-
 	t.Run("starts no worker when the store fails", func(t *testing.T) {
-		for _, op := range []string{"FindIdempotent", "InsertIdempotent"} {
+		idempotent := func(s testService) error {
+			_, _, err := s.RegisterIdempotent(ctx, request("Q"), idempotencyKey)
+			return err
+		}
+		for op, register := range map[string]func(testService) error{
+			"FindIdempotent": idempotent, "InsertIdempotent": idempotent,
+			"Insert": func(s testService) error { _, err := s.Register(ctx, request("Q")); return err },
+		} {
 			s := newServiceWith(t)
 			broken := errors.New("disk full")
 			s.store.Fail = func(_ context.Context, at string) error {
@@ -127,7 +123,7 @@ func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 				}
 				return nil
 			}
-			if _, _, err := s.RegisterIdempotent(ctx, request("Q"), idempotencyKey); !errors.Is(err, broken) {
+			if err := register(s); !errors.Is(err, broken) {
 				t.Errorf("%s: error is %v", op, err)
 			}
 			if len(s.workers.Started()) != 0 {

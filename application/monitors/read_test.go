@@ -3,30 +3,12 @@ package monitors_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/application/monitors"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-func TestAnEventIsRedelivered(t *testing.T) {
-	ctx := context.Background()
-	s := newServiceWith(t)
-	id := s.register("Q").ID
-	const eventID = "0190a5d0-1c2b-7d8a-9c1d-00000000000a"
-	e := event.Event{ID: eventID, Type: event.Blackout, At: noon, Data: event.Alert{DurationSec: 30, StartedAt: noon, ThresholdSec: 30}}
-	if _, err := s.store.Accept(ctx, id, monitor.Report{Generation: 1, At: noon, Status: monitor.Monitoring, Events: []event.Event{e}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Redeliver(ctx, id, strings.ToUpper(eventID)); err != nil {
-		t.Error(err)
-	}
-	for _, unknown := range []string{"0190a5d0-1c2b-7d8a-9c1d-000000000002", "'; drop table monitors"} {
-		requireCode(t, s.Redeliver(ctx, id, unknown), monitor.NotFound)
-	}
-}
 
 func TestATestWebhookIsSentOnce(t *testing.T) {
 	ctx := context.Background()

@@ -78,19 +78,4 @@ func TestAFarStartIsReserved(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("a repeated reservation returns the first result", func(t *testing.T) {
-		s := newReservingService(t)
-		first, _, err := s.RegisterIdempotent(ctx, startingAt(noon.Add(time.Hour)), idempotencyKey)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, replayed, err := s.RegisterIdempotent(ctx, startingAt(noon.Add(time.Hour)), idempotencyKey)
-		if err != nil || !replayed || again.ID != first.ID || again.Status != monitor.Waiting {
-			t.Errorf("repeated as %+v, %v, %v", again, replayed, err)
-		}
-		if started := s.workers.Started(); len(started) != 0 {
-			t.Errorf("workers started: %v", started)
-		}
-	})
 }

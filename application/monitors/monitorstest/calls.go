@@ -11,52 +11,41 @@ import (
 
 // WorkerManager is a monitors.WorkerManager and an intake.LeaseRenewer that records its calls.
 type WorkerManager struct {
-	mu        sync.Mutex
-	started   []monitor.ID
-	stopped   []monitor.ID
-	reporters []monitor.ID
+	mu    sync.Mutex
+	calls map[string][]monitor.ID
 }
 
 // Start implements monitors.WorkerManager.
-func (c *WorkerManager) Start(m monitor.Monitor) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.started = append(c.started, m.ID)
-}
+func (c *WorkerManager) Start(m monitor.Monitor) { c.record("start", m.ID) }
 
 // Stop implements monitors.WorkerManager.
-func (c *WorkerManager) Stop(id monitor.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopped = append(c.stopped, id)
-}
+func (c *WorkerManager) Stop(id monitor.ID) { c.record("stop", id) }
 
 // RenewLease implements intake.LeaseRenewer.
-func (c *WorkerManager) RenewLease(id monitor.ID, _ int) {
+func (c *WorkerManager) RenewLease(id monitor.ID, _ int) { c.record("renew", id) }
+
+func (c *WorkerManager) record(call string, id monitor.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reporters = append(c.reporters, id)
+	if c.calls == nil {
+		c.calls = map[string][]monitor.ID{}
+	}
+	c.calls[call] = append(c.calls[call], id)
 }
+
+// Started lists the monitor of every Start, in order.
+func (c *WorkerManager) Started() []monitor.ID { return c.recorded("start") }
+
+// Stopped lists the monitor of every Stop, in order.
+func (c *WorkerManager) Stopped() []monitor.ID { return c.recorded("stop") }
 
 // Reporters lists the monitor of every RenewLease, in order.
-func (c *WorkerManager) Reporters() []monitor.ID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.reporters)
-}
+func (c *WorkerManager) Reporters() []monitor.ID { return c.recorded("renew") }
 
-// Started lists every Start, in order.
-func (c *WorkerManager) Started() []monitor.ID {
+func (c *WorkerManager) recorded(call string) []monitor.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.started)
-}
-
-// Stopped lists every Stop, in order.
-func (c *WorkerManager) Stopped() []monitor.ID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.stopped)
+	return slices.Clone(c.calls[call])
 }
 
 // CallbackPolicy is a monitors.CallbackPolicy; nil allows everything.
