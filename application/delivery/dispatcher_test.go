@@ -25,14 +25,6 @@ func TestADispatcherSendsWhatIsDue(t *testing.T) {
 		h.expect("e1", "delivered", 1)
 	})
 
-	scenario(t, "what is new is sent within a second if its notification was lost", func(t *testing.T) {
-		h := run(t, &fakeOutbox{}, accepts)
-		h.advance(10*time.Second + 500*time.Millisecond)
-		h.outbox.add(toCallback("e1", "mon-a"))
-		h.advance(time.Second)
-		h.expect("e1", "delivered", 1)
-	})
-
 	scenario(t, "the dispatcher polls after the wake channel was closed", func(t *testing.T) {
 		h := run(t, &fakeOutbox{}, accepts)
 		close(h.wake)
@@ -130,22 +122,6 @@ func TestACallbackGetsTheEventsOfItsMonitorByItsPolicy(t *testing.T) {
 			t.Errorf("attempts at %v, want %v", got, want)
 		}
 		h.expect("e1", "delivered", 2)
-	})
-
-	scenario(t, "a status that fails a destination at once is retried", func(t *testing.T) {
-		h := run(t, &fakeOutbox{}, failing(2, 410, notify.Gone), toCallback("e1", "mon-a"))
-		h.advance(time.Minute)
-		h.expect("e1", "delivered", 3)
-	})
-
-	scenario(t, "the next event of a monitor is sent without waiting for a poll", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		for i := range 100 {
-			o.add(toCallback(fmt.Sprintf("e%d", i), "mon-a"))
-		}
-		h := start(t, o, r, nil)
-		h.advance(0)
-		h.expect("e99", "delivered", 1)
 	})
 }
 

@@ -14,19 +14,6 @@ import (
 )
 
 func TestNothingIsLostWhenTheDatabaseFails(t *testing.T) {
-	scenario(t, "an event under another gateway's lease is sent when that lease expires", func(t *testing.T) {
-		o, r := &fakeOutbox{}, newReceiver(accepts)
-		o.add(toCallback("e1", "mon-a"))
-		if _, err := o.Lease(t.Context(), 1, 30*time.Second); err != nil {
-			t.Fatal(err)
-		}
-		h := start(t, o, r, nil)
-		h.advance(29 * time.Second)
-		h.expect("e1", "pending", 0)
-		h.advance(2 * time.Second)
-		h.expect("e1", "delivered", 1)
-	})
-
 	scenario(t, "an unreachable database is asked about once a second", func(t *testing.T) {
 		h := run(t, &fakeOutbox{down: true}, accepts, toCallback("e1", "mon-a"))
 		h.advance(time.Minute)
