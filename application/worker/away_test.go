@@ -210,18 +210,21 @@ func TestAReplacedWorkerEndsAtOnce(t *testing.T) { // decision O2
 	waiting := func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }
 	for name, c := range map[string]struct {
 		resolve func(context.Context) watch.Resolution
-		reason  error
+		reason  error // nil: it is ordered to stop
 		limit   time.Duration
 	}{
 		"at the next heartbeat while it waits for the start": {waiting, monitor.ErrSuperseded, 10 * time.Second},
 		"at the next check while it analyses":                {nil, fmt.Errorf("report: %w", monitor.ErrSuperseded), 2500 * time.Millisecond},
 		"if its monitor is gone":                             {nil, monitor.Errorf(monitor.NotFound, "no such monitor"), 2500 * time.Millisecond},
+		"if it is ordered to stop":                           {nil, nil, 2500 * time.Millisecond},
 	} {
 		scenario(t, name, func(t *testing.T) {
 			s, g := &fakeStream{resolve: c.resolve}, newFakeGateway()
 			wait := startWorker(t.Context(), t, s, g)
 			time.Sleep(time.Minute + time.Millisecond)
-			g.set(func(g *fakeGateway) { g.respond = func(monitor.Report) (monitor.Order, error) { return "", c.reason } })
+			g.set(func(g *fakeGateway) {
+				g.respond = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, c.reason }
+			})
 			began := time.Now()
 			if err := wait(); !errors.Is(err, c.reason) {
 				t.Errorf("ended with %v", err)

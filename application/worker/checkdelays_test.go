@@ -47,37 +47,33 @@ type lateLine struct {
 	Largest float64 `json:"largest_delay_sec"`
 }
 
-func TestChecksOnTimeAreNotLogged(t *testing.T) {
-	if lines := lateChecks(t, 100*time.Millisecond); len(lines) > 0 {
-		t.Errorf("logged: %+v", lines)
-	}
-}
-
 func TestLateChecksAreLoggedOnceAMinute(t *testing.T) {
-	lines := lateChecks(t, 13*time.Second)
-	late, checks, largest := 0, 0, 0.0
-	for _, l := range lines {
-		late, checks, largest = late+l.Late, checks+l.Checks, max(largest, l.Largest)
-	}
-	if len(lines) < 2 || len(lines) > 4 { // at once, once a minute, and at the end
-		t.Errorf("%d lines in two minutes: %+v", len(lines), lines)
-	}
-	// A check begins every 13 s; all but the first are late.
-	if late != 9 || checks != 10 || largest < 2 || largest > 13 {
-		t.Errorf("%d of %d checks late, by %.1f s at most", late, checks, largest)
-	}
-}
-
-func TestACheckThatAChangeOfTheConfigurationMovedIsNotLate(t *testing.T) {
 	set := func(interval int) func(*monitor.Config) {
 		return func(c *monitor.Config) { c.CheckIntervalSec = interval }
 	}
-	if lines := lateChecks(t, 100*time.Millisecond, set(300), set(2)); len(lines) > 0 {
-		t.Errorf("logged: %+v", lines)
+	for name, c := range map[string]struct {
+		analysis time.Duration
+		changes  []func(*monitor.Config)
+		late     int // a check begins every 13 s, and all but the first are late
+		of       int // checks
+	}{
+		"none is late":                         {100 * time.Millisecond, nil, 0, 0},
+		"all are late":                         {13 * time.Second, nil, 9, 10},
+		"changes of the interval move them":    {100 * time.Millisecond, []func(*monitor.Config){set(300), set(2)}, 0, 0},
+		"late ones after a change are so, too": {13 * time.Second, []func(*monitor.Config){set(3)}, 11, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			late, of, largest := 0, 0, 0.0
+			lines := lateChecks(t, c.analysis, c.changes...)
+			for _, l := range lines {
+				late, of, largest = late+l.Late, of+l.Checks, max(largest, l.Largest)
+			}
+			if late != c.late || of != c.of || late > 0 && (largest < 2 || largest > 13) {
+				t.Errorf("%d of %d checks are late, by %.1f s at most", late, of, largest)
+			}
+			if (len(lines) > 0) != (late > 0) || len(lines) > 4 { // at once, once a minute, and at the end
+				t.Errorf("%d lines in two minutes: %+v", len(lines), lines)
+			}
+		})
 	}
-	t.Run("a later one that is late is", func(t *testing.T) {
-		if lines := lateChecks(t, 13*time.Second, set(3)); len(lines) < 2 {
-			t.Errorf("logged: %+v", lines)
-		}
-	})
 }

@@ -176,8 +176,8 @@ func TestNoEventIsLostOrRepeatedWhateverFails(t *testing.T) {
 			types := g.eventTypes()
 			recovered := strings.Count(types, "recovered") - strings.Count(types, "silence_recovered")
 			alerts := strings.Count(types, "alert.blackout") - recovered
-			if last := g.lastReport(); last.Status != monitor.Completed || last.Statistics.Alerts(detector.Blackout) != alerts {
-				t.Errorf("the last report says %s, %+v; %d alerts were accepted", last.Status, last.Statistics, alerts)
+			if last := g.lastReport(); last.Status != monitor.Completed || last.StreamStatus != monitor.StreamEnded || last.Statistics.Alerts(detector.Blackout) != alerts {
+				t.Errorf("the last report says %s, %s, %+v; %d alerts were accepted", last.Status, last.StreamStatus, last.Statistics, alerts)
 			}
 		})
 	}

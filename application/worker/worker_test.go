@@ -11,7 +11,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -25,37 +24,6 @@ func playBlackout(s *fakeStream) {
 	s.set(func(s *fakeStream) { s.black = false })
 	time.Sleep(10 * time.Second)
 	s.set(func(s *fakeStream) { s.ended = true })
-}
-
-func TestAWorkerReportsAWholeStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		wait := startWorker(t.Context(), t, s, g)
-		playBlackout(s)
-		endsWell(t, wait)
-		if got := g.eventTypes(); got != blackoutEvents {
-			t.Errorf("events %s, want %s", got, blackoutEvents)
-		}
-		last := g.lastReport()
-		if last.Status != monitor.Completed || last.StreamStatus != monitor.StreamEnded {
-			t.Errorf("the last report says %s, %s", last.Status, last.StreamStatus)
-		}
-		if last.Statistics.Alerts(detector.Blackout) != 1 || last.Statistics.TotalSegmentsAnalyzed < 15 || len(last.Snapshot) == 0 {
-			t.Errorf("the last report counts %+v with a snapshot of %d bytes", last.Statistics, len(last.Snapshot))
-		}
-	})
-}
-
-func TestAnOrderToStopIsFollowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		wait := startWorker(t.Context(), t, s, g)
-		time.Sleep(10 * time.Second)
-		g.set(func(g *fakeGateway) {
-			g.respond = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, nil }
-		})
-		endsWell(t, wait)
-	})
 }
 
 func TestShutdownFinishesTheAnalysisAndReportsItsEvents(t *testing.T) { // section 8.3
