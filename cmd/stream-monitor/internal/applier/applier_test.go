@@ -3,6 +3,7 @@ package applier_test
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"io"
 	"log/slog"
@@ -24,40 +25,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const whole = `
-owner: ops/notifications.yaml
-destinations:
-  - name: operations
-    kind: slack
-    language: ja
-    config: {channel: C1}
-    secrets: {bot_token: "${SLACK_TOKEN}"}
-    fallback: mail
-  - name: mail
-    kind: email
-    config: {host: smtp.example.com, port: 587, from: a@example.com, to: b@example.com}
-routes:
-  - name: night
-    match:
-      conditions: [black, silent]
-      min_severity: 2
-      metadata: {labels.team: a, shift: 3}
-    destinations: [operations, mail]
-    delay_sec: 600
-  - name: day
-    destinations: [operations]
-  - default: true
-    destinations: [mail]
-silences:
-  - comment: maintenance
-    match: {}
-    window: {weekdays: [thu, mon], start: "02:00", end: "04:00", timezone: Asia/Tokyo}
-  - comment: move
-    match: {min_severity: 1}
-    from: 2026-11-23T10:00:00+09:00
-    to: "2999-01-01T00:00:00Z"
-    by: ann
-`
+// whole is a file of everything, and created what the command says when it has made it.
+var (
+	//go:embed testdata/whole.yaml
+	whole string
+	//go:embed testdata/created.txt
+	created string
+)
 
 // server is a real PostgreSQL that all tests share.
 var server *postgrestest.Server
@@ -126,16 +100,6 @@ func (s *system) expect(file string, o applier.Options, lines, message string) {
 		s.t.Errorf("the changes are\n%s%s, want\n%s\n%s", got, said, strings.TrimSpace(lines), message)
 	}
 }
-
-const created = `
-+ destination "operations"
-+ destination "mail"
-~ destination "operations": fallback
-+ route "night"
-+ route "day"
-~ default route: destinations, owner
-+ silence "maintenance"
-+ silence "move"`
 
 func TestAFileIsMadeOnce(t *testing.T) { // section 19.8
 	s := newSystem(t)
