@@ -23,7 +23,6 @@ type oneBlob struct {
 	content []byte
 }
 
-// Open implements evidences.BlobStore.
 func (b oneBlob) Open(_ context.Context, d evidence.Digest, _ int64) (io.ReadCloser, error) {
 	if d != sha256.Sum256(b.content) {
 		return nil, evidences.ErrNoBlob

@@ -52,15 +52,12 @@ func (s *sweepStore) AdoptBlobs(context.Context, []evidence.Digest) (int, error)
 // emptyBlobs is an evidences.BlobCleaner of no blobs, whose failure is that of Delete.
 type emptyBlobs struct{ failure error }
 
-// Delete implements evidences.BlobCleaner.
 func (b emptyBlobs) Delete(context.Context, evidence.Digest) error { return b.failure }
 
-// List implements evidences.BlobCleaner.
 func (emptyBlobs) List(context.Context, evidence.Digest, int) ([]evidence.Digest, error) {
 	return nil, nil
 }
 
-// DeletePartial implements evidences.BlobCleaner.
 func (emptyBlobs) DeletePartial(context.Context, time.Duration) (int, error) { return 0, nil }
 
 func TestASweepDeletesEverythingInBatches(t *testing.T) {

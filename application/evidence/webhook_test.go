@@ -29,7 +29,6 @@ func (s *recordStore) fail(method string) error {
 	return nil
 }
 
-// Evidence implements evidences.Reader.
 func (s *recordStore) Evidence(_ context.Context, id evidence.ID) (evidence.Record, error) {
 	for _, r := range s.records {
 		if r.ID == id {
@@ -39,7 +38,6 @@ func (s *recordStore) Evidence(_ context.Context, id evidence.ID) (evidence.Reco
 	return evidence.Record{}, monitor.Errorf(evidence.NotFound, "there is no evidence %s", id)
 }
 
-// ListEvidence implements evidences.Reader.
 func (s *recordStore) ListEvidence(_ context.Context, f evidences.Filter) (found []evidence.Record, err error) {
 	for _, r := range s.records {
 		if r.MonitorID == f.MonitorID && r.EventID == f.EventID {
@@ -49,7 +47,6 @@ func (s *recordStore) ListEvidence(_ context.Context, f evidences.Filter) (found
 	return found, s.fail("ListEvidence")
 }
 
-// AlertOf implements evidences.Reader.
 func (s *recordStore) AlertOf(_ context.Context, recoveryID string, _ event.Type) (string, error) {
 	return s.alerts[recoveryID], s.fail("AlertOf")
 }

@@ -21,14 +21,12 @@ type expiringStore struct {
 	before   time.Time
 }
 
-// MergeMinutes implements histories.ExpiryStore.
 func (s *expiringStore) MergeMinutes(_ context.Context, before time.Time) (more bool, err error) {
 	s.before = before
 	s.unmerged--
 	return s.unmerged > 0, nil
 }
 
-// DeleteHistory implements histories.ExpiryStore.
 func (s *expiringStore) DeleteHistory(_ context.Context, before time.Time, _ int) (spans, minutes int, err error) {
 	s.before = before
 	n := s.expired[0]
@@ -64,14 +62,12 @@ type slowStore struct {
 	reading func()
 }
 
-// MonitorHistory implements histories.Store.
 func (s slowStore) MonitorHistory(_ context.Context, _ monitor.ID, _, _ time.Time, _ time.Duration, v histories.Visitor) error {
 	s.reading()
 	v.Begin(histories.MonitorLife{})
 	return nil
 }
 
-// SumHistory implements histories.Store.
 func (s slowStore) SumHistory(context.Context, monitor.ID, time.Time, *history.Summary) error {
 	s.reading()
 	return nil

@@ -31,7 +31,6 @@ func (s *fakeStore) begin(ctx context.Context, op string) error {
 	return s.before(ctx, op)
 }
 
-// Keys implements keyring.Store.
 func (s *fakeStore) Keys(ctx context.Context) ([]keyring.StoredKey, error) {
 	if err := s.begin(ctx, "Keys"); err != nil {
 		return nil, err
@@ -41,7 +40,6 @@ func (s *fakeStore) Keys(ctx context.Context) ([]keyring.StoredKey, error) {
 	return slices.Clone(s.keys), nil
 }
 
-// CreateKey implements keyring.Store.
 func (s *fakeStore) CreateKey(_ context.Context, key keyring.StoredKey) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,12 +56,10 @@ func (s *fakeStore) change(id string, change func(*access.Key)) access.Key {
 	return s.keys[i].Key
 }
 
-// RevokeKey implements keyring.Store.
 func (s *fakeStore) RevokeKey(_ context.Context, id string, at time.Time) (access.Key, error) {
 	return s.change(id, func(k *access.Key) { k.RevokedAt = at }), nil
 }
 
-// MarkKeyUsed implements keyring.Store.
 func (s *fakeStore) MarkKeyUsed(ctx context.Context, id string, at time.Time) error {
 	if err := s.begin(ctx, "MarkKeyUsed"); err != nil {
 		return err
@@ -290,7 +286,6 @@ type agingStore struct {
 	entries int
 }
 
-// DeleteEntries implements keyring.AuditStore.
 func (s *agingStore) DeleteEntries(_ context.Context, _ time.Duration, limit int) (int, error) {
 	n := min(s.entries, limit)
 	s.entries -= n
@@ -313,7 +308,6 @@ type finishedStore struct {
 	ended error
 }
 
-// FinishEntry implements keyring.AuditStore.
 func (s *finishedStore) FinishEntry(ctx context.Context, _ int64, _ []string, _ int) error {
 	s.ended = ctx.Err()
 	return nil
