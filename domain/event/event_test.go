@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
@@ -165,5 +167,86 @@ func TestThePayloadIsTheSpecifiedOne(t *testing.T) { // section 4.2
 		if err != nil || strings.Contains(string(b), "+09:00") || !strings.Contains(string(b), `"metadata":{}`) {
 			t.Errorf("%s in UTC: %s, %v", typ, b, err)
 		}
+	}
+}
+
+func TestEvidenceIsAddedBehindTheUnchangedPayload(t *testing.T) { // section 4.2
+	e := event.Event{ID: "id", Type: event.Blackout, At: eight, Data: alert}
+	body, err := event.NewPayload(e, "mon-1", "https://www.youtube.com/watch?v=1&t=2", json.RawMessage(`{"a":{}}`), jst).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := event.AddEvidence(body, event.Evidence{
+		EvidenceID: "ev", EventID: "id", Links: map[string]string{"onset": "https://example.com/evidence/ev/onset?expires=1&key=2"}, ExpiresAt: eight.Add(15 * time.Minute).UTC(),
+	}, jst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `,"evidence":{"evidence_id":"ev","event_id":"id","links":{"onset":"https://example.com/evidence/ev/onset?expires=1&key=2"},"expires_at":"2024-01-15T20:15:00+09:00"}}`
+	if !bytes.Equal(with, append(bytes.TrimSuffix(body, []byte("}")), want...)) || !json.Valid(with) {
+		t.Errorf("the payload is %s", with)
+	}
+	for _, bad := range []string{"", "{}", "[]", `"x"`} {
+		if got, err := event.AddEvidence([]byte(bad), event.Evidence{}, jst); err == nil {
+			t.Errorf("%q becomes %s", bad, got)
+		}
+	}
+}
+
+func TestAlertsRecoveriesAndBlindnessMayHaveEvidence(t *testing.T) {
+	for typ, want := range withDetectors(true, true, map[event.Type]bool{
+		event.SegmentError: true, event.StreamStarted: false, event.StreamEnded: false, event.StreamDelayed: false, event.MonitorError: true,
+	}) {
+		if typ.MayHaveEvidence() != want {
+			t.Errorf("%s: %t", typ, !want)
+		}
+	}
+	if alert, is := event.SilenceRecovered.Recovers(); !is || alert != event.Silence {
+		t.Errorf("the recovery is of %q", alert)
+	}
+	if alert, is := event.Silence.Recovers(); is {
+		t.Errorf("an alert recovers %q", alert)
+	}
+}
+
+func TestASequenceComesBeforeTheEvidence(t *testing.T) { // section 19.4
+	payload := []byte(`{"event_id":"id","metadata":{"a":1}}`)
+	body, err := event.AddSequence(payload, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err = event.AddEvidence(body, event.Evidence{EvidenceID: "ev", EventID: "id", ExpiresAt: eight}, jst); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"event_id":"id","metadata":{"a":1},"sequence":42,"evidence":{"evidence_id":"ev","event_id":"id","links":null,"expires_at":"2024-01-15T20:00:00+09:00"}}`
+	if string(body) != want || string(payload) != `{"event_id":"id","metadata":{"a":1}}` {
+		t.Errorf("the payload is %s", body)
+	}
+}
+
+func TestTheEventTypesOfAThirdDetectorFollowFromItsRow(t *testing.T) {
+	if (event.Event{Type: "alert.imaginary", At: eight, Data: samples[event.Blackout]}).Valid() == nil {
+		t.Error("alert.imaginary is valid without its detector")
+	}
+	detectortest.Add(t, detectortest.Imaginary)
+	for typ, data := range map[event.Type]event.Data{
+		"alert.imaginary":           samples[event.Blackout],
+		"alert.imaginary_recovered": samples[event.BlackoutRecovered],
+	} {
+		e := event.Event{Type: typ, At: eight, Data: data}
+		if err := e.Valid(); err != nil || !slices.Contains(event.Types(), typ) {
+			t.Errorf("%s: %v", typ, err)
+		}
+		raw, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read event.Event
+		if err := json.Unmarshal(raw, &read); err != nil || read.Type != typ || read.Valid() != nil {
+			t.Errorf("%s is read as %+v, %v", raw, read, err)
+		}
+	}
+	if (event.Event{Type: "alert.imaginary", At: eight, Data: samples[event.BlackoutRecovered]}).Valid() == nil {
+		t.Error("an alert is valid with the data of a recovery")
 	}
 }
