@@ -2,6 +2,7 @@ package wait_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,4 +30,22 @@ func TestAWaitEndsWithItsTimeItsSignalOrItsContext(t *testing.T) {
 			t.Error("a wait of nothing hides that the context is done")
 		}
 	})
+}
+
+var errBusy = errors.New("busy")
+
+func TestAFreeSlotIsTakenAlthoughTheWaitIsOver(t *testing.T) {
+	late, cancel := context.WithCancelCause(t.Context())
+	cancel(errBusy)
+	s := make(wait.Slots, 1)
+	for range 100 {
+		release, err := s.Take(late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Take(late); !errors.Is(err, errBusy) {
+			t.Fatalf("a second one: %v", err)
+		}
+		release()
+	}
 }

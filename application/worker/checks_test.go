@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,4 +81,71 @@ func TestLateChecksAreLoggedOnceAMinute(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Forty workers start at the same instant, as after a restart. Their checks must not stay at
+// one instant of the interval of 2 s.
+func TestChecksOfWorkersThatStartAtOnceAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers, parts = 40, 8
+		var mu sync.Mutex
+		checks := make([]int, parts) // of each part of the interval
+		began := time.Now()
+		ctx, stop := context.WithCancel(t.Context())
+		var waits []func() error
+		for n := range workers {
+			s := &fakeStream{analyse: func(context.Context) {
+				mu.Lock()
+				defer mu.Unlock()
+				if passed := time.Since(began); passed > 10*time.Second {
+					checks[passed%(2*time.Second)*parts/(2*time.Second)]++
+				}
+			}}
+			waits = append(waits, startWorker(ctx, t, s, newFakeGateway(), func(c *worker.Config) {
+				c.ID, c.SpreadChecks = monitor.NewID([16]byte{15: byte(n)}), true
+			}))
+		}
+		time.Sleep(time.Minute)
+		stop()
+		for _, wait := range waits {
+			endsWell(t, wait)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		total := 0
+		for _, n := range checks {
+			total += n
+		}
+		if busiest := slices.Max(checks); total < workers*20 || busiest > 3*total/parts {
+			t.Errorf("checks in each part of the interval: %s", fmt.Sprint(checks))
+		}
+	})
+}
+
+// A thousand inline workers share a process.
+func TestAWorkerBetweenTwoChecksHasFourGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 20
+		before := runtime.NumGoroutine()
+		ctx, cancel := context.WithCancel(t.Context())
+		var waits []func() error
+		for range workers {
+			waits = append(waits, startWorker(ctx, t, &fakeStream{}, newFakeGateway()))
+		}
+		time.Sleep(time.Minute)
+		fewest := math.MaxInt // a check of some workers may be under way
+		for range 20 {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			fewest = min(fewest, runtime.NumGoroutine()-before)
+		}
+		// The loop, the reporter, and those that wait for a revision and for evidence.
+		if fewest > 4*workers {
+			t.Errorf("%d goroutines of %d workers", fewest, workers)
+		}
+		cancel()
+		for _, wait := range waits {
+			endsWell(t, wait)
+		}
+	})
 }
