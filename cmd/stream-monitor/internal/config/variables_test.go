@@ -29,3 +29,26 @@ func TestAMisspeltVariableIsRecognised(t *testing.T) {
 		}
 	}
 }
+
+func TestConnectionsLeaveDescriptorsForOthers(t *testing.T) { // section 12.5
+	for _, c := range []struct {
+		openFiles, monitors, each int
+	}{
+		{1 << 30, 50, 4096},
+		{65536, 10_000, 4096},
+		{9104, 50, 4096}, // just enough
+		{9102, 50, 4095},
+		{4096, 50, 1592},
+		{4096, 1000, 1024}, // half is for connections
+		{1024, 50, 256},
+		{0, 50, 0},
+	} {
+		each, wanted := MaxConnections(c.openFiles, c.monitors, 4096)
+		if each != c.each || (each == 4096) != (c.openFiles >= wanted || c.monitors == 10_000) {
+			t.Errorf("%d open files and %d monitors: %d connections, want %d; %d files are enough", c.openFiles, c.monitors, each, c.each, wanted)
+		}
+	}
+	if openFiles := OpenFiles(); openFiles < 256 {
+		t.Errorf("%d files may be open", openFiles)
+	}
+}
