@@ -17,43 +17,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// outages are the ways in which a gateway can fail until the time end. Each returns the
-// behaviour of a report.
-var outages = map[string]func(end time.Time) func(context.Context) error{
-	"refuses connections": func(end time.Time) func(context.Context) error {
-		return func(context.Context) error {
-			if time.Now().Before(end) {
-				return errGatewayDown
-			}
+// outages are the ways in which a gateway can fail until the time end: what becomes of a report before.
+var outages = map[string]func(ctx context.Context, end time.Time) error{
+	"refuses connections": func(context.Context, time.Time) error { return errGatewayDown },
+	"has no database":     func(context.Context, time.Time) error { return monitor.Errorf(monitor.Internal, "no database") },
+	"is halted and continues": func(ctx context.Context, end time.Time) error {
+		select {
+		case <-time.After(time.Until(end)):
 			return nil
-		}
-	},
-	"has no database": func(end time.Time) func(context.Context) error {
-		return func(context.Context) error {
-			if time.Now().Before(end) {
-				return monitor.Errorf(monitor.Internal, "no database")
-			}
-			return nil
-		}
-	},
-	"is halted and continues": func(end time.Time) func(context.Context) error {
-		return func(ctx context.Context) error {
-			select {
-			case <-time.After(time.Until(end)):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	},
-	"is cut off and loses every report": func(end time.Time) func(context.Context) error {
-		return func(ctx context.Context) error {
-			if !time.Now().Before(end) {
-				return nil
-			}
-			<-ctx.Done()
+		case <-ctx.Done():
 			return ctx.Err()
 		}
+	},
+	"is cut off and loses every report": func(ctx context.Context, _ time.Time) error {
+		<-ctx.Done()
+		return ctx.Err()
 	},
 }
 
@@ -66,7 +44,14 @@ func TestAnAlertArrivesWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				s.set(func(s *fakeStream) { s.black = true })
 				end := time.Now().Add(6*time.Second + duration) // the alert is due in about 6 s
-				g.set(func(g *fakeGateway) { g.onRequest = outage(end) })
+				g.set(func(g *fakeGateway) {
+					g.onRequest = func(ctx context.Context) error {
+						if time.Now().Before(end) {
+							return outage(ctx, end)
+						}
+						return nil
+					}
+				})
 				time.Sleep(time.Until(end))
 				for g.eventTypes() != "stream.started alert.blackout" && time.Since(end) < time.Minute {
 					time.Sleep(10 * time.Millisecond)

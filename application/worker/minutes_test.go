@@ -7,22 +7,26 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // measuring is an Analyser that measures every second of each segment. The luma is the
 // number of the second in its minute, by program time.
-type measuring struct{ *fakeStream }
+type measuring struct {
+	*fakeStream
 
-func measuringOf(s *fakeStream) worker.Analyser { return measuring{s} }
+	ahead int // frames that it also claims after each segment, an hour apart
+}
 
 func (m measuring) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	a, err := m.fakeStream.Analyse(ctx, s, calm, body, setting)
 	for at := time.Duration(0); at < s.Duration; at += time.Second {
 		luma := float64(s.ProgramTime.Add(at).Second())
 		a.Measures = append(a.Measures, watch.Measure{At: at, Luma: &luma})
+	}
+	for hour := range m.ahead {
+		a.Measures = append(a.Measures, watch.Measure{At: time.Duration(hour+1) * time.Hour, Luma: new(float64)})
 	}
 	return a, err
 }
@@ -54,7 +58,7 @@ func expectMinutes(t *testing.T, began time.Time, reports []monitor.Report) {
 
 // watchMinutes runs a worker for 15 minutes that measures. Each report gets the error of answer, if it has one.
 // It returns the reports that were stored.
-func watchMinutes(t *testing.T, analyser func(*fakeStream) worker.Analyser, answer func(r monitor.Report, call int, elapsed time.Duration) error) (stored []monitor.Report) {
+func watchMinutes(t *testing.T, ahead int, answer func(r monitor.Report, call int, elapsed time.Duration) error) (stored []monitor.Report) {
 	t.Helper()
 	s, g := &fakeStream{}, newFakeGateway()
 	calls, began := 0, time.Now()
@@ -63,7 +67,7 @@ func watchMinutes(t *testing.T, analyser func(*fakeStream) worker.Analyser, answ
 		return monitor.Run, answer(r, calls, time.Since(began))
 	}
 	p := ports(s, g)
-	p.Analyser = analyser(s)
+	p.Analyser = measuring{s, ahead}
 	stop := runWorker(t, p)
 	time.Sleep(15 * time.Minute)
 	stop()
@@ -88,7 +92,7 @@ func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
 	} {
 		scenario(t, name, func(t *testing.T) {
 			began := time.Now()
-			expectMinutes(t, began, watchMinutes(t, measuringOf, func(r monitor.Report, call int, elapsed time.Duration) error {
+			expectMinutes(t, began, watchMinutes(t, 0, func(r monitor.Report, call int, elapsed time.Duration) error {
 				if c.fails(r, call, elapsed) {
 					return c.err
 				}
@@ -97,14 +101,14 @@ func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
 		})
 	}
 	scenario(t, "and not again", func(t *testing.T) {
-		for _, r := range watchMinutes(t, measuringOf, func(monitor.Report, int, time.Duration) error { return nil }) {
+		for _, r := range watchMinutes(t, 0, func(monitor.Report, int, time.Duration) error { return nil }) {
 			if n := len(r.Minutes); n > 2 { // the present one, and the one before it
 				t.Fatalf("a report has %d minutes", n)
 			}
 		}
 	})
 	scenario(t, "but no report is lost with minutes that are rejected", func(t *testing.T) {
-		stored := watchMinutes(t, measuringOf, func(r monitor.Report, _ int, _ time.Duration) error {
+		stored := watchMinutes(t, 0, func(r monitor.Report, _ int, _ time.Duration) error {
 			if len(r.Minutes) > 0 {
 				return rejected
 			}
@@ -119,8 +123,7 @@ func TestMinutesAreReportedUntilTheyAreAccepted(t *testing.T) {
 // The container of a segment may claim any timestamps.
 func TestMeasuresBeyondTheirSegmentAreLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := func(s *fakeStream) worker.Analyser { return measuringFarAhead{measuring{s}} }
-		minutes := minutesOf(watchMinutes(t, far, func(monitor.Report, int, time.Duration) error { return nil }))
+		minutes := minutesOf(watchMinutes(t, 600, func(monitor.Report, int, time.Duration) error { return nil }))
 		if n := len(minutes); n < 14 || n > 17 {
 			t.Errorf("%d minutes are reported of 15 minutes of media", n)
 		}
@@ -130,16 +133,4 @@ func TestMeasuresBeyondTheirSegmentAreLeftOut(t *testing.T) {
 			}
 		}
 	})
-}
-
-// measuringFarAhead also claims frames up to 25 days after each segment, an hour apart.
-type measuringFarAhead struct{ measuring }
-
-func (m measuringFarAhead) Analyse(ctx context.Context, s watch.Segment, calm watch.Look, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
-	a, err := m.measuring.Analyse(ctx, s, calm, body, setting)
-	for hour := range 600 {
-		luma := 0.
-		a.Measures = append(a.Measures, watch.Measure{At: time.Duration(hour+1) * time.Hour, Luma: &luma})
-	}
-	return a, err
 }

@@ -117,27 +117,21 @@ func TestAClosedWallCostsNothing(t *testing.T) {
 func TestThumbnailsAreMadeOneAtATimeWhileTheWallIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wall{fakeGateway: newFakeGateway(), fakeStream: &fakeStream{}, open: true}
-		watchWall(t, w, func() {
-			time.Sleep(2 * time.Minute)
-			synctest.Wait()
-			w.mu.Lock()
-			open, analysed := len(w.made), w.analysed
-			w.mu.Unlock()
-			if open < 12 || open > 30 || analysed < 30 {
-				t.Errorf("in two minutes %d thumbnails were uploaded of %d segments", open, analysed)
-			}
-			w.set(func() { w.open = false })
-			time.Sleep(15 * time.Second) // the next report, and what is being made
-			synctest.Wait()
-			w.mu.Lock()
-			closed, wrapped := len(w.made), w.wrapped
-			w.mu.Unlock()
-			time.Sleep(2 * time.Minute)
+		after := func(d time.Duration) (made, wrapped, analysed int) {
+			time.Sleep(d)
 			synctest.Wait()
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if len(w.made) != closed || w.wrapped != wrapped {
-				t.Errorf("after the wall was closed, %d more thumbnails were uploaded", len(w.made)-closed)
+			return len(w.made), w.wrapped, w.analysed
+		}
+		watchWall(t, w, func() {
+			if made, _, analysed := after(2 * time.Minute); made < 12 || made > 30 || analysed < 30 {
+				t.Errorf("in two minutes %d thumbnails were uploaded of %d segments", made, analysed)
+			}
+			w.set(func() { w.open = false })
+			closed, kept, _ := after(15 * time.Second) // the next report, and what is being made
+			if made, wrapped, _ := after(2 * time.Minute); made != closed || wrapped != kept {
+				t.Errorf("after the wall was closed, %d more thumbnails were uploaded", made-closed)
 			}
 		})
 		if w.most != 1 {

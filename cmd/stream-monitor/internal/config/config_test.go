@@ -403,7 +403,8 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 			t.Errorf("says %q", got)
 		}
 	})
-	t.Run("has the ranges of the domain", func(t *testing.T) {
+	t.Run("has the ranges of the domain, also of a third detector", func(t *testing.T) {
+		detectortest.Add(t, detectortest.Imaginary)
 		for _, setting := range monitor.Settings() {
 			for _, value := range []float64{setting.Min - 1, setting.Min, setting.Max, setting.Max + 1} {
 				flag := "--" + strings.ReplaceAll(setting.Field, "_", "-")
@@ -416,20 +417,6 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAThirdDetectorBringsItsFlags(t *testing.T) {
-	clearEnvironment(t)
-	detectortest.Add(t, detectortest.Imaginary)
-	field := detectortest.Imaginary.Threshold.Field
-	flag := "--" + strings.ReplaceAll(field, "_", "-")
-	config := mustParse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=7").Watch.Config()
-	if got := config.Value(field); got != 7 {
-		t.Errorf("%s is %v, want 7", field, got)
-	}
-	if got := mustRefuse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=0"); !strings.Contains(got[0], flag) {
-		t.Errorf("says %q", got)
-	}
 }
 
 func TestWatchSwitchesOptionalDetectorsOn(t *testing.T) {
