@@ -107,7 +107,6 @@ func seconds(values ...float64) []time.Duration {
 	return durations
 }
 
-// newDestination returns a destination of a kind, with secrets.
 func newDestination(id string, kind notify.Kind) notify.Destination {
 	return notify.Destination{
 		ID: id, Name: "name of " + id, Kind: kind, Language: notify.English, Enabled: true,
@@ -137,7 +136,6 @@ func known(d *delivery.Delivery) {
 	d.Notified = d.Notified.After(notify.SituationOf(d.Incident.Incident), notify.NextMessage{Kind: notify.Opened, Push: true}, time.Now(), "")
 }
 
-// end ends an incident.
 func end(i *incident.Incident) {
 	i.State, i.ResolvedAt, i.SeverityNow = incident.Resolved, time.Now(), 0
 	c := i.Conditions[0]
@@ -156,7 +154,6 @@ func aboutStorm(id string, to notify.Destination) delivery.Delivery {
 	}
 }
 
-// aboutEvent returns an event for a webhook.
 func aboutEvent(id string, to notify.Destination) delivery.Delivery {
 	return delivery.Delivery{ID: id, Destination: to, Event: &delivery.Event{
 		EventID: id, EventType: event.BlackoutRecovered, MonitorID: "mon-a", Body: []byte(`{"event_id":"` + id + `"}`), Sequence: 7,

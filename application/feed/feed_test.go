@@ -46,7 +46,6 @@ func inVirtualTime(t *testing.T, cfg feeds.Config, test func(f *follower)) {
 	})
 }
 
-// follow adds a reader.
 func (f *follower) follow(from feed.Position) *feeds.Reader {
 	f.t.Helper()
 	r, err := f.Follow("", from)

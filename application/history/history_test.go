@@ -201,7 +201,6 @@ func newExpiryStore(monitors, events int) *expiryStore {
 	return s
 }
 
-// runExpiry runs an Expiry once.
 func runExpiry(t *testing.T, s *expiryStore) error {
 	t.Helper()
 	return histories.NewMonitorExpiry(s, 90*24*time.Hour, slog.New(slog.DiscardHandler)).Run(t.Context())

@@ -43,7 +43,6 @@ func (s *fakeStore) Accept(_ context.Context, _ monitor.ID, r monitor.Report) (m
 	return monitor.Answer{Order: monitor.Run}, s.failure
 }
 
-// last returns the newest report.
 func (s *fakeStore) last() monitor.Report { return s.reports[len(s.reports)-1] }
 
 // testService is a WorkerService of one monitor that has got completeReport, at a clock that stands.

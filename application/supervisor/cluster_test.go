@@ -54,7 +54,6 @@ func newPair(t *testing.T, monitors int) (c *cluster, a, b *inlineGateway) {
 
 func runtimeID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", n) }
 
-// start starts a gateway with workers of these monitors.
 func (c *cluster) start(name string, ids ...monitor.ID) *inlineGateway {
 	c.t.Helper()
 	g := &inlineGateway{cluster: c, name: name}
@@ -71,7 +70,6 @@ func (c *cluster) start(name string, ids ...monitor.ID) *inlineGateway {
 	return g
 }
 
-// addAt adds a gateway with a worker of another monitor.
 func (c *cluster) addAt(name string, id monitor.ID) *inlineGateway {
 	c.t.Helper()
 	m := monitored(id)
@@ -93,7 +91,6 @@ func (c *cluster) advance(d time.Duration) {
 	}
 }
 
-// all returns the monitors.
 func (c *cluster) all() (all []monitor.Monitor) {
 	c.store.set(func(d *database) { all = slices.Collect(maps.Values(d.monitors)) })
 	return all

@@ -41,7 +41,6 @@ type launcherPort struct {
 	exits chan supervisor.Exit
 }
 
-// connect returns the port of another gateway.
 func (l *fakeLauncher) connect() launcherPort {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +51,6 @@ func (l *fakeLauncher) connect() launcherPort {
 
 func (p launcherPort) Exits() <-chan supervisor.Exit { return p.exits }
 
-// report reports an exit to every gateway.
 func (l *fakeLauncher) report(e supervisor.Exit) {
 	for _, exits := range l.gateways {
 		exits <- e

@@ -88,7 +88,6 @@ func (d *database) set(change func(*database)) {
 	change(d)
 }
 
-// change changes a stored monitor.
 func (d *database) change(id monitor.ID, change func(*monitor.Monitor)) {
 	d.set(func(d *database) {
 		m := d.monitors[id]
@@ -97,7 +96,6 @@ func (d *database) change(id monitor.ID, change func(*monitor.Monitor)) {
 	})
 }
 
-// add stores monitors.
 func (d *database) add(ms ...monitor.Monitor) {
 	d.set(func(d *database) {
 		for _, m := range ms {
@@ -106,7 +104,6 @@ func (d *database) add(ms ...monitor.Monitor) {
 	})
 }
 
-// report stores a worker's report.
 func (d *database) report(id monitor.ID, status monitor.Status) {
 	d.change(id, func(m *monitor.Monitor) { m.Status, m.UpdatedAt, m.ReportedAt = status, time.Now(), time.Now() })
 }
@@ -190,7 +187,6 @@ func (r *fakeStore) AdvanceGeneration(ctx context.Context, id monitor.ID, genera
 	return m, nil
 }
 
-// find returns an active monitor of this generation.
 func (d *database) find(id monitor.ID, generation int) (monitor.Monitor, error) {
 	m, there := d.monitors[id]
 	switch {

@@ -17,7 +17,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-// scenario is a test on virtual time.
 func scenario(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
@@ -182,7 +181,6 @@ func (h *harness) expectFailed(id monitor.ID, reason, detail string) {
 	}
 }
 
-// expectReleased compares whether a monitor was released.
 func (h *harness) expectReleased(id monitor.ID, want bool) {
 	h.t.Helper()
 	if m := h.store.get(id); m.ReservedUntil.IsZero() == want {

@@ -175,18 +175,6 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
-	scenario(t, "a database outage expires no lease", func(t *testing.T) {
-		h := start(t)
-		h.advance(10 * time.Second)
-		h.store.set(func(r *database) { r.down = true })
-		h.advance(time.Minute)
-		h.store.set(func(r *database) { r.down = false })
-		h.advance(5 * time.Second)
-		h.store.report("mon-a", monitor.Monitoring)
-		h.reportFor(time.Minute, "mon-a")
-		h.expectCalls("launch mon-a 1")
-	})
-
 	scenario(t, "a database that cannot be written to expires no lease", func(t *testing.T) {
 		h := start(t)
 		h.store.set(func(r *database) { r.failingID = "mon-a" })

@@ -295,18 +295,3 @@ func TestAWorkerGoesOnUntilTheEndOfItsStreamIsAccepted(t *testing.T) {
 		}
 	})
 }
-
-func TestAHeartbeatCarriesTheCurrentState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{resolve: func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }}, newFakeGateway()
-		stop := runWorker(t, ports(s, g))
-		time.Sleep(10 * time.Minute) // the stream is resolved every 30 s, nothing else happens
-		if age := time.Since(g.lastReport().At); age > 41*time.Second {
-			t.Errorf("the last report is %s old", age)
-		}
-		if n := len(g.reports); n < 59 || n > 63 {
-			t.Errorf("%d reports in 10 minutes, want one every 10 s", n)
-		}
-		stop()
-	})
-}

@@ -243,7 +243,6 @@ func (g *fakeGateway) eventTypes() string {
 	return strings.Join(types, " ")
 }
 
-// eventCount returns how many events were accepted.
 func (g *fakeGateway) eventCount() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -270,7 +269,6 @@ func (g *fakeGateway) isDown(down bool) {
 
 var errGatewayDown = errors.New("the gateway is down")
 
-// scenario is a test on virtual time.
 func scenario(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
@@ -325,7 +323,6 @@ func logTo(out io.Writer) func(*worker.Config) {
 	return func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(out, nil)) }
 }
 
-// endsWell waits for the end of a worker.
 func endsWell(t *testing.T, wait func() error) {
 	t.Helper()
 	if err := wait(); err != nil {

@@ -24,7 +24,6 @@ func (g *fakeGateway) change(change func(*monitor.Config)) {
 	})
 }
 
-// alerts returns the data of the accepted alerts.
 func (g *fakeGateway) alerts() (all []event.Alert) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

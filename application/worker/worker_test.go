@@ -139,20 +139,33 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 	}
 }
 
-func TestACalmStreamReportsASnapshotOnceAMinute(t *testing.T) { // decision S11
-	synctest.Test(t, func(t *testing.T) {
-		s, g := &fakeStream{}, newFakeGateway()
-		stop := runWorker(t, ports(s, g))
-		time.Sleep(10 * time.Minute)
-		stop()
-		snapshots := 0
-		for _, r := range g.reports {
-			if r.Snapshot != nil {
-				snapshots++
+func TestACalmStreamIsReportedAtEachCheckAndHeartbeat(t *testing.T) { // decision S11
+	for name, c := range map[string]struct {
+		resolve            func(context.Context) watch.Resolution
+		reports, snapshots [2]int // fewest and most in ten minutes
+	}{
+		"while it is checked every 2 s": {nil, [2]int{290, 310}, [2]int{10, 14}},
+		"while nothing happens but a question every 30 s": {
+			func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }, [2]int{59, 63}, [2]int{1, 21},
+		},
+	} {
+		scenario(t, name, func(t *testing.T) {
+			g := newFakeGateway()
+			stop := runWorker(t, ports(&fakeStream{resolve: c.resolve}, g))
+			time.Sleep(10 * time.Minute)
+			if age := time.Since(g.lastReport().At); age > 41*time.Second {
+				t.Errorf("the last report is %s old", age)
 			}
-		}
-		if len(g.reports) < 290 || snapshots < 10 || snapshots > 14 {
-			t.Errorf("%d snapshots in %d reports of 10 minutes", snapshots, len(g.reports))
-		}
-	})
+			stop()
+			snapshots := 0
+			for _, r := range g.reports {
+				if r.Snapshot != nil {
+					snapshots++
+				}
+			}
+			if n := len(g.reports); n < c.reports[0] || n > c.reports[1] || snapshots < c.snapshots[0] || snapshots > c.snapshots[1] {
+				t.Errorf("%d snapshots in %d reports of 10 minutes", snapshots, n)
+			}
+		})
+	}
 }

@@ -32,7 +32,6 @@ func (c *clock) take(notices []egress.Notice) {
 	}
 }
 
-// ask asks a question, and returns the address that it got.
 func (c *clock) ask(url monitor.StreamURL, bound string, u watch.Urgency, answer watch.StreamState) string {
 	name, notices := c.Choose(c.now, url, bound)
 	c.take(notices)

@@ -99,7 +99,6 @@ func TestLinkKeysAreParsed(t *testing.T) {
 	}
 }
 
-// requireCode fails the test unless the error has the code; "" means no error.
 func requireCode(t *testing.T, err error, code monitor.Code) {
 	t.Helper()
 	var refused *monitor.Error

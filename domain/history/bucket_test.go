@@ -31,7 +31,6 @@ func showShares(buckets []history.Bucket) string {
 	return strings.Join(words, " | ")
 }
 
-// buckets returns the buckets of a timeline.
 func buckets(from, to time.Time, n int, life history.Life, spans []history.Span, minutes []monitor.Minute) []history.Bucket {
 	timeline := history.NewTimeline(from, to, n, life)
 	for _, s := range spans {

@@ -73,7 +73,6 @@ func (h *history) step(sec float64, inputs ...incident.Input) (changes int) {
 	return changes
 }
 
-// take takes in what a report brings.
 func (h *history) take(sec float64, events []event.Event, signals []monitor.Signal) (changes int) {
 	h.t.Helper()
 	for _, found := range incident.Inputs(events, signals) {

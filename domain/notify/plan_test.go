@@ -10,7 +10,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// openSince returns an open incident of a stream.
 func openSince(id monitor.ID, sec float64) notify.StreamIncident {
 	return notify.StreamIncident{MonitorID: id, Incident: incident.Incident{
 		ID: "of " + string(id), State: incident.Open, Severity: 1, SeverityNow: 1, OpenedAt: at(sec),

@@ -77,10 +77,8 @@ func writes() *destined { return &destined{name: "writes", kind: notify.Teams} }
 func (d *destined) delayed(by time.Duration) *destined     { d.delay = by; return d }
 func (d *destined) repeated(every time.Duration) *destined { d.repeat = every; return d }
 
-// newWorld makes a world of one stream.
 func newWorld(t failer, all ...*destined) *world { return newWorldOf(t, 1, all...) }
 
-// newWorldOf makes a world of so many streams.
 func newWorldOf(t failer, streams int, all ...*destined) *world {
 	w := &world{t: t, now: eight, routing: notify.Routing{Destinations: map[string]notify.Destination{}}, destinations: all}
 	for n := range streams {
@@ -117,7 +115,6 @@ func (w *world) together(sec float64, in incident.Input, streams ...int) *world 
 	return w
 }
 
-// silence adds a silence now.
 func (w *world) silence(s notify.Silence) *world {
 	w.t.Helper()
 	w.routing.Silences = append(w.routing.Silences, s)

@@ -83,7 +83,6 @@ type span struct{ from, to time.Duration }
 
 const lasts = time.Duration(0)
 
-// came returns a condition with spans.
 func came(name incident.Name, spans ...span) incident.Condition {
 	c := incident.Condition{Name: name, StartedAt: eight.Add(spans[0].from), Count: len(spans)}
 	for _, s := range spans {
@@ -96,7 +95,6 @@ func came(name incident.Name, spans ...span) incident.Condition {
 	return c
 }
 
-// example returns the message with a name.
 func example(name string) message.Example {
 	for _, e := range message.Examples(eight) {
 		if e.Name == name {

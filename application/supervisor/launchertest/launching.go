@@ -114,15 +114,6 @@ func olderGenerationIsRefused(f *fixture, running []supervisor.WorkerSpec) {
 	f.expectNoExit()
 }
 
-func othersAreLaunchedBeside(f *fixture, running []supervisor.WorkerSpec) {
-	spec := f.running(StopsWhenAsked)
-	f.expectListed(spec, running[0])
-	f.stop(spec.ID)
-	f.expectExit(spec, true)
-	f.expectAlive(running[0].ID, running[0].Generation)
-	f.expectNoExit()
-}
-
 func endIsReported(f *fixture, running []supervisor.WorkerSpec) {
 	spec, other := running[0], running[1]
 	f.Kill(spec.ID)

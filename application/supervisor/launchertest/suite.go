@@ -64,7 +64,6 @@ var withRunning = []runningCase{
 	{"a newer generation replaces the older", []Behaviour{StopsWhenAsked}, newerGenerationReplaces},
 	{"a newer generation replaces within 5 s an older one that ignores its stop", []Behaviour{IgnoresStop}, newerGenerationReplaces},
 	{"an older generation than the running one is refused", []Behaviour{StopsWhenAsked}, olderGenerationIsRefused},
-	{"others are launched beside them", []Behaviour{StopsWhenAsked}, othersAreLaunchedBeside},
 	{"one that is stopped is gone when Stop returns, and can be launched again", []Behaviour{StopsWhenAsked, StopsWhenAsked}, stopEndsWorker},
 	{"one that ignores its stop is ended by force after its grace period", []Behaviour{IgnoresStop}, stopForcesAfterGracePeriod},
 	{"Close ends them, or keeps them", []Behaviour{StopsWhenAsked, IgnoresStop}, closeEndsRunning},

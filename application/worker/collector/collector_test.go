@@ -79,7 +79,6 @@ func (w *world) start(t *testing.T) *collector.Collector {
 	}, slog.New(slog.NewTextHandler(&w.log, nil)))
 }
 
-// collect runs jobs to their end.
 func (w *world) collect(t *testing.T, jobs ...capture.Job) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,6 @@ func clearEnvironment(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 }
 
-// mustParse parses a valid command line.
 func mustParse(t *testing.T, args ...string) *CLI {
 	t.Helper()
 	cli, _, err := parse(args, &bytes.Buffer{})

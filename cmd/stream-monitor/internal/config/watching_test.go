@@ -52,7 +52,6 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 	})
 }
 
-// program writes a program that can be executed.
 func program(t *testing.T, path ...string) string {
 	t.Helper()
 	file := filepath.Join(path...)
