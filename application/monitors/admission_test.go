@@ -69,6 +69,9 @@ func TestRegistrationsBatchesAndPreviewsRefuseTheSame(t *testing.T) {
 					t.Errorf("%s refuses with %v; the preview with %s", name, got, want)
 				}
 			}
+			if page, err := s.List(ctx, monitors.MonitorQuery{Limit: 50}); err != nil || page.Total != 1 {
+				t.Errorf("stored are %d monitors, %v", page.Total, err)
+			}
 		})
 	}
 }

@@ -407,11 +407,14 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 		for _, setting := range monitor.Settings() {
 			for _, value := range []float64{setting.Min - 1, setting.Min, setting.Max, setting.Max + 1} {
 				flag := "--" + strings.ReplaceAll(setting.Field, "_", "-")
-				_, _, err := parse([]string{"watch", url, flag, detector.Format(value)}, &bytes.Buffer{})
+				cli, _, err := parse([]string{"watch", url, flag, detector.Format(value)}, &bytes.Buffer{})
 				config := monitor.DefaultConfig()
 				config.Set(setting.Field, value)
 				if (err == nil) != (config.Valid() == nil) {
 					t.Errorf("%s %v: %v here, %v in the domain", flag, value, err, config.Valid())
+				}
+				if err == nil && cli.Watch.Config() != config {
+					t.Errorf("%s %v: has %+v", flag, value, cli.Watch.Config())
 				}
 			}
 		}

@@ -2,8 +2,11 @@ package supervisor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,16 +131,21 @@ func TestWorkersAreStartedAndStopped(t *testing.T) {
 }
 
 func TestAnInvalidConfigIsRefused(t *testing.T) {
+	id, run := func() string { return "" }, func(context.Context) error { return nil }
+	of := func(task supervisor.LeaderTask) supervisor.Config {
+		return supervisor.Config{NewEventID: id, LeaderTasks: []supervisor.LeaderTask{task}}
+	}
 	for name, cfg := range map[string]supervisor.Config{
-		"no NewEventID":       {},
-		"a negative Launches": {NewEventID: func() string { return "" }, MaxConcurrentLaunches: -1},
-		"a negative timeout":  {NewEventID: func() string { return "" }, ReconcileTimeout: -1},
+		"no NewEventID":                {},
+		"a negative Launches":          {NewEventID: id, MaxConcurrentLaunches: -1},
+		"a negative timeout":           {NewEventID: id, ReconcileTimeout: -1},
+		"a task without a name":        of(supervisor.LeaderTask{Every: 1, Run: run}),
+		"a task without an interval":   of(supervisor.LeaderTask{Name: "a", Run: run}),
+		"a task that is nothing to do": of(supervisor.LeaderTask{Name: "a", Every: 1}),
 	} {
-		t.Run(name+" is refused", func(t *testing.T) {
-			if _, err := supervisor.New(newFakeStore(), newFakeLauncher().connect(), cfg); err == nil {
-				t.Error("accepted")
-			}
-		})
+		if _, err := supervisor.New(newFakeStore(), newFakeLauncher().connect(), cfg); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
 	}
 }
 
@@ -163,5 +171,58 @@ func TestTheSupervisorIsAliveWhileItGoesOn(t *testing.T) {
 		cancel()
 		<-ended
 		expect("it has ended", true)
+	})
+}
+
+// counting runs a gateway with a task every two seconds that counts its runs.
+func counting(t *testing.T, leader string, result error) (h *harness, runs *atomic.Int64) {
+	h, runs = newHarness(t), new(atomic.Int64)
+	h.store.leader = leader
+	h.cfg.LeaderTasks = []supervisor.LeaderTask{{Name: "count", Every: 2 * time.Second, Run: func(context.Context) error {
+		runs.Add(1)
+		return result
+	}}}
+	return h.run(), runs
+}
+
+func TestOnlyTheLeaderRunsItsTasks(t *testing.T) {
+	scenario(t, "the leader runs a task at its interval until it is stopped", func(t *testing.T) {
+		h, runs := counting(t, "", nil)
+		h.advance(5 * time.Second) // the first comparison finds out who leads
+		before := runs.Load()
+		h.advance(20 * time.Second)
+		if n := runs.Load() - before; n != 10 {
+			t.Errorf("%d runs in 20 s, want 10", n)
+		}
+		h.stop()
+		before = runs.Load()
+		h.advance(20 * time.Second)
+		if n := runs.Load() - before; n != 0 {
+			t.Errorf("%d runs after the stop", n)
+		}
+	})
+
+	scenario(t, "a gateway that does not lead runs nothing until it leads", func(t *testing.T) {
+		h, runs := counting(t, "another", nil)
+		h.advance(20 * time.Second)
+		if n := runs.Load(); n != 0 {
+			t.Errorf("%d runs without the lead", n)
+		}
+		h.store.set(func(d *database) { d.leader = "" })
+		h.advance(20 * time.Second)
+		if runs.Load() == 0 {
+			t.Error("no run after the election")
+		}
+	})
+
+	scenario(t, "a task that fails is tried again, more and more slowly", func(t *testing.T) {
+		h, runs := counting(t, "", errors.New("the disk is full"))
+		h.advance(10 * time.Minute)
+		if n := runs.Load(); n < 10 || n > 20 {
+			t.Errorf("%d runs in 10 minutes of failures", n)
+		}
+		if text := h.log.String(); !strings.Contains(text, "task=count") || !strings.Contains(text, "the disk is full") {
+			t.Errorf("the log does not name the task and its error: %s", text)
+		}
 	})
 }
