@@ -178,13 +178,14 @@ func TestAStateOfAnOldEpochIsNotSharedAfterARestore(t *testing.T) {
 	})
 }
 
-func TestAnyNumberOfReadersCostsOneQueryPerChange(t *testing.T) {
+func TestAnyNumberOfReadersCostsOneStateAndOneQueryPerChange(t *testing.T) {
 	inVirtualTime(t, feeds.Config{Heartbeat: time.Hour, MaxPerKey: 500}, func(f *follower) {
 		f.store.Append(1)
 		synctest.Wait()
 		readers := make([]*feeds.Reader, 500)
 		for i := range readers {
-			readers[i] = f.follow(at(1))
+			readers[i] = f.follow(feed.Position{})
+			f.expect(readers[i], "state at 1")
 		}
 		before, _ := f.store.Queries()
 		for version := int64(2); version <= 11; version++ {
@@ -194,19 +195,8 @@ func TestAnyNumberOfReadersCostsOneQueryPerChange(t *testing.T) {
 				f.expect(r, fmt.Sprint(version))
 			}
 		}
-		if after, states := f.store.Queries(); after-before != 10 || states != 0 {
-			f.t.Errorf("10 changes and 500 readers cost %d queries and %d states, want 10 and 0", after-before, states)
-		}
-	})
-}
-
-func TestReadersThatConnectAtOnceShareOneState(t *testing.T) {
-	inVirtualTime(t, feeds.Config{}, func(f *follower) {
-		for range 50 {
-			f.expect(f.follow(feed.Position{}), "state at 0")
-		}
-		if _, states := f.store.Queries(); states != 1 {
-			f.t.Errorf("50 readers cost %d states, want 1", states)
+		if after, states := f.store.Queries(); after-before != 10 || states != 1 {
+			f.t.Errorf("10 changes and 500 readers cost %d queries and %d states, want 10 and 1", after-before, states)
 		}
 	})
 }

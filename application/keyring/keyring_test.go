@@ -279,44 +279,39 @@ func TestAContextEndsWithItsKey(t *testing.T) {
 	})
 }
 
-// agingStore is a keyring.AuditStore of entries that are all too old.
-type agingStore struct {
+// auditStore is a keyring.AuditStore of entries that are all too old. It remembers whether the context of a
+// result had ended.
+type auditStore struct {
 	keyring.AuditStore
 
 	entries int
+	ended   error
 }
 
-func (s *agingStore) DeleteEntries(_ context.Context, _ time.Duration, limit int) (int, error) {
+func (s *auditStore) DeleteEntries(_ context.Context, _ time.Duration, limit int) (int, error) {
 	n := min(s.entries, limit)
 	s.entries -= n
 	return n, nil
 }
 
+func (s *auditStore) FinishEntry(ctx context.Context, _ int64, _ []string, _ int) error {
+	s.ended = ctx.Err()
+	return nil
+}
+
 func TestAllOldEntriesOfTheAuditListExpire(t *testing.T) { // section 12.4
 	for _, entries := range []int{0, 1, 500, 1001} {
-		store := &agingStore{entries: entries}
+		store := &auditStore{entries: entries}
 		if err := keyring.NewAudit(store, time.Hour, slog.Default()).Expire(t.Context()); err != nil || store.entries != 0 {
 			t.Errorf("of %d entries %d are left (%v)", entries, store.entries, err)
 		}
 	}
 }
 
-// finishedStore is a keyring.AuditStore that remembers whether the context of a result had ended.
-type finishedStore struct {
-	keyring.AuditStore
-
-	ended error
-}
-
-func (s *finishedStore) FinishEntry(ctx context.Context, _ int64, _ []string, _ int) error {
-	s.ended = ctx.Err()
-	return nil
-}
-
 func TestTheResultOfARequestThatWasCutOffIsRecorded(t *testing.T) { // section 12.4
 	ctx, cutOff := context.WithCancel(t.Context())
 	cutOff()
-	store := &finishedStore{}
+	store := &auditStore{}
 	keyring.NewAudit(store, time.Hour, slog.Default()).Finish(ctx, 1, nil, 200)
 	if store.ended != nil {
 		t.Errorf("its context had ended: %v", store.ended)

@@ -131,19 +131,14 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 		h.expectRunning("mon-a", 31)
 	})
 
-	for _, shared := range []bool{false, true} {
-		scenario(t, fmt.Sprintf("a generation whose answer was lost is launched (shared runtime: %v)", shared), func(t *testing.T) {
-			h := newHarness(t, monitored("mon-a")).relaunching()
-			h.launcher.runtime.Shared = shared
-			h.run("mon-a")
-			h.advance(time.Second)
-			h.store.set(func(r *database) { r.lostAnswers.advance = 1 })
-			h.launcher.exit("mon-a", "killed by SIGKILL")
-			h.advance(3 * time.Second) // the exit grace period and one pause
-			h.expectCalls("launch mon-a 1", "launch mon-a 2")
-			h.expectActive("mon-a")
-		})
-	}
+	scenario(t, "a generation whose answer was lost is launched", func(t *testing.T) {
+		h := start(t)
+		h.store.set(func(r *database) { r.lostAnswers.advance = 1 })
+		h.launcher.exit("mon-a", "killed by SIGKILL")
+		h.advance(3 * time.Second) // the exit grace period and one pause
+		h.expectCalls("launch mon-a 1", "launch mon-a 2")
+		h.expectActive("mon-a")
+	})
 
 	scenario(t, "a generation stored for another runtime is left to it", func(t *testing.T) {
 		h := start(t)
