@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -315,23 +316,18 @@ func TestTheExampleOfTheDocumentationCanBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := 0
-	for part := range strings.SplitSeq(string(page), "```yaml\n") {
-		if blocks++; blocks == 1 {
-			continue
-		}
-		file, _, _ := strings.Cut(part, "```")
-		f, err := applier.Read([]byte(file), func(name string) (string, bool) { return "https://example.com/" + strings.ToLower(name), true })
-		if err != nil {
-			t.Errorf("%v in\n%s", err, file)
-			continue
-		}
-		s := newSystem(t)
-		if err := applier.Apply(t.Context(), s.calls, f, applier.Options{}, io.Discard, io.Discard); err != nil {
-			t.Errorf("%v in\n%s", err, file)
-		}
-	}
-	if blocks < 2 {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)
+	if len(blocks) == 0 {
 		t.Error("the page has no file")
+	}
+	for _, block := range blocks {
+		f, err := applier.Read(block[1], func(name string) (string, bool) { return "https://example.com/" + strings.ToLower(name), true })
+		if err != nil {
+			t.Errorf("%v in\n%s", err, block[1])
+			continue
+		}
+		if err := applier.Apply(t.Context(), newSystem(t).calls, f, applier.Options{}, io.Discard, io.Discard); err != nil {
+			t.Errorf("%v in\n%s", err, block[1])
+		}
 	}
 }
