@@ -38,6 +38,16 @@ func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
+	scenario(t, "a generation that was never launched is missing", func(t *testing.T) {
+		h := newHarness(t, monitored("mon-a")).relaunching().started("mon-a")
+		h.advance(time.Second)
+		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
+			t.Fatal(err)
+		}
+		h.advance(10 * time.Second)
+		h.expectCalls("launch mon-a 1", "launch mon-a 3")
+	})
+
 	scenario(t, "a monitor that is being promoted is not missed", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", 0)).relaunching()
 		h.store.lostAnswers.promote = 4 // answers, so that 15 s pass
