@@ -194,6 +194,12 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		http.Redirect(w, r, "http://"+closed+secret, http.StatusFound)
 	})
 	noNames := func(c *media.Config) { c.Resolver = outboundtest.DNSRecords{}.Resolver(t) }
+	silentNames := func(c *media.Config) {
+		c.Connect = 50 * time.Millisecond
+		c.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", silent)
+		}}
+	}
 	shortConnect := func(c *media.Config) { c.Connect = 50 * time.Millisecond }
 	shortHeader := func(c *media.Config) { c.Header = 50 * time.Millisecond }
 
@@ -204,6 +210,7 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 		quotes string
 	}{
 		"a name that DNS does not have":         {"http://later.example", noNames, "later.example cannot be reached: DNS does not resolve later.example", "lookup later.example: no such host"},
+		"a name server that does not answer":    {"http://later.example", silentNames, "later.example cannot be reached: the DNS server does not answer for later.example", "i/o timeout"},
 		"a closed port":                         {"http://" + closed, nil, closed + " cannot be reached: it refuses the connection", "connection refused"},
 		"a closed port after a redirect":        {redirecting, nil, closed + " cannot be reached: it refuses the connection", "connection refused"},
 		"a certificate that is not trusted":     {untrusted, nil, strings.TrimPrefix(untrusted, "https://") + " cannot be reached: its TLS certificate is not trusted here", "x509: "},
