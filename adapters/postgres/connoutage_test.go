@@ -130,7 +130,7 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 func startPair(t *testing.T) *pgpair.Pair {
 	t.Helper()
 	pair := must(pgpair.Start(t.Context(), shortDir(t)))(t)
-	t.Cleanup(func() { check(t, pair.Close()) })
+	t.Cleanup(pair.Close)
 	s := must(postgres.Open(t.Context(), pair.DSN(), postgres.Config{}))(t)
 	defer s.Close()
 	check(t, s.Migrate(t.Context()))

@@ -158,11 +158,7 @@ func TestAPoolerThatSharesSessionsIsAWrongSetting(t *testing.T) { // decision P3
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := pair.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(pair.Close)
 	dsn, err := pair.Pool(t.Context(), "transaction")
 	if err != nil {
 		t.Fatal(err)

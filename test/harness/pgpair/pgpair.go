@@ -10,18 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
+	"github.com/stream-monitor/stream-monitor/test/harness/tcpproxy"
 )
 
 // Pair is a primary and its standby. It runs until Close.
@@ -29,9 +28,8 @@ type Pair struct {
 	dir        string
 	credential *syscall.Credential // of the servers; nil: this process's user
 	ports      [2]string
-	listener   net.Listener
+	proxy      *tcpproxy.Proxy
 	poolers    []*exec.Cmd
-	all        sync.WaitGroup
 
 	route  atomic.Int64 // index of the server that the next connection reaches, or inTurn
 	served atomic.Int64 // connections so far
@@ -51,10 +49,11 @@ func Start(ctx context.Context, dir string) (p *Pair, err error) {
 			return nil, err
 		}
 	}
-	if p.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		return nil, err
 	}
-	p.all.Go(p.accept)
+	p.proxy = tcpproxy.Start(listener, p.connect)
 	err = p.run(ctx, "initdb", "-D", p.data(0), "-U", "postgres", "--auth=trust", "--no-sync")
 	if err == nil {
 		err = p.start(ctx, 0)
@@ -66,15 +65,15 @@ func Start(ctx context.Context, dir string) (p *Pair, err error) {
 		err = p.start(ctx, 1)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		p.Close()
+		return nil, err
 	}
 	return p, nil
 }
 
 // DSN is the DSN of the address that Switch and Settle move.
 func (p *Pair) DSN() string {
-	_, port, _ := net.SplitHostPort(p.listener.Addr().String())
-	return dsnOf(port)
+	return dsnOf(strconv.Itoa(p.proxy.Addr().Port))
 }
 
 // ServerDSN is the DSN of one server, 0 or 1.
@@ -105,7 +104,7 @@ func (p *Pair) Switch(ctx context.Context) error {
 func (p *Pair) Settle() { p.route.Store(1) }
 
 // Close stops both servers.
-func (p *Pair) Close() error {
+func (p *Pair) Close() {
 	ctx := context.Background()
 	for _, pooler := range p.poolers {
 		_ = pooler.Process.Kill() // it may have ended
@@ -114,9 +113,7 @@ func (p *Pair) Close() error {
 	for i := range p.ports {
 		_ = p.ctl(ctx, i, "stop", "-m", "immediate") // it may not run
 	}
-	err := p.listener.Close()
-	p.all.Wait()
-	return err
+	p.proxy.Close()
 }
 
 func (p *Pair) data(i int) string { return filepath.Join(p.dir, "server"+strconv.Itoa(i)) }
@@ -207,36 +204,13 @@ func (p *Pair) chooseUser() error {
 	return os.Chown(p.dir, int(uid), int(gid))
 }
 
-// accept leads connections to the servers until the listener is closed.
-func (p *Pair) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		p.all.Go(func() { p.forward(client) })
-	}
-}
-
-func (p *Pair) forward(client net.Conn) {
-	defer func() { _ = client.Close() }()
+// connect connects a client with the server that it is led to.
+func (p *Pair) connect(net.Conn) (net.Conn, error) {
 	to := p.route.Load()
 	if to == inTurn {
 		to = p.served.Add(1) % 2
 	}
-	server, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", p.ports[to]))
-	if err != nil {
-		return
-	}
-	defer func() { _ = server.Close() }()
-	var back sync.WaitGroup
-	back.Go(func() {
-		_, _ = io.Copy(client, server)
-		_ = client.Close()
-	})
-	_, _ = io.Copy(server, client)
-	_ = server.Close()
-	back.Wait()
+	return net.Dial("tcp", net.JoinHostPort("127.0.0.1", p.ports[to]))
 }
 
 // freePort returns a port for a server that is started later, or again.
