@@ -17,10 +17,10 @@ import (
 
 const help = `How fast does the API answer, and how long do the sweeps of the elected gateway hold locks?
 
-It measures reads of one monitor over 16 connections beside pgbench, then each request of an operator
-in a database of 1,000 monitors with 100,000 events, 10,000 incidents, a million spans and a million
-minutes, and last the sweeps over a network of 5 ms there and back. The exit code is 1 if one of 100
-requests or transactions is slower than its limit.
+It measures reads of one monitor over 16 connections, then each request of an operator in a database
+of 1,000 monitors with 100,000 events, 10,000 incidents, a million spans and a million minutes, and
+last the sweeps over a network of 5 ms there and back. The exit code is 1 if one of 100 requests or
+transactions is slower than its limit.
 `
 
 func main() {

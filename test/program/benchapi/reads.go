@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -27,7 +23,7 @@ const (
 	maxP99  = 20 * time.Millisecond // of a request
 )
 
-// measureReads measures reads of one monitor, and PostgreSQL by itself.
+// measureReads measures reads of one monitor.
 func measureReads(ctx context.Context, g gateway, duration time.Duration) error {
 	var rate float64
 	var took bench.Times
@@ -53,11 +49,6 @@ func measureReads(ctx context.Context, g gateway, duration time.Duration) error 
 			return err
 		}
 	}
-	tps, err := pgbench(ctx, g.db.DSN, duration)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%-42s %8.0f /s   a GET is %.2f of it\n", "pgbench, select only", tps, rate/tps)
 	if rate < minRate || took.Percentile(99) > maxP99 {
 		return fmt.Errorf("expected at least %d requests per second and a p99 of at most %s", minRate, maxP99)
 	}
@@ -101,24 +92,4 @@ func get(ctx context.Context, client *http.Client, url string) (int64, error) {
 		return 0, fmt.Errorf("%s is answered with %s", url, res.Status)
 	}
 	return io.Copy(io.Discard, res.Body)
-}
-
-var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
-
-// pgbench measures the database by itself, in transactions per second.
-func pgbench(ctx context.Context, dsn string, duration time.Duration) (float64, error) {
-	path, err := exec.LookPath("pgbench")
-	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench"); err != nil && len(found) > 0 {
-		path = found[len(found)-1]
-	}
-	if out, err := exec.CommandContext(ctx, path, "--initialize", "--quiet", dsn).CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("pgbench, which comes with PostgreSQL's server packages: %w\n%s", err, out)
-	}
-	out, err := exec.CommandContext(ctx, path, "--select-only", "--no-vacuum", "--protocol=prepared",
-		"--client="+strconv.Itoa(connections), "--jobs=2", "--time="+strconv.Itoa(max(1, int(duration.Seconds()))), dsn).CombinedOutput()
-	m := tps.FindSubmatch(out)
-	if err != nil || m == nil {
-		return 0, fmt.Errorf("pgbench: %w\n%s", err, out)
-	}
-	return strconv.ParseFloat(string(m[1]), 64)
 }
