@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 )
 
 const (
-	maxWorkerMemory = 128 << 20        // bytes, working set of a pod
 	maxPodStart     = 5 * time.Second  // from the POST until the pod runs
 	maxReplacement  = 15 * time.Second // from the loss of a worker until the next check
 	disruptionDelay = 5 * time.Second  // by which an event may be late when the release is disrupted
@@ -38,7 +36,6 @@ func TestAReleaseFromInstallToUninstall(t *testing.T) {
 	}{
 		{"helm install", install},
 		{"the installed release", installed},
-		{"network policies", networkPolicies},
 		{"three streams", threeStreams},
 		{"lost workers", lostWorkers},
 		{"a killed gateway", killedGateway},
@@ -72,9 +69,8 @@ func (s *clusterEnv) logClusterState(t *testing.T) {
 	}
 }
 
-// threeStreams plays the main scenario three times at once, and measures the pods.
+// threeStreams measures the start of a pod, and plays the main scenario three times at once.
 func threeStreams(t *testing.T, s *clusterEnv) {
-	m := s.measureWorkers(t.Context())
 	v, registered := youtube.NewVideoID(), time.Now()
 	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	must(t, err)
@@ -98,14 +94,6 @@ func threeStreams(t *testing.T, s *clusterEnv) {
 			})
 		}
 	})
-	used, measured := m.maximum()
-	logProgress("a worker pod used %.1f MiB at most", float64(used)/(1<<20))
-	if node, err := netip.ParseAddr(s.nodeAddress); err == nil && s.isLocal(node) && measured < 4 {
-		t.Errorf("%d pods of 4 were measured, although the node is this machine", measured)
-	}
-	if used > maxWorkerMemory {
-		t.Errorf("a worker pod used %d MiB, want at most %d", used>>20, maxWorkerMemory>>20)
-	}
 }
 
 // expectSameJSON compares two JSON texts, whatever their formatting.

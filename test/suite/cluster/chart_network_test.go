@@ -78,6 +78,13 @@ var privateAddresses = []string{
 // publicAddresses are beside private networks.
 var publicAddresses = []string{"8.8.8.8", "142.250.0.1", "11.0.0.1", "172.32.0.1", "100.63.255.255", "192.169.0.1", "223.255.255.255", "2a00:1450::1", "64:ff9b::8.8.8.8"}
 
+// podLabels are the paths of the labels of pods that the chart makes. A gateway labels its workers: adapters/runtime/kube.
+var podLabels = map[string]string{
+	"gateway":   "Deployment/stream-monitor-gateway spec template metadata labels ",
+	"uninstall": "Job/stream-monitor-uninstall spec template metadata labels ",
+	"test":      "Pod/stream-monitor-test metadata labels ",
+}
+
 func TestTheChartLetsPodsConnectOnlyToWhatTheyNeed(t *testing.T) {
 	all := rendered(t)
 	for policy, c := range map[string]struct{ public, private map[int]bool }{
@@ -97,6 +104,11 @@ func TestTheChartLetsPodsConnectOnlyToWhatTheyNeed(t *testing.T) {
 			}
 			if got := spec.PodSelector.MatchLabels["app.kubernetes.io/component"]; got != policy {
 				t.Errorf("the policy is about %s", got)
+			}
+			for label, want := range spec.PodSelector.MatchLabels {
+				if got := all.field(podLabels[policy] + label); got != want && podLabels[policy] != "" {
+					t.Errorf("the policy is about pods whose %s is %s, and it is %v", label, want, got)
+				}
 			}
 			expect := func(addresses []string, ports map[int]bool) {
 				for _, address := range addresses {

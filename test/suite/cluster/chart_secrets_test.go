@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,48 +72,20 @@ func TestTheChartGeneratesACertificateForTheServicesAndExtraNames(t *testing.T) 
 	}
 }
 
-func TestTheChartStatesTheVersionInLabelsAndNotes(t *testing.T) {
+func TestTheChartStatesTheVersionInLabels(t *testing.T) {
 	digest := "image.digest=sha256:" + strings.Repeat("0a", 32)
 	for _, c := range []struct {
-		set         []string
-		label, note string
+		set  []string
+		want string
 	}{
-		{[]string{tag}, "v1", "v1"},
-		{[]string{"image.tag=_v1.2_"}, "v1.2", "_v1.2_"},
-		{[]string{"image.tag=" + strings.Repeat("a", 62) + "-b"}, strings.Repeat("a", 62), strings.Repeat("a", 62) + "-b"},
-		{[]string{tag, digest}, "0.1.0", "0.1.0"},
-		{[]string{"image.tag=", digest}, "0.1.0", "0.1.0"},
+		{[]string{tag}, "v1"},
+		{[]string{"image.tag=_v1.2_"}, "v1.2"},
+		{[]string{"image.tag=" + strings.Repeat("a", 62) + "-b"}, strings.Repeat("a", 62)},
+		{[]string{tag, digest}, "0.1.0"},
+		{[]string{"image.tag=", digest}, "0.1.0"},
 	} {
-		if got := rendered(t, c.set...).field("Deployment/stream-monitor-gateway metadata labels app.kubernetes.io/version"); got != c.label {
-			t.Errorf("%v: the label is %v, want %s", c.set, got, c.label)
+		if got := rendered(t, c.set...).field("Deployment/stream-monitor-gateway metadata labels app.kubernetes.io/version"); got != c.want {
+			t.Errorf("%v: the label is %v, want %s", c.set, got, c.want)
 		}
-		expectNote(t, "stream-monitor "+c.note+" is installed", true, c.set...)
-	}
-}
-
-func TestTheChartsNotesSayWhatTheOperatorMustKnow(t *testing.T) {
-	const (
-		removal = "delete secret stream-monitor stream-monitor-ca" // of what stays
-		warning = "all clients of the Ingress count as one"
-	)
-	expectNote(t, removal, true, tag)
-	expectNote(t, "delete secret", false, tag, "secret.existingSecret=keys", "tls.existingSecret=certificate")
-	expectNote(t, warning, false, tag)
-	expectNote(t, warning, true, tag, "ingress.enabled=true", "ingress.host=monitor.example.com")
-	expectNote(t, warning, false, tag, "ingress.enabled=true", "ingress.host=monitor.example.com", "settings.TRUSTED_PROXIES=10.0.0.0/8")
-}
-
-// expectNote renders NOTES.txt, which "helm template" leaves out. A manifest in a copy of the
-// chart includes it.
-func expectNote(t *testing.T, note string, want bool, set ...string) {
-	t.Helper()
-	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(chart)))
-	must(t, os.WriteFile(filepath.Join(dir, "templates", "notes.yaml"), []byte(`notes: {{ include (print .Template.BasePath "/NOTES.txt") . | quote }}`), 0o600))
-	args := []string{"template", release, dir, "--show-only", "templates/notes.yaml", "--kube-version", "v1.34.0", "--set", dsn}
-	notes, err := run(t.Context(), "helm", append(args, setFlags(set)...)...)
-	must(t, err)
-	if strings.Contains(notes, note) != want {
-		t.Errorf("with %v the notes contain %q: %t, want %t: %s", set, note, !want, want, notes)
 	}
 }

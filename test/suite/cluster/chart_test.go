@@ -111,7 +111,8 @@ func TestTheChartPassesLintAndRenders(t *testing.T) {
 		"all at once": {dsn, "autoscaling.enabled=false", "gateway.replicas=2", "service.type=LoadBalancer", "service.externalTrafficPolicy=Local",
 			"networkPolicy.workerEgress[0].to[0].ipBlock.cidr=0.0.0.0/0", "image.pullSecrets[0].name=pull", "worker.nodeSelector.disk=ssd",
 			"worker.tolerations[0].operator=Exists", "worker.resources.limits.memory=256Mi", "worker.podAnnotations.a=b",
-			"gateway.extraEnv[0].name=A", "gateway.extraEnv[0].value=b", "settings.MAX_MONITORS=200", "settings.EVENT_RETENTION=30d"},
+			"gateway.extraEnv[0].name=A", "gateway.extraEnv[0].value=b", "settings.MAX_MONITORS=200", "settings.EVENT_RETENTION=30d",
+			"ingress.enabled=true", "ingress.host=monitor.example.com"},
 		"nothing optional": {dsn, "autoscaling.enabled=false", "podDisruptionBudget.enabled=false", "networkPolicy.enabled=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,6 +183,8 @@ func TestTheChartRenders(t *testing.T) {
 		gatewayLabels   = `{"app.kubernetes.io/name": "stream-monitor", "app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "gateway"}`
 		ingressRule     = `{"host": "monitor.example.com", "http": {"paths": [{"path": "/", "pathType": "Prefix",
 			"backend": {"service": {"name": "stream-monitor", "port": {"number": %s}}}}]}}`
+		dns = `{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
+			"to": [{"namespaceSelector": {}}, {"ipBlock": {"cidr": "169.254.20.10/32"}}]}`
 		noDSN = "secret.values.DB_DSN="
 	)
 	digest := "sha256:" + strings.Repeat("0a", 32)
@@ -276,9 +279,16 @@ func TestTheChartRenders(t *testing.T) {
 		}},
 		"policies of workers": {nil, map[string]string{
 			workerPolicy + "podSelector matchLabels": workerLabels,
-			workerPolicy + "egress 0": `{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
-				"to": [{"namespaceSelector": {}}, {"ipBlock": {"cidr": "169.254.20.10/32"}}]}`,
-			workerPolicy + "egress 1": `{"ports": [{"port": 8081, "protocol": "TCP"}], "to": [{"podSelector": {"matchLabels": ` + gatewayLabels + `}}]}`,
+			workerPolicy + "egress 0":                dns,
+			workerPolicy + "egress 1":                `{"ports": [{"port": 8081, "protocol": "TCP"}], "to": [{"podSelector": {"matchLabels": ` + gatewayLabels + `}}]}`,
+		}},
+		"policies of gateways": {nil, map[string]string{
+			gatewayPolicy + "podSelector matchLabels": gatewayLabels,
+			gatewayPolicy + "ingress": `[{"ports": [{"port": "public", "protocol": "TCP"}]},
+				{"ports": [{"port": "internal", "protocol": "TCP"}], "from": [{"podSelector": {"matchLabels": ` + workerLabels + `}}]}]`,
+			gatewayPolicy + "egress 0": dns,
+			gatewayPod + "containers 0 ports": `[{"name": "public", "containerPort": 8080, "protocol": "TCP"},
+				{"name": "internal", "containerPort": 8081, "protocol": "TCP"}, {"name": "probes", "containerPort": 8082, "protocol": "TCP"}]`,
 		}},
 		"policies across namespaces": {[]string{apart}, map[string]string{
 			"streams/NetworkPolicy/stream-monitor-default spec": `{"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}`,

@@ -22,8 +22,6 @@
 //	STREAM_MONITOR_HOST             this machine's address as pods reach it; default: the
 //	                                address in the network of the first node
 //	STREAM_MONITOR_POD_NETWORK      network of the pods, a CIDR; default: from the nodes
-//	STREAM_MONITOR_NETWORK_POLICIES "enforced": a network that does not enforce NetworkPolicies
-//	                                fails the test; default: it is skipped there
 //
 // KUBECONFIG is ignored, because it may name a production cluster. The tests whose names
 // begin with TestTheChart only render the chart: "make test-chart" runs them without a

@@ -62,14 +62,10 @@ func secretChecksum(t *testing.T) {
 		must(t, err)
 		return all.field("Deployment/" + gateway + " spec template metadata annotations checksum/secret")
 	}
-	kubectl := func(args ...string) {
-		_, err := run(t.Context(), "kubectl", append([]string{"-n", namespace}, args...)...)
-		must(t, err)
-	}
-	kubectl("create", "secret", "generic", "keys", "--from-literal=API_KEY=a")
-	defer kubectl("delete", "secret", "keys")
+	kubectl(t, "-n", namespace, "create", "secret", "generic", "keys", "--from-literal=API_KEY=a")
+	defer kubectl(t, "-n", namespace, "delete", "secret", "keys")
 	before, again := checksum(), checksum()
-	kubectl("patch", "secret", "keys", "--patch", `{"stringData": {"API_KEY": "b"}}`)
+	kubectl(t, "-n", namespace, "patch", "secret", "keys", "--patch", `{"stringData": {"API_KEY": "b"}}`)
 	if after := checksum(); before != again || before == after || before == nil {
 		t.Errorf("the checksum is %v, then %v, and %v after a change", before, again, after)
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,14 @@ func (f *toolError) Unwrap() error { return f.err }
 // run runs kubectl or helm. Its error is a *toolError.
 func run(ctx context.Context, name string, args ...string) (string, error) {
 	return runWithInput(ctx, "", name, args...)
+}
+
+// kubectl runs kubectl, and fails the test if it fails.
+func kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := run(t.Context(), "kubectl", args...)
+	must(t, err)
+	return out
 }
 
 // runWithInput is run with standard input.

@@ -72,9 +72,9 @@ func drain(t *testing.T, s *clusterEnv) {
 		node := s.workerPod(t, p.ID).Spec.NodeName
 		t.Cleanup(func() { _, _ = run(context.Background(), "kubectl", "uncordon", node) })
 		start := time.Now()
-		kubectl(t, "", "drain", node, "--pod-selector="+releaseSelector, "--force", "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s")
+		kubectl(t, "drain", node, "--pod-selector="+releaseSelector, "--force", "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s")
 		logProgress("drained after %.1f s", time.Since(start).Seconds())
-		kubectl(t, "", "uncordon", node)
+		kubectl(t, "uncordon", node)
 	}})
 }
 

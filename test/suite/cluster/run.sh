@@ -11,8 +11,6 @@
 #	STREAM_MONITOR_NEXT_IMAGE       the image to upgrade to; default: the same image with
 #	                                another label and tag, built here by Docker
 #	STREAM_MONITOR_POD_NETWORK      the pods' network, a CIDR, if the nodes do not have it
-#	STREAM_MONITOR_NETWORK_POLICIES "enforced" where the network must enforce NetworkPolicies;
-#	                                default: enforced in a cluster that is started here
 #	KEEP=1                          keeps the cluster that was started
 #
 # Arguments are passed to go test for the release tests, such as -run TestTheChart.
@@ -31,7 +29,6 @@ if [[ -z ${STREAM_MONITOR_TEST_KUBECONFIG:-} ]]; then
 	running || [[ ${KEEP:-} == 1 ]] || trap '"$here/kube/down.sh"' EXIT
 	STREAM_MONITOR_TEST_KUBECONFIG=$("$here/kube/up.sh")
 	export STREAM_MONITOR_POD_NETWORK=${STREAM_MONITOR_POD_NETWORK:-$POD_CIDR}
-	export STREAM_MONITOR_NETWORK_POLICIES=${STREAM_MONITOR_NETWORK_POLICIES:-enforced}
 	export PATH="$KUBE_BIN:$PATH"
 fi
 export STREAM_MONITOR_TEST_KUBECONFIG
