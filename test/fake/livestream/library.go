@@ -16,8 +16,7 @@ import (
 // Options locate the cache and the film. The zero value works.
 type Options struct {
 	CacheDir string // default: stream-monitor/livestream in the user's cache directory
-	Clip     string // a film to show instead of the generated picture, default TEST_CLIP, else none
-	Bright   bool   // no scene of the film is dark: it is shown without the bright strip
+	Clip     string // a film without dark scenes to show instead of the generated picture; empty: none
 }
 
 // Library keeps units of media on disk. Any number of streams and processes may share it at once.
@@ -25,7 +24,6 @@ type Library struct {
 	dir, ffmpeg string
 	clip        string
 	source      string // of the picture: part of every name in the cache
-	bright      bool
 
 	mu     sync.Mutex
 	making map[string]*sync.Mutex // by name: the first caller makes a unit, others wait
@@ -37,16 +35,13 @@ func Open(o Options) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)
 	}
-	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, bright: o.Bright, making: map[string]*sync.Mutex{}}
-	if l.clip == "" {
-		l.clip = os.Getenv("TEST_CLIP")
-	}
+	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, making: map[string]*sync.Mutex{}}
 	if l.clip != "" {
 		info, err := os.Stat(l.clip)
 		if err != nil {
 			return nil, fmt.Errorf("livestream: clip: %w", err)
 		}
-		l.source = fmt.Sprintf("%s %d %d %t", l.clip, info.Size(), info.ModTime().UnixNano(), l.bright)
+		l.source = fmt.Sprintf("%s %d %d", l.clip, info.Size(), info.ModTime().UnixNano())
 	}
 	if l.dir, err = testtools.Cache(o.CacheDir, "livestream"); err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)

@@ -79,13 +79,8 @@ func (u unit) picture(l *Library) string {
 	from := u.phase
 	pattern := fmt.Sprintf("testsrc2=size=%dx%d:rate=%d", w, h, fps)
 	source := pattern
-	switch film := fmt.Sprintf("[0:v]fps=%d,scale=%d:%d,setsar=1", fps, w, h); {
-	case l.clip != "" && l.bright:
-		source, from = film, 0
-	case l.clip != "":
-		// The bright strip keeps dark scenes of the film from being black. Only cues make the
-		// picture black.
-		source, from = film+"[film];"+pattern+",crop=iw:ih/10:0:0[strip];[film][strip]overlay=0:H-h", 0
+	if l.clip != "" {
+		source, from = fmt.Sprintf("[0:v]fps=%d,scale=%d:%d,setsar=1", fps, w, h), 0
 	}
 	frames := func(all []span) string {
 		return during(u.extended(all), func(s span) string {

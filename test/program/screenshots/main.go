@@ -14,11 +14,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
@@ -112,17 +113,19 @@ const settled = 20 * time.Second
 
 // stage registers the streams and lets things happen to them. It keeps their media in dir.
 func stage(ctx context.Context, set *testenv.Env, dir string) (s scene, err error) {
-	streams, monitors, err := broadcast(ctx, set, dir)
+	api := apiclient.New(set.Service.URL(), system.APIKey, nil)
+	streams, monitors, err := broadcast(ctx, set, api, dir)
 	if err != nil {
 		return s, err
 	}
-	if s.upcoming, err = schedule(ctx, set); err != nil {
+	if s.upcoming, err = schedule(ctx, set, api); err != nil {
 		return s, err
 	}
-	wait := func(of int, event string) {
+	wait := func(of int, event string) (d webhookreceiver.Delivery) {
 		if err == nil {
-			_, err = set.WaitEvent(ctx, monitors[of], event)
+			d, err = set.WaitEvent(ctx, monitors[of], event)
 		}
+		return d
 	}
 	for i := range channels {
 		wait(i, "stream.started")
@@ -138,24 +141,27 @@ func stage(ctx context.Context, set *testenv.Env, dir string) (s scene, err erro
 	streams[silent].Silence(true)
 	streams[black].Black(true)
 	wait(recovered, "alert.blackout_recovered")
-	wait(silent, "alert.silence")
-	wait(black, "alert.blackout")
+	for _, alert := range []webhookreceiver.Delivery{wait(silent, "alert.silence"), wait(black, "alert.blackout")} {
+		if err == nil { // the clip comes last
+			_, err = set.CheckEvidence(ctx, alert.EventID, "clip")
+		}
+	}
 	if err != nil {
 		return s, err
 	}
 	s.Monitor = monitors[recovered]
-	if s.Incident, err = openIncident(ctx, set, monitors[black]); err != nil {
+	if s.Incident, err = openIncident(ctx, api, monitors[black]); err != nil {
 		return s, err
 	}
-	handled, err := openIncident(ctx, set, monitors[silent])
+	handled, err := openIncident(ctx, api, monitors[silent])
 	if err != nil {
 		return s, err
 	}
-	return s, errors.Join(handle(ctx, set, handled), waitClip(ctx, set, s.Incident), waitClip(ctx, set, handled))
+	return s, handle(ctx, api, handled)
 }
 
 // broadcast starts a stream for each channel, and its monitor.
-func broadcast(ctx context.Context, set *testenv.Env, dir string) (streams []*livestream.Stream, monitors []string, err error) {
+func broadcast(ctx context.Context, set *testenv.Env, api *apiclient.Client, dir string) (streams []*livestream.Stream, monitors []string, err error) {
 	for i, c := range channels {
 		if set.Library, err = openScene(ctx, dir, c.scene); err != nil {
 			return nil, nil, err
@@ -165,7 +171,7 @@ func broadcast(ctx context.Context, set *testenv.Env, dir string) (streams []*li
 		if err != nil {
 			return nil, nil, err
 		}
-		id, err := register(ctx, set, video, c.channel, c.title, nil)
+		id, err := register(ctx, set, api, video, c.channel, c.title, nil)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -176,83 +182,52 @@ func broadcast(ctx context.Context, set *testenv.Env, dir string) (streams []*li
 
 // schedule registers a stream that is yet to come, and returns another one that is not
 // registered.
-func schedule(ctx context.Context, set *testenv.Env) (unwatched string, err error) {
+func schedule(ctx context.Context, set *testenv.Env, api *apiclient.Client) (unwatched string, err error) {
 	start := time.Now().Add(54 * time.Minute).Truncate(time.Minute)
 	const watched = "waiting0001"
 	unwatched = "waiting0002"
 	set.YouTube.Add(watched, youtube.Video{State: youtube.Upcoming, Title: "Birthday Live 2026", Scheduled: start})
 	set.YouTube.Add(unwatched, youtube.Video{State: youtube.Upcoming, Title: "Rooftop Concert: Summer Finale", Scheduled: start.Add(time.Hour)})
-	_, err = register(ctx, set, watched, "Hikari Studio", "Birthday Live 2026", map[string]any{"scheduled_start_time": start.Format(time.RFC3339)})
+	_, err = register(ctx, set, api, watched, "Hikari Studio", "Birthday Live 2026", map[string]any{"scheduled_start_time": start.Format(time.RFC3339)})
 	return unwatched, err
 }
 
-func register(ctx context.Context, set *testenv.Env, video, channel, title string, schedule map[string]any) (string, error) {
+func register(ctx context.Context, set *testenv.Env, api *apiclient.Client, video, channel, title string, schedule map[string]any) (string, error) {
 	config := map[string]any{"check_interval_sec": 3, "blackout_threshold_sec": 10, "silence_threshold_sec": 10}
 	maps.Copy(config, schedule)
-	answer, err := set.Service.Call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
+	var created struct {
+		ID string `json:"monitor_id"`
+	}
+	err := api.Call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
 		"stream_url": set.YouTube.URL(video), "callback_url": set.Receiver.URL(), "config": config,
 		"metadata": map[string]any{"channel_name": channel, "stream_title": title},
-	})
-	if err != nil {
-		return "", err
-	}
-	id, _ := answer.Body["monitor_id"].(string)
-	if id == "" {
-		return "", fmt.Errorf("registering %s was answered with %d %v", video, answer.Status, answer.Body)
-	}
-	return id, nil
+	}, &created)
+	return created.ID, err
 }
 
-func openIncident(ctx context.Context, set *testenv.Env, monitorID string) (string, error) {
-	answer, err := set.Service.Call(ctx, http.MethodGet, "/api/v1/incidents?state=open&monitor_id="+monitorID, nil)
+func openIncident(ctx context.Context, api *apiclient.Client, monitorID string) (string, error) {
+	var open struct {
+		Incidents []struct {
+			ID string `json:"incident_id"`
+		} `json:"incidents"`
+	}
+	err := api.Call(ctx, http.MethodGet, "/api/v1/incidents?state=open&monitor_id="+monitorID, nil, &open)
+	if err == nil && len(open.Incidents) == 0 {
+		err = fmt.Errorf("%s has no open incident", monitorID)
+	}
 	if err != nil {
 		return "", err
 	}
-	all, _ := answer.Body["incidents"].([]any)
-	if len(all) == 0 {
-		return "", fmt.Errorf("%s has no open incident", monitorID)
-	}
-	first, _ := all[0].(map[string]any)
-	id, _ := first["incident_id"].(string)
-	return id, nil
+	return open.Incidents[0].ID, nil
 }
 
 // handle does to an incident what a person would.
-func handle(ctx context.Context, set *testenv.Env, incidentID string) error {
-	for path, body := range map[string]map[string]any{
-		"/acknowledge": {"op_id": "screenshots-acknowledge", "by": "Alex"},
-		"/notes":       {"op_id": "screenshots-note", "by": "Alex", "text": "The studio's master fader was down. They are on it."},
-	} {
-		answer, err := set.Service.Call(ctx, http.MethodPost, "/api/v1/incidents/"+incidentID+path, body)
-		if err != nil {
-			return err
-		}
-		if answer.Status >= http.StatusBadRequest {
-			return fmt.Errorf("%s was answered with %d %v", path, answer.Status, answer.Body)
-		}
-	}
-	return nil
-}
-
-// waitClip waits for the clip of an incident, which comes last.
-func waitClip(ctx context.Context, set *testenv.Env, incidentID string) error {
-	for {
-		answer, err := set.Service.Call(ctx, http.MethodGet, "/api/v1/evidence?incident_id="+incidentID, nil)
-		if err != nil {
-			return err
-		}
-		records, _ := answer.Body["evidence"].([]any)
-		for _, record := range records {
-			fields, _ := record.(map[string]any)
-			files, _ := fields["variants"].([]any)
-			if slices.ContainsFunc(files, func(f any) bool { return f.(map[string]any)["variant"] == "clip" }) {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the incident %s has no clip: %w", incidentID, ctx.Err())
-		case <-time.After(time.Second):
-		}
-	}
+func handle(ctx context.Context, api *apiclient.Client, incidentID string) error {
+	path := "/api/v1/incidents/" + incidentID
+	return errors.Join(
+		api.Call(ctx, http.MethodPost, path+"/acknowledge", map[string]any{"op_id": "screenshots-acknowledge", "by": "Alex"}, nil),
+		api.Call(ctx, http.MethodPost, path+"/notes", map[string]any{
+			"op_id": "screenshots-note", "by": "Alex", "text": "The studio's master fader was down. They are on it.",
+		}, nil),
+	)
 }

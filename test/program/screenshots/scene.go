@@ -38,5 +38,5 @@ func openScene(ctx context.Context, dir, name string) (*livestream.Library, erro
 	if err != nil {
 		return nil, fmt.Errorf("film the scene %s: %w\n%s", name, err, out)
 	}
-	return livestream.Open(livestream.Options{CacheDir: dir, Clip: film, Bright: true})
+	return livestream.Open(livestream.Options{CacheDir: dir, Clip: film})
 }
