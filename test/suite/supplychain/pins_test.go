@@ -1,6 +1,7 @@
 package supplychain_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,19 +31,17 @@ func read(t *testing.T, name string) string {
 	return readAbsolute(t, root, name)
 }
 
-// runScript runs a script of the repository in a new directory with these files, of which those
-// in bin hide programs. $DIR in a variable is that directory. It returns the directory and the output.
-func runScript(t *testing.T, script string, files map[string]string, env []string, args ...string) (dir, output string, err error) {
+// runScript runs a script of the repository in a copy of a folder, with more files. The programs in its bin
+// hide others. $DIR in a variable is that copy. It returns the copy and the output.
+func runScript(t *testing.T, script, folder string, files map[string]string, env []string, args ...string) (dir, output string, err error) {
 	t.Helper()
 	dir = t.TempDir()
+	err = os.CopyFS(dir, os.DirFS(folder))
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	script, err = filepath.Abs(filepath.Join(root, script))
 	if err != nil {

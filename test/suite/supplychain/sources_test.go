@@ -3,51 +3,19 @@ package supplychain_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// The tools of apt that debian-source.sh calls, with one source package, named a. They
-// write the sources that they were told of to $SEEN.
-const (
-	fakeAptConfig = `#!/bin/bash
-printf "list='%s'\nparts='%s'\n" "$APT/sources.list" "$APT/sources.list.d"
-`
-	fakeAptGet = `#!/bin/bash
-for option; do
-	[[ $option != Dir::Etc::sourcelist=* ]] || cat "${option#*=}" >>"$SEEN"
-	[[ $option != Dir::Etc::sourceparts=* ]] || cat "${option#*=}"/* >>"$SEEN" 2>/dev/null
-done
-case " $* " in
-*" source "*)
-	[[ ${!#} == a || ${!#} == a=1:2.0-1 ]] || exit 100
-	[[ $* == *--print-uris* ]] || { printf '%s' "$DSC" >a_2.0-1.dsc; exit; }
-	echo "'http://x/a_2.0-1.dsc' a_2.0-1.dsc 7 SHA256:$HASH"
-	echo "'http://x/a_2.0.orig.tar.xz' a_2.0.orig.tar.xz 7 SHA256:0" ;;
-esac
-`
-	fakeAptCache = `#!/bin/bash
-printf 'Package: a\nVersion: 1:1.0-1\nChecksums-Sha256:\n 00 7 a_1.0-1.dsc\n\n'
-printf 'Package: a\nVersion: 1:2.0-1\nChecksums-Sha256:\n %s 7 a_2.0-1.dsc\n\n' "$HASH"
-`
-	fakeDpkgSource = `#!/bin/bash
-mkdir "$3" && cp "$2" "$3/"
-`
-)
-
-// runDebianSource runs deploy/debian-source.sh with the fakes, in a new directory. The archive
-// says that the .dsc has the hash of its name, and gives dsc for it.
+// runDebianSource runs deploy/debian-source.sh with an apt that has one source package, named a. The archive
+// says that the .dsc has the hash of theDSC, and gives dsc for it. seen is what apt was told of sources.
 func runDebianSource(t *testing.T, dsc string, args ...string) (dir, seen, output string, err error) {
 	t.Helper()
-	dir, output, err = runScript(t, "deploy/debian-source.sh", map[string]string{
-		"bin/apt-config": fakeAptConfig, "bin/apt-get": fakeAptGet, "bin/apt-cache": fakeAptCache, "bin/dpkg-source": fakeDpkgSource, "bin/chown": "#!/bin/sh\n",
-		"apt/sources.list":                    "# deb http://old/ x main\ndeb [arch=amd64] http://one/ x main\n",
-		"apt/sources.list.d/two.list":         "deb\thttp://two/ x main\ndeb-src http://two/ x main\n",
-		"apt/sources.list.d/three.sources":    "Types: deb\nURIs: http://three/\n\nTypes: deb deb-src\nURIs: http://four/\n",
-		"apt/sources.list.d/unused.sources.x": "Types: deb\nURIs: http://five/\n",
-	}, []string{"APT=$DIR/apt", "SEEN=$DIR/seen", "HASH=" + dscHash, "DSC=" + dsc}, args...)
+	dir, output, err = runScript(t, "deploy/debian-source.sh", "testdata/debian-source", nil,
+		[]string{"APT=$DIR/apt", "SEEN=$DIR/seen", "HASH=" + dscHash, "DSC=" + dsc}, args...)
 	return dir, readAbsolute(t, dir, "seen"), output, err
 }
 
@@ -103,10 +71,8 @@ func TestASourceIsUnpackedOnlyWithItsHash(t *testing.T) {
 // sources or not. It returns the content of deploy/ffmpeg-sources afterwards.
 func runSources(t *testing.T, has bool, args ...string) string {
 	t.Helper()
-	docker := "#!/bin/bash\ncat >/dev/null\n[[ $* == *' -s newest a b' ]] && echo 'a 2' && echo 'b 2' && exit\n" +
-		"[[ $* == *' -s offered a 1 b 1' ]] && " + map[bool]string{true: "true", false: "false"}[has] + "\n"
-	dir, output, err := runScript(t, "test/suite/image/sources.sh", map[string]string{"bin/docker": docker, "sources": "# A comment.\na 1\nb 1\n"},
-		[]string{"FFMPEG_SOURCES=$DIR/sources"}, args...)
+	dir, output, err := runScript(t, "test/suite/image/sources.sh", "testdata/sources", map[string]string{"sources": "# A comment.\na 1\nb 1\n"},
+		[]string{"FFMPEG_SOURCES=$DIR/sources", fmt.Sprint("HAS=", has)}, args...)
 	if err != nil {
 		t.Errorf("fails: %v\n%s", err, output)
 	}
