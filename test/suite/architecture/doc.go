@@ -1,4 +1,3 @@
 // Package architecture holds the test of who may import whom. It reads imports
-// only, so it answers in about a second. Another test refuses doc comments whose
-// first sentence does not say what the thing is or does.
+// only, so it answers in about a second.
 package architecture
