@@ -224,8 +224,8 @@ bench-deliver: tools ## measure deliveries to 50 destinations of which some hang
 	@go run ./test/program/benchdeliver
 
 .PHONY: bench-growth
-bench-growth: tools ## measure a database of MONITORS (100000) and EVENTS (10000000): the delivery of a backlog, an index that is built while reports and deliveries go on (10 minutes; 25 GB of disk); DIR: keeps the database there for the next run; ONLY: drain or index
-	@go run ./test/program/benchgrowth $(if $(MONITORS),-monitors $(MONITORS)) $(if $(EVENTS),-events $(EVENTS)) $(if $(DIR),-dir $(DIR)) $(if $(ONLY),-only $(ONLY))
+bench-growth: tools ## measure a database of MONITORS (100000) and EVENTS (10000000): the delivery of a backlog, an index that is built while reports and deliveries go on (10 minutes; 25 GB of disk); DIR: keeps the database there for the next run
+	@go run ./test/program/benchgrowth $(if $(MONITORS),-monitors $(MONITORS)) $(if $(EVENTS),-events $(EVENTS)) $(if $(DIR),-dir $(DIR))
 
 .PHONY: bench-density
 bench-density: tools ## measure what a live stream costs a gateway that watches N (100,300,1000) of them, FOR (15m) each (an hour); STORMS=1: what happens to all at once, too

@@ -10,6 +10,7 @@ import (
 
 // Parts of the measurement, before and after each trouble.
 const (
+	threshold    = 30 * time.Second // of black and silence
 	firstOnset   = 10 * time.Second // after the beginning of the measurement
 	beyondAlert  = 20 * time.Second // from the threshold to the end of the trouble
 	betweenThem  = 35 * time.Second // from the end of a trouble to the next onset
@@ -43,7 +44,7 @@ var insideSegment = []time.Duration{400 * time.Millisecond, 4700 * time.Millisec
 
 // cueTroubles makes timelines fail at known instants until end, and returns these.
 func (m *run) cueTroubles(start, end time.Time) (all []episode) {
-	length := time.Duration(m.threshold)*time.Second + beyondAlert
+	length := threshold + beyondAlert
 	for i := calmTimelines; i < len(m.media.timelines); i++ {
 		kind, began := troubles[i%2], m.media.timelines[i].Began()
 		intoSegment := func(at time.Time, place int) time.Time {
@@ -97,7 +98,7 @@ func (m *run) compare(episodes []episode, start time.Time) (a accuracy) {
 				if wrong := d.Data.StartedAt.Sub(e.from).Abs(); wrong <= sameOnset {
 					a.Came++
 					a.OnsetError = append(a.OnsetError, wrong)
-					a.AlertLatency = append(a.AlertLatency, d.Received.Sub(e.from)-time.Duration(m.threshold)*time.Second)
+					a.AlertLatency = append(a.AlertLatency, d.Received.Sub(e.from)-threshold)
 				}
 			}
 			for _, d := range received[id+e.recovered] {

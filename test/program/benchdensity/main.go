@@ -35,12 +35,10 @@ is printed. The exit code is 0 when everything was measured, whatever the figure
 
 // options are the command-line flags.
 type options struct {
-	counts    []int
-	duration  time.Duration
-	threshold int // seconds
-	trouble   int // per cent of the streams
-	storms    bool
-	env       []string
+	counts   []int
+	duration time.Duration
+	storms   bool
+	env      []string
 }
 
 func main() {
@@ -48,8 +46,6 @@ func main() {
 	counts := flag.String("n", "100,300,1000", "numbers of `STREAMS`, measured one after the other")
 	flag.DurationVar(&o.duration, "for", 15*time.Minute, "how long each number is measured; 0: storms only")
 	flag.BoolVar(&o.storms, "storms", false, "measure what else can happen to all streams at once, too")
-	flag.IntVar(&o.threshold, "threshold", 30, "threshold of black and silence in `SECONDS`")
-	flag.IntVar(&o.trouble, "trouble", 10, "how many in 100 streams go black or silent; 0: none")
 	flag.Func("env", "another `NAME=VALUE` of the gateway's environment; may be given several times", func(v string) error {
 		o.env = append(o.env, v)
 		return nil
@@ -80,7 +76,7 @@ func measureAll(ctx context.Context, o options, dir string) error {
 		if ctx.Err() != nil {
 			break
 		}
-		r := result{Streams: n, ThresholdSec: o.threshold, Env: o.env}
+		r := result{Streams: n, Env: o.env}
 		if err := measure(ctx, o, &r, binary, filepath.Join(dir, strconv.Itoa(n))); err != nil {
 			r.Failure = err.Error()
 			errs = append(errs, fmt.Errorf("%d streams: %w", n, err))

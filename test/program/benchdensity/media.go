@@ -37,12 +37,9 @@ type media struct {
 	of        []int // the timeline of each stream
 }
 
-// startMedia serves n streams. Some of them have trouble: if any, one goes black and one silent.
-func startMedia(ctx context.Context, n, trouble int) (*media, error) {
-	troubled := 0
-	if trouble > 0 {
-		troubled = min(n, max(2, n*trouble/100))
-	}
+// startMedia serves n streams. One in ten has trouble, and at least one goes black and one silent.
+func startMedia(ctx context.Context, n int) (*media, error) {
+	troubled := min(n, max(2, n/10))
 	library, err := livestream.Open(livestream.Options{})
 	if err != nil {
 		return nil, err

@@ -27,10 +27,9 @@ const (
 
 // result is what was measured of one number of streams.
 type result struct {
-	Streams      int
-	ThresholdSec int
-	Env          []string // of the gateway, beside its defaults here
-	DurationSec  float64
+	Streams     int
+	Env         []string // of the gateway, beside its defaults here
+	DurationSec float64
 
 	CPUSecPerStreamHour parts
 	StartSec            parts // CPU seconds for the start of a stream, and until the measurement
@@ -72,7 +71,7 @@ func measure(ctx context.Context, o options, r *result, binary, dir string) (err
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	if m.media, err = startMedia(ctx, m.n, o.trouble); err != nil {
+	if m.media, err = startMedia(ctx, m.n); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.media.Close()) }()
@@ -136,7 +135,7 @@ func (m *run) startGateway(ctx context.Context, data string) error {
 // register registers stream k.
 func (m *run) register(ctx context.Context, k int) error {
 	id, err := m.gateway.Register(ctx, "https://www.youtube.com/watch?v="+videoID(k), m.receiver.URL(), map[string]any{
-		"check_interval_sec": interval.Seconds(), "blackout_threshold_sec": m.threshold, "silence_threshold_sec": m.threshold,
+		"check_interval_sec": interval.Seconds(), "blackout_threshold_sec": threshold.Seconds(), "silence_threshold_sec": threshold.Seconds(),
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,11 +6,8 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/test/harness/bench"
@@ -29,10 +26,9 @@ func main() {
 	monitors := flag.Int("monitors", 100_000, "monitors, half of them active")
 	events := flag.Int("events", 10_000_000, "events of all monitors")
 	dir := flag.String("dir", "", "directory that keeps the database, which the next run uses again; default: a temporary one")
-	only := flag.String("only", "drain,index", "what to measure")
 	bench.Main("bench-growth", help, func(ctx context.Context) error {
 		measureIn := func(dir string) error {
-			return measure(ctx, size{*monitors, *events}, dir, strings.Split(*only, ","))
+			return measure(ctx, size{*monitors, *events}, dir)
 		}
 		if *dir == "" {
 			return bench.InTempDir(measureIn)
@@ -45,19 +41,14 @@ func main() {
 	})
 }
 
-// measure measures the parts. One that fails does not keep the others from being measured.
-func measure(ctx context.Context, want size, dir string, parts []string) error {
-	all := map[string]func(context.Context, *postgres.Store, bench.Database) error{"drain": measureDrain, "index": measureIndex}
-	if i := slices.IndexFunc(parts, func(name string) bool { return all[name] == nil }); i >= 0 {
-		return fmt.Errorf("%q cannot be measured: %w", parts[i], bench.ErrUsage)
-	}
+// measure measures both. One that fails does not keep the other from being measured.
+func measure(ctx context.Context, want size, dir string) error {
 	return bench.WithDatabase(ctx, dir, slog.DiscardHandler, func(db bench.Database) error {
 		return bench.WithStore(ctx, db.DSN, postgres.Config{Secrets: plainSecrets{}}, func(store *postgres.Store) error {
-			err := fill(ctx, db, want)
-			for i := 0; i < len(parts) && ctx.Err() == nil; i++ {
-				err = errors.Join(err, all[parts[i]](ctx, store, db))
+			if err := fill(ctx, db, want); err != nil {
+				return err
 			}
-			return err
+			return errors.Join(measureDrain(ctx, store, db), measureIndex(ctx, store, db))
 		})
 	})
 }
