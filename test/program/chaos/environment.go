@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/loopback"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/tcpproxy"
 )
 
 const (
@@ -115,7 +117,7 @@ func newEnvironment(ctx context.Context, o options, s schedule) (env *environmen
 		if env.databaseLink, err = env.addLink("unix", filepath.Join(env.databaseDir(), "postgres", ".s.PGSQL.5432")); err != nil {
 			return env, err
 		}
-		dsn = fmt.Sprintf("postgres://%s@%s/postgres?sslmode=disable", databaseUser, env.databaseLink.address)
+		dsn = fmt.Sprintf("postgres://%s@%s/postgres?sslmode=disable", databaseUser, env.databaseLink.address())
 	}
 	for index, plan := range s.gateways {
 		if err := env.addGateway(index, plan, dsn); err != nil {
@@ -159,12 +161,13 @@ func (env *environment) startDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// addLink makes a link to an address.
+// addLink makes a link to an address, where nothing needs to listen yet.
 func (env *environment) addLink(network, target string) (*link, error) {
-	l, err := newLink(network, target)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("link to %s: %w", target, err)
 	}
+	l := &link{tcpproxy.Start(listener, tcpproxy.To(network, target))}
 	env.atEnd(l.Close)
 	return l, nil
 }
@@ -181,7 +184,7 @@ func (env *environment) startReceivers() (err error) {
 			return ""
 		}
 		env.receiverLinks = append(env.receiverLinks, l)
-		return "http://" + l.address + "/" + path
+		return "http://" + l.address() + "/" + path
 	}
 	receiver := func(key string) *webhookreceiver.Receiver {
 		r, startErr := webhookreceiver.Start(webhookreceiver.Config{Key: key, Tolerance: timestampTolerance})
@@ -226,7 +229,7 @@ func (env *environment) addGateway(index int, plan gatewayPlan, dsn string) (err
 	}
 	g.settings = append(env.youtube.Env(),
 		"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
-		"FAULTS_GATEWAY_URL=http://"+g.link.address, "FAULTS_ACCEPTED="+env.path("accepted"), "CLOCK_OFFSET_FILE="+g.clockFile,
+		"FAULTS_GATEWAY_URL=http://"+g.link.address(), "FAULTS_ACCEPTED="+env.path("accepted"), "CLOCK_OFFSET_FILE="+g.clockFile,
 		"WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "MISSING_WORKER=relaunch", "PUBLIC_URL="+publicURL,
 	)
 	g.settings = slices.Clip(g.settings)

@@ -5,17 +5,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"net"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/tcpproxy"
 )
 
 // link is a proxy whose connections can be disturbed.
-type link struct {
-	*tcpproxy.Proxy
-	address string // that it listens on
-}
+type link struct{ *tcpproxy.Proxy }
+
+// address is what it listens on.
+func (l *link) address() string { return l.Addr().String() }
 
 // disturbance says what a link does with connections and data. If data is dropped, the connections end with the fault.
 type disturbance struct {
@@ -28,15 +27,6 @@ var (
 	silent    = disturbance{tcpproxy.Disturbance{Drops: true}, 0}
 	slow      = disturbance{tcpproxy.Disturbance{Delay: 350 * time.Millisecond}, 0}
 )
-
-// newLink listens on a free port and forwards connections to an address, where nothing needs to listen yet.
-func newLink(network, target string) (*link, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	return &link{tcpproxy.Start(listener, tcpproxy.To(network, target)), listener.Addr().String()}, nil
-}
 
 // disturb does what a fault does for a while.
 func (l *link) disturb(ctx context.Context, d disturbance, duration time.Duration) {
