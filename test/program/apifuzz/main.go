@@ -19,13 +19,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/harness/bench"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
@@ -49,32 +49,23 @@ var (
 )
 
 func main() {
-	flag.Parse()
-	if *seed == 0 {
-		*seed = rand.IntN(1 << 31)
-	}
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "test-api:", err)
-		os.Exit(1)
-	}
+	bench.Main("test-api", "Does the API do what its document says?\n", func(ctx context.Context) error {
+		if *seed == 0 {
+			*seed = rand.IntN(1 << 31)
+		}
+		if _, err := os.Stat(client); err != nil {
+			return fmt.Errorf("schemathesis is not installed: run it as \"make test-api\" (%w)", err)
+		}
+		return bench.InTempDir(func(dir string) error { return run(ctx, dir) })
+	})
 }
 
-func run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if _, err := os.Stat(client); err != nil {
-		return fmt.Errorf("schemathesis is not installed: run it as \"make test-api\" (%w)", err)
-	}
-	dir, err := os.MkdirTemp("", "stream-monitor-api-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
-		return err
-	}
+func run(ctx context.Context, dir string) error {
 	binary, err := system.Build(ctx, dir)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
 		return err
 	}
 	log, err := os.Create(logFile)
