@@ -67,7 +67,9 @@ func run() error {
 	say("the service listens at %s", set.Service.URL())
 	truth, err := set.PlayMainScenario(ctx, "demonstrate", say)
 	if err == nil {
-		err = finalState(ctx, set, truth)
+		var m map[string]any
+		m, err = set.Service.WaitStatus(ctx, truth.MonitorID, "completed")
+		say("GET /api/v1/monitors/%s: status %v, stream %v, statistics %v", truth.MonitorID, m["status"], m["stream_status"], m["statistics"])
 	}
 	if err == nil && os.Getenv("KEEP") == "1" {
 		err = keepOpen(set)
@@ -92,17 +94,4 @@ type webhookLines struct{}
 func (webhookLines) Write(b []byte) (int, error) {
 	fmt.Printf("    ▶ webhook  %s\n", strings.TrimRight(string(b), "\n"))
 	return len(b), nil
-}
-
-// finalState prints the final state of the monitor and checks it.
-func finalState(ctx context.Context, set *testenv.Env, t testenv.GroundTruth) error {
-	m, err := set.Service.Monitor(ctx, t.MonitorID)
-	if err != nil {
-		return err
-	}
-	say("GET /api/v1/monitors/%s: status %v, stream %v, statistics %v", t.MonitorID, m["status"], m["stream_status"], m["statistics"])
-	if m["status"] != "completed" {
-		return fmt.Errorf("the monitor is %v, not completed", m["status"])
-	}
-	return nil
 }
