@@ -5,8 +5,8 @@ package image_test
 import (
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/harness/await"
 	"github.com/stream-monitor/stream-monitor/test/harness/docker"
 )
 
@@ -17,8 +17,7 @@ func TestDoctorFindsNothingWrongWithTheImage(t *testing.T) {
 	t.Cleanup(func() { _, _ = docker.Try("rm", "-f", "-v", name) })
 	docker.Run(t, "run", "--detach", "--name", name, "--network", name, "--network-alias", "postgres",
 		"--env", "POSTGRES_PASSWORD=secret", "postgres:17-trixie")
-	output := func() string { return logs(t, name) }
-	waitFor(t, time.Minute, "a database", output, func() bool {
+	await.True(t, "a database", func() bool {
 		_, err := docker.Try("exec", name, "pg_isready", "-q", "-h", "127.0.0.1", "-U", "postgres")
 		return err == nil
 	})

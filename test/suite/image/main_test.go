@@ -3,14 +3,11 @@
 package image_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/harness/docker"
 )
@@ -39,16 +36,6 @@ func runInside(t *testing.T, program string, args ...string) string {
 	return docker.Run(t, append(append(all, "--entrypoint", program, image), args...)...)
 }
 
-// logs returns what a container has printed.
-func logs(t *testing.T, container string) string {
-	t.Helper()
-	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "docker", "logs", container).CombinedOutput()
-	if err != nil {
-		return err.Error()
-	}
-	return string(out)
-}
-
 // imageConfig is the configuration that the image declares.
 type imageConfig struct {
 	User       string
@@ -63,13 +50,4 @@ func inspect(t *testing.T) (c imageConfig) {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func waitFor(t *testing.T, within time.Duration, what string, output func() string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !condition(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s; the output is:\n%s", within, what, output())
-		}
-	}
 }

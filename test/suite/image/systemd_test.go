@@ -19,12 +19,11 @@ import (
 // A worker ends with a killed gateway. The next gateway launches another one, which can create temporary files.
 func TestTheSystemdUnitStartsAnotherGatewayWhenOneDies(t *testing.T) {
 	h := bootHost(t)
-	env := &scenario.Env{Env: h.Env}
 	if output := h.exec(t, "systemd-analyze", "verify", "--man=no", unit); output != "" {
 		t.Errorf("systemd-analyze prints %s", output)
 	}
 	h.waitUntilReady(t)
-	s := env.Watch(t, scenario.Video{})
+	s := h.Watch(t, scenario.Video{})
 	for property, want := range map[string]string{"ActiveState": "active", "WatchdogUSec": "1min"} {
 		if got := h.exec(t, "systemctl", "show", "--property", property, "--value", unit); got != want {
 			t.Errorf("of a ready gateway, systemd says %s=%s, want %s", property, got, want)
@@ -32,7 +31,7 @@ func TestTheSystemdUnitStartsAnotherGatewayWhenOneDies(t *testing.T) {
 	}
 	gateway, worker := h.gatewayPID(t), h.workerPID(t)
 	h.exec(t, "kill", "-9", gateway)
-	h.waitFor(t, "another gateway", func() bool { now := h.gatewayPID(t); return now != "0" && now != gateway })
+	h.Eventually(t, time.Minute, "another gateway", func() bool { now := h.gatewayPID(t); return now != "0" && now != gateway })
 	h.waitUntilReady(t)
 	s.WaitChecks(2, time.Minute)
 	old := worker
@@ -53,7 +52,7 @@ const unit = "stream-monitor.service"
 // host is a container with systemd, and the fakes that the service uses.
 type host struct {
 	name string
-	*testenv.Env
+	*scenario.Env
 }
 
 // bootHost starts a host with the service.
@@ -69,7 +68,7 @@ func bootHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, dir := &host{name: network, Env: fakes}, t.TempDir()
+	h, dir := &host{name: network, Env: &scenario.Env{Env: fakes}}, t.TempDir()
 	settings := append(h.YouTube.Env(), "LISTEN_ADDR=0.0.0.0:8080", "CALLBACK_ALLOWED_NETWORKS="+address+"/32",
 		"INTERNAL_API_KEY="+system.InternalKey, "WEBHOOK_SIGNING_KEY="+system.SigningKey)
 	environment := filepath.Join(dir, "environment")
@@ -80,7 +79,13 @@ func bootHost(t *testing.T) *host {
 	if err := os.WriteFile(credential, []byte(system.APIKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = docker.Try("rm", "-f", "-v", h.name) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			said, err := docker.Try("exec", h.name, "bash", "-c", "systemctl status --no-pager --full "+unit+"; journalctl --no-pager --lines 60; true")
+			t.Logf("%s\n%v", said, err)
+		}
+		_, _ = docker.Try("rm", "-f", "-v", h.name)
+	})
 	docker.Run(t, "run", "--detach", "--name", h.name, "--network", network,
 		"--cgroupns", "private", "--cap-add", "SYS_ADMIN", "--cap-add", "SYS_PTRACE",
 		"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
@@ -97,17 +102,9 @@ func (h *host) exec(t *testing.T, args ...string) string {
 	return docker.Run(t, append([]string{"exec", h.name}, args...)...)
 }
 
-// waitFor polls a condition for a minute, and shows the service's log if it fails.
-func (h *host) waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	waitFor(t, time.Minute, what, func() string {
-		return h.exec(t, "bash", "-c", "systemctl status --no-pager --full "+unit+"; journalctl --no-pager --lines 60; true")
-	}, condition)
-}
-
 func (h *host) waitUntilReady(t *testing.T) {
 	t.Helper()
-	h.waitFor(t, "a ready gateway", func() bool {
+	h.Eventually(t, time.Minute, "a ready gateway", func() bool {
 		a, err := h.Service.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && a.Status == http.StatusOK
 	})
