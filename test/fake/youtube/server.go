@@ -17,7 +17,11 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
 )
+
+// hosts are the names that the server answers for, with one level of subdomains.
+var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com"}
 
 // expiry is how long media URLs are valid.
 const expiry = 6 * time.Hour
@@ -56,9 +60,17 @@ func Start(c Config) (*Server, error) {
 		c.Addr = "127.0.0.1:0"
 	}
 	y := &Server{dir: c.Dir, onRequest: c.OnRequest, videos: map[string]*entry{}}
-	certificate, root, err := authority()
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h, "*."+h)
+	}
+	root, key, err := certificate.Make(time.Now().Add(24*time.Hour), names...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("youtube: certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(root, key)
+	if err != nil {
+		return nil, fmt.Errorf("youtube: certificate: %w", err)
 	}
 	if err := y.writeFiles(root); err != nil {
 		return nil, err
@@ -69,7 +81,7 @@ func Start(c Config) (*Server, error) {
 		return nil, fmt.Errorf("youtube: listen: %w", err)
 	}
 	y.address = listener.Addr().String()
-	y.tunnels = newTunnelListener(listener.Addr(), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	y.tunnels = newTunnelListener(listener.Addr(), &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	var ctx context.Context
 	ctx, y.cancel = context.WithCancel(context.Background())
 	quiet := log.New(io.Discard, "", 0) // tests close connections on purpose

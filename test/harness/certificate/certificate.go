@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -15,19 +16,21 @@ import (
 	"time"
 )
 
-// New makes a self-signed certificate for DNS names and IP addresses, valid until a time,
-// and writes it and its key as PEM files. roots trust the certificate.
-func New(t testing.TB, until time.Time, names ...string) (certFile, keyFile string, roots *x509.CertPool) {
-	t.Helper()
+// Make makes a self-signed certificate for DNS names and IP addresses, valid until a time, and its key,
+// both in PEM.
+func Make(until time.Time, names ...string) (certificate, privateKey []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-48 * time.Hour),
-		NotAfter:     until,
-		IsCA:         true, BasicConstraintsValid: true,
+		SerialNumber:          big.NewInt(1),
+		NotBefore:             time.Now().Add(-48 * time.Hour),
+		NotAfter:              until,
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -38,23 +41,22 @@ func New(t testing.TB, until time.Time, names ...string) (certFile, keyFile stri
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	rawKey, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}), err
+}
+
+// New is Make, and writes both to files. roots trust the certificate.
+func New(t testing.TB, until time.Time, names ...string) (certFile, keyFile string, roots *x509.CertPool) {
+	t.Helper()
+	certificate, key, err := Make(until, names...)
 	dir := t.TempDir()
-	write := func(name, kind string, raw []byte) (path string, encoded []byte) {
-		path, encoded = filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})
-		if err := os.WriteFile(path, encoded, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path, encoded
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if err := errors.Join(err, os.WriteFile(certFile, certificate, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	certFile, encoded := write("cert.pem", "CERTIFICATE", der)
-	keyFile, _ = write("key.pem", "PRIVATE KEY", rawKey)
 	roots = x509.NewCertPool()
-	roots.AppendCertsFromPEM(encoded)
+	roots.AppendCertsFromPEM(certificate)
 	return certFile, keyFile, roots
 }
