@@ -95,7 +95,7 @@ func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				y := pythontooltest.YouTube(t)
 				y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder})
-				y.Inject(tc.class, "", 0, tc.fault)
+				y.Inject(tc.class, tc.fault)
 				config := ytdlp.Config{Timeout: time.Minute}
 				if name == "everything hangs" {
 					config.SocketTimeout = time.Second

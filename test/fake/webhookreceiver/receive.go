@@ -66,9 +66,9 @@ func (s *Receiver) store(d Delivery) (int, httpfault.Fault) {
 	}
 	var f httpfault.Fault
 	for _, i := range slices.Backward(s.faults) {
-		if i.remaining != 0 {
+		if i.remaining > 0 {
 			f = i.fault
-			i.remaining = max(i.remaining-1, -1)
+			i.remaining--
 			break
 		}
 	}

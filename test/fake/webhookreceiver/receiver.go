@@ -40,7 +40,7 @@ type Receiver struct {
 
 // injectedFault is a fault with the number of deliveries that it is for.
 type injectedFault struct {
-	remaining int // negative: no limit
+	remaining int
 	fault     httpfault.Fault
 }
 
@@ -120,12 +120,8 @@ func (s *Receiver) Wait(ctx context.Context, matches func(Delivery) bool) (Deliv
 	}
 }
 
-// Inject answers the next times deliveries with f, or all if times is 0, until
-// remove is called. The latest fault acts.
+// Inject answers the next times deliveries with f, until remove is called. The latest fault acts.
 func (s *Receiver) Inject(times int, f httpfault.Fault) (remove func()) {
-	if times == 0 {
-		times = -1
-	}
 	i := &injectedFault{times, f}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,27 +21,20 @@ const videoHeader = "X-Fake-Video"
 
 // injectedFault is a fault with the requests that it is for.
 type injectedFault struct {
-	class     Class
-	video     string
-	proxy     string // empty: any
-	remaining int    // requests; negative: no limit
-	fault     httpfault.Fault
+	class Class  // empty: any
+	proxy string // URL; empty: any
+	fault httpfault.Fault
 }
 
-// Inject answers the next times requests of a class for a video with f, or all
-// of them if times is 0, until remove is called. An empty class or id means any.
-// The latest fault that matches acts; faults of a [Source] come after these.
-func (y *Server) Inject(class Class, id string, times int, f httpfault.Fault) (remove func()) {
-	if times == 0 {
-		times = -1
-	}
-	return y.inject(&injectedFault{class, id, "", times, f})
+// Inject answers all requests of a class with f, until remove is called. An empty class means any. The
+// latest fault that matches acts; faults of a [Source] come after these.
+func (y *Server) Inject(class Class, f httpfault.Fault) (remove func()) {
+	return y.inject(&injectedFault{class, "", f})
 }
 
-// InjectAt answers all requests of a class that come through a proxy with f, until remove is
-// called. url is that of the proxy.
+// InjectAt is Inject for the requests that come through a proxy. url is that of the proxy.
 func (y *Server) InjectAt(url string, class Class, f httpfault.Fault) (remove func()) {
-	return y.inject(&injectedFault{class, "", url, -1, f})
+	return y.inject(&injectedFault{class, url, f})
 }
 
 func (y *Server) inject(i *injectedFault) (remove func()) {
@@ -62,7 +55,7 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 	}
 	class, id := classify(r)
 	proxy := proxyOf(r)
-	request := Request{At: time.Now(), Class: class, Video: id, Host: r.Host, Path: r.URL.Path, Proxy: proxy}
+	request := Request{At: time.Now(), Class: class, Video: id, Path: r.URL.Path, Proxy: proxy}
 	if y.onRequest != nil {
 		y.onRequest(request)
 	}
@@ -72,10 +65,7 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 		y.requests = append(y.requests, request)
 	}
 	for _, i := range slices.Backward(y.faults) {
-		if i.remaining != 0 && (i.class == "" || i.class == class) && (i.video == "" || i.video == id) && (i.proxy == "" || i.proxy == proxy) {
-			if i.remaining > 0 {
-				i.remaining--
-			}
+		if (i.class == "" || i.class == class) && (i.proxy == "" || i.proxy == proxy) {
 			return i.fault
 		}
 	}

@@ -73,11 +73,11 @@ func (y *Server) serveRecording(w http.ResponseWriter, r *http.Request) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	e, was := y.videos[id], y.recording
-	if e == nil || was == nil || !y.replays(id, e) {
+	if e == nil || was == nil || !y.replays(e) {
 		http.NotFound(w, r)
 		return
 	}
-	y.requests = append(y.requests, Request{At: time.Now(), Class: Watch, Video: id, Host: r.Host, Path: r.URL.Path})
+	y.requests = append(y.requests, Request{At: time.Now(), Class: Watch, Video: id, Path: r.URL.Path})
 	e.issue++
 	unix := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 	answer := strings.NewReplacer(was.id, id, unix(was.started), unix(e.Started)).Replace(was.output)
@@ -86,11 +86,11 @@ func (y *Server) serveRecording(w http.ResponseWriter, r *http.Request) {
 }
 
 // replays reports whether yt-dlp would print the recording about a video. y.mu is held.
-func (y *Server) replays(id string, e *entry) bool {
+func (y *Server) replays(e *entry) bool {
 	if !e.replay || e.State != Live || e.Title != y.recording.title || e.Source == nil || !slices.Equal(e.Source.Renditions(), y.recording.renditions) {
 		return false
 	}
 	return e.Source.Fault(livestream.Masters) == nil && !slices.ContainsFunc(y.faults, func(i *injectedFault) bool {
-		return i.remaining != 0 && (i.video == "" || i.video == id) && i.class != Playlist && i.class != Segment && i.class != OEmbed
+		return i.class != Playlist && i.class != Segment && i.class != OEmbed
 	})
 }

@@ -27,7 +27,6 @@ type Request struct {
 	At    time.Time
 	Class Class
 	Video string // id; empty: of no video
-	Host  string
 	Path  string // without the query
 	Proxy string // URL of the proxy through which it came
 }

@@ -40,7 +40,7 @@ func PagesWithoutEnd(t *testing.T, r Resolver, live watch.StreamState) {
 		"of 200 MB":       httpfault.Zeros(200 << 20),
 		"that never ends": httpfault.Endless(1 << 50),
 	} {
-		remove := y.Inject(youtube.Watch, "", 0, fault)
+		remove := y.Inject(youtube.Watch, fault)
 		if got := r.Resolve(t.Context(), URL); got.State.Known() || strings.Contains(got.Detail, "no answer within") {
 			t.Errorf("a page %s: got %s (%s)", name, got.State, got.Detail)
 		}
