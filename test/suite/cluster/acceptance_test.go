@@ -75,9 +75,9 @@ func threeStreams(t *testing.T, s *clusterEnv) {
 	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	must(t, err)
 	id := s.Register(t, v, nil)
-	must(t, waitFor(t.Context(), 30*time.Second, "a running pod", func() bool {
+	s.Eventually(t, 30*time.Second, "a running pod", func() bool {
 		return len(s.workerPods(t, id)) == 1 && running(s.workerPod(t, id))
-	}))
+	})
 	if took := time.Since(registered); took > maxPodStart {
 		t.Errorf("the pod was running %s after the POST, want %s", took, maxPodStart)
 	}

@@ -97,15 +97,14 @@ func uninstall(t *testing.T, s *clusterEnv) {
 	logProgress("uninstalled after %.1f s", time.Since(start).Seconds())
 	kinds := "pods,deployments,replicasets,services,endpoints,endpointslices,secrets,configmaps,jobs,serviceaccounts,roles,rolebindings,hpa,pdb,networkpolicies"
 	var left string
-	if err := waitFor(t.Context(), 15*time.Second, "nothing left", func() bool {
+	defer func() { t.Logf("left in the namespace at last: %s", left) }()
+	s.Eventually(t, 15*time.Second, "nothing is left in the namespace", func() bool {
 		left, err = run(t.Context(), "kubectl", "-n", namespace, "get", kinds, "-o", "name")
 		for _, expected := range []string{"configmap/" + fakeConfigMap, "configmap/kube-root-ca.crt", "serviceaccount/default", "secret/" + release, "secret/" + release + "-ca"} {
 			left = strings.ReplaceAll(left, expected+"\n", "")
 		}
 		return err == nil && strings.TrimSpace(left) == ""
-	}); err != nil {
-		t.Errorf("helm uninstall left:\n%s", left)
-	}
+	})
 	must(t, s.upgrade(t.Context()))
 	if before != kept() {
 		t.Error("another installation has other keys, or another authority")

@@ -86,18 +86,18 @@ func changedKey(t *testing.T, s *clusterEnv) {
 	s.Survive(t, scenario.Disruption{Within: noticed, Late: noticed, Do: func(t *testing.T, p *scenario.Stream) {
 		pod := string(s.workerPod(t, p.ID).UID)
 		must(t, s.upgrade(t.Context(), "secret.values.INTERNAL_API_KEY=another-internal-key-for-tests", "settings.MISSING_WORKER=error"))
-		must(t, s.waitForGateways(t.Context(), 1))
+		s.waitForGateways(t, 1)
 		s.WaitReplaced(t, p.ID, pod, noticed)
 	}})
 	must(t, s.upgrade(t.Context()))
-	must(t, s.waitForGateways(t.Context(), 1))
+	s.waitForGateways(t, 1)
 }
 
 // missingWorkerError loses workers with MISSING_WORKER=error: their monitors end
 // (section 10.4).
 func missingWorkerError(t *testing.T, s *clusterEnv) {
 	must(t, s.upgrade(t.Context(), "settings.MISSING_WORKER=error"))
-	must(t, s.waitForGateways(t.Context(), 1)) // or the next leader would find the loss when it reconciles (section 10.4)
+	s.waitForGateways(t, 1) // or the next leader would find the loss when it reconciles (section 10.4)
 	p := s.Watch(t, scenario.Video{})
 	must(t, s.deletePod(t.Context(), s.workerPod(t, p.ID).Name))
 	e := p.WaitEvent("monitor.error", 45*time.Second)
@@ -109,10 +109,10 @@ func missingWorkerError(t *testing.T, s *clusterEnv) {
 	// A gateway finds at its start a loss that no gateway has seen (section 10.4).
 	p = s.Watch(t, scenario.Video{})
 	pod := s.workerPod(t, p.ID).Name
-	must(t, s.scaleGateways(t.Context(), 0))
+	s.scaleGateways(t, 0)
 	must(t, s.deletePod(t.Context(), pod))
 	p.WaitNoWorker(t, p.ID)
-	must(t, s.scaleGateways(t.Context(), 1))
+	s.scaleGateways(t, 1)
 	expectMonitorError(p, p.WaitEvent("monitor.error", 45*time.Second), `{
 		"reason": "reconciliation_mismatch", "terminal": true, "reconciliation_action": "mark_as_error_missing_pod",
 		"previous_status": "monitoring", "observed_state": {"pod_exists": false, "db_status": "monitoring"},

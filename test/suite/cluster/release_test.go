@@ -163,34 +163,18 @@ func (s *clusterEnv) deletePod(ctx context.Context, pod string) error {
 }
 
 // scaleGateways scales the Deployment and waits for the rollout.
-func (s *clusterEnv) scaleGateways(ctx context.Context, n int) error {
-	if _, err := run(ctx, "kubectl", "-n", namespace, "scale", "deployment/"+gateway, fmt.Sprint("--replicas=", n)); err != nil {
-		return err
-	}
-	if _, err := run(ctx, "kubectl", "-n", namespace, "rollout", "status", "deployment/"+gateway, "--timeout=120s"); err != nil {
-		return err
-	}
-	return s.waitForGateways(ctx, n)
+func (s *clusterEnv) scaleGateways(t *testing.T, n int) {
+	t.Helper()
+	kubectl(t, "-n", namespace, "scale", "deployment/"+gateway, fmt.Sprint("--replicas=", n))
+	kubectl(t, "-n", namespace, "rollout", "status", "deployment/"+gateway, "--timeout=120s")
+	s.waitForGateways(t, n)
 }
 
 // waitForGateways waits for exactly n gateway pods, without terminating ones.
-func (s *clusterEnv) waitForGateways(ctx context.Context, n int) error {
-	return waitFor(ctx, 90*time.Second, fmt.Sprint(n, " gateways"), func() bool {
-		pods, err := s.gatewayPods(ctx)
+func (s *clusterEnv) waitForGateways(t *testing.T, n int) {
+	t.Helper()
+	s.Eventually(t, 90*time.Second, fmt.Sprint(n, " gateways"), func() bool {
+		pods, err := s.gatewayPods(t.Context())
 		return err == nil && len(pods) == n
 	})
-}
-
-// waitFor polls a condition.
-func waitFor(ctx context.Context, within time.Duration, what string, condition func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	for tick := time.Tick(50 * time.Millisecond); !condition(); {
-		select {
-		case <-tick:
-		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %s", within, what)
-		}
-	}
-	return nil
 }

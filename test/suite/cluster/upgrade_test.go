@@ -19,7 +19,7 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	if version == "" || nextImage == firstImage {
 		t.Fatalf("STREAM_MONITOR_NEXT_IMAGE is %q, which must be another image than %q, with a tag", nextImage, firstImage)
 	}
-	must(t, s.waitForGateways(t.Context(), 1))
+	s.waitForGateways(t, 1)
 	slow := scenario.Video{Threshold: scenario.DisruptionThreshold}
 	first, second := s.Watch(t, slow), s.Watch(t, slow)
 	old, pods := s.gatewayNames(t), []corev1.Pod{s.workerPod(t, first.ID), s.workerPod(t, second.ID)}
@@ -28,19 +28,19 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	start := time.Now()
 	must(t, s.upgrade(t.Context(), "image.repository="+repository, "image.tag="+version))
 	logProgress("upgraded after %.1f s", time.Since(start).Seconds())
-	must(t, s.waitForGateways(t.Context(), 1))
+	s.waitForGateways(t, 1)
 	expectRolledOut(t, s, old, nextImage)
 	first.AssertAlert(disruptionDelay)
 
 	start = time.Now()
-	must(t, s.scaleGateways(t.Context(), 3))
+	s.scaleGateways(t, 3)
 	logProgress("scaled to 3 after %.1f s", time.Since(start).Seconds())
 	third := s.Watch(t, slow)
 	if image := s.workerPod(t, third.ID).Spec.Containers[0].Image; image != nextImage {
 		t.Errorf("a worker that was launched after the upgrade has %s", image)
 	}
 	second.GoBlack()
-	must(t, s.scaleGateways(t.Context(), 1))
+	s.scaleGateways(t, 1)
 	logProgress("scaled to 1")
 	second.AssertAlert(disruptionDelay)
 
@@ -50,7 +50,7 @@ func upgradeAndRollBack(t *testing.T, s *clusterEnv) {
 	_, err := run(t.Context(), "helm", "rollback", release, "-n", namespace, "--wait", "--timeout", "180s")
 	must(t, err)
 	logProgress("rolled back after %.1f s", time.Since(start).Seconds())
-	must(t, s.waitForGateways(t.Context(), 1))
+	s.waitForGateways(t, 1)
 	expectRolledOut(t, s, old, firstImage)
 	third.AssertAlert(disruptionDelay)
 	for i, p := range []*scenario.Stream{first, second} {
