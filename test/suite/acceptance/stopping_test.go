@@ -14,27 +14,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// response is how a request has ended.
-type response struct {
-	status int
-	err    error
-}
-
-// get requests a path over a connection of its own.
-func get(ctx context.Context, s *system.Service, path string) response {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
-	if err != nil {
-		return response{err: err}
-	}
-	req.Header.Set("X-API-Key", system.APIKey)
-	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		return response{err: err}
-	}
-	defer res.Body.Close()
-	return response{status: res.StatusCode}
+// statusOf requests a path and returns the status of the answer; 0: there was none.
+func statusOf(ctx context.Context, s *system.Service, path string) int {
+	answer, _ := s.Call(ctx, http.MethodGet, path, nil)
+	return answer.Status
 }
 
 // A monitor is registered meanwhile, and watched. How connections and requests in progress end:
@@ -43,7 +26,7 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 	runTimeline(t, 1)
 	const drain = 10 * time.Second
 	s := startGateway(t, system.Config{Env: []string{fmt.Sprint("DRAIN_TIME=", drain)}})
-	eventually(t, 30*time.Second, "ready", func() bool { return get(t.Context(), s, "/readyz").status == http.StatusOK })
+	eventually(t, 30*time.Second, "ready", func() bool { return statusOf(t.Context(), s, "/readyz") == http.StatusOK })
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +38,8 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 	eventually(t, 5*time.Second, "a worker", func() bool { return len(system.WorkersOf(id)) == 1 })
 	var notReady bool
 	var served time.Time
-	for r := (response{}); r.err == nil; scenario.Sleep(t.Context(), 10*time.Millisecond) {
-		switch get(t.Context(), s, "/readyz").status {
+	for listens := true; listens; scenario.Sleep(t.Context(), 10*time.Millisecond) {
+		switch statusOf(t.Context(), s, "/readyz") {
 		case http.StatusServiceUnavailable:
 			notReady = true
 		case http.StatusOK:
@@ -65,10 +48,13 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 			}
 		}
 		began := time.Now()
-		if r = get(t.Context(), s, "/api/v1/monitors"); r.status == http.StatusOK {
+		switch status := statusOf(t.Context(), s, "/api/v1/monitors"); status {
+		case http.StatusOK:
 			served = began
-		} else if r.err == nil {
-			t.Errorf("a request was answered with %d", r.status)
+		case 0:
+			listens = false
+		default:
+			t.Errorf("a request was answered with %d", status)
 		}
 	}
 	if early := drain - served.Sub(stops); !notReady || early > time.Second {
