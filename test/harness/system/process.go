@@ -103,21 +103,21 @@ func inspect(pid int) (Process, error) {
 	}, nil
 }
 
-// Descendants returns every process below the service.
-func (s *Service) Descendants() []Process {
+// Below returns every process below one, parents before their children.
+func Below(pid int) (all []Process) {
 	children := map[int][]Process{}
 	for _, p := range Processes() {
 		children[p.Parent] = append(children[p.Parent], p)
 	}
-	var below func(pid int) []Process
-	below = func(pid int) (all []Process) {
-		for _, c := range children[pid] {
-			all = append(append(all, c), below(c.PID)...)
-		}
-		return all
+	all = slices.Clone(children[pid])
+	for n := 0; n < len(all); n++ {
+		all = append(all, children[all[n].PID]...)
 	}
-	return below(s.PID())
+	return all
 }
+
+// Descendants returns every process below the service.
+func (s *Service) Descendants() []Process { return Below(s.PID()) }
 
 // Workers returns the workers among the descendants.
 func (s *Service) Workers() (workers []Process) {

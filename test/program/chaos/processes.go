@@ -16,17 +16,7 @@ import (
 
 // descendants lists the processes below this one, parents before children. It is the parent of
 // orphans, so they are all of its environment.
-func descendants() (all []system.Process) {
-	children := map[int][]system.Process{}
-	for _, p := range system.Processes() {
-		children[p.Parent] = append(children[p.Parent], p)
-	}
-	all = slices.Clone(children[os.Getpid()])
-	for n := 0; n < len(all); n++ {
-		all = append(all, children[all[n].PID]...)
-	}
-	return all
-}
+func descendants() []system.Process { return system.Below(os.Getpid()) }
 
 // roleOf returns what a process does for the service; empty: nothing.
 func roleOf(p system.Process) string {
