@@ -113,8 +113,8 @@ func newestIncident(p *scenario.Stream) map[string]any {
 	return all[0].(map[string]any)
 }
 
-// follow opens a link and sends its form with a name, as a browser without an API key does. What pages
-// show, and what a second click does: adapters/httpapi.
+// follow sends the form of a link with a name, as a browser without an API key does. The tests of
+// adapters/httpapi read the pages, and click twice.
 func follow(t *testing.T, s *system.Service, path, by string) {
 	t.Helper()
 	answer, err := http.PostForm(s.URL()+path, url.Values{"by": {by}})

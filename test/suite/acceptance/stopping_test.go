@@ -14,7 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// statusOf requests a path and returns the status of the answer; 0: there was none.
+// statusOf requests a path and returns the status of the answer, or 0 without an answer.
 func statusOf(ctx context.Context, s *system.Service, path string) int {
 	answer, _ := s.Call(ctx, http.MethodGet, path, nil)
 	return answer.Status
